@@ -1,0 +1,188 @@
+"""One family of errors, each saying where in which file what was expected and what was found.
+
+A message is built from parts, so that every error of every format reads the same:
+
+    trace_cmd: offset 0x1a4: options.BUFFER.page_size: expected a power of two, found 3000
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Self
+
+#: Longer texts are cut: values found in a file can be as long as the file.
+_MAX_PART = 300
+
+
+class TraceError(Exception):
+    """Something about an input, an output or a conversion is wrong.
+
+    All attributes are optional and may be filled in later, while the error travels up (see `within`): `format`, the
+    file's `path`, the byte `offset` in it, the dotted path of the `field` there, what was `expected` and `found`,
+    and a `message` for what these do not say.
+    """
+
+    def __init__(
+        self,
+        message: str | None = None,
+        *,
+        format: str | None = None,
+        path: str | None = None,
+        offset: int | None = None,
+        field: str | None = None,
+        expected: str | None = None,
+        found: object = None,
+    ) -> None:
+        super().__init__(message)
+        self.message = message
+        self.format = format
+        self.path = path
+        self.offset = offset
+        self.field = field
+        self.expected = expected
+        self.found = found
+
+    @property
+    def detail(self) -> str:
+        """The line without the path, for callers that print the path themselves."""
+        return _line(self, with_path=False)
+
+    def __str__(self) -> str:
+        return _line(self, with_path=True)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({str(self)!r})"
+
+    def within(
+        self,
+        *,
+        format: str | None = None,
+        path: str | None = None,
+        base: int = 0,
+        field: str | None = None,
+    ) -> Self:
+        """Say where this happened, seen from one level further up; returns the same error, to be raised again.
+
+        `format` and `path` are set where they are not yet known, `field` is put in front of the field path, and
+        `base` is the place in the file that the offset so far counts from.
+        """
+        self.format = self.format if self.format is not None else format
+        self.path = self.path if self.path is not None else path
+        if self.offset is not None:
+            self.offset += base
+        if field:
+            self.field = f"{field}.{self.field}" if self.field else field
+        return self
+
+    def to_warning(self) -> TraceWarning:
+        """The same as a warning: for a damaged tail whose beginning is delivered."""
+        return TraceWarning(**_parts(self))
+
+    def __reduce__(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+        # The parts are keyword-only, which pickling of exceptions does not know.
+        return _rebuild, (type(self), _parts(self))
+
+
+class UnknownFormatError(TraceError):
+    """No format recognises the input, or no format has the name that was given."""
+
+
+class UnsupportedError(TraceError):
+    """The input is valid, but this cannot be represented, or there is no reader or writer for it."""
+
+
+class StrictLossError(TraceError):
+    """Something would be lost, and the caller asked for a refusal in that case."""
+
+
+class OutputError(TraceError):
+    """The output cannot be created or written.
+
+    A reader of standard output that went away is one too, with a BrokenPipeError as its `__cause__`.
+    """
+
+
+class TruncatedError(TraceError):
+    """The data ends before it should."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TraceWarning:
+    """Damage that does not prevent reading what precedes it; the parts are those of `TraceError`."""
+
+    message: str | None = None
+    format: str | None = None
+    path: str | None = None
+    offset: int | None = None
+    field: str | None = None
+    expected: str | None = None
+    found: object = None
+
+    @property
+    def detail(self) -> str:
+        """The line without the path, for callers that print the path themselves."""
+        return _line(self, with_path=False)
+
+    def __str__(self) -> str:
+        return _line(self, with_path=True)
+
+    def to_error(self) -> TraceError:
+        """The same as an error: for callers that refuse damaged input."""
+        return TraceError(**_parts(self))
+
+
+def _parts(source: TraceError | TraceWarning) -> dict[str, Any]:
+    names = ("message", "format", "path", "offset", "field", "expected", "found")
+    return {name: getattr(source, name) for name in names}
+
+
+def _rebuild(kind: type[TraceError], parts: dict[str, Any]) -> TraceError:
+    return kind(**parts)
+
+
+def _line(source: TraceError | TraceWarning, *, with_path: bool) -> str:
+    """One line of the parts that are present, from the outermost place to the innermost."""
+    parts: list[str] = []
+    if with_path and source.path is not None:
+        parts.append(_shown(source.path))
+    if source.format is not None:
+        parts.append(_shown(source.format))
+    if source.offset is not None:
+        parts.append(f"offset {_shown_offset(source.offset)}")
+    if source.field is not None:
+        parts.append(_shown(source.field))
+    if source.message is not None:
+        parts.append(_shown(source.message))
+    difference = []
+    if source.expected is not None:
+        difference.append(f"expected {_shown(source.expected)}")
+    if source.found is not None:
+        difference.append(f"found {_shown(source.found)}")
+    if difference:
+        parts.append(", ".join(difference))
+    return ": ".join(parts) if parts else "unknown error"
+
+
+def _shown_offset(offset: int) -> str:
+    return f"0x{offset:x}" if offset >= 0 else f"-0x{-offset:x}"
+
+
+def _shown(value: object) -> str:
+    """A value as printable text of one line: what a file says must not reach a terminal unescaped."""
+    if isinstance(value, bytes | bytearray):
+        text = repr(bytes(value[:_MAX_PART]))
+    elif isinstance(value, int) and value.bit_length() > 128:
+        # Python refuses to print integers of many digits in decimal.
+        text = f"an integer of {value.bit_length()} bits"
+    else:
+        text = str(value)
+    if len(text) > _MAX_PART:
+        text = text[: _MAX_PART - 3] + "..."
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() else _escaped(c) for c in text)
+
+
+def _escaped(character: str) -> str:
+    return character.encode("unicode_escape", "surrogatepass").decode("ascii")

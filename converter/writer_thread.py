@@ -1,0 +1,195 @@
+"""The thread behind a sink: it takes buffers from a short queue and writes them, in order."""
+
+from __future__ import annotations
+
+import os
+import queue
+import threading
+from collections import OrderedDict
+from contextlib import suppress
+from typing import BinaryIO, NamedTuple
+
+from converter.errors import OutputError
+
+#: How many buffers can wait: enough to overlap, few enough to bound the memory.
+_DEPTH = 3
+#: How many files of a directory are open at a time.
+_MAX_OPEN = 64
+#: How long to wait for a write into a pipe that nobody reads; the process can end meanwhile.
+_CANCEL_SECONDS = 2.0
+
+
+class Target:
+    """Where buffers go."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def write(self, data: memoryview, offset: int | None) -> int:
+        """Write some of the data, at an offset or (None) where the last write ended; how much it was."""
+        raise NotImplementedError
+
+    def close(self) -> None:
+        """Release it; errors that the system reports late come up here."""
+
+    def discard(self) -> None:
+        """Release it without reporting anything."""
+        with suppress(OSError, ValueError):
+            self.close()
+
+
+class Descriptor(Target):
+    """An open file descriptor, which it owns."""
+
+    def __init__(self, name: str, descriptor: int) -> None:
+        super().__init__(name)
+        self._descriptor = descriptor
+
+    def write(self, data: memoryview, offset: int | None) -> int:
+        if offset is not None:
+            return os.pwrite(self._descriptor, data, offset)
+        try:
+            return os.write(self._descriptor, data)
+        except BlockingIOError:  # a standard output that the parent process made non-blocking
+            import select
+
+            select.select((), (self._descriptor,), ())
+            return 0
+
+    def read(self, size: int, offset: int) -> bytes:
+        """Read back, from a descriptor that is open for both."""
+        return os.pread(self._descriptor, size, offset)
+
+    def close(self) -> None:
+        descriptor, self._descriptor = self._descriptor, -1
+        if descriptor >= 0:
+            os.close(descriptor)
+
+
+class Stream(Target):
+    """A binary file object, which it does not own."""
+
+    def __init__(self, name: str, stream: BinaryIO) -> None:
+        super().__init__(name)
+        self._stream = stream
+
+    def write(self, data: memoryview, offset: int | None) -> int:
+        # None is what a raw stream says when it would block.
+        return self._stream.write(data) or 0
+
+    def close(self) -> None:
+        self._stream.flush()
+
+
+class Named(Target):
+    """A file that exists under this path; `WriterThread` opens it when something is to be written."""
+
+    def __init__(self, name: str, path: str) -> None:
+        super().__init__(name)
+        self.path = path
+
+
+class _Item(NamedTuple):
+    target: Target
+    offset: int | None
+    data: memoryview
+
+
+class WriterThread:
+    """Writes what it is given, on a thread that starts when there is more than fits in one block.
+
+    After an error nothing more is written, and every later call raises it as an `OutputError`.
+    """
+
+    def __init__(self) -> None:
+        self._queue: queue.Queue[_Item | None] = queue.Queue(_DEPTH)
+        self._thread: threading.Thread | None = None
+        self._first: _Item | None = None
+        self._cancelled = False
+        self._error: tuple[str, Exception] | None = None
+        self._opened: OrderedDict[str, Descriptor] = OrderedDict()
+
+    def put(self, target: Target, offset: int | None, data: bytes | bytearray | memoryview) -> None:
+        """Write a buffer, which now belongs to the thread, at an offset or (None) after the last."""
+        self._raise_error()
+        item = _Item(target, offset, memoryview(data))
+        if self._thread is None:
+            if self._first is None:
+                # The outputs of most tests and examples are a single block: they need no thread.
+                self._first = item
+                return
+            self._thread = threading.Thread(target=self._run, name="traceconv-writer", daemon=True)
+            self._thread.start()
+            self._queue.put(self._first)
+            self._first = None
+        self._queue.put(item)
+
+    def finish(self) -> None:
+        """Wait until everything is written."""
+        if self._thread is not None:
+            self._stop()
+        elif self._first is not None:
+            first, self._first = self._first, None
+            self._write(first)
+        self._close_opened()
+        self._raise_error()
+
+    def cancel(self) -> None:
+        """Drop what waits and stop."""
+        self._cancelled = True
+        self._first = None
+        if self._thread is not None:
+            with suppress(queue.Empty):
+                while True:
+                    self._queue.get_nowait()
+            self._stop(_CANCEL_SECONDS)
+        self._close_opened()
+
+    def _stop(self, timeout: float | None = None) -> None:
+        if self._thread is not None:
+            self._queue.put(None)
+            self._thread.join(timeout)
+            self._thread = None
+
+    def _run(self) -> None:
+        while (item := self._queue.get()) is not None:
+            # After an error the queue is still emptied, or the producer would wait for ever.
+            if self._error is None and not self._cancelled:
+                self._write(item)
+            del item  # release the buffer while waiting for the next
+
+    def _write(self, item: _Item) -> None:
+        data, offset = item.data, item.offset
+        try:
+            target = self._open(item.target) if isinstance(item.target, Named) else item.target
+            while data and not self._cancelled:
+                count = target.write(data, offset)
+                data = data[count:]
+                offset = None if offset is None else offset + count
+        except Exception as error:  # noqa: BLE001 - raised again by the next call; here it would only end the thread
+            self._error = (item.target.name, error)
+
+    def _open(self, named: Named) -> Descriptor:
+        target = self._opened.pop(named.path, None)
+        if target is None:
+            if len(self._opened) >= _MAX_OPEN:
+                self._opened.popitem(last=False)[1].close()
+            target = Descriptor(named.name, os.open(named.path, os.O_WRONLY | os.O_CLOEXEC))
+        self._opened[named.path] = target
+        return target
+
+    def _close_opened(self) -> None:
+        while self._opened:
+            _, target = self._opened.popitem()
+            try:
+                target.close()
+            except OSError as error:
+                self._error = self._error or (target.name, error)
+
+    def _raise_error(self) -> None:
+        if self._error is not None:
+            name, error = self._error
+            message = (
+                error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+            )
+            raise OutputError(message, path=name) from error

@@ -1,0 +1,1 @@
+"""Filters: trace to trace, each named, optional and tested alone."""

@@ -1,0 +1,1 @@
+"""One folder per format, each with the same files: layout, mapping, reader, writer."""

@@ -1,0 +1,156 @@
+"""Event classes and batches: what happened, in columns."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from converter.ir.columns import Column, take
+from converter.ir.field_classes import FieldClass
+from converter.ir.kinds import Kind, Role
+from converter.kernels.union import positions_by_class
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """One field of an event class: payload, or context where the role says so."""
+
+    name: str
+    type: FieldClass
+    role: Role = Role.NONE
+    unit: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class EventClass:
+    """The declaration that all events of a class share.
+
+    For tracepoints `name` and `category` are the event's name and system; for timeline kinds, whose names vary by
+    event, name and category are fields of that role and these two are empty.
+    `timed` is False for records without a time of their own: `Batch.ts` then repeats the time of the event before,
+    and the canonical form leaves it out. `native` is the source's own declaration, verbatim.
+    """
+
+    kind: Kind
+    name: str = ""
+    category: str = ""
+    fields: tuple[Field, ...] = ()
+    timed: bool = True
+    native: bytes = b""
+
+    def index_of(self, role: Role) -> int | None:
+        """The position of the first field with `role`, or None."""
+        for i, field in enumerate(self.fields):
+            if field.role is role:
+                return i
+        return None
+
+
+class Table:
+    """The columns of one event class within a batch; each is decoded when first asked for, and kept."""
+
+    __slots__ = ("_columns", "_length")
+
+    def __init__(self, length: int, columns: Sequence[Column | Callable[[], Column]]) -> None:
+        self._length = length
+        self._columns: list[Column | Callable[[], Column]] = list(columns)
+
+    def __len__(self) -> int:
+        return self._length
+
+    @property
+    def width(self) -> int:
+        """The number of columns."""
+        return len(self._columns)
+
+    def column(self, index: int) -> Column:
+        """Column `index`: the values of field `index` of the class, a value a row."""
+        column = self._columns[index]
+        if callable(column):
+            column = self._columns[index] = column()
+        return column
+
+    def lazy(self, index: int) -> Callable[[], Column]:
+        """Column `index` when called: what a table derived from this one holds, so that laziness survives."""
+        return lambda: self.column(index)
+
+    def select(self, rows: NDArray[np.integer[Any]]) -> Table:
+        """The given rows of every column, still decoded on demand."""
+
+        def selected(index: int) -> Callable[[], Column]:
+            return lambda: take(self.column(index), rows)
+
+        return Table(len(rows), [selected(i) for i in range(self.width)])
+
+
+@dataclass(frozen=True, slots=True)
+class NativeRecords:
+    """The bytes that a batch was read from: what the same format's writer replays.
+
+    `data` is a whole stretch of the source, records without events included; event i of the batch is
+    ``data[starts[i]:starts[i] + sizes[i]]``. Stretches of consecutive batches join without a gap.
+    """
+
+    format: str
+    data: memoryview
+    starts: NDArray[np.int64]
+    sizes: NDArray[np.int64]
+
+
+class Batch:
+    """Events in stream order: columns common to all of them, plus one table per event class (a dense union).
+
+    Event i is row ``row[i]`` of ``tables[class_id[i]]``. Columns (each of shape (n,), -1 = none):
+    ts int64 ticks of the trace's clock; class_id, row, thread, cpu, track int32. A constant column may be a
+    broadcast array of stride 0. Arrays are not written to once the batch is made.
+    """
+
+    __slots__ = (
+        "_positions",
+        "class_id",
+        "cpu",
+        "native",
+        "row",
+        "tables",
+        "thread",
+        "track",
+        "ts",
+    )
+
+    def __init__(
+        self,
+        *,
+        ts: NDArray[np.int64],
+        class_id: NDArray[np.int32],
+        row: NDArray[np.int32],
+        tables: Mapping[int, Table],
+        thread: NDArray[np.int32] | None = None,
+        cpu: NDArray[np.int32] | None = None,
+        track: NDArray[np.int32] | None = None,
+        native: NativeRecords | None = None,
+    ) -> None:
+        absent = np.broadcast_to(np.int32(-1), ts.shape)
+        self.ts = ts
+        self.class_id = class_id
+        self.row = row
+        self.thread = absent if thread is None else thread
+        self.cpu = absent if cpu is None else cpu
+        self.track = absent if track is None else track
+        self.tables = dict(tables)
+        self.native = native
+        self._positions: dict[int, NDArray[np.int32]] | None = None
+
+    def __len__(self) -> int:
+        return len(self.ts)
+
+    def positions(self, class_id: int) -> NDArray[np.int32]:
+        """Where the events of a class stand in the batch: entry r is the position of row r."""
+        if self._positions is None:
+            self._positions = positions_by_class(
+                self.class_id, self.row, {key: len(table) for key, table in self.tables.items()}
+            )
+        return self._positions[class_id]

@@ -1,0 +1,147 @@
+"""Field classes: the declared type of a field, in CTF's words (CTF2-SPEC-2.0, "Field classes").
+
+A field class says how a column is stored (see `columns`) and how a value reads. All are immutable and hashable, so an
+event class can be compared and interned by value.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import IntEnum, unique
+from typing import NamedTuple
+
+import numpy as np
+
+
+@unique
+class Style(IntEnum):
+    """How an integer is meant to be read. The stored value is the same in every style."""
+
+    DECIMAL = 0
+    HEXADECIMAL = 1
+    OCTAL = 2
+    BINARY = 3
+    POINTER = 4
+    OBJECT_ID = 5
+    SYMBOL = 6
+    CHARACTER = 7
+
+
+class Label(NamedTuple):
+    """The name of a range of values of an integer field (CTF enumeration mapping)."""
+
+    low: int
+    high: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class IntegerClass:
+    """An integer of `bits` (1..64) bits, stored in the next of 8, 16, 32, 64.
+
+    With `flags`, each label names a mask of bits, else a range of values.
+    """
+
+    bits: int = 64
+    signed: bool = False
+    style: Style = Style.DECIMAL
+    labels: tuple[Label, ...] = ()
+    flags: bool = False
+
+    @property
+    def dtype(self) -> np.dtype[np.generic]:
+        """The NumPy type of the column."""
+        width = 8 if self.bits <= 8 else 16 if self.bits <= 16 else 32 if self.bits <= 32 else 64
+        return np.dtype(f"{'i' if self.signed else 'u'}{width // 8}")
+
+
+@dataclass(frozen=True, slots=True)
+class FloatClass:
+    """An IEEE 754 number of 32 or 64 bits."""
+
+    bits: int = 64
+
+    @property
+    def dtype(self) -> np.dtype[np.generic]:
+        """The NumPy type of the column."""
+        return np.dtype(f"f{self.bits // 8}")
+
+
+@dataclass(frozen=True, slots=True)
+class BooleanClass:
+    """True or false; the column is of NumPy bool."""
+
+
+@dataclass(frozen=True, slots=True)
+class StringClass:
+    """Text: bytes that are UTF-8 as a rule and are kept as they are where they are not.
+
+    The column is int32 ids of the trace's strings, or a `ListColumn` of uint8 where values hardly ever repeat
+    (log messages), so that memory stays bounded by a batch.
+    """
+
+
+@dataclass(frozen=True, slots=True)
+class BytesClass:
+    """Uninterpreted bytes (CTF BLOB); the column is a `ListColumn` of uint8."""
+
+    media_type: str = "application/octet-stream"
+
+
+@dataclass(frozen=True, slots=True)
+class NullClass:
+    """A name without a value (FXT null argument, JSON null)."""
+
+
+@dataclass(frozen=True, slots=True)
+class ArrayClass:
+    """`length` elements, or as many as the event says when None."""
+
+    element: FieldClass
+    length: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """A named member of a structure or option of a variant."""
+
+    name: str
+    type: FieldClass
+
+
+@dataclass(frozen=True, slots=True)
+class StructureClass:
+    """Named members in order. Names may repeat (JSON objects, C padding), so position identifies them."""
+
+    members: tuple[Member, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class VariantClass:
+    """One of several options, chosen per event."""
+
+    options: tuple[Member, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class OptionalClass:
+    """A value that an event may be without."""
+
+    element: FieldClass
+
+
+FieldClass = (
+    IntegerClass
+    | FloatClass
+    | BooleanClass
+    | StringClass
+    | BytesClass
+    | NullClass
+    | ArrayClass
+    | StructureClass
+    | VariantClass
+    | OptionalClass
+)
+
+#: Types whose column is one NumPy array, a value an event.
+ScalarClass = IntegerClass | FloatClass | BooleanClass

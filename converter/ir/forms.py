@@ -1,0 +1,292 @@
+"""The parts of the canonical form: event classes, field classes and values, to JSON-like forms and back."""
+
+from __future__ import annotations
+
+from base64 import b64decode, b64encode
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from converter.ir.columns import (
+    Column,
+    ListColumn,
+    OptionalColumn,
+    StructColumn,
+    UnionColumn,
+    take,
+)
+from converter.ir.events import EventClass, Field
+from converter.ir.field_classes import (
+    ArrayClass,
+    BooleanClass,
+    BytesClass,
+    FieldClass,
+    FloatClass,
+    IntegerClass,
+    Label,
+    Member,
+    NullClass,
+    OptionalClass,
+    StringClass,
+    StructureClass,
+    Style,
+    VariantClass,
+)
+from converter.ir.kinds import Kind, Role
+from converter.kernels.strings import StringTable
+
+#: What the json module makes of JSON text.
+Json = Any
+
+_USUAL_NAN = {32: 0x7FC00000, 64: 0x7FF8000000000000}
+
+
+def class_form(event_class: EventClass) -> dict[str, Json]:
+    """An event class: ``kind`` always, ``name``, ``category``, ``fields`` and ``timed`` where not the default."""
+    form: dict[str, Json] = {"kind": event_class.kind.name}
+    if event_class.name:
+        form["name"] = event_class.name
+    if event_class.category:
+        form["category"] = event_class.category
+    if not event_class.timed:
+        form["timed"] = False
+    if event_class.fields:
+        form["fields"] = [
+            {"name": field.name, "type": type_form(field.type)}
+            | ({"role": field.role.name} if field.role is not Role.NONE else {})
+            | ({"unit": field.unit} if field.unit else {})
+            for field in event_class.fields
+        ]
+    return form
+
+
+def class_of(form: Mapping[str, Json]) -> EventClass:
+    """The event class of a form."""
+    fields = tuple(
+        Field(
+            field["name"],
+            type_of(field["type"]),
+            Role[field.get("role", "NONE")],
+            field.get("unit", ""),
+        )
+        for field in form.get("fields", ())
+    )
+    return EventClass(
+        Kind[form["kind"]],
+        form.get("name", ""),
+        form.get("category", ""),
+        fields,
+        timed=form.get("timed", True),
+    )
+
+
+def type_form(field_class: FieldClass) -> Json:
+    """A field class: a word for a plain one (``u8`` .. ``i64``, ``f64``, ``string``), an object for any other."""
+    match field_class:
+        case IntegerClass(bits, signed, style, labels, flags):
+            word = f"{'i' if signed else 'u'}{bits}"
+            form: dict[str, Json] = {}
+            if style is not Style.DECIMAL:
+                form["style"] = style.name
+            if labels:
+                form["labels"] = [list(label) for label in labels]
+            if flags:
+                form["flags"] = True
+            return {"integer": word, **form} if form else word
+        case FloatClass(bits):
+            return f"f{bits}"
+        case BooleanClass():
+            return "bool"
+        case StringClass():
+            return "string"
+        case BytesClass(media_type):
+            return "bytes" if field_class == BytesClass() else {"bytes": media_type}
+        case NullClass():
+            return "null"
+        case ArrayClass(element, length):
+            sized = {} if length is None else {"length": length}
+            return {"array": type_form(element), **sized}
+        case StructureClass(members):
+            return {"structure": [[member.name, type_form(member.type)] for member in members]}
+        case VariantClass(options):
+            return {"variant": [[option.name, type_form(option.type)] for option in options]}
+        case OptionalClass(element):
+            return {"optional": type_form(element)}
+
+
+def type_of(form: Json) -> FieldClass:
+    """The field class of a form.
+
+    Raises:
+        ValueError: there is no such field class.
+
+    """
+    match form:
+        case "bool":
+            return BooleanClass()
+        case "string":
+            return StringClass()
+        case "bytes":
+            return BytesClass()
+        case "null":
+            return NullClass()
+        case "f32" | "f64":
+            return FloatClass(int(form[1:]))
+        case str():
+            return type_of({"integer": form})
+        case {"integer": str(word)} if word[:1] in ("i", "u"):
+            return IntegerClass(
+                int(word[1:]),
+                word[0] == "i",
+                Style[form.get("style", "DECIMAL")],
+                tuple(Label(*label) for label in form.get("labels", ())),
+                form.get("flags", False),
+            )
+        case {"bytes": media_type}:
+            return BytesClass(media_type)
+        case {"array": element}:
+            return ArrayClass(type_of(element), form.get("length"))
+        case {"structure": members}:
+            return StructureClass(tuple(Member(name, type_of(inner)) for name, inner in members))
+        case {"variant": options}:
+            return VariantClass(tuple(Member(name, type_of(inner)) for name, inner in options))
+        case {"optional": element}:
+            return OptionalClass(type_of(element))
+    raise ValueError(f"no field class is written {form!r}")
+
+
+def column_form(column: Column, field_class: FieldClass, strings: StringTable) -> list[Json]:
+    """The values of a column, one an item."""
+    match field_class, column:
+        case (FloatClass(bits), np.ndarray()):
+            return _float_texts(column, bits)
+        case (StringClass(), np.ndarray()):
+            ids: list[int] = column.tolist()
+            texts = {number: _text(strings[number]) for number in set(ids)}
+            return [texts[number] for number in ids]
+        case (_, np.ndarray()):
+            numbers: list[Json] = column.tolist()
+            return numbers
+        case (StringClass() | BytesClass(), ListColumn(offsets, np.ndarray() as values)):
+            form = _text if isinstance(field_class, StringClass) else bytes_form
+            data = values[offsets[0] : offsets[-1]].tobytes()
+            ends = (offsets - offsets[0]).tolist()
+            return [form(data[ends[i] : ends[i + 1]]) for i in range(len(column))]
+        case (NullClass(), _):
+            return [None] * len(column)
+        case (ArrayClass(element), ListColumn(offsets, values)):
+            used = take(values, np.arange(int(offsets[0]), int(offsets[-1])))
+            items = column_form(used, element, strings)
+            ends = (offsets - offsets[0]).tolist()
+            return [items[ends[i] : ends[i + 1]] for i in range(len(column))]
+        case (StructureClass(members), StructColumn(length, columns)):
+            forms = [
+                column_form(inner, member.type, strings)
+                for member, inner in zip(members, columns, strict=True)
+            ]
+            return [[form[i] for form in forms] for i in range(length)]
+        case (VariantClass(options), UnionColumn(tags, rows, columns)):
+            result: list[Json] = [None] * len(tags)
+            for tag, option in enumerate(options):
+                places = np.flatnonzero(tags == tag)
+                held = column_form(take(columns[tag], rows[places]), option.type, strings)
+                for place, item in zip(places.tolist(), held, strict=True):
+                    result[place] = {option.name: item}
+            return result
+        case (OptionalClass(element), OptionalColumn(valid, values)):
+            result = [None] * len(valid)
+            places = np.flatnonzero(valid)
+            held = column_form(take(values, places), element, strings)
+            for place, item in zip(places.tolist(), held, strict=True):
+                result[place] = item
+            return result
+    raise TypeError(f"a {type(column).__name__} does not hold {field_class}")
+
+
+def value_of(form: Json, field_class: FieldClass) -> Any:
+    """The value of a form, as `converter.ir.columns.value` gives it and `column_from_values` takes it."""
+    match field_class:
+        case FloatClass(bits):
+            if form.startswith("nan:"):
+                pattern = np.array([int(form[4:], 16)], f"u{bits // 8}")
+                return pattern.view(field_class.dtype)[0]
+            return field_class.dtype.type(form)
+        case StringClass() | BytesClass():
+            return form.encode() if isinstance(form, str) else b64decode(form["bytes"])
+        case ArrayClass(element):
+            return [value_of(item, element) for item in form]
+        case StructureClass(members):
+            return [
+                (member.name, value_of(item, member.type))
+                for member, item in zip(members, form, strict=True)
+            ]
+        case VariantClass(options):
+            ((name, item),) = form.items()
+            option = next(option for option in options if option.name == name)
+            return (name, value_of(item, option.type))
+        case OptionalClass(element):
+            return None if form is None else value_of(form, element)
+        case _:
+            return form
+
+
+def bytes_form(data: bytes) -> Json:
+    """Bytes as ``{"bytes": base64}``."""
+    return {"bytes": b64encode(data).decode("ascii")}
+
+
+def sidecar_form(value: Any) -> Json:
+    """A value of a sidecar; one that is made when needed (a callable, an object with ``__bytes__``) is made now.
+
+    Raises:
+        TypeError: the value is neither JSON-like nor bytes.
+
+    """
+    match value:
+        case None | bool() | int() | str():
+            return value
+        case float():
+            return {"float": repr(value)}
+        case bytes() | bytearray() | memoryview():
+            return bytes_form(bytes(value))
+        case Mapping():
+            return {key: sidecar_form(value[key]) for key in sorted(value)}
+        case list() | tuple():
+            return [sidecar_form(item) for item in value]
+    if hasattr(value, "__bytes__"):
+        return bytes_form(bytes(value))
+    if callable(value):
+        return sidecar_form(value())
+    raise TypeError(f"a sidecar holds JSON-like values and bytes, not a {type(value).__name__}")
+
+
+def sidecar_of(form: Json) -> Any:
+    """The value of a form that `sidecar_form` made."""
+    match form:
+        case {"bytes": str(text)} if len(form) == 1:
+            return b64decode(text)
+        case {"float": str(text)} if len(form) == 1:
+            return float(text)
+        case dict():
+            return {key: sidecar_of(item) for key, item in form.items()}
+        case list():
+            return [sidecar_of(item) for item in form]
+    return form
+
+
+def _float_texts(column: NDArray[Any], bits: int) -> list[str]:
+    # The shortest text of a 32-bit float is not that of the same number in 64 bits.
+    texts = [str(number) for number in column] if bits == 32 else [repr(x) for x in column.tolist()]
+    for place in np.flatnonzero(np.isnan(column)).tolist():
+        pattern = int(column[place : place + 1].view(f"u{bits // 8}")[0])
+        texts[place] = "nan" if pattern == _USUAL_NAN[bits] else f"nan:{pattern:x}"
+    return texts
+
+
+def _text(data: bytes) -> Json:
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError:
+        return bytes_form(data)

@@ -1,0 +1,37 @@
+"""Symbols: names of addresses, as kallsyms and symbol files give them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+class SymbolTable:
+    """Function symbols sorted by address. Made on first use: a kernel has 200,000 and most traces name none.
+
+    `load` returns (addresses uint64 ascending, names: an indexable of bytes).
+    """
+
+    __slots__ = ("_load", "_loaded")
+
+    def __init__(self, load: Callable[[], tuple[NDArray[np.uint64], Sequence[bytes]]]) -> None:
+        self._load = load
+        self._loaded: tuple[NDArray[np.uint64], Sequence[bytes]] | None = None
+
+    def _table(self) -> tuple[NDArray[np.uint64], Sequence[bytes]]:
+        if self._loaded is None:
+            self._loaded = self._load()
+        return self._loaded
+
+    def __len__(self) -> int:
+        return len(self._table()[0])
+
+    def lookup(self, address: int) -> tuple[bytes, int] | None:
+        """The symbol at or below `address` and the distance to it, or None below the first."""
+        addresses, names = self._table()
+        index = int(np.searchsorted(addresses, np.uint64(address), side="right")) - 1
+        if index < 0:
+            return None
+        return names[index], address - int(addresses[index])

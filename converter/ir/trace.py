@@ -1,0 +1,113 @@
+"""The trace: everything that events refer to, and the stream of batches."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from enum import IntEnum, unique
+from fractions import Fraction
+from typing import Any
+
+from converter.errors import TraceWarning
+from converter.ir.events import Batch, EventClass
+from converter.ir.symbols import SymbolTable
+from converter.kernels.strings import StringTable
+
+
+@dataclass(frozen=True, slots=True)
+class ClockDomain:
+    """What the ticks of a clock mean.
+
+    `ticks_per_second` is exact, or None where the unit is unknown (a bare counter, an uncalibrated TSC).
+    `epoch_ns` is the time of tick 0 in nanoseconds since 1970-01-01 UTC, where known.
+    """
+
+    name: str
+    ticks_per_second: Fraction | None = Fraction(1_000_000_000)
+    epoch_ns: int | None = None
+    description: str = ""
+
+
+NANOSECONDS = ClockDomain("ns")
+
+
+@dataclass(slots=True)
+class Process:
+    """A process. `pid` is its 64-bit identity in the source; `name` may be filled in while reading."""
+
+    pid: int
+    name: str = ""
+    parent_pid: int | None = None
+    command_line: tuple[str, ...] = ()
+
+
+@dataclass(slots=True)
+class Thread:
+    """A thread. `process` is an index into `Trace.processes` and never changes once a batch refers to the thread."""
+
+    tid: int
+    process: int
+    name: str = ""
+
+
+@unique
+class TrackScope(IntEnum):
+    """What a track belongs to; `Track.owner` is the index of that thread or process, or the CPU's number."""
+
+    GLOBAL = 0
+    PROCESS = 1
+    THREAD = 2
+    CPU = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Track:
+    """A line of the timeline. An event with track -1 is on its thread's own track, or its CPU's if it has no thread."""
+
+    name: str
+    scope: TrackScope = TrackScope.GLOBAL
+    owner: int = -1
+    parent: int = -1
+    unit: str = ""
+    identity: int = 0
+
+
+@dataclass(slots=True)
+class Trace:
+    """A trace as it streams.
+
+    The tables only grow: an index that a batch uses is in its table before the batch is yielded, and what it
+    identifies never changes (a name may be filled in later). `batches` may be iterated again: it then reads again.
+    """
+
+    format: str
+    clock: ClockDomain = NANOSECONDS
+    clock_domains: list[ClockDomain] = field(default_factory=list)
+    strings: StringTable = field(default_factory=StringTable)
+    processes: list[Process] = field(default_factory=list)
+    threads: list[Thread] = field(default_factory=list)
+    tracks: list[Track] = field(default_factory=list)
+    event_classes: list[EventClass] = field(default_factory=list)
+    environment: dict[str, str | int] = field(default_factory=dict)
+    symbols: SymbolTable | None = None
+    #: By format: what only that format has, as JSON-like values and bytes. Its writer replays it, no other reads it.
+    sidecar: dict[str, dict[str, Any]] = field(default_factory=dict)
+    warnings: list[TraceWarning] = field(default_factory=list)
+    #: Makes the iterator; set by the reader or filter that made the trace.
+    make_batches: Callable[[], Iterator[Batch]] = lambda: iter(())
+    #: Called by `progress` reporters: (bytes of the source done, bytes in all), or None when unknown.
+    progress: Callable[[], tuple[int, int]] | None = None
+
+    def batches(self) -> Iterator[Batch]:
+        """Decode batch after batch, in stream order.
+
+        Raises:
+            TraceError: the source is damaged before its first usable event.
+
+        """
+        return self.make_batches()
+
+    def add_class(self, event_class: EventClass) -> int:
+        """Append an event class; its id."""
+        self.event_classes.append(event_class)
+        return len(self.event_classes) - 1

@@ -1,0 +1,32 @@
+from numpy import int32, int64, uint8
+from numpy.typing import NDArray
+
+class StringTable:
+    """The interned strings of a trace. Safe to intern into from several threads."""
+
+    def __init__(self) -> None: ...
+    def __len__(self) -> int: ...
+    def __getitem__(self, id: int) -> bytes:
+        """The bytes of a string; IndexError when there is no such id."""
+    def text(self, id: int) -> str:
+        """The string as text, bytes that are not UTF-8 replaced: for messages, not for output."""
+    def intern(self, text: str | bytes) -> int:
+        """The id of a string, added when new. A str is encoded as UTF-8 with surrogateescape."""
+    def intern_spans(
+        self,
+        data: memoryview | bytes | NDArray[uint8],
+        starts: NDArray[int64],
+        sizes: NDArray[int64],
+        ids: NDArray[int32],
+        *,
+        until_nul: bool = False,
+    ) -> None:
+        """Intern ``data[starts[i]:starts[i] + sizes[i]]``, cut at the first NUL when `until_nul`, into ``ids[i]``.
+
+        Raises ValueError when a span lies outside the data. Releases the GIL.
+        """
+    def unfit(self, ids: NDArray[int32], limit: int, utf8_only: bool) -> NDArray[int32]:
+        """The distinct ids in `ids` of strings over `limit` bytes (-1: no limit) or, if `utf8_only`, not UTF-8.
+
+        What was checked once is remembered, so the usual answer, none, costs nothing per row.
+        """

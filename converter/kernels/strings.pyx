@@ -1,0 +1,241 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
+"""The interned strings of a trace: bytes to int32 id and back.
+
+Entries live in blocks that never move, so that a kernel can read strings of batches already decoded while another
+thread still interns those of the next. Id 0 is the empty string.
+"""
+
+import os
+
+import numpy as np
+
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
+from cpython.pythread cimport (
+    PyThread_acquire_lock, PyThread_allocate_lock, PyThread_free_lock, PyThread_release_lock, WAIT_LOCK,
+)
+from libc.stdlib cimport calloc, free, malloc
+from libc.string cimport memcmp, memcpy
+
+from converter.kernels.utf8 cimport is_utf8
+
+cdef enum:
+    BLOCK_BITS = 12
+    BLOCK_SIZE = 1 << 12
+    BLOCK_MASK = (1 << 12) - 1
+    # 2**16 blocks of 2**12 entries: 268 million strings.
+    MAX_BLOCKS = 1 << 16
+    ARENA_SIZE = 1 << 18
+
+
+cdef inline uint64_t mix(uint64_t value) noexcept nogil:
+    value = value ^ (value >> 32)
+    value = value * <uint64_t>0x9E3779B97F4A7C15
+    return value ^ (value >> 29)
+
+
+cdef inline uint64_t hash_bytes(const uint8_t* data, uint32_t size, uint64_t seed) noexcept nogil:
+    cdef uint64_t state = seed ^ size
+    cdef uint64_t word
+    cdef uint32_t at = 0
+    while size - at >= 8:
+        memcpy(&word, data + at, 8)
+        state = mix(state ^ word)
+        at += 8
+    if at < size:
+        word = 0
+        memcpy(&word, data + at, size - at)
+        state = mix(state ^ word)
+    return mix(state)
+
+
+cdef class StringTable:
+
+    def __cinit__(self):
+        cdef int64_t slots = 1 << 10
+        self._seed = int.from_bytes(os.urandom(8), "little")
+        self._blocks = <Entry**>calloc(MAX_BLOCKS, sizeof(Entry*))
+        self._slots = <int32_t*>calloc(slots, sizeof(int32_t))
+        self._arenas = NULL
+        self._unfit = {}
+        self._arena_left = 0
+        self._lock = PyThread_allocate_lock()
+        if self._blocks is NULL or self._slots is NULL or self._lock is NULL:
+            raise MemoryError
+        self._mask = slots - 1
+        if self.find_or_add(<const uint8_t*>b"", 0) != 0:
+            raise MemoryError
+
+    def __dealloc__(self):
+        cdef int64_t i
+        cdef void** arena = self._arenas
+        cdef void** following
+        while arena is not NULL:
+            following = <void**>arena[0]
+            free(arena)
+            arena = following
+        if self._blocks is not NULL:
+            for i in range(MAX_BLOCKS):
+                if self._blocks[i] is NULL:
+                    break
+                free(self._blocks[i])
+            free(self._blocks)
+        free(self._slots)
+        if self._lock is not NULL:
+            PyThread_free_lock(self._lock)
+
+    cdef void lock(self) noexcept nogil:
+        PyThread_acquire_lock(self._lock, WAIT_LOCK)
+
+    cdef void unlock(self) noexcept nogil:
+        PyThread_release_lock(self._lock)
+
+    cdef Entry* entry(self, int32_t id) noexcept nogil:
+        return &self._blocks[id >> BLOCK_BITS][id & BLOCK_MASK]
+
+    cdef int32_t find_or_add(self, const uint8_t* data, uint32_t size) noexcept nogil:
+        cdef uint64_t hashed = hash_bytes(data, size, self._seed)
+        cdef uint32_t tag = <uint32_t>(hashed >> 32)
+        cdef uint64_t slot = hashed & self._mask
+        cdef int32_t found
+        cdef Entry* known
+        cdef uint8_t* kept
+        cdef void** arena
+        cdef int64_t need
+        while True:
+            found = self._slots[slot]
+            if found == 0:
+                break
+            known = self.entry(found - 1)
+            if known.tag == tag and known.size == size and memcmp(known.data, data, size) == 0:
+                return found - 1
+            slot = (slot + 1) & self._mask
+        if self._count >= <int64_t>MAX_BLOCKS * BLOCK_SIZE:
+            return -1
+        if self._blocks[self._count >> BLOCK_BITS] is NULL:
+            self._blocks[self._count >> BLOCK_BITS] = <Entry*>malloc(BLOCK_SIZE * sizeof(Entry))
+            if self._blocks[self._count >> BLOCK_BITS] is NULL:
+                return -1
+        if self._arena_left < size:
+            need = size if size > ARENA_SIZE else ARENA_SIZE
+            # Each arena starts with the address of the one before it.
+            arena = <void**>malloc(need + sizeof(void*))
+            if arena is NULL:
+                return -1
+            arena[0] = <void*>self._arenas
+            self._arenas = arena
+            self._arena = <uint8_t*>(arena + 1)
+            self._arena_left = need
+        kept = self._arena
+        if size:
+            memcpy(kept, data, size)
+        self._arena += size
+        self._arena_left -= size
+        known = self.entry(<int32_t>self._count)
+        known.data = kept
+        known.size = size
+        known.tag = tag
+        self._slots[slot] = <int32_t>(self._count + 1)
+        self._count += 1
+        if <uint64_t>self._count * 2 > self._mask and self._grow() < 0:
+            return -1
+        return <int32_t>(self._count - 1)
+
+    cdef int32_t _grow(self) noexcept nogil:
+        cdef uint64_t mask = (self._mask + 1) * 4 - 1
+        cdef int32_t* slots = <int32_t*>calloc(mask + 1, sizeof(int32_t))
+        cdef int64_t i
+        cdef uint64_t slot
+        cdef Entry* known
+        if slots is NULL:
+            return -1
+        for i in range(self._count):
+            known = self.entry(<int32_t>i)
+            slot = hash_bytes(known.data, known.size, self._seed) & mask
+            while slots[slot]:
+                slot = (slot + 1) & mask
+            slots[slot] = <int32_t>(i + 1)
+        free(self._slots)
+        self._slots = slots
+        self._mask = mask
+        return 0
+
+    def __len__(self):
+        return self._count
+
+    def __getitem__(self, int64_t id):
+        if not 0 <= id < self._count:
+            raise IndexError(f"string {id} of {self._count}")
+        cdef Entry* known = self.entry(<int32_t>id)
+        return PyBytes_FromStringAndSize(<const char*>known.data, known.size)
+
+    def text(self, int64_t id):
+        return self[id].decode("utf-8", "replace")
+
+    def intern(self, text):
+        cdef bytes data = text.encode("utf-8", "surrogateescape") if isinstance(text, str) else bytes(text)
+        self.lock()
+        cdef int32_t id = self.find_or_add(<const uint8_t*>PyBytes_AS_STRING(data), <uint32_t>PyBytes_GET_SIZE(data))
+        self.unlock()
+        if id < 0:
+            raise MemoryError("no room for more strings")
+        return id
+
+    def intern_spans(
+        self,
+        const uint8_t[::1] data,
+        const int64_t[:] starts,
+        const int64_t[:] sizes,
+        int32_t[::1] ids,
+        *,
+        bint until_nul=False,
+    ):
+        cdef int64_t count = starts.shape[0]
+        cdef int64_t total = data.shape[0]
+        cdef int64_t i, start, size, end
+        cdef int64_t failed = -1
+        cdef int32_t id
+        cdef int32_t last = 0
+        if sizes.shape[0] != count or ids.shape[0] != count:
+            raise ValueError("starts, sizes and ids differ in length")
+        with nogil:
+            self.lock()
+            for i in range(count):
+                start = starts[i]
+                size = sizes[i]
+                if start < 0 or size < 0 or start > total or size > total - start or size > 0x7fffffff:
+                    failed = i
+                    break
+                if until_nul:
+                    end = 0
+                    while end < size and data[start + end]:
+                        end += 1
+                    size = end
+                if size == 0:
+                    ids[i] = 0
+                    continue
+                id = self.find_or_add(&data[start], <uint32_t>size)
+                if id < 0:
+                    failed = -2
+                    break
+                ids[i] = id
+            self.unlock()
+        if failed == -2:
+            raise MemoryError("no room for more strings")
+        if failed >= 0:
+            raise ValueError(f"span {failed} lies outside the data")
+
+    def unfit(self, const int32_t[:] ids, int64_t limit, bint utf8_only):
+        cdef int64_t checked, i
+        cdef int64_t count = self._count
+        cdef Entry* known
+        cdef bint bad
+        checked, found = self._unfit.get((limit, utf8_only), (0, []))
+        for i in range(checked, count):
+            known = self.entry(<int32_t>i)
+            bad = (limit >= 0 and known.size > limit) or (utf8_only and not is_utf8(known.data, known.size))
+            if bad:
+                found.append(i)
+        self._unfit[limit, utf8_only] = (count, found)
+        if not found:
+            return np.zeros(0, np.int32)
+        return np.intersect1d(np.asarray(ids), np.array(found, np.int32))

@@ -1,0 +1,58 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
+"""The dense union of a batch: numbering the rows of each class, and finding their places again."""
+
+import numpy as np
+
+from libc.stdint cimport int32_t, int64_t
+
+
+def number_rows(const int32_t[:] class_id, int32_t[::1] row, int32_t[::1] counts):
+    """Give event i the next row of its class; `counts`, one per class id, go on from what they hold."""
+    cdef int64_t i
+    cdef int64_t classes = counts.shape[0]
+    cdef int32_t id
+    cdef int64_t failed = -1
+    if row.shape[0] != class_id.shape[0]:
+        raise ValueError("row and class_id differ in length")
+    with nogil:
+        for i in range(class_id.shape[0]):
+            id = class_id[i]
+            if id < 0 or id >= classes:
+                failed = i
+                break
+            row[i] = counts[id]
+            counts[id] += 1
+    if failed >= 0:
+        raise ValueError(f"event {failed} is of class {class_id[failed]}, which does not exist")
+
+
+def positions_by_class(const int32_t[:] class_id, const int32_t[:] row, dict lengths):
+    """For each class: where its rows stand in the batch (int32, entry r is the position of row r, -1 if nowhere)."""
+    cdef int64_t count = class_id.shape[0]
+    cdef int64_t i
+    cdef int32_t highest = max(lengths, default=-1)
+    cdef int32_t id, at
+    if row.shape[0] != count:
+        raise ValueError("row and class_id differ in length")
+    bounds = np.zeros((highest + 2,), np.int64)
+    ends = np.zeros((highest + 2,), np.int64)
+    at_next = 0
+    for key in sorted(lengths):
+        bounds[key] = at_next
+        at_next += lengths[key]
+        ends[key] = at_next
+    flat = np.full(at_next, -1, np.int32)
+    cdef const int64_t[::1] start = bounds
+    cdef const int64_t[::1] end = ends
+    cdef int32_t[::1] places = flat
+    cdef int64_t failed = -1
+    with nogil:
+        for i in range(count):
+            id = class_id[i]
+            if id < 0 or id > highest or row[i] < 0 or start[id] + row[i] >= end[id]:
+                failed = i
+                break
+            places[start[id] + row[i]] = <int32_t>i
+    if failed >= 0:
+        raise ValueError(f"event {failed} is row {row[failed]} of class {class_id[failed]}, which does not exist")
+    return {key: flat[bounds[key]:ends[key]] for key in lengths}

@@ -1,0 +1,603 @@
+"""Hypothesis strategies for whole traces.
+
+`traces` makes traces of every kind, field class and table entry that the IR allows; `fitted_traces` those that a format
+of given capabilities holds as they are, which is what its writer is given and its reader must deliver.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cache
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from hypothesis import strategies as st
+from hypothesis.strategies import DrawFn, SearchStrategy
+
+from converter.ir.collect import with_batches
+from converter.ir.columns import Column, column_from_values, list_of_bytes
+from converter.ir.events import Batch, EventClass, Field, Table
+from converter.ir.field_classes import (
+    ArrayClass,
+    BooleanClass,
+    BytesClass,
+    FieldClass,
+    FloatClass,
+    IntegerClass,
+    Label,
+    Member,
+    NullClass,
+    OptionalClass,
+    StringClass,
+    StructureClass,
+    Style,
+    VariantClass,
+)
+from converter.ir.kinds import REQUIRED_ROLES, Kind, Role
+from converter.ir.trace import NANOSECONDS, ClockDomain, Process, Thread, Trace, Track, TrackScope
+from converter.kernels.union import number_rows
+from converter.losses import Capabilities, KindSupport
+
+#: Roles that events of a kind often have besides the required ones.
+USUAL_ROLES: dict[Kind, tuple[Role, ...]] = {
+    Kind.SLICE_BEGIN: (Role.CATEGORY, Role.THREAD_TIME),
+    Kind.SLICE_END: (Role.NAME, Role.CATEGORY),
+    Kind.SLICE_COMPLETE: (Role.CATEGORY, Role.THREAD_DURATION),
+    Kind.INSTANT: (Role.CATEGORY, Role.SCOPE),
+    Kind.COUNTER: (Role.CATEGORY, Role.ID, Role.VALUE),
+    Kind.ASYNC_BEGIN: (Role.NAME, Role.CATEGORY, Role.SCOPE),
+    Kind.ASYNC_INSTANT: (Role.NAME, Role.CATEGORY),
+    Kind.ASYNC_END: (Role.NAME, Role.CATEGORY),
+    Kind.FLOW_BEGIN: (Role.NAME, Role.CATEGORY),
+    Kind.FLOW_STEP: (Role.NAME, Role.CATEGORY),
+    Kind.FLOW_END: (Role.NAME, Role.CATEGORY),
+    Kind.SCHED_SWITCH: (
+        Role.PREV_COMM,
+        Role.PREV_PRIORITY,
+        Role.PREV_STATE,
+        Role.NEXT_COMM,
+        Role.NEXT_PRIORITY,
+    ),
+    Kind.SCHED_WAKING: (Role.COMM, Role.PRIORITY, Role.TARGET_CPU),
+    Kind.SCHED_WAKEUP: (Role.COMM, Role.PRIORITY, Role.TARGET_CPU),
+    Kind.IRQ_EXIT: (Role.RETURN,),
+    Kind.SYSCALL_ENTRY: (Role.SYSCALL_NUMBER, Role.SYSCALL_ARGUMENTS),
+    Kind.SYSCALL_EXIT: (Role.SYSCALL_NUMBER, Role.RETURN),
+    Kind.FUNCTION: (Role.PARENT_FUNCTION, Role.DEPTH),
+    Kind.PROCESS_FORK: (Role.COMM, Role.PARENT_TID, Role.PARENT_COMM),
+    Kind.TASK_RENAME: (Role.TID, Role.OLD_COMM),
+    Kind.LOG: (Role.INSTRUCTION,),
+    Kind.BLOB: (Role.NAME, Role.TYPE),
+    Kind.DISCARDED: (Role.COUNT,),
+}
+
+_TEXT_ROLES = frozenset(
+    {
+        Role.NAME,
+        Role.CATEGORY,
+        Role.SCOPE,
+        Role.MESSAGE,
+        Role.COMM,
+        Role.PREV_COMM,
+        Role.NEXT_COMM,
+        Role.PARENT_COMM,
+        Role.OLD_COMM,
+        Role.NEW_COMM,
+        Role.FILENAME,
+    }
+)
+
+_INTEGERS = tuple(
+    IntegerClass(bits, signed) for bits in (8, 16, 32, 64) for signed in (False, True)
+)
+
+#: Durations stay far from the end of time, so that begin + duration is a time.
+_LONGEST = 1 << 40
+
+
+@dataclass(frozen=True)
+class Contents:
+    """Strategies for what stands in strings, byte strings and names."""
+
+    texts: SearchStrategy[bytes]
+    blobs: SearchStrategy[bytes]
+    names: SearchStrategy[str]
+
+
+def texts(*, utf8_only: bool = True, max_bytes: int | None = None) -> SearchStrategy[bytes]:
+    """Strings as bytes: short ones, of letters that repeat, of any script, and of any bytes where allowed."""
+    size = 8 if max_bytes is None else min(8, max_bytes // 4)
+    text = st.text(st.one_of(st.sampled_from("ab/é"), st.characters(codec="utf-8")), max_size=size)
+    encoded = text.map(str.encode)
+    return encoded if utf8_only else st.one_of(encoded, st.binary(max_size=size))
+
+
+def names(*, utf8_only: bool = True, max_bytes: int | None = None) -> SearchStrategy[str]:
+    """Strings as the tables of a trace hold them: bytes that are not UTF-8 as surrogates."""
+    return texts(utf8_only=utf8_only, max_bytes=max_bytes).map(
+        lambda text: text.decode("utf-8", "surrogateescape")
+    )
+
+
+NAMES = names()
+
+#: Whatever the IR allows.
+ANYTHING = Contents(texts(utf8_only=False), st.binary(max_size=12), names(utf8_only=False))
+
+
+@st.composite
+def integer_classes(draw: DrawFn) -> IntegerClass:
+    """Integers of any width, style and labels."""
+    bits = draw(st.one_of(st.sampled_from((8, 16, 32, 64)), st.integers(1, 64)))
+    signed = draw(st.booleans())
+    low, high = integer_range(bits, signed)
+    labels = []
+    for _ in range(draw(st.integers(0, 2))):
+        ends = sorted((draw(st.integers(low, high)), draw(st.integers(low, high))))
+        labels.append(Label(ends[0], ends[1], draw(names())))
+    return IntegerClass(
+        bits,
+        signed,
+        draw(st.sampled_from(Style)),
+        tuple(labels),
+        bool(labels) and draw(st.booleans()),
+    )
+
+
+def integer_range(bits: int, signed: bool) -> tuple[int, int]:
+    """The least and the greatest integer of so many bits."""
+    return (-1 << bits - 1, (1 << bits - 1) - 1) if signed else (0, (1 << bits) - 1)
+
+
+def scalar_classes() -> SearchStrategy[FieldClass]:
+    """Field classes without others inside."""
+    return st.one_of(
+        st.sampled_from(_INTEGERS),
+        st.just(StringClass()),
+        integer_classes(),
+        st.sampled_from(
+            (
+                FloatClass(32),
+                FloatClass(64),
+                BooleanClass(),
+                BytesClass(),
+                BytesClass("image/png"),
+                NullClass(),
+            )
+        ),
+    )
+
+
+def nested_classes(
+    leaves: SearchStrategy[FieldClass],
+    *,
+    arrays: bool = True,
+    structures: bool = True,
+    variants: bool = True,
+    optionals: bool = True,
+    names: SearchStrategy[str] = NAMES,
+) -> SearchStrategy[FieldClass]:
+    """The leaves, and what is built from them with the allowed classes."""
+
+    def extended(inner: SearchStrategy[FieldClass]) -> SearchStrategy[FieldClass]:
+        choices: list[SearchStrategy[FieldClass]] = []
+        if arrays:
+            lengths = st.one_of(st.none(), st.integers(0, 3))
+            choices.append(st.builds(ArrayClass, inner, lengths))
+        members = st.builds(Member, names, inner)
+        if structures:
+            choices.append(st.lists(members, max_size=3).map(tuple).map(StructureClass))
+        if variants:
+            options = st.lists(members, min_size=1, max_size=3, unique_by=lambda o: o.name)
+            choices.append(options.map(tuple).map(VariantClass))
+        if optionals:
+            plain = inner.filter(lambda held: not isinstance(held, NullClass | OptionalClass))
+            choices.append(plain.map(OptionalClass))
+        return st.one_of(choices)
+
+    if not (arrays or structures or variants or optionals):
+        return leaves
+    return st.recursive(leaves, extended, max_leaves=4)
+
+
+#: Every field class that the IR has.
+FIELD_CLASSES = nested_classes(scalar_classes())
+
+
+def values(field_class: FieldClass, contents: Contents = ANYTHING) -> SearchStrategy[Any]:
+    """Values of a field class, as `column_from_values` takes them."""
+    match field_class:
+        case IntegerClass(bits, signed):
+            return st.integers(*integer_range(bits, signed))
+        case FloatClass(bits):
+            return st.floats(width=32 if bits == 32 else 64)
+        case BooleanClass():
+            return st.booleans()
+        case StringClass():
+            return contents.texts
+        case BytesClass():
+            return contents.blobs
+        case NullClass():
+            return st.none()
+        case ArrayClass(element, length):
+            return st.lists(
+                values(element, contents),
+                min_size=length or 0,
+                max_size=3 if length is None else length,
+            )
+        case StructureClass(members):
+            held = [st.tuples(st.just(m.name), values(m.type, contents)) for m in members]
+            return st.tuples(*held).map(list)
+        case VariantClass(options):
+            return st.one_of(
+                [st.tuples(st.just(o.name), values(o.type, contents)) for o in options]
+            )
+        case OptionalClass(element):
+            return st.one_of(st.none(), values(element, contents))
+
+
+def field_values(field: Field, contents: Contents) -> SearchStrategy[Any]:
+    """Values of a field: those of its class that its role allows."""
+    if field.role is Role.DURATION and isinstance(field.type, IntegerClass):
+        _, high = integer_range(field.type.bits, field.type.signed)
+        return st.integers(0, min(high, _LONGEST))
+    return values(field.type, contents)
+
+
+@cache
+def role_types(role: Role) -> SearchStrategy[FieldClass]:
+    """The field classes in which a role comes."""
+    if role in _TEXT_ROLES:
+        return st.just(StringClass())
+    if role is Role.DURATION:
+        return st.sampled_from((IntegerClass(64), IntegerClass(64, signed=True), IntegerClass(32)))
+    if role is Role.FRAMES:
+        return st.just(ArrayClass(IntegerClass(64, style=Style.POINTER)))
+    if role is Role.SYSCALL_ARGUMENTS:
+        return st.just(ArrayClass(IntegerClass(64), 6))
+    if role is Role.PAYLOAD:
+        return st.just(BytesClass())
+    if role in (Role.ID, Role.TYPE):
+        return st.sampled_from((IntegerClass(64), StringClass()))
+    return st.sampled_from(_INTEGERS)
+
+
+@st.composite
+def event_classes(
+    draw: DrawFn,
+    kinds: Sequence[Kind] = tuple(Kind),
+    field_classes: SearchStrategy[FieldClass] = FIELD_CLASSES,
+) -> EventClass:
+    """Event classes with the roles that their kind needs, some that it often has, and arguments."""
+    kind = draw(st.sampled_from(kinds))
+    roles = sorted(REQUIRED_ROLES.get(kind, ()))
+    usual = USUAL_ROLES.get(kind, ())
+    roles += draw(st.lists(st.sampled_from(usual), unique=True)) if usual else []
+    fields = [Field(role.name.lower(), draw(role_types(role)), role) for role in roles]
+    units = st.sampled_from(("", "", "bytes"))
+    fields += draw(
+        st.lists(st.builds(Field, ANYTHING.names, field_classes, unit=units), max_size=3)
+    )
+    name, category = (draw(ANYTHING.names), draw(names())) if kind is Kind.TYPED else ("", "")
+    timed = draw(st.sampled_from((True, True, True, False)))
+    return EventClass(
+        kind, name, category, tuple(fields), timed, draw(st.sampled_from((b"", b"n")))
+    )
+
+
+@st.composite
+def traces(
+    draw: DrawFn,
+    kinds: Collection[Kind] = tuple(Kind),
+    field_classes: SearchStrategy[FieldClass] = FIELD_CLASSES,
+    max_events: int = 12,
+) -> Trace:
+    """Traces of these kinds with these argument types; times do not fall within the trace."""
+    trace = Trace(
+        format="none",
+        clock=draw(clocks()),
+        clock_domains=draw(st.lists(clocks(), max_size=2)),
+        environment=draw(
+            st.dictionaries(names(), st.one_of(names(), st.integers(-(2**63), 2**64)), max_size=2)
+        ),
+        processes=draw(
+            st.lists(
+                st.builds(
+                    Process,
+                    st.one_of(st.integers(0, 9), st.integers(0, 2**64 - 1)),
+                    ANYTHING.names,
+                    st.one_of(st.none(), st.integers(0, 9)),
+                    st.lists(names(), max_size=2).map(tuple),
+                ),
+                max_size=3,
+                unique_by=lambda process: process.pid,
+            )
+        ),
+    )
+    trace.threads = draw(threads(len(trace.processes), 2**64 - 1, ANYTHING.names))
+    trace.tracks = draw(tracks(trace, ANYTHING.names, units=True))
+    trace.event_classes = draw(
+        st.lists(event_classes(tuple(kinds), field_classes), min_size=1, max_size=4)
+    )
+    rows = []
+    for number, event_class in enumerate(trace.event_classes):
+        held = [field_values(field, ANYTHING) for field in event_class.fields]
+        rows.append(
+            st.tuples(
+                st.just(number),
+                _delays,
+                st.one_of(st.integers(-1, 3), st.integers(-1, 2**31 - 1)),
+                st.integers(-1, len(trace.threads) - 1),
+                st.integers(-1, len(trace.tracks) - 1),
+                st.tuples(*held),
+            )
+        )
+    return draw(with_events(trace, rows, max_events, st.integers(-(2**62), 2**62)))
+
+
+_NANOSECONDS = st.just(NANOSECONDS)
+_NO_ENVIRONMENT: SearchStrategy[dict[str, str | int]] = st.builds(dict)
+
+
+@st.composite
+def fitted_traces(
+    draw: DrawFn,
+    capabilities: Capabilities,
+    *,
+    kinds: Collection[Kind] | None = None,
+    names_of_fields: SearchStrategy[str] | None = None,
+    strings: SearchStrategy[bytes] | None = None,
+    clock: SearchStrategy[ClockDomain] = _NANOSECONDS,
+    cpus: SearchStrategy[int] | None = None,
+    environment: SearchStrategy[dict[str, str | int]] = _NO_ENVIRONMENT,
+    max_events: int = 12,
+) -> Trace:
+    """Traces that a format of these capabilities holds as they are.
+
+    They are what its writer is given and its reader must deliver. What capabilities cannot say, such as the letters
+    that a format allows in the names of fields, the arguments do.
+    CPUs are 0..3 by default; pass a strategy with -1 in it where a format knows events of no CPU.
+    """
+    limit = capabilities.max_string_bytes
+    free = names(utf8_only=capabilities.utf8_only, max_bytes=limit)
+    contents = Contents(
+        strings or texts(utf8_only=capabilities.utf8_only, max_bytes=limit),
+        st.binary(max_size=min(12, capabilities.max_blob_bytes or 12)),
+        names_of_fields or free,
+    )
+    largest = (1 << capabilities.id_bits) - 1
+    processes = st.builds(
+        Process, st.one_of(st.integers(1, min(9, largest)), st.integers(1, largest)), free
+    )
+    if capabilities.command_lines:
+        processes = st.builds(
+            lambda process, parent, line: replace(process, parent_pid=parent, command_line=line),
+            processes,
+            st.one_of(st.none(), st.integers(0, largest)),
+            st.lists(free, max_size=2).map(tuple),
+        )
+    trace = Trace(
+        format="none",
+        clock=draw(clock),
+        environment=draw(environment),
+        processes=draw(st.lists(processes, max_size=3, unique_by=lambda process: process.pid)),
+    )
+    trace.threads = draw(threads(len(trace.processes), largest, free))
+    if capabilities.tracks:
+        trace.tracks = draw(tracks(trace, free, units=capabilities.units))
+    usable = [
+        kind
+        for kind, support in capabilities.kinds.items()
+        if (kinds is None or kind in kinds)
+        and (trace.threads or capabilities.threadless or not support.thread)
+    ]
+    if not usable:
+        return trace
+    trace.event_classes = draw(
+        st.lists(fitted_event_classes(capabilities, usable, contents), min_size=1, max_size=4)
+    )
+    rows = []
+    for number, event_class in enumerate(trace.event_classes):
+        support = capabilities.kinds[event_class.kind]
+        highest = 3 if capabilities.max_cpu is None else min(3, capabilities.max_cpu)
+        cpu = st.just(-1) if not support.cpu else cpus or st.integers(0, highest)
+        first_thread = -1 if capabilities.threadless or not support.thread else 0
+        last_thread = len(trace.threads) - 1 if support.thread else -1
+        rows.append(
+            st.tuples(
+                st.just(number),
+                _delays,
+                cpu,
+                st.integers(first_thread, last_thread),
+                st.integers(-1, len(trace.tracks) - 1 if support.track else -1),
+                st.tuples(*(field_values(field, contents) for field in event_class.fields)),
+            )
+        )
+    earliest = -(2**60) if capabilities.negative_times else 0
+    return draw(with_events(trace, rows, max_events, st.integers(earliest, 2**60)))
+
+
+@st.composite
+def fitted_event_classes(
+    draw: DrawFn, capabilities: Capabilities, kinds: Sequence[Kind], contents: Contents
+) -> EventClass:
+    """Event classes of the shape that a format declares."""
+    kind = draw(st.sampled_from(kinds))
+    support = capabilities.kinds[kind]
+    count = draw(
+        st.integers(
+            0, 3 if capabilities.max_arguments is None else min(3, capabilities.max_arguments)
+        )
+    )
+    arguments = [
+        draw(argument_fields(capabilities, support, contents))
+        for _ in range(count if support.arguments else 0)
+    ]
+    named = support.named
+    return EventClass(
+        kind,
+        draw(contents.names) if named else "",
+        draw(contents.names) if named else "",
+        (*support.fields, *arguments),
+        timed=support.timed,
+    )
+
+
+@st.composite
+def argument_fields(
+    draw: DrawFn, capabilities: Capabilities, support: KindSupport, contents: Contents
+) -> Field:
+    """Arguments of the types that a format allows."""
+    integers = [IntegerClass(bits, signed) for bits, signed in sorted(capabilities.integers)]
+    integers += [
+        IntegerClass(bits, signed, style)
+        for style in sorted(capabilities.styles)
+        for bits, signed in sorted(capabilities.integers)
+        if style not in capabilities.wide_styles or (bits, signed) == (64, False)
+    ]
+    if capabilities.labels:
+        integers += [
+            replace(integer, labels=(Label(0, 0, "none"), Label(1, 3, "some")))
+            for integer in integers
+        ]
+    others: list[FieldClass] = [FloatClass(bits) for bits in sorted(capabilities.floats)]
+    others += [StringClass()]
+    others += [BooleanClass()] if capabilities.booleans else []
+    others += [NullClass()] if capabilities.nulls else []
+    others += [BytesClass()] if capabilities.blobs else []
+    choices: list[SearchStrategy[FieldClass]] = [st.sampled_from(others)]
+    choices += [st.sampled_from(integers)] if integers else []
+    field_class = draw(
+        nested_classes(
+            st.one_of(choices),
+            arrays=capabilities.arrays,
+            structures=capabilities.structures,
+            variants=capabilities.variants,
+            optionals=capabilities.optionals,
+            names=contents.names,
+        )
+    )
+    numeric = isinstance(field_class, IntegerClass | FloatClass)
+    role = Role.VALUE if support.numeric_values and numeric else Role.NONE
+    unit = draw(st.sampled_from(("", "bytes"))) if capabilities.units else ""
+    return Field(draw(contents.names), field_class, role, unit)
+
+
+@st.composite
+def clocks(draw: DrawFn) -> ClockDomain:
+    """Clocks of any rate and epoch."""
+    return draw(
+        st.one_of(
+            st.just(NANOSECONDS),
+            st.builds(
+                ClockDomain,
+                names(),
+                st.one_of(
+                    st.none(),
+                    st.builds(Fraction, st.integers(1, 2**40), st.integers(1, 2**20)),
+                ),
+                st.one_of(st.none(), st.integers(-(2**63), 2**63)),
+                names(),
+            ),
+        )
+    )
+
+
+@st.composite
+def threads(draw: DrawFn, processes: int, largest: int, names: SearchStrategy[str]) -> list[Thread]:
+    """Threads of so many processes, told apart by process and tid."""
+    if not processes:
+        return []
+    thread = st.builds(
+        Thread,
+        st.one_of(st.integers(1, min(9, largest)), st.integers(1, largest)),
+        st.integers(0, processes - 1),
+        names,
+    )
+    return draw(st.lists(thread, max_size=4, unique_by=lambda one: (one.process, one.tid)))
+
+
+@st.composite
+def tracks(draw: DrawFn, trace: Trace, names: SearchStrategy[str], *, units: bool) -> list[Track]:
+    """Tracks of the trace's processes and threads, some below others."""
+    scopes = {TrackScope.GLOBAL: 0, TrackScope.CPU: 4}
+    scopes |= {TrackScope.PROCESS: len(trace.processes)} if trace.processes else {}
+    scopes |= {TrackScope.THREAD: len(trace.threads)} if trace.threads else {}
+    result: list[Track] = []
+    for number in range(draw(st.integers(0, 3))):
+        scope = draw(st.sampled_from(sorted(scopes)))
+        owner = -1 if scope is TrackScope.GLOBAL else draw(st.integers(0, scopes[scope] - 1))
+        parent = draw(st.integers(-1, number - 1))
+        unit = draw(st.sampled_from(("", "bytes"))) if units else ""
+        identity = draw(st.integers(0, 3))
+        result.append(Track(draw(names), scope, owner, parent, unit, identity))
+    return result
+
+
+#: An event: class, ts (or the time since the event before), cpu, thread, track, values.
+Event = tuple[int, int, int, int, int, tuple[Any, ...]]
+
+#: Time from one event to the next, 0 as often as not: what stands at equal times matters.
+_delays = st.one_of(st.integers(0, 1), st.integers(0, 2**36))
+
+
+@st.composite
+def with_events(
+    draw: DrawFn,
+    trace: Trace,
+    rows: Sequence[SearchStrategy[Event]],
+    max_events: int,
+    starts: SearchStrategy[int],
+) -> Trace:
+    """The trace with events in a few batches; their times come as delays."""
+    events = draw(st.lists(st.one_of(list(rows)), max_size=max_events))
+    ts = draw(starts)
+    timed: list[Event] = []
+    for number, delay, cpu, thread, track, held in events:
+        ts += delay if trace.event_classes[number].timed else 0
+        timed.append((number, ts, cpu, thread, track, held))
+    cuts = draw(st.lists(st.integers(0, len(events)), max_size=2)) if events else []
+    bounds = sorted({0, len(events), *cuts})
+    as_ids = draw(st.booleans())
+    return with_batches(
+        trace,
+        [
+            batch_of(trace, timed[start:end], strings_as_ids=as_ids)
+            for start, end in pairwise(bounds)
+        ],
+    )
+
+
+def batch_of(
+    trace: Trace,
+    events: Sequence[Event],
+    *,
+    strings_as_ids: bool = True,
+) -> Batch:
+    """A batch of events; strings as ids, or as lists of bytes."""
+    class_id = np.array([event[0] for event in events], np.int32)
+    row = np.zeros(len(events), np.int32)
+    number_rows(class_id, row, np.zeros(len(trace.event_classes), np.int32))
+    tables = {}
+    for number in sorted(set(class_id.tolist())):
+        held = [event[5] for event in events if event[0] == number]
+        columns: list[Column] = []
+        for i, field in enumerate(trace.event_classes[number].fields):
+            column = [item[i] for item in held]
+            if isinstance(field.type, StringClass) and not strings_as_ids:
+                columns.append(list_of_bytes(column))
+            else:
+                columns.append(column_from_values(field.type, column, trace.strings))
+        tables[number] = Table(len(held), columns)
+    return Batch(
+        ts=np.array([event[1] for event in events], np.int64),
+        class_id=class_id,
+        row=row,
+        tables=tables,
+        cpu=np.array([event[2] for event in events], np.int32),
+        thread=np.array([event[3] for event in events], np.int32),
+        track=np.array([event[4] for event in events], np.int32),
+    )

@@ -1,0 +1,330 @@
+r"""The text of tracefs `events/<system>/<event>/format` and `events/header_page`.
+
+Both are written by the kernel (`kernel/trace/trace_events.c`, `ring_buffer.c`) and copied into trace.dat as they are:
+
+    name: sched_wakeup
+    ID: 304
+    format:
+    \tfield:unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0;
+    (blank line)
+    \tfield:char comm[16];\toffset:8;\tsize:16;\tsigned:0;
+
+    print fmt: "comm=%s", REC->comm
+
+The declaration is free text (`__attribute__((user))`, `enum x`, `struct y *`); `size` and `signed` say what the bytes
+are.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import Final
+
+#: `array_length` of a declaration with empty brackets: how many elements there are is not part of the type.
+FLEXIBLE: Final = -1
+
+
+class FormatSyntaxError(ValueError):
+    """A text from tracefs does not follow the kernel's grammar for it."""
+
+
+class Location(IntEnum):
+    """Where the bytes of a field are (`TRACE_EVENT` macros `__dynamic_array` and `__rel_dynamic_array`)."""
+
+    #: At `offset`, `size` bytes.
+    INLINE = 0
+    #: At `offset` is a word: length << 16 | offset from the start of the record.
+    DATA_LOC = 1
+    #: At `offset` is a word: length << 16 | offset from the end of that word.
+    REL_LOC = 2
+
+
+@dataclass(frozen=True, slots=True)
+class FormatField:
+    """One `field:` line of a format file.
+
+    `type` is the declared C type without name, array suffix and location prefix. `array_length` is None for what is not
+    an array, `FLEXIBLE` for `[]`, and 0 where the text has an expression that only the kernel's compiler could evaluate
+    (`char comm[TASK_COMM_LEN]` of old kernels). `size` 0 means: up to the end of the record.
+    """
+
+    name: str
+    type: str
+    location: Location
+    array_length: int | None
+    offset: int
+    size: int
+    signed: bool
+    common: bool
+
+    @property
+    def is_array(self) -> bool:
+        """Declared with brackets, or a dynamic string of the oldest (16-bit) kind."""
+        return self.array_length is not None or self._is_old_dynamic_string
+
+    @property
+    def is_string(self) -> bool:
+        """An array that libtraceevent takes for text: of char, u8 or s8 by the letters of its type."""
+        if self._is_old_dynamic_string:
+            return True
+        return self.is_array and any(name in self.type for name in ("char", "u8", "s8"))
+
+    @property
+    def is_bitmask(self) -> bool:
+        """A CPU mask or a `__bitmask`: an array of longs that is one number."""
+        if "cpumask" in self.type:
+            return True
+        return (
+            self.location is not Location.INLINE and self.is_array and self.type == "unsigned long"
+        )
+
+    @property
+    def is_pointer(self) -> bool:
+        """The declared type is a pointer; libtraceevent prints such values in hexadecimal."""
+        return "*" in self.type
+
+    @property
+    def is_long(self) -> bool:
+        """The type is `long` or `long long`; libtraceevent prints such unsigned values in hexadecimal."""
+        return "long" in self.type
+
+    @property
+    def element_size(self) -> int:
+        """`element_bytes` for a kernel whose `long` has eight bytes."""
+        return self.element_bytes(8)
+
+    def element_bytes(self, long_size: int) -> int:
+        """Size of one element, or of the value when it is no array; 0 when the text does not tell."""
+        if not self.is_array and self.location is Location.INLINE:
+            return self.size
+        count = self.array_length or 0
+        if self.location is Location.INLINE and 0 < count <= self.size:
+            return self.size // count
+        if self.is_string:
+            return 1
+        if self.is_bitmask:
+            return long_size
+        return type_size(self.type, long_size)
+
+    @property
+    def _is_old_dynamic_string(self) -> bool:
+        # Before dynamic arrays there were only dynamic strings: a 16-bit offset, and the length is strlen().
+        return self.location is not Location.INLINE and self.size == 2
+
+
+@dataclass(slots=True)
+class EventFormat:
+    """A parsed `events/<system>/<event>/format` file."""
+
+    system: str
+    name: str
+    id: int
+    fields: tuple[FormatField, ...]
+    common_fields: tuple[FormatField, ...]
+    print_fmt: str
+
+    def field(self, name: str) -> FormatField | None:
+        """The field of that name, common fields first (libtraceevent `tep_find_any_field`)."""
+        for field in (*self.common_fields, *self.fields):
+            if field.name == name:
+                return field
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class HeaderPage:
+    """A parsed `events/header_page` file: where the parts of a ring-buffer page are."""
+
+    timestamp_offset: int
+    timestamp_size: int
+    commit_offset: int
+    commit_size: int
+    data_offset: int
+    data_size: int
+    #: None in kernels that do not have the field.
+    overwrite_offset: int | None = None
+    overwrite_size: int | None = None
+
+    @property
+    def long_size(self) -> int:
+        """The kernel's `sizeof(long)`: `commit` is a `local_t`."""
+        return self.commit_size
+
+    @property
+    def page_size(self) -> int:
+        """Size of one sub-buffer, header included."""
+        return self.data_offset + self.data_size
+
+
+_HEAD = re.compile(rb"\s*+name:([^\n]*+)\n\s*+ID:[ \t]*+([0-9]{1,10})\b")
+_FIELD = re.compile(
+    rb"field(?:[ \t]+special)?[ \t]*:([^;]*);"
+    rb"\s*offset:\s*([0-9]{1,9})\s*;"
+    rb"\s*size:\s*([0-9]{1,9})\s*;"
+    rb"(?:\s*signed:\s*(-?[0-9]{1,9})\s*;)?"
+)
+_PRINT_FMT = b"print fmt:"
+#: A name is the last word of a declaration; ftrace's own events once had names such as `graph_ent.func`.
+_NAMED = re.compile(r"(.*[\s*.)\]])?([^\s*.()\[\]]+)\s*", re.DOTALL)
+
+
+def peek_event_format(text: bytes) -> tuple[str, int]:
+    """The event's name and ID, without reading the rest (tracefs events/*/format).
+
+    Raises `FormatSyntaxError` where the text does not start with both.
+    """
+    head = _HEAD.match(text)
+    name = head[1].strip() if head is not None else b""
+    if head is None or not name:
+        raise FormatSyntaxError("an event format starts with 'name:' and 'ID:'")
+    return _decode(name), int(head[2])
+
+
+def parse_event_format(text: bytes, system: str) -> EventFormat:
+    """Parse the text of tracefs `events/<system>/<event>/format`.
+
+    Offsets may overlap, be unordered or unaligned. A text without `print fmt:` has an empty one. Raises
+    `FormatSyntaxError` for anything that is not such a text.
+    """
+    name, event_id = peek_event_format(text)
+    head, _, print_fmt = text.partition(_PRINT_FMT)
+    own: list[FormatField] = []
+    common: list[FormatField] = []
+    sections = 0
+    in_fields = blank = False
+    for line in map(bytes.strip, head.split(b"\n")):
+        if not line:
+            blank = True
+        elif line.startswith(b"format:"):
+            in_fields, blank = True, False
+        elif in_fields:
+            # A blank line ends the common fields; there is one even where an event has no field of its own.
+            sections += blank
+            blank = False
+            field = _parse_field(line, name, sections == 0)
+            (common if field.common else own).append(field)
+    if not in_fields:
+        raise FormatSyntaxError(f"event {name!r} has no 'format:' line")
+    return EventFormat(
+        system, name, event_id, tuple(own), tuple(common), _decode(print_fmt).strip()
+    )
+
+
+def parse_header_page(text: bytes) -> HeaderPage:
+    """Parse the text of tracefs `events/header_page`.
+
+    As in libtraceevent, `timestamp`, `commit` and `data` must be there and `overwrite` may be.
+    """
+    found: dict[str, FormatField] = {}
+    for line in map(bytes.strip, text.split(b"\n")):
+        if line:
+            field = _parse_field(line, "header_page", False)
+            found.setdefault(field.name, field)
+    missing = [name for name in ("timestamp", "commit", "data") if name not in found]
+    if missing:
+        raise FormatSyntaxError(f"header_page has no field {missing[0]!r}")
+    timestamp, commit, data = found["timestamp"], found["commit"], found["data"]
+    if timestamp.size != 8:
+        raise FormatSyntaxError(f"header_page: timestamp has {timestamp.size} bytes, expected 8")
+    if commit.size not in (4, 8):
+        raise FormatSyntaxError(f"header_page: commit has {commit.size} bytes, expected 4 or 8")
+    overwrite = found.get("overwrite")
+    return HeaderPage(
+        timestamp.offset,
+        timestamp.size,
+        commit.offset,
+        commit.size,
+        data.offset,
+        data.size,
+        overwrite.offset if overwrite else None,
+        overwrite.size if overwrite else None,
+    )
+
+
+_SIZES: Final = {
+    "char": 1, "bool": 1, "_Bool": 1, "u8": 1, "s8": 1,
+    "short": 2, "u16": 2, "s16": 2, "__le16": 2, "__be16": 2,
+    "int": 4, "unsigned": 4, "u32": 4, "s32": 4, "__le32": 4, "__be32": 4, "gfp_t": 4, "pid_t": 4, "dev_t": 4,
+    "long long": 8, "u64": 8, "s64": 8, "__le64": 8, "__be64": 8, "loff_t": 8, "sector_t": 8, "ktime_t": 8,
+}  # fmt: skip
+_LONGS: Final = frozenset({"long", "size_t", "ssize_t", "uintptr_t", "cpumask_t"})
+
+
+def type_size(name: str, long_size: int) -> int:
+    """Size of a C type by its name as the kernel spells it; 0 when it is not a type of known size."""
+    if name.endswith("*"):
+        return long_size
+    words = [word for word in name.split() if word not in ("const", "volatile", "signed")]
+    if len(words) > 1:
+        words = [word for word in words if word != "unsigned"]
+    if len(words) > 1 and words[-1] == "int":
+        words.pop()
+    plain = " ".join(words)
+    plain = plain.removeprefix("__") if plain.startswith(("__u", "__s")) else plain
+    plain = plain.removesuffix("_t") if plain.startswith(("int", "uint")) else plain
+    if plain in _LONGS:
+        return long_size
+    fixed = {"int8": 1, "uint8": 1, "int16": 2, "uint16": 2, "int32": 4, "uint32": 4}
+    fixed |= {"int64": 8, "uint64": 8}
+    return _SIZES.get(plain) or fixed.get(plain, 0)
+
+
+def _parse_field(line: bytes, owner: str, common: bool) -> FormatField:
+    match = _FIELD.fullmatch(line)
+    if match is None:
+        raise FormatSyntaxError(f"{owner}: not a field: {_decode(line[:100])!r}")
+    declaration = _decode(match[1]).strip()
+    location = Location.INLINE
+    for prefix, found in (("__data_loc", Location.DATA_LOC), ("__rel_loc", Location.REL_LOC)):
+        if declaration.startswith(prefix):
+            declaration, location = declaration[len(prefix) :].lstrip(), found
+    name, declared, array_length = _parse_declaration(declaration)
+    if name is None:
+        raise FormatSyntaxError(f"{owner}: no name in the declaration {declaration[:100]!r}")
+    signed = match[4] is not None and int(match[4]) != 0
+    return FormatField(
+        name, declared, location, array_length, int(match[2]), int(match[3]), signed, common
+    )
+
+
+def _parse_declaration(declaration: str) -> tuple[str | None, str, int | None]:
+    """Name, type and array length of `T name`, `T name[n]` and, as dynamic arrays are written, `T[] name`."""
+    head, bracket, rest = declaration.partition("[")
+    inside, closed, tail = rest.rpartition("]")
+    if bracket and not closed:
+        return None, "", None
+    if tail.strip():
+        name, extra = _split_name(tail)
+        declared = "" if extra else head.strip()
+    else:
+        name, declared = _split_name(head)
+    return (name if declared else None), declared, _array_length(inside) if bracket else None
+
+
+def _split_name(declaration: str) -> tuple[str | None, str]:
+    match = _NAMED.fullmatch(declaration)
+    if match is None:
+        return None, ""
+    declared = (match[1] or "").rstrip()
+    if declared.endswith("."):
+        declared = declared[: declared.rfind(" ") + 1].rstrip()
+    return match[2], declared
+
+
+def _array_length(inside: str) -> int:
+    if not inside.strip():
+        return FLEXIBLE
+    length = 1
+    for dimension in inside.replace("[", "]").split("]"):
+        text = dimension.strip()
+        if text:
+            length *= int(text) if len(text) < 10 and text.isascii() and text.isdigit() else 0
+        if length >= 1 << 31:
+            return 0
+    return length
+
+
+def _decode(text: bytes) -> str:
+    return text.decode("utf-8", "surrogateescape")

@@ -35,3 +35,9 @@ class SymbolTable:
         if index < 0:
             return None
         return names[index], address - int(addresses[index])
+
+    def names(self, addresses: NDArray[np.uint64]) -> list[bytes | None]:
+        """The symbols at or below each address, None below the first."""
+        starts, names = self._table()
+        indices = np.searchsorted(starts, addresses, side="right").tolist()
+        return [names[index - 1] if index else None for index in indices]

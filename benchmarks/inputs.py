@@ -1,0 +1,68 @@
+"""Inputs for benchmarks: big traces made of small ones."""
+
+from __future__ import annotations
+
+import shutil
+import struct
+import subprocess
+import tempfile
+from pathlib import Path
+
+_MAGIC = b"\x17\x08\x44tracing"
+_FLYRECORD = b"flyrecord\0"
+_OPTIONS = b"options  \0"
+
+#: Between two copies, so that events at the end of a page are over when the next copy begins.
+_PAUSE_NS = 1_000_000_000
+
+
+def repeat_trace_dat(source: Path, target: Path, megabytes: int) -> None:
+    """Write a trace.dat of version 6 with about so many megabytes of ring-buffer pages.
+
+    The pages are those of `source`, over and over, each copy later than the one before. Everything in front of them
+    (event formats, symbols, options) stays as it is. The layout is that of trace-cmd.dat.v6(5): after the options the
+    word "flyrecord", then offset and size of each CPU's pages. A `source` of version 7 is converted by trace-cmd first.
+    """
+    data = source.read_bytes()
+    if not data.startswith(_MAGIC + b"6\0"):
+        data = _as_version_6(source)
+    order = ">" if data[12] else "<"
+    (page_size,) = struct.unpack_from(f"{order}I", data, 14)
+    (cpus,) = struct.unpack_from(f"{order}I", data, data.rindex(_OPTIONS) - 4)
+    table = data.rindex(_FLYRECORD) + len(_FLYRECORD)
+    spans = [struct.unpack_from(f"{order}QQ", data, table + 16 * cpu) for cpu in range(cpus)]
+    pages = [
+        [data[at : at + page_size] for at in range(offset, offset + size, page_size)]
+        for offset, size in spans
+    ]
+    # A page begins with the time of its first event.
+    times = [struct.unpack_from(f"{order}Q", page)[0] for column in pages for page in column]
+    step = max(times) - min(times) + _PAUSE_NS
+    copies = max(1, (megabytes << 20) // sum(size for _, size in spans))
+    start = -(-(table + 16 * cpus) // page_size) * page_size
+    with target.open("wb") as file:
+        file.write(data[:table])
+        offset = start
+        for column in pages:
+            size = len(column) * copies * page_size
+            file.write(struct.pack(f"{order}QQ", offset, size))
+            offset += size
+        file.write(bytes(start - file.tell()))
+        for column in pages:
+            for copy in range(copies):
+                for page in column:
+                    (ts,) = struct.unpack_from(f"{order}Q", page)
+                    file.write(struct.pack(f"{order}Q", ts + copy * step) + page[8:])
+
+
+def _as_version_6(source: Path) -> bytes:
+    if shutil.which("trace-cmd") is None:
+        raise SystemExit(
+            f"making an input of {source} takes trace-cmd; --input names a file instead"
+        )
+    with tempfile.TemporaryDirectory() as folder:
+        target = Path(folder) / "version6.dat"
+        versions = ("--file-version", "6", "--compression", "none")
+        command = ["trace-cmd", "convert", *versions, "-i", str(source), "-o", str(target)]
+        subprocess.run(command, check=True, capture_output=True)
+        return target.read_bytes()

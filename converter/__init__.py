@@ -1,0 +1,82 @@
+"""Convert between trace formats: any to any, both ways, with a report of what did not fit.
+
+    report = converter.convert("trace.dat", "trace.fxt")
+
+    with converter.open_trace("trace.dat") as trace:
+        for batch in trace.batches():
+            ...
+
+Names are imported when they are first used, so that importing the package costs nothing.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from converter.conversion import convert, detect, open_trace, read, write
+    from converter.errors import (
+        OutputError,
+        StrictLossError,
+        TraceError,
+        TraceWarning,
+        TruncatedError,
+        UnknownFormatError,
+        UnsupportedError,
+    )
+    from converter.ir.canonical import difference
+    from converter.ir.trace import Trace
+    from converter.losses import Loss, LossReport
+    from converter.registry import FORMATS, Format
+
+__all__ = [
+    "FORMATS",
+    "Format",
+    "Loss",
+    "LossReport",
+    "OutputError",
+    "StrictLossError",
+    "Trace",
+    "TraceError",
+    "TraceWarning",
+    "TruncatedError",
+    "UnknownFormatError",
+    "UnsupportedError",
+    "convert",
+    "detect",
+    "difference",
+    "open_trace",
+    "read",
+    "write",
+]
+
+_MODULES = {
+    "converter.conversion": ("convert", "detect", "open_trace", "read", "write"),
+    "converter.errors": (
+        "OutputError",
+        "StrictLossError",
+        "TraceError",
+        "TraceWarning",
+        "TruncatedError",
+        "UnknownFormatError",
+        "UnsupportedError",
+    ),
+    "converter.ir.canonical": ("difference",),
+    "converter.ir.trace": ("Trace",),
+    "converter.losses": ("Loss", "LossReport"),
+    "converter.registry": ("FORMATS", "Format"),
+}
+_MODULE_OF = {name: module for module, names in _MODULES.items() for name in names}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _MODULE_OF:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    found = getattr(import_module(_MODULE_OF[name]), name)
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -1,0 +1,103 @@
+"""The command: arguments, exit codes and printing. Nothing outside this package prints."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from collections.abc import Sequence
+from types import FrameType
+from typing import TYPE_CHECKING, NoReturn
+
+if TYPE_CHECKING:
+    import click
+
+    from converter.errors import TraceError
+
+#: Exit codes. The shell's convention for signals is 128 plus their number.
+FAILED = 1
+USAGE = 2
+LOSS = 3
+INTERRUPTED = 128 + signal.SIGINT
+TERMINATED = 128 + signal.SIGTERM
+BROKEN_PIPE = 128 + signal.SIGPIPE
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command with these arguments (of the process when None); the exit code."""
+    # Starting the threads of a linear algebra library that nothing here uses takes 20 ms.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    previous = _on_termination(_terminated)
+    try:
+        return _run(list(sys.argv[1:] if arguments is None else arguments))
+    except SystemExit as request:
+        return request.code if isinstance(request.code, int) else FAILED
+    finally:
+        _on_termination(previous)
+
+
+def _run(arguments: list[str]) -> int:
+    import click
+
+    from converter.cli.commands import COMMANDS, convert
+    from converter.errors import TraceError
+
+    name, command = "traceconv", convert
+    if arguments and arguments[0] in COMMANDS:
+        command = COMMANDS[arguments[0]]
+        name = f"traceconv {arguments.pop(0)}"
+    try:
+        with command.make_context(name, arguments) as context:
+            command.invoke(context)
+        sys.stdout.flush()
+    except click.exceptions.Exit as request:
+        return request.exit_code
+    except click.UsageError as error:
+        return _usage(error, name)
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except BrokenPipeError:
+        return _broken_pipe()
+    except TraceError as error:
+        return _failed(error)
+    return 0
+
+
+def _usage(error: click.UsageError, command: str) -> int:
+    print(f"{command}: {error.format_message()} ({command} --help says more)", file=sys.stderr)
+    return USAGE
+
+
+def _failed(error: TraceError) -> int:
+    from converter.errors import OutputError, StrictLossError
+
+    if isinstance(error, OutputError) and isinstance(error.__cause__, BrokenPipeError):
+        return _broken_pipe()
+    path = f"{error.path}: " if error.path is not None else ""
+    print(f"traceconv: {path}{error.detail}", file=sys.stderr)
+    return LOSS if isinstance(error, StrictLossError) else FAILED
+
+
+def _broken_pipe() -> int:
+    """The reader of standard output has gone; nothing may be written to it at the exit either."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    try:
+        os.dup2(nowhere, sys.stdout.fileno())
+    except (OSError, ValueError, AttributeError):
+        pass  # standard output is not a file, and nothing will be flushed into it
+    finally:
+        os.close(nowhere)
+    return BROKEN_PIPE
+
+
+def _terminated(_number: int, _frame: FrameType | None) -> NoReturn:
+    # An exception, so that temporary files are removed on the way out.
+    raise SystemExit(TERMINATED)
+
+
+def _on_termination(handler: signal._HANDLER) -> signal._HANDLER:
+    """Set what SIGTERM does, where that is possible: in the main thread."""
+    try:
+        return signal.signal(signal.SIGTERM, handler)
+    except ValueError:
+        return signal.SIG_DFL

@@ -1,0 +1,118 @@
+"""``traceconv IN -o OUT``."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from converter import registry
+from converter.cli.progress import Progress
+from converter.conversion import open_trace, refuse_damage, refuse_losses, transcribe
+from converter.errors import OutputError, UnknownFormatError, UnsupportedError
+from converter.ir.trace import Trace
+from converter.losses import LossKind, LossReport
+from converter.registry import Format
+from converter.sink import open_sink
+
+#: How many things a line of the summary names.
+_NAMED = 3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    """What the command line says."""
+
+    source: str
+    target: str
+    source_format: str | None
+    target_format: str | None
+    strict: bool
+    losses: str | None
+    force: bool
+    quiet: bool
+    verbose: bool
+
+
+def run(options: Options) -> None:
+    """Convert, and print what there is to say about it.
+
+    Raises:
+        TraceError: of what went wrong, for the caller to print.
+
+    """
+    target, variant = _check_formats(options)
+    with (
+        open_trace(options.source, options.source_format) as trace,
+        Progress(shown=not options.quiet) as progress,
+        open_sink(
+            options.target,
+            force=options.force,
+            directory=target.directory,
+            avoid=options.source,
+            seekable=target.patches_output,
+        ) as sink,
+    ):
+        progress.watch(trace)
+        report = transcribe(trace, sink, target, variant)
+        size = sink.tell()
+        if options.losses is not None:
+            _write_losses(report, options.losses)
+        if options.strict:
+            refuse_damage(trace)
+            refuse_losses(report)
+    if not options.quiet:
+        _print_warnings(trace, options.source)
+        _print_losses(report, options)
+    if options.verbose:
+        _say(
+            f"{options.source}: {trace.format} to {target.name}: {progress.events:,} events, "
+            f"{size:,} bytes in {progress.seconds:.2f} s"
+        )
+
+
+def _check_formats(options: Options) -> tuple[Format, str]:
+    """The format and variant of the output. What is wrong with the formats is said before anything is read."""
+    import click
+
+    try:
+        target, variant = registry.target_format(options.target, options.target_format)
+        if options.source_format is not None:
+            registry.source_format(options.source_format).reader()
+        target.writer()
+    except (UnknownFormatError, UnsupportedError) as error:
+        raise click.UsageError(error.detail) from None
+    return target, variant
+
+
+def _write_losses(report: LossReport, path: str) -> None:
+    try:
+        Path(path).write_text(report.to_json(), encoding="utf-8")
+    except OSError as error:
+        raise OutputError(error.strerror or str(error), path=path) from error
+
+
+def _print_warnings(trace: Trace, source: str) -> None:
+    for warning in trace.warnings:
+        path = warning.path if warning.path is not None else source
+        _say(f"warning: {path}: {warning.detail}")
+
+
+def _print_losses(report: LossReport, options: Options) -> None:
+    """One line for each kind of loss, or all of them."""
+    if options.verbose:
+        for loss in report:
+            _say(f"{options.source}: {loss}")
+        return
+    for kind in LossKind:
+        losses = [loss for loss in report if loss.kind is kind]
+        if losses:
+            losses.sort(key=lambda loss: -loss.count)
+            named = ", ".join(f"{loss.what} ({loss.count:,})" for loss in losses[:_NAMED])
+            more = len(losses) - _NAMED
+            rest = f", and {more} more (-v lists them)" if more > 0 else ""
+            _say(f"{options.source}: {kind}: {named}{rest}")
+
+
+def _say(line: str) -> None:
+    print(f"traceconv: {line}", file=sys.stderr)

@@ -1,0 +1,42 @@
+"""A progress bar, drawn by rich."""
+
+from __future__ import annotations
+
+from typing import Self
+
+from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    Progress,
+    TaskProgressColumn,
+    TextColumn,
+    TimeRemainingColumn,
+)
+
+
+class Display:
+    """How much of the input is done, events, events per second, time left; on standard error. A context manager."""
+
+    def __init__(self) -> None:
+        self._progress = Progress(
+            TextColumn("{task.description}"),
+            BarColumn(),
+            TaskProgressColumn(),
+            TextColumn("{task.fields[events]}"),
+            TimeRemainingColumn(),
+            console=Console(stderr=True),
+            transient=True,
+        )
+        self._task = self._progress.add_task("converting", total=None, events="")
+
+    def update(self, done: int, total: int, events: int, seconds: float) -> None:
+        """Show `done` of `total` bytes (0: unknown) and how many events that was."""
+        text = f"{events:,} events, {events / seconds:,.0f}/s"
+        self._progress.update(self._task, completed=done, total=total or None, events=text)
+
+    def __enter__(self) -> Self:
+        self._progress.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._progress.stop()

@@ -1,0 +1,162 @@
+"""Whole conversions: open, detect, read, project, write."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from converter import registry
+from converter.errors import StrictLossError, TraceError
+from converter.ir.collect import collect
+from converter.ir.trace import Trace
+from converter.losses import LossReport
+from converter.registry import Format
+from converter.sink import Sink, open_sink
+from converter.source import Source, SourceArgument, open_source
+
+
+def detect(source: SourceArgument) -> Format:
+    """The format of an input: a path ("-" for standard input), a binary file object, or the bytes themselves.
+
+    Raises:
+        UnknownFormatError: no format recognises it.
+        TraceError: it cannot be read.
+
+    """
+    with open_source(source) as opened:
+        return registry.detect(opened)
+
+
+@contextmanager
+def open_trace(source: SourceArgument, format: str | None = None) -> Iterator[Trace]:
+    """The trace of an input, to be streamed; the input is closed when the context ends.
+
+    Args:
+        source: as `detect` takes it; gzip and zstd wrappers are removed.
+        format: the name of a format, for inputs that are not recognised.
+
+    Raises:
+        UnknownFormatError: no format recognises the input, or none has this name.
+        TraceError: the input cannot be read, or is damaged before its first usable event.
+
+    """
+    with open_source(source) as opened, _naming(opened):
+        yield _trace_of(opened, format)
+
+
+def read(source: SourceArgument, format: str | None = None) -> Trace:
+    """The trace of an input in memory; arguments and errors are those of `open_trace`.
+
+    What only the source's own format has may still be read from the file when needed, which is closed with the trace.
+    """
+    opened = open_source(source)
+    with _naming(opened):
+        return collect(_trace_of(opened, format))
+
+
+def write(
+    trace: Trace,
+    path: str | os.PathLike[str],
+    format: str | None = None,
+    *,
+    force: bool = False,
+    strict: bool = False,
+    source: str | os.PathLike[str] | None = None,
+) -> LossReport:
+    """Write a trace to a file or directory, or to standard output ("-").
+
+    Args:
+        trace: any trace; its batches are read once.
+        path: what is written; it appears whole or not at all.
+        format: the name of a format, "name+variant" for a variant of it; found by the suffix of `path` when None.
+        force: replace what exists.
+        strict: refuse to lose anything, or what is left of damaged input.
+        source: the input, which is never replaced.
+
+    Returns:
+        What did not fit.
+
+    Raises:
+        StrictLossError: something would be lost, and `strict`.
+        UnknownFormatError: there is no such format.
+        UnsupportedError: the format cannot represent the trace at all, or cannot be written.
+        OutputError: the output cannot be written, or exists and not `force`.
+        TraceError: as `Trace.batches` does.
+
+    """
+    target, variant = registry.target_format(path, format)
+    with open_sink(
+        path,
+        force=force,
+        directory=target.directory,
+        avoid=source,
+        seekable=target.patches_output,
+    ) as sink:
+        report = transcribe(trace, sink, target, variant)
+        if strict:
+            refuse_damage(trace)
+            refuse_losses(report)
+    return report
+
+
+def convert(
+    source: SourceArgument,
+    target: str | os.PathLike[str],
+    *,
+    source_format: str | None = None,
+    target_format: str | None = None,
+    force: bool = False,
+    strict: bool = False,
+) -> LossReport:
+    """Convert an input to a file; arguments, result and errors are those of `open_trace` and `write`."""
+    path = source if isinstance(source, str | os.PathLike) else None
+    with open_trace(source, source_format) as trace:
+        return write(trace, target, target_format, force=force, strict=strict, source=path)
+
+
+def transcribe(trace: Trace, sink: Sink, target: Format, variant: str) -> LossReport:
+    """Write a trace to an open sink, projected to what the format holds; the losses."""
+    writer = target.writer()
+    if trace.format == target.name:
+        # Its own reader made it: all of it is in the format, and the writer replays what only the format has.
+        writer(trace, sink, variant)
+        return LossReport()
+    from converter.projection import project
+
+    projected, report = project(trace, target.capabilities(variant), target.name)
+    writer(projected, sink, variant)
+    return report
+
+
+def refuse_losses(report: LossReport) -> None:
+    """Raise StrictLossError where there is a loss."""
+    losses = list(report)
+    if losses:
+        more = f", and {len(losses) - 1} more" if len(losses) > 1 else ""
+        raise StrictLossError(f"not everything fits: {losses[0]}{more}; strict allows no loss")
+
+
+def refuse_damage(trace: Trace) -> None:
+    """Raise the first warning of a trace that has been read as the error that it would be."""
+    if trace.warnings:
+        raise trace.warnings[0].to_error()
+
+
+def _trace_of(source: Source, name: str | None) -> Trace:
+    found = registry.detect(source) if name is None else registry.source_format(name)
+    try:
+        trace = found.reader()(source)
+    except TraceError as error:
+        raise error.within(format=found.name) from None
+    trace.warnings.extend(source.warnings)
+    return trace
+
+
+@contextmanager
+def _naming(source: Source) -> Iterator[None]:
+    """Errors about no other file are about this one."""
+    try:
+        yield
+    except TraceError as error:
+        raise error.within(path=source.name)  # noqa: B904 - it is the same error

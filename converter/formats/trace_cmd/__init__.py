@@ -1,0 +1,28 @@
+"""trace.dat: what trace-cmd records of the Linux kernel's ftrace and KernelShark shows."""
+
+from __future__ import annotations
+
+from converter.losses import Capabilities
+from converter.registry import Format
+
+
+def _sniff(head: bytes) -> bool:
+    return head.startswith(b"\x17\x08\x44tracing")
+
+
+def _capabilities(variant: str) -> Capabilities:
+    from converter.formats.trace_cmd.capabilities import capabilities
+
+    return capabilities(variant)
+
+
+FORMAT = Format(
+    name="trace_cmd",
+    title="trace-cmd trace.dat (ftrace)",
+    suffixes=(".dat",),
+    spec="https://www.trace-cmd.org/Documentation/trace-cmd/trace-cmd.dat.v7.5.html",
+    # The empty one is the version and compression of the source.
+    variants=("", "v7", "v6", "v7_zlib", "v7_none"),
+    capabilities=_capabilities,
+    sniff=_sniff,
+)

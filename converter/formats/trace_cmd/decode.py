@@ -1,0 +1,322 @@
+"""The second pass: pages become columns, streams are merged by time, batches are cut."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from converter.errors import TraceError
+from converter.formats.trace_cmd.event_classes import EventClasses
+from converter.formats.trace_cmd.fields import Records
+from converter.formats.trace_cmd.formats import EventFormats
+from converter.formats.trace_cmd.options import Metadata
+from converter.formats.trace_cmd.pages import Pages, PageStream, Window
+from converter.formats.trace_cmd.survey import WORKERS
+from converter.ir.events import Batch, Table
+from converter.kernels.gather import Segments
+from converter.kernels.order import Merge, group_by_class
+from converter.kernels.ring_buffer import most_records_in, scan_pages
+from converter.kernels.strings import StringTable
+from converter.kernels.tasks import TaskTable
+
+BATCH_SIZE = 1 << 17
+
+
+class Events:
+    """Columns of the events of one window, in the order of their stream; the first `count` entries count.
+
+    ts int64, class_id and thread int32, start and size uint32 (the record's payload within `pages`).
+    """
+
+    __slots__ = ("class_id", "count", "pages", "size", "start", "thread", "ts")
+
+    def __init__(self, room: int) -> None:
+        self.count = 0
+        self.pages: Pages = b""
+        self.ts = np.empty(room, np.int64)
+        self.class_id = np.empty(room, np.int32)
+        self.thread = np.empty(room, np.int32)
+        self.start = np.empty(room, np.uint32)
+        self.size = np.empty(room, np.uint32)
+
+
+@dataclass(frozen=True, slots=True)
+class Decoding:
+    """All that turns pages into batches, as the survey has settled it."""
+
+    formats: EventFormats
+    classes: EventClasses
+    class_count: int
+    tasks: TaskTable
+    metadata: Metadata
+    strings: StringTable
+    long_size: int
+    big_endian: bool
+
+    def scan(self, stream: PageStream, window: Window, events: Events) -> list[TraceError]:
+        """Fill `events` from a window; what was damaged in it."""
+        pages, errors = stream.load(window)
+        page_size = stream.buffer.page_size
+        metadata = self.metadata
+        host_time = metadata.host_time
+        raw = host_time is not None
+        events.pages = pages
+        events.count, damaged, first = scan_pages(
+            pages,
+            page_size,
+            self.long_size,
+            self.big_endian,
+            self.classes.of_type,
+            self.classes.missed,
+            self.tasks,
+            self.formats.type_offset,
+            self.formats.pid_offset,
+            0 if raw else metadata.multiplier,
+            0 if raw else metadata.shift,
+            0 if raw else metadata.time_offset,
+            events.ts,
+            events.class_id,
+            events.thread,
+            events.start,
+            events.size,
+        )
+        if host_time is not None:
+            ts = events.ts[: events.count]
+            ts[:] = metadata.scale(host_time.apply(ts, stream.cpu))
+        if damaged:
+            errors.append(
+                TraceError(
+                    f"{damaged} damaged pages, each read up to the damage",
+                    # Within compressed data there is no offset in the file.
+                    offset=window.offset + (0 if window.chunks else first),
+                    field=f"buffer.cpu {stream.cpu}",
+                )
+            )
+        return errors
+
+
+class StreamReader:
+    """The windows of one stream, the next of them already being decoded by another thread."""
+
+    def __init__(self, decoding: Decoding, stream: PageStream, pool: ThreadPoolExecutor) -> None:
+        self._decoding = decoding
+        self._stream = stream
+        self._pool = pool
+        self._windows = stream.windows()
+        self._spare: list[Events] = []
+        self._pending: Future[tuple[Events, list[TraceError]]] | None = None
+        self.errors: list[TraceError] = []
+        self._prepare()
+
+    def _prepare(self) -> None:
+        self._pending = None
+        for window in self._windows:
+            if isinstance(window, TraceError):
+                self.errors.append(window)
+                continue
+            room = most_records_in(window.size, self._stream.buffer.page_size)
+            events = self._spare.pop() if self._spare else None
+            if events is None or len(events.ts) < room:
+                events = Events(room)
+            self._pending = self._pool.submit(self._decode, window, events)
+            return
+
+    def _decode(self, window: Window, events: Events) -> tuple[Events, list[TraceError]]:
+        return events, self._decoding.scan(self._stream, window, events)
+
+    def next(self, done: Events | None) -> Events | None:
+        """The next window's events, None after the last. `done` is used again."""
+        while self._pending is not None:
+            events, errors = self._pending.result()
+            self.errors += errors
+            if done is not None:
+                self._spare.append(done)
+                done = None
+            self._prepare()
+            if events.count:
+                return events
+            self._spare.append(events)
+        return None
+
+
+class ReadyEvents:
+    """A stream whose events are all at hand."""
+
+    def __init__(self, events: Events) -> None:
+        self._events: Events | None = events
+        self.errors: list[TraceError] = []
+
+    def next(self, done: Events | None) -> Events | None:
+        """The events, then None."""
+        events, self._events = self._events, None
+        return events
+
+
+def batches(
+    decoding: Decoding,
+    streams: Sequence[PageStream],
+    ready: Sequence[Events],
+    cpus: Sequence[int],
+    tracks: Sequence[int],
+    report: Callable[[list[TraceError]], None],
+) -> Iterator[Batch]:
+    """Merge all streams, those of pages before those at hand, and yield batches in stream order.
+
+    `cpus` and `tracks` are those of each stream; damage goes to `report` before the batch after it.
+    """
+    with ThreadPoolExecutor(WORKERS) as pool:
+        try:
+            readers: list[StreamReader | ReadyEvents] = [
+                *(StreamReader(decoding, stream, pool) for stream in streams),
+                *(ReadyEvents(events) for events in ready),
+            ]
+            builder = _BatchBuilder(decoding, Merge(cpus, tracks), readers)
+            while True:
+                batch = builder.next()
+                for reader in readers:
+                    if reader.errors:
+                        report(reader.errors)
+                        reader.errors = []
+                if batch is None:
+                    return
+                yield batch
+        finally:
+            pool.shutdown(cancel_futures=True)
+
+
+class _BatchBuilder:
+    def __init__(
+        self, decoding: Decoding, merge: Merge, readers: Sequence[StreamReader | ReadyEvents]
+    ) -> None:
+        self._decoding = decoding
+        self._merge = merge
+        self._readers = readers
+        self._current: list[Events | None] = [None] * len(readers)
+        self._pages: list[Pages] = []
+        for number in range(len(readers)):
+            self._feed(number)
+
+    def _feed(self, number: int) -> None:
+        events = self._readers[number].next(self._current[number])
+        self._current[number] = events
+        if events is not None:
+            self._merge.feed(
+                number,
+                events.ts,
+                events.class_id,
+                events.thread,
+                events.start,
+                events.size,
+                events.count,
+                len(self._pages),
+            )
+            self._pages.append(events.pages)
+
+    def next(self) -> Batch | None:
+        """The next batch, None after the last."""
+        ts = np.empty(BATCH_SIZE, np.int64)
+        class_id, row, thread, cpu, track = (np.empty(BATCH_SIZE, np.int32) for _ in range(5))
+        location = np.empty(BATCH_SIZE, np.int64)
+        size = np.empty(BATCH_SIZE, np.uint32)
+        counts = np.zeros(self._decoding.class_count, np.int32)
+        filled = 0
+        while True:
+            filled, empty = self._merge.fill(
+                ts, class_id, row, thread, cpu, track, location, size, filled, counts
+            )
+            if empty < 0:
+                break
+            self._feed(empty)
+        if filled == 0:
+            return None
+        batch = self._batch(
+            ts[:filled],
+            class_id[:filled],
+            row[:filled],
+            thread[:filled],
+            cpu[:filled],
+            track[:filled],
+            location[:filled],
+            size[:filled],
+            counts,
+        )
+        self._pages = []
+        for number, events in enumerate(self._current):
+            if events is not None:
+                self._merge.renumber(number, len(self._pages))
+                self._pages.append(events.pages)
+        return batch
+
+    def _batch(
+        self,
+        ts: NDArray[np.int64],
+        class_id: NDArray[np.int32],
+        row: NDArray[np.int32],
+        thread: NDArray[np.int32],
+        cpu: NDArray[np.int32],
+        track: NDArray[np.int32],
+        location: NDArray[np.int64],
+        size: NDArray[np.uint32],
+        counts: NDArray[np.int32],
+    ) -> Batch:
+        decoding = self._decoding
+        segments = Segments(self._pages)
+        grouped = _Grouped(class_id, row, location, size, counts)
+        tables: dict[int, Table] = {}
+        for id in np.flatnonzero(counts).tolist():
+            records = Records(
+                int(counts[id]),
+                grouped.locate(id),
+                segments,
+                decoding.strings,
+                big_endian=decoding.big_endian,
+            )
+            tables[id] = decoding.classes.table(id, records)
+        return Batch(
+            ts=ts,
+            class_id=class_id,
+            row=row,
+            tables=tables,
+            thread=thread,
+            cpu=cpu,
+            track=track,
+        )
+
+
+class _Grouped:
+    """The places of a batch's records by class; grouped when the first column is asked for."""
+
+    def __init__(
+        self,
+        class_id: NDArray[np.int32],
+        row: NDArray[np.int32],
+        location: NDArray[np.int64],
+        size: NDArray[np.uint32],
+        counts: NDArray[np.int32],
+    ) -> None:
+        self._events = (class_id, row)
+        self._location = location
+        self._size = size
+        self._first = np.zeros(len(counts) + 1, np.int64)
+        np.cumsum(counts, out=self._first[1:])
+        self._done: tuple[NDArray[np.int64], NDArray[np.uint32]] | None = None
+
+    def locate(self, id: int) -> Callable[[], tuple[NDArray[np.int64], NDArray[np.uint32]]]:
+        """A function that gives the places of a class's records."""
+
+        def located() -> tuple[NDArray[np.int64], NDArray[np.uint32]]:
+            if self._done is None:
+                location = np.empty_like(self._location)
+                size = np.empty_like(self._size)
+                group_by_class(
+                    *self._events, self._first[:-1], self._location, self._size, location, size
+                )
+                self._done = location, size
+            here = slice(int(self._first[id]), int(self._first[id + 1]))
+            return self._done[0][here], self._done[1][here]
+
+        return located

@@ -1,0 +1,111 @@
+"""The event classes of a file: one for each type that occurs, and one for lost events."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from converter.formats.trace_cmd.event_format import Location
+from converter.formats.trace_cmd.fields import (
+    BytesAt,
+    Gather,
+    MissedCount,
+    Records,
+    fields_of,
+)
+from converter.formats.trace_cmd.formats import EventFormats
+from converter.formats.trace_cmd.latency_text import (
+    OTHER_GATHERS,
+    OTHER_LINE,
+    TEXT_GATHERS,
+    text_class,
+)
+from converter.formats.trace_cmd.messages import KernelTexts, binary_message
+from converter.formats.trace_cmd.survey import TYPES
+from converter.ir.columns import Column
+from converter.ir.events import EventClass, Field, Table
+from converter.ir.field_classes import BytesClass, IntegerClass
+from converter.ir.kinds import Kind, Role
+from converter.ir.trace import Trace
+
+#: The class of a page's missed events: how many, -1 if the kernel did not store it.
+DISCARDED = EventClass(
+    Kind.DISCARDED,
+    "discarded",
+    fields=(Field("count", IntegerClass(64, signed=True), Role.COUNT),),
+)
+
+
+class EventClasses:
+    """Classes by type number, and how the columns of each are gathered.
+
+    `of_type` (int32, 65,536) is the class id of each type, -1 of those that do not occur; `missed` is that of lost
+    events, -1 if there are none.
+    """
+
+    def __init__(
+        self, trace: Trace, formats: EventFormats, texts: KernelTexts, long_size: int
+    ) -> None:
+        self.of_type: NDArray[np.int32] = np.full(TYPES, -1, np.int32)
+        self.missed = -1
+        self._trace = trace
+        self._formats = formats
+        self._texts = texts
+        self._long_size = long_size
+        self._of_text: dict[str | None, int] = {}
+        self._gathers: dict[int, Sequence[Gather]] = {}
+
+    def add_types(self, types: Sequence[int]) -> None:
+        """Declare the types, in this order."""
+        for type_id in types:
+            format = self._formats.get(type_id)
+            if format is None:
+                event_class = EventClass(
+                    Kind.NATIVE,
+                    f"unknown:{type_id}",
+                    fields=(Field("payload", BytesClass(), Role.PAYLOAD),),
+                )
+                gathers: Sequence[Gather] = (BytesAt(0, -1, Location.INLINE),)
+            else:
+                kind, fields, gathers = fields_of(
+                    format,
+                    self._long_size,
+                    binary_message(format, self._texts, self._long_size),
+                )
+                event_class = EventClass(
+                    kind,
+                    format.name,
+                    format.system,
+                    fields,
+                    native=self._formats.text(type_id),
+                )
+            self.of_type[type_id] = self._add(event_class, gathers)
+
+    def add_missed(self) -> None:
+        """Declare the class of lost events."""
+        self.missed = self._add(DISCARDED, (MissedCount(),))
+
+    def of_text(self, event: str | None) -> int:
+        """The class of a text buffer's lines of this event (None: of those without a time), declared when new."""
+        if event not in self._of_text:
+            self._of_text[event] = (
+                self._add(OTHER_LINE, OTHER_GATHERS)
+                if event is None
+                else self._add(text_class(event), TEXT_GATHERS)
+            )
+        return self._of_text[event]
+
+    def _add(self, event_class: EventClass, gathers: Sequence[Gather]) -> int:
+        id = self._trace.add_class(event_class)
+        self._gathers[id] = gathers
+        return id
+
+    def table(self, id: int, records: Records) -> Table:
+        """The table of a class over these records; columns are gathered when asked for."""
+
+        def column(gather: Gather) -> Callable[[], Column]:
+            return lambda: gather.load(records)
+
+        return Table(records.count, [column(gather) for gather in self._gathers[id]])

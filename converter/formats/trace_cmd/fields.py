@@ -1,0 +1,276 @@
+"""Fields of event formats: their classes, and how their columns are gathered from records."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from converter.formats.trace_cmd.event_format import (
+    FLEXIBLE,
+    EventFormat,
+    FormatField,
+    Location,
+)
+from converter.formats.trace_cmd.mapping import (
+    ARRAY_ROLES,
+    BINARY_FIELDS,
+    COMMON_ROLES,
+    PID_FIELD,
+    SYMBOL_ROLES,
+    TEXT_ROLES,
+    TYPE_FIELD,
+    Meaning,
+    meaning,
+)
+from converter.ir.columns import Column, ListColumn
+from converter.ir.events import Field
+from converter.ir.field_classes import (
+    ArrayClass,
+    BytesClass,
+    FieldClass,
+    IntegerClass,
+    StringClass,
+    Style,
+)
+from converter.ir.kinds import REQUIRED_ROLES, Kind, Role
+from converter.kernels.gather import Segments
+from converter.kernels.strings import StringTable
+
+_WIDTHS = frozenset({1, 2, 4, 8})
+
+
+class Records:
+    """The records of one event class in a batch: where they are, and how to read them.
+
+    `locate` gives location (int64) and size (uint32) of each; it is asked once.
+    """
+
+    __slots__ = ("_located", "big_endian", "count", "locate", "segments", "strings")
+
+    def __init__(
+        self,
+        count: int,
+        locate: Callable[[], tuple[NDArray[np.int64], NDArray[np.uint32]]],
+        segments: Segments,
+        strings: StringTable,
+        *,
+        big_endian: bool,
+    ) -> None:
+        self.count = count
+        self.locate = locate
+        self.segments = segments
+        self.strings = strings
+        self.big_endian = big_endian
+        self._located: tuple[NDArray[np.int64], NDArray[np.uint32]] | None = None
+
+    @property
+    def located(self) -> tuple[NDArray[np.int64], NDArray[np.uint32]]:
+        """Location and size of each record."""
+        if self._located is None:
+            self._located = self.locate()
+        return self._located
+
+
+@dataclass(frozen=True, slots=True)
+class IntegerAt:
+    """An integer at a fixed place of the record."""
+
+    offset: int
+    width: int
+    dtype: np.dtype[np.generic]
+
+    def load(self, records: Records) -> Column:
+        """The column."""
+        location, size = records.located
+        column = np.empty(records.count, self.dtype)
+        records.segments.integers(
+            location, size, self.offset, self.width, records.big_endian, column.view(np.uint8)
+        )
+        return column
+
+
+@dataclass(frozen=True, slots=True)
+class BytesAt:
+    """Bytes at a fixed place (`length` -1: to the record's end), or where a data location leads."""
+
+    offset: int
+    length: int
+    location: Location = Location.INLINE
+    width: int = 4
+
+    def spans(self, records: Records) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Location and size of each record's bytes."""
+        location, size = records.located
+        span = np.empty(records.count, np.int64)
+        length = np.empty(records.count, np.int64)
+        if self.location is Location.INLINE:
+            records.segments.fixed_spans(location, size, self.offset, self.length, span, length)
+        else:
+            records.segments.dynamic_spans(
+                location,
+                size,
+                self.offset,
+                self.width,
+                self.location is Location.REL_LOC,
+                records.big_endian,
+                span,
+                length,
+            )
+        return span, length
+
+    def copied(self, records: Records, multiple_of: int, *, until_nul: bool) -> ListColumn:
+        """The bytes of each record, cut at the first NUL if asked, and to a multiple."""
+        span, length = self.spans(records)
+        offsets = np.empty(records.count + 1, np.int64)
+        records.segments.measure(span, length, until_nul, multiple_of, offsets)
+        values = np.empty(int(offsets[-1]), np.uint8)
+        records.segments.copy(span, offsets, values)
+        return ListColumn(offsets, values)
+
+    def load(self, records: Records) -> Column:
+        """The column of uninterpreted bytes."""
+        return self.copied(records, 1, until_nul=False)
+
+
+@dataclass(frozen=True, slots=True)
+class StringAt:
+    """Text up to its first NUL: interned, or, where values hardly repeat, as bytes."""
+
+    bytes: BytesAt
+    interned: bool = True
+
+    def load(self, records: Records) -> Column:
+        """The column."""
+        if not self.interned:
+            return self.bytes.copied(records, 1, until_nul=True)
+        ids = np.empty(records.count, np.int32)
+        records.segments.intern(*self.bytes.spans(records), records.strings, ids)
+        return ids
+
+
+@dataclass(frozen=True, slots=True)
+class ArrayAt:
+    """An array of integers."""
+
+    bytes: BytesAt
+    dtype: np.dtype[np.generic]
+
+    def load(self, records: Records) -> Column:
+        """The column."""
+        width = self.dtype.itemsize
+        column = self.bytes.copied(records, width, until_nul=False)
+        assert isinstance(column.values, np.ndarray)
+        stored = self.dtype.newbyteorder("big" if records.big_endian else "little")
+        values = column.values.view(stored).astype(self.dtype, copy=False)
+        return ListColumn(column.offsets // width, values)
+
+
+@dataclass(frozen=True, slots=True)
+class MissedCount:
+    """The number of events that a page says were lost before it, -1 where the kernel did not store it."""
+
+    def load(self, records: Records) -> Column:
+        """The column."""
+        location, size = records.located
+        column = np.empty(records.count, np.int64)
+        records.segments.missed_counts(location, size, records.big_endian, column)
+        return column
+
+
+class Gather(Protocol):
+    """How the column of a field is made of records."""
+
+    def load(self, records: Records) -> Column:
+        """The column."""
+
+
+def fields_of(
+    format: EventFormat, long_size: int, message: Gather | None
+) -> tuple[Kind, tuple[Field, ...], tuple[Gather, ...]]:
+    """Kind, fields and gathering of an event format: its own fields in order, then the common ones as context.
+
+    With `message`, a field of that name that is made of the others stands between them.
+    """
+    known = meaning(format.system, format.name)
+    fields: list[Field] = []
+    gathers: list[Gather] = []
+    for item in format.fields:
+        role = known.roles.get(item.name, Role.NONE)
+        binary = (format.system, format.name, item.name) in BINARY_FIELDS
+        field_class, gather = _field_class(item, long_size, role, binary=binary)
+        fields.append(Field(item.name, field_class, role))
+        gathers.append(gather)
+    if message is not None:
+        fields.append(Field("message", StringClass(), Role.MESSAGE))
+        gathers.append(message)
+    kind = _checked_kind(known, fields)
+    if kind is Kind.TYPED:
+        fields = [Field(field.name, field.type) for field in fields]
+    for item in format.common_fields:
+        if item.name in (TYPE_FIELD, PID_FIELD):
+            continue
+        role = COMMON_ROLES.get(item.name, Role.CONTEXT)
+        field_class, gather = _field_class(item, long_size, role, binary=False)
+        fields.append(Field(item.name, field_class, role))
+        gathers.append(gather)
+    return kind, tuple(fields), tuple(gathers)
+
+
+def _field_class(
+    item: FormatField, long_size: int, role: Role, *, binary: bool
+) -> tuple[FieldClass, Gather]:
+    """The class of a field, by its size and declaration, and how it is gathered."""
+    width = item.element_bytes(long_size)
+    if item.location is not Location.INLINE:
+        place = BytesAt(item.offset, -1, item.location, 2 if item.size == 2 else 4)
+        length = None
+    else:
+        tail = item.size == 0
+        place = BytesAt(item.offset, -1 if tail else item.size)
+        length = None if tail or not item.array_length else item.array_length
+    if item.is_bitmask:
+        width = long_size
+    elif item.is_string and "char" in item.type and not binary:
+        # What a program writes hardly repeats; names of tasks, files and devices do.
+        return StringClass(), StringAt(
+            place, interned=item.array_length != FLEXIBLE or item.size != 0
+        )
+    array = item.is_array or item.is_bitmask or item.location is not Location.INLINE
+    if binary or width not in _WIDTHS or (array and item.is_string):
+        return BytesClass(), place
+    if array:
+        style = Style.HEXADECIMAL if item.is_bitmask else Style.DECIMAL
+        element = IntegerClass(8 * width, item.signed and not item.is_bitmask, style)
+        if length is not None and length * width != item.size:
+            length = None
+        return ArrayClass(element, length), ArrayAt(place, element.dtype)
+    style = Style.DECIMAL
+    if role in SYMBOL_ROLES:
+        style = Style.SYMBOL
+    elif item.is_pointer:
+        style = Style.POINTER
+    integer = IntegerClass(8 * width, item.signed, style)
+    return integer, IntegerAt(item.offset, width, integer.dtype)
+
+
+def _checked_kind(known: Meaning, fields: list[Field]) -> Kind:
+    """The kind, if the format has the fields that it needs, in types that suit: kernels differ."""
+    roles = {field.role for field in fields}
+    if not REQUIRED_ROLES.get(known.kind, frozenset()) <= roles:
+        return Kind.TYPED
+    for field in fields:
+        if field.role is Role.NONE:
+            continue
+        if field.role in TEXT_ROLES:
+            fits = isinstance(field.type, StringClass)
+        elif field.role in ARRAY_ROLES:
+            fits = isinstance(field.type, ArrayClass)
+        else:
+            fits = isinstance(field.type, IntegerClass)
+        if not fits:
+            return Kind.TYPED
+    return known.kind

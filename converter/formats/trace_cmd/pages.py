@@ -1,0 +1,177 @@
+"""The CPUs' pages, window by window: reading and decompressing.
+
+A window is one contiguous run of pages. Windows are planned in the order of the file and loaded by any thread.
+"""
+
+from __future__ import annotations
+
+import struct
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from converter.errors import TraceError, TruncatedError
+from converter.formats.trace_cmd.container import Buffer, CpuData, TraceFile
+
+#: Windows of all streams together, and of one.
+_WINDOWS_IN_ALL = 24 << 20
+_LARGEST_WINDOW = 1 << 20
+_SMALLEST_WINDOW = 1 << 16
+#: Decompressed windows that are kept for later passes.
+_MOST_KEPT = 80 << 20
+#: Chunks are whole pages; those that are not are joined up to this size, in search of the end of a page.
+_MOST_ODD = 1 << 24
+#: Compressed data is read in blocks of this size.
+_BLOCK = 1 << 19
+
+
+#: What records lie in.
+Pages = bytes | NDArray[np.uint8]
+
+
+@dataclass(slots=True)
+class Window:
+    """A run of pages: either a stretch of the file, or chunks to decompress and join.
+
+    `chunks` are (offset in the file, compressed data, uncompressed size).
+    """
+
+    offset: int
+    size: int
+    chunks: list[tuple[int, memoryview, int]] = field(default_factory=list)
+
+
+class WindowCache:
+    """Decompressed windows that later passes need not decompress again: the first ones that fit are kept."""
+
+    def __init__(self) -> None:
+        self._kept: dict[int, bytes] = {}
+        self._room = _MOST_KEPT
+        self._lock = threading.Lock()
+
+    def get(self, window: Window) -> bytes | None:
+        """The window's pages if they are kept."""
+        return self._kept.get(window.offset)
+
+    def put(self, window: Window, pages: bytes) -> None:
+        """Keep a window's pages if there is room."""
+        with self._lock:
+            if len(pages) <= self._room:
+                self._room -= len(pages)
+                self._kept[window.offset] = pages
+
+
+class PageStream:
+    """The pages of one CPU in one buffer, of a file that has so many streams in all."""
+
+    def __init__(
+        self, file: TraceFile, buffer: Buffer, data: CpuData, streams: int, cache: WindowCache
+    ) -> None:
+        self.buffer = buffer
+        self.cpu = data.cpu
+        self._file = file
+        self._data = data
+        self._cache = cache
+        target = max(_SMALLEST_WINDOW, min(_LARGEST_WINDOW, _WINDOWS_IN_ALL // max(streams, 1)))
+        self._target = max(target // buffer.page_size, 1) * buffer.page_size
+
+    def windows(self) -> Iterator[Window | TraceError]:
+        """Plan window after window; an error where the rest cannot be found."""
+        return self._compressed() if self.buffer.compressed else self._plain()
+
+    def _plain(self) -> Iterator[Window]:
+        end = self._data.offset + self._data.size
+        starts = range(self._data.offset, end, self._target)
+        for offset in starts:
+            yield Window(offset, min(self._target, end - offset))
+
+    def _compressed(self) -> Iterator[Window | TraceError]:
+        """Chunks are a count, then each its two sizes and its data. The count rules, not the size of it all."""
+        limit = self._data.limit
+        source = self._file.source
+        order = ">" if self._file.big_endian else "<"
+        sizes = struct.Struct(f"{order}II")
+        head = source.read(self._data.offset, 4)
+        if len(head) < 4:
+            yield self._cut(self._data.offset)
+            return
+        left = struct.unpack(f"{order}I", head)[0]
+        if left > (limit - self._data.offset) // 8:
+            # So many do not fit: trace-cmd has converted the file on a machine of the other byte order.
+            left = int.from_bytes(head, "little" if self._file.big_endian else "big")
+        at = self._data.offset + 4
+        block = memoryview(b"")
+        block_start = at
+        window = Window(at, 0)
+        while left:
+            inside = at - block_start
+            if inside + 8 > len(block):
+                block = memoryview(source.read(at, min(_BLOCK, limit - at)))
+                block_start, inside = at, 0
+                if len(block) < 8:
+                    break
+            packed, unpacked = sizes.unpack_from(block, inside)
+            if packed == 0 or packed > limit - at - 8:
+                break
+            if inside + 8 + packed > len(block):
+                block = memoryview(source.read(at, max(8 + packed, min(_BLOCK, limit - at))))
+                block_start, inside = at, 0
+                if len(block) < 8 + packed:
+                    break
+            chunk = block[inside + 8 : inside + 8 + packed]
+            window.chunks.append((at + 8, chunk, unpacked))
+            window.size += unpacked
+            at += 8 + packed
+            left -= 1
+            # A window ends where a page does; chunks that never do would all be one.
+            whole = window.size % self.buffer.page_size == 0
+            if window.size >= self._target and (whole or window.size >= self._target + _MOST_ODD):
+                yield window
+                window = Window(at, 0)
+        if window.chunks:
+            yield window
+        if left:
+            yield self._cut(at)
+
+    def _cut(self, offset: int) -> TraceError:
+        return TruncatedError(
+            "the rest of the CPU's data is missing or damaged",
+            offset=offset,
+            field=f"buffer.cpu {self.cpu}",
+        )
+
+    def load(self, window: Window) -> tuple[Pages, list[TraceError]]:
+        """The pages of a window, without those of chunks that are damaged, which the errors name."""
+        if not window.chunks:
+            return self._load_plain(window)
+        kept = self._cache.get(window)
+        if kept is not None:
+            return kept, []
+        parts = []
+        errors: list[TraceError] = []
+        for offset, chunk, size in window.chunks:
+            try:
+                parts.append(self._decompressed(chunk, size))
+            except TraceError as error:
+                errors.append(error.within(field=f"buffer.cpu {self.cpu}", base=offset))
+        # One copy at the end: first touching memory chunk by chunk would hold the GIL more often than not.
+        pages = b"".join(parts)
+        if not errors:
+            self._cache.put(window, pages)
+        return pages, errors
+
+    def _decompressed(self, chunk: memoryview, size: int) -> bytes:
+        decompress = self._file.decompress
+        if decompress is None:
+            raise TraceError("a compressed buffer in a file without compression", offset=0)
+        return decompress(chunk, size)
+
+    def _load_plain(self, window: Window) -> tuple[NDArray[np.uint8], list[TraceError]]:
+        data = np.empty(window.size, np.uint8)
+        count = self._file.source.read_into(window.offset, data.data)
+        if count == window.size:
+            return data, []
+        return data[:count], [self._cut(window.offset + count)]

@@ -1,0 +1,221 @@
+"""Reading trace.dat."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from converter.errors import TraceError
+from converter.formats.trace_cmd.container import Buffer, TraceFile
+from converter.formats.trace_cmd.decode import Decoding, Events, batches
+from converter.formats.trace_cmd.event_classes import EventClasses
+from converter.formats.trace_cmd.event_format import FormatSyntaxError, parse_header_page
+from converter.formats.trace_cmd.formats import EventFormats
+from converter.formats.trace_cmd.latency_text import TextEvents, read_text
+from converter.formats.trace_cmd.layout import HEADER_START, SectionId, parse
+from converter.formats.trace_cmd.messages import KernelTexts
+from converter.formats.trace_cmd.options import interpret
+from converter.formats.trace_cmd.pages import PageStream, WindowCache
+from converter.formats.trace_cmd.survey import survey
+from converter.formats.trace_cmd.symbols import kernel_symbols
+from converter.formats.trace_cmd.tasks import add_tasks, saved_command_lines
+from converter.formats.trace_cmd.trace_tables import TraceTables, read_tables
+from converter.formats.trace_cmd.version6 import open_version_6
+from converter.formats.trace_cmd.version7 import open_version_7
+from converter.ir.events import Batch
+from converter.ir.trace import Trace, Track
+from converter.kernels.tasks import TaskTable
+from converter.source import Source
+
+
+def read(source: Source) -> Trace:
+    """Open a trace.dat file. Its events are decoded by `Trace.batches`, everything large when it is asked for.
+
+    Raises:
+        TraceError: the source is no trace.dat file, or nothing of it is usable.
+        UnsupportedError: it is compressed in an unknown way, or of another version.
+
+    """
+    try:
+        return _Reader(_open(source)).trace
+    except TraceError as error:
+        raise error.within(format="trace_cmd", path=source.name) from error
+
+
+def _open(source: Source) -> TraceFile:
+    head = source.read(0, 64)
+    start = parse(HEADER_START, head, 0, "header")
+    size = len(HEADER_START.build(start))
+    if start.big_endian > 1 or start.long_size not in (4, 8):
+        raise TraceError(offset=size - 2, field="header", expected="endian 0 or 1, long 4 or 8")
+    if start.version == "6":
+        return open_version_6(
+            source, size, big_endian=start.big_endian == 1, long_size=start.long_size
+        )
+    if start.version == "7":
+        return open_version_7(
+            source, size, big_endian=start.big_endian == 1, long_size=start.long_size
+        )
+    raise TraceError(offset=10, field="header.version", expected="6 or 7", found=start.version)
+
+
+class _Reader:
+    """A file being read. The survey is made when batches are first asked for."""
+
+    def __init__(self, file: TraceFile) -> None:
+        self._file = file
+        metadata = interpret(file)
+        self._metadata = metadata
+        self._tables = self._read_tables()
+        self._kernel_long = self._read_header_info()
+        self._decoding: Decoding | None = None
+        self._ready: list[Events] = []
+        self.trace = Trace(
+            "trace_cmd",
+            clock=metadata.clock,
+            clock_domains=[metadata.clock],
+            environment=metadata.environment,
+            symbols=kernel_symbols(file),
+            sidecar={"trace_cmd": self._sidecar()},
+            warnings=file.warnings,
+            make_batches=self._batches,
+        )
+        file.make_batches = self.trace.make_batches
+        if self._tables is not None:
+            self.trace.clock = self._tables.clock
+            self.trace.clock_domains = self._tables.clock_domains
+            self.trace.environment = self._tables.environment
+        # Streams in the order of merging: at equal times trace-cmd takes the earlier buffer, then the lower CPU.
+        pages = [
+            (order, data.cpu, buffer, data)
+            for order, buffer in enumerate(file.buffers)
+            for data in buffer.cpus
+        ]
+        pages.sort(key=lambda item: item[:2])
+        cache = WindowCache()
+        self._streams = [
+            PageStream(file, buffer, data, len(pages), cache) for _, _, buffer, data in pages
+        ]
+        track_of = {b"": -1}
+        for buffer in file.buffers:
+            if buffer.name not in track_of:
+                track_of[buffer.name] = len(self.trace.tracks)
+                self.trace.tracks.append(Track(buffer.name.decode("utf-8", "surrogateescape")))
+        self._cpus = [stream.cpu for stream in self._streams]
+        self._tracks = [track_of[stream.buffer.name] for stream in self._streams]
+        self._track_of = track_of
+
+    def _read_tables(self) -> TraceTables | None:
+        """What a file that was converted says about its trace beyond what its format has a place for."""
+        try:
+            return read_tables(self._file.options)
+        except TraceError as error:
+            self._file.warn(error)
+            return None
+
+    def _read_header_info(self) -> int:
+        """The size of the kernel's longs, which only the description of a page tells."""
+        section = self._file.section(SectionId.HEADER_INFO)
+        if section is None:
+            raise TraceError("the file does not describe its pages", field="HEADER_INFO")
+        info = parse(self._file.layout.header_info, bytes(section), section.offset, "HEADER_INFO")
+        try:
+            return parse_header_page(info.page).long_size
+        except FormatSyntaxError as error:
+            raise TraceError(str(error), offset=section.offset, field="HEADER_INFO") from error
+
+    def _sidecar(self) -> dict[str, Any]:
+        file = self._file
+        return {
+            "version": file.version,
+            "big_endian": file.big_endian,
+            "long_size": file.long_size,
+            "page_size": file.page_size,
+            "compression": file.compression,
+            "compression_version": file.compression_version,
+            "options": file.options,
+            "sections": file.sections,
+            "buffers": file.buffers,
+            "cpu_count": file.cpu_count,
+        }
+
+    def _prepare(self) -> Decoding:
+        """Survey the pages, read text buffers, and settle classes, threads and processes."""
+        file = self._file
+        trace = self.trace
+        formats = EventFormats(file)
+        found = survey(self._streams, formats, self._kernel_long, big_endian=file.big_endian)
+        texts = KernelTexts(file, trace.symbols)
+        classes = EventClasses(trace, formats, texts, self._kernel_long)
+        types = found.counts.nonzero()[0].tolist()
+        classes.add_types(types)
+        if found.missed:
+            classes.add_missed()
+        text_buffers = [
+            (buffer, read_text(file, buffer)) for buffer in file.buffers if buffer.text is not None
+        ]
+        names = saved_command_lines(file)
+        for _, lines in text_buffers:
+            for pid, name in lines.names.items():
+                found.tasks.add(pid)
+                names.setdefault(pid, name)
+        if self._tables is not None:
+            self._tables.add_to(trace, found.tasks)
+        else:
+            add_tasks(trace, found.tasks, names)
+        counts = {int(classes.of_type[type_id]): int(found.counts[type_id]) for type_id in types}
+        if found.missed:
+            counts[classes.missed] = found.missed
+        for buffer, lines in text_buffers:
+            self._add_text(buffer, lines, classes, found.tasks, counts)
+        trace.sidecar["trace_cmd"]["counts"] = counts
+        self._report(found.errors)
+        return Decoding(
+            formats,
+            classes,
+            len(trace.event_classes),
+            found.tasks,
+            self._metadata,
+            trace.strings,
+            self._kernel_long,
+            file.big_endian,
+        )
+
+    def _add_text(
+        self,
+        buffer: Buffer,
+        text: TextEvents,
+        classes: EventClasses,
+        tasks: TaskTable,
+        counts: dict[int, int],
+    ) -> None:
+        """Make a stream of each CPU of a text buffer."""
+        for cpu, lines in text.lines.items():
+            events = Events(len(lines))
+            events.count = len(lines)
+            events.pages = text.text
+            ids = [classes.of_text(line.event) for line in lines]
+            for id in ids:
+                counts[id] = counts.get(id, 0) + 1
+            events.class_id[:] = ids
+            events.ts[:] = [line.ts for line in lines]
+            events.thread[:] = [tasks.thread_of(line.pid) for line in lines]
+            events.start[:] = [line.start for line in lines]
+            events.size[:] = [line.size for line in lines]
+            self._ready.append(events)
+            self._cpus.append(cpu)
+            self._tracks.append(self._track_of[buffer.name])
+
+    def _batches(self) -> Iterator[Batch]:
+        if self._decoding is None:
+            self._decoding = self._prepare()
+        yield from batches(
+            self._decoding, self._streams, self._ready, self._cpus, self._tracks, self._report
+        )
+
+    def _report(self, errors: list[TraceError]) -> None:
+        """Keep damage as warnings; the second pass finds what the first did."""
+        for error in errors:
+            warning = error.within(format="trace_cmd", path=self._file.source.name).to_warning()
+            if warning not in self._file.warnings:
+                self._file.warnings.append(warning)

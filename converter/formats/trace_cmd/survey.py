@@ -1,0 +1,153 @@
+"""The first pass over the pages: which types occur, how often, and what the records say about tasks.
+
+It decides the event classes and threads before the first batch.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field
+from queue import SimpleQueue
+
+import numpy as np
+from numpy.typing import NDArray
+
+from converter.errors import TraceError
+from converter.formats.trace_cmd.event_format import EventFormat, FormatField, Location
+from converter.formats.trace_cmd.formats import EventFormats
+from converter.formats.trace_cmd.mapping import NAMING_ROLES, meaning
+from converter.formats.trace_cmd.pages import PageStream, Window
+from converter.ir.kinds import Kind, Role
+from converter.kernels.ring_buffer import (
+    SURVEY_FORK,
+    SURVEY_LEADER,
+    SURVEY_MARKER,
+    SURVEY_NAME,
+    SURVEY_NEW_TASK,
+    survey_pages,
+)
+from converter.kernels.tasks import TaskTable
+
+TYPES = 1 << 16
+#: Threads that decompress and walk pages; Python runs none of their work.
+WORKERS = 2
+
+
+@dataclass(slots=True)
+class Survey:
+    """What the pages hold: records by type (int64, 65,536), pages before which events were lost, tasks, damage."""
+
+    counts: NDArray[np.int64] = field(default_factory=lambda: np.zeros(TYPES, np.int64))
+    missed: int = 0
+    tasks: TaskTable = field(default_factory=TaskTable)
+    errors: list[TraceError] = field(default_factory=list)
+
+
+def survey(
+    streams: Sequence[PageStream],
+    formats: EventFormats,
+    long_size: int,
+    *,
+    big_endian: bool,
+) -> Survey:
+    """Walk all pages of all streams once."""
+    first_step, steps = _steps(formats)
+    # Each worker counts for itself.
+    idle: SimpleQueue[Survey] = SimpleQueue()
+    surveys = [Survey() for _ in range(WORKERS)]
+    for each in surveys:
+        idle.put(each)
+
+    def look_at(stream: PageStream, window: Window) -> list[TraceError]:
+        data, errors = stream.load(window)
+        mine = idle.get()
+        try:
+            missed, _ = survey_pages(
+                data,
+                stream.buffer.page_size,
+                long_size,
+                big_endian,
+                formats.type_offset,
+                formats.pid_offset,
+                first_step,
+                steps,
+                mine.tasks,
+                mine.counts,
+            )
+            mine.missed += missed
+        finally:
+            idle.put(mine)
+        return errors
+
+    result = surveys[0]
+    with ThreadPoolExecutor(WORKERS) as pool:
+        pending: deque[Future[list[TraceError]]] = deque()
+        for stream, window in _windows(streams, result.errors):
+            pending.append(pool.submit(look_at, stream, window))
+            if len(pending) > 2 * WORKERS:
+                result.errors += pending.popleft().result()
+        for future in pending:
+            result.errors += future.result()
+    for other in surveys[1:]:
+        result.counts += other.counts
+        result.missed += other.missed
+        result.tasks.absorb(other.tasks)
+    return result
+
+
+def _windows(
+    streams: Sequence[PageStream], errors: list[TraceError]
+) -> Iterator[tuple[PageStream, Window]]:
+    for stream in streams:
+        for window in stream.windows():
+            if isinstance(window, TraceError):
+                errors.append(window)
+            else:
+                yield stream, window
+
+
+def _steps(formats: EventFormats) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """The steps that `survey_pages` takes for each type that says something about tasks."""
+    first_step = np.full(TYPES, -1, np.int32)
+    rows: list[list[int]] = []
+    for type_id in formats.about_tasks():
+        format = formats.get(type_id)
+        if format is None or type_id >= TYPES:
+            continue
+        steps = _steps_of(format)
+        if steps:
+            first_step[type_id] = len(rows)
+        for i, step in enumerate(steps):
+            following = len(rows) + 1 if i + 1 < len(steps) else -1
+            rows.append([step[0], following, *step[1:]])
+    return first_step, np.array(rows, np.int32).reshape(len(rows), 5)
+
+
+def _steps_of(format: EventFormat) -> list[tuple[int, int, int, int]]:
+    known = meaning(format.system, format.name)
+    place: dict[Role, FormatField] = {}
+    for item in format.fields:
+        role = known.roles.get(item.name)
+        if role is not None and item.location is Location.INLINE and item.offset < 1 << 16:
+            place[role] = item
+    steps = []
+    for pid_role, name_role in NAMING_ROLES:
+        pid, name = place.get(pid_role), place.get(name_role)
+        if pid is not None and pid.size == 4 and name is not None and 0 < name.size < 1 << 16:
+            steps.append((SURVEY_NAME, pid.offset, name.offset, name.size))
+    tid = place.get(Role.TID)
+    if tid is not None and tid.size == 4:
+        flags = place.get(Role.CLONE_FLAGS)
+        parent = place.get(Role.PARENT_TID)
+        if known.kind is Kind.TASK_NEW and flags is not None and flags.size in (4, 8):
+            steps.append((SURVEY_NEW_TASK, tid.offset, flags.offset, flags.size))
+        elif known.kind is Kind.PROCESS_FORK and parent is not None and parent.size == 4:
+            steps.append((SURVEY_FORK, parent.offset, tid.offset, 0))
+        elif known.kind is Kind.PROCESS_EXEC:
+            steps.append((SURVEY_LEADER, tid.offset, 0, 0))
+    message = place.get(Role.MESSAGE)
+    if known.kind is Kind.MARK and message is not None:
+        steps.append((SURVEY_MARKER, message.offset, 0, 0))
+    return steps

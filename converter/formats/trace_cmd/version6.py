@@ -1,0 +1,212 @@
+"""Version 6 of the container: the metadata in fixed order, then text or the CPUs' pages."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable
+
+from converter.errors import TraceError
+from converter.formats.trace_cmd.container import (
+    Buffer,
+    CpuData,
+    Section,
+    TraceFile,
+    check_page_size,
+    settle_cpu_data,
+)
+from converter.formats.trace_cmd.layout import (
+    FLYRECORD_MARK,
+    LATENCY_MARK,
+    MARK_SIZE,
+    OPTIONS_MARK,
+    OptionId,
+    SectionId,
+    layouts,
+    parse,
+)
+from converter.source import Source
+
+_BLOCK = 1 << 18
+#: A version 6 file states its CPUs before it describes them; kernels support no more than 8,192.
+_MAX_CPUS = 1 << 16
+
+
+class _Cursor:
+    """Walks the file's metadata, reading it block by block."""
+
+    def __init__(self, source: Source, at: int, *, big_endian: bool) -> None:
+        self.source = source
+        self.at = at
+        self._block = b""
+        self._start = at
+        order = ">" if big_endian else "<"
+        self._u16 = struct.Struct(order + "H")
+        self._u32 = struct.Struct(order + "I")
+        self._u64 = struct.Struct(order + "Q")
+
+    def take(self, size: int, field: str) -> bytes:
+        """The next `size` bytes."""
+        inside = self.at - self._start
+        if inside + size > len(self._block):
+            self._block = self.source.read(self.at, max(size, _BLOCK))
+            self._start = self.at
+            inside = 0
+            if len(self._block) < size:
+                self.source.read_exactly(self.at, size, field=field)
+        self.at += size
+        return self._block[inside : inside + size]
+
+    def skip(self, size: int, field: str) -> None:
+        """Pass over `size` bytes, which must be there."""
+        if size > self.source.size - self.at:
+            raise TraceError(
+                offset=self.at,
+                field=field,
+                expected=f"{size} bytes",
+                found=f"{self.source.size - self.at} before the end of the file",
+            )
+        self.at += size
+        inside = self.at - self._start
+        if inside > len(self._block):
+            self._block = b""
+            self._start = self.at
+
+    def u16(self, field: str) -> int:
+        value: int = self._u16.unpack(self.take(2, field))[0]
+        return value
+
+    def u32(self, field: str) -> int:
+        value: int = self._u32.unpack(self.take(4, field))[0]
+        return value
+
+    def u64(self, field: str) -> int:
+        value: int = self._u64.unpack(self.take(8, field))[0]
+        return value
+
+    def text(self, field: str) -> bytes:
+        """Bytes up to a NUL, which is passed too."""
+        parts = []
+        while (byte := self.take(1, field)) != b"\0":
+            parts.append(byte)
+            if len(parts) > 4096:
+                raise TraceError(offset=self.at, field=field, expected="a name that ends")
+        return b"".join(parts)
+
+
+def open_version_6(source: Source, start: int, *, big_endian: bool, long_size: int) -> TraceFile:
+    """Walk the metadata from `start` on, reading only what leads to the next part.
+
+    Metadata that is cut off leaves nothing usable; from the options on, what precedes the damage is kept.
+    """
+    cursor = _Cursor(source, start, big_endian=big_endian)
+    file = TraceFile(
+        source=source,
+        version=6,
+        big_endian=big_endian,
+        long_size=long_size,
+        page_size=cursor.u32("header.page_size"),
+    )
+    _walk(file, cursor, SectionId.HEADER_INFO, _skip_header_info)
+    _walk(file, cursor, SectionId.FTRACE_EVENTS, _skip_ftrace_events)
+    _walk(file, cursor, SectionId.EVENT_FORMATS, _skip_event_formats)
+    _walk(file, cursor, SectionId.KALLSYMS, lambda c: c.skip(c.u32("KALLSYMS"), "KALLSYMS"))
+    _walk(file, cursor, SectionId.PRINTK, lambda c: c.skip(c.u32("PRINTK"), "PRINTK"))
+    _walk(file, cursor, SectionId.CMDLINES, lambda c: c.skip(c.u64("CMDLINES"), "CMDLINES"))
+    file.cpu_count = cursor.u32("cpus")
+    mark = cursor.take(MARK_SIZE, "mark")
+    try:
+        if mark == OPTIONS_MARK:
+            _read_options(file, cursor)
+            mark = cursor.take(MARK_SIZE, "mark")
+        _add_buffer(file, cursor, mark, b"", file.cpu_count)
+    except TraceError as error:
+        file.warn(error)
+    _add_instances(file)
+    settle_cpu_data(file)
+    return file
+
+
+def _walk(file: TraceFile, cursor: _Cursor, id: SectionId, skip: Callable[[_Cursor], None]) -> None:
+    start = cursor.at
+    skip(cursor)
+    file.sections.append(Section(file, id, 0, 0xFFFFFFFF, start, cursor.at - start))
+
+
+def _skip_header_info(cursor: _Cursor) -> None:
+    for name in (b"header_page\0", b"header_event\0"):
+        found = cursor.take(len(name), "HEADER_INFO")
+        if found != name:
+            raise TraceError(
+                offset=cursor.at - len(name), field="HEADER_INFO", expected=repr(name), found=found
+            )
+        cursor.skip(cursor.u64("HEADER_INFO"), "HEADER_INFO")
+
+
+def _skip_ftrace_events(cursor: _Cursor) -> None:
+    for _ in range(cursor.u32("FTRACE_EVENTS")):
+        cursor.skip(cursor.u64("FTRACE_EVENTS"), "FTRACE_EVENTS")
+
+
+def _skip_event_formats(cursor: _Cursor) -> None:
+    for _ in range(cursor.u32("EVENT_FORMATS")):
+        cursor.text("EVENT_FORMATS")
+        for _ in range(cursor.u32("EVENT_FORMATS")):
+            cursor.skip(cursor.u64("EVENT_FORMATS"), "EVENT_FORMATS")
+
+
+def _read_options(file: TraceFile, cursor: _Cursor) -> None:
+    while (id := cursor.u16("options")) != OptionId.DONE:
+        size = cursor.u32("options")
+        if size > file.source.size - cursor.at:
+            raise TraceError(
+                offset=cursor.at, field="options", expected="an option in the file", found=size
+            )
+        file.options.append((id, cursor.take(size, "options")))
+
+
+def _add_buffer(file: TraceFile, cursor: _Cursor, mark: bytes, name: bytes, cpu_count: int) -> None:
+    if mark == LATENCY_MARK:
+        size = file.source.size - cursor.at
+        section = Section(file, SectionId.BUFFER_TEXT, 0, 0xFFFFFFFF, cursor.at, size)
+        file.buffers.append(Buffer(name, b"", file.page_size, False, text=section))
+        return
+    if mark != FLYRECORD_MARK:
+        raise TraceError(
+            offset=cursor.at - MARK_SIZE,
+            field="mark",
+            expected="options, latency or flyrecord",
+            found=mark,
+        )
+    check_page_size(file.page_size)
+    if cpu_count > _MAX_CPUS:
+        raise TraceError(
+            offset=cursor.at, field="cpus", expected=f"at most {_MAX_CPUS}", found=cpu_count
+        )
+    cpus = tuple(
+        CpuData(cpu, cursor.u64("flyrecord"), cursor.u64("flyrecord")) for cpu in range(cpu_count)
+    )
+    clock = b""
+    first = min((data.offset for data in cpus if data.offset >= cursor.at), default=0)
+    # The clock is written since trace-cmd 2.x, for readers that saw a TRACECLOCK option.
+    if any(id == OptionId.TRACECLOCK for id, _ in file.options) and first - cursor.at >= 8:
+        size = cursor.u64("flyrecord.clock")
+        if size <= first - cursor.at:
+            clock = cursor.take(size, "flyrecord.clock").rstrip(b"\0")
+    file.buffers.append(Buffer(name, clock, file.page_size, False, cpus))
+
+
+def _add_instances(file: TraceFile) -> None:
+    """Add the buffers that BUFFER options name; a CPUCOUNT right after one is the number of its CPUs."""
+    layout = layouts(file.big_endian)
+    for i, (id, data) in enumerate(file.options):
+        if id != OptionId.BUFFER:
+            continue
+        try:
+            option = parse(layout.buffer_option_6, data, 0, "options.BUFFER")
+            count = file.cpu_count or 0
+            if i + 1 < len(file.options) and file.options[i + 1][0] == OptionId.CPUCOUNT:
+                count = parse(layout.u32, file.options[i + 1][1], 0, "options.CPUCOUNT")
+            cursor = _Cursor(file.source, option.offset, big_endian=file.big_endian)
+            _add_buffer(file, cursor, cursor.take(MARK_SIZE, "mark"), option.name, count)
+        except TraceError as error:
+            file.warn(error)

@@ -1,0 +1,235 @@
+"""Version 7 of the container: a chain of options sections, and sections that follow each other without a gap."""
+
+from __future__ import annotations
+
+from converter.errors import TraceError, TruncatedError
+from converter.formats.trace_cmd.compression import decompressor
+from converter.formats.trace_cmd.container import (
+    Buffer,
+    CpuData,
+    Section,
+    TraceFile,
+    check_page_size,
+    section_name,
+    settle_cpu_data,
+)
+from converter.formats.trace_cmd.layout import (
+    BUFFER_SECTIONS,
+    COMPRESSED,
+    MAX_UNCOMPRESSED,
+    OptionId,
+    SectionId,
+    layouts,
+    parse,
+)
+from converter.source import Source
+
+_SECTION_HEADER_SIZE = 16
+_OPTION_HEADER_SIZE = 6
+#: Real files have one options section for the metadata and one for each buffer.
+_MAX_OPTIONS_SECTIONS = 4096
+
+
+def open_version_7(source: Source, start: int, *, big_endian: bool, long_size: int) -> TraceFile:
+    """Read the header's rest at `start`, all options and the headers of all sections."""
+    layout = layouts(big_endian)
+    head = source.read(start, 4096)
+    header = parse(layout.header_end, head, start, "header")
+    file = TraceFile(
+        source=source,
+        version=7,
+        big_endian=big_endian,
+        long_size=long_size,
+        page_size=header.page_size,
+        compression=header.compression,
+        compression_version=header.compression_version,
+        decompress=decompressor(header.compression),
+    )
+    built = len(layout.header_end.build(header))
+    _scan_sections(file, start + built)
+    _read_options(file, header.options_offset)
+    for id, data in file.options:
+        try:
+            if id == OptionId.BUFFER:
+                _add_buffer(file, data)
+            elif id == OptionId.BUFFER_TEXT:
+                _add_text_buffer(file, data)
+        except TraceError as error:
+            file.warn(error)
+    if not file.buffers:
+        _recover_buffers(file)
+    settle_cpu_data(file)
+    return file
+
+
+def _section_at(file: TraceFile, offset: int) -> Section:
+    raw = file.source.read_exactly(offset, _SECTION_HEADER_SIZE, field="section")
+    header = file.layout.section_header.parse(raw)
+    return Section(
+        file,
+        header.id,
+        header.flags,
+        header.string_id,
+        offset + _SECTION_HEADER_SIZE,
+        header.size,
+    )
+
+
+def _scan_sections(file: TraceFile, offset: int) -> None:
+    """List the sections in the order of the file, as far as their sizes lead."""
+    while offset < file.source.size:
+        try:
+            section = _section_at(file, offset)
+        except TraceError as error:
+            file.warn(error)
+            return
+        if section.size > file.source.size - section.offset:
+            file.warn(
+                TruncatedError(
+                    offset=section.offset,
+                    field=section_name(section.id),
+                    expected=f"{section.size} bytes",
+                    found=f"{file.source.size - section.offset} before the end of the file",
+                )
+            )
+            file.sections.append(section)
+            return
+        file.sections.append(section)
+        offset = section.offset + section.size
+
+
+def _read_options(file: TraceFile, offset: int) -> None:
+    """Follow the chain of options sections. Without any, the sections that were found may still do."""
+    seen: set[int] = set()
+    following = offset
+    while following:
+        if following in seen or len(seen) >= _MAX_OPTIONS_SECTIONS:
+            file.warn(TraceError("the options sections form a circle", offset=following))
+            break
+        seen.add(following)
+        try:
+            section = _section_at(file, following)
+            if section.id != SectionId.OPTIONS:
+                raise TraceError(
+                    offset=following,
+                    field="section.id",
+                    expected="0 (options)",
+                    found=section.id,
+                )
+            data = bytes(section)
+        except TraceError as error:
+            if file.section(SectionId.HEADER_INFO) is None:
+                raise
+            file.warn(error)
+            break
+        following = _parse_options(file, section, data)
+    if any(id == OptionId.BUFFER for id, _ in file.options):
+        return
+    # The chain is broken: the sections in the order of the file may include what it should have led to.
+    for section in file.sections:
+        if section.id == SectionId.OPTIONS and section.offset - _SECTION_HEADER_SIZE not in seen:
+            try:
+                _parse_options(file, section, bytes(section))
+            except TraceError as error:
+                file.warn(error)
+
+
+def _parse_options(file: TraceFile, section: Section, data: bytes) -> int:
+    """Add the options of one section; the offset of the next section, 0 if this is the last."""
+    layout = file.layout
+    at = 0
+    while len(data) - at >= _OPTION_HEADER_SIZE:
+        head = layout.option_header.parse(data[at : at + _OPTION_HEADER_SIZE])
+        at += _OPTION_HEADER_SIZE
+        if head.size > len(data) - at:
+            break
+        body = data[at : at + head.size]
+        at += head.size
+        if head.id == OptionId.DONE:
+            # Here, unlike in version 6, DONE has data.
+            return int(layout.u64.parse(body)) if len(body) == 8 else 0
+        file.options.append((head.id, body))
+    file.warn(
+        TraceError("the options end without a DONE", offset=section.offset + at, field="options")
+    )
+    return 0
+
+
+def _add_buffer(file: TraceFile, data: bytes) -> None:
+    layout = file.layout
+    if len(data) >= 8 and layout.u64.parse(data[:8]) >= file.source.size:
+        # Where trace-cmd converts a file of the other byte order, this option is in that of its own machine.
+        layout = layouts(not file.big_endian)
+    option = parse(layout.buffer_option, data, 0, "options.BUFFER")
+    section = _section_at(file, option.offset)
+    compressed = bool(section.flags & COMPRESSED)
+    cpus = tuple(CpuData(item.cpu, item.offset, item.size) for item in option.cpus)
+    # The top buffer's page size is that of the header; both agree in the files of all versions of trace-cmd.
+    page_size = file.page_size if not option.name else option.page_size
+    check_page_size(page_size)
+    file.buffers.append(Buffer(option.name, option.clock, page_size, compressed, cpus))
+
+
+def _add_text_buffer(file: TraceFile, data: bytes) -> None:
+    option = parse(file.layout.text_buffer_option, data, 0, "options.BUFFER_TEXT")
+    section = _section_at(file, option.offset)
+    if section.id not in BUFFER_SECTIONS:
+        raise TraceError(
+            offset=option.offset, field="section.id", expected="22 (text)", found=section.id
+        )
+    file.buffers.append(
+        Buffer(
+            option.name,
+            option.clock,
+            file.page_size,
+            bool(section.flags & COMPRESSED),
+            text=section,
+        )
+    )
+
+
+def _recover_buffers(file: TraceFile) -> None:
+    """Find the CPUs' data of a file that ends before the BUFFER options, which are written last.
+
+    Only compressed data tells where it ends; the next CPU's begins at the next page. CPUs without data leave no trace,
+    so the numbers are those of the CPUs that have some.
+    """
+    for section in file.sections:
+        if section.id != SectionId.BUFFER or not section.flags & COMPRESSED:
+            continue
+        check_page_size(file.page_size)
+        end = min(section.offset + section.size, file.source.size)
+        cpus: list[CpuData] = []
+        at = section.offset
+        while True:
+            start = -(-at // file.page_size) * file.page_size
+            at = _end_of_chunks(file, start, end)
+            if at == start:
+                break
+            cpus.append(CpuData(len(cpus), start, at - start))
+        if cpus:
+            file.warn(
+                TraceError(
+                    "no option describes this buffer: its CPUs are taken for the first ones",
+                    offset=section.offset,
+                    field="options.BUFFER",
+                )
+            )
+            file.buffers.append(Buffer(b"", b"", file.page_size, True, tuple(cpus)))
+
+
+def _end_of_chunks(file: TraceFile, start: int, end: int) -> int:
+    """Where the chunks that begin at `start` end, or `start` if there are none."""
+    layout = file.layout
+    head = file.source.read(start, 4) if start + 4 <= end else b""
+    left = layout.u32.parse(head) if len(head) == 4 else 0
+    at = start + 4
+    while left and at + 8 <= end:
+        sizes = layout.compressed_header.parse(file.source.read_exactly(at, 8))
+        if not sizes.compressed_size or not sizes.uncompressed_size:
+            break
+        if sizes.uncompressed_size > MAX_UNCOMPRESSED:
+            break
+        at = min(at + 8 + sizes.compressed_size, end)
+        left -= 1
+    return at if at > start + 4 else start

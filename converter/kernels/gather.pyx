@@ -1,0 +1,307 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
+"""Fields gathered from records into columns.
+
+A batch's records lie in a few segments (windows of the source); a location is ``segment << 32 | offset``. Every
+location is checked against its segment before it is read, every field against its record.
+"""
+
+import sys
+
+from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.stdlib cimport calloc, free
+from libc.string cimport memchr, memcpy, memset
+
+from converter.kernels.ring_buffer cimport load16, load32, load64
+from converter.kernels.strings cimport StringTable
+
+cdef bint HOST_IS_BIG = sys.byteorder == "big"
+
+cdef enum:
+    # Names of tasks have 16 bytes, and of those there are few: a cache in front of the table of strings.
+    NAME_SIZE = 16
+    CACHE_SIZE = 512
+
+
+cdef struct CachedName:
+    uint64_t low
+    uint64_t high
+    # The string's id and 1, 0 for an empty entry.
+    int32_t known
+
+
+cdef class Segments:
+    cdef Py_buffer* _views
+    cdef const uint8_t** _data
+    cdef int64_t* _sizes
+    cdef int64_t _count
+
+    def __init__(self, buffers):
+        cdef int64_t room = len(buffers)
+        if self._views is not NULL:
+            raise TypeError("segments cannot be set anew")
+        self._views = <Py_buffer*>calloc(room + 1, sizeof(Py_buffer))
+        self._data = <const uint8_t**>calloc(room + 1, sizeof(uint8_t*))
+        self._sizes = <int64_t*>calloc(room + 1, sizeof(int64_t))
+        if self._views is NULL or self._data is NULL or self._sizes is NULL:
+            raise MemoryError
+        for buffer in buffers:
+            PyObject_GetBuffer(buffer, &self._views[self._count], PyBUF_SIMPLE)
+            self._data[self._count] = <const uint8_t*>self._views[self._count].buf
+            self._sizes[self._count] = self._views[self._count].len
+            self._count += 1
+
+    def __dealloc__(self):
+        cdef int64_t i
+        for i in range(self._count):
+            PyBuffer_Release(&self._views[i])
+        free(self._views)
+        free(self._data)
+        free(self._sizes)
+
+    def __len__(self):
+        return self._count
+
+    cdef inline const uint8_t* _at(self, int64_t location, int64_t size) noexcept nogil:
+        # The bytes of a record or span, NULL when it is not wholly within its segment.
+        cdef int64_t segment = location >> 32
+        cdef int64_t offset = location & <int64_t>0xffffffff
+        if segment < 0 or segment >= self._count or offset + size > self._sizes[segment]:
+            return NULL
+        return self._data[segment] + offset
+
+    def integers(
+        self,
+        const int64_t[::1] location,
+        const uint32_t[::1] size,
+        int64_t offset,
+        int64_t width,
+        bint big_endian,
+        uint8_t[::1] out,
+    ):
+        cdef int64_t count = location.shape[0]
+        cdef int64_t i
+        cdef const uint8_t* record
+        cdef bint swap = big_endian != HOST_IS_BIG
+        cdef uint8_t* to
+        cdef uint16_t half
+        cdef uint32_t word
+        cdef uint64_t double_word
+        if width != 1 and width != 2 and width != 4 and width != 8:
+            raise ValueError(f"an integer of {width} bytes")
+        if size.shape[0] != count or out.shape[0] != count * width or offset < 0:
+            raise ValueError("the columns differ in length")
+        if count == 0:
+            return
+        to = &out[0]
+        with nogil:
+            if width == 1:
+                for i in range(count):
+                    record = self._at(location[i], size[i])
+                    to[i] = record[offset] if record is not NULL and offset + 1 <= size[i] else 0
+            elif width == 2:
+                for i in range(count):
+                    record = self._at(location[i], size[i])
+                    half = load16(record + offset, swap) if record is not NULL and offset + 2 <= size[i] else 0
+                    memcpy(to + 2 * i, &half, 2)
+            elif width == 4:
+                for i in range(count):
+                    record = self._at(location[i], size[i])
+                    word = load32(record + offset, swap) if record is not NULL and offset + 4 <= size[i] else 0
+                    memcpy(to + 4 * i, &word, 4)
+            else:
+                for i in range(count):
+                    record = self._at(location[i], size[i])
+                    double_word = (
+                        load64(record + offset, swap) if record is not NULL and offset + 8 <= size[i] else 0
+                    )
+                    memcpy(to + 8 * i, &double_word, 8)
+
+    def missed_counts(
+        self, const int64_t[::1] location, const uint32_t[::1] size, bint big_endian, int64_t[::1] out
+    ):
+        cdef int64_t i
+        cdef const uint8_t* record
+        cdef bint swap = big_endian != HOST_IS_BIG
+        if size.shape[0] != location.shape[0] or out.shape[0] != location.shape[0]:
+            raise ValueError("the columns differ in length")
+        with nogil:
+            for i in range(location.shape[0]):
+                record = self._at(location[i], size[i])
+                out[i] = -1
+                if record is NULL:
+                    continue
+                if size[i] == 4:
+                    out[i] = load32(record, swap)
+                elif size[i] == 8:
+                    out[i] = <int64_t>load64(record, swap)
+
+    def fixed_spans(
+        self,
+        const int64_t[::1] location,
+        const uint32_t[::1] size,
+        int64_t offset,
+        int64_t length,
+        int64_t[::1] span,
+        int64_t[::1] span_size,
+    ):
+        cdef int64_t count = location.shape[0]
+        cdef int64_t i, there
+        if size.shape[0] != count or span.shape[0] != count or span_size.shape[0] != count or offset < 0:
+            raise ValueError("the columns differ in length")
+        with nogil:
+            for i in range(count):
+                there = <int64_t>size[i] - offset
+                if there < 0 or self._at(location[i], size[i]) is NULL:
+                    span[i] = 0
+                    span_size[i] = 0
+                    continue
+                if 0 <= length < there:
+                    there = length
+                span[i] = location[i] + offset
+                span_size[i] = there
+
+    def dynamic_spans(
+        self,
+        const int64_t[::1] location,
+        const uint32_t[::1] size,
+        int64_t offset,
+        int64_t width,
+        bint relative,
+        bint big_endian,
+        int64_t[::1] span,
+        int64_t[::1] span_size,
+    ):
+        cdef int64_t count = location.shape[0]
+        cdef int64_t i, start, length
+        cdef const uint8_t* record
+        cdef uint32_t word
+        cdef bint swap = big_endian != HOST_IS_BIG
+        if width != 2 and width != 4:
+            raise ValueError(f"a data location of {width} bytes")
+        if size.shape[0] != count or span.shape[0] != count or span_size.shape[0] != count or offset < 0:
+            raise ValueError("the columns differ in length")
+        with nogil:
+            for i in range(count):
+                span[i] = 0
+                span_size[i] = 0
+                record = self._at(location[i], size[i])
+                if record is NULL or offset + width > size[i]:
+                    continue
+                if width == 4:
+                    word = load32(record + offset, swap)
+                    start = word & 0xffff
+                    length = word >> 16
+                else:
+                    # Of old kernels: no length, so as much as there is.
+                    start = load16(record + offset, swap)
+                    length = size[i]
+                if relative:
+                    start += offset + width
+                if start > size[i]:
+                    continue
+                if length > size[i] - start:
+                    length = size[i] - start
+                span[i] = location[i] + start
+                span_size[i] = length
+
+    def intern(
+        self, const int64_t[::1] span, const int64_t[::1] span_size, StringTable strings, int32_t[::1] ids
+    ):
+        cdef int64_t count = span.shape[0]
+        cdef int64_t i
+        cdef int64_t failed = -1
+        cdef const uint8_t* text
+        cdef const void* nul
+        cdef int64_t length
+        cdef int32_t id
+        cdef uint64_t low = 0
+        cdef uint64_t high = 0
+        cdef CachedName[CACHE_SIZE] cache
+        cdef CachedName* cached
+        if span_size.shape[0] != count or ids.shape[0] != count:
+            raise ValueError("the columns differ in length")
+        memset(cache, 0, sizeof(cache))
+        with nogil:
+            strings.lock()
+            for i in range(count):
+                ids[i] = 0
+                length = span_size[i]
+                if length <= 0:
+                    continue
+                text = self._at(span[i], length)
+                if text is NULL:
+                    continue
+                cached = NULL
+                if length == NAME_SIZE:
+                    memcpy(&low, text, 8)
+                    memcpy(&high, text + 8, 8)
+                    cached = &cache[((low ^ (high * 31)) * <uint64_t>0x9E3779B97F4A7C15) >> 55]
+                    if cached.known and cached.low == low and cached.high == high:
+                        ids[i] = cached.known - 1
+                        continue
+                nul = memchr(text, 0, length)
+                if nul is not NULL:
+                    length = <const uint8_t*>nul - text
+                if length:
+                    id = strings.find_or_add(text, <uint32_t>length)
+                    if id < 0:
+                        failed = i
+                        break
+                    ids[i] = id
+                if cached is not NULL:
+                    cached.low = low
+                    cached.high = high
+                    cached.known = ids[i] + 1
+            strings.unlock()
+        if failed >= 0:
+            raise MemoryError("no room for more strings")
+
+    def measure(
+        self,
+        const int64_t[::1] span,
+        const int64_t[::1] span_size,
+        bint until_nul,
+        int64_t multiple_of,
+        int64_t[::1] offsets,
+    ):
+        cdef int64_t count = span.shape[0]
+        cdef int64_t i, length
+        cdef int64_t total = 0
+        cdef const uint8_t* text
+        cdef const void* nul
+        if span_size.shape[0] != count or offsets.shape[0] != count + 1 or multiple_of < 1:
+            raise ValueError("the columns differ in length")
+        with nogil:
+            offsets[0] = 0
+            for i in range(count):
+                length = span_size[i]
+                text = self._at(span[i], length) if length > 0 else NULL
+                if text is NULL:
+                    length = 0
+                elif until_nul:
+                    nul = memchr(text, 0, length)
+                    if nul is not NULL:
+                        length = <const uint8_t*>nul - text
+                total += length - length % multiple_of
+                offsets[i + 1] = total
+
+    def copy(self, const int64_t[::1] span, const int64_t[::1] offsets, uint8_t[::1] out):
+        cdef int64_t count = span.shape[0]
+        cdef int64_t i, length
+        cdef int64_t failed = -1
+        cdef const uint8_t* text
+        if offsets.shape[0] != count + 1:
+            raise ValueError("the columns differ in length")
+        with nogil:
+            for i in range(count):
+                length = offsets[i + 1] - offsets[i]
+                if length == 0:
+                    continue
+                text = self._at(span[i], length) if length > 0 else NULL
+                if text is NULL or offsets[i] < 0 or offsets[i + 1] > out.shape[0]:
+                    failed = i
+                    break
+                memcpy(&out[offsets[i]], text, length)
+        if failed >= 0:
+            raise ValueError(f"span {failed} lies outside its segment")

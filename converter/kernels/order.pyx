@@ -1,0 +1,234 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
+"""Merging streams of events by time, and grouping the merged events by class.
+
+The heads of the streams are compared and nothing is sorted within a stream, so a stream whose clock once went
+backwards comes out as it is; at equal times the stream of the lower number goes first.
+"""
+
+from libc.stdint cimport int32_t, int64_t, uint32_t
+from libc.stdlib cimport calloc, free
+
+
+cdef struct Stream:
+    const int64_t* ts
+    const int32_t* class_id
+    const int32_t* thread
+    const uint32_t* start
+    const uint32_t* size
+    int64_t at
+    int64_t end
+    int64_t segment
+    int32_t cpu
+    int32_t track
+
+
+cdef class Merge:
+    cdef Stream* _streams
+    # Numbers of the streams that have an event, as a binary heap: the next one's first.
+    cdef int32_t* _heap
+    cdef int32_t _waiting
+    cdef int32_t _count
+    cdef list _windows
+
+    def __init__(self, cpus, tracks):
+        if self._streams is not NULL:
+            raise TypeError("streams cannot be set anew")
+        if len(cpus) != len(tracks):
+            raise ValueError("cpus and tracks differ in length")
+        self._streams = <Stream*>calloc(len(cpus) + 1, sizeof(Stream))
+        self._heap = <int32_t*>calloc(len(cpus) + 1, sizeof(int32_t))
+        if self._streams is NULL or self._heap is NULL:
+            raise MemoryError
+        self._count = len(cpus)
+        self._windows = [None] * len(cpus)
+        for i, (cpu, track) in enumerate(zip(cpus, tracks)):
+            self._streams[i].cpu = cpu
+            self._streams[i].track = track
+
+    def __dealloc__(self):
+        free(self._streams)
+        free(self._heap)
+
+    cdef inline bint _before(self, int32_t a, int32_t b) noexcept nogil:
+        cdef int64_t ts_a = self._streams[a].ts[self._streams[a].at]
+        cdef int64_t ts_b = self._streams[b].ts[self._streams[b].at]
+        return ts_a < ts_b or (ts_a == ts_b and a < b)
+
+    cdef void _sink(self, int32_t place) noexcept nogil:
+        cdef int32_t stream = self._heap[place]
+        cdef int32_t child
+        while True:
+            child = 2 * place + 1
+            if child >= self._waiting:
+                break
+            if child + 1 < self._waiting and self._before(self._heap[child + 1], self._heap[child]):
+                child += 1
+            if not self._before(self._heap[child], stream):
+                break
+            self._heap[place] = self._heap[child]
+            place = child
+        self._heap[place] = stream
+
+    cdef void _rise(self, int32_t place) noexcept nogil:
+        cdef int32_t stream = self._heap[place]
+        cdef int32_t parent
+        while place:
+            parent = (place - 1) // 2
+            if not self._before(stream, self._heap[parent]):
+                break
+            self._heap[place] = self._heap[parent]
+            place = parent
+        self._heap[place] = stream
+
+    def feed(
+        self,
+        int32_t stream,
+        const int64_t[::1] ts,
+        const int32_t[::1] class_id,
+        const int32_t[::1] thread,
+        const uint32_t[::1] start,
+        const uint32_t[::1] size,
+        int64_t count,
+        int64_t segment,
+    ):
+        if not 0 <= stream < self._count:
+            raise ValueError(f"stream {stream} of {self._count}")
+        cdef Stream* fed = &self._streams[stream]
+        if fed.at < fed.end:
+            raise ValueError(f"stream {stream} still has events")
+        if not 0 <= segment < 1 << 31:
+            raise ValueError(f"segment {segment}")
+        if count < 0 or (
+            ts.shape[0] < count or class_id.shape[0] < count or thread.shape[0] < count
+            or start.shape[0] < count or size.shape[0] < count
+        ):
+            raise ValueError("the columns are shorter than the count")
+        if count == 0:
+            return
+        fed.ts = &ts[0]
+        fed.class_id = &class_id[0]
+        fed.thread = &thread[0]
+        fed.start = &start[0]
+        fed.size = &size[0]
+        fed.at = 0
+        fed.end = count
+        fed.segment = segment
+        self._windows[stream] = (ts, class_id, thread, start, size)
+        self._heap[self._waiting] = stream
+        self._waiting += 1
+        self._rise(self._waiting - 1)
+
+    def renumber(self, int32_t stream, int64_t segment):
+        if not 0 <= stream < self._count or not 0 <= segment < 1 << 31:
+            raise ValueError(f"stream {stream}, segment {segment}")
+        self._streams[stream].segment = segment
+
+    def fill(
+        self,
+        int64_t[::1] ts,
+        int32_t[::1] class_id,
+        int32_t[::1] row,
+        int32_t[::1] thread,
+        int32_t[::1] cpu,
+        int32_t[::1] track,
+        int64_t[::1] location,
+        uint32_t[::1] size,
+        int64_t filled,
+        int32_t[::1] counts,
+    ):
+        cdef int64_t room = ts.shape[0]
+        cdef int64_t classes = counts.shape[0]
+        cdef int64_t at, end, limit_ts
+        cdef int32_t top, rival
+        cdef int32_t kind
+        cdef Stream* stream
+        cdef bint yields
+        cdef int64_t bad = -1
+        cdef int32_t empty = -1
+        if (
+            class_id.shape[0] != room or row.shape[0] != room or thread.shape[0] != room or cpu.shape[0] != room
+            or track.shape[0] != room or location.shape[0] != room or size.shape[0] != room
+        ):
+            raise ValueError("the columns differ in length")
+        if not 0 <= filled <= room:
+            raise ValueError("more is filled than there is")
+        with nogil:
+            while self._waiting and filled < room:
+                top = self._heap[0]
+                stream = &self._streams[top]
+                # As long as the top stream stays before its nearest rival the heap need not change.
+                limit_ts = 0
+                rival = -1
+                if self._waiting > 1:
+                    rival = self._heap[1]
+                    if self._waiting > 2 and self._before(self._heap[2], rival):
+                        rival = self._heap[2]
+                    limit_ts = self._streams[rival].ts[self._streams[rival].at]
+                yields = rival >= 0 and top > rival
+                at = stream.at
+                end = stream.end
+                if end - at > room - filled:
+                    end = at + room - filled
+                while at < end:
+                    if rival >= 0 and (stream.ts[at] > limit_ts or (yields and stream.ts[at] == limit_ts)):
+                        break
+                    kind = stream.class_id[at]
+                    if kind < 0 or kind >= classes:
+                        bad = kind
+                        break
+                    ts[filled] = stream.ts[at]
+                    class_id[filled] = kind
+                    row[filled] = counts[kind]
+                    counts[kind] += 1
+                    thread[filled] = stream.thread[at]
+                    cpu[filled] = stream.cpu
+                    track[filled] = stream.track
+                    location[filled] = stream.segment << 32 | stream.start[at]
+                    size[filled] = stream.size[at]
+                    filled += 1
+                    at += 1
+                stream.at = at
+                if bad != -1:
+                    break
+                if at == stream.end:
+                    self._waiting -= 1
+                    self._heap[0] = self._heap[self._waiting]
+                    if self._waiting:
+                        self._sink(0)
+                    empty = top
+                    break
+                self._sink(0)
+        if bad != -1:
+            raise ValueError(f"an event is of class {bad} of {classes}")
+        return filled, empty
+
+
+def group_by_class(
+    const int32_t[::1] class_id,
+    const int32_t[::1] row,
+    const int64_t[::1] first,
+    const int64_t[::1] location,
+    const uint32_t[::1] size,
+    int64_t[::1] grouped_location,
+    uint32_t[::1] grouped_size,
+):
+    cdef int64_t count = class_id.shape[0]
+    cdef int64_t i, at
+    cdef int64_t failed = -1
+    if row.shape[0] != count or location.shape[0] != count or size.shape[0] != count:
+        raise ValueError("the columns differ in length")
+    if grouped_location.shape[0] != count or grouped_size.shape[0] != count:
+        raise ValueError("the columns differ in length")
+    with nogil:
+        for i in range(count):
+            if class_id[i] < 0 or class_id[i] >= first.shape[0]:
+                failed = i
+                break
+            at = first[class_id[i]] + row[i]
+            if at < 0 or at >= count:
+                failed = i
+                break
+            grouped_location[at] = location[i]
+            grouped_size[at] = size[i]
+    if failed >= 0:
+        raise ValueError(f"event {failed} has no place")

@@ -1,0 +1,144 @@
+# The walk over one page of the kernel's ring buffer, inline so that each loop over records compiles around it.
+from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.string cimport memcpy
+
+
+cdef enum:
+    # What `next_record` found.
+    PAGE_END = 0
+    RECORD = 1
+    DAMAGED = 2
+
+cdef enum:
+    # Flags beside the length in a page's commit word.
+    MISSED_EVENTS = 1 << 31
+    MISSED_STORED = 1 << 30
+    COMMIT_MASK = (1 << 27) - 1
+
+cdef enum:
+    # Values of a record's type_len that are not a length in words.
+    LENGTH_FOLLOWS = 0
+    PADDING = 29
+    TIME_EXTEND = 30
+    TIME_STAMP = 31
+
+
+cdef struct PageCursor:
+    const uint8_t* page
+    # The next record's place in the page, and the end of what is committed.
+    int64_t at
+    int64_t end
+    uint64_t ts
+    # The payload of the record that `next_record` found, within the page.
+    int64_t start
+    int64_t size
+    # The commit word's flags, and whether it claims more than there is.
+    uint32_t flags
+    bint clipped
+    bint swap
+    bint big_endian
+
+
+cdef inline uint16_t load16(const uint8_t* data, bint swap) noexcept nogil:
+    cdef uint16_t value
+    memcpy(&value, data, 2)
+    return <uint16_t>((value >> 8) | (value << 8)) if swap else value
+
+
+cdef inline uint32_t load32(const uint8_t* data, bint swap) noexcept nogil:
+    cdef uint32_t value
+    memcpy(&value, data, 4)
+    if swap:
+        value = (value >> 24) | ((value >> 8) & 0xff00) | ((value << 8) & 0xff0000) | (value << 24)
+    return value
+
+
+cdef inline uint64_t load64(const uint8_t* data, bint swap) noexcept nogil:
+    cdef uint64_t value
+    memcpy(&value, data, 8)
+    if swap:
+        return <uint64_t>load32(data, True) << 32 | load32(data + 4, True)
+    return value
+
+
+# Start on a page of which `available` bytes are there; False when its header is not whole.
+cdef inline bint open_page(
+    PageCursor* cursor, const uint8_t* page, int64_t available, int64_t long_size
+) noexcept nogil:
+    cdef int64_t header = 8 + long_size
+    cdef uint32_t commit
+    if available < header:
+        return False
+    cursor.page = page
+    cursor.ts = load64(page, cursor.swap)
+    # A 64-bit kernel sign-extends the flags: only the low 32 bits count.
+    if long_size == 8:
+        commit = <uint32_t>load64(page + 8, cursor.swap)
+    else:
+        commit = load32(page + 8, cursor.swap)
+    cursor.flags = commit & (<uint32_t>MISSED_EVENTS | <uint32_t>MISSED_STORED)
+    cursor.at = header
+    cursor.end = header + (commit & <uint32_t>COMMIT_MASK)
+    cursor.clipped = cursor.end > available
+    if cursor.clipped:
+        cursor.end = available
+    return True
+
+
+# Go to the next record with data. After DAMAGED, `cursor.at` is where the page stops making sense.
+cdef inline int next_record(PageCursor* cursor) noexcept nogil:
+    cdef uint32_t word, kind, extra
+    cdef uint64_t delta, absolute
+    cdef int64_t size
+    while True:
+        if cursor.end - cursor.at < 4:
+            return PAGE_END
+        word = load32(cursor.page + cursor.at, cursor.swap)
+        if cursor.big_endian:
+            kind = word >> 27
+            delta = word & 0x7ffffff
+        else:
+            kind = word & 31
+            delta = word >> 5
+        if 0 < kind < PADDING:
+            size = <int64_t>kind * 4
+            if size > cursor.end - cursor.at - 4:
+                return DAMAGED
+            cursor.ts += delta
+            cursor.start = cursor.at + 4
+            cursor.size = size
+            cursor.at += 4 + size
+            return RECORD
+        if kind == PADDING and delta == 0:
+            # The rest of the page is unused.
+            return PAGE_END
+        if cursor.end - cursor.at < 8:
+            return DAMAGED
+        extra = load32(cursor.page + cursor.at + 4, cursor.swap)
+        if kind == TIME_EXTEND:
+            cursor.ts += (<uint64_t>extra << 27) + delta
+            cursor.at += 8
+        elif kind == TIME_STAMP:
+            # 59 bits are stored; the five above them stay those of the time so far.
+            absolute = (<uint64_t>extra << 27) + delta
+            cursor.ts = (cursor.ts & (<uint64_t>0xf8 << 56)) | absolute
+            cursor.at += 8
+        elif kind == PADDING:
+            # A record that was discarded: its time counts, its length is that of the word and of what follows.
+            if extra < 4 or extra > cursor.end - cursor.at - 4:
+                return DAMAGED
+            cursor.ts += delta
+            cursor.at += 4 + <int64_t>extra
+        else:
+            # Some 4.19 kernels commit the zeros behind the last record too.
+            if extra == 0 and delta == 0:
+                return PAGE_END
+            if extra < 4 or extra > cursor.end - cursor.at - 4:
+                return DAMAGED
+            cursor.ts += delta
+            cursor.start = cursor.at + 8
+            cursor.size = <int64_t>extra - 4
+            cursor.at += 4 + ((<int64_t>extra + 3) & ~<int64_t>3)
+            if cursor.at > cursor.end:
+                cursor.at = cursor.end
+            return RECORD

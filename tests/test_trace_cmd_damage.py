@@ -1,0 +1,133 @@
+"""Damaged trace.dat files: the good prefix and a warning, or a TraceError, and never anything else."""
+
+import random
+from pathlib import Path
+
+import pytest
+from trace_cmd_files import NEWTASK, File, Kernel
+
+from converter.errors import TraceError
+from converter.formats.trace_cmd.reader import read
+from converter.source import open_source
+
+FIXTURES = Path(__file__).parent.parent / "roundtrip_fixtures" / "trace_cmd"
+
+
+def consume(data):
+    """Read all there is: the number of events, and of warnings; None for a TraceError."""
+    error = None
+    count = 0
+    try:
+        trace = read(open_source(data))
+        for batch in trace.batches():
+            count += len(batch)
+            for table in batch.tables.values():
+                for i in range(table.width):
+                    table.column(i)
+        if trace.symbols is not None:
+            trace.symbols.lookup(0xFFFFFFFF81000000)
+    except TraceError as found:
+        error = found
+    if error is None:
+        return count, len(trace.warnings)
+    assert error.format == "trace_cmd"
+    assert str(error)
+    return None
+
+
+def rich(version, kernel=None):
+    k = kernel or Kernel()
+    newtask = k.common(NEWTASK, 42) + k.pack("i16s4xQh", 50, b"worker", 0x10000, 0)
+    records = [
+        k.record(3, r)
+        for r in (k.slice(42, 5), newtask, k.marker(42, b"B|42|x"), k.switch(1, b"a", 2, b"b"))
+    ]
+    pages = b"".join(k.page(10**9 + i * 1000, *records * 6, missed=i or None) for i in range(12))
+    options = [
+        (4, b"[local]\0"),
+        (12, k.pack("QIIIqqq", 1, 1, 1, 1, 5, 6, 7)),
+        (14, k.pack("IIQ", 1, 0, 0)),
+    ]
+    instances = {} if version == "6" else {"inst": {1: k.page(5, *records)}}
+    file = File(k, {0: pages, 1: pages[:4096]}, instances, options)
+    return file.version_6() if version == "6" else file.version_7(version)
+
+
+@pytest.mark.parametrize("version", ["6", "none", "zstd", "zlib"])
+def test_a_file_cut_anywhere(version):
+    data = rich(version)
+    whole = consume(data)
+    assert whole is not None
+    assert whole[1] == 0
+    for size in [*range(0, len(data), 211), len(data) - 1]:
+        found = consume(data[:size])
+        if found is not None:
+            assert found[0] <= whole[0]
+            assert found[1] > 0
+
+
+@pytest.mark.parametrize("version", ["6", "none", "zstd"])
+def test_any_byte_changed(version):
+    data = bytearray(rich(version, Kernel(big_endian=version == "6")))
+    rng = random.Random(7)
+    # Densely where the structure is, here and there in the pages.
+    places = {*range(60), *rng.sample(range(len(data)), 400)}
+    for place in sorted(places):
+        kept = data[place]
+        for replacement in (kept ^ 0xFF, kept ^ 1):
+            data[place] = replacement
+            consume(bytes(data))
+        data[place] = kept
+
+
+@pytest.mark.parametrize("name", ["small.dat", "lost.dat"])
+def test_recordings_damaged_here_and_there(name):
+    data = (FIXTURES / name).read_bytes()
+    rng = random.Random(name)
+    for _ in range(12):
+        consume(data[: rng.randrange(len(data))])
+        damaged = bytearray(data)
+        for _ in range(3):
+            damaged[rng.randrange(len(damaged))] = rng.randrange(256)
+        consume(bytes(damaged))
+
+
+def test_pages_before_the_cut_survive_without_their_option():
+    data = (FIXTURES / "lost.dat").read_bytes()
+    whole = read(open_source(data))
+    last = whole.sidecar["trace_cmd"]["buffers"][0].cpus[-1]
+    cut = read(open_source(data[: last.offset + 2000]))
+    counts = [sum(len(batch) for batch in trace.batches()) for trace in (whole, cut)]
+    assert 0 < counts[1] < counts[0]
+    assert cut.warnings
+
+
+def test_data_that_overlaps_is_read_once():
+    k = Kernel()
+    data = bytearray(File(k, {0: k.page(5, k.record(0, k.slice(1, 1))), 1: k.page(6)}).version_7())
+    entries = data.index(k.pack("I", 2) + k.pack("I", 0))
+    data[entries + 4 + 20 + 4 : entries + 4 + 20 + 12] = data[entries + 8 : entries + 16]
+    trace = read(open_source(bytes(data)))
+    assert sum(len(batch) for batch in trace.batches()) == 1
+    assert any("data of its own" in str(warning) for warning in trace.warnings)
+
+
+def test_options_in_a_circle_end():
+    k = Kernel()
+    data = bytearray(File(k, {0: k.page(5, k.record(0, k.slice(1, 1)))}).version_7())
+    start = data.index(b"none\0\0") + 6
+    first = int.from_bytes(data[start : start + 8], "little")
+    data[-8:] = k.pack("Q", first)
+    trace = read(open_source(bytes(data)))
+    assert sum(len(batch) for batch in trace.batches()) == 1
+    assert any("circle" in str(warning) for warning in trace.warnings)
+
+
+@pytest.mark.parametrize("size", [0, 1, 63, 1 << 31])
+def test_impossible_page_sizes_are_refused(size):
+    k = Kernel()
+    data = bytearray(File(k, {0: k.page(5, k.record(0, k.slice(1, 1)))}).version_7())
+    data[14:18] = k.pack("I", size)
+    trace = read(open_source(bytes(data)))
+    assert list(trace.batches()) == []
+    assert trace.warnings

@@ -1,0 +1,30 @@
+"""FXT, the Fuchsia trace format: also what magic-trace, OCaml's and Go's tracers and Firedancer write."""
+
+from __future__ import annotations
+
+from converter.formats.fxt.record_types import MAGIC
+from converter.losses import Capabilities
+from converter.registry import Format
+
+
+def capabilities(variant: str) -> Capabilities:
+    """What FXT holds, as the mapping says."""
+    from converter.formats.fxt import mapping
+
+    return mapping.capabilities(variant)
+
+
+def sniff(head: bytes) -> bool:
+    """Whether a file starts with the magic number record, in either byte order."""
+    return head[:8] in (MAGIC, MAGIC[::-1])
+
+
+FORMAT = Format(
+    name="fxt",
+    title="Fuchsia trace format",
+    suffixes=(".fxt", ".ftf"),
+    spec="https://fuchsia.dev/fuchsia-src/reference/tracing/trace-format",
+    variants=("", "large", "be"),
+    capabilities=capabilities,
+    sniff=sniff,
+)

@@ -1,0 +1,373 @@
+"""What FXT's records mean: each kind of record as a class of events, in both directions.
+
+A record of a `Shape` is an event of the shape's kind with the shape's fields, in their order, then one field for each
+argument. The reader delivers exactly these; the writer writes exactly these; `capabilities` tells the projection.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from enum import IntEnum, unique
+from typing import Final
+
+from converter.filters.thread_states import THREAD_STATES
+from converter.formats.fxt.conventions import ADAPTERS
+from converter.formats.fxt.record_types import (
+    MAX_ARGUMENTS,
+    MAX_STRING_BYTES,
+    ArgumentType,
+    EventType,
+    LargeBlobFormat,
+    ProfilerType,
+    RecordType,
+    SchedulingType,
+)
+from converter.ir.events import EventClass, Field
+from converter.ir.field_classes import (
+    ArrayClass,
+    BooleanClass,
+    BytesClass,
+    FieldClass,
+    FloatClass,
+    IntegerClass,
+    NullClass,
+    StringClass,
+    Style,
+)
+from converter.ir.kinds import Kind, Role
+from converter.losses import Capabilities, KindSupport
+
+#: What a file is written as when it comes from elsewhere.
+PROVIDER_ID: Final = 1
+PROVIDER_NAME: Final = b"traceconv"
+
+#: The CPU number of scheduling records (16 bits) that stands for none.
+NO_CPU: Final = 0xFFFF
+
+#: Arguments of types that the specification does not have: the header's upper half (little-endian), then what follows
+#: the name. The type follows the "=".
+UNKNOWN_ARGUMENT: Final = "application/x-fxt-argument; type="
+
+#: The field for words at the end of a record that its declaration does not account for.
+EXTENSION: Final = Field("extension", BytesClass("application/x-fxt-words"))
+
+
+@unique
+class Codec(IntEnum):
+    """How a field's value is held: in a scan's value words, and in the columns of `fxt_emit`."""
+
+    NULL = 0
+    STRING = 1  # an id, or the span of a text
+    BYTES = 2  # a span
+    U8 = 3
+    U16 = 4
+    U32 = 5
+    I32 = 6
+    U64 = 7
+    I64 = 8
+    F64 = 9
+    BOOLEAN = 10
+    FRAMES = 11  # a span of words
+    PAYLOAD = 12  # an offset and a length: two words
+    UNKNOWN = 13  # the offset of an argument
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """A record as an event: `code` is record type << 4 | subtype, as the kernels number shapes."""
+
+    code: int
+    kind: Kind
+    fields: tuple[tuple[Field, Codec], ...]
+    arguments: bool = False
+    thread: bool = True
+    cpu: bool = False
+    timed: bool = True
+    #: Fields without which an event of another format is rather lowered.
+    required: frozenset[int] = frozenset()
+
+
+_NAME = (Field("name", StringClass(), Role.NAME), Codec.STRING)
+_CATEGORY = (Field("category", StringClass(), Role.CATEGORY), Codec.STRING)
+_ID = (Field("id", IntegerClass(64, False, Style.HEXADECIMAL), Role.ID), Codec.U64)
+_DURATION = (Field("duration", IntegerClass(64, True), Role.DURATION), Codec.I64)
+_PAYLOAD = (Field("payload", BytesClass(), Role.PAYLOAD), Codec.PAYLOAD)
+_U8 = IntegerClass(8)
+_U64 = IntegerClass(64)
+_KOID = IntegerClass(64, False, Style.OBJECT_ID)
+_POINTER = IntegerClass(64, False, Style.POINTER)
+_STATES = replace(THREAD_STATES, bits=4)
+
+_EVENTS = {
+    EventType.INSTANT: (Kind.INSTANT, None),
+    EventType.COUNTER: (Kind.COUNTER, _ID),
+    EventType.DURATION_BEGIN: (Kind.SLICE_BEGIN, None),
+    EventType.DURATION_END: (Kind.SLICE_END, None),
+    EventType.DURATION_COMPLETE: (Kind.SLICE_COMPLETE, _DURATION),
+    EventType.ASYNC_BEGIN: (Kind.ASYNC_BEGIN, _ID),
+    EventType.ASYNC_INSTANT: (Kind.ASYNC_INSTANT, _ID),
+    EventType.ASYNC_END: (Kind.ASYNC_END, _ID),
+    EventType.FLOW_BEGIN: (Kind.FLOW_BEGIN, _ID),
+    EventType.FLOW_STEP: (Kind.FLOW_STEP, _ID),
+    EventType.FLOW_END: (Kind.FLOW_END, _ID),
+}
+
+
+def _event_shape(event_type: EventType) -> Shape:
+    kind, tail = _EVENTS[event_type]
+    fields = (_NAME, _CATEGORY) if tail is None else (_NAME, _CATEGORY, tail)
+    required = frozenset() if tail is None or kind is Kind.COUNTER else frozenset({tail[0].role})
+    code = RecordType.EVENT << 4 | event_type
+    return Shape(code, kind, fields, arguments=True, required=required)
+
+
+_SWITCH = (
+    (Field("prev_tid", _U64, Role.PREV_TID), Codec.U64),
+    (Field("next_tid", _U64, Role.NEXT_TID), Codec.U64),
+    (Field("prev_state", _STATES, Role.PREV_STATE), Codec.U8),
+)
+_LEGACY_SWITCH = (
+    *_SWITCH,
+    (Field("prev_pid", _U64, Role.PREV_PID), Codec.U64),
+    (Field("next_pid", _U64, Role.NEXT_PID), Codec.U64),
+    (Field("prev_priority", _U8, Role.PREV_PRIORITY), Codec.U8),
+    (Field("next_priority", _U8, Role.NEXT_PRIORITY), Codec.U8),
+)
+
+DISCARDED: Final = Shape(
+    0x03,
+    Kind.DISCARDED,
+    ((Field("provider", IntegerClass(32), Role.ID), Codec.U32),),
+    thread=False,
+    timed=False,
+    required=frozenset({Role.ID}),
+)
+BLOB: Final = Shape(
+    RecordType.BLOB << 4,
+    Kind.BLOB,
+    (_NAME, (Field("type", _U8, Role.TYPE), Codec.U8), _PAYLOAD),
+    thread=False,
+    timed=False,
+    required=frozenset({Role.PAYLOAD}),
+)
+USERSPACE_OBJECT: Final = Shape(
+    RecordType.USERSPACE_OBJECT << 4,
+    Kind.OBJECT_INFO,
+    (
+        (Field("pointer", _POINTER, Role.ADDRESS), Codec.U64),
+        _NAME,
+        (Field("process", _KOID, Role.PID), Codec.U64),
+    ),
+    arguments=True,
+    thread=False,
+    timed=False,
+    required=frozenset({Role.ADDRESS}),
+)
+KERNEL_OBJECT: Final = Shape(
+    RecordType.KERNEL_OBJECT << 4,
+    Kind.OBJECT_INFO,
+    (
+        (Field("type", _U8, Role.TYPE), Codec.U8),
+        (Field("koid", _KOID, Role.ID), Codec.U64),
+        _NAME,
+    ),
+    arguments=True,
+    thread=False,
+    timed=False,
+)
+LEGACY_SWITCH: Final = Shape(
+    RecordType.SCHEDULING << 4 | SchedulingType.LEGACY_CONTEXT_SWITCH,
+    Kind.SCHED_SWITCH,
+    _LEGACY_SWITCH,
+    thread=False,
+    cpu=True,
+)
+SWITCH: Final = Shape(
+    RecordType.SCHEDULING << 4 | SchedulingType.CONTEXT_SWITCH,
+    Kind.SCHED_SWITCH,
+    _SWITCH,
+    arguments=True,
+    thread=False,
+    cpu=True,
+    required=frozenset({Role.PREV_TID, Role.NEXT_TID}),
+)
+WAKEUP: Final = Shape(
+    RecordType.SCHEDULING << 4 | SchedulingType.THREAD_WAKEUP,
+    Kind.SCHED_WAKEUP,
+    ((Field("tid", _U64, Role.TID), Codec.U64),),
+    arguments=True,
+    thread=False,
+    cpu=True,
+    required=frozenset({Role.TID}),
+)
+LOG: Final = Shape(
+    RecordType.LOG << 4,
+    Kind.LOG,
+    ((Field("message", StringClass(), Role.MESSAGE), Codec.STRING),),
+    required=frozenset({Role.MESSAGE}),
+)
+MODULE: Final = Shape(
+    RecordType.PROFILER << 4 | ProfilerType.MODULE,
+    Kind.MODULE,
+    (
+        (Field("module_id", IntegerClass(16), Role.ID), Codec.U16),
+        _NAME,
+        (Field("build_id", BytesClass(), Role.BUILD_ID), Codec.BYTES),
+    ),
+    required=frozenset({Role.ID}),
+)
+MAPPING: Final = Shape(
+    RecordType.PROFILER << 4 | ProfilerType.MMAP,
+    Kind.MAPPING,
+    (
+        (Field("module_id", IntegerClass(16), Role.ID), Codec.U16),
+        (Field("flags", IntegerClass(3), Role.TYPE), Codec.U8),
+        (Field("start", _POINTER, Role.ADDRESS), Codec.U64),
+        (Field("range", _U64, Role.SIZE), Codec.U64),
+        # Without a role of its own, so that the projection of other formats does not take it for the address.
+        (Field("vaddr", _POINTER, Role.VALUE), Codec.U64),
+    ),
+    required=frozenset({Role.ID, Role.ADDRESS}),
+)
+SAMPLE: Final = Shape(
+    RecordType.PROFILER << 4 | ProfilerType.BACKTRACE,
+    Kind.SAMPLE,
+    ((Field("frames", ArrayClass(_POINTER), Role.FRAMES), Codec.FRAMES),),
+    required=frozenset({Role.FRAMES}),
+)
+LARGE_TIMED: Final = Shape(
+    RecordType.LARGE << 4 | LargeBlobFormat.WITH_METADATA,
+    Kind.BLOB,
+    (_NAME, _CATEGORY, _PAYLOAD),
+    arguments=True,
+    required=frozenset({Role.PAYLOAD}),
+)
+LARGE: Final = Shape(
+    RecordType.LARGE << 4 | LargeBlobFormat.NO_METADATA,
+    Kind.BLOB,
+    (_NAME, _CATEGORY, _PAYLOAD),
+    thread=False,
+    timed=False,
+)
+NATIVE: Final = Shape(
+    0x100,
+    Kind.NATIVE,
+    ((Field("type", _U8, Role.TYPE), Codec.U8), _PAYLOAD),
+    thread=False,
+    timed=False,
+    required=frozenset({Role.TYPE, Role.PAYLOAD}),
+)
+#: Added to a shape's code where the record goes on behind its declared end.
+EXTENDED: Final = 0x1000
+
+SHAPES: Final = {
+    shape.code: shape
+    for shape in (
+        *(_event_shape(event_type) for event_type in EventType),
+        DISCARDED,
+        BLOB,
+        USERSPACE_OBJECT,
+        KERNEL_OBJECT,
+        LEGACY_SWITCH,
+        SWITCH,
+        WAKEUP,
+        LOG,
+        MODULE,
+        MAPPING,
+        SAMPLE,
+        LARGE_TIMED,
+        LARGE,
+        NATIVE,
+    )
+}
+
+#: Shapes that an event class is looked up in by its kind and the names of its first fields: longest first.
+_BY_KIND: Final = {
+    kind: sorted(
+        (shape for shape in SHAPES.values() if shape.kind is kind),
+        key=lambda shape: (-len(shape.fields), not shape.timed),
+    )
+    for kind in {shape.kind for shape in SHAPES.values()}
+}
+
+_ARGUMENTS: Final[dict[ArgumentType, tuple[FieldClass, Codec]]] = {
+    ArgumentType.NULL: (NullClass(), Codec.NULL),
+    ArgumentType.INT32: (IntegerClass(32, True), Codec.I32),
+    ArgumentType.UINT32: (IntegerClass(32), Codec.U32),
+    ArgumentType.INT64: (IntegerClass(64, True), Codec.I64),
+    ArgumentType.UINT64: (IntegerClass(64), Codec.U64),
+    ArgumentType.DOUBLE: (FloatClass(64), Codec.F64),
+    ArgumentType.STRING: (StringClass(), Codec.STRING),
+    ArgumentType.POINTER: (_POINTER, Codec.U64),
+    ArgumentType.KOID: (_KOID, Codec.U64),
+    ArgumentType.BOOLEAN: (BooleanClass(), Codec.BOOLEAN),
+    ArgumentType.BLOB: (BytesClass(), Codec.BYTES),
+}
+_ARGUMENT_TYPES: Final = {held: kind for kind, (held, _) in _ARGUMENTS.items()}
+
+
+def argument_field(kind: Kind, argument_type: int, name: str) -> tuple[Field, Codec]:
+    """The field for an argument of an event of `kind`; numbers of counters are their values."""
+    if argument_type not in _ARGUMENTS:
+        unknown = BytesClass(f"{UNKNOWN_ARGUMENT}{argument_type}")
+        return Field(name, unknown), Codec.UNKNOWN
+    held, codec = _ARGUMENTS[ArgumentType(argument_type)]
+    is_value = kind is Kind.COUNTER and isinstance(held, IntegerClass | FloatClass)
+    return Field(name, held, Role.VALUE if is_value else Role.NONE), codec
+
+
+def argument_type(field: Field) -> tuple[int, Codec] | None:
+    """The argument type that holds a field, or None where there is none."""
+    held = field.type
+    if isinstance(held, BytesClass):
+        if held.media_type.startswith(UNKNOWN_ARGUMENT):
+            return int(held.media_type.removeprefix(UNKNOWN_ARGUMENT)), Codec.UNKNOWN
+        held = BytesClass()
+    if isinstance(held, IntegerClass) and held.labels:
+        held = replace(held, labels=(), flags=False)
+    found = _ARGUMENT_TYPES.get(held)
+    return None if found is None else (found, _ARGUMENTS[found][1])
+
+
+def shape_of(event_class: EventClass) -> Shape | None:
+    """The shape whose fields a class begins with, or None where FXT has no such record."""
+    for shape in _BY_KIND.get(event_class.kind, ()):
+        declared = tuple(field for field, _ in shape.fields)
+        fits = event_class.fields[: len(declared)] == declared
+        if fits and event_class.timed == shape.timed:
+            return shape
+    return None
+
+
+def _support(shape: Shape) -> KindSupport:
+    return KindSupport(
+        fields=tuple(field for field, _ in shape.fields),
+        required=shape.required,
+        arguments=shape.arguments,
+        thread=shape.thread,
+        cpu=shape.cpu,
+        numeric_values=shape.kind is Kind.COUNTER,
+        timed=shape.timed,
+    )
+
+
+def capabilities(variant: str) -> Capabilities:
+    """What FXT holds. Large records, BLOB events with a time, a thread and arguments, are in all variants but ""."""
+    without = {LEGACY_SWITCH, KERNEL_OBJECT, LARGE, BLOB if variant else LARGE_TIMED}
+    return Capabilities(
+        kinds={shape.kind: _support(shape) for shape in SHAPES.values() if shape not in without},
+        integers=frozenset((bits, signed) for bits in (32, 64) for signed in (False, True)),
+        floats=frozenset({64}),
+        styles=frozenset({Style.POINTER, Style.OBJECT_ID}),
+        wide_styles=frozenset({Style.POINTER, Style.OBJECT_ID}),
+        max_arguments=MAX_ARGUMENTS,
+        max_string_bytes=MAX_STRING_BYTES,
+        max_blob_bytes=MAX_STRING_BYTES,
+        utf8_only=True,
+        negative_times=False,
+        max_cpu=NO_CPU - 1,
+        id_bits=64,
+        threadless=False,
+        adapters=ADAPTERS,
+        epoch=True,
+    )

@@ -1,0 +1,287 @@
+"""Reading FXT: windows of the file through the scan kernel, a batch each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from converter.errors import TraceWarning
+from converter.formats.fxt.columns import WindowValues
+from converter.formats.fxt.mapping import (
+    EXTENDED,
+    EXTENSION,
+    NATIVE,
+    SHAPES,
+    Codec,
+    argument_field,
+)
+from converter.formats.fxt.record_types import RecordType
+from converter.formats.fxt.survey import survey
+from converter.ir.columns import Column
+from converter.ir.events import Batch, EventClass, NativeRecords, Table
+from converter.ir.trace import Process, Thread, Trace
+from converter.kernels.fxt_scan import (
+    DONE,
+    FULL,
+    INCOMPLETE,
+    TOO_MANY_PROVIDERS,
+    ZERO_SIZE,
+    Scanner,
+)
+from converter.source import Source
+
+#: Bytes of the file that make a batch: 50,000 to 250,000 events as a rule.
+WINDOW = 4 << 20
+
+
+def read(source: Source) -> Trace:
+    """The trace in an FXT file of either byte order.
+
+    Names of processes and threads are filled in as their records are passed.
+
+    Raises:
+        TraceError: the file does not start with the magic number record.
+
+    """
+    return _Tables(source).trace
+
+
+class _Tables:
+    """What outlives a pass over the file: the trace, whose tables are filled by the pass that gets furthest.
+
+    Lists are by the scanner's numbers, which are the same in every pass.
+    """
+
+    def __init__(self, source: Source) -> None:
+        found = survey(source)
+        self.source = source
+        self.big_endian = found.order == "big"
+        self.trace = Trace(
+            format="fxt",
+            clock=found.clock,
+            sidecar=found.sidecar,
+            warnings=[*source.warnings, *found.warnings],
+            make_batches=lambda: _Pass(self).batches(),
+            progress=lambda: (self.offset, source.size),
+        )
+        self.offset = 0
+        self.class_ids: list[int] = []
+        self.codecs: list[list[Codec]] = []
+        self.widths: list[int] = []
+        self.threads: list[int] = []
+        self.processes: list[int] = []
+        self.names_given = 0
+        self._process_of_pid: dict[int, int] = {}
+
+    def extend(self, scanner: Scanner) -> None:
+        """Add the classes, processes and threads that the scanner has met and no pass has met before."""
+        trace = self.trace
+        for code, arguments in scanner.signatures(len(self.class_ids)):
+            self._add_class(code, arguments)
+        for pid in scanner.processes(len(self.processes)):
+            self._process_of_pid[pid] = len(trace.processes)
+            self.processes.append(len(trace.processes))
+            trace.processes.append(Process(pid))
+        for pid, tid in scanner.threads(len(self.threads)):
+            self.threads.append(len(trace.threads))
+            trace.threads.append(Thread(tid, self._process_of_pid[pid]))
+
+    def _add_class(self, code: int, arguments: list[tuple[int, int]]) -> None:
+        shape = SHAPES[code & ~EXTENDED]
+        fields = [field for field, _ in shape.fields]
+        codecs = [codec for _, codec in shape.fields]
+        for argument_type, name in arguments:
+            text = self.trace.strings[name].decode("utf-8", "surrogateescape")
+            field, codec = argument_field(shape.kind, argument_type, text)
+            fields.append(field)
+            codecs.append(codec)
+        if code & EXTENDED:
+            fields.append(EXTENSION)
+            codecs.append(Codec.BYTES)
+        self.class_ids.append(
+            self.trace.add_class(EventClass(shape.kind, fields=tuple(fields), timed=shape.timed))
+        )
+        self.codecs.append(codecs)
+        self.widths.append(len(codecs) + codecs.count(Codec.PAYLOAD))
+
+    def name(self, is_thread: bool, number: int, name: int) -> None:
+        """Name a thread or process."""
+        text = self.trace.strings[name].decode("utf-8", "surrogateescape")
+        if is_thread:
+            self.trace.threads[self.threads[number]].name = text
+        else:
+            self.trace.processes[self.processes[number]].name = text
+
+    def warn(self, warning: TraceWarning) -> None:
+        """Add a warning, unless an earlier pass has."""
+        if warning not in self.trace.warnings:
+            self.trace.warnings.append(warning)
+
+
+class _Pass:
+    """One pass over the file."""
+
+    def __init__(self, tables: _Tables) -> None:
+        rate = tables.trace.clock.ticks_per_second
+        assert rate is not None
+        self._tables = tables
+        self._scanner = Scanner(
+            tables.trace.strings, big_endian=tables.big_endian, ticks_per_second=int(rate)
+        )
+        self._names = 0
+        #: Where each kind of oddity was first met.
+        self._first: dict[str, int] = {}
+
+    def batches(self) -> Iterator[Batch]:
+        source, scanner = self._tables.source, self._scanner
+        offset = 0
+        delivered = 0
+        wanted = WINDOW
+        damage: TraceWarning | None = None
+        while offset < source.size and damage is None:
+            # Not cleared first, as a bytearray is.
+            buffer = np.empty(min(wanted, source.size - offset), np.uint8).data
+            window = buffer[: source.read_into(offset, buffer)]
+            is_short = len(window) < len(buffer)
+            status, batch = self._scan(window, offset)
+            if scanner.consumed:
+                delivered += len(batch)
+                self._tables.offset = offset + scanner.consumed
+                yield batch
+            rest = window[scanner.consumed :]
+            offset += scanner.consumed
+            wanted = WINDOW
+            if status == INCOMPLETE:
+                needed = self._record_size(rest)
+                if offset + needed <= source.size and not is_short:
+                    wanted = max(WINDOW, needed)
+                    continue
+                damage = self._warning(
+                    offset,
+                    expected=f"a record of {needed:,} bytes",
+                    found=f"{source.size - offset:,} before the end of the file",
+                )
+            elif status == DONE and is_short:
+                damage = self._warning(
+                    offset, message="the file has become shorter while it was read"
+                )
+            elif status not in (DONE, FULL):
+                damage = self._damage(status, offset)
+        if damage is not None:
+            if delivered == 0:
+                raise damage.to_error()
+            self._tables.warn(damage)
+        self._warn_of_oddities()
+
+    def _scan(self, window: memoryview, offset: int) -> tuple[int, Batch]:
+        scanner, tables = self._scanner, self._tables
+        # An event for each word is more than there can be, but for a large record.
+        room = min(len(window), WINDOW) // 8 + 1
+        ts, first, starts, sizes = (np.empty(room, np.int64) for _ in range(4))
+        class_id, row, thread, cpu = (np.empty(room, np.int32) for _ in range(4))
+        values = np.empty(2 * room + 32, np.uint64)
+        status, events, value_count = scanner.scan(
+            window, ts, class_id, row, thread, cpu, first, starts, sizes, values
+        )
+        tables.extend(scanner)
+        self._follow_names()
+        self._note_oddities(offset)
+        counts = scanner.row_counts()
+        data = window[: scanner.consumed]
+        decoded = WindowValues(
+            data,
+            values[:value_count],
+            first[:events],
+            class_id[:events],
+            row[:events],
+            counts,
+            np.array(tables.widths[: len(counts)], np.int32),
+            tables.trace.strings,
+            big_endian=tables.big_endian,
+        )
+        return status, Batch(
+            ts=ts[:events],
+            class_id=_renumbered(class_id[:events], tables.class_ids),
+            row=row[:events],
+            tables={
+                tables.class_ids[number]: self._table(decoded, number, int(counts[number]))
+                for number in np.flatnonzero(counts).tolist()
+            },
+            thread=_renumbered(thread[:events], tables.threads),
+            cpu=cpu[:events],
+            native=NativeRecords("fxt", data, starts[:events], sizes[:events]),
+        )
+
+    def _table(self, decoded: WindowValues, number: int, rows: int) -> Table:
+        columns: list[Column | Callable[[], Column]] = []
+        word = 0
+        kind = self._tables.trace.event_classes[self._tables.class_ids[number]].kind
+        for codec in self._tables.codecs[number]:
+            if codec is Codec.PAYLOAD and kind is NATIVE.kind:
+                columns.append(decoded.records(number, word))
+            else:
+                columns.append(decoded.column(number, word, codec))
+            word += 2 if codec is Codec.PAYLOAD else 1
+        return Table(rows, columns)
+
+    def _follow_names(self) -> None:
+        """Give names, but none again that an earlier pass has given: it may have given later ones since."""
+        for is_thread, number, name in self._scanner.namings():
+            self._names += 1
+            if self._names > self._tables.names_given:
+                self._tables.names_given = self._names
+                self._tables.name(is_thread, number, name)
+
+    # Damage and oddities
+
+    def _record_size(self, rest: memoryview) -> int:
+        """The size of the record that starts there, as far as its header is there."""
+        if len(rest) < 8:
+            return 8
+        header = int.from_bytes(rest[:8], "big" if self._tables.big_endian else "little")
+        is_large = header & 15 == RecordType.LARGE
+        return ((header >> 4) & (0xFFFF_FFFF if is_large else 0xFFF)) * 8
+
+    def _warning(self, offset: int | None, **parts: str) -> TraceWarning:
+        return TraceWarning(format="fxt", path=self._tables.source.name, offset=offset, **parts)
+
+    def _damage(self, status: int, offset: int) -> TraceWarning:
+        if status == TOO_MANY_PROVIDERS:
+            return self._warning(offset, message="more than 4,096 trace providers")
+        assert status == ZERO_SIZE
+        return self._warning(offset, field="record size", expected="1 to 4095 words", found="0")
+
+    def _note_oddities(self, offset: int) -> None:
+        scanner = self._scanner
+        for count, first, name in (
+            (scanner.unresolved_strings, scanner.first_unresolved, "string"),
+            (scanner.unresolved_threads, scanner.first_unresolved, "thread"),
+            (scanner.malformed, scanner.first_malformed, "malformed"),
+            (scanner.overflows, scanner.first_overflow, "overflow"),
+        ):
+            if count:
+                self._first.setdefault(name, offset + first)
+
+    def _warn_of_oddities(self) -> None:
+        scanner = self._scanner
+        for name, text in (
+            (
+                "string",
+                f"{scanner.unresolved_strings:,} references to strings not registered: empty",
+            ),
+            ("thread", f"{scanner.unresolved_threads:,} references to threads not registered: 0/0"),
+            ("malformed", f"{scanner.malformed:,} malformed records, kept as they are"),
+            ("overflow", f"{scanner.overflows:,} times beyond 63 bits, cut to the latest"),
+        ):
+            if name in self._first:
+                self._tables.warn(self._warning(self._first[name], message=text))
+
+
+def _renumbered(numbers: NDArray[np.int32], table: list[int]) -> NDArray[np.int32]:
+    """The scanner's numbers as the trace's, which are the same unless someone else has added to its tables."""
+    if not table or table[-1] == len(table) - 1:
+        return numbers
+    # The last entry is that of -1.
+    return np.array([*table, -1], np.int32)[numbers]

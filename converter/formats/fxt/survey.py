@@ -1,0 +1,136 @@
+"""The first look at a file: its byte order, its clock, its providers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from math import lcm
+from typing import Any
+
+from construct import ConstructError
+
+from converter.errors import TraceError, TraceWarning
+from converter.formats.fxt.layout import ByteOrder, Layout, layout
+from converter.formats.fxt.mapping import PROVIDER_ID, PROVIDER_NAME
+from converter.formats.fxt.record_types import MAGIC, MAX_RECORD_BYTES, MetadataType, RecordType
+from converter.ir.trace import ClockDomain
+from converter.kernels.fxt_survey import Survey
+from converter.source import Source
+
+_WINDOW = 1 << 20
+_NANOSECONDS = 1_000_000_000
+_MAX_TIME = (1 << 63) - 1
+
+
+@dataclass(frozen=True, slots=True)
+class Overview:
+    """What the survey of a file found."""
+
+    order: ByteOrder
+    clock: ClockDomain
+    sidecar: dict[str, Any]
+    warnings: list[TraceWarning]
+
+
+def survey(source: Source) -> Overview:
+    """Pass over the headers of a file.
+
+    Raises:
+        TraceError: the file does not start with the magic number record.
+
+    """
+    head = source.read(0, 8)
+    if head not in (MAGIC, MAGIC[::-1]):
+        raise TraceError(
+            format="fxt",
+            path=source.name,
+            offset=0,
+            field="magic number record",
+            expected=f"{MAGIC.hex()} or the reverse",
+            found=head.hex() or "an empty file",
+        )
+    order: ByteOrder = "little" if head == MAGIC else "big"
+    found = Survey(big_endian=order == "big")
+    _pass(source, found, order)
+    declared = layout(order)
+    warnings: list[TraceWarning] = []
+    rate = _common_rate(found)
+    if rate is None:
+        rate = _NANOSECONDS
+        warnings.append(
+            TraceWarning(
+                format="fxt",
+                path=source.name,
+                field="ticks per second",
+                message="the providers' clocks have no common rate within 64 bits: times are rounded to nanoseconds",
+            )
+        )
+    sidecar: dict[str, Any] = {}
+    providers = [_provider(source, declared, offset) for offset in found.providers]
+    if providers and providers != [[PROVIDER_ID, PROVIDER_NAME]]:
+        sidecar["providers"] = providers
+    epoch_ns = None
+    if found.extended_initialization >= 0:
+        record = _record(source, declared, found.extended_initialization)
+        base_ticks, *more = record.more
+        if more:
+            # floor(base_time - base_ticks / rate): the writer's ceiling undoes it.
+            epoch_ns = more.pop(0) - _ceiling(base_ticks, record.ticks_per_second)
+        if base_ticks or more or epoch_ns is None:
+            sidecar["initialization"] = [base_ticks, *more]
+    clock = ClockDomain("ns", Fraction(rate), epoch_ns)
+    return Overview(order, clock, {"fxt": sidecar} if sidecar else {}, warnings)
+
+
+def _ceiling(ticks: int, ticks_per_second: int) -> int:
+    """Nanoseconds, rounded up, of a number of ticks."""
+    return -(-ticks * _NANOSECONDS // (ticks_per_second or _NANOSECONDS))
+
+
+def _pass(source: Source, found: Survey, order: ByteOrder) -> None:
+    window = bytearray(min(_WINDOW, source.size))
+    offset = 0
+    while source.size - offset >= 8:
+        size = source.read_into(offset, window)
+        passed = found.feed(memoryview(window)[:size], offset)
+        if passed == 0:
+            # Larger than the window, which only large records are, or the end of what can be read.
+            if size < 8:
+                return
+            header = int.from_bytes(window[:8], order)
+            passed = ((header >> 4) & 0xFFFFFFFF) * 8
+            if header & 15 != RecordType.LARGE or passed <= size:
+                return
+        offset += passed
+
+
+def _common_rate(found: Survey) -> int | None:
+    """One rate of which every provider's times are whole ticks within 64 bits, or None."""
+    rates = found.rates
+    used = [(rate, latest) for rate, latest in rates if latest is not None]
+    if not used:
+        # No times at all: what the file says first, if it says anything.
+        return rates[1][0] if len(rates) > 1 else rates[0][0]
+    common = lcm(*(rate for rate, _ in used))
+    if found.too_many_rates or common > _MAX_TIME:
+        return None
+    if len(used) > 1 and any(latest * (common // rate) > _MAX_TIME for rate, latest in used):
+        return None
+    return common
+
+
+def _provider(source: Source, declared: Layout, offset: int) -> list[Any]:
+    """Id and name of the provider whose first metadata record is there; a section has no name."""
+    record = _record(source, declared, offset)
+    name = record.name if record.header.metadata_type == MetadataType.PROVIDER_INFO else None
+    return [record.header.id, name]
+
+
+def _record(source: Source, declared: Layout, offset: int) -> Any:
+    data = source.read(offset, MAX_RECORD_BYTES)
+    try:
+        return declared.parse(data)
+    except ConstructError as error:
+        raise TraceError(
+            "a malformed metadata record", format="fxt", path=source.name, offset=offset
+        ) from error

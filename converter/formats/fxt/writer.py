@@ -1,0 +1,299 @@
+"""Writing FXT: the bytes that an unchanged trace was read from, or its events through the emit kernel."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import numpy as np
+
+from converter.errors import UnsupportedError
+from converter.formats.fxt.layout import ByteOrder, layout
+from converter.formats.fxt.mapping import (
+    EXTENSION,
+    LARGE,
+    LARGE_TIMED,
+    PROVIDER_ID,
+    PROVIDER_NAME,
+    Codec,
+    argument_type,
+    shape_of,
+)
+from converter.formats.fxt.record_types import MAGIC, MAX_ARGUMENTS, MetadataType, RecordType
+from converter.ir.columns import Column, ListColumn
+from converter.ir.events import Batch, EventClass, NativeRecords
+from converter.ir.kinds import Kind
+from converter.ir.trace import Trace
+from converter.kernels.fxt_emit import (
+    BAD_COLUMN,
+    BAD_RECORD,
+    OK,
+    RECORD_TOO_LARGE,
+    TEXT_TOO_LONG,
+    Emitter,
+)
+from converter.sink import Sink
+
+_NANOSECONDS: Final = 1_000_000_000
+_KOID: Final = (1 << 64) - 1
+_SCHEDULING: Final = frozenset({Kind.SCHED_SWITCH, Kind.SCHED_WAKEUP})
+
+_REASONS: Final = {
+    TEXT_TOO_LONG: "a text is longer than its record can hold",
+    RECORD_TOO_LARGE: "an event is larger than a record, 32,760 bytes",
+    BAD_COLUMN: "a value lies outside its column or table",
+    BAD_RECORD: "a native record is none of this format",
+}
+
+#: NumPy types of the columns that the kernel takes; strings are ids.
+_DTYPES: Final[dict[Codec, np.dtype[Any]]] = {
+    Codec.STRING: np.dtype(np.int32),
+    Codec.U8: np.dtype(np.uint8),
+    Codec.U16: np.dtype(np.uint16),
+    Codec.U32: np.dtype(np.uint32),
+    Codec.I32: np.dtype(np.int32),
+    Codec.U64: np.dtype(np.uint64),
+    Codec.I64: np.dtype(np.int64),
+    Codec.F64: np.dtype(np.float64),
+    Codec.BOOLEAN: np.dtype(np.bool_),
+}
+
+
+def write(trace: Trace, sink: Sink, variant: str) -> None:
+    """Write a trace that FXT can hold.
+
+    Batches that were read from FXT of the same byte order, and not changed since, are copied byte for byte; from the
+    first changed one on, events are encoded anew.
+
+    Args:
+        trace: as projected to `mapping.capabilities`, or as FXT's reader gives it.
+        sink: a file.
+        variant: "" (no large records: Perfetto's importer cannot skip them), "large", or "be" (big-endian words, which
+            that importer does not read, and large records).
+
+    Raises:
+        UnsupportedError: an event, or the clock's rate, has no place in FXT.
+
+    """
+    order: ByteOrder = "big" if variant == "be" else "little"
+    encoder: _Encoder | None = None
+    replayed = False
+    for batch in trace.batches():
+        native = batch.native
+        if (
+            encoder is None
+            and native is not None
+            and native.format == "fxt"
+            and (replayed or _starts_file(native, order))
+        ):
+            sink.write(native.data)
+            replayed = True
+            continue
+        if encoder is None:
+            encoder = _Encoder(trace, sink, order, large=variant != "", continues=replayed)
+        encoder.write(batch)
+    if encoder is None and not replayed:
+        encoder = _Encoder(trace, sink, order, large=variant != "", continues=False)
+    if encoder is not None:
+        encoder.finish()
+
+
+def _starts_file(native: NativeRecords, order: ByteOrder) -> bool:
+    return bytes(native.data[:8]) == (MAGIC if order == "little" else MAGIC[::-1])
+
+
+class _Encoder:
+    """Encodes batches; knows which classes, threads and names are in the output already."""
+
+    def __init__(
+        self, trace: Trace, sink: Sink, order: ByteOrder, *, large: bool, continues: bool
+    ) -> None:
+        self._trace = trace
+        self._sink = sink
+        self._large = large
+        self._emitter = Emitter(trace.strings, big_endian=order == "big")
+        #: By class id: its program, -1 before its first event.
+        self._programs = np.zeros(0, np.int32)
+        self._codecs: list[list[Codec]] = []
+        self._names = _Names(trace, self._emitter)
+        self._emitter.put(_head(trace, order, continues=continues))
+
+    def write(self, batch: Batch) -> None:
+        """Encode a batch."""
+        emitter = self._emitter
+        added = len(self._trace.event_classes) - len(self._programs)
+        self._programs = np.append(self._programs, np.full(added, -1, np.int32))
+        for class_id, table in batch.tables.items():
+            if not len(table):
+                continue
+            if self._programs[class_id] < 0:
+                self._programs[class_id] = self._compile(self._trace.event_classes[class_id])
+            program = int(self._programs[class_id])
+            columns = [
+                _bindable(table.column(i), codec) for i, codec in enumerate(self._codecs[program])
+            ]
+            emitter.bind(program, len(table), columns)
+        self._names.follow()
+        programs = self._programs[batch.class_id]
+        done = 0
+        while done < len(batch):
+            status, done = emitter.emit(
+                batch.ts, programs, batch.row, batch.thread, batch.cpu, done
+            )
+            self._flush()
+            if status != OK:
+                raise UnsupportedError(
+                    _REASONS[status],
+                    format="fxt",
+                    path=self._sink.name,
+                    field=self._trace.event_classes[int(batch.class_id[done])].kind.name.lower(),
+                )
+        emitter.release()
+
+    def finish(self) -> None:
+        """Write what only the end of the trace tells: names given late, threads without events."""
+        self._names.finish()
+        self._flush()
+
+    def _flush(self) -> None:
+        if self._emitter.size:
+            self._sink.write(self._emitter.take())
+
+    def _compile(self, event_class: EventClass) -> int:
+        """The program for an event class."""
+        shape = shape_of(event_class)
+        if shape is None:
+            raise self._unsupported(event_class, "no record holds events of this class")
+        if shape in (LARGE, LARGE_TIMED) and not self._large:
+            raise self._unsupported(event_class, "large blob records need the variant fxt+large")
+        codecs = [codec for _, codec in shape.fields]
+        fields = event_class.fields[len(codecs) :]
+        extended = bool(fields) and fields[-1] == EXTENSION
+        arguments = []
+        for field in fields[:-1] if extended else fields:
+            found = argument_type(field) if shape.arguments else None
+            if found is None:
+                raise self._unsupported(event_class, f"no argument holds field {field.name!r}")
+            kind, codec = found
+            arguments.append((kind, self._trace.strings.intern(field.name)))
+            codecs.append(codec)
+        if len(arguments) > MAX_ARGUMENTS:
+            raise self._unsupported(event_class, f"{len(arguments)} arguments, at most 15 fit")
+        if extended:
+            codecs.append(Codec.BYTES)
+        if shape.kind in _SCHEDULING:
+            self._names.scheduling = True
+        self._codecs.append(codecs)
+        return self._emitter.add_program(shape.code, codecs, arguments, extended)
+
+    def _unsupported(self, event_class: EventClass, message: str) -> UnsupportedError:
+        kind = event_class.kind.name.lower()
+        return UnsupportedError(message, format="fxt", path=self._sink.name, field=kind)
+
+
+class _Names:
+    """Kernel object records for the names of processes and threads, each as soon as it is known.
+
+    Perfetto's importer learns only from them which process a thread of a scheduling record belongs to, so with
+    scheduling records threads without a name get one too.
+    """
+
+    def __init__(self, trace: Trace, emitter: Emitter) -> None:
+        self._trace = trace
+        self._emitter = emitter
+        self._processes = 0
+        self._threads = 0
+        self._unnamed_processes: list[int] = []
+        self._unnamed_threads: list[int] = []
+        self._placed: set[int] = set()
+        self.scheduling = False
+
+    def follow(self) -> None:
+        """Write the names that are new."""
+        trace, emitter = self._trace, self._emitter
+        new = range(self._processes, len(trace.processes))
+        self._processes = len(trace.processes)
+        unnamed = []
+        for index in (*self._unnamed_processes, *new):
+            process = trace.processes[index]
+            if process.name:
+                emitter.name_process(process.pid & _KOID, _encoded(process.name))
+            else:
+                unnamed.append(index)
+        self._unnamed_processes = unnamed
+        new = range(self._threads, len(trace.threads))
+        self._threads = len(trace.threads)
+        emitter.add_threads(
+            [
+                (trace.processes[thread.process].pid & _KOID, thread.tid & _KOID)
+                for thread in trace.threads[new.start :]
+            ]
+        )
+        unnamed = []
+        for index in (*self._unnamed_threads, *new):
+            name = trace.threads[index].name
+            if name:
+                emitter.name_thread(index, _encoded(name))
+                continue
+            unnamed.append(index)
+            if self.scheduling and index not in self._placed:
+                self._placed.add(index)
+                emitter.name_thread(index, b"")
+        self._unnamed_threads = unnamed
+
+    def finish(self) -> None:
+        """Write what no record has mentioned."""
+        self.follow()
+        self._emitter.declare_threads()
+        with_threads = {thread.process for thread in self._trace.threads}
+        for index in self._unnamed_processes:
+            if index not in with_threads:
+                self._emitter.name_process(self._trace.processes[index].pid & _KOID, b"")
+
+
+def _encoded(name: str) -> bytes:
+    return name.encode("utf-8", "surrogateescape")
+
+
+def _bindable(column: Column, codec: Codec) -> Any:
+    """A column as the kernel takes it."""
+    match column:
+        case np.ndarray():
+            return column.astype(_DTYPES[codec], copy=False)
+        case ListColumn(offsets, np.ndarray() as values):
+            element = np.uint64 if codec is Codec.FRAMES else np.uint8
+            return np.ascontiguousarray(values, element), np.ascontiguousarray(offsets, np.int64)
+    return None
+
+
+def _head(trace: Trace, order: ByteOrder, *, continues: bool) -> bytes:
+    """Magic number, providers and initialization: of a file, or of what continues one that was copied so far."""
+    declared = layout(order)
+    sidecar = trace.sidecar.get("fxt", {})
+    providers = list(sidecar.get("providers", [[PROVIDER_ID, PROVIDER_NAME]]))
+    parts = [] if continues else [MAGIC if order == "little" else MAGIC[::-1]]
+    if continues:
+        # A provider of its own: what the copied records have registered stays with theirs.
+        taken = {id for id, _ in providers}
+        free = next(id for id in range(PROVIDER_ID, len(taken) + 2) if id not in taken)
+        providers = [[free, PROVIDER_NAME]]
+    for id, name in providers:
+        kind = MetadataType.PROVIDER_SECTION if name is None else MetadataType.PROVIDER_INFO
+        header = {"metadata_type": kind, "id": id, "data": len(name or b"")}
+        parts.append(declared.build(RecordType.METADATA, {"header": header, "name": name}))
+    clock = trace.clock
+    rate = _NANOSECONDS if clock.ticks_per_second is None else clock.ticks_per_second
+    if rate != int(rate) or rate >= 1 << 64:
+        raise UnsupportedError(
+            "the clock's rate must be a whole number of ticks per second", format="fxt", found=rate
+        )
+    more = list(sidecar.get("initialization", []))
+    if clock.epoch_ns is not None:
+        base = more[0] if more else 0
+        if clock.epoch_ns < 0 and not more:
+            # An anchor after 1970: its time must not be negative.
+            base = -(clock.epoch_ns * int(rate) // _NANOSECONDS)
+        time = clock.epoch_ns - (-base * _NANOSECONDS // int(rate))
+        more = [base, time, *more[1:]]
+    fields = {"header": {}, "ticks_per_second": int(rate), "more": more}
+    parts.append(declared.build(RecordType.INITIALIZATION, fields))
+    return b"".join(parts)

@@ -1,0 +1,66 @@
+from collections.abc import Sequence
+from typing import Any
+
+from numpy import int32, int64
+from numpy.typing import NDArray
+
+from converter.kernels.strings import StringTable
+
+#: What `Emitter.emit` says: OK, or why the event that it stopped at cannot be written.
+OK: int
+TEXT_TOO_LONG: int
+RECORD_TOO_LARGE: int
+BAD_COLUMN: int
+BAD_RECORD: int
+
+class Emitter:
+    """Makes records of events, with the string and thread records that they need in front of them."""
+
+    #: Bytes emitted and not yet taken.
+    size: int
+
+    def __init__(self, strings: StringTable, *, big_endian: bool) -> None: ...
+    def put(self, data: bytes) -> None:
+        """Emit whole records as they are."""
+    def take(self) -> bytes:
+        """What was emitted since the last time."""
+    def add_program(
+        self,
+        shape: int,
+        codecs: Sequence[int],
+        arguments: Sequence[tuple[int, int]],
+        extended: bool,
+    ) -> int:
+        """A program for an event class; its number.
+
+        `shape` and `codecs` (one a field) are `mapping`'s; `arguments` are (argument type, string id of the name).
+        Raises ValueError where the fields are not those of the shape.
+        """
+    def bind(self, number: int, rows: int, columns: Sequence[Any]) -> None:
+        """Columns of a class for the next `emit`: an array each, None for nulls, (values, offsets) for lists.
+
+        Raises ValueError for arrays that are too short or of another width than the codec's.
+        """
+    def release(self) -> None:
+        """Let go of the columns that were bound."""
+    def add_threads(self, koids: Sequence[tuple[int, int]]) -> None:
+        """Process and thread koid of the threads that follow those known."""
+    def name_process(self, koid: int, name: bytes) -> None:
+        """A kernel object record that names a process."""
+    def name_thread(self, thread: int, name: bytes) -> None:
+        """A kernel object record that names a thread."""
+    def declare_threads(self) -> None:
+        """Thread records for all threads that no record has mentioned."""
+    def emit(
+        self,
+        ts: NDArray[int64],
+        program: NDArray[int32],
+        row: NDArray[int32],
+        thread: NDArray[int32],
+        cpu: NDArray[int32],
+        start: int,
+    ) -> tuple[int, int]:
+        """Emit events from number `start` on until there is a MiB to take: (status, number of the next event).
+
+        Releases the GIL. Raises ValueError for columns of different lengths.
+        """

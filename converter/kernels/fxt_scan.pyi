@@ -1,0 +1,58 @@
+from numpy import int32, int64, uint64
+from numpy.typing import NDArray
+
+from converter.kernels.strings import StringTable
+
+#: What `Scanner.scan` says about the end of a window.
+DONE: int
+INCOMPLETE: int
+ZERO_SIZE: int
+TOO_MANY_PROVIDERS: int
+FULL: int
+
+class Scanner:
+    """Makes events of records, window after window, with the tables of each provider."""
+
+    #: How many bytes of the last window were passed: whole records.
+    consumed: int
+    #: Counts over all windows, and where in its window the first was (offset of the record).
+    unresolved_strings: int
+    unresolved_threads: int
+    malformed: int
+    overflows: int
+    first_unresolved: int
+    first_malformed: int
+    first_overflow: int
+
+    def __init__(
+        self, strings: StringTable, *, big_endian: bool, ticks_per_second: int
+    ) -> None: ...
+    def scan(
+        self,
+        window: bytes | memoryview,
+        ts: NDArray[int64],
+        class_id: NDArray[int32],
+        row: NDArray[int32],
+        thread: NDArray[int32],
+        cpu: NDArray[int32],
+        first: NDArray[int64],
+        starts: NDArray[int64],
+        sizes: NDArray[int64],
+        values: NDArray[uint64],
+    ) -> tuple[int, int, int]:
+        """Scan a window that starts with a record: (status, number of events, number of value words).
+
+        The arrays have one entry an event; `values` has several, at least 32. The scan stops, with FULL, when they are
+        full. `first` is where an event's values begin; `starts` and `sizes` are of its record in the window. Rows are
+        numbered from 0 in each window. Releases the GIL. Raises ValueError for small arrays, MemoryError.
+        """
+    def signatures(self, known: int) -> list[tuple[int, list[tuple[int, int]]]]:
+        """Shape and arguments (type, string id of the name) of each class from number `known` on."""
+    def row_counts(self) -> NDArray[int32]:
+        """How many events of each class the last window had."""
+    def threads(self, known: int) -> list[tuple[int, int]]:
+        """Process and thread koid of each thread from number `known` on."""
+    def processes(self, known: int) -> list[int]:
+        """The koid of each process from number `known` on."""
+    def namings(self) -> list[tuple[bool, int, int]]:
+        """Names given in the last window: whether to a thread, its or the process's number, string id."""

@@ -1,0 +1,115 @@
+# What the kernels of FXT share: words, record types, and sets of pairs of numbers.
+
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
+from libc.stdlib cimport calloc, free, realloc
+from libc.string cimport memcpy
+
+cdef extern from *:
+    """
+    #define fxt_swap64(x) __builtin_bswap64(x)
+    /* 2**64 over the golden ratio: an odd number without pattern. */
+    #define FXT_FACTOR 0x9E3779B97F4A7C15ULL
+    #define FXT_SPAN (1ULL << 63)
+    """
+    const uint64_t FACTOR "FXT_FACTOR"
+    # Marks a value word that holds the place of a text or of bytes in the window.
+    const uint64_t SPAN "FXT_SPAN"
+    uint64_t fxt_swap64(uint64_t) noexcept nogil
+
+cdef enum:
+    NANOSECONDS = 1000000000
+    # Marks the reference to a string that stands in the record itself.
+    INLINE = 0x8000
+    MAX_PROVIDERS = 4096
+    FAILED = -2
+
+    METADATA = 0
+    INITIALIZATION = 1
+    STRING = 2
+    THREAD = 3
+    EVENT = 4
+    BLOB = 5
+    USERSPACE_OBJECT = 6
+    KERNEL_OBJECT = 7
+    SCHEDULING = 8
+    LOG = 9
+    PROFILER = 10
+    LARGE = 15
+
+
+cdef inline uint64_t load(const uint8_t* at, bint swap) noexcept nogil:
+    cdef uint64_t word
+    memcpy(&word, at, 8)
+    return fxt_swap64(word) if swap else word
+
+
+cdef inline int64_t padded(int64_t length) noexcept nogil:
+    return (length + 7) & ~<int64_t>7
+
+
+cdef inline uint64_t mixed(uint64_t value) noexcept nogil:
+    value = value ^ (value >> 32)
+    value = value * FACTOR
+    return value ^ (value >> 29)
+
+
+cdef inline uint64_t span(int64_t offset, int64_t length) noexcept nogil:
+    return SPAN | <uint64_t>offset << 15 | <uint64_t>length
+
+
+# A set of pairs of numbers, each with the position at which it was added.
+cdef struct Pairs:
+    uint64_t* keys
+    int32_t* slots
+    uint64_t mask
+    uint64_t seed
+    int64_t count
+    int64_t capacity
+
+
+# The position of a pair, added when new; FAILED without memory.
+cdef inline int32_t pairs_find(Pairs* pairs, uint64_t first, uint64_t second) noexcept nogil:
+    cdef uint64_t slot
+    cdef int32_t found
+    cdef void* moved
+    cdef uint64_t wanted
+    cdef int64_t i
+    if <uint64_t>pairs.count * 2 >= pairs.mask:
+        wanted = pairs.mask * 4 + 3 if pairs.mask else 255
+        moved = calloc(wanted + 1, sizeof(int32_t))
+        if moved is NULL:
+            return FAILED
+        free(pairs.slots)
+        pairs.slots = <int32_t*>moved
+        pairs.mask = wanted
+        for i in range(pairs.count):
+            slot = mixed(mixed(pairs.keys[2 * i] ^ pairs.seed) ^ pairs.keys[2 * i + 1]) & wanted
+            while pairs.slots[slot]:
+                slot = (slot + 1) & wanted
+            pairs.slots[slot] = <int32_t>(i + 1)
+    slot = mixed(mixed(first ^ pairs.seed) ^ second) & pairs.mask
+    while True:
+        found = pairs.slots[slot] - 1
+        if found < 0:
+            break
+        if pairs.keys[2 * found] == first and pairs.keys[2 * found + 1] == second:
+            return found
+        slot = (slot + 1) & pairs.mask
+    if pairs.count == pairs.capacity:
+        if pairs.capacity > 0x3fffffff:
+            return FAILED
+        moved = realloc(pairs.keys, (pairs.capacity * 2 + 64) * 2 * sizeof(uint64_t))
+        if moved is NULL:
+            return FAILED
+        pairs.keys = <uint64_t*>moved
+        pairs.capacity = pairs.capacity * 2 + 64
+    pairs.keys[2 * pairs.count] = first
+    pairs.keys[2 * pairs.count + 1] = second
+    pairs.count += 1
+    pairs.slots[slot] = <int32_t>pairs.count
+    return <int32_t>(pairs.count - 1)
+
+
+cdef inline void pairs_free(Pairs* pairs) noexcept nogil:
+    free(pairs.keys)
+    free(pairs.slots)

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 #: Rewrites a piece of a kind that the format holds, before its fields are fitted.
 Adapter = Callable[["Piece", "Projection"], "Piece"]
+#: Makes simpler pieces of one of a kind that the format does not have; None where there is nothing simpler.
+Lowering = Callable[["Piece", "Projection"], "list[Piece] | None"]
 
 
 @unique
@@ -65,6 +67,12 @@ class LossReport:
         known, first = self._entries.get((kind, what), (0, None))
         self._entries[kind, what] = (known + count, first if first is not None else first_ts)
 
+    def forget_events(self) -> None:
+        """Forget the losses of events, which are about to be counted again; those of metadata stay."""
+        for key, (_, first_ts) in list(self._entries.items()):
+            if first_ts is not None:
+                del self._entries[key]
+
     def __iter__(self) -> Iterator[Loss]:
         order = list(LossKind)
         for (kind, what), (count, first) in sorted(
@@ -106,12 +114,18 @@ class KindSupport:
     optional: tuple[Field, ...] = ()
     required: frozenset[int] = frozenset()
     arguments: bool = True
+    #: Like `fields`, but behind the arguments: context that a recorder adds to each event.
+    trailing: tuple[Field, ...] = ()
     #: The format's record says which thread / CPU / track the event is on.
     thread: bool = True
     cpu: bool = False
     track: bool = False
     #: The class's own name and category survive (tracepoints).
     named: bool = False
+    #: Category and name of all classes of the kind, where the format has an event of its own for it.
+    event: tuple[str, str] | None = None
+    #: Arguments keep their roles: the format's reader knows them by their names.
+    roles: bool = False
     #: Arguments of a numeric type are delivered with the role VALUE (counters).
     numeric_values: bool = False
     timed: bool = True
@@ -145,15 +159,25 @@ class Capabilities:
     max_arguments: int | None = None
     max_string_bytes: int | None = None
     max_blob_bytes: int | None = None
+    #: Strings end at the first NUL; what is behind it is cut.
+    nul_ends_strings: bool = False
+    #: Makes of any name one that the format allows for fields and named classes.
+    identifier: Callable[[str], str] | None = None
     #: Strings must be UTF-8; other bytes are replaced.
     utf8_only: bool = True
     #: Times before zero cannot be written.
     negative_times: bool = False
+    #: Ticks of any rate; otherwise times are nanoseconds.
+    clock_rates: bool = True
     max_cpu: int | None = None
     #: Bits of a process or thread id.
     id_bits: int = 64
     #: An event may be on no thread at all; otherwise it gets a synthetic one.
     threadless: bool = True
+    #: An event may be on no CPU where the record has one; otherwise it is put on CPU 0.
+    cpuless: bool = True
+    #: Rules for kinds that the format does not have, in place of the usual ones.
+    lowerings: Mapping[Kind, Lowering] = field(default_factory=dict)
     #: Last say of the format's mapping on pieces of a kind, for its conventions (weights of idle threads).
     adapters: Mapping[Kind, Adapter] = field(default_factory=dict)
     #: What the format keeps of the trace's tables.

@@ -1,12 +1,13 @@
 """project(): a trace as a format can hold it, and what that loses.
 
 Pure: the source is not changed, and the losses follow from the capabilities alone. A batch is taken apart into pieces,
-one a class; each is lowered until the format knows its kind, its fields are fitted, and all are put together again.
+one a class; each is lowered until the format knows its kind, its fields are fitted, and the pieces are put together
+again.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
@@ -14,18 +15,26 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from converter.filters.fitting import fit_fields, label, split_by_presence
-from converter.filters.lowering import LOWERINGS, lower_to_instant
-from converter.filters.pieces import Piece, names_by_value
-from converter.ir.columns import Column, concatenate
-from converter.ir.events import Batch, EventClass, Field, Table
+from converter.filters.assembly import assemble
+from converter.filters.clock_rates import in_nanoseconds
+from converter.filters.complete_slices import begin_and_end
+from converter.filters.fitting import (
+    Fitter,
+    flattened,
+    is_nested,
+    is_varying,
+    label,
+    split_by_presence,
+)
+from converter.filters.instants import NAME, as_instant, lower_to_instant
+from converter.filters.lowering import LOWERINGS, lowering_for
+from converter.filters.pieces import ByClass, Derived, Piece, map_distinct
+from converter.filters.tables import TargetTables
+from converter.ir.events import Batch, EventClass, Field
 from converter.ir.field_classes import IntegerClass
 from converter.ir.kinds import Kind, Role
-from converter.ir.trace import ClockDomain, Process, Thread, Trace, Track, TrackScope
+from converter.ir.trace import ClockDomain, Trace, Track, TrackScope
 from converter.losses import Capabilities, KindSupport, LossKind, LossReport
-
-#: Process ids of the synthetic processes that hold tracks without a thread of their own. Beyond any Linux pid.
-SYNTHETIC_PID = 0x7FFF_0000
 
 #: Lowering ends: no rule gives back a kind that it came from. This bounds it all the same.
 MAX_LOWERINGS = 6
@@ -40,29 +49,30 @@ def project(trace: Trace, capabilities: Capabilities, format_name: str) -> tuple
         format_name: of the target: only its own sidecar survives.
 
     Returns:
-        The projected trace, streaming like its source, and the report.
+        The projected trace, streaming like its source, and the report. Columns are converted when they are asked for,
+        so the report counts values that change once somebody has read them, as any writer does. Reading the batches
+        again starts the losses of events anew.
 
     """
-    projector = Projector(trace, capabilities, format_name)
-    return projector.target, projector.report
+    report = LossReport()
+    if not capabilities.clock_rates:
+        trace = in_nanoseconds(trace, report)
+    # What a rule lowers is held in another way.
+    kinds = capabilities.kinds.keys() | capabilities.lowerings.keys()
+    if Kind.SLICE_COMPLETE not in kinds and {Kind.SLICE_BEGIN, Kind.SLICE_END} <= kinds:
+        trace = begin_and_end(trace, report)
+    return Projector(trace, capabilities, format_name, report).target, report
 
 
 class Projector:
     """One projection under way; what `pieces.Projection` describes."""
 
-    def __init__(self, source: Trace, capabilities: Capabilities, format_name: str) -> None:
+    def __init__(
+        self, source: Trace, capabilities: Capabilities, format_name: str, report: LossReport
+    ) -> None:
         self.source = source
         self.capabilities = capabilities
-        self.report = LossReport()
-        self.batch: Batch = _EMPTY
-        self._class_ids: dict[EventClass, int] = {}
-        self._tracks: dict[tuple[int, str, int], int] = {}
-        self._synthetic: dict[str, int] = {}
-        self._threads_done = 0
-        self._processes_done = 0
-        self._process_index: list[int] = []
-        self._thread_index: list[int] = []
-        self._tids: dict[int, int] = {}
+        self.report = report
         self.target = Trace(
             format=source.format,
             clock=self._clock(),
@@ -72,8 +82,22 @@ class Projector:
             make_batches=self._batches,
             progress=source.progress,
         )
+        self._tables = TargetTables(source, self.target, capabilities, report)
+        self._fitter = Fitter(capabilities)
+        self._class_ids = ByClass(self.target.add_class)
+        self._is_nested = ByClass(lambda one: is_nested(one, capabilities))
+        self._is_varying = ByClass(lambda one: is_varying(one, capabilities))
+        self._has_required = ByClass(self._required_are_there)
+        self._derived: Derived = {}
+        self.open_slices: dict[tuple[int, ...], int] = {}
+        # Of the batch under way.
+        self._all_on_threads = self._all_on_cpus = False
+        self._occurring: set[int] = set()
+        self._tests: dict[Callable[[EventClass], bool], bool] = {}
+        self._with_nul: list[int] = []
+        self._nul_checked = 0
         self._environment(format_name)
-        self._extend_tables()
+        self._tables.follow()
 
     # Metadata
 
@@ -112,53 +136,6 @@ class Projector:
             else:
                 self.report.add(LossKind.DROPPED, f"native data of {name}", len(content))
 
-    def _extend_tables(self) -> None:
-        """Follow the growth of the source's processes and threads, keeping the source's identities."""
-        source, target, kept = self.source, self.target, self.capabilities
-        mask = (1 << kept.id_bits) - 1
-        for process in source.processes[self._processes_done :]:
-            changed = replace(process)
-            if process.pid & mask != process.pid:
-                self.report.add(LossKind.CHANGED, f"process ids over {kept.id_bits} bits")
-                changed.pid = process.pid & mask
-            if not kept.command_lines:
-                self.report.add(LossKind.DROPPED, "command lines", bool(process.command_line))
-                self.report.add(
-                    LossKind.DROPPED, "parents of processes", process.parent_pid is not None
-                )
-                changed.command_line, changed.parent_pid = (), None
-            changed.name = self._name(process.name)
-            self._process_index.append(len(target.processes))
-            target.processes.append(changed)
-        self._processes_done = len(source.processes)
-        for thread in source.threads[self._threads_done :]:
-            if thread.tid & mask != thread.tid:
-                self.report.add(LossKind.CHANGED, f"thread ids over {kept.id_bits} bits")
-            index = len(target.threads)
-            self._thread_index.append(index)
-            self._tids.setdefault(thread.tid, index)
-            target.threads.append(
-                Thread(
-                    thread.tid & mask,
-                    self._process_index[thread.process],
-                    self._name(thread.name),
-                )
-            )
-        self._threads_done = len(source.threads)
-        if kept.tracks:
-            target.tracks[:] = source.tracks
-
-    def _name(self, name: str) -> str:
-        limit = self.capabilities.max_string_bytes
-        data = name.encode("utf-8", "surrogateescape")
-        if self.capabilities.utf8_only:
-            data = data.decode("utf-8", "replace").encode()
-        if limit is not None:
-            data = data[:limit]
-        fitted = data.decode("utf-8", "surrogateescape")
-        self.report.add(LossKind.CHANGED, "names of processes and threads", fitted != name)
-        return fitted
-
     # What rules may ask (pieces.Projection)
 
     def lose(self, kind: LossKind, what: str, piece: Piece, count: int | None = None) -> None:
@@ -166,330 +143,308 @@ class Projector:
         if count is None:
             count = len(piece)
         if count:
-            self.report.add(kind, what, count, int(self.batch.ts[piece.positions[0]]))
+            self.report.add(kind, what, count, int(piece.batch.ts[piece.positions[0]]))
+
+    def occurs(self, test: Callable[[EventClass], bool]) -> bool:
+        """Whether events of a class that passes `test` have come so far, this batch included."""
+        if test not in self._tests:
+            classes = self.source.event_classes
+            self._tests[test] = any(test(classes[number]) for number in self._occurring)
+        return self._tests[test]
+
+    def strings_with_nul(self) -> NDArray[np.int32]:
+        """The ids of all strings so far with a NUL in them."""
+        strings = self.source.strings
+        for id in range(self._nul_checked, len(strings)):
+            if b"\0" in strings[id]:
+                self._with_nul.append(id)
+            self._nul_checked = id + 1
+        return np.array(self._with_nul, np.int32)
 
     def constant(self, text: str | bytes, length: int) -> NDArray[np.int32]:
         """A string column of one value."""
         return np.broadcast_to(np.int32(self.source.strings.intern(text)), (length,))
 
     def threads_of(self, piece: Piece) -> NDArray[np.int32]:
-        """The thread of each row."""
-        return self.batch.thread[piece.positions] if piece.thread is None else piece.thread
+        """The thread of each row, an index into the target's threads."""
+        return _taken(piece.batch.thread, piece) if piece.thread is None else piece.thread
 
     def cpus_of(self, piece: Piece) -> NDArray[np.int32]:
         """The CPU of each row."""
-        return self.batch.cpu[piece.positions] if piece.cpu is None else piece.cpu
+        return _taken(piece.batch.cpu, piece) if piece.cpu is None else piece.cpu
 
-    def tracks_of(self, piece: Piece) -> NDArray[np.int32]:
-        """The track of each row."""
-        return self.batch.track[piece.positions] if piece.track is None else piece.track
+    def tids_of(self, threads: NDArray[np.int32]) -> NDArray[np.int64]:
+        """The tids (as signed numbers) of threads, -1 where there is none."""
+        return self._tables.tids(threads)
+
+    def pids_of(self, threads: NDArray[np.int32]) -> NDArray[np.int64]:
+        """The ids (as signed numbers) of the processes of threads, -1 where there is none."""
+        return self._tables.pids(threads)
 
     def thread_of_tid(self, tids: NDArray[Any]) -> NDArray[np.int32]:
         """The thread that has each tid, -1 where none has."""
-        known = self._tids
-        return names_by_value(tids, str, lambda tid: known.get(int(tid), -1))
+        return self._tables.thread_of_tid(tids)
 
-    def place_on_cpu_track(self, piece: Piece, name: str, cpus: NDArray[Any]) -> dict[str, Any]:
-        """Where rows go that belong to the track called `name` of a CPU: keyword arguments for `rewritten`."""
-        return self.place_on_track(piece, name, TrackScope.CPU, cpus)
+    def place_on_cpu_track(self, name: str, cpus: NDArray[Any]) -> dict[str, Any]:
+        """Where rows go that belong to the track "`name` Cpu N" of a CPU: keyword arguments for `rewritten`."""
 
-    def place_on_track(
-        self, piece: Piece, name: str, scope: TrackScope, owners: NDArray[Any]
-    ) -> dict[str, Any]:
+        def track(cpu: int) -> int:
+            if cpu < 0:
+                return self._tables.synthetic_track(Track(name))
+            return self._tables.synthetic_track(Track(f"{name} Cpu {cpu}", TrackScope.CPU, cpu))
+
+        return {"track": map_distinct(cpus, track)}
+
+    def place_on_track(self, name: str, scope: TrackScope, owners: NDArray[Any]) -> dict[str, Any]:
         """Where rows go that belong to the track called `name` of each owner: keyword arguments for `rewritten`."""
-        column = names_by_value(owners, str, lambda owner: self._track(name, scope, int(owner)))
-        if self.capabilities.tracks:
-            return {"track": column}
-        none = np.broadcast_to(np.int32(-1), column.shape)
-        return {"thread": column, "track": none}
-
-    def _track(self, name: str, scope: TrackScope, owner: int) -> int:
-        """The track of that name and owner: a track, or a synthetic thread in formats without tracks."""
-        key = (int(scope), name, owner)
-        if key not in self._tracks:
-            if self.capabilities.tracks:
-                self.source.tracks.append(Track(name, scope, owner))
-                self.target.tracks[:] = self.source.tracks
-                self._tracks[key] = len(self.source.tracks) - 1
-            elif scope is TrackScope.CPU:
-                self._tracks[key] = self._synthetic_thread("CPUs", f"{name} Cpu {owner}")
-            else:
-                self._tracks[key] = self._synthetic_thread("Tracks", name)
-        return self._tracks[key]
-
-    def _synthetic_thread(self, process: str, name: str) -> int:
-        target = self.target
-        if process not in self._synthetic:
-            self._synthetic[process] = len(target.processes)
-            target.processes.append(Process(SYNTHETIC_PID + len(self._synthetic), process))
-        number = sum(thread.tid > SYNTHETIC_PID + 0x100 for thread in target.threads)
-        target.threads.append(
-            Thread(SYNTHETIC_PID + 0x101 + number, self._synthetic[process], name)
-        )
-        return len(target.threads) - 1
+        return {
+            "track": map_distinct(
+                owners, lambda owner: self._tables.synthetic_track(Track(name, scope, owner))
+            )
+        }
 
     # Events
 
     def _batches(self) -> Iterator[Batch]:
+        self.report.forget_events()
+        self._occurring.clear()
+        self.open_slices.clear()
         for batch in self.source.batches():
-            self._extend_tables()
-            self.batch = batch
-            yield self._assemble(batch, self._pieces(batch))
-        self._extend_tables()
+            self._tables.follow()
+            yield self._project_batch(batch)
+        self._tables.follow()
 
-    def _pieces(self, batch: Batch) -> list[tuple[int, Piece]]:
-        result = []
-        for class_id, table in batch.tables.items():
-            if not len(table):
-                continue
-            piece = Piece(self.source.event_classes[class_id], table, batch.positions(class_id))
-            for part in self._fit(piece, 0):
-                target = self._class_ids.get(part.event_class)
-                if target is None:
-                    target = self._class_ids[part.event_class] = self.target.add_class(
-                        part.event_class
-                    )
-                result.append((target, part))
-        return result
+    def _project_batch(self, batch: Batch) -> Batch:
+        present = {number for number, table in batch.tables.items() if len(table)}
+        if not present <= self._occurring:
+            self._occurring |= present
+            self._tests.clear()
+        batch = self._renumbered(batch)
+        self._all_on_threads = not len(batch) or int(batch.thread.min()) >= 0
+        self._all_on_cpus = not len(batch) or int(batch.cpu.min()) >= 0
+        placed = []
+        for number in batch.tables.keys() & present:
+            piece = Piece(
+                batch,
+                self.source.event_classes[number],
+                batch.tables[number],
+                batch.positions(number),
+                derived=self._derived,
+            )
+            placed += [
+                (number, self._class_ids(part.event_class), part) for part in self._fit(piece, 0)
+            ]
+        return assemble(batch, placed, self.source.strings)
+
+    def _renumbered(self, batch: Batch) -> Batch:
+        """The batch with threads and tracks in the target's numbers, and times and CPUs that the format can hold."""
+        kept = self.capabilities
+        ts, cpu = batch.ts, batch.cpu
+        first = int(ts.min()) if len(ts) else 0
+        if first < 0 and not kept.negative_times:
+            count = int(np.count_nonzero(ts < 0))
+            self.report.add(LossKind.CHANGED, "times before zero as zero", count, first)
+            ts = np.maximum(ts, 0)
+        if kept.max_cpu is not None and len(cpu) and int(cpu.max()) > kept.max_cpu:
+            beyond = cpu > kept.max_cpu
+            count = int(np.count_nonzero(beyond))
+            self.report.add(LossKind.DROPPED, f"CPU numbers over {kept.max_cpu}", count, first)
+            cpu = np.where(beyond, np.int32(-1), cpu)
+        return Batch(
+            ts=ts,
+            class_id=batch.class_id,
+            row=batch.row,
+            tables=batch.tables,
+            thread=self._tables.renumber_threads(batch.thread),
+            cpu=cpu,
+            track=self._tables.renumber_tracks(batch.track),
+        )
 
     def _fit(self, piece: Piece, depth: int) -> list[Piece]:
-        kind = piece.event_class.kind
-        support = self.capabilities.kinds.get(kind)
-        if support is None or not _has_required(piece, support):
-            rule = LOWERINGS.get(kind, lower_to_instant)
-            lowered = rule(piece, self) if depth < MAX_LOWERINGS else None
-            if lowered is None:
-                self.lose(LossKind.DROPPED, f"events {label(piece)}", piece)
+        """The pieces that the format holds of one of any kind."""
+        support = self.capabilities.kinds.get(piece.event_class.kind)
+        rule = lowering_for(piece, self) if depth == 0 else None
+        if rule is None and (support is None or not self._has_required(piece.event_class)):
+            kind = piece.event_class.kind
+            rule = self.capabilities.lowerings.get(kind) or LOWERINGS.get(kind, lower_to_instant)
+        if rule is not None:
+            return self._lower(piece, rule, depth)
+        assert support is not None
+        if self._is_nested(piece.event_class):
+            what = f"{label(piece.event_class)}: structures and arrays as fields"
+            self.lose(LossKind.LOWERED, what, piece)
+            piece = flattened(piece, self.capabilities)
+        if self._is_varying(piece.event_class):
+            what = f"{label(piece.event_class)}: optional values as event classes"
+            self.lose(LossKind.LOWERED, what, piece)
+            parts = split_by_presence(piece, self.capabilities)
+            return [fitted for part in parts for fitted in self._fit(part, max(depth, 1))]
+        adapter = self.capabilities.adapters.get(piece.event_class.kind)
+        if adapter is not None:
+            piece = adapter(piece, self)
+            if not len(piece):
                 return []
-            for part in lowered:
-                self.lose(
-                    LossKind.LOWERED,
-                    f"{label(piece)} as {part.event_class.kind.name.lower()}",
-                    part,
-                )
-            return [fitted for part in lowered for fitted in self._fit(part, depth + 1)]
-        if kind in self.capabilities.adapters:
-            piece = self.capabilities.adapters[kind](piece, self)
-        split = split_by_presence(piece, self.capabilities)
-        if split is not None:
-            self.lose(LossKind.LOWERED, f"{label(piece)}: optional values as event classes", piece)
-            return [fitted for part in split for fitted in self._fit(part, depth)]
-        fitted = []
-        for placed in self._place(piece, support):
-            fitted += self._limit(fit_fields(placed, support, self), support)
-        return fitted
+        return [
+            limited
+            for placed in self._place(piece, support)
+            for limited in self._limit(self._fitter.fit(placed, self), support)
+        ]
+
+    def _required_are_there(self, event_class: EventClass) -> bool:
+        roles = {field.role for field in event_class.fields}
+        return self.capabilities.kinds[event_class.kind].required <= roles
+
+    def _lower(
+        self, piece: Piece, rule: Callable[..., list[Piece] | None], depth: int
+    ) -> list[Piece]:
+        lowered = rule(piece, self) if depth < MAX_LOWERINGS else None
+        if lowered is None:
+            self.lose(LossKind.DROPPED, f"events {label(piece.event_class)}", piece)
+            return []
+        for part in lowered:
+            kind = part.event_class.kind.name.lower()
+            self.lose(LossKind.LOWERED, f"{label(piece.event_class)} as {kind}", part)
+        return [fitted for part in lowered for fitted in self._fit(part, depth + 1)]
 
     def _place(self, piece: Piece, support: KindSupport) -> list[Piece]:
         """Put rows where the format can: CPUs become arguments, tracks become threads, where it has neither."""
-        if not support.track:
-            piece = self._without_track(piece)
+        batch = piece.batch
+        if not support.track and not _absent(batch.track if piece.track is None else piece.track):
+            piece = self._without_track(piece, support)
         if not support.thread:
             piece = self._without_thread(piece)
         elif not self.capabilities.threadless:
             piece = self._with_thread(piece)
-        if support.cpu:
-            return [piece]
-        cpus = self.cpus_of(piece)
-        present = cpus >= 0
-        absent = np.broadcast_to(np.int32(-1), cpus.shape)
-        piece = replace(piece, cpu=absent)
-        if not present.any():
-            return [piece]
-        if not support.arguments:
-            self.lose(LossKind.DROPPED, f"CPU of {label(piece)}", piece)
-            return [piece]
-        self.lose(LossKind.LOWERED, "CPU of events as an argument", piece, int(present.sum()))
-        if present.all():
-            return [_with_cpu_argument(piece, cpus)]
-        on, off = np.flatnonzero(present), np.flatnonzero(~present)
-        return [_with_cpu_argument(piece.select(on), cpus[on]), piece.select(off)]
+        if not support.cpu:
+            return self._without_cpu(piece, support)
+        return [piece if self.capabilities.cpuless else self._with_cpu(piece)]
 
-    def _without_track(self, piece: Piece) -> Piece:
-        tracks = self.tracks_of(piece)
-        if not (tracks >= 0).any():
-            return replace(piece, track=tracks)
-        self.lose(LossKind.LOWERED, "tracks as threads", piece, int((tracks >= 0).sum()))
+    def _without_track(self, piece: Piece, support: KindSupport) -> Piece:
+        tracks = _taken(piece.batch.track, piece) if piece.track is None else piece.track
+        on_track = tracks >= 0
+        absent = np.broadcast_to(np.int32(-1), tracks.shape)
+        count = int(np.count_nonzero(on_track))
+        if not count:
+            return piece.moved(track=absent)
+        if not support.thread:
+            self.lose(LossKind.DROPPED, f"track of {label(piece.event_class)}", piece, count)
+            return piece.moved(track=absent)
+        self.lose(LossKind.LOWERED, "tracks as threads", piece, count)
         threads = self.threads_of(piece)
-        owned = names_by_value(tracks, str, lambda track: self._thread_for_track(int(track)))
-        return replace(
-            piece,
-            thread=np.where(tracks >= 0, owned, threads).astype(np.int32),
-            track=np.broadcast_to(np.int32(-1), tracks.shape),
+        hidden = int(np.count_nonzero(on_track & (threads >= 0)))
+        self.lose(
+            LossKind.DROPPED, f"thread of {label(piece.event_class)} on tracks", piece, hidden
         )
-
-    def _thread_for_track(self, index: int) -> int:
-        if index < 0:
-            return -1
-        track = self.source.tracks[index]
-        return self._track(track.name or f"track {index}", track.scope, track.owner)
+        owned = self._tables.threads_of_tracks(tracks)
+        return piece.moved(thread=np.where(on_track, owned, threads), track=absent)
 
     def _without_thread(self, piece: Piece) -> Piece:
+        if _absent(piece.batch.thread if piece.thread is None else piece.thread):
+            return piece
         threads = self.threads_of(piece)
-        implied = piece.integers(Role.PREV_TID)
         lost = threads >= 0
+        implied = piece.integers(Role.PREV_TID)
         if implied is not None:
-            tids = np.array([thread.tid for thread in self.target.threads] + [-1], np.int64)
-            lost &= tids[threads] != implied.astype(np.int64)
-        self.lose(LossKind.DROPPED, f"thread of {label(piece)}", piece, int(lost.sum()))
-        return replace(piece, thread=np.broadcast_to(np.int32(-1), threads.shape))
+            lost &= self.tids_of(threads) != implied.astype(np.int64)
+        count = int(np.count_nonzero(lost))
+        self.lose(LossKind.DROPPED, f"thread of {label(piece.event_class)}", piece, count)
+        return piece.moved(thread=np.broadcast_to(np.int32(-1), threads.shape))
 
     def _with_thread(self, piece: Piece) -> Piece:
+        if piece.thread is None and self._all_on_threads:
+            return piece
         threads = self.threads_of(piece)
         missing = threads < 0
-        if not missing.any():
-            return replace(piece, thread=threads)
-        self.lose(
-            LossKind.LOWERED,
-            "events without a thread on a synthetic one",
-            piece,
-            int(missing.sum()),
-        )
-        cpus = self.cpus_of(piece)
-        placed = names_by_value(cpus, str, lambda cpu: self._threadless_thread(int(cpu)))
-        return replace(piece, thread=np.where(missing, placed, threads).astype(np.int32))
+        count = int(np.count_nonzero(missing))
+        if not count:
+            return piece
+        self.lose(LossKind.LOWERED, "events without a thread on a synthetic one", piece, count)
+        placed = self._tables.threads_of_cpus(np.where(missing, self.cpus_of(piece), -1))
+        return piece.moved(thread=np.where(missing, placed, threads))
 
-    def _threadless_thread(self, cpu: int) -> int:
-        if cpu < 0:
-            return self._track("no thread", TrackScope.GLOBAL, -1)
-        return self._track("Events", TrackScope.CPU, cpu)
+    def _with_cpu(self, piece: Piece) -> Piece:
+        if piece.cpu is None and self._all_on_cpus:
+            return piece
+        cpus = self.cpus_of(piece)
+        missing = int(np.count_nonzero(cpus < 0))
+        if not missing:
+            return piece
+        self.lose(LossKind.CHANGED, "events without a CPU on CPU 0", piece, missing)
+        return piece.moved(cpu=np.maximum(cpus, 0))
+
+    def _without_cpu(self, piece: Piece, support: KindSupport) -> list[Piece]:
+        if _absent(piece.batch.cpu if piece.cpu is None else piece.cpu):
+            return [piece]
+        bare = piece.moved(cpu=np.broadcast_to(np.int32(-1), (len(piece),)))
+        present = None
+        count = len(piece)
+        if piece.cpu is not None or not self._all_on_cpus:
+            present = self.cpus_of(piece) >= 0
+            count = int(np.count_nonzero(present))
+        if not count:
+            return [bare]
+        if not support.arguments:
+            self.lose(LossKind.DROPPED, f"CPU of {label(piece.event_class)}", piece, count)
+            return [bare]
+        self.lose(LossKind.LOWERED, "CPU of events as an argument", piece, count)
+        taken = any(field.name == "cpu" for field in piece.event_class.fields)
+        argument = _TAKEN_CPU if taken else _CPU
+        if present is None or count == len(piece):
+            return [bare.with_argument(argument, lambda: self.cpus_of(piece))]
+        on, off = bare.split(present)
+        assert on is not None and off is not None
+        return [off, on.with_argument(argument, self.cpus_of(piece)[present])]
 
     def _limit(self, piece: Piece, support: KindSupport) -> list[Piece]:
-        """Arguments beyond the format's number go to an instant right behind."""
+        """Arguments beyond the format's number go to instants right behind."""
         limit = self.capabilities.max_arguments
-        fixed = len(support.fields)
         fields = piece.event_class.fields
-        if limit is None or len(fields) - fixed <= limit:
+        last = len(fields) - len(support.trailing)
+        end = len(support.fields)
+        while end < last and fields[end] in support.optional:
+            end += 1
+        end += limit or 0
+        if limit is None or last <= end:
             return [piece]
-        self.lose(LossKind.LOWERED, f"arguments beyond {limit} in a further instant", piece)
-        end = fixed + limit
         table = piece.table
-        first = piece.rewritten(
-            replace(piece.event_class, fields=fields[:end]), [table.lazy(i) for i in range(end)]
-        )
-        rest = piece.rewritten(
-            replace(
-                piece.event_class,
-                kind=Kind.INSTANT,
-                name=f"{label(piece)} (continued)",
-                category="",
-                fields=fields[end:],
-                timed=True,
-            ),
-            [table.lazy(i) for i in range(end, len(fields))],
-            after=piece.after + 1,
-        )
-        instants = lower_to_instant(rest, self) or []
-        return [first] + [part for instant in instants for part in self._fit(instant, 1)]
 
-    def _assemble(self, batch: Batch, pieces: list[tuple[int, Piece]]) -> Batch:
-        if any(piece.after or piece.ts is not None for _, piece in pieces):
-            return self._assemble_sorted(batch, pieces)
-        count = len(batch)
-        placed = sum(len(piece) for _, piece in pieces)
-        if placed < count:
-            return self._assemble_sorted(batch, pieces)
-        by_class = _by_class(pieces)
-        tables = {}
-        class_id = np.empty(count, np.int32)
-        row = batch.row
-        if any(len(parts) > 1 or not parts[0].whole for parts in by_class.values()):
-            row = row.copy()
-        for id, parts in by_class.items():
-            tables[id] = _joined(parts)
-            start = 0
-            for part in parts:
-                class_id[part.positions] = id
-                if row is not batch.row:
-                    row[part.positions] = np.arange(start, start + len(part), dtype=np.int32)
-                start += len(part)
-        return Batch(
-            ts=batch.ts,
-            class_id=class_id,
-            row=row,
-            tables=tables,
-            thread=_overridden(batch.thread, [(p.positions, p.thread) for _, p in pieces]),
-            cpu=_overridden(batch.cpu, [(p.positions, p.cpu) for _, p in pieces]),
-            track=_overridden(batch.track, [(p.positions, p.track) for _, p in pieces]),
-        )
+        def part(event_class: EventClass, which: Sequence[int], after: int) -> Piece:
+            return piece.rewritten(
+                replace(event_class, fields=tuple(fields[i] for i in which)),
+                [table.lazy(i) for i in which],
+                after=after,
+            )
 
-    def _assemble_sorted(self, batch: Batch, pieces: list[tuple[int, Piece]]) -> Batch:
-        """Put together pieces that do not cover the batch one to one: some events are gone, or have company."""
-        tables = {}
-        classes, rows, keys = [], [], []
-        times, threads, cpus, tracks = [], [], [], []
-        for id, parts in _by_class(pieces).items():
-            tables[id] = _joined(parts)
-            start = 0
-            for part in parts:
-                size = len(part)
-                classes.append(np.full(size, id, np.int32))
-                rows.append(np.arange(start, start + size, dtype=np.int32))
-                keys.append(part.positions.astype(np.int64) * (MAX_LOWERINGS + 1) + part.after)
-                times.append(batch.ts[part.positions] if part.ts is None else part.ts)
-                threads.append(self.threads_of(part))
-                cpus.append(self.cpus_of(part))
-                tracks.append(self.tracks_of(part))
-                start += size
-        if not keys:
-            return _EMPTY
-        order = np.argsort(np.concatenate(keys), kind="stable")
-        return Batch(
-            ts=np.concatenate(times)[order],
-            class_id=np.concatenate(classes)[order],
-            row=np.concatenate(rows)[order],
-            tables=tables,
-            thread=np.concatenate(threads)[order],
-            cpu=np.concatenate(cpus)[order],
-            track=np.concatenate(tracks)[order],
-        )
+        parts = [part(piece.event_class, [*range(end), *range(last, len(fields))], piece.after)]
+        instants = self.capabilities.kinds.get(Kind.INSTANT)
+        is_named = instants is not None and NAME.role in {part.role for part in instants.fields}
+        # Where an instant has no place for its name, that is an argument too.
+        room = limit if is_named else limit - 1
+        kinds = self.capabilities.kinds.keys() | self.capabilities.lowerings.keys()
+        if Kind.INSTANT not in kinds or room < 1:
+            self.lose(LossKind.DROPPED, f"arguments beyond {limit}", piece)
+            return parts
+        self.lose(LossKind.LOWERED, f"arguments beyond {limit} in further instants", piece)
+        name = f"{label(piece.event_class)} (continued)"
+        beyond = EventClass(Kind.TYPED, name)
+        for after, start in enumerate(range(end, last, room), piece.after + 1):
+            rest = part(beyond, range(start, min(start + room, last)), after)
+            parts += self._fit(as_instant(rest, self), 1)
+        return parts
 
 
-_EMPTY = Batch(
-    ts=np.zeros(0, np.int64), class_id=np.zeros(0, np.int32), row=np.zeros(0, np.int32), tables={}
-)
+_CPU = Field("cpu", IntegerClass(32, True))
+#: Where the event has a field of that name.
+_TAKEN_CPU = Field("common_cpu", IntegerClass(32, True))
 
 
-def _has_required(piece: Piece, support: KindSupport) -> bool:
-    roles = {field.role for field in piece.event_class.fields}
-    return all(role in roles for role in support.required)
+def _taken(column: NDArray[np.int32], piece: Piece) -> NDArray[np.int32]:
+    """The piece's rows of a column of its batch."""
+    if column.strides == (0,):
+        return column[: len(piece)]
+    return column[piece.positions]
 
 
-def _with_cpu_argument(piece: Piece, cpus: NDArray[np.int32]) -> Piece:
-    taken = any(field.name == "cpu" for field in piece.event_class.fields)
-    field = Field("common_cpu" if taken else "cpu", IntegerClass(32, True))
-    fields = (*piece.event_class.fields, field)
-    columns: list[Any] = [piece.table.lazy(i) for i in range(piece.table.width)]
-    return piece.rewritten(replace(piece.event_class, fields=fields), [*columns, cpus])
-
-
-def _by_class(pieces: list[tuple[int, Piece]]) -> dict[int, list[Piece]]:
-    result: dict[int, list[Piece]] = {}
-    for id, piece in pieces:
-        result.setdefault(id, []).append(piece)
-    return result
-
-
-def _joined(parts: list[Piece]) -> Table:
-    if len(parts) == 1:
-        return parts[0].table
-    length = sum(len(part) for part in parts)
-
-    def joined(index: int) -> Any:
-        def column() -> Column:
-            return concatenate([part.table.column(index) for part in parts])
-
-        return column
-
-    return Table(length, [joined(i) for i in range(parts[0].table.width)])
-
-
-def _overridden(
-    column: NDArray[np.int32], places: list[tuple[NDArray[np.int32], NDArray[np.int32] | None]]
-) -> NDArray[np.int32]:
-    changed = [(positions, values) for positions, values in places if values is not None]
-    if not changed:
-        return column
-    result = column.copy()
-    for positions, values in changed:
-        result[positions] = values
-    return result
+def _absent(column: NDArray[np.int32]) -> bool:
+    """Whether a column is -1 throughout, by its looks: a constant costs nothing to check."""
+    return column.strides == (0,) and (not len(column) or int(column[0]) < 0)

@@ -180,9 +180,9 @@ def fitted_traces(
     limit = capabilities.max_string_bytes
     free = names(utf8_only=capabilities.utf8_only, max_bytes=limit)
     contents = Contents(
-        strings or texts(utf8_only=capabilities.utf8_only, max_bytes=limit),
+        strings if strings is not None else texts(utf8_only=capabilities.utf8_only, max_bytes=limit),
         st.binary(max_size=min(12, capabilities.max_blob_bytes or 12)),
-        names_of_fields or free,
+        free if names_of_fields is None else names_of_fields,
     )
     largest = (1 << capabilities.id_bits) - 1
     processes = st.builds(
@@ -259,12 +259,14 @@ def fitted_event_classes(
         draw(argument_fields(capabilities, support, contents))
         for _ in range(count if support.arguments else 0)
     ]
-    named = support.named
+    category, name = support.event or ("", "")
+    if support.named:
+        name, category = draw(contents.names), draw(contents.names)
     return EventClass(
         kind,
-        draw(contents.names) if named else "",
-        draw(contents.names) if named else "",
-        (*support.fields, *arguments),
+        name,
+        category,
+        (*support.fields, *arguments, *support.trailing),
         timed=support.timed,
     )
 

@@ -1,20 +1,19 @@
-"""Fitting: the fields of a piece in the types that a format can hold.
+"""Fitting: the fields of a piece as the ones that a format's record has, then arguments of types that it can hold.
 
-Structures and short fixed arrays become fields of their own, longer ones become text; integers and floats widen;
-strings are cut and cleaned. Every step that reading back cannot undo is counted.
+Structures and short fixed arrays become fields of their own where the format has none. Every step that reading back
+cannot undo is counted.
 """
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator
-from dataclasses import replace
-from hashlib import blake2b
-from typing import Any
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from converter.filters.pieces import Piece, Projection, Thunk, distinct
+from converter.filters.pieces import ByClass, Piece, Projection, Thunk, distinct
+from converter.filters.texts import fit_identifier
+from converter.filters.types import converted, converts, fitted_class, keeps_all
 from converter.ir.columns import (
     Column,
     ListColumn,
@@ -22,15 +21,14 @@ from converter.ir.columns import (
     OptionalColumn,
     StructColumn,
     UnionColumn,
-    list_of_bytes,
+    column_from_values,
+    neutral,
     take,
-    value,
 )
-from converter.ir.events import Field
+from converter.ir.events import EventClass, Field
 from converter.ir.field_classes import (
     ArrayClass,
     BooleanClass,
-    BytesClass,
     FieldClass,
     FloatClass,
     IntegerClass,
@@ -38,11 +36,9 @@ from converter.ir.field_classes import (
     OptionalClass,
     StringClass,
     StructureClass,
-    Style,
     VariantClass,
 )
 from converter.ir.kinds import Role
-from converter.kernels.text import format_integers, unfit_texts
 from converter.losses import Capabilities, KindSupport, LossKind
 
 #: Fixed arrays of at most this many elements become one field an element.
@@ -51,26 +47,63 @@ MAX_FLATTENED = 16
 Argument = tuple[Field, Thunk]
 
 
-def flatten(piece: Piece, capabilities: Capabilities) -> Iterator[Argument]:
-    """The fields of a piece with structures and short arrays taken apart where the format has none."""
-    for index, field in enumerate(piece.event_class.fields):
-        yield from _flatten(field, piece.table.lazy(index), capabilities)
+def label(event_class: EventClass) -> str:
+    """How a report names a class."""
+    if event_class.category and event_class.name:
+        return f"{event_class.category}:{event_class.name}"
+    return event_class.name or event_class.kind.name.lower()
+
+
+def is_nested(event_class: EventClass, capabilities: Capabilities) -> bool:
+    """Whether the class has structures or arrays that `flattened` takes apart."""
+    return any(_is_taken_apart(field, capabilities) for field in event_class.fields)
+
+
+def is_varying(event_class: EventClass, capabilities: Capabilities) -> bool:
+    """Whether the class has optionals or variants that `split_by_presence` resolves."""
+    return any(_is_resolved(field, capabilities) for field in event_class.fields)
+
+
+def _is_resolved(field: Field, capabilities: Capabilities) -> bool:
+    return (isinstance(field.type, OptionalClass) and not capabilities.optionals) or (
+        isinstance(field.type, VariantClass) and not capabilities.variants
+    )
+
+
+def flattened(piece: Piece, capabilities: Capabilities) -> Piece:
+    """The piece with structures and short arrays taken apart where the format has none."""
+    parts = [
+        part
+        for index, field in enumerate(piece.event_class.fields)
+        for part in _flatten(field, piece.table.lazy(index), capabilities)
+    ]
+
+    def made() -> EventClass:
+        return replace(piece.event_class, fields=tuple(field for field, _ in parts))
+
+    return piece.rewritten(piece.derive(("flattened",), made), [column for _, column in parts])
+
+
+def _is_taken_apart(field: Field, capabilities: Capabilities) -> bool:
+    match field.type:
+        case StructureClass():
+            return not capabilities.structures
+        case ArrayClass(element, int(length)):
+            return not capabilities.arrays and length <= MAX_FLATTENED and _is_flat(element)
+    return False
 
 
 def _flatten(field: Field, column: Thunk, capabilities: Capabilities) -> Iterator[Argument]:
-    match field.type:
-        case StructureClass(members) if not capabilities.structures:
-            for i, member in enumerate(members):
-                inner = Field(f"{field.name}.{member.name}", member.type, field.role, field.unit)
-                yield from _flatten(inner, _member(column, i), capabilities)
-        case ArrayClass(element, int(length)) if (
-            not capabilities.arrays and length <= MAX_FLATTENED and _is_flat(element)
-        ):
-            for i in range(length):
-                inner = Field(f"{field.name}[{i}]", element, field.role, field.unit)
-                yield from _flatten(inner, _element(column, i), capabilities)
-        case _:
-            yield field, column
+    if not _is_taken_apart(field, capabilities):
+        yield field, column
+    elif isinstance(field.type, StructureClass):
+        for i, member in enumerate(field.type.members):
+            inner = Field(f"{field.name}.{member.name}", member.type, field.role, field.unit)
+            yield from _flatten(inner, _member(column, i), capabilities)
+    elif isinstance(field.type, ArrayClass):
+        for i in range(field.type.length or 0):
+            inner = Field(f"{field.name}[{i}]", field.type.element, field.role, field.unit)
+            yield inner, _element(column, i, field.type.length or 0)
 
 
 def _is_flat(element: FieldClass) -> bool:
@@ -86,39 +119,39 @@ def _member(column: Thunk, index: int) -> Thunk:
     return member
 
 
-def _element(column: Thunk, index: int) -> Thunk:
+def _element(column: Thunk, index: int, length: int) -> Thunk:
     def element() -> Column:
         whole = column()
         assert isinstance(whole, ListColumn)
-        return take(whole.values, whole.offsets[:-1] + index)
+        first = int(whole.offsets[0]) + index
+        if isinstance(whole.values, np.ndarray):
+            return whole.values[first : first + len(whole) * length : length][: len(whole)]
+        return take(whole.values, np.arange(len(whole)) * length + first)
 
     return element
 
 
-def split_by_presence(piece: Piece, capabilities: Capabilities) -> list[Piece] | None:
-    """One piece for each combination of present optionals and chosen options, or None where nothing varies.
+def split_by_presence(piece: Piece, capabilities: Capabilities) -> list[Piece]:
+    """One piece for each combination of present optionals and chosen options.
 
     Only for formats without optionals or variants: there, the shape of an event's arguments is its class.
     """
     varying = [
         index
         for index, field in enumerate(piece.event_class.fields)
-        if (isinstance(field.type, OptionalClass) and not capabilities.optionals)
-        or (isinstance(field.type, VariantClass) and not capabilities.variants)
+        if _is_resolved(field, capabilities)
     ]
-    if not varying:
-        return None
-    key = np.zeros(len(piece), np.int64)
+    shape = np.zeros(len(piece), np.int32)
     for index in varying:
         column = piece.table.column(index)
+        # Numbered anew at each step, so that no number of options makes it overflow.
         if isinstance(column, OptionalColumn):
-            key = key * 2 + column.valid
+            _, shape = distinct(shape * 2 + column.valid)
         elif isinstance(column, UnionColumn):
-            key = key * len(column.options) + column.tags
-    _, inverse = distinct(key)
+            _, shape = distinct(shape * len(column.options) + column.tags)
     parts = []
-    for number in range(int(inverse.max()) + 1 if len(inverse) else 0):
-        rows = np.flatnonzero(inverse == number)
+    for number in range(int(shape.max()) + 1):
+        rows = np.flatnonzero(shape == number)
         part = piece.select(rows) if len(rows) < len(piece) else piece
         parts.append(_resolve(part, set(varying)))
     return parts
@@ -135,7 +168,7 @@ def _resolve(piece: Piece, varying: set[int]) -> Piece:
             continue
         column = piece.table.column(index)
         if isinstance(field.type, OptionalClass) and isinstance(column, OptionalColumn):
-            if len(column) and column.valid[0]:
+            if column.valid[0]:
                 fields.append(replace(field, type=field.type.element))
                 columns.append(column.values)
         elif isinstance(field.type, VariantClass) and isinstance(column, UnionColumn):
@@ -145,64 +178,169 @@ def _resolve(piece: Piece, varying: set[int]) -> Piece:
     return piece.rewritten(replace(piece.event_class, fields=tuple(fields)), columns)
 
 
-def fit_fields(piece: Piece, support: KindSupport, projection: Projection) -> Piece:
-    """The piece with the fields that the format's record of this kind has, then arguments of types that it can hold."""
-    capabilities = projection.capabilities
-    flat = list(flatten(piece, capabilities))
-    if len(flat) != len(piece.event_class.fields):
-        projection.lose(LossKind.LOWERED, "structures and arrays as one field an element", piece)
-    fields: list[Field] = []
-    columns: list[Column | Thunk] = []
-    used: set[int] = set()
-    optional = _optional_parts([field for field, _ in flat], support)
-    for wanted in support.fields:
-        index = next((i for i, (field, _) in enumerate(flat) if field.role is wanted.role), None)
-        if index is not None and index in optional:
-            used.add(index)
-            fields.append(flat[index][0])
-            columns.append(_converted(piece, *flat[index], flat[index][0], projection))
-            continue
-        fields.append(wanted)
-        if index is None:
-            columns.append(_default(wanted.type, len(piece), projection))
-            continue
-        field, column = flat[index]
-        kept_whole = _converts_exactly(field.type, wanted.type)
-        if kept_whole:
-            used.add(index)
-        columns.append(_converted(piece, field, column, wanted, projection))
-        if field.name != wanted.name and kept_whole:
-            projection.lose(LossKind.RETYPED, f"name of field {field.name!r}", piece)
-    for index in optional:
-        if index not in used:
-            used.add(index)
-            fields.append(flat[index][0])
-            columns.append(_converted(piece, *flat[index], flat[index][0], projection))
-    for index, (field, column) in enumerate(flat):
-        if index in used:
-            continue
-        if not support.arguments:
-            projection.lose(
-                LossKind.DROPPED, f"field {field.name!r} of {label(piece)}", piece, len(piece)
-            )
-            continue
-        fitted = _fit_argument(piece, field, column, support, projection)
-        if fitted is not None:
-            fields.append(fitted[0])
-            columns.append(fitted[1])
-    named = support.named
-    event_class = replace(
-        piece.event_class,
-        name=piece.event_class.name if named else "",
-        category=piece.event_class.category if named else "",
-        fields=tuple(fields),
-        timed=support.timed,
-        native=piece.event_class.native if named else b"",
-    )
-    return piece.rewritten(event_class, columns)
+@dataclass(frozen=True, slots=True)
+class _Step:
+    """One field of the result: that number of the source's, converted, or a default where there is none."""
+
+    index: int | None
+    source: FieldClass
+    target: FieldClass
+    what: str
 
 
-def _optional_parts(fields: list[Field], support: KindSupport) -> list[int]:
+@dataclass(slots=True)
+class _Plan:
+    """How the events of one class become those of another, and what that loses."""
+
+    event_class: EventClass
+    steps: list[_Step]
+    losses: list[tuple[LossKind, str]]
+
+
+class Fitter:
+    """Fits pieces to capabilities; what it finds out about a class it does not find out again."""
+
+    def __init__(self, capabilities: Capabilities) -> None:
+        self._capabilities = capabilities
+        self._plans = ByClass(self._plan)
+
+    def fit(self, piece: Piece, projection: Projection) -> Piece:
+        """The piece with the fields that the format's record of its kind has, then arguments that it can hold."""
+        plan = self._plans(piece.event_class)
+        for kind, what in plan.losses:
+            projection.lose(kind, what, piece)
+        columns = [_column(step, piece, projection) for step in plan.steps]
+        return piece.rewritten(plan.event_class, columns)
+
+    def _plan(self, event_class: EventClass) -> _Plan:
+        support = self._capabilities.kinds[event_class.kind]
+        name = label(event_class)
+        source = event_class.fields
+        fields: list[Field] = []
+        plan = _Plan(event_class, [], [])
+        # The numbers of the fields that are in the result, in its order; None for one that the source lacks.
+        kept: list[int | None] = []
+        optional = _optional_parts(source, support)
+        for part in support.fields:
+            index = _index_of(part, source)
+            wanted = source[index] if index is not None and index in optional else part
+            fields.append(wanted)
+            kept.append(self._part(index, wanted, event_class, plan))
+        for index in optional:
+            if index not in kept:
+                field = source[index]
+                kept.append(index)
+                fields.append(field)
+                what = f"{field.name!r} of {name}"
+                plan.steps.append(_Step(index, field.type, field.type, what))
+        trailing = [(_index_of(part, source), part) for part in support.trailing]
+        for index, field in enumerate(source):
+            if index in kept or any(index == other for other, _ in trailing):
+                continue
+            what = f"{field.name!r} of {name}"
+            if not support.arguments:
+                plan.losses.append((LossKind.DROPPED, f"field {what}"))
+                continue
+            argument = self._argument(event_class, field, support, what, plan)
+            kept.append(index)
+            fields.append(argument)
+            plan.steps.append(_Step(index, field.type, argument.type, what))
+        for index, part in trailing:
+            fields.append(part)
+            kept.append(self._part(index, part, event_class, plan))
+        present = [index for index in kept if index is not None]
+        if present != sorted(present):
+            plan.losses.append((LossKind.RETYPED, f"order of the fields of {name}"))
+        if None in kept:
+            plan.losses.append((LossKind.RETYPED, f"fields that {name} does not have"))
+        plan.event_class = self._declaration(event_class, tuple(fields), support, plan)
+        return plan
+
+    def _part(
+        self, index: int | None, wanted: Field, event_class: EventClass, plan: _Plan
+    ) -> int | None:
+        """Plan a field of the format's own; the number of the field that is wholly in it, if any."""
+        if index is None or not converts(event_class.fields[index].type, wanted.type):
+            plan.steps.append(_Step(None, wanted.type, wanted.type, ""))
+            return None
+        field = event_class.fields[index]
+        what = f"{field.name!r} of {label(event_class)}"
+        plan.steps.append(_Step(index, field.type, wanted.type, what))
+        if field.name != wanted.name:
+            plan.losses.append((LossKind.RETYPED, f"name of field {field.name!r}"))
+        if field.type != wanted.type:
+            plan.losses.append((LossKind.RETYPED, f"type of {what}"))
+        if field.unit != wanted.unit:
+            plan.losses.append((LossKind.RETYPED, f"unit of {what}"))
+        return index if keeps_all(field.type, wanted.type) else None
+
+    def _argument(
+        self, event_class: EventClass, field: Field, support: KindSupport, what: str, plan: _Plan
+    ) -> Field:
+        """One argument in a type that the format has."""
+        capabilities = self._capabilities
+        fitted = fitted_class(field.type, capabilities)
+        role = field.role if support.roles else Role.NONE
+        if support.numeric_values and isinstance(fitted, IntegerClass | FloatClass):
+            if field.role is Role.VALUE or event_class.index_of(Role.VALUE) is None:
+                role = Role.VALUE
+            else:
+                # A number that is not one of the counter's values must not look like one.
+                fitted = StringClass()
+        if fitted != field.type and isinstance(fitted, StringClass):
+            plan.losses.append((LossKind.LOWERED, f"{what} as text"))
+        elif fitted != field.type:
+            plan.losses.append((LossKind.RETYPED, f"type of {what}"))
+        if field.role is not role:
+            plan.losses.append((LossKind.RETYPED, f"role of {what}"))
+        unit = field.unit if capabilities.units else ""
+        if unit != field.unit:
+            plan.losses.append((LossKind.RETYPED, f"unit of {what}"))
+        name = fit_identifier(field.name, capabilities)
+        if name != field.name:
+            plan.losses.append((LossKind.CHANGED, f"name of {what}"))
+        return Field(name, fitted, role, unit)
+
+    def _declaration(
+        self,
+        event_class: EventClass,
+        fields: tuple[Field, ...],
+        support: KindSupport,
+        plan: _Plan,
+    ) -> EventClass:
+        """The class with other fields, and what the format keeps of the rest."""
+        name = category = ""
+        if support.named:
+            name = fit_identifier(event_class.name, self._capabilities)
+            category = fit_identifier(event_class.category, self._capabilities)
+        elif support.event is not None:
+            category, name = support.event
+        own = (event_class.name, event_class.category)
+        if (name, category) != own and (any(own) or support.event is None):
+            lost = LossKind.CHANGED if name else LossKind.DROPPED
+            plan.losses.append((lost, f"name of the class {label(event_class)}"))
+        if event_class.timed != support.timed:
+            what = f"{label(event_class)}: whether it has a time"
+            plan.losses.append((LossKind.CHANGED, what))
+        return replace(
+            event_class,
+            name=name,
+            category=category,
+            fields=fields,
+            timed=support.timed,
+            native=event_class.native if support.named else b"",
+        )
+
+
+def _index_of(part: Field, fields: Sequence[Field]) -> int | None:
+    """The first field that plays a part; of parts without a role the first of the same name."""
+    for index, field in enumerate(fields):
+        if field.role is part.role and (part.role is not Role.NONE or field.name == part.name):
+            return index
+    return None
+
+
+def _optional_parts(fields: Sequence[Field], support: KindSupport) -> list[int]:
     """Which fields are optional parts of the format's record, in the order in which it has them."""
     parts: list[int] = []
     seen: set[str] = set()
@@ -214,421 +352,26 @@ def _optional_parts(fields: list[Field], support: KindSupport) -> list[int]:
     return parts
 
 
-def label(piece: Piece) -> str:
-    """How a report names the class of a piece."""
-    event_class = piece.event_class
-    if event_class.category and event_class.name:
-        return f"{event_class.category}:{event_class.name}"
-    return event_class.name or event_class.kind.name.lower()
+def _column(step: _Step, piece: Piece, projection: Projection) -> Column | Thunk:
+    if step.index is None:
+        return _default(step.target, len(piece), projection)
+    column = piece.table.lazy(step.index)
+    source, target = step.source, step.target
+    if source == target and isinstance(source, IntegerClass | FloatClass | BooleanClass):
+        return column
+    return lambda: converted(column(), source, target, step.what, piece, projection)
 
 
 def _default(field_class: FieldClass, length: int, projection: Projection) -> Column:
     match field_class:
         case StringClass():
             return projection.constant(b"", length)
-        case BytesClass():
-            return ListColumn(np.zeros(length + 1, np.int64), np.zeros(0, np.uint8))
         case IntegerClass() | FloatClass():
             return np.broadcast_to(field_class.dtype.type(0), (length,))
         case BooleanClass():
             return np.broadcast_to(np.False_, (length,))
-        case ArrayClass(element):
-            return ListColumn(np.zeros(length + 1, np.int64), _default(element, 0, projection))
-        case _:
-            return NullColumn(length)
-
-
-def _converts_exactly(source: FieldClass, target: FieldClass) -> bool:
-    """Whether every value of `source` can be told from the converted one (else the source stays as an argument)."""
-    match source, target:
-        case IntegerClass(), IntegerClass():
-            return target.labels == source.labels or not target.labels
-        case ((FloatClass() | BooleanClass() | IntegerClass()), FloatClass()):
-            return True
-        case StringClass(), IntegerClass():
-            return False
-        case _:
-            return True
-
-
-def _converted(
-    piece: Piece, field: Field, column: Thunk, wanted: Field, projection: Projection
-) -> Thunk:
-    """The column of a field with a part to play, as the format's own field of that role."""
-    source, target = field.type, wanted.type
-    what = f"{field.name!r} of {label(piece)}"
-    if source == target and not isinstance(source, StringClass):
-        return column
-    match source, target:
-        case StringClass(), StringClass():
-            return lambda: fit_strings(column(), what, piece, projection)
-        case IntegerClass() | BooleanClass(), IntegerClass():
-            if source != target:
-                projection.lose(LossKind.RETYPED, f"type of {what}", piece)
-            return lambda: _cast(column(), target.dtype, what, piece, projection)
-        case StringClass(), IntegerClass():
-            return lambda: _hashed(column(), target.dtype, what, piece, projection)
-        case IntegerClass() | FloatClass() | BooleanClass(), StringClass():
-            projection.lose(LossKind.RETYPED, f"type of {what}", piece)
-            return lambda: _as_text(column(), projection)
-        case _:
-            projection.lose(LossKind.DROPPED, what, piece)
-            empty = _default(target, len(piece), projection)
-            return lambda: empty
-
-
-def _cast(
-    column: Column, dtype: np.dtype[Any], what: str, piece: Piece, projection: Projection
-) -> Column:
-    """An integer column as another integer type, modulo its range; values outside are counted as changed."""
-    assert isinstance(column, np.ndarray)
-    if column.dtype == dtype:
-        return column
-    result = column.astype(dtype)
-    if len(column) and not np.can_cast(column.dtype, dtype):
-        # Exact when it comes back the same and with the same sign.
-        changed = (result.astype(column.dtype) != column) | ((result < 0) != (column < 0))
-        count = int(np.count_nonzero(changed))
-        if count:
-            projection.lose(LossKind.CHANGED, f"values of {what} outside {dtype}", piece, count)
-    return result
-
-
-def _hashed(
-    column: Column, dtype: np.dtype[Any], what: str, piece: Piece, projection: Projection
-) -> Column:
-    """Text identities as numbers: hexadecimal text as its value, other text as a hash."""
-    texts = _texts(column, projection)
-    numbers = []
-    for text in texts:
-        try:
-            number = int(text, 16) if text[:2].lower() == b"0x" else int(text)
-        except ValueError:
-            number = int.from_bytes(blake2b(text, digest_size=8).digest(), "little")
-        numbers.append(number & 0xFFFF_FFFF_FFFF_FFFF)
-    projection.lose(LossKind.CHANGED, f"{what}: text as a number", piece)
-    return np.array(numbers, np.uint64).astype(dtype)
-
-
-def _texts(column: Column, projection: Projection) -> list[bytes]:
-    strings = projection.source.strings
-    return [value(column, StringClass(), i, strings) for i in range(len(column))]
-
-
-def _as_text(column: Column, projection: Projection) -> Column:
-    """A scalar column as decimal text."""
-    assert isinstance(column, np.ndarray)
-    values, inverse = np.unique(column, return_inverse=True)
-    intern = projection.source.strings.intern
-    return np.array([intern(str(item)) for item in values.tolist()], np.int32)[inverse]
-
-
-def _fit_argument(
-    piece: Piece, field: Field, column: Thunk, support: KindSupport, projection: Projection
-) -> Argument | None:
-    """One argument in a type that the format has, or None where it has none for it."""
-    capabilities = projection.capabilities
-    what = f"{field.name!r} of {label(piece)}"
-    role = Role.NONE
-    fitted = field.type
-    thunk = column
-    match field.type:
-        case IntegerClass():
-            fitted = fit_integer(field.type, capabilities)
-            if fitted != field.type:
-                projection.lose(LossKind.RETYPED, f"type of {what}", piece)
-            thunk = _casting(column, fitted.dtype, what, piece, projection)
-        case FloatClass(bits):
-            if bits not in capabilities.floats:
-                fitted = FloatClass(max(capabilities.floats))
-                projection.lose(LossKind.RETYPED, f"type of {what}", piece)
-                thunk = _float(column, fitted.dtype)
-        case BooleanClass() if not capabilities.booleans:
-            fitted = fit_integer(IntegerClass(8), capabilities)
-            projection.lose(LossKind.RETYPED, f"type of {what}", piece)
-            thunk = _casting(column, fitted.dtype, what, piece, projection)
-        case StringClass():
-            thunk = _fitting_strings(column, what, piece, projection)
-        case NullClass() if not capabilities.nulls:
-            projection.lose(LossKind.DROPPED, f"null {what}", piece)
-            return None
-        case BytesClass():
-            if capabilities.blobs:
-                thunk = _fitting_bytes(column, what, piece, projection)
-                kept_types = capabilities.media_types
-                if field.type != BytesClass() and field.type.media_type not in kept_types:
-                    fitted = BytesClass()
-                    projection.lose(LossKind.RETYPED, f"type of {what}", piece)
-            else:
-                fitted = StringClass()
-                projection.lose(LossKind.LOWERED, f"bytes {what} as hexadecimal text", piece)
-                thunk = _rendering(field.type, column, what, piece, projection)
-        case ArrayClass() | StructureClass() | VariantClass() | OptionalClass():
-            if not _nested_fits(field.type, capabilities):
-                fitted = StringClass()
-                projection.lose(LossKind.LOWERED, f"{what} as text", piece)
-                thunk = _rendering(field.type, column, what, piece, projection)
-            else:
-                fitted = _fit_nested_names(field.type, capabilities)
-                if fitted != field.type:
-                    projection.lose(LossKind.CHANGED, f"names in {what}", piece)
-                thunk = _fitting_nested(field.type, column, what, piece, projection)
-    if support.numeric_values and isinstance(fitted, IntegerClass | FloatClass):
-        role = Role.VALUE
-    if field.role is not role:
-        projection.lose(LossKind.RETYPED, f"role of {what}", piece)
-    unit = field.unit if capabilities.units else ""
-    if unit != field.unit:
-        projection.lose(LossKind.RETYPED, f"unit of {what}", piece)
-    name = _fit_name(field.name, capabilities)
-    if name != field.name:
-        projection.lose(LossKind.CHANGED, f"name of {what}", piece)
-    return Field(name, fitted, role, unit), thunk
-
-
-def _fit_name(name: str, capabilities: Capabilities) -> str:
-    if capabilities.utf8_only:
-        name = name.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
-    if capabilities.max_string_bytes is not None:
-        name = cut_utf8(
-            name.encode("utf-8", "surrogateescape"), capabilities.max_string_bytes
-        ).decode("utf-8", "surrogateescape")
-    return name
-
-
-def fit_integer(field_class: IntegerClass, capabilities: Capabilities) -> IntegerClass:
-    """The narrowest integer class of the format that holds every value of `field_class`."""
-    style = field_class.style if field_class.style in capabilities.styles else Style.DECIMAL
-    labels = field_class.labels if capabilities.labels else ()
-    if style in capabilities.wide_styles:
-        return IntegerClass(64, False, style, labels, field_class.flags and bool(labels))
-    bits, signed = min(
-        (
-            (bits, signed)
-            for bits, signed in capabilities.integers
-            if (signed == field_class.signed and bits >= field_class.bits)
-            or (signed and bits > field_class.bits)
-        ),
-        key=lambda choice: (choice[0], choice[1] != field_class.signed),
-        default=(64, True),
-    )
-    return IntegerClass(bits, signed, style, labels, field_class.flags and bool(labels))
-
-
-def _nested_fits(field_class: FieldClass, capabilities: Capabilities) -> bool:
-    """Whether the format holds a nested class as it is, down to its leaves."""
-    match field_class:
-        case ArrayClass(element):
-            return capabilities.arrays and _nested_fits(element, capabilities)
-        case StructureClass(members):
-            return capabilities.structures and all(
-                _nested_fits(member.type, capabilities) for member in members
-            )
-        case VariantClass(options):
-            return capabilities.variants and all(
-                _nested_fits(option.type, capabilities) for option in options
-            )
-        case OptionalClass(element):
-            return capabilities.optionals and _nested_fits(element, capabilities)
-        case IntegerClass():
-            return fit_integer(field_class, capabilities) == field_class
-        case FloatClass(bits):
-            return bits in capabilities.floats
-        case BooleanClass():
-            return capabilities.booleans
         case NullClass():
-            return capabilities.nulls
-        case BytesClass():
-            return capabilities.blobs
-        case StringClass():
-            return True
-
-
-def _fit_nested_names(field_class: FieldClass, capabilities: Capabilities) -> FieldClass:
-    """A nested class with names of members that the format can hold."""
-    match field_class:
-        case ArrayClass(element, length):
-            return ArrayClass(_fit_nested_names(element, capabilities), length)
-        case OptionalClass(element):
-            return OptionalClass(_fit_nested_names(element, capabilities))
-        case StructureClass(members) | VariantClass(members):
-            fitted = tuple(
-                replace(
-                    member,
-                    name=_fit_name(member.name, capabilities),
-                    type=_fit_nested_names(member.type, capabilities),
-                )
-                for member in members
-            )
-            return type(field_class)(fitted)
+            return NullColumn(length)
         case _:
-            return field_class
-
-
-def _fitting_nested(
-    field_class: FieldClass, column: Thunk, what: str, piece: Piece, projection: Projection
-) -> Thunk:
-    return lambda: _fit_nested(field_class, column(), what, piece, projection)
-
-
-def _fit_nested(
-    field_class: FieldClass, column: Column, what: str, piece: Piece, projection: Projection
-) -> Column:
-    """A nested column whose strings, wherever they are in it, fit the format."""
-    match field_class, column:
-        case StringClass(), _:
-            return fit_strings(column, what, piece, projection)
-        case ArrayClass(element), ListColumn(offsets, values):
-            return ListColumn(offsets, _fit_nested(element, values, what, piece, projection))
-        case OptionalClass(element), OptionalColumn(valid, values):
-            return OptionalColumn(valid, _fit_nested(element, values, what, piece, projection))
-        case StructureClass(members), StructColumn(length, columns):
-            return StructColumn(
-                length,
-                tuple(
-                    _fit_nested(member.type, inner, what, piece, projection)
-                    for member, inner in zip(members, columns, strict=True)
-                ),
-            )
-        case VariantClass(members), UnionColumn(tags, rows, columns):
-            return UnionColumn(
-                tags,
-                rows,
-                tuple(
-                    _fit_nested(member.type, inner, what, piece, projection)
-                    for member, inner in zip(members, columns, strict=True)
-                ),
-            )
-        case _:
-            return column
-
-
-def _casting(
-    column: Thunk, dtype: np.dtype[Any], what: str, piece: Piece, projection: Projection
-) -> Thunk:
-    return lambda: _cast(column(), dtype, what, piece, projection)
-
-
-def _float(column: Thunk, dtype: np.dtype[Any]) -> Thunk:
-    def widened() -> Column:
-        narrow = column()
-        assert isinstance(narrow, np.ndarray)
-        return narrow.astype(dtype)
-
-    return widened
-
-
-def _fitting_strings(column: Thunk, what: str, piece: Piece, projection: Projection) -> Thunk:
-    return lambda: fit_strings(column(), what, piece, projection)
-
-
-def fit_strings(column: Column, what: str, piece: Piece, projection: Projection) -> Column:
-    """Strings that are UTF-8 and not too long for the format; others replaced or cut, and counted."""
-    capabilities = projection.capabilities
-    limit = -1 if capabilities.max_string_bytes is None else capabilities.max_string_bytes
-    strings = projection.source.strings
-    if isinstance(column, np.ndarray):
-        bad = strings.unfit(column, limit, capabilities.utf8_only)
-        if not len(bad):
-            return column
-        result = column.copy()
-        for id in bad.tolist():
-            cleaned = _clean(
-                strings[id], what, piece, projection, int(np.count_nonzero(column == id))
-            )
-            result[column == id] = strings.intern(cleaned)
-        return result
-    assert isinstance(column, ListColumn) and isinstance(column.values, np.ndarray)
-    rows = unfit_texts(column.values, column.offsets, limit, capabilities.utf8_only)
-    if not len(rows):
-        return column
-    texts = _texts(column, projection)
-    for row in rows.tolist():
-        texts[row] = _clean(texts[row], what, piece, projection, 1)
-    return list_of_bytes(texts)
-
-
-def _clean(text: bytes, what: str, piece: Piece, projection: Projection, count: int) -> bytes:
-    capabilities = projection.capabilities
-    if capabilities.utf8_only:
-        cleaned = text.decode("utf-8", "replace").encode()
-        if cleaned != text:
-            projection.lose(LossKind.CHANGED, f"{what}: bytes that are not UTF-8", piece, count)
-            text = cleaned
-    limit = capabilities.max_string_bytes
-    if limit is not None and len(text) > limit:
-        projection.lose(LossKind.TRUNCATED, f"{what} to {limit:,} bytes", piece, count)
-        text = cut_utf8(text, limit)
-    return text
-
-
-def cut_utf8(text: bytes, limit: int) -> bytes:
-    """At most `limit` bytes of a text, not ending inside a character."""
-    if len(text) <= limit:
-        return text
-    end = limit
-    # A continuation byte (10xxxxxx) at the cut belongs to a character that starts before it.
-    while end > 0 and end > limit - 4 and text[end] & 0xC0 == 0x80:
-        end -= 1
-    return text[:end]
-
-
-def _fitting_bytes(column: Thunk, what: str, piece: Piece, projection: Projection) -> Thunk:
-    limit = projection.capabilities.max_blob_bytes
-
-    def fitting() -> Column:
-        whole = column()
-        assert isinstance(whole, ListColumn) and isinstance(whole.values, np.ndarray)
-        if limit is None:
-            return whole
-        sizes = np.diff(whole.offsets)
-        count = int(np.count_nonzero(sizes > limit))
-        if not count:
-            return whole
-        projection.lose(LossKind.TRUNCATED, f"{what} to {limit:,} bytes", piece, count)
-        pairs = zip(whole.offsets[:-1].tolist(), np.minimum(sizes, limit).tolist(), strict=True)
-        return list_of_bytes([whole.values[at : at + size].tobytes() for at, size in pairs])
-
-    return fitting
-
-
-def _rendering(
-    field_class: FieldClass, column: Thunk, what: str, piece: Piece, projection: Projection
-) -> Thunk:
-    """A nested column as text: arrays of integers by a kernel, all else as JSON."""
-
-    def rendered() -> Column:
-        whole = column()
-        match field_class, whole:
-            case ArrayClass(IntegerClass()), ListColumn(offsets, np.ndarray() as values):
-                signed = values.dtype.kind == "i"
-                wide = np.ascontiguousarray(values, np.int64 if signed else np.uint64)
-                text, text_offsets = format_integers(offsets, wide.view(np.uint64), signed)
-                return fit_strings(ListColumn(text_offsets, text), what, piece, projection)
-        strings = projection.source.strings
-        texts = [
-            json.dumps(_jsonable(value(whole, field_class, i, strings)), ensure_ascii=False).encode(
-                "utf-8", "surrogateescape"
-            )
-            for i in range(len(whole))
-        ]
-        return fit_strings(list_of_bytes(texts), what, piece, projection)
-
-    return rendered
-
-
-def _jsonable(item: Any) -> Any:
-    match item:
-        case bytes():
-            try:
-                return item.decode()
-            except UnicodeDecodeError:
-                return item.hex()
-        case list() if item and all(isinstance(part, tuple) for part in item):
-            return {name: _jsonable(part) for name, part in item}
-        case list():
-            return [_jsonable(part) for part in item]
-        case (str() as name, part):
-            return {name: _jsonable(part)}
-        case _:
-            return item
+            empty = [neutral(field_class)] * length
+            return column_from_values(field_class, empty, projection.source.strings)

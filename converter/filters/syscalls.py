@@ -1,0 +1,52 @@
+"""Names of system calls by architecture and number (``schemas/linux/syscalls.json``)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from fnmatch import fnmatchcase
+from functools import cache
+from importlib import resources
+from typing import Any
+
+#: What raw_syscalls:sys_exit gives for a system call that is none, or that a tracer cancelled.
+NO_SYSCALL = -1
+
+#: Class names that carry the name of a system call: ftrace's syscalls system, LTTng's kernel tracer.
+_PREFIXES = (
+    "sys_enter_",
+    "sys_exit_",
+    "syscall_entry_",
+    "syscall_exit_",
+    "compat_syscall_entry_",
+    "compat_syscall_exit_",
+)
+
+
+@cache
+def _architectures() -> Mapping[str, Any]:
+    text = resources.files("converter.schemas").joinpath("linux/syscalls.json").read_bytes()
+    architectures: Mapping[str, Any] = json.loads(text)["architectures"]
+    return architectures
+
+
+@cache
+def syscall_names(machine: str) -> Mapping[int, str]:
+    """The names by number for what ``uname -m`` prints; none for a machine that is not known."""
+    for architecture in _architectures().values():
+        if any(fnmatchcase(machine, pattern) for pattern in architecture["machines"]):
+            return {int(number): name for number, name in architecture["names"].items()}
+    return {}
+
+
+def syscall_name(machine: str, number: int) -> str:
+    """``sys_<name>``, or ``sys_<number>`` where the architecture or the number is not known."""
+    return f"sys_{syscall_names(machine).get(number, number)}"
+
+
+def name_in_class(class_name: str) -> str | None:
+    """The name that the name of an event class gives its system call (sys_enter_openat: openat), or None."""
+    for prefix in _PREFIXES:
+        if class_name.startswith(prefix):
+            return class_name.removeprefix(prefix)
+    return None

@@ -1,0 +1,239 @@
+"""Slots to columns: what the scanner leaves of a batch, and a column of it per field of a class.
+
+All functions work on whole columns. `at` is always an int64 array: the slot at which each row's value begins.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from converter.formats.chrome.layout import ArrayNode, Leaf, Node, ObjectNode
+from converter.formats.chrome.mapping import JSON_TEXT, LEAF_CLASSES
+from converter.ir.columns import (
+    Column,
+    ListColumn,
+    NullColumn,
+    StructColumn,
+    column_from_values,
+    value,
+)
+from converter.ir.field_classes import (
+    ArrayClass,
+    BooleanClass,
+    BytesClass,
+    FieldClass,
+    FloatClass,
+    IntegerClass,
+    Member,
+    NullClass,
+    StringClass,
+    StructureClass,
+)
+from converter.kernels.chrome_values import copy_spans
+from converter.kernels.strings import StringTable
+
+Positions = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class Scanned:
+    """The slots (int64) of a batch and the text (uint8) that some of them point into, as offset and size."""
+
+    slots: NDArray[np.int64]
+    text: NDArray[np.uint8]
+
+    def texts(self, at: Positions) -> ListColumn:
+        """The texts whose offset and size stand at `at`."""
+        offsets = np.zeros(len(at) + 1, np.int64)
+        np.cumsum(self.slots[at + 1], out=offsets[1:])
+        out = np.empty(int(offsets[-1]), np.uint8)
+        copy_spans(self.text, self.slots[at], offsets, out)
+        return ListColumn(offsets, out)
+
+    def column(self, node: Node, at: Positions) -> Column:
+        """The values of a node."""
+        match node:
+            case Leaf("n"):
+                return NullColumn(len(at))
+            case Leaf("j"):
+                return self.texts(at)
+            case Leaf("s"):
+                return self.slots[at].astype(np.int32)
+            case Leaf("b"):
+                return self.slots[at].astype(np.bool_)
+            case Leaf("i"):
+                return self.slots[at]
+            case Leaf("d"):
+                return self.slots[at].view(np.float64)
+            case Leaf():
+                return self.slots[at].view(np.uint64)
+            case ObjectNode(members):
+                columns = []
+                length = len(at)
+                for _, inner in members:
+                    columns.append(self.column(inner, at))
+                    at = self.skip(inner, at)
+                return StructColumn(length, tuple(columns))
+            case ArrayNode(element):
+                width = element.width or 0
+                lengths = self.slots[at]
+                offsets = np.zeros(len(at) + 1, np.int64)
+                np.cumsum(lengths, out=offsets[1:])
+                # Element k of all of them starts k - (elements before this array) widths behind the array's length.
+                inner_at = np.repeat(at + 1 - offsets[:-1] * width, lengths)
+                inner_at += np.arange(offsets[-1], dtype=np.int64) * width
+                return ListColumn(offsets, self.column(element, inner_at))
+
+    def skip(self, node: Node, at: Positions) -> Positions:
+        """The slots behind the values of a node."""
+        width = node.width
+        if width is not None:
+            return at + width
+        if isinstance(node, ArrayNode):
+            return at + 1 + self.slots[at] * (node.element.width or 0)
+        assert isinstance(node, ObjectNode)
+        for _, inner in node.members:
+            at = self.skip(inner, at)
+        return at
+
+
+def class_of_node(node: Node) -> FieldClass:
+    """The field class that values of a node have, as far as their text tells."""
+    match node:
+        case Leaf(tag):
+            return LEAF_CLASSES[tag]
+        case ObjectNode(members):
+            return StructureClass(
+                tuple(Member(name, class_of_node(inner)) for name, inner in members)
+            )
+        case ArrayNode(element):
+            return ArrayClass(class_of_node(element))
+
+
+def declared_column(
+    column: Column, found: FieldClass, declared: FieldClass, strings: StringTable
+) -> Column | None:
+    """A column of the class `found` as one of the class `declared` by the writer; None where it is no such thing."""
+    match found, declared, column:
+        case _ if found == declared:
+            return column
+        case (IntegerClass(), IntegerClass(), np.ndarray()):
+            return column.astype(declared.dtype)
+        case (FloatClass() | IntegerClass(), FloatClass(), np.ndarray()):
+            return column.astype(declared.dtype)
+        case (ArrayClass(inner), ArrayClass(element, length), ListColumn(offsets, values)):
+            if length is None or bool((np.diff(offsets) == length).all()):
+                if len(values) == 0:
+                    return ListColumn(offsets, column_from_values(element, [], strings))
+                converted = declared_column(values, inner, element, strings)
+                return None if converted is None else ListColumn(offsets, converted)
+        case (StructureClass(found_members), StructureClass(members), StructColumn(count, columns)):
+            return _declared_structure(count, columns, found_members, members, strings)
+    return _by_value(column, found, declared, strings)
+
+
+def _declared_structure(
+    count: int,
+    columns: tuple[Column, ...],
+    found: tuple[Member, ...],
+    declared: tuple[Member, ...],
+    strings: StringTable,
+) -> Column | None:
+    if [member.name for member in found] != [member.name for member in declared]:
+        return None
+    converted = []
+    for inner, theirs, ours in zip(columns, found, declared, strict=True):
+        one = declared_column(inner, theirs.type, ours.type, strings)
+        if one is None:
+            return None
+        converted.append(one)
+    return StructColumn(count, tuple(converted))
+
+
+def _by_value(
+    column: Column, found: FieldClass, declared: FieldClass, strings: StringTable
+) -> Column | None:
+    """The rare rest, value by value: numbers written as text, blobs, arrays in arrays."""
+    try:
+        values = []
+        for row in range(len(column)):
+            item = value(column, found, row, strings)
+            if found == JSON_TEXT:
+                item = from_json(json.loads(item, object_pairs_hook=_Pairs), declared)
+            else:
+                item = _retyped(item, found, declared)
+            values.append(item)
+        return column_from_values(declared, values, strings)
+    except (ValueError, TypeError, OverflowError, RecursionError, LookupError):
+        return None
+
+
+class _Pairs(list[tuple[str, Any]]):
+    """The members of a JSON object, in order and with their repetitions."""
+
+
+def _retyped(item: Any, found: FieldClass, declared: FieldClass) -> Any:
+    match found, declared:
+        case StringClass(), IntegerClass() | BytesClass():
+            return from_json(item.decode(), declared)
+        case IntegerClass(), StringClass():
+            # Hexadecimal text that was meant as text is always written with an escape.
+            raise ValueError(item)
+        case ArrayClass(inner), ArrayClass(element):
+            return [_retyped(one, inner, element) for one in item]
+        case StructureClass(members), StructureClass(theirs):
+            if [member.name for member in members] != [member.name for member in theirs]:
+                raise ValueError(item)
+            return [
+                (member.name, _retyped(inner[1], member.type, their.type))
+                for member, their, inner in zip(members, theirs, item, strict=True)
+            ]
+        case NullClass(), NullClass():
+            return None
+        case _ if type(found) is type(declared):
+            return item
+    raise TypeError(declared)
+
+
+def from_json(item: Any, declared: FieldClass) -> Any:
+    """A parsed JSON value as `column_from_values` takes one of the class; ValueError or TypeError if it is none."""
+    from base64 import b64decode
+
+    match declared, item:
+        case BooleanClass(), bool():
+            return item
+        case IntegerClass(), str() if item[:2] == "0x":
+            return int(item, 16)
+        case IntegerClass(), str() | int() if not isinstance(item, bool):
+            return int(item)
+        case FloatClass(), str() | int() | float() if not isinstance(item, bool):
+            return float(item)
+        case StringClass(), str():
+            return item.encode()
+        case BytesClass(), str():
+            return b64decode(item, validate=True)
+        case BytesClass(), _ if declared == JSON_TEXT:
+            return json.dumps(item, separators=(",", ":"), ensure_ascii=False).encode()
+        case NullClass(), None:
+            return None
+        case ArrayClass(element, length), list() if not isinstance(item, _Pairs):
+            if length is not None and len(item) != length:
+                raise ValueError(item)
+            return [from_json(one, element) for one in item]
+        case StructureClass(members), _Pairs():
+            if [name for name, _ in item] != [member.name for member in members]:
+                raise ValueError(item)
+            return [
+                (member.name, from_json(inner[1], member.type))
+                for member, inner in zip(members, item, strict=True)
+            ]
+    raise TypeError(declared)
+
+
+Builder = Callable[[Scanned, Positions], Column]

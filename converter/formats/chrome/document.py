@@ -1,0 +1,185 @@
+"""The document around the events: an array of them, or an object with them in one of its members.
+
+It is read window by window; only a single event, or the value of a member other than the events, must fit into one.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from enum import Enum, auto
+from typing import Any
+
+from converter.errors import TraceError, TruncatedError
+from converter.formats.chrome.layout import BYTE_ORDER_MARK, SPACE, TRACE_EVENTS
+from converter.kernels.chrome_scan import EventScanner
+from converter.kernels.chrome_values import end_of_value
+from converter.source import Source
+
+_WINDOW = 1 << 22
+#: What `EventScanner.scan` says of where it stopped.
+_MORE, _CLOSED, _FULL = 0, 1, 2
+
+
+class Step(Enum):
+    """What was read: events, which the scanner has, or a member of the outer object."""
+
+    EVENTS = auto()
+    MEMBER = auto()
+
+
+class Document:
+    """The text of a source from its beginning, or only its first window as a `sample`."""
+
+    def __init__(self, source: Source, window: int = _WINDOW, *, sample: bool = False) -> None:
+        self.member: tuple[str, Any] = ("", None)
+        self._source = source
+        self._window = window
+        self._sample = sample
+        self._base = 0
+        self._data = b""
+        self._at = 0
+
+    @property
+    def position(self) -> int:
+        """How many bytes of the source are read."""
+        return self._base + self._at
+
+    def steps(self, scanner: EventScanner, batch_size: int) -> Iterator[Step]:
+        """Read on until there are `batch_size` events or a member; the last steps may have fewer.
+
+        Raises:
+            TraceError: this is where the text stops being JSON, or ends too early; what was yielded is good.
+
+        """
+        self._more()
+        if self._data.startswith(BYTE_ORDER_MARK):
+            self._at = len(BYTE_ORDER_MARK)
+        opening = self._next()
+        if opening == b"[":
+            self._at += 1
+            yield from self._events(scanner, batch_size, may_end=True)
+        elif opening == b"{":
+            self._at += 1
+            yield from self._members(scanner, batch_size)
+        else:
+            raise self._error("an array or an object", opening or "the end of the file")
+        if not self._sample and self._next():
+            raise self._error("the end of the file", "more text")
+
+    def _members(self, scanner: EventScanner, batch_size: int) -> Iterator[Step]:
+        while True:
+            byte = self._next()
+            if byte == b",":
+                self._at += 1
+            elif byte == b"}":
+                self._at += 1
+                return
+            elif byte != b'"':
+                if self._sample and not byte:
+                    return
+                raise self._error("a member or the end of the object", byte)
+            else:
+                text = self._value()
+                if text is None:
+                    return
+                name = json.loads(text)
+                byte = self._next()
+                if byte != b":":
+                    raise self._error("a colon", byte)
+                self._at += 1
+                if name == TRACE_EVENTS and self._next() == b"[":
+                    self._at += 1
+                    yield from self._events(scanner, batch_size, may_end=False)
+                    continue
+                text = self._value()
+                if text is None:
+                    return
+                self.member = (name, _parsed(text))
+                yield Step.MEMBER
+
+    def _events(self, scanner: EventScanner, batch_size: int, *, may_end: bool) -> Iterator[Step]:
+        while True:
+            self._at, status = scanner.scan(self._data, self._at, batch_size)
+            if status == _MORE and self._more():
+                continue
+            yield Step.EVENTS
+            if status == _CLOSED:
+                return
+            if status == _FULL:
+                continue
+            if status != _MORE:
+                raise self._error("an event object", self._data[self._at : self._at + 40])
+            if self._sample:
+                self._at = len(self._data)
+                return
+            left = self._data[self._at :].strip(SPACE + b",")
+            if left or not may_end:
+                raise self._truncated("the end of the events")
+            # Recorders that may be killed never write the end of the array, and no reader expects it.
+            self._at = len(self._data)
+            return
+
+    def _next(self) -> bytes:
+        """The next byte that is not white space, which stays unread; empty at the end of the file."""
+        while True:
+            rest = self._data[self._at : self._at + 64].lstrip(SPACE)
+            self._at = min(self._at + 64, len(self._data)) - len(rest)
+            if rest:
+                return rest[:1]
+            if self._at >= len(self._data) and not self._more():
+                return b""
+
+    def _value(self) -> bytes | None:
+        """The next value as compact text, which is then read; None where a sample ends before."""
+        self._next()
+        while True:
+            try:
+                found = end_of_value(self._data, self._at)
+            except ValueError:
+                raise self._error("a JSON value", self._data[self._at : self._at + 40]) from None
+            if found is not None:
+                self._at = found[0]
+                return found[1]
+            if not self._more():
+                if self._sample:
+                    return None
+                raise self._truncated("the end of a value")
+
+    def _more(self) -> bool:
+        """Read on; what is unread stays. False at the end of the file."""
+        if self._sample and self._data:
+            return False
+        rest = self._data[self._at :]
+        # A value that is larger than a window is not looked at again for each further window.
+        chunk = self._source.read(self._base + len(self._data), max(self._window, len(rest)))
+        if not chunk:
+            return False
+        self._base += self._at
+        self._at = 0
+        self._data = rest + chunk
+        return True
+
+    def _error(self, expected: str, found: object) -> TraceError:
+        if not found:
+            return self._truncated(expected)
+        return TraceError(
+            format="chrome", offset=self.position, expected=expected, found=found
+        ).within(path=self._source.name)
+
+    def _truncated(self, expected: str) -> TraceError:
+        return TruncatedError(
+            format="chrome",
+            path=self._source.name,
+            offset=self.position,
+            expected=expected,
+            found="the end of the file",
+        )
+
+
+def _parsed(text: bytes) -> Any:
+    """The value; its text where it is beyond what Python's parser does (thousands of digits, deep nesting)."""
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return text

@@ -1,0 +1,265 @@
+"""What the phases mean: two-way tables between the format's vocabulary and the IR's, and what the format can hold."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from converter.filters.pieces import Piece, Projection, Thunk
+from converter.formats.chrome.layout import Need, Phase
+from converter.ir.events import Field
+from converter.ir.field_classes import (
+    ArrayClass,
+    BooleanClass,
+    BytesClass,
+    FieldClass,
+    FloatClass,
+    IntegerClass,
+    NullClass,
+    StringClass,
+    StructureClass,
+    Style,
+)
+from converter.ir.kinds import Kind, Role
+from converter.losses import Capabilities, KindSupport
+
+#: JSON that stays text: arguments without a regular shape, members that are not standard, events that are not known.
+JSON_TEXT = BytesClass("application/json")
+
+SIGNED = IntegerClass(64, signed=True)
+UNSIGNED = IntegerClass(64)
+#: Written as text like "0x1f", which holds all 64 bits and which Perfetto reads as a number where it stands for an id.
+HEXADECIMAL = IntegerClass(64, style=Style.HEXADECIMAL)
+
+#: The class of a scanned leaf, by tag.
+LEAF_CLASSES: Mapping[str, FieldClass] = {
+    "n": NullClass(),
+    "b": BooleanClass(),
+    "i": SIGNED,
+    "u": UNSIGNED,
+    "x": HEXADECIMAL,
+    "d": FloatClass(64),
+    "s": StringClass(),
+    "j": JSON_TEXT,
+}
+
+#: The kinds of the phases, the usual spelling of each kind first.
+PHASES: Mapping[Kind, tuple[Phase, ...]] = {
+    Kind.SLICE_BEGIN: (Phase.DURATION_BEGIN,),
+    Kind.SLICE_END: (Phase.DURATION_END,),
+    Kind.SLICE_COMPLETE: (Phase.COMPLETE,),
+    Kind.INSTANT: (Phase.INSTANT, Phase.INSTANT_OLD, Phase.MARK, Phase.SAMPLE),
+    Kind.COUNTER: (Phase.COUNTER,),
+    Kind.ASYNC_BEGIN: (Phase.NESTABLE_BEGIN, Phase.ASYNC_BEGIN),
+    Kind.ASYNC_INSTANT: (Phase.NESTABLE_INSTANT, Phase.ASYNC_STEP_INTO, Phase.ASYNC_STEP_PAST),
+    Kind.ASYNC_END: (Phase.NESTABLE_END, Phase.ASYNC_END),
+    Kind.FLOW_BEGIN: (Phase.FLOW_BEGIN,),
+    Kind.FLOW_STEP: (Phase.FLOW_STEP,),
+    Kind.FLOW_END: (Phase.FLOW_END,),
+    Kind.OBJECT_NEW: (Phase.OBJECT_CREATED,),
+    Kind.OBJECT_SNAPSHOT: (Phase.OBJECT_SNAPSHOT,),
+    Kind.OBJECT_DELETE: (Phase.OBJECT_DESTROYED,),
+    Kind.CLOCK_SYNC: (Phase.CLOCK_SYNC,),
+}
+
+#: Perfetto's thread states (since v54) share their letter with the steps of async events, which have an id.
+STATE_PHASE = Phase.ASYNC_STEP_INTO
+
+KIND_OF_PHASE: Mapping[str, Kind] = {
+    phase: kind for kind, phases in PHASES.items() for phase in phases
+}
+
+#: Kinds whose events need an id.
+IDENTIFIED = frozenset(
+    {
+        Kind.ASYNC_BEGIN,
+        Kind.ASYNC_INSTANT,
+        Kind.ASYNC_END,
+        Kind.FLOW_BEGIN,
+        Kind.FLOW_STEP,
+        Kind.FLOW_END,
+        Kind.OBJECT_NEW,
+        Kind.OBJECT_SNAPSHOT,
+        Kind.OBJECT_DELETE,
+    }
+)
+
+
+def _phase_table() -> bytes:
+    table = bytearray(256)
+    for phase, kind in KIND_OF_PHASE.items():
+        table[ord(phase)] = Need.TIME_AND_ID if kind in IDENTIFIED else Need.TIME
+    table[ord(STATE_PHASE)] = Need.STEP_OR_STATE
+    table[ord(Phase.METADATA)] = Need.METADATA
+    return bytes(table)
+
+
+#: What the scanner needs to know of each letter.
+PHASE_TABLE = _phase_table()
+
+NAME = Field("name", StringClass(), Role.NAME)
+CATEGORY = Field("category", StringClass(), Role.CATEGORY)
+DURATION = Field("duration", SIGNED, Role.DURATION)
+#: A spelling of the phase that is not the kind's usual one.
+PHASE = Field("phase", StringClass(), Role.TYPE)
+THREAD_TIME = Field("thread_time", SIGNED, Role.THREAD_TIME)
+THREAD_DURATION = Field("thread_duration", SIGNED, Role.THREAD_DURATION)
+SCOPE = Field("scope", StringClass(), Role.SCOPE)
+ID_SCOPE = Field("id_scope", StringClass(), Role.SCOPE)
+FLOW_IN = Field("flow_in", BooleanClass(), Role.CONTEXT)
+FLOW_OUT = Field("flow_out", BooleanClass(), Role.CONTEXT)
+#: A flow that ends at the slice around it and not at the next one (``"bp":"e"``).
+BINDS = Field("binds_enclosing", BooleanClass(), Role.CONTEXT)
+#: Members that are not standard, as the text of an object.
+MEMBERS = Field("members", JSON_TEXT, Role.PAYLOAD)
+PAYLOAD = Field("payload", JSON_TEXT, Role.PAYLOAD)
+
+#: An id is hexadecimal text, a number or any other text; it stands in ``id`` or in one of two places in ``id2``.
+ID_FIELDS: Mapping[str, str] = {"id": "id", "id2.local": "id.local", "id2.global": "id.global"}
+ID_CLASSES: Mapping[str, FieldClass] = {"x": HEXADECIMAL, "i": SIGNED, "s": StringClass()}
+ID = Field("id", HEXADECIMAL, Role.ID)
+
+
+def id_field(place: str, tag: str) -> Field:
+    """The field of an id that stands in ``id``, ``id2.local`` or ``id2.global``."""
+    return Field(ID_FIELDS[place], ID_CLASSES[tag], Role.ID)
+
+
+def bind_field(tag: str) -> Field:
+    """The field of ``bind_id``."""
+    return Field("bind_id", ID_CLASSES[tag], Role.ID)
+
+
+#: In this order the optional parts of an event stand in its class.
+OPTIONAL = (
+    PHASE,
+    *(id_field(place, tag) for place in ID_FIELDS for tag in ID_CLASSES),
+    DURATION,
+    THREAD_TIME,
+    THREAD_DURATION,
+    SCOPE,
+    ID_SCOPE,
+    *(bind_field(tag) for tag in ID_CLASSES),
+    FLOW_IN,
+    FLOW_OUT,
+    BINDS,
+    MEMBERS,
+)
+
+#: A switch of threads is a state "Running" of the next thread, with these first in its arguments, after "cpu".
+SWITCH_FIELDS = (
+    Field("prev_tid", SIGNED, Role.PREV_TID),
+    Field("prev_comm", StringClass(), Role.PREV_COMM),
+    Field("prev_prio", SIGNED, Role.PREV_PRIORITY),
+    Field("prev_state", SIGNED, Role.PREV_STATE),
+    Field("next_tid", SIGNED, Role.NEXT_TID),
+    Field("next_comm", StringClass(), Role.NEXT_COMM),
+    Field("next_prio", SIGNED, Role.NEXT_PRIORITY),
+)
+#: The names and tags that these arguments have in the text; a CPU that is not known is null.
+SWITCH_ARGUMENTS = (
+    ("cpu", "in"),
+    *((f.name, "s" if f.type == StringClass() else "i") for f in SWITCH_FIELDS),
+)
+RUNNING = "Running"
+
+
+def is_writable(field_class: FieldClass) -> bool:
+    """Whether arguments of the class can be written (and declared by ``arg_types``)."""
+    match field_class:
+        case ArrayClass(element):
+            return is_writable(element)
+        case StructureClass(members):
+            return all(is_writable(member.type) for member in members)
+        case BytesClass():
+            return field_class in (BytesClass(), JSON_TEXT)
+        case _:
+            return field_class in _WRITABLE
+
+
+_WRITABLE = frozenset(LEAF_CLASSES.values())
+
+
+def narrowed(piece: Piece, projection: Projection) -> Piece:  # noqa: ARG001 - an adapter
+    """Unsigned integers of less than 64 bits as signed ones, which JSON tells without a declaration; addresses as
+    hexadecimal.
+    """
+    fields: list[Field] = []
+    columns: list[Any] = []
+    for index, field in enumerate(piece.event_class.fields):
+        column = piece.table.lazy(index)
+        narrow: FieldClass = field.type
+        match field.type:
+            case IntegerClass(bits, False, style) if style in (Style.POINTER, Style.SYMBOL):
+                narrow = IntegerClass(bits, style=Style.HEXADECIMAL)
+            case IntegerClass(bits, False, style, labels, flags) if (
+                bits < UNSIGNED.bits and style is not Style.HEXADECIMAL
+            ):
+                narrow = IntegerClass(64, True, style, labels, flags)
+                column = _signed(column)
+        fields.append(replace(field, type=narrow))
+        columns.append(column)
+    if tuple(fields) == piece.event_class.fields:
+        return piece
+    return piece.rewritten(replace(piece.event_class, fields=tuple(fields)), columns)
+
+
+def _signed(column: Thunk) -> Thunk:
+    def widened() -> Any:
+        values = column()
+        assert isinstance(values, np.ndarray)
+        return values.astype(np.int64)
+
+    return widened
+
+
+def _kinds() -> Mapping[Kind, KindSupport]:
+    kinds: dict[Kind, KindSupport] = {}
+    for kind in PHASES:
+        fields: tuple[Field, ...] = (NAME, CATEGORY)
+        required: frozenset[int] = frozenset()
+        if kind in IDENTIFIED:
+            fields += (ID,)
+            required |= {Role.ID}
+        if kind is Kind.SLICE_COMPLETE:
+            fields += (DURATION,)
+            required |= {Role.DURATION}
+        kinds[kind] = KindSupport(
+            fields, OPTIONAL, required, cpu=True, numeric_values=kind is Kind.COUNTER
+        )
+    kinds[Kind.STATE] = KindSupport(
+        (NAME, CATEGORY, DURATION),
+        tuple(field for field in OPTIONAL if field.role is not Role.ID),
+        frozenset({Role.DURATION}),
+        cpu=True,
+    )
+    kinds[Kind.SCHED_SWITCH] = KindSupport(
+        SWITCH_FIELDS, (), frozenset({Role.PREV_TID, Role.NEXT_TID}), cpu=True
+    )
+    kinds[Kind.NATIVE] = KindSupport(
+        (PAYLOAD,), (), frozenset({Role.PAYLOAD}), arguments=False, thread=False, timed=False
+    )
+    return kinds
+
+
+_KINDS = _kinds()
+
+CAPABILITIES = Capabilities(
+    kinds=_KINDS,
+    integers=frozenset({(64, True), (64, False)}),
+    floats=frozenset({64}),
+    media_types=frozenset({JSON_TEXT.media_type}),
+    styles=frozenset({Style.HEXADECIMAL}),
+    wide_styles=frozenset({Style.HEXADECIMAL}),
+    arrays=True,
+    structures=True,
+    utf8_only=True,
+    negative_times=True,
+    threadless=False,
+    epoch=True,
+    environment=True,
+    adapters=dict.fromkeys(_KINDS, narrowed),
+)

@@ -1,0 +1,181 @@
+"""Metadata events: names of processes and threads for the tables, everything else as it is for the sidecar.
+
+An identity that is text and no number (some recorders write ``"tid":"main"``) gets a number from `FIRST_TEXT_ID` on;
+``sidecar["chrome"]["text_ids"]`` has the texts by number.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from converter.formats.chrome.layout import Phase
+from converter.ir.trace import Process, Thread, Trace
+from converter.kernels.strings import StringTable
+
+#: Numbers of identities that are text: above any real one, and one that Perfetto would read as 0.
+FIRST_TEXT_ID = 1 << 62
+
+_PLAIN_PROCESS = {"name", "ph", "pid", "args"}
+_PLAIN_THREAD = _PLAIN_PROCESS | {"tid"}
+
+
+def process_name(pid: str, name: str) -> str:
+    """The metadata event that names a process; `pid` is JSON text."""
+    return f'{{"name":"process_name","ph":"M","pid":{pid},"args":{{"name":{_text(name)}}}}}'
+
+
+def thread_name(pid: str, tid: str, name: str) -> str:
+    """The metadata event that names a thread; `pid` and `tid` are JSON text."""
+    return (
+        f'{{"name":"thread_name","ph":"M","pid":{pid},"tid":{tid},"args":{{"name":{_text(name)}}}}}'
+    )
+
+
+def _text(text: str) -> str:
+    return json.dumps(text, ensure_ascii=False)
+
+
+class Tables:
+    """The processes and threads of a trace as the events name them."""
+
+    def __init__(self, trace: Trace) -> None:
+        self._trace = trace
+        self._processes: dict[int, int] = {}
+        self._threads: dict[tuple[int, int], int] = {}
+        self._text_ids: dict[str, int] = {}
+        self._of_key = np.full(2, -1, np.int32)
+        self._seen: set[bytes] = set()
+
+    @property
+    def known(self) -> bool:
+        """Whether there is any process, thread or metadata."""
+        return bool(self._processes or self._seen)
+
+    def threads(self, keys: StringTable, ids: NDArray[np.int32]) -> NDArray[np.int32]:
+        """The thread of each event from the id of its texts of pid and tid; -1 stays -1."""
+        known = len(self._of_key) - 1
+        if len(keys) > known:
+            new = [self._thread_of(keys[id]) for id in range(known, len(keys))]
+            # The last entry is what -1 finds.
+            self._of_key = np.concatenate([self._of_key[:-1], np.array([*new, -1], np.int32)])
+        return self._of_key[ids]
+
+    def _thread_of(self, key: bytes) -> int:
+        pid_text, _, tid_text = key.partition(b"\0")
+        if tid_text == b"null":
+            return -1
+        # As Perfetto does: a missing tid is the pid, a missing pid is 0.
+        pid = self._identity(pid_text) if pid_text else 0
+        tid = self._identity(tid_text) if tid_text else pid
+        return self.thread(pid, tid)
+
+    def _identity(self, text: bytes) -> int:
+        try:
+            value = json.loads(text)
+        except (ValueError, RecursionError):
+            value = text.decode("utf-8", "replace")
+        return self.identity(value)
+
+    def identity(self, value: Any) -> int:
+        """The number of a pid or tid that is a number, or text."""
+        if isinstance(value, str):
+            try:
+                number = int(value) if value.isascii() else None
+            except ValueError:
+                number = None
+        elif isinstance(value, float) and abs(value) < FIRST_TEXT_ID:
+            number = int(value)
+        else:
+            number = value if isinstance(value, int) else None
+        if number is not None and -FIRST_TEXT_ID <= number < 1 << 64:
+            return int(number)
+        return self._text_id(value if isinstance(value, str) else str(value))
+
+    def _text_id(self, text: str) -> int:
+        texts = self._sidecar().get("text_ids", {})
+        if len(self._text_ids) != len(texts):
+            # A writer's tables are those of the trace's reader, who may have met more.
+            self._text_ids = {text: int(number) for number, text in texts.items()}
+        if text not in self._text_ids:
+            number = FIRST_TEXT_ID + len(self._text_ids)
+            self._text_ids[text] = number
+            self._sidecar().setdefault("text_ids", {})[str(number)] = text
+        return self._text_ids[text]
+
+    def _sidecar(self) -> dict[str, Any]:
+        return self._trace.sidecar.setdefault("chrome", {})
+
+    def process(self, pid: int) -> int:
+        """The index of a process, which is added if it is new."""
+        index = self._processes.get(pid)
+        if index is None:
+            index = self._processes[pid] = len(self._trace.processes)
+            self._trace.processes.append(Process(pid, self.text_of(pid)))
+        return index
+
+    def thread(self, pid: int, tid: int) -> int:
+        """The index of a thread, which is added if it is new."""
+        index = self._threads.get((pid, tid))
+        if index is None:
+            index = self._threads[pid, tid] = len(self._trace.threads)
+            self._trace.threads.append(Thread(tid, self.process(pid), self.text_of(tid)))
+        return index
+
+    def add_metadata(self, lines: bytes) -> None:
+        """Take metadata events, one a line, each once however often the batches are read."""
+        for line in lines.split(b"\n")[:-1]:
+            if line not in self._seen:
+                self._seen.add(line)
+                if not self._name(line):
+                    self._sidecar().setdefault("metadata", []).append(line.decode())
+
+    def _name(self, line: bytes) -> bool:
+        """Fill in a name if this is one; whether that is all there is to know of the event."""
+        try:
+            event = json.loads(line)
+        except (ValueError, RecursionError):
+            return False
+        arguments = event.get("args")
+        if event.get("ph") != Phase.METADATA or not isinstance(arguments, dict):
+            return False
+        name, pid = arguments.get("name"), event.get("pid", 0)
+        tid = event.get("tid", pid)
+        ids = (str, int, float)
+        if not isinstance(name, str) or not isinstance(pid, ids) or not isinstance(tid, ids):
+            return False
+        # A lone surrogate is no text.
+        name = name.encode("utf-8", "replace").decode()
+        pid = self.identity(pid)
+        if event.get("name") == "process_name":
+            process = self._trace.processes[self.process(pid)]
+            old, process.name = process.name, name
+            rest = process_name(self.shown(pid), old)
+            plain = _PLAIN_PROCESS
+            unnamed = old == self.text_of(pid)
+        elif event.get("name") == "thread_name":
+            tid = self.identity(tid)
+            thread = self._trace.threads[self.thread(pid, tid)]
+            old, thread.name = thread.name, name
+            rest = thread_name(self.shown(pid), self.shown(tid), old)
+            plain = _PLAIN_THREAD
+            unnamed = old == self.text_of(tid)
+        else:
+            return False
+        if not unnamed and old != name and event.keys() == plain:
+            # The table has room for the last name only.
+            self._sidecar().setdefault("metadata", []).append(rest)
+        return event.keys() == plain and len(arguments) == 1
+
+    def text_of(self, number: int) -> str:
+        """The text that a pid or tid stands for, empty where it is a number."""
+        texts = self._trace.sidecar.get("chrome", {}).get("text_ids", {})
+        return str(texts.get(str(number), ""))
+
+    def shown(self, number: int) -> str:
+        """A pid or tid as JSON text."""
+        text = self.text_of(number)
+        return _text(text) if text else str(number)

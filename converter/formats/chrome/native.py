@@ -1,0 +1,86 @@
+"""Events that stay text: unknown phases, memory dumps, contexts, and events that their phase does not describe.
+
+Their payload is the object's compact text, empty for ``{}``. A payload that reading would not give back as it is (it
+comes from elsewhere, or is no JSON) is written as ``{"native": base64}``.
+"""
+
+from __future__ import annotations
+
+from base64 import b64decode, b64encode
+from itertools import pairwise
+
+import numpy as np
+
+from converter.formats.chrome.layout import ClassKey
+from converter.formats.chrome.mapping import PHASE_TABLE
+from converter.ir.columns import Column, ListColumn, list_of_bytes
+from converter.ir.events import Table
+from converter.kernels.chrome_scan import EventScanner
+from converter.kernels.strings import StringTable
+
+_OPENING = b'{"native":"'
+_CLOSING = b'"}'
+
+
+def unwrapped(table: Table) -> Table:
+    """The table of native events with the payloads that were wrapped as they were before."""
+
+    def column() -> Column:
+        payloads = table.column(0)
+        assert isinstance(payloads, ListColumn)
+        assert isinstance(payloads.values, np.ndarray)
+        if _OPENING not in payloads.values.tobytes():
+            return payloads
+        return list_of_bytes([_unwrapped(text) for text in texts_of(payloads)])
+
+    return Table(len(table), [column])
+
+
+def wrapped(payloads: Column) -> ListColumn:
+    """The payloads as objects that are read as the same payloads."""
+    assert isinstance(payloads, ListColumn)
+    texts = [text or b"{}" for text in texts_of(payloads)]
+    if not _are_native(texts):
+        texts = [text if _are_native([text]) else _wrapped(text) for text in texts]
+    return list_of_bytes(texts)
+
+
+def texts_of(column: ListColumn) -> list[bytes]:
+    """The values of a column of bytes."""
+    assert isinstance(column.values, np.ndarray)
+    data = column.values.tobytes()
+    return [data[start:end] for start, end in pairwise(column.offsets.tolist())]
+
+
+def _wrapped(text: bytes) -> bytes:
+    return _OPENING + b64encode(b"" if text == b"{}" else text) + _CLOSING
+
+
+def _unwrapped(text: bytes) -> bytes:
+    if not (text.startswith(_OPENING) and text.endswith(_CLOSING)):
+        return text
+    try:
+        return b64decode(text[len(_OPENING) : -len(_CLOSING)], validate=True)
+    except ValueError:
+        return text
+
+
+def _are_native(texts: list[bytes]) -> bool:
+    """Whether these texts are read as native events with the same payloads."""
+    if any(text.startswith(_OPENING) for text in texts):
+        return False
+    keys, shapes = StringTable(), StringTable()
+    shapes.intern(b"{}")
+    scanner = EventScanner(
+        StringTable(), StringTable(), shapes, keys, StringTable(), PHASE_TABLE, 0
+    )
+    _, status = scanner.scan(b",".join(texts) + b"]", 0, len(texts) + 1)
+    if status != 1 or len(scanner) != len(texts):
+        return False
+    _, key, _, _, start, slots, text = scanner.take()
+    if any(ClassKey.parse(keys[id]).phase for id in np.unique(key).tolist()):
+        return False
+    sizes = slots[start + 1]
+    return bool(
+        (sizes == [len(item) if item != b"{}" else 0 for item in texts]).all()
+    ) and text.tobytes() == b"".join(item for item in texts if item != b"{}")

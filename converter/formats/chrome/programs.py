@@ -1,0 +1,395 @@
+"""Programs that emit the events of a class, and the columns that they run on.
+
+The program of a class depends on its fields and on how its strings are stored, which may differ from batch to batch.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from converter.formats.chrome.layout import Phase
+from converter.formats.chrome.mapping import (
+    BINDS,
+    CATEGORY,
+    DURATION,
+    FLOW_IN,
+    FLOW_OUT,
+    HEXADECIMAL,
+    ID_FIELDS,
+    ID_SCOPE,
+    JSON_TEXT,
+    MEMBERS,
+    NAME,
+    PHASE,
+    PHASES,
+    RUNNING,
+    SCOPE,
+    STATE_PHASE,
+    SWITCH_FIELDS,
+    THREAD_DURATION,
+    THREAD_TIME,
+)
+from converter.ir.columns import Column, ListColumn, StructColumn
+from converter.ir.events import EventClass, Field
+from converter.ir.field_classes import (
+    ArrayClass,
+    BooleanClass,
+    BytesClass,
+    FieldClass,
+    FloatClass,
+    IntegerClass,
+    NullClass,
+    StringClass,
+    StructureClass,
+)
+from converter.ir.forms import type_form
+from converter.ir.kinds import Kind, Role
+from converter.kernels import chrome_emit as op
+from converter.kernels.chrome_emit import Program
+
+#: Objects nested deeper are read as JSON text (the scanner's limit).
+_MAX_LEVELS = 16
+
+_KEYS = {
+    NAME: "name",
+    CATEGORY: "cat",
+    DURATION: "dur",
+    THREAD_TIME: "tts",
+    THREAD_DURATION: "tdur",
+    SCOPE: "s",
+    ID_SCOPE: "scope",
+    FLOW_IN: "flow_in",
+    FLOW_OUT: "flow_out",
+}
+_TIMES = (DURATION, THREAD_TIME, THREAD_DURATION)
+_ID_PLACES = {name: place for place, name in ID_FIELDS.items()}
+
+Form = tuple[bool, ...]
+
+
+@dataclass(slots=True)
+class Bound:
+    """The columns of a table in the order in which programs number them, and how its strings are stored."""
+
+    columns: list[NDArray[np.uint8]] = field(default_factory=list)
+    form: list[bool] = field(default_factory=list)
+
+    def add(self, array: NDArray[np.generic]) -> None:
+        """Number an array."""
+        self.columns.append(np.ascontiguousarray(array).view(np.uint8).reshape(-1))
+
+    def add_column(self, column: Column) -> None:
+        """Number the arrays of a column, those inside it last."""
+        match column:
+            case np.ndarray():
+                self.form.append(True)
+                self.add(column)
+            case ListColumn(offsets, values):
+                self.form.append(False)
+                self.add(offsets)
+                if isinstance(values, np.ndarray) and values.dtype == np.uint8:
+                    self.add(values)
+                else:
+                    self.add_column(values)
+            case StructColumn(_, members):
+                for member in members:
+                    self.add_column(member)
+
+
+@dataclass(slots=True)
+class Compiler:
+    """Makes one program. `form` says of each scalar or list column, in order, whether it is scalar."""
+
+    form: Form
+    _code: list[tuple[int, int, int, int]] = field(default_factory=list)
+    _literals: bytearray = field(default_factory=bytearray)
+    _pending: bytearray = field(default_factory=bytearray)
+    _column: int = 0
+    _formed: int = 0
+
+    def program(self) -> Program:
+        """The program of everything so far."""
+        self._flush()
+        code = np.array(self._code, np.int32).reshape(-1)
+        return Program(code, bytes(self._literals), self._column)
+
+    def literal(self, text: str) -> None:
+        """Emit a text; neighbouring ones become one operation."""
+        self._pending += text.encode("utf-8", "replace")
+
+    def operation(self, number: int, column: int = 0, text: str = "") -> None:
+        """Emit by an operation, which may have a literal."""
+        self._flush()
+        self._code.append((number, column, *self._place(text)))
+
+    def next_column(self, count: int = 1) -> int:
+        """Number the next columns; the first of them."""
+        self._column += count
+        return self._column - count
+
+    def string_if(self, text: str) -> None:
+        """Emit a text and a string column, or nothing where the string is empty."""
+        if self._is_scalar():
+            self.operation(op.STRING_IF, self.next_column(), text)
+        else:
+            self.operation(op.TEXT_IF, self.next_column(2), text)
+
+    def value(self, field_class: FieldClass, *, time: bool = False) -> None:
+        """Emit a column of a class as JSON."""
+        match field_class:
+            case NullClass():
+                self.literal("null")
+            case StructureClass(members):
+                self.literal("{")
+                for index, member in enumerate(members):
+                    self.literal(f"{',' if index else ''}{json_text(member.name)}:")
+                    self.value(member.type)
+                self.literal("}")
+            case StringClass() if self._is_scalar():
+                self.operation(op.STRING, self.next_column())
+            case StringClass():
+                self.operation(op.TEXT, self.next_column(2))
+            case BytesClass():
+                self._formed += 1
+                number = op.JSON if field_class == JSON_TEXT else op.BASE64
+                self.operation(number, self.next_column(2))
+            case ArrayClass(element):
+                self._formed += 1
+                self._array(element)
+            case _:
+                self._formed += 1
+                self.operation(
+                    op.TIME if time else _scalar_operation(field_class), self.next_column()
+                )
+
+    def _array(self, element: FieldClass) -> None:
+        self._flush()
+        at = len(self._code)
+        self._code.append((op.ARRAY, self.next_column(), 0, 0))
+        self.value(element)
+        self._flush()
+        self._code[at] = (op.ARRAY, self._code[at][1], len(self._code) - at - 1, 0)
+
+    def members(self) -> None:
+        """Emit a column of members that are not standard."""
+        self._formed += 1
+        self.operation(op.MEMBERS, self.next_column(2))
+
+    def skip(self) -> None:
+        """Number a scalar column that is not emitted."""
+        self._formed += 1
+        self.next_column()
+
+    def thread_of(self) -> None:
+        """Emit the thread of an int32 column, or pid and tid from the int64 column behind it."""
+        self._flush()
+        column = self.next_column(2)
+        self._code.append((op.THREAD_OF, column, column + 1, 0))
+
+    def _is_scalar(self) -> bool:
+        self._formed += 1
+        return self.form[self._formed - 1]
+
+    def _flush(self) -> None:
+        if self._pending:
+            text, self._pending = bytes(self._pending), bytearray()
+            self._code.append((op.LITERAL, 0, *self._bytes_place(text)))
+
+    def _place(self, text: str) -> tuple[int, int]:
+        return self._bytes_place(text.encode("utf-8", "replace"))
+
+    def _bytes_place(self, text: bytes) -> tuple[int, int]:
+        self._literals += text
+        return len(self._literals) - len(text), len(text)
+
+
+def json_text(text: str) -> str:
+    """A text as JSON."""
+    return json.dumps(text, ensure_ascii=False)
+
+
+def _scalar_operation(field_class: FieldClass) -> int:
+    match field_class:
+        case IntegerClass(_, True):
+            return op.SIGNED
+        case IntegerClass():
+            return op.HEXADECIMAL if field_class == HEXADECIMAL else op.UNSIGNED
+        case FloatClass():
+            return op.FLOAT
+        case BooleanClass():
+            return op.BOOLEAN
+    raise TypeError(field_class)
+
+
+class Evidence:
+    """How far the text of values tells their class: always, except of empty arrays, or never."""
+
+    ALWAYS = 0
+    UNLESS_EMPTY = 1
+    NEVER = 2
+
+
+def evidence(field_class: FieldClass, level: int = 0, *, in_array: bool = False) -> int:
+    """Whether reading values of a class finds that class."""
+    match field_class:
+        case StructureClass(members) if level < _MAX_LEVELS:
+            inner = (evidence(member.type, level + 1, in_array=in_array) for member in members)
+            return max(inner, default=Evidence.ALWAYS)
+        case ArrayClass(element, None) if level < _MAX_LEVELS and not in_array:
+            if evidence(element, level + 1, in_array=True) != Evidence.ALWAYS:
+                return Evidence.NEVER
+            return Evidence.ALWAYS if element == NullClass() else Evidence.UNLESS_EMPTY
+        case StructureClass() | ArrayClass():
+            return Evidence.NEVER
+        case IntegerClass():
+            known = field_class.signed or field_class == HEXADECIMAL
+            return Evidence.ALWAYS if known else Evidence.NEVER
+        case BytesClass():
+            return Evidence.ALWAYS if field_class == JSON_TEXT else Evidence.NEVER
+        case _:
+            return Evidence.ALWAYS
+
+
+def has_empty_array(field_class: FieldClass, column: Column) -> NDArray[np.bool_] | None:
+    """Rows with an empty array in them, or None where there are no arrays."""
+    match field_class, column:
+        case ArrayClass(element), ListColumn(offsets):
+            return None if element == NullClass() else np.diff(offsets) == 0
+        case StructureClass(members), StructColumn(_, columns):
+            result: NDArray[np.bool_] | None = None
+            for member, inner in zip(members, columns, strict=True):
+                rows = has_empty_array(member.type, inner)
+                if rows is not None:
+                    result = rows if result is None else result | rows
+            return result
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class Outline:
+    """What the emission of a class needs to know before its columns: standard and argument fields, by index, and how
+    far the arguments tell their classes.
+    """
+
+    event_class: EventClass
+    standard: tuple[int, ...]
+    arguments: tuple[int, ...]
+    evidence: int
+
+    @classmethod
+    def of(cls, event_class: EventClass) -> Outline:
+        """The outline of a class that the capabilities allow."""
+        fields = event_class.fields
+        if event_class.kind is Kind.SCHED_SWITCH:
+            standard = tuple(range(len(SWITCH_FIELDS)))
+        else:
+            standard = tuple(
+                i for i, field in enumerate(fields) if field.role not in (Role.NONE, Role.VALUE)
+            )
+        arguments = tuple(i for i in range(len(fields)) if i not in standard)
+        levels = (evidence(fields[i].type, 1) for i in arguments)
+        return cls(event_class, standard, arguments, max(levels, default=Evidence.ALWAYS))
+
+    @property
+    def declaration(self) -> str:
+        """The member that declares the classes of all arguments."""
+        fields = self.event_class.fields
+        leading: list[object] = []
+        if self.event_class.kind is Kind.SCHED_SWITCH:
+            leading = ["i64"] + [type_form(fields[i].type) for i in self.standard]
+        forms = leading + [type_form(fields[i].type) for i in self.arguments]
+        text = json.dumps(forms, ensure_ascii=False, separators=(",", ":"))
+        return f',"arg_types":{text}'
+
+    def compile(self, form: Form, *, binds: bool) -> Program:
+        """The program. With `binds`, flows end at the slice around them."""
+        compiler = Compiler(form)
+        if self.event_class.kind is Kind.NATIVE:
+            compiler.literal(",\n")
+            compiler.value(JSON_TEXT)
+        elif self.event_class.kind is Kind.SCHED_SWITCH:
+            self._compile_switch(compiler)
+        else:
+            self._compile_event(compiler, binds=binds)
+        return compiler.program()
+
+    def _compile_event(self, compiler: Compiler, *, binds: bool) -> None:
+        fields = self.event_class.fields
+        kind = self.event_class.kind
+        # The phase stands first in the text but not in the class, and columns are numbered in the class's order: so the
+        # other fields that come before it in the class go into the text behind it.
+        has_phase = PHASE in fields
+        compiler.literal(",\n{" if has_phase else f',\n{{"ph":"{_usual_phase(kind)}"')
+        if has_phase:
+            compiler.literal('"ts":')
+            compiler.operation(op.EVENT_TIME)
+        for index in self.standard:
+            self._standard(compiler, fields[index])
+        if binds and kind is Kind.FLOW_END and BINDS not in fields:
+            compiler.literal(',"bp":"e"')
+        if not has_phase:
+            compiler.literal(',"ts":')
+            compiler.operation(op.EVENT_TIME)
+        compiler.operation(op.EVENT_THREAD)
+        compiler.operation(op.EVENT_CPU)
+        self._arguments(compiler, opened=False)
+
+    def _standard(self, compiler: Compiler, part: Field) -> None:
+        if part == PHASE:
+            compiler.literal(',"ph":')
+            compiler.value(part.type)
+        elif part == BINDS:
+            compiler.literal(',"bp":"e"')
+            compiler.skip()
+        elif part in (NAME, CATEGORY):
+            compiler.string_if(f',"{_KEYS[part]}":')
+        elif part == MEMBERS:
+            compiler.members()
+        elif part.role is Role.ID and part.name in _ID_PLACES:
+            outer, _, inner = _ID_PLACES[part.name].partition(".")
+            compiler.literal(f',"{outer}":' + (f'{{"{inner}":' if inner else ""))
+            compiler.value(part.type)
+            compiler.literal("}" if inner else "")
+        else:
+            compiler.literal(f',"{_KEYS.get(part, part.name)}":')
+            compiler.value(part.type, time=part in _TIMES)
+
+    def _arguments(self, compiler: Compiler, *, opened: bool) -> None:
+        """Emit the arguments, behind others where they are `opened`, and the end of the event."""
+        for index in self.arguments:
+            part = self.event_class.fields[index]
+            compiler.literal("," if opened else ',"args":{')
+            compiler.literal(f"{json_text(part.name)}:")
+            compiler.value(part.type)
+            opened = True
+        if opened:
+            compiler.literal("}")
+        if self.evidence == Evidence.NEVER:
+            compiler.literal(self.declaration)
+        elif self.evidence == Evidence.UNLESS_EMPTY:
+            compiler.operation(op.IF_TRUE, compiler.next_column(), self.declaration)
+        compiler.literal("}")
+
+    def _compile_switch(self, compiler: Compiler) -> None:
+        fields = self.event_class.fields
+        compiler.literal(f',\n{{"ph":"{STATE_PHASE}","name":"{RUNNING}","ts":')
+        compiler.operation(op.EVENT_TIME)
+        # In front of the table's own columns: the duration, the next thread and its tid once more.
+        compiler.literal(',"dur":')
+        compiler.operation(op.DURATION, compiler.next_column())
+        compiler.thread_of()
+        compiler.operation(op.EVENT_OWNER)
+        compiler.literal(',"args":{"cpu":')
+        compiler.operation(op.ARGUMENT_CPU)
+        for index in self.standard:
+            compiler.literal(f',"{fields[index].name}":')
+            compiler.value(fields[index].type)
+        self._arguments(compiler, opened=True)
+
+
+def _usual_phase(kind: Kind) -> Phase:
+    return STATE_PHASE if kind is Kind.STATE else PHASES[kind][0]

@@ -1,0 +1,305 @@
+"""Reading: text to a trace, a window of text and a batch of events at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from converter.errors import TraceError, TraceWarning
+from converter.formats.chrome.classes import Plan, Rows, plan_of
+from converter.formats.chrome.columns import Scanned
+from converter.formats.chrome.document import Document, Step
+from converter.formats.chrome.layout import (
+    DISPLAY_TIME_UNIT,
+    ENVIRONMENT,
+    HEADER,
+    ClassKey,
+)
+from converter.formats.chrome.mapping import PHASE_TABLE
+from converter.formats.chrome.metadata import Tables
+from converter.formats.chrome.native import unwrapped
+from converter.formats.chrome.times import (
+    MAX_DECIMALS,
+    MAX_GUESSED_DECIMALS,
+    USUAL_DECIMALS,
+    Scale,
+)
+from converter.ir.events import Batch, EventClass, Table
+from converter.ir.kinds import Kind
+from converter.ir.trace import ClockDomain, Trace
+from converter.kernels.chrome_scan import EventScanner
+from converter.kernels.strings import StringTable
+from converter.kernels.union import number_rows
+from converter.source import Source
+
+#: Events in a batch.
+BATCH_SIZE = 1 << 16
+#: How much text is looked at to find the unit of the clock.
+SAMPLE_SIZE = 1 << 18
+_NANOSECOND_RATE = Fraction(10**9)
+_MAX_TICKS = (1 << 63) - 1
+
+
+def read(source: Source) -> Trace:
+    """The trace in a Chrome JSON file.
+
+    Raises:
+        TraceError: the file is not JSON, or has no events where a trace has them.
+
+    """
+    return _Reader(source).trace
+
+
+class _Reader:
+    """What stays the same however often the batches are read: tables, classes, and the numbers of both."""
+
+    def __init__(self, source: Source) -> None:
+        self._source = source
+        self._names = StringTable()
+        self._shapes = StringTable()
+        # The shape of no arguments, which must be known however many others there are.
+        self._shapes.intern(b"{}")
+        self._keys = StringTable()
+        self._thread_keys = StringTable()
+        self._header: dict[str, Any] = {}
+        self._position = 0
+        self._warned: set[str] = set()
+        # The sidecar is filled while batches are read; filters that copy it copy this dictionary.
+        self.trace = Trace(format="chrome", sidecar={"chrome": {}})
+        self._tables = Tables(self.trace)
+        self._scale = self._first_look()
+        epoch = self._header_clock().get("epoch_ns")
+        self.trace.clock = ClockDomain(
+            "ns", self._scale.rate, epoch if isinstance(epoch, int) else None
+        )
+        environment = self._header.get(ENVIRONMENT)
+        if environment is not None and _is_environment(environment):
+            self.trace.environment = environment
+        self.trace.warnings.extend(source.warnings)
+        self.trace.make_batches = self._batches
+        self.trace.progress = lambda: (self._position, source.size)
+        self._plans: list[Plan] = []
+        self._class_of_key = np.zeros(0, np.int32)
+        self._plan_number = np.zeros(0, np.int64)
+        self._cpu_slot = np.zeros(0, np.int64)
+        self._keys_of_class: list[list[int]] = []
+        self._class_ids: dict[EventClass, int] = {}
+
+    # The clock
+
+    def _first_look(self) -> Scale:
+        """Read the header and some events to learn the unit of the times."""
+        document = Document(self._source, SAMPLE_SIZE, sample=True)
+        scanner = EventScanner(
+            StringTable(),
+            StringTable(),
+            _with_empty(),
+            StringTable(),
+            StringTable(),
+            PHASE_TABLE,
+            0,
+        )
+        try:
+            for step in document.steps(scanner, BATCH_SIZE):
+                if step is Step.MEMBER and document.member[0] == HEADER:
+                    value = document.member[1]
+                    if isinstance(value, dict):
+                        self._header = value
+                        return self._header_scale()
+        except TraceError:
+            # Reading the batches comes to the same place, and then knows what precedes it.
+            if not document.position:
+                raise
+        if scanner.places <= USUAL_DECIMALS:
+            return Scale(_NANOSECOND_RATE, USUAL_DECIMALS)
+        decimals = min(scanner.places, MAX_GUESSED_DECIMALS)
+        # Later times may be greater than those seen; a quarter of the range is left to them.
+        while decimals > USUAL_DECIMALS and scanner.largest * 10**decimals > _MAX_TICKS // 4:
+            decimals -= 1
+        return Scale(Fraction(10 ** (6 + decimals)), decimals)
+
+    def _header_clock(self) -> dict[str, Any]:
+        clock = self._header.get("clock")
+        return clock if isinstance(clock, dict) else {}
+
+    def _header_scale(self) -> Scale:
+        try:
+            rate = Fraction(self._header_clock().get("ticks_per_second", 10**9))
+            decimals = self._header_clock().get("decimals", USUAL_DECIMALS)
+            offset = int(self._header.get("offset", 0))
+        except (ValueError, TypeError, ZeroDivisionError):
+            rate, decimals, offset = _NANOSECOND_RATE, USUAL_DECIMALS, 0
+        if rate <= 0 or rate.denominator > 1 << 62 or not isinstance(decimals, int):
+            return Scale(_NANOSECOND_RATE, USUAL_DECIMALS)
+        return Scale(rate, min(max(decimals, 0), MAX_DECIMALS), offset)
+
+    # Batches
+
+    def _batches(self) -> Iterator[Batch]:
+        scanner = EventScanner(
+            self.trace.strings,
+            self._names,
+            self._shapes,
+            self._keys,
+            self._thread_keys,
+            PHASE_TABLE,
+            self._scale.decimals,
+        )
+        document = Document(self._source)
+        delivered = False
+        try:
+            for step in document.steps(scanner, BATCH_SIZE):
+                self._position = document.position
+                if step is Step.EVENTS:
+                    self._tables.add_metadata(scanner.take_metadata())
+                    if len(scanner):
+                        yield self._batch(scanner)
+                        delivered = True
+                else:
+                    self._add_member(*document.member)
+                    delivered = True
+        except TraceError as error:
+            error.within(format="chrome", path=self._source.name)
+            if not delivered and not self._tables.known:
+                raise
+            self._warn(error.to_warning())
+        if scanner.rounded:
+            self._warn(
+                TraceWarning(
+                    format="chrome",
+                    path=self._source.name,
+                    field="ts",
+                    message=f"{scanner.rounded:,} times have more decimals than the clock: rounded",
+                )
+            )
+        self._position = self._source.size
+
+    def _warn(self, warning: TraceWarning) -> None:
+        # The batches may be read again, with the same damage.
+        if str(warning) not in self._warned:
+            self._warned.add(str(warning))
+            self.trace.warnings.append(warning)
+
+    def _add_member(self, name: str, value: Any) -> None:
+        if name == HEADER and isinstance(value, dict):
+            return
+        if name == ENVIRONMENT and _is_environment(value):
+            self.trace.environment = value
+            return
+        if name == DISPLAY_TIME_UNIT and name in self._added():
+            return
+        self.trace.sidecar["chrome"].setdefault("members", {})[name] = value
+
+    def _added(self) -> frozenset[str]:
+        """What the writer put into the file that was not in the trace."""
+        added = self._header.get("added")
+        return frozenset(map(str, added)) if isinstance(added, list) else frozenset()
+
+    def _batch(self, scanner: EventScanner) -> Batch:
+        ts, key, thread, cpu, start, slots, text = scanner.take()
+        self._add_plans()
+        scanned = Scanned(slots, text)
+        class_id = self._class_of_key[key]
+        row = np.zeros(len(ts), np.int32)
+        counts = np.zeros(len(self.trace.event_classes), np.int32)
+        number_rows(class_id, row, counts)
+        batch = Batch(
+            ts=self._times(ts, offset=True),
+            class_id=class_id,
+            row=row,
+            tables={},
+            thread=self._tables.threads(self._thread_keys, thread),
+            cpu=self._cpus(key, cpu, start, slots),
+        )
+        present = np.flatnonzero(counts)
+        batch.tables.update({int(id): Table(int(counts[id]), ()) for id in present})
+        for id in present.tolist():
+            positions = batch.positions(id)
+            batch.tables[id] = self._table(id, scanned, start[positions], key[positions])
+        return batch
+
+    def _table(
+        self, id: int, scanned: Scanned, starts: NDArray[np.int64], keys: NDArray[np.int32]
+    ) -> Table:
+        exact = self._scale.factor == 1
+        times = None if exact else lambda column: self._times(column, offset=False)
+        plans = [self._plans[key] for key in self._keys_of_class[id]]
+        rows = Rows(scanned, starts, plans, self._plan_number[keys], self.trace.strings, times)
+        if self.trace.event_classes[id].kind is Kind.NATIVE:
+            return unwrapped(rows.table())
+        return rows.table()
+
+    def _times(self, units: NDArray[np.int64], *, offset: bool) -> NDArray[np.int64]:
+        if offset and self._scale.offset:
+            moved = units.astype(object) + self._scale.offset
+            if len(moved) and max(abs(int(moved.min())), abs(int(moved.max()))) > _MAX_TICKS:
+                raise TraceError(field=f"{HEADER}.offset", expected="times of 64 bits")
+            units = moved.astype(np.int64)
+        return self._scale.from_file(units)
+
+    def _cpus(
+        self,
+        key: NDArray[np.int32],
+        cpu: NDArray[np.int32],
+        start: NDArray[np.int64],
+        slots: NDArray[np.int64],
+    ) -> NDArray[np.int32]:
+        """The CPU of each event; that of a switch stands in its arguments."""
+        if not (self._cpu_slot >= 0).any():
+            return cpu
+        switches = np.flatnonzero(self._cpu_slot[key] >= 0)
+        found = slots[start[switches] + self._cpu_slot[key[switches]]]
+        result = cpu.copy()
+        result[switches] = np.where((found >= 0) & (found <= 0x7FFF_FFFF), found, -1)
+        return result
+
+    def _add_plans(self) -> None:
+        """Work out the class keys that are new."""
+        first = len(self._plans)
+        if first == 0:
+            # Key 0 is the empty text of every string table.
+            self._plans.append(Plan(EventClass(Kind.NATIVE), ()))
+            self._class_of_key = np.full(1, -1, np.int32)
+            self._plan_number = np.zeros(1, np.int64)
+            self._cpu_slot = np.full(1, -1, np.int64)
+            first = 1
+        classes, numbers, slots = [], [], []
+        for id in range(first, len(self._keys)):
+            key = ClassKey.parse(self._keys[id])
+            plan = plan_of(
+                key,
+                self._names.__getitem__,
+                self._shapes.__getitem__,
+                own=bool(self._header),
+                added=self._added(),
+            )
+            self._plans.append(plan)
+            class_id = self._class_ids.get(plan.event_class)
+            if class_id is None:
+                class_id = self._class_ids[plan.event_class] = self.trace.add_class(
+                    plan.event_class
+                )
+                self._keys_of_class.append([])
+            classes.append(class_id)
+            numbers.append(len(self._keys_of_class[class_id]))
+            self._keys_of_class[class_id].append(id)
+            slots.append(-1 if plan.cpu is None else plan.cpu)
+        self._class_of_key = np.concatenate([self._class_of_key, np.array(classes, np.int32)])
+        self._plan_number = np.concatenate([self._plan_number, np.array(numbers, np.int64)])
+        self._cpu_slot = np.concatenate([self._cpu_slot, np.array(slots, np.int64)])
+
+
+def _with_empty() -> StringTable:
+    table = StringTable()
+    table.intern(b"{}")
+    return table
+
+
+def _is_environment(value: Any) -> bool:
+    return isinstance(value, dict) and all(
+        isinstance(item, str | int) and not isinstance(item, bool) for item in value.values()
+    )

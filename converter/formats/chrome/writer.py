@@ -1,0 +1,360 @@
+"""Writing: a projected trace to compact JSON, batch by batch."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from converter.formats.chrome.layout import (
+    BIND_POINT,
+    DISPLAY_TIME_UNIT,
+    ENVIRONMENT,
+    HEADER,
+    HEADER_VERSION,
+    TRACE_EVENTS,
+)
+from converter.formats.chrome.mapping import (
+    DURATION,
+    SWITCH_FIELDS,
+    THREAD_DURATION,
+    THREAD_TIME,
+)
+from converter.formats.chrome.metadata import Tables, process_name, thread_name
+from converter.formats.chrome.native import wrapped
+from converter.formats.chrome.programs import Bound, Evidence, Form, Outline, has_empty_array
+from converter.formats.chrome.switches import Durations, Patched
+from converter.formats.chrome.times import Scale
+from converter.ir.columns import Column
+from converter.ir.events import Batch
+from converter.ir.kinds import Kind, Role
+from converter.ir.trace import Trace
+from converter.kernels.chrome_emit import Emitter, Program
+from converter.sink import Sink
+
+_NANOSECOND_RATE = Fraction(10**9)
+#: From about 50 days on (2**42 microseconds) a double no longer holds every nanosecond; readers use doubles.
+_EXACT_MICROSECONDS = 1 << 42
+_TIMES = (DURATION, THREAD_TIME, THREAD_DURATION)
+_NEXT_TID = next(i for i, part in enumerate(SWITCH_FIELDS) if part.role is Role.NEXT_TID)
+
+
+def write(trace: Trace, sink: Sink, variant: str) -> None:  # noqa: ARG001 - there is one
+    """Write a trace that was projected to `mapping.CAPABILITIES`.
+
+    Raises:
+        UnsupportedError: a time of a clock that is not of nanoseconds does not fit 64 bits.
+
+    """
+    _Writer(trace, sink).write()
+
+
+class _Writer:
+    def __init__(self, trace: Trace, sink: Sink) -> None:
+        self._trace = trace
+        self._output = Patched(sink)
+        rate = trace.clock.ticks_per_second
+        self._scale = Scale.of_rate(_NANOSECOND_RATE if rate is None else rate)
+        self._emitter = Emitter(trace.strings, self._scale.decimals)
+        self._sidecar: dict[str, Any] = trace.sidecar.get("chrome", {})
+        # What the sidecar's metadata events say of the tables, without touching the trace.
+        self._replayed = Trace(format="chrome", sidecar={"chrome": {}})
+        self._known = Tables(self._replayed)
+        # A trace of this format says itself what it has of these.
+        self._foreign = trace.format != "chrome"
+        self._outlines: list[Outline] = []
+        self._programs: dict[tuple[int, Form], Program] = {}
+        self._durations = Durations()
+        self._texts = _ThreadTexts(trace, self._known)
+        self._used = np.zeros(0, np.bool_)
+        self._thread_of_tid: dict[int, int] = {}
+        self._tids_done = 0
+        self._last_ts = 0
+        self._environment: dict[str, str | int] = {}
+        self._first = True
+
+    def write(self) -> None:
+        opened = False
+        for batch in self._trace.batches():
+            if not opened and len(batch):
+                self._open(batch)
+                opened = True
+            self._write_batch(batch)
+        if not opened:
+            self._open(None)
+        self._finish_durations(self._durations.rest(self._last_ts))
+        self._output.release(None)
+        self._write_metadata()
+        self._close()
+
+    # The outer object
+
+    def _open(self, batch: Batch | None) -> None:
+        if batch is not None:
+            self._scale = replace(self._scale, offset=self._offset(batch))
+        clock = self._trace.clock
+        header: dict[str, Any] = {
+            "version": HEADER_VERSION,
+            "clock": {
+                "ticks_per_second": str(self._scale.rate),
+                "decimals": self._scale.decimals,
+            },
+            "added": self._added(),
+        }
+        if self._trace.environment:
+            self._environment = dict(self._trace.environment)
+            header[ENVIRONMENT] = self._environment
+        if clock.epoch_ns is not None:
+            header["clock"]["epoch_ns"] = clock.epoch_ns
+        if self._scale.offset:
+            header["offset"] = str(self._scale.offset)
+        self._put(f'{{"{HEADER}":{_json(header)},\n"{TRACE_EVENTS}":[')
+
+    def _added(self) -> list[str]:
+        """What the file has that the trace does not say."""
+        return [BIND_POINT, DISPLAY_TIME_UNIT] if self._foreign else []
+
+    def _offset(self, batch: Batch) -> int:
+        """What is taken off all times so that readers, which use doubles, see every nanosecond."""
+        timed = np.ones(len(batch), np.bool_)
+        for class_id in batch.tables:
+            if not self._trace.event_classes[class_id].timed:
+                timed[batch.positions(class_id)] = False
+        units = self._scale.to_file(batch.ts[timed])
+        if not len(units):
+            return 0
+        microsecond = int(10**self._scale.decimals)
+        lowest = int(units.min())
+        if max(abs(lowest), abs(int(units.max()))) < _EXACT_MICROSECONDS * microsecond:
+            return 0
+        if not (units % microsecond).any():
+            return 0
+        second = microsecond * 10**6
+        return lowest // second * second
+
+    def _close(self) -> None:
+        members = self._sidecar.get("members", {})
+        texts = [f"{_json(name)}:{_member(value)}" for name, value in members.items()]
+        if self._foreign:
+            texts.append(f'"{DISPLAY_TIME_UNIT}":"ns"')
+        if self._trace.environment != self._environment:
+            # It has grown while the events were read.
+            texts.append(f'"{ENVIRONMENT}":{_json(self._trace.environment)}')
+        self._put("\n]" + "".join(f",\n{text}" for text in texts) + "}\n")
+
+    def _put(self, text: str) -> None:
+        # A lone surrogate is no text.
+        self._output.write(text.encode("utf-8", "replace"), hold=False)
+
+    # Metadata
+
+    def _share_text_ids(self) -> None:
+        # A reader may have only now come to the first.
+        if texts := self._sidecar.get("text_ids"):
+            self._replayed.sidecar["chrome"]["text_ids"] = texts
+
+    def _write_metadata(self) -> None:
+        self._share_text_ids()
+        texts = self._sidecar.get("metadata", [])
+        self._known.add_metadata("".join(f"{text}\n" for text in texts).encode())
+        self._write_lines(texts)
+        self._write_lines(self._names())
+
+    def _names(self) -> Iterable[str]:
+        """Names that the sidecar does not have, and who is in the tables but in no event."""
+        trace, replayed = self._trace, self._replayed
+        processes = {process.pid: process.name for process in replayed.processes}
+        threads = {
+            (replayed.processes[thread.process].pid, thread.tid): thread.name
+            for thread in replayed.threads
+        }
+        used = np.zeros(len(trace.threads), np.bool_)
+        used[: len(self._used)] = self._used[: len(used)]
+        seen = set()
+        named = []
+        for index, thread in enumerate(trace.threads):
+            pid = trace.processes[thread.process].pid
+            known = threads.get((pid, thread.tid))
+            if known is None and (used[index] and thread.name == self._known.text_of(thread.tid)):
+                known = thread.name
+            seen.add(thread.process)
+            if known != thread.name:
+                shown = self._known.shown
+                named.append(thread_name(shown(pid), shown(thread.tid), thread.name))
+        for index, process in enumerate(trace.processes):
+            known = processes.get(process.pid)
+            if known is None and index in seen:
+                known = self._known.text_of(process.pid)
+            if known != process.name:
+                yield process_name(self._known.shown(process.pid), process.name)
+        yield from named
+
+    def _write_lines(self, texts: Iterable[str]) -> None:
+        for text in texts:
+            self._put(f"\n{text}" if self._first else f",\n{text}")
+            self._first = False
+
+    # Events
+
+    def _write_batch(self, batch: Batch) -> None:
+        trace = self._trace
+        while len(self._outlines) < len(trace.event_classes):
+            self._outlines.append(Outline.of(trace.event_classes[len(self._outlines)]))
+        if not len(batch):
+            return
+        self._share_text_ids()
+        self._texts.extend()
+        self._mark_used(batch.thread)
+        units = self._units(batch)
+        durations = self._switch_durations(batch, units)
+        programs: list[Program | None] = [None] * len(self._outlines)
+        for class_id, table in batch.tables.items():
+            if len(table):
+                programs[class_id] = self._bound(batch, class_id, durations)
+        text, pending = self._emitter.emit(
+            programs,
+            np.ascontiguousarray(batch.class_id),
+            np.ascontiguousarray(batch.row),
+            units,
+            np.ascontiguousarray(batch.thread),
+            np.ascontiguousarray(batch.cpu),
+            *self._texts.arrays,
+        )
+        for program in programs:
+            if program is not None:
+                program.release()
+        if self._first:
+            # The first event has no comma in front.
+            text, pending = text[1:], pending - 1
+            self._first = False
+        start = self._output.tell()
+        self._durations.place((pending + start).tolist())
+        self._output.write(text.data, hold=len(pending) > 0)
+        self._output.release(self._durations.earliest())
+        self._last_ts = max(self._last_ts, int(units.max()))
+
+    def _mark_used(self, threads: NDArray[np.int32]) -> None:
+        if len(self._used) < len(self._trace.threads):
+            grown = np.zeros(len(self._trace.threads), np.bool_)
+            grown[: len(self._used)] = self._used
+            self._used = grown
+        self._used[np.unique(threads[threads >= 0])] = True
+
+    def _units(self, batch: Batch) -> NDArray[np.int64]:
+        units = self._scale.to_file(np.ascontiguousarray(batch.ts))
+        if not self._scale.offset:
+            return units
+        return units - self._scale.offset
+
+    def _bound(self, batch: Batch, class_id: int, durations: NDArray[np.int64]) -> Program:
+        """The program of a class with its columns."""
+        outline = self._outlines[class_id]
+        event_class = outline.event_class
+        table = batch.tables[class_id]
+        bound = Bound()
+        columns: list[Column] = [table.column(i) for i in range(table.width)]
+        if event_class.kind is Kind.NATIVE:
+            columns = [wrapped(columns[0])]
+        elif event_class.kind is Kind.SCHED_SWITCH:
+            bound.add(durations[batch.positions(class_id)])
+            self._add_next_threads(bound, columns[_NEXT_TID])
+        for part, column in zip(event_class.fields, columns, strict=True):
+            if part in _TIMES:
+                assert isinstance(column, np.ndarray)
+                bound.add_column(self._scale.to_file(np.ascontiguousarray(column)))
+            else:
+                bound.add_column(column)
+        if outline.evidence == Evidence.UNLESS_EMPTY:
+            empty = np.zeros(len(table), np.bool_)
+            for index in outline.arguments:
+                rows = has_empty_array(event_class.fields[index].type, columns[index])
+                if rows is not None:
+                    empty |= rows
+            bound.add(empty)
+        key = (class_id, tuple(bound.form))
+        program = self._programs.get(key)
+        if program is None:
+            program = self._programs[key] = outline.compile(key[1], binds=self._foreign)
+        program.bind(bound.columns)
+        return program
+
+    def _switch_durations(self, batch: Batch, units: NDArray[np.int64]) -> NDArray[np.int64]:
+        """How long the thread of each switch runs, by place in the batch; of no meaning at other events."""
+        classes = [
+            class_id
+            for class_id, table in batch.tables.items()
+            if len(table) and self._trace.event_classes[class_id].kind is Kind.SCHED_SWITCH
+        ]
+        if not classes:
+            return units
+        places = np.sort(np.concatenate([batch.positions(class_id) for class_id in classes]))
+        durations, known = self._durations.of_batch(batch.cpu[places], units[places])
+        self._finish_durations(known)
+        result = np.zeros(len(batch), np.int64)
+        result[places] = durations
+        return result
+
+    def _add_next_threads(self, bound: Bound, tids: Column) -> None:
+        """Add the first thread in the table that has each tid, -1 for those of no thread and for the idle one."""
+        assert isinstance(tids, np.ndarray)
+        for index in range(self._tids_done, len(self._trace.threads)):
+            self._thread_of_tid.setdefault(self._trace.threads[index].tid, index)
+        self._tids_done = len(self._trace.threads)
+        values, inverse = np.unique(tids, return_inverse=True)
+        found = [self._thread_of_tid.get(tid, -1) if tid else -1 for tid in values.tolist()]
+        bound.add(np.array(found, np.int32)[inverse])
+        bound.add(tids)
+
+    def _finish_durations(self, known: list[tuple[int, int]]) -> None:
+        for place, duration in known:
+            whole, part = divmod(duration, 10**self._scale.decimals)
+            fraction = f".{part:0{self._scale.decimals}}".rstrip("0") if part else ""
+            self._output.patch(place, f"{whole}{fraction}".encode())
+
+
+class _ThreadTexts:
+    """The texts of all threads, as events have them and as switches have that of their own thread."""
+
+    def __init__(self, trace: Trace, tables: Tables) -> None:
+        self._trace = trace
+        self._tables = tables
+        self._done = 0
+        self._threads = [b""]
+        self._owners = [b""]
+        self.arrays = (_joined([]), np.zeros(1, np.int64), _joined([]), np.zeros(1, np.int64))
+
+    def extend(self) -> None:
+        """Follow the growth of the table."""
+        threads = self._trace.threads
+        if self._done == len(threads):
+            return
+        for thread in threads[self._done :]:
+            pid = self._tables.shown(self._trace.processes[thread.process].pid)
+            tid = self._tables.shown(thread.tid)
+            self._threads.append(f',"pid":{pid},"tid":{tid}'.encode("utf-8", "replace"))
+            self._owners.append(f',"event_pid":{pid},"event_tid":{tid}'.encode("utf-8", "replace"))
+        self._done = len(threads)
+        self.arrays = (
+            _joined(self._threads),
+            np.cumsum([len(text) for text in self._threads], dtype=np.int64),
+            _joined(self._owners),
+            np.cumsum([len(text) for text in self._owners], dtype=np.int64),
+        )
+
+
+def _joined(texts: list[bytes]) -> NDArray[np.uint8]:
+    return np.frombuffer(b"".join(texts), np.uint8)
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+def _member(value: Any) -> str:
+    # What Python's parser could not take is kept as its text.
+    return value.decode("utf-8", "replace") if isinstance(value, bytes) else _json(value)

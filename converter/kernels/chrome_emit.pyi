@@ -1,0 +1,85 @@
+from collections.abc import Sequence
+
+from numpy import int32, int64, uint8
+from numpy.typing import NDArray
+
+from converter.kernels.strings import StringTable
+
+#: Operations, with their operands. Columns are numbers of bound columns; literals are place and size in the text.
+#: A text has its offsets (int64) in the column named and its bytes in the next.
+
+#: (0, place, size): the literal.
+LITERAL: int
+#: (column): int64 units as a decimal number without zeros at its end.
+TIME: int
+#: (column): int64.
+SIGNED: int
+#: (column): uint64, in quotes from 2**63 on.
+UNSIGNED: int
+#: (column): uint64 as "0x...".
+HEXADECIMAL: int
+#: (column): double, always with a point or an exponent; "NaN", "Infinity", "-Infinity".
+FLOAT: int
+#: (column): bool.
+BOOLEAN: int
+#: (column): int32 string id, its first character escaped where the text could be taken for a number.
+STRING: int
+#: (column, place, size): the literal and the string, without that escape; nothing for the empty string.
+STRING_IF: int
+#: (column): like STRING, of a text.
+TEXT: int
+#: (column, place, size): like STRING_IF, of a text.
+TEXT_IF: int
+#: (column): JSON text, or a string of it where it is not valid.
+JSON: int
+#: (column): a comma and the members of an object in JSON text; nothing where there are none.
+MEMBERS: int
+#: (column): bytes in base64.
+BASE64: int
+#: (column, count): an array of offsets in the column; the next `count` operations run for each element.
+ARRAY: int
+#: (column, place, size): the literal where the bool is true.
+IF_TRUE: int
+#: The event's time, without and with text of its thread, its thread as an owner, its CPU as a member and as a value.
+EVENT_TIME: int
+EVENT_THREAD: int
+EVENT_OWNER: int
+EVENT_CPU: int
+ARGUMENT_CPU: int
+#: (column, column): the text of thread int32, or pid and tid both of int64 of the other column where it is none.
+THREAD_OF: int
+#: (column): like TIME, but what is below 0 is not known yet: "0" and room for 19 more characters.
+DURATION: int
+
+class Program:
+    """The operations of an event class, four int32 each: number and three operands."""
+
+    def __init__(self, code: NDArray[int32], literals: bytes, columns: int) -> None: ...
+    def bind(self, columns: Sequence[NDArray[uint8]]) -> None:
+        """Set the columns of the next batch, each seen as bytes."""
+    def release(self) -> None:
+        """Let go of the columns."""
+
+class Emitter:
+    """Emits batches as text: the programs of their events, one after the other."""
+
+    def __init__(self, strings: StringTable, places: int) -> None:
+        """Times are in units of 10**-places."""
+    def emit(
+        self,
+        programs: list[Program | None],
+        class_id: NDArray[int32],
+        row: NDArray[int32],
+        ts: NDArray[int64],
+        thread: NDArray[int32],
+        cpu: NDArray[int32],
+        threads: NDArray[uint8],
+        thread_at: NDArray[int64],
+        owners: NDArray[uint8],
+        owner_at: NDArray[int64],
+    ) -> tuple[NDArray[uint8], NDArray[int64]]:
+        """The text of a batch, and where in it durations are not known yet.
+
+        `threads` and `owners` are the texts of threads, one behind the other, with n + 1 offsets. Raises ValueError
+        when an event is outside of its class's columns. Releases the GIL.
+        """

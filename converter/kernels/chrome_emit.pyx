@@ -1,0 +1,589 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
+"""Emitting events as JSON text: columns to bytes, by a short program per event class.
+
+A program is a list of operations of four numbers each: which, and up to three operands (`chrome_emit.pyi` says which).
+Columns are numbered; every access to one is checked against its size, so that a wrong program cannot read elsewhere.
+"""
+
+import numpy as np
+
+from libc.math cimport floor, isfinite, isnan, signbit
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
+from libc.stdlib cimport calloc, free
+from libc.string cimport memcpy
+
+from converter.kernels.chrome_json cimport (
+    Buffer, FINE, append, append_signed, append_unsigned, compact, is_hexadecimal, reserve, special_number,
+)
+from converter.kernels.strings cimport Entry, StringTable
+
+cdef extern from "Python.h":
+    char* PyOS_double_to_string(double value, char format, int precision, int flags, int* type)
+    void PyMem_Free(void* memory)
+    int Py_DTSF_ADD_DOT_0
+
+# The operations.
+LITERAL = 1
+TIME = 2
+SIGNED = 3
+UNSIGNED = 4
+HEXADECIMAL = 5
+FLOAT = 6
+BOOLEAN = 7
+STRING = 8
+STRING_IF = 9
+TEXT = 10
+TEXT_IF = 11
+JSON = 12
+MEMBERS = 13
+BASE64 = 14
+ARRAY = 15
+IF_TRUE = 16
+EVENT_TIME = 20
+EVENT_THREAD = 21
+EVENT_OWNER = 22
+EVENT_CPU = 23
+ARGUMENT_CPU = 24
+THREAD_OF = 25
+DURATION = 26
+
+cdef enum:
+    _LITERAL = 1
+    _TIME = 2
+    _SIGNED = 3
+    _UNSIGNED = 4
+    _HEXADECIMAL = 5
+    _FLOAT = 6
+    _BOOLEAN = 7
+    _STRING = 8
+    _STRING_IF = 9
+    _TEXT = 10
+    _TEXT_IF = 11
+    _JSON = 12
+    _MEMBERS = 13
+    _BASE64 = 14
+    _ARRAY = 15
+    _IF_TRUE = 16
+    _EVENT_TIME = 20
+    _EVENT_THREAD = 21
+    _EVENT_OWNER = 22
+    _EVENT_CPU = 23
+    _ARGUMENT_CPU = 24
+    _THREAD_OF = 25
+    _DURATION = 26
+
+cdef enum:
+    #: Digits that a duration which is not known yet has room for, and programs' levels of arrays.
+    PLACEHOLDER = 20
+    MAX_LEVELS = 32
+
+cdef uint8_t[256] ESCAPES
+cdef int _byte
+for _byte in range(256):
+    ESCAPES[_byte] = _byte < 32 or _byte == 34 or _byte == 92
+
+cdef int64_t[19] POWERS
+POWERS[0] = 1
+for _byte in range(1, 19):
+    POWERS[_byte] = POWERS[_byte - 1] * 10
+
+
+cdef struct Span:
+    const uint8_t* data
+    int64_t size
+
+
+cdef bint put_string(Buffer* out, const uint8_t* data, int64_t size, bint plain) noexcept nogil:
+    """A string in quotes. Unless `plain`, text that the reader takes for a number has its first character escaped."""
+    cdef const char* digits = b"0123456789abcdef"
+    cdef int64_t i = 0
+    cdef int64_t run
+    cdef uint8_t byte
+    if not reserve(out, size + 16):
+        return False
+    out.data[out.used] = 34
+    out.used += 1
+    if not plain and (is_hexadecimal(data, size) or special_number(data, size)):
+        memcpy(out.data + out.used, b"\\u00", 4)
+        out.data[out.used + 4] = <uint8_t>digits[data[0] >> 4]
+        out.data[out.used + 5] = <uint8_t>digits[data[0] & 15]
+        out.used += 6
+        i = 1
+    while i < size:
+        run = i
+        while i < size and not ESCAPES[data[i]]:
+            i += 1
+        if not append(out, data + run, i - run):
+            return False
+        if i == size:
+            break
+        byte = data[i]
+        i += 1
+        # Room for this escape and for the closing quote.
+        if not reserve(out, size - i + 16):
+            return False
+        out.data[out.used] = 92
+        if byte == 34 or byte == 92:
+            out.data[out.used + 1] = byte
+            out.used += 2
+        elif byte == 10:
+            out.data[out.used + 1] = 110
+            out.used += 2
+        elif byte == 9:
+            out.data[out.used + 1] = 116
+            out.used += 2
+        else:
+            memcpy(out.data + out.used + 1, b"u00", 3)
+            out.data[out.used + 4] = <uint8_t>digits[byte >> 4]
+            out.data[out.used + 5] = <uint8_t>digits[byte & 15]
+            out.used += 6
+    return append(out, b'"', 1)
+
+
+cdef bint put_decimal(Buffer* out, int64_t value, int places) noexcept nogil:
+    """value / 10**places, without zeros at the end."""
+    cdef uint64_t magnitude = <uint64_t>value
+    cdef uint64_t whole, part
+    cdef int i
+    if value < 0:
+        magnitude = <uint64_t>0 - magnitude
+        if not append(out, b"-", 1):
+            return False
+    whole = magnitude // <uint64_t>POWERS[places]
+    part = magnitude - whole * <uint64_t>POWERS[places]
+    if not append_unsigned(out, whole):
+        return False
+    if part == 0:
+        return True
+    while part % 10 == 0:
+        part //= 10
+        places -= 1
+    if not reserve(out, places + 1):
+        return False
+    out.data[out.used] = 46
+    for i in range(places):
+        out.data[out.used + places - i] = <uint8_t>(48 + part % 10)
+        part //= 10
+    out.used += places + 1
+    return True
+
+
+cdef bint put_hexadecimal(Buffer* out, uint64_t value, int size) noexcept nogil:
+    """The lowest `size` digits."""
+    cdef int i
+    cdef uint64_t digit
+    if not reserve(out, size):
+        return False
+    for i in range(size):
+        digit = value >> (4 * (size - 1 - i)) & 15
+        out.data[out.used + i] = <uint8_t>(48 + digit if digit < 10 else 87 + digit)
+    out.used += size
+    return True
+
+
+cdef bint put_float(Buffer* out, double value) noexcept nogil:
+    """The shortest text that reads as the same double, always with a point or an exponent."""
+    cdef int places
+    cdef double scaled
+    cdef char* text = NULL
+    cdef int64_t size = 0
+    cdef bint good
+    cdef uint64_t bits
+    if not isfinite(value):
+        if isnan(value):
+            memcpy(&bits, &value, 8)
+            if bits == <uint64_t>0x7FF8000000000000:
+                return append(out, b'"NaN"', 5)
+            return append(out, b'"NaN:', 5) and put_hexadecimal(out, bits, 16) and append(out, b'"', 1)
+        return append(out, b'"-Infinity"', 11) if value < 0 else append(out, b'"Infinity"', 10)
+    if value == 0:
+        return append(out, b"-0.0", 4) if signbit(value) else append(out, b"0.0", 3)
+    for places in range(7):
+        scaled = value * <double>POWERS[places]
+        if not -9007199254740992.0 < scaled < 9007199254740992.0:
+            break
+        # Both are exact doubles, so the quotient is the double nearest to the decimal number.
+        if floor(scaled) == scaled and scaled / <double>POWERS[places] == value:
+            if not put_decimal(out, <int64_t>scaled, places):
+                return False
+            return append(out, b".0", 2) if places == 0 else True
+    with gil:
+        text = PyOS_double_to_string(value, c'r', 0, Py_DTSF_ADD_DOT_0, NULL)
+        if text is NULL:
+            return False
+        while text[size]:
+            size += 1
+        good = append(out, <const uint8_t*>text, size)
+        PyMem_Free(text)
+    return good
+
+
+cdef bint put_base64(Buffer* out, Buffer* scratch, const uint8_t* data, int64_t size) noexcept nogil:
+    cdef const char* letters = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
+    cdef int64_t i = 0
+    cdef uint64_t three
+    cdef uint8_t* place
+    scratch.used = 0
+    if not reserve(scratch, (size + 2) // 3 * 4):
+        return False
+    place = scratch.data
+    while i < size:
+        three = <uint64_t>data[i] << 16
+        if i + 1 < size:
+            three |= <uint64_t>data[i + 1] << 8
+        if i + 2 < size:
+            three |= data[i + 2]
+        place[0] = <uint8_t>letters[three >> 18]
+        place[1] = <uint8_t>letters[three >> 12 & 63]
+        place[2] = <uint8_t>(letters[three >> 6 & 63] if i + 1 < size else 61)
+        place[3] = <uint8_t>(letters[three & 63] if i + 2 < size else 61)
+        place += 4
+        i += 3
+    return put_string(out, scratch.data, (size + 2) // 3 * 4, False)
+
+
+cdef class Program:
+    cdef int32_t* _code
+    cdef int64_t _count
+    cdef bytes _literals
+    cdef const uint8_t* _text
+    cdef list _columns
+    cdef Span* _spans
+    cdef int64_t _span_count
+
+    def __cinit__(self, const int32_t[::1] code, bytes literals, int columns):
+        cdef int64_t i
+        cdef int64_t size = len(literals)
+        if code.shape[0] % 4 or columns < 0:
+            raise ValueError("a program has four numbers an operation")
+        self._count = code.shape[0] // 4
+        self._literals = literals
+        self._text = literals
+        self._columns = [None] * columns
+        self._span_count = columns
+        self._code = <int32_t*>calloc(code.shape[0] + 1, sizeof(int32_t))
+        self._spans = <Span*>calloc(columns + 1, sizeof(Span))
+        if self._code is NULL or self._spans is NULL:
+            raise MemoryError
+        for i in range(code.shape[0]):
+            self._code[i] = code[i]
+        for i in range(self._count):
+            # An operation with a literal has its place last.
+            if code[i * 4] == _LITERAL or code[i * 4] == _STRING_IF or code[i * 4] == _TEXT_IF \
+                    or code[i * 4] == _IF_TRUE:
+                if code[i * 4 + 2] < 0 or code[i * 4 + 3] < 0 or code[i * 4 + 2] > size - code[i * 4 + 3]:
+                    raise ValueError("a literal lies outside the text")
+            elif code[i * 4] == _ARRAY and not 0 <= code[i * 4 + 2] < self._count - i:
+                raise ValueError("the elements of an array lie outside the program")
+
+    def __dealloc__(self):
+        free(self._code)
+        free(self._spans)
+
+    def bind(self, columns):
+        cdef const uint8_t[::1] view
+        cdef int64_t i
+        if len(columns) != self._span_count:
+            raise ValueError("the program has another number of columns")
+        self._columns = list(columns)
+        for i in range(self._span_count):
+            view = self._columns[i]
+            self._spans[i].size = view.shape[0]
+            self._spans[i].data = &view[0] if view.shape[0] else NULL
+
+    def release(self):
+        cdef int64_t i
+        self._columns = [None] * self._span_count
+        for i in range(self._span_count):
+            self._spans[i].data = NULL
+            self._spans[i].size = 0
+
+
+cdef class Emitter:
+    cdef StringTable _strings
+    cdef Buffer _out
+    cdef Buffer _scratch
+    cdef Buffer _pending
+    cdef int _places
+    cdef bint _no_memory
+    # Of the batch.
+    cdef const uint8_t* _threads
+    cdef const int64_t* _thread_at
+    cdef int64_t _thread_count
+    cdef const uint8_t* _owners
+    cdef const int64_t* _owner_at
+    cdef int64_t _ts
+    cdef int32_t _thread
+    cdef int32_t _cpu
+
+    def __cinit__(self, StringTable strings, int places):
+        if not 0 <= places <= 18:
+            raise ValueError("times have 0 to 18 decimals")
+        self._strings = strings
+        self._places = places
+
+    def __dealloc__(self):
+        free(self._out.data)
+        free(self._scratch.data)
+        free(self._pending.data)
+
+    def emit(
+        self, list programs, const int32_t[::1] class_id, const int32_t[::1] row, const int64_t[::1] ts,
+        const int32_t[::1] thread, const int32_t[::1] cpu, const uint8_t[::1] threads, const int64_t[::1] thread_at,
+        const uint8_t[::1] owners, const int64_t[::1] owner_at,
+    ):
+        cdef int64_t count = class_id.shape[0]
+        cdef int64_t i = 0
+        cdef int64_t classes = len(programs)
+        cdef Program program
+        cdef void** found
+        cdef bint good = True
+        if row.shape[0] != count or ts.shape[0] != count or thread.shape[0] != count or cpu.shape[0] != count:
+            raise ValueError("columns differ in length")
+        self._thread_count = _checked_offsets(threads, thread_at)
+        if _checked_offsets(owners, owner_at) != self._thread_count:
+            raise ValueError("threads and owners differ in number")
+        self._out.used = 0
+        self._pending.used = 0
+        self._no_memory = False
+        if count == 0:
+            return b"", np.zeros(0, np.int64)
+        self._threads = &threads[0] if threads.shape[0] else NULL
+        self._thread_at = &thread_at[0]
+        self._owners = &owners[0] if owners.shape[0] else NULL
+        self._owner_at = &owner_at[0]
+        # Borrowed: the list keeps the programs.
+        found = <void**>calloc(classes + 1, sizeof(void*))
+        if found is NULL:
+            raise MemoryError
+        for i in range(classes):
+            if programs[i] is not None:
+                program = programs[i]
+                found[i] = <void*>program
+        with nogil:
+            for i in range(count):
+                if class_id[i] < 0 or class_id[i] >= classes or found[class_id[i]] is NULL or row[i] < 0:
+                    good = False
+                    break
+                self._ts = ts[i]
+                self._thread = thread[i]
+                self._cpu = cpu[i]
+                good = self._program(found[class_id[i]], row[i])
+                if not good:
+                    break
+        free(found)
+        if self._no_memory:
+            raise MemoryError
+        if not good:
+            raise ValueError(f"event {i} is outside of its class's columns")
+        return _copied(&self._out), _copied(&self._pending).view(np.int64)
+
+    cdef bint _program(self, void* program, int64_t row) noexcept nogil:
+        cdef Span* spans = (<Program>program)._spans
+        return self._run(
+            (<Program>program)._code, (<Program>program)._count, spans, (<Program>program)._span_count,
+            (<Program>program)._text, row, 0,
+        )
+
+    # Run `count` operations for one row; false where a column ends before it, or there is no memory.
+    cdef bint _run(
+        self, const int32_t* code, int64_t count, const Span* spans, int64_t span_count, const uint8_t* text,
+        int64_t row, int level,
+    ) noexcept nogil:
+        cdef int64_t i = 0
+        cdef int32_t operation, a, b, c
+        cdef int64_t start, end, k, number
+        cdef int64_t after = 0
+        cdef uint64_t unsigned
+        cdef double floating
+        cdef Entry* entry
+        cdef Buffer* out = &self._out
+        cdef bint good
+        while i < count:
+            operation = code[i * 4]
+            a = code[i * 4 + 1]
+            b = code[i * 4 + 2]
+            c = code[i * 4 + 3]
+            good = True
+            if operation == _LITERAL:
+                good = append(out, text + b, c)
+            elif operation == _EVENT_TIME:
+                good = put_decimal(out, self._ts, self._places)
+            elif operation == _EVENT_THREAD or operation == _EVENT_OWNER or operation == _EVENT_CPU \
+                    or operation == _ARGUMENT_CPU:
+                good = self._place(operation)
+            else:
+                if a < 0 or a >= span_count:
+                    return False
+                if operation == _STRING or operation == _STRING_IF or operation == _THREAD_OF:
+                    if (row + 1) * 4 > spans[a].size:
+                        return False
+                    number = (<const int32_t*>spans[a].data)[row]
+                    if operation == _THREAD_OF:
+                        if b < 0 or b >= span_count or (row + 1) * 8 > spans[b].size:
+                            return False
+                        if 0 <= number < self._thread_count:
+                            start = self._thread_at[number]
+                            good = append(out, self._threads + start, self._thread_at[number + 1] - start)
+                        else:
+                            number = (<const int64_t*>spans[b].data)[row]
+                            good = (
+                                append(out, b',"pid":', 7) and append_signed(out, number)
+                                and append(out, b',"tid":', 7) and append_signed(out, number)
+                            )
+                    else:
+                        if number < 0 or number >= self._strings._count:
+                            return False
+                        if operation == _STRING or number:
+                            if operation == _STRING_IF:
+                                good = append(out, text + b, c)
+                            entry = self._strings.entry(<int32_t>number)
+                            good = good and put_string(out, entry.data, entry.size, operation == _STRING_IF)
+                elif operation == _BOOLEAN or operation == _IF_TRUE:
+                    if row + 1 > spans[a].size:
+                        return False
+                    if operation == _IF_TRUE:
+                        good = append(out, text + b, c) if spans[a].data[row] else True
+                    elif spans[a].data[row]:
+                        good = append(out, b"true", 4)
+                    else:
+                        good = append(out, b"false", 5)
+                elif operation == _TEXT or operation == _TEXT_IF or operation == _JSON or operation == _MEMBERS \
+                        or operation == _BASE64 or operation == _ARRAY:
+                    # Offsets are in column a; texts in the next one.
+                    if (row + 2) * 8 > spans[a].size:
+                        return False
+                    start = (<const int64_t*>spans[a].data)[row]
+                    end = (<const int64_t*>spans[a].data)[row + 1]
+                    if start < 0 or end < start:
+                        return False
+                    if operation == _ARRAY:
+                        if level >= MAX_LEVELS:
+                            return False
+                        good = append(out, b"[", 1)
+                        for k in range(start, end):
+                            if k > start:
+                                good = good and append(out, b",", 1)
+                            if not good or not self._run(
+                                code + (i + 1) * 4, b, spans, span_count, text, k, level + 1
+                            ):
+                                return False
+                        good = good and append(out, b"]", 1)
+                        i += b
+                    else:
+                        if a + 1 >= span_count or end > spans[a + 1].size:
+                            return False
+                        if operation == _TEXT or operation == _TEXT_IF:
+                            if operation == _TEXT or end > start:
+                                if operation == _TEXT_IF:
+                                    good = append(out, text + b, c)
+                                good = good and put_string(
+                                    out, spans[a + 1].data + start, end - start, operation == _TEXT_IF
+                                )
+                        elif operation == _BASE64:
+                            good = put_base64(out, &self._scratch, spans[a + 1].data + start, end - start)
+                        elif operation == _JSON:
+                            k = out.used
+                            if compact(spans[a + 1].data, start, end, out, &after) != FINE or after != end:
+                                # What claims to be JSON and is not goes out as text.
+                                out.used = k
+                                good = put_string(out, spans[a + 1].data + start, end - start, False)
+                        else:
+                            good = self._members(spans[a + 1].data, start, end)
+                else:
+                    if (row + 1) * 8 > spans[a].size:
+                        return False
+                    number = (<const int64_t*>spans[a].data)[row]
+                    if operation == _SIGNED:
+                        good = append_signed(out, number)
+                    elif operation == _TIME:
+                        good = put_decimal(out, number, self._places)
+                    elif operation == _DURATION:
+                        good = self._duration(number)
+                    elif operation == _HEXADECIMAL:
+                        good = self._hexadecimal(<uint64_t>number)
+                    elif operation == _UNSIGNED:
+                        unsigned = <uint64_t>number
+                        if unsigned >> 63:
+                            good = append(out, b'"', 1) and append_unsigned(out, unsigned) and append(out, b'"', 1)
+                        else:
+                            good = append_unsigned(out, unsigned)
+                    elif operation == _FLOAT:
+                        memcpy(&floating, &number, 8)
+                        good = put_float(out, floating)
+                    else:
+                        return False
+            if not good:
+                self._no_memory = True
+                return False
+            i += 1
+        return True
+
+    cdef bint _place(self, int32_t operation) noexcept nogil:
+        cdef Buffer* out = &self._out
+        cdef int64_t start
+        if operation == _EVENT_CPU:
+            return self._cpu < 0 or (append(out, b',"cpu":', 7) and append_unsigned(out, <uint64_t>self._cpu))
+        if operation == _ARGUMENT_CPU:
+            return append(out, b"null", 4) if self._cpu < 0 else append_unsigned(out, <uint64_t>self._cpu)
+        if self._thread < 0 or self._thread >= self._thread_count:
+            return operation == _EVENT_THREAD or append(out, b',"event_tid":null', 17)
+        if operation == _EVENT_THREAD:
+            start = self._thread_at[self._thread]
+            return append(out, self._threads + start, self._thread_at[self._thread + 1] - start)
+        start = self._owner_at[self._thread]
+        return append(out, self._owners + start, self._owner_at[self._thread + 1] - start)
+
+    # The members of a JSON object, behind a comma; nothing for what is none.
+    cdef bint _members(self, const uint8_t* data, int64_t start, int64_t end) noexcept nogil:
+        cdef Buffer* out = &self._out
+        cdef int64_t used = out.used
+        cdef int64_t after = 0
+        if compact(data, start, end, out, &after) != FINE or after != end or out.data[used] != 123 \
+                or out.used - used <= 2:
+            out.used = used
+            return reserve(out, 0)
+        out.data[used] = 44
+        out.used -= 1
+        return True
+
+    cdef bint _hexadecimal(self, uint64_t value) noexcept nogil:
+        cdef int size = 1
+        while size < 16 and value >> (4 * size):
+            size += 1
+        return (
+            append(&self._out, b'"0x', 3) and put_hexadecimal(&self._out, value, size) and append(&self._out, b'"', 1)
+        )
+
+    # A duration; one below 0 is not known yet, and gets room.
+    cdef bint _duration(self, int64_t value) noexcept nogil:
+        cdef Buffer* out = &self._out
+        cdef int i
+        if value >= 0:
+            return put_decimal(out, value, self._places)
+        if not append(&self._pending, <uint8_t*>&out.used, 8) or not append(out, b"0", 1):
+            return False
+        for i in range(PLACEHOLDER - 1):
+            if not append(out, b" ", 1):
+                return False
+        return True
+
+
+cdef int64_t _checked_offsets(const uint8_t[::1] text, const int64_t[::1] offsets) except -1:
+    cdef int64_t i
+    if offsets.shape[0] < 1 or offsets[0] < 0:
+        raise ValueError("offsets begin at 0 or later")
+    for i in range(offsets.shape[0] - 1):
+        if offsets[i + 1] < offsets[i]:
+            raise ValueError("offsets fall")
+    if offsets[offsets.shape[0] - 1] > text.shape[0]:
+        raise ValueError("a text lies outside")
+    return offsets.shape[0] - 1
+
+
+cdef object _copied(Buffer* buffer):
+    result = np.empty(buffer.used, np.uint8)
+    cdef uint8_t[::1] view = result
+    if buffer.used:
+        memcpy(&view[0], buffer.data, <size_t>buffer.used)
+    return result

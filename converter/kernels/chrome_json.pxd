@@ -1,0 +1,472 @@
+"""What scanning and emitting JSON share: a growing buffer, numbers in decimal, and a checked compact copy of a value.
+
+All functions are inline and touch nothing but the memory they are given; `end` is always the first byte that is not
+readable.
+"""
+
+from libc.stdint cimport int64_t, uint8_t, uint64_t
+from libc.stdlib cimport realloc
+from libc.string cimport memcpy
+
+from converter.kernels.utf8 cimport is_utf8
+
+
+# What came of scanning: the text ended first, it is not JSON, there is no memory, or it is fine.
+cdef enum Scanned:
+    UNFINISHED = 0
+    FINE = 1
+    MALFORMED = -1
+    NO_MEMORY = -2
+
+
+cdef enum:
+    # Nesting beyond this is refused: no trace needs it, and readers of the output recurse.
+    MAX_DEPTH = 512
+
+
+cdef struct Buffer:
+    uint8_t* data
+    int64_t used
+    int64_t room
+
+
+# Room for `more` further bytes; false when memory runs out.
+cdef inline bint reserve(Buffer* buffer, int64_t more) noexcept nogil:
+    cdef int64_t wanted = buffer.used + more
+    cdef uint8_t* grown
+    if wanted <= buffer.room:
+        return True
+    wanted = wanted + (wanted >> 1) + 4096
+    grown = <uint8_t*>realloc(buffer.data, <size_t>wanted)
+    if grown is NULL:
+        return False
+    buffer.data = grown
+    buffer.room = wanted
+    return True
+
+
+cdef inline bint append(Buffer* buffer, const uint8_t* data, int64_t size) noexcept nogil:
+    if not reserve(buffer, size):
+        return False
+    if size:
+        memcpy(buffer.data + buffer.used, data, <size_t>size)
+    buffer.used += size
+    return True
+
+
+cdef inline int64_t skip_space(const uint8_t* data, int64_t at, int64_t end) noexcept nogil:
+    while at < end and (data[at] == 32 or data[at] == 10 or data[at] == 13 or data[at] == 9):
+        at += 1
+    return at
+
+
+# From behind the opening quote to the closing one, or -1 when the text ends before. `escaped` becomes true where there
+# is a backslash. Eight bytes at a time: the high bit of a byte of `found` says that it is a quote or a backslash.
+cdef inline int64_t string_end(const uint8_t* data, int64_t at, int64_t end, bint* escaped) noexcept nogil:
+    cdef uint64_t word, quote, slash, found
+    while True:
+        while end - at >= 8:
+            memcpy(&word, data + at, 8)
+            quote = word ^ <uint64_t>0x2222222222222222
+            slash = word ^ <uint64_t>0x5C5C5C5C5C5C5C5C
+            found = ((quote - <uint64_t>0x0101010101010101) & ~quote)
+            found |= ((slash - <uint64_t>0x0101010101010101) & ~slash)
+            if found & <uint64_t>0x8080808080808080:
+                break
+            at += 8
+        while at < end and data[at] != 34 and data[at] != 92:
+            at += 1
+            if end - at >= 8 and at & 7 == 0:
+                break
+        if at >= end:
+            return -1
+        if data[at] == 34:
+            return at
+        if data[at] == 92:
+            escaped[0] = True
+            at += 2
+            if at > end:
+                return -1
+
+
+cdef inline bint is_digit(uint8_t byte) noexcept nogil:
+    return 48 <= byte <= 57
+
+
+cdef inline bint is_hex_digit(uint8_t byte) noexcept nogil:
+    return 48 <= byte <= 57 or 97 <= byte <= 102 or 65 <= byte <= 70
+
+
+# Whether text is a number as this project writes unsigned ones: 0x0, or 0x and up to 16 lower-case digits, not 0 first.
+cdef inline bint is_hexadecimal(const uint8_t* data, int64_t size) noexcept nogil:
+    cdef int64_t i
+    if size < 3 or size > 18 or data[0] != 48 or data[1] != 120:
+        return False
+    if data[2] == 48:
+        return size == 3
+    for i in range(2, size):
+        if not (48 <= data[i] <= 57 or 97 <= data[i] <= 102):
+            return False
+    return True
+
+
+# NaN, Infinity, -Infinity: 1, 2, 3; NaN:<its 16 hexadecimal digits>, for those of other bits: 4; 0 for any other text.
+cdef inline int special_number(const uint8_t* data, int64_t size) noexcept nogil:
+    cdef int64_t i
+    if size == 3 and data[0] == 78 and data[1] == 97 and data[2] == 78:
+        return 1
+    if size == 8 and data[0] == 73 and data[1] == 110 and data[2] == 102 and data[3] == 105 and data[4] == 110 \
+            and data[5] == 105 and data[6] == 116 and data[7] == 121:
+        return 2
+    if size == 9 and data[0] == 45 and special_number(data + 1, 8) == 2:
+        return 3
+    if size == 20 and special_number(data, 3) == 1 and data[3] == 58:
+        for i in range(4, 20):
+            if not (48 <= data[i] <= 57 or 97 <= data[i] <= 102):
+                return 0
+        return 4
+    return 0
+
+
+# The end of the number at `at` (JSON's grammar), -1 if there is none. One that touches `end` may go on beyond it.
+cdef inline int64_t number_end(const uint8_t* data, int64_t at, int64_t end, bint* integer) noexcept nogil:
+    integer[0] = True
+    if at < end and data[at] == 45:
+        at += 1
+    if at >= end or not is_digit(data[at]):
+        return -1
+    while at < end and is_digit(data[at]):
+        at += 1
+    if at < end and data[at] == 46:
+        integer[0] = False
+        at += 1
+        if at >= end or not is_digit(data[at]):
+            return -1
+        while at < end and is_digit(data[at]):
+            at += 1
+    if at < end and (data[at] == 101 or data[at] == 69):
+        integer[0] = False
+        at += 1
+        if at < end and (data[at] == 43 or data[at] == 45):
+            at += 1
+        if at >= end or not is_digit(data[at]):
+            return -1
+        while at < end and is_digit(data[at]):
+            at += 1
+    return at
+
+
+cdef inline bint starts_word(
+    const uint8_t* data, int64_t at, int64_t end, const char* word, int64_t size
+) noexcept nogil:
+    cdef int64_t i
+    if end - at < size:
+        return False
+    for i in range(size):
+        if data[at + i] != <uint8_t>word[i]:
+            return False
+    return True
+
+
+# The end of the bare word that is no JSON but that Python's json module writes (NaN, Infinity, -Infinity), or -1.
+cdef inline int64_t special_end(const uint8_t* data, int64_t at, int64_t end) noexcept nogil:
+    if starts_word(data, at, end, b"NaN", 3):
+        return at + 3
+    if starts_word(data, at, end, b"Infinity", 8):
+        return at + 8
+    if starts_word(data, at, end, b"-Infinity", 9):
+        return at + 9
+    return -1
+
+
+# The end of true, false or null at `at`, or -1.
+cdef inline int64_t word_end(const uint8_t* data, int64_t at, int64_t end) noexcept nogil:
+    if starts_word(data, at, end, b"true", 4) or starts_word(data, at, end, b"null", 4):
+        return at + 4
+    if starts_word(data, at, end, b"false", 5):
+        return at + 5
+    return -1
+
+
+# Whether the number or word at `at` reaches the end of the text, where it may be cut.
+cdef inline bint runs_to_end(const uint8_t* data, int64_t at, int64_t end) noexcept nogil:
+    while at < end:
+        if not (is_digit(data[at]) or 97 <= data[at] <= 122 or 65 <= data[at] <= 90 or data[at] in b"+-."):
+            return False
+        at += 1
+    return True
+
+
+# Append the inside of a string with control characters escaped and bytes that are not UTF-8 replaced by U+FFFD.
+cdef inline bint append_cleaned(Buffer* out, const uint8_t* data, int64_t size) noexcept nogil:
+    cdef const char* digits = b"0123456789abcdef"
+    cdef int64_t i = 0
+    cdef int64_t width
+    cdef bint plain = is_utf8(data, size)
+    if plain:
+        for i in range(size):
+            if data[i] < 32:
+                plain = False
+                break
+    if plain:
+        return append(out, data, size)
+    i = 0
+    while i < size:
+        if not reserve(out, 8):
+            return False
+        if data[i] < 32:
+            memcpy(out.data + out.used, b"\\u00", 4)
+            out.data[out.used + 4] = <uint8_t>digits[data[i] >> 4]
+            out.data[out.used + 5] = <uint8_t>digits[data[i] & 15]
+            out.used += 6
+            i += 1
+            continue
+        width = 1
+        while width <= 4 and i + width <= size and not is_utf8(data + i, width):
+            width += 1
+        if width > 4 or i + width > size:
+            memcpy(out.data + out.used, b"\xef\xbf\xbd", 3)
+            out.used += 3
+            i += 1
+        else:
+            memcpy(out.data + out.used, data + i, <size_t>width)
+            out.used += width
+            i += width
+    return True
+
+
+# Whether the escapes inside a string are JSON's.
+cdef inline bint good_escapes(const uint8_t* data, int64_t at, int64_t end) noexcept nogil:
+    while at < end:
+        if data[at] != 92:
+            at += 1
+            continue
+        if end - at < 2:
+            return False
+        if data[at + 1] == 117:
+            if end - at < 6 or not (is_hex_digit(data[at + 2]) and is_hex_digit(data[at + 3])
+                                    and is_hex_digit(data[at + 4]) and is_hex_digit(data[at + 5])):
+                return False
+            at += 6
+        elif data[at + 1] in b'"\\/bfnrt':
+            at += 2
+        else:
+            return False
+    return True
+
+
+# Copy the value at `at` without white space, as valid JSON in UTF-8, and set `after` to its end. What is not JSON but
+# meant (bare NaN, raw control characters) is put right; on anything but FINE the copy is taken back.
+cdef inline Scanned compact(
+    const uint8_t* data, int64_t at, int64_t end, Buffer* out, int64_t* after
+) noexcept nogil:
+    cdef uint64_t nesting[8]
+    cdef int64_t depth = 0
+    cdef int64_t started = out.used
+    cdef int64_t stop
+    cdef bint integer, escaped, is_object
+    cdef uint8_t byte
+    cdef Scanned result = UNFINISHED
+    # 0: a value must follow; 1: a value or the end of the array; 2: a key; 3: a key or the end of the object;
+    # 4: a value has ended.
+    cdef int expected = 0
+    while True:
+        if expected == 4 and depth == 0:
+            after[0] = at
+            return FINE
+        at = skip_space(data, at, end)
+        if at >= end:
+            break
+        byte = data[at]
+        result = MALFORMED
+        if expected == 4:
+            is_object = nesting[(depth - 1) >> 6] >> ((depth - 1) & 63) & 1
+            if byte == 44:
+                expected = 2 if is_object else 0
+            elif byte == (125 if is_object else 93):
+                depth -= 1
+            else:
+                break
+            if not append(out, &byte, 1):
+                result = NO_MEMORY
+                break
+            at += 1
+        elif (expected == 3 and byte == 125) or (expected == 1 and byte == 93):
+            depth -= 1
+            expected = 4
+            if not append(out, &byte, 1):
+                result = NO_MEMORY
+                break
+            at += 1
+        elif byte == 34:
+            escaped = False
+            stop = string_end(data, at + 1, end, &escaped)
+            if stop < 0:
+                result = UNFINISHED
+                break
+            if escaped and not good_escapes(data, at + 1, stop):
+                break
+            result = NO_MEMORY
+            if not append(out, b'"', 1) or not append_cleaned(out, data + at + 1, stop - at - 1):
+                break
+            if not append(out, b'"', 1):
+                break
+            at = stop + 1
+            if expected < 2:
+                expected = 4
+            else:
+                at = skip_space(data, at, end)
+                if at >= end:
+                    result = UNFINISHED
+                    break
+                if data[at] != 58:
+                    result = MALFORMED
+                    break
+                if not append(out, b":", 1):
+                    break
+                at += 1
+                expected = 0
+        elif expected >= 2:
+            break
+        elif byte == 123 or byte == 91:
+            if depth >= MAX_DEPTH:
+                break
+            if byte == 123:
+                nesting[depth >> 6] |= <uint64_t>1 << (depth & 63)
+            else:
+                nesting[depth >> 6] &= ~(<uint64_t>1 << (depth & 63))
+            depth += 1
+            expected = 3 if byte == 123 else 1
+            if not append(out, &byte, 1):
+                result = NO_MEMORY
+                break
+            at += 1
+        else:
+            stop = special_end(data, at, end)
+            if stop >= 0:
+                if not append(out, b'"', 1) or not append(out, data + at, stop - at) or not append(out, b'"', 1):
+                    result = NO_MEMORY
+                    break
+                at = stop
+                expected = 4
+                result = UNFINISHED
+                continue
+            stop = word_end(data, at, end)
+            if stop < 0:
+                stop = number_end(data, at, end, &integer)
+                if runs_to_end(data, at, end):
+                    result = UNFINISHED
+                    break
+                if stop < 0:
+                    break
+            if not append(out, data + at, stop - at):
+                result = NO_MEMORY
+                break
+            at = stop
+            expected = 4
+        result = UNFINISHED
+    out.used = started
+    return result
+
+
+# Append a number in decimal.
+cdef inline bint append_unsigned(Buffer* out, uint64_t value) noexcept nogil:
+    cdef uint8_t digits[20]
+    cdef int at = 20
+    if not reserve(out, 20):
+        return False
+    while True:
+        at -= 1
+        digits[at] = <uint8_t>(48 + value % 10)
+        value //= 10
+        if value == 0:
+            break
+    memcpy(out.data + out.used, digits + at, 20 - at)
+    out.used += 20 - at
+    return True
+
+
+cdef inline bint append_signed(Buffer* out, int64_t value) noexcept nogil:
+    if value < 0:
+        if not append(out, b"-", 1):
+            return False
+        # Negated as unsigned, so that the lowest number has a magnitude too.
+        return append_unsigned(out, <uint64_t>0 - <uint64_t>value)
+    return append_unsigned(out, <uint64_t>value)
+
+
+# A decimal number of microseconds as ticks of 10**-digits microseconds, exact or rounded to the nearest (away from zero
+# at a tie). `rounded` tells, `places` is the number of decimals that it has. False when it is out of range.
+cdef inline bint parse_ticks(
+    const uint8_t* text, int64_t size, int digits, int64_t* ticks, bint* rounded, int* places
+) noexcept nogil:
+    cdef int64_t i = 0
+    cdef bint negative = False
+    cdef uint64_t value = 0
+    cdef int64_t exponent = 0
+    cdef int64_t shift, last
+    cdef bint exponent_negative = False
+    cdef int64_t mantissa_end = size
+    cdef int64_t point = -1
+    cdef bint half = False
+    rounded[0] = False
+    if size and text[0] == 45:
+        negative = True
+        i = 1
+    for last in range(i, size):
+        if text[last] == 46:
+            point = last
+        elif text[last] == 101 or text[last] == 69:
+            mantissa_end = last
+            last += 1
+            if text[last] == 43 or text[last] == 45:
+                exponent_negative = text[last] == 45
+                last += 1
+            while last < size:
+                if exponent < 100000:
+                    exponent = exponent * 10 + (text[last] - 48)
+                last += 1
+            break
+    if exponent_negative:
+        exponent = -exponent
+    # How many digits of the mantissa count: those before the point, moved by the exponent and the ticks' own decimals.
+    shift = ((point if point >= 0 else mantissa_end) - i) + exponent + digits
+    places[0] = 0
+    for last in range(i, mantissa_end):
+        if last == point:
+            continue
+        if shift > 0:
+            if value > <uint64_t>922337203685477580:
+                return False
+            value = value * 10 + (text[last] - 48)
+            if value > <uint64_t>9223372036854775807:
+                return False
+        else:
+            if shift == 0 and text[last] >= 53:
+                half = True
+            if text[last] != 48:
+                rounded[0] = True
+        shift -= 1
+        if text[last] != 48 and digits - shift > places[0]:
+            # Digit number k behind the (moved) point is not zero.
+            places[0] = <int>(digits - shift if digits - shift < 1000 else 1000)
+    while shift > 0 and value:
+        if value > <uint64_t>922337203685477580:
+            return False
+        value = value * 10
+        shift -= 1
+    if half:
+        value += 1
+        if value > <uint64_t>9223372036854775807:
+            return False
+    ticks[0] = -<int64_t>value if negative else <int64_t>value
+    return True
+
+
+# The value of hexadecimal digits that `is_hexadecimal` has accepted.
+cdef inline uint64_t hexadecimal(const uint8_t* text, int64_t size) noexcept nogil:
+    cdef uint64_t value = 0
+    cdef int64_t i
+    for i in range(size):
+        value = (value << 4) | <uint64_t>((text[i] - 48) if text[i] <= 57 else (text[i] - 87))
+    return value

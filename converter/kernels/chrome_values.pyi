@@ -1,0 +1,19 @@
+from numpy import int64, uint8
+from numpy.typing import NDArray
+
+class ValueScanner:
+    """What `EventScanner` is made of; of no use from Python."""
+
+def end_of_value(data: bytes | NDArray[uint8], at: int) -> tuple[int, bytes] | None:
+    """The end of the JSON value at `at` and its compact text, or None where the data end before.
+
+    Raises ValueError for what is no JSON value.
+    """
+
+def copy_spans(
+    text: NDArray[uint8], starts: NDArray[int64], offsets: NDArray[int64], out: NDArray[uint8]
+) -> None:
+    """Copy the spans of `text` that begin at `starts` to ``out[offsets[i]:offsets[i + 1]]``.
+
+    Raises ValueError when a span lies outside. Releases the GIL.
+    """

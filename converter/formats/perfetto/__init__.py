@@ -1,0 +1,78 @@
+"""Perfetto's protobuf traces: what ui.perfetto.dev, traced, Chrome and Android record."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from converter.registry import Format
+
+if TYPE_CHECKING:
+    from converter.losses import Capabilities
+
+
+def capabilities(variant: str) -> Capabilities:
+    """See `mapping.capabilities`, which needs the package's declarations and is imported when asked for."""
+    from converter.formats.perfetto import mapping
+
+    return mapping.capabilities(variant)
+
+
+def sniff(head: bytes) -> bool:
+    """Whether a file starts with a TracePacket: byte 0x0A, a length, and fields that a packet can have, to its end."""
+    if head[:1] != b"\x0a":
+        return False
+    length, at = _varint(head, 1)
+    end = at + length
+    if at < 0 or not 2 <= length <= 1 << 28 or (end > len(head) and len(head) < _HEAD_BYTES):
+        return False
+    while at < min(end, len(head)):
+        tag, at = _varint(head, at)
+        if at < 0:
+            return end > len(head)
+        if not 1 <= tag >> 3 <= _MAX_FIELD:
+            return False
+        match tag & 7:
+            case 0:
+                _, at = _varint(head, at)
+                if at < 0:
+                    return end > len(head)
+            case 1:
+                at += 8
+            case 2:
+                size, at = _varint(head, at)
+                if at < 0:
+                    return end > len(head)
+                at += size
+            case 5:
+                at += 4
+            case _:
+                return False
+    return at <= end
+
+
+#: What `sniff` gets of a file that is not shorter.
+_HEAD_BYTES = 4096
+#: TracePacket has extensions up to here (trace_packet.proto).
+_MAX_FIELD = 9999
+
+
+def _varint(data: bytes, at: int) -> tuple[int, int]:
+    """A number, and the place behind it; -1 where it is cut off or too long."""
+    value = 0
+    for shift, byte in enumerate(data[at : at + 10]):
+        value |= (byte & 0x7F) << 7 * shift
+        if byte < 0x80:
+            return value, at + shift + 1
+    return 0, -1
+
+
+FORMAT = Format(
+    name="perfetto",
+    title="Perfetto trace (protobuf)",
+    suffixes=(".pftrace", ".perfetto-trace", ".pb"),
+    spec="https://perfetto.dev/docs/reference/trace-packet-proto",
+    variants=("",),
+    capabilities=capabilities,
+    sniff=sniff,
+    writable=False,
+)

@@ -1,0 +1,166 @@
+"""Nested debug annotations: dictionaries and arrays as structures and arrays, with the types of their values."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from converter.formats.perfetto.layout import AnnotationField as Annotation
+from converter.formats.perfetto.layout import InternedField
+from converter.ir.field_classes import (
+    ArrayClass,
+    BooleanClass,
+    BytesClass,
+    FieldClass,
+    FloatClass,
+    IntegerClass,
+    Member,
+    NullClass,
+    StringClass,
+    StructureClass,
+    Style,
+    VariantClass,
+)
+from converter.kernels.proto_scan import split_fields
+
+#: Deeper annotations stay bytes.
+_MAX_DEPTH = 32
+
+_U64 = IntegerClass(64)
+_I64 = IntegerClass(64, signed=True)
+_POINTER = IntegerClass(64, style=Style.POINTER)
+#: What an annotation is that is nested too deep, or damaged.
+RAW_ANNOTATION = BytesClass("application/x-perfetto; type=DebugAnnotation")
+
+#: Looks up an interned text: (field of InternedData, iid) to bytes.
+Texts = Callable[[int, int], bytes]
+
+
+def nested_value(
+    data: NDArray[np.uint8], start: int, size: int, texts: Texts, depth: int = 0
+) -> tuple[FieldClass, Any]:
+    """Type and value of one annotation, in the form that `ir.columns.column_from_values` takes."""
+    try:
+        if depth > _MAX_DEPTH:
+            raise ValueError("annotations nest too deep")
+        return _value(data, start, size, texts, depth)[1:]
+    except ValueError:
+        return RAW_ANNOTATION, bytes(data[start : start + size])
+
+
+def _value(
+    data: NDArray[np.uint8], start: int, size: int, texts: Texts, depth: int
+) -> tuple[bytes, FieldClass, Any]:
+    name = type_name = b""
+    found: tuple[FieldClass, Any] = (NullClass(), None)
+    entries: list[tuple[bytes, FieldClass, Any]] = []
+    elements: list[tuple[FieldClass, Any]] = []
+    proto: bytes | None = None
+    for number, wire, value, length in split_fields(data, start, size):
+        raw = bytes(data[value : value + length]) if wire == 2 else b""
+        match number:
+            case Annotation.NAME_IID:
+                name = texts(InternedField.DEBUG_ANNOTATION_NAMES, value)
+            case Annotation.NAME:
+                name = raw
+            case Annotation.BOOL_VALUE:
+                found = BooleanClass(), value != 0
+            case Annotation.UINT_VALUE:
+                found = _U64, value
+            case Annotation.INT_VALUE:
+                found = _I64, value - (1 << 64) if value >> 63 else value
+            case Annotation.DOUBLE_VALUE:
+                found = FloatClass(64), np.uint64(value).view(np.float64).item()
+            case Annotation.POINTER_VALUE:
+                found = _POINTER, value
+            case Annotation.STRING_VALUE | Annotation.LEGACY_JSON_VALUE:
+                found = StringClass(), raw
+            case Annotation.STRING_VALUE_IID:
+                text = texts(InternedField.DEBUG_ANNOTATION_STRING_VALUES, value)
+                found = StringClass(), text
+            case Annotation.DICT_ENTRIES if wire == 2:
+                if depth >= _MAX_DEPTH:
+                    raise ValueError("annotations nest too deep")
+                entries.append(_value(data, value, length, texts, depth + 1))
+            case Annotation.ARRAY_VALUES if wire == 2:
+                if depth >= _MAX_DEPTH:
+                    raise ValueError("annotations nest too deep")
+                elements.append(_value(data, value, length, texts, depth + 1)[1:])
+            case Annotation.NESTED_VALUE if wire == 2:
+                found = _nested(data, value, length, depth)
+            case Annotation.PROTO_TYPE_NAME:
+                type_name = raw
+            case Annotation.PROTO_TYPE_NAME_IID:
+                type_name = texts(InternedField.DEBUG_ANNOTATION_VALUE_TYPE_NAMES, value)
+            case Annotation.PROTO_VALUE:
+                proto = raw
+    if proto is not None:
+        found = proto_class(type_name), proto
+    if entries:
+        found = _structure(entries)
+    elif elements:
+        found = _array(elements)
+    return name, *found
+
+
+def proto_class(type_name: bytes) -> BytesClass:
+    """The class of a serialized message of some type."""
+    name = type_name.decode("utf-8", "surrogateescape")
+    return BytesClass(f"application/x-protobuf; type={name}")
+
+
+def _nested(data: NDArray[np.uint8], start: int, size: int, depth: int) -> tuple[FieldClass, Any]:
+    """A DebugAnnotation.NestedValue, the form that dictionaries and arrays had before."""
+    if depth > _MAX_DEPTH:
+        raise ValueError("annotations nest too deep")
+    kind = 0
+    keys: list[bytes] = []
+    values: list[tuple[FieldClass, Any]] = []
+    elements: list[tuple[FieldClass, Any]] = []
+    found: tuple[FieldClass, Any] = (NullClass(), None)
+    for number, wire, value, length in split_fields(data, start, size):
+        match number:
+            case 1 if wire == 0:
+                kind = value
+            case 2 if wire == 2:
+                keys.append(bytes(data[value : value + length]))
+            case 3 if wire == 2:
+                values.append(_nested(data, value, length, depth + 1))
+            case 4 if wire == 2:
+                elements.append(_nested(data, value, length, depth + 1))
+            case 5 if wire == 0:
+                found = _I64, value - (1 << 64) if value >> 63 else value
+            case 6 if wire == 1:
+                found = FloatClass(64), np.uint64(value).view(np.float64).item()
+            case 7 if wire == 0:
+                found = BooleanClass(), value != 0
+            case 8 if wire == 2:
+                found = StringClass(), bytes(data[value : value + length])
+    if kind == 1 or keys:
+        return _structure([(k, *v) for k, v in zip(keys, values, strict=False)])
+    if kind == 2 or elements:
+        return _array(elements)
+    return found
+
+
+def _structure(entries: list[tuple[bytes, FieldClass, Any]]) -> tuple[FieldClass, Any]:
+    members = tuple(
+        Member(name.decode("utf-8", "surrogateescape"), kind) for name, kind, _ in entries
+    )
+    values = [(m.name, value) for m, (_, _, value) in zip(members, entries, strict=True)]
+    return StructureClass(members), values
+
+
+def _array(elements: list[tuple[FieldClass, Any]]) -> tuple[FieldClass, Any]:
+    """An array of the one type that all elements have, or of a variant of all their types."""
+    kinds = list(dict.fromkeys(kind for kind, _ in elements))
+    if not kinds:
+        return ArrayClass(NullClass()), []
+    if len(kinds) == 1:
+        return ArrayClass(kinds[0]), [value for _, value in elements]
+    names = {kind: f"option {i}" for i, kind in enumerate(kinds)}
+    variant = VariantClass(tuple(Member(name, kind) for kind, name in names.items()))
+    return ArrayClass(variant), [(names[kind], value) for kind, value in elements]

@@ -1,0 +1,130 @@
+"""Clocks: from the clock that a packet names to the trace's, by way of snapshots (clock_snapshot.proto)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from converter.formats.perfetto.layout import SEQUENCE_CLOCKS, BuiltinClock
+from converter.formats.perfetto.mapping import CLOCK_NAMES
+from converter.ir.trace import ClockDomain
+
+#: A clock: (packet sequence, clock id); the sequence is 0 for clocks that all sequences share.
+ClockKey = tuple[int, int]
+
+Edge = tuple[NDArray[np.int64], NDArray[np.int64]]
+
+
+def clock_key(sequence: int, clock: int) -> ClockKey:
+    """The clock that a packet of a sequence means by an id."""
+    return (sequence if clock in SEQUENCE_CLOCKS else 0, clock)
+
+
+def wrapped(value: int) -> int:
+    """A 64-bit number as an int64."""
+    return (value + (1 << 63)) % (1 << 64) - (1 << 63)
+
+
+class Clocks:
+    """The snapshots of a trace: readings of several clocks at one moment."""
+
+    def __init__(self) -> None:
+        self._snapshots: list[dict[ClockKey, int]] = []
+        self._primary = 0
+        self._routes: dict[ClockKey, list[Edge] | None] = {}
+        self._used: dict[int, None] = {}
+
+    def add(self, sequence: int, snapshot: dict[str, Any]) -> None:
+        """Note a decoded ClockSnapshot."""
+        readings: dict[ClockKey, int] = {}
+        for clock in snapshot.get("clocks", ()):
+            if "clock_id" in clock:
+                multiplier = clock.get("unit_multiplier_ns", 0) or 1
+                key = clock_key(sequence, clock["clock_id"])
+                readings[key] = wrapped(clock.get("timestamp", 0) * multiplier)
+        if readings:
+            self._snapshots.append(readings)
+        if not self._primary:
+            self._primary = snapshot.get("primary_trace_clock", 0)
+
+    @property
+    def trace_clock(self) -> int:
+        """The id of the clock that the trace's times are on."""
+        return self._primary or BuiltinClock.BOOTTIME
+
+    def convert(self, key: ClockKey, ts: NDArray[np.int64]) -> NDArray[np.int64] | None:
+        """Times of a clock, in nanoseconds, as times of the trace's clock; None when no snapshot relates them.
+
+        A time is moved by the difference that the last snapshot before it shows (the first, for times before all).
+        """
+        if key == (0, self.trace_clock):
+            return ts
+        if key not in self._routes:
+            self._routes[key] = self._route(key)
+        route = self._routes[key]
+        if route is None:
+            return None
+        for source, target in route:
+            place = np.clip(np.searchsorted(source, ts, side="right") - 1, 0, None)
+            ts = ts + (target - source)[place]
+        return ts
+
+    def domain(self) -> ClockDomain:
+        """The trace's clock."""
+        clock = self.trace_clock
+        return ClockDomain(_name(clock), epoch_ns=self._epoch((0, clock)))
+
+    def others(self) -> list[ClockDomain]:
+        """The other clocks that all sequences share and snapshots show, by id."""
+        keys = {key for snapshot in self._snapshots for key in snapshot if key[0] == 0}
+        keys.discard((0, self.trace_clock))
+        return [ClockDomain(_name(key[1]), epoch_ns=self._epoch(key)) for key in sorted(keys)]
+
+    def _epoch(self, key: ClockKey) -> int | None:
+        real = (0, int(BuiltinClock.REALTIME))
+        if key == real:
+            return 0
+        for snapshot in self._snapshots:
+            if key in snapshot and real in snapshot:
+                return snapshot[real] - snapshot[key]
+        return None
+
+    def _route(self, key: ClockKey) -> list[Edge] | None:
+        """The shortest chain of clocks to the trace's in which each two were read together."""
+        goal = (0, self.trace_clock)
+        came_from: dict[ClockKey, ClockKey | None] = {key: None}
+        frontier = [key]
+        while frontier and goal not in came_from:
+            following = []
+            for here in frontier:
+                for there in self._neighbours(here):
+                    if there not in came_from:
+                        came_from[there] = here
+                        following.append(there)
+            frontier = following
+        if goal not in came_from:
+            return None
+        route: list[Edge] = []
+        there = goal
+        while (before := came_from[there]) is not None:
+            route.insert(0, self._edge(before, there))
+            there = before
+        return route
+
+    def _neighbours(self, key: ClockKey) -> Iterator[ClockKey]:
+        for snapshot in self._snapshots:
+            if key in snapshot:
+                yield from snapshot
+
+    def _edge(self, source: ClockKey, target: ClockKey) -> Edge:
+        pairs = [(s[source], s[target]) for s in self._snapshots if source in s and target in s]
+        table = np.array(pairs, np.int64).reshape(-1, 2)
+        table = table[np.argsort(table[:, 0], kind="stable")]
+        return table[:, 0].copy(), table[:, 1].copy()
+
+
+def _name(clock: int) -> str:
+    return CLOCK_NAMES.get(clock, f"clock {clock}")

@@ -1,0 +1,126 @@
+"""Columns of messages: the fields of a class decoded for all its events at once, when one is asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from converter.formats.perfetto.descriptors import ProgramField
+from converter.ir.columns import Column, ListColumn
+from converter.ir.field_classes import (
+    ArrayClass,
+    BooleanClass,
+    BytesClass,
+    FloatClass,
+    IntegerClass,
+    StringClass,
+)
+from converter.kernels.proto_fields import decode_messages, decode_repeated, repeated_spans
+from converter.kernels.strings import StringTable
+
+
+class MessageColumns:
+    """The columns of some messages of one type. Absent fields hold protobuf's default."""
+
+    def __init__(
+        self,
+        data: NDArray[np.uint8],
+        starts: NDArray[np.int64],
+        sizes: NDArray[np.int64],
+        program: tuple[ProgramField, ...],
+        strings: StringTable,
+    ) -> None:
+        self._data = data
+        self._starts = starts
+        self._sizes = sizes
+        self._program = program
+        self._strings = strings
+        self._decoded: list[NDArray[Any]] | None = None
+
+    def thunks(self) -> list[Callable[[], Column]]:
+        """A column when called, for each field of the program."""
+        return [self._thunk(i) for i in range(len(self._program))]
+
+    def whole(self) -> Column:
+        """The messages themselves, as bytes."""
+        return bytes_column(self._data, np.stack((self._starts, self._sizes), 1))
+
+    def raw(self, index: int) -> NDArray[Any]:
+        """The decoded column of a field that is not repeated: for text and bytes (start, size), shape (n, 2)."""
+        if self._decoded is None:
+            self._decoded = self._decode()
+        return self._decoded[index]
+
+    def _thunk(self, index: int) -> Callable[[], Column]:
+        return lambda: self._column(index)
+
+    def _column(self, index: int) -> Column:
+        item = self._program[index]
+        match item.field_class:
+            case ArrayClass(element):
+                return self._repeated(item, element)
+            case StringClass():
+                return string_column(self._data, self.raw(index), self._strings)
+            case BytesClass():
+                return bytes_column(self._data, self.raw(index))
+            case _:
+                return self.raw(index)
+
+    def _decode(self) -> list[NDArray[Any]]:
+        count = len(self._starts)
+        columns: list[NDArray[Any]] = []
+        for item in self._program:
+            match item.field_class:
+                case IntegerClass() | FloatClass():
+                    columns.append(np.zeros(count, item.field_class.dtype))
+                case BooleanClass():
+                    columns.append(np.zeros(count, np.bool_))
+                case ArrayClass():
+                    columns.append(np.zeros(0, np.int64))
+                case _:
+                    columns.append(np.zeros((count, 2), np.int64))
+        scalar = [i for i, item in enumerate(self._program) if not item.repeated]
+        decode_messages(
+            self._data,
+            self._starts,
+            self._sizes,
+            [self._program[i].number for i in scalar],
+            [self._program[i].way for i in scalar],
+            [columns[i] for i in scalar],
+        )
+        return columns
+
+    def _repeated(self, item: ProgramField, element: Any) -> Column:
+        offsets = np.zeros(len(self._starts) + 1, np.int64)
+        if isinstance(element, StringClass | BytesClass):
+            spans = repeated_spans(self._data, self._starts, self._sizes, item.number, offsets)
+            if isinstance(element, StringClass):
+                return ListColumn(offsets, string_column(self._data, spans, self._strings))
+            return ListColumn(offsets, bytes_column(self._data, spans))
+        values = decode_repeated(self._data, self._starts, self._sizes, item.number, offsets)
+        if isinstance(element, BooleanClass):
+            return ListColumn(offsets, values != 0)
+        if isinstance(element, FloatClass):
+            return ListColumn(offsets, values.view(np.float64).astype(element.dtype))
+        return ListColumn(offsets, values.astype(element.dtype, copy=False))
+
+
+def string_column(
+    data: NDArray[np.uint8], spans: NDArray[np.int64], strings: StringTable
+) -> NDArray[np.int32]:
+    """Ids of the texts at (start, size), shape (n, 2)."""
+    ids = np.empty(len(spans), np.int32)
+    strings.intern_spans(data, spans[:, 0], spans[:, 1], ids)
+    return ids
+
+
+def bytes_column(data: NDArray[np.uint8], spans: NDArray[np.int64]) -> ListColumn:
+    """The bytes at (start, size), shape (n, 2)."""
+    offsets = np.zeros(len(spans) + 1, np.int64)
+    np.cumsum(spans[:, 1], out=offsets[1:])
+    inner = np.arange(offsets[-1], dtype=np.int64)
+    inner += np.repeat(spans[:, 0] - offsets[:-1], spans[:, 1])
+    return ListColumn(offsets, data[inner])

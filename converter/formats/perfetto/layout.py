@@ -1,0 +1,181 @@
+"""What a Perfetto trace's bytes are: numbers of the fields that framing, sequences and bundles are made of.
+
+A trace is one protobuf message ``Trace { repeated TracePacket packet = 1; }``, so a file is records of the form
+(0x0A, length, packet) (protos/perfetto/trace/trace.proto). The messages in packets are declared by the `perfetto`
+package: see `descriptors`. Here stands what compiled code has to know of them by number.
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum, unique
+from typing import Final
+
+#: First byte of every record of a file: field 1, length-delimited.
+PACKET_TAG: Final = 0x0A
+
+#: A longer packet is taken for damage: the tracing service cuts compressed packets at 512 KiB, and no producer comes
+#: near.
+MAX_PACKET_BYTES: Final = 1 << 28
+#: What one compressed packet may hold at most when inflated.
+MAX_INFLATED_BYTES: Final = 1 << 26
+
+
+@unique
+class PacketField(IntEnum):
+    """Fields of TracePacket (trace_packet.proto)."""
+
+    FTRACE_EVENTS = 1
+    PROCESS_TREE = 2
+    TRUSTED_UID = 3
+    CLOCK_SNAPSHOT = 6
+    TIMESTAMP = 8
+    TRUSTED_PACKET_SEQUENCE_ID = 10
+    TRACK_EVENT = 11
+    INTERNED_DATA = 12
+    SEQUENCE_FLAGS = 13
+    TRACE_CONFIG = 33
+    FTRACE_STATS = 34
+    TRACE_STATS = 35
+    SYNCHRONIZATION_MARKER = 36
+    ANDROID_LOG = 39
+    PROCESS_DESCRIPTOR = 43
+    THREAD_DESCRIPTOR = 44
+    SYSTEM_INFO = 45
+    COMPRESSED_PACKETS = 50
+    STREAMING_PROFILE_PACKET = 54
+    TIMESTAMP_CLOCK_ID = 58
+    TRACE_PACKET_DEFAULTS = 59
+    TRACK_DESCRIPTOR = 60
+    PERF_SAMPLE = 66
+    SERVICE_EVENT = 69
+    TRUSTED_PID = 79
+    TRACE_UUID = 89
+    TRACE_PROVENANCE = 124
+    TRACE_ATTRIBUTES = 126
+    ZSTD_COMPRESSED_PACKETS = 133
+
+
+@unique
+class SequenceFlag(IntEnum):
+    """Bits of TracePacket.sequence_flags."""
+
+    INCREMENTAL_STATE_CLEARED = 1
+    NEEDS_INCREMENTAL_STATE = 2
+
+
+@unique
+class BuiltinClock(IntEnum):
+    """Clocks that mean the same in every trace (builtin_clock.proto)."""
+
+    REALTIME = 1
+    REALTIME_COARSE = 2
+    MONOTONIC = 3
+    MONOTONIC_COARSE = 4
+    MONOTONIC_RAW = 5
+    BOOTTIME = 6
+    TSC = 9
+    PERF = 10
+    TRACE_FILE = 11
+
+
+#: Clock ids in this range belong to the packet sequence that uses them (clock_snapshot.proto).
+SEQUENCE_CLOCKS: Final = range(64, 128)
+
+
+@unique
+class FtraceClock(IntEnum):
+    """FtraceEventBundle.ftrace_clock (ftrace_event_bundle.proto)."""
+
+    UNSPECIFIED = 0
+    UNKNOWN = 1
+    GLOBAL = 2
+    LOCAL = 3
+    MONO_RAW = 4
+
+
+@unique
+class FtraceField(IntEnum):
+    """Fields of FtraceEvent that no typed event is, and where described ones start (ftrace_event.proto)."""
+
+    TIMESTAMP = 1
+    PID = 2
+    COMMON_FLAGS = 5
+    GENERIC = 327
+    #: Events from here on are declared by FtraceEventBundle.generic_event_descriptors.
+    FIRST_DESCRIBED = 65536
+
+
+@unique
+class InternedField(IntEnum):
+    """Fields of InternedData (interned_data.proto): what iids of a sequence stand for."""
+
+    EVENT_CATEGORIES = 1
+    EVENT_NAMES = 2
+    DEBUG_ANNOTATION_NAMES = 3
+    FUNCTION_NAMES = 5
+    FRAMES = 6
+    CALLSTACKS = 7
+    BUILD_IDS = 16
+    MAPPING_PATHS = 17
+    SOURCE_PATHS = 18
+    MAPPINGS = 19
+    KERNEL_SYMBOLS = 26
+    DEBUG_ANNOTATION_VALUE_TYPE_NAMES = 27
+    DEBUG_ANNOTATION_STRING_VALUES = 29
+    CORRELATION_ID_STR = 43
+
+
+@unique
+class TrackEventType(IntEnum):
+    """TrackEvent.type (track_event.proto)."""
+
+    UNSPECIFIED = 0
+    SLICE_BEGIN = 1
+    SLICE_END = 2
+    INSTANT = 3
+    COUNTER = 4
+    STATE = 5
+
+
+@unique
+class AnnotationField(IntEnum):
+    """Fields of DebugAnnotation (debug_annotation.proto)."""
+
+    NAME_IID = 1
+    BOOL_VALUE = 2
+    UINT_VALUE = 3
+    INT_VALUE = 4
+    DOUBLE_VALUE = 5
+    STRING_VALUE = 6
+    POINTER_VALUE = 7
+    NESTED_VALUE = 8
+    LEGACY_JSON_VALUE = 9
+    NAME = 10
+    DICT_ENTRIES = 11
+    ARRAY_VALUES = 12
+    PROTO_TYPE_NAME_IID = 13
+    PROTO_VALUE = 14
+    PROTO_TYPE_NAME = 16
+    STRING_VALUE_IID = 17
+
+
+@unique
+class LegacyField(IntEnum):
+    """Fields of TrackEvent.LegacyEvent (track_event.proto)."""
+
+    NAME_IID = 1
+    PHASE = 2
+    DURATION_US = 3
+    THREAD_DURATION_US = 4
+    UNSCOPED_ID = 6
+    ID_SCOPE = 7
+    BIND_ID = 8
+    USE_ASYNC_TTS = 9
+    LOCAL_ID = 10
+    GLOBAL_ID = 11
+    BIND_TO_ENCLOSING = 12
+    FLOW_DIRECTION = 13
+    INSTANT_EVENT_SCOPE = 14
+    THREAD_INSTRUCTION_DELTA = 15
+    PID_OVERRIDE = 18
+    TID_OVERRIDE = 19

@@ -1,0 +1,279 @@
+"""What Perfetto's records mean: track events, units, clocks, other packets. Kernel events: see `tracepoints`."""
+
+from __future__ import annotations
+
+import hashlib
+from functools import cache
+from typing import Final
+
+from converter.formats.perfetto.descriptors import program_of
+from converter.formats.perfetto.layout import BuiltinClock, LegacyField, TrackEventType
+from converter.formats.perfetto.tracepoints import COMMON_FLAGS, MEANINGS
+from converter.ir.events import EventClass, Field
+from converter.ir.field_classes import (
+    ArrayClass,
+    BooleanClass,
+    BytesClass,
+    FieldClass,
+    FloatClass,
+    IntegerClass,
+    Member,
+    StringClass,
+    StructureClass,
+    Style,
+)
+from converter.ir.kinds import REQUIRED_ROLES, Kind, Role
+from converter.losses import Capabilities, KindSupport
+
+# The timeline
+
+NAME: Final = Field("name", StringClass(), Role.NAME)
+#: A track event's categories, joined by commas.
+CATEGORY: Final = Field("category", StringClass(), Role.CATEGORY)
+ID: Final = Field("id", IntegerClass(64, style=Style.HEXADECIMAL), Role.ID)
+SCOPE: Final = Field("scope", StringClass(), Role.SCOPE)
+DURATION: Final = Field("duration", IntegerClass(64, signed=True), Role.DURATION)
+
+#: A counter's value, by whether it is floating-point.
+COUNTER_VALUES: Final = {
+    False: Field("value", IntegerClass(64, signed=True), Role.VALUE),
+    True: Field("value", FloatClass(64), Role.VALUE),
+}
+
+#: A frame of a call stack.
+FRAME: Final = StructureClass(
+    (
+        Member("function", StringClass()),
+        Member("mapping", StringClass()),
+        Member("rel_pc", IntegerClass(64, style=Style.HEXADECIMAL)),
+        Member("source", StringClass()),
+        Member("line", IntegerClass(32)),
+    )
+)
+
+
+def _part(name: str, field_class: FieldClass) -> Field:
+    """A part of a track event beside its annotations; its role, which no annotation has, tells it from those."""
+    return Field(name, field_class, Role.CONTEXT)
+
+
+_I64 = IntegerClass(64, signed=True)
+_U64 = IntegerClass(64)
+#: "local" or "global", where an id is not of the sort that neither process nor machine limits.
+ID_SPACE: Final = _part("id_space", StringClass())
+#: Fields of LegacyEvent that are no parts of a kind of their own.
+LEGACY_PARTS: Final[dict[LegacyField, Field]] = {
+    LegacyField.PHASE: _part("legacy_phase", _I64),
+    LegacyField.DURATION_US: _part("legacy_duration_us", _I64),
+    LegacyField.THREAD_DURATION_US: _part("legacy_thread_duration_us", _I64),
+    LegacyField.UNSCOPED_ID: _part("legacy_unscoped_id", _U64),
+    LegacyField.ID_SCOPE: _part("legacy_id_scope", StringClass()),
+    LegacyField.BIND_ID: _part("legacy_bind_id", _U64),
+    LegacyField.USE_ASYNC_TTS: _part("legacy_use_async_tts", BooleanClass()),
+    LegacyField.LOCAL_ID: _part("legacy_local_id", _U64),
+    LegacyField.GLOBAL_ID: _part("legacy_global_id", _U64),
+    LegacyField.BIND_TO_ENCLOSING: _part("legacy_bind_to_enclosing", BooleanClass()),
+    LegacyField.FLOW_DIRECTION: _part("legacy_flow_direction", _I64),
+    LegacyField.INSTANT_EVENT_SCOPE: _part("legacy_instant_event_scope", _I64),
+    LegacyField.THREAD_INSTRUCTION_DELTA: _part("legacy_thread_instruction_delta", _I64),
+}
+#: Values of events that are no counters, by whether they are floating-point.
+OTHER_VALUES: Final = {
+    False: _part("counter_value", _I64),
+    True: _part("double_counter_value", FloatClass(64)),
+}
+#: Flow ids, in the old encoding (fields 36 and 42) as in the new one (47 and 48).
+FLOW_IDS: Final = _part("flow_ids", ArrayClass(_U64))
+TERMINATING_FLOW_IDS: Final = _part("terminating_flow_ids", ArrayClass(_U64))
+CORRELATION_ID: Final = _part("correlation_id", _U64)
+CORRELATION_NAME: Final = _part("correlation_id_str", StringClass())
+#: Innermost frame first.
+CALLSTACK: Final = _part("callstack", ArrayClass(FRAME))
+CALLSTACK_WEIGHT: Final = _part("callstack_weight", FloatClass(64))
+#: Fields of a TrackEvent that nothing above stands for, as they are on the wire, tags included.
+REMAINDER: Final = _part("track_event", BytesClass())
+
+#: The parts that a track event may have, in the order in which they stand between its kind's own and its annotations.
+PARTS: Final[tuple[Field, ...]] = (
+    ID_SPACE,
+    *LEGACY_PARTS.values(),
+    *OTHER_VALUES.values(),
+    FLOW_IDS,
+    TERMINATING_FLOW_IDS,
+    CORRELATION_ID,
+    CORRELATION_NAME,
+    CALLSTACK,
+    CALLSTACK_WEIGHT,
+    REMAINDER,
+)
+
+#: Kinds of TrackEvent.type.
+TYPE_KINDS: Final[dict[TrackEventType, Kind]] = {
+    TrackEventType.SLICE_BEGIN: Kind.SLICE_BEGIN,
+    TrackEventType.SLICE_END: Kind.SLICE_END,
+    TrackEventType.INSTANT: Kind.INSTANT,
+    TrackEventType.COUNTER: Kind.COUNTER,
+    TrackEventType.STATE: Kind.STATE,
+}
+
+#: Kinds of LegacyEvent.phase, the phases of Chrome's JSON. The first phase of a kind is what a writer uses for it;
+#: events of the others keep theirs as the part "legacy_phase".
+PHASE_KINDS: Final[dict[str, Kind]] = {
+    "B": Kind.SLICE_BEGIN,
+    "E": Kind.SLICE_END,
+    "X": Kind.SLICE_COMPLETE,
+    "I": Kind.INSTANT,
+    "i": Kind.INSTANT,
+    "R": Kind.INSTANT,
+    "b": Kind.ASYNC_BEGIN,
+    "n": Kind.ASYNC_INSTANT,
+    "e": Kind.ASYNC_END,
+    "S": Kind.ASYNC_BEGIN,
+    "T": Kind.ASYNC_INSTANT,
+    "p": Kind.ASYNC_INSTANT,
+    "F": Kind.ASYNC_END,
+    "s": Kind.FLOW_BEGIN,
+    "t": Kind.FLOW_STEP,
+    "f": Kind.FLOW_END,
+    "N": Kind.OBJECT_NEW,
+    "O": Kind.OBJECT_SNAPSHOT,
+    "D": Kind.OBJECT_DELETE,
+}
+
+#: Kinds whose native form is a LegacyEvent with an id.
+ID_KINDS: Final = frozenset(
+    {
+        Kind.ASYNC_BEGIN,
+        Kind.ASYNC_INSTANT,
+        Kind.ASYNC_END,
+        Kind.FLOW_BEGIN,
+        Kind.FLOW_STEP,
+        Kind.FLOW_END,
+        Kind.OBJECT_NEW,
+        Kind.OBJECT_SNAPSHOT,
+        Kind.OBJECT_DELETE,
+    }
+)
+
+
+def leading_fields(kind: Kind) -> tuple[Field, ...]:
+    """The fields that every track event of a kind has, in front of its arguments."""
+    if kind in ID_KINDS:
+        return (NAME, CATEGORY, ID, SCOPE)
+    if kind is Kind.SLICE_COMPLETE:
+        return (NAME, CATEGORY, DURATION)
+    return (NAME, CATEGORY)
+
+
+def default_phase(kind: Kind) -> str:
+    """The phase that an event of the kind has unless an argument says another one."""
+    return next((phase for phase, of in PHASE_KINDS.items() if of is kind), "")
+
+
+#: Counter units (counter_descriptor.proto, Unit) as the unit of a track; a unit_name stands for itself.
+UNITS: Final[dict[int, str]] = {1: "ns", 2: "count", 3: "bytes"}
+
+
+def derived_uuid(name: bytes, scope: int, owner: tuple[int, ...], parent: int, unit: str) -> int:
+    """The uuid that a writer gives a track without an identity of its own; a reader that meets it leaves it out.
+
+    `owner` identifies the thread (pid, tid), the process (pid,) or the CPU; `parent` is the parent track's uuid.
+    """
+    key = repr((name, scope, owner, parent, unit)).encode()
+    return int.from_bytes(hashlib.blake2b(key, digest_size=8).digest(), "little") | 1 << 63
+
+
+# Clocks
+
+#: Names of clocks, by their ids.
+CLOCK_NAMES: Final[dict[int, str]] = {clock: clock.name.lower() for clock in BuiltinClock}
+
+# Other records
+
+#: A packet that no kind stands for: its data's field number, and all its bytes.
+NATIVE_PACKET: Final = EventClass(
+    Kind.NATIVE,
+    fields=(
+        Field("field", IntegerClass(32), Role.TYPE),
+        Field("packet", BytesClass(), Role.PAYLOAD),
+    ),
+)
+UNTIMED_PACKET: Final = EventClass(Kind.NATIVE, fields=NATIVE_PACKET.fields, timed=False)
+
+#: An entry of AndroidLogPacket, by fields of AndroidLogPacket.LogEvent.
+LOG_ROLES: Final = {
+    "message": Role.MESSAGE,
+    "tag": Role.CATEGORY,
+    "prio": Role.PRIORITY,
+    "log_id": Role.TYPE,
+    "uid": Role.ID,
+}
+
+
+@cache
+def log_fields() -> tuple[Field, ...]:
+    """The fields of the event of a log entry."""
+    declared = {item.name: item for item in program_of("AndroidLogPacket.LogEvent")}
+    return tuple(Field(name, declared[name].field_class, role) for name, role in LOG_ROLES.items())
+
+
+#: lost_events of a bundle: how many is not said.
+LOST_EVENTS: Final = EventClass(Kind.DISCARDED)
+
+#: Fields of the event of a PerfSample.
+SAMPLE_FIELDS: Final = (
+    Field("frames", ArrayClass(FRAME), Role.FRAMES),
+    Field("cpu_mode", IntegerClass(32, signed=True)),
+    Field("timebase_count", IntegerClass(64), Role.COUNT),
+)
+
+
+@cache
+def capabilities(variant: str) -> Capabilities:
+    """What a Perfetto trace can hold, by kind: the fields that the reader delivers of it.
+
+    Kernel events are written as the typed message of their name where they have its fields, else as generic events of
+    64-bit integers, strings and bytes.
+    """
+    del variant
+    kinds: dict[Kind, KindSupport] = {}
+    for kind in TYPE_KINDS.values():
+        kinds[kind] = KindSupport(leading_fields(kind), PARTS, track=True)
+    kinds[Kind.COUNTER] = KindSupport(
+        (*leading_fields(Kind.COUNTER), COUNTER_VALUES[True]),
+        (COUNTER_VALUES[False], *PARTS),
+        required=frozenset({Role.VALUE}),
+        track=True,
+    )
+    for kind in ID_KINDS:
+        kinds[kind] = KindSupport(
+            leading_fields(kind), PARTS, required=frozenset({Role.ID}), track=True
+        )
+    for kind in (Kind.TYPED, *(meaning.kind for meaning in MEANINGS.values())):
+        kinds[kind] = KindSupport(
+            (COMMON_FLAGS,),
+            required=REQUIRED_ROLES.get(kind, frozenset()),
+            cpu=True,
+            named=True,
+            roles=True,
+        )
+    kinds[Kind.LOG] = KindSupport(log_fields(), required=frozenset({Role.MESSAGE}), arguments=False)
+    kinds[Kind.DISCARDED] = KindSupport(arguments=False, thread=False, cpu=True)
+    kinds[Kind.NATIVE] = KindSupport(NATIVE_PACKET.fields, arguments=False, thread=False)
+    return Capabilities(
+        kinds,
+        integers=frozenset({(64, False), (64, True)}),
+        floats=frozenset({64}),
+        styles=frozenset({Style.POINTER}),
+        wide_styles=frozenset({Style.POINTER}),
+        arrays=True,
+        structures=True,
+        variants=True,
+        max_cpu=1023,
+        tracks=True,
+        clock_names=True,
+        other_clocks=True,
+        epoch=True,
+        environment=True,
+        command_lines=True,
+    )

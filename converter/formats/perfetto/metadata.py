@@ -1,0 +1,236 @@
+"""Packets that are about the trace: what the first pass collects, and what changes the state of the second."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from converter.formats.perfetto.clocks import Clocks, wrapped
+from converter.formats.perfetto.descriptors import decode
+from converter.formats.perfetto.layout import SEQUENCE_CLOCKS, InternedField, PacketField
+from converter.formats.perfetto.packets import Damage, Window
+from converter.formats.perfetto.tracks import Places, text
+from converter.ir.symbols import SymbolTable
+from converter.ir.trace import Trace
+from converter.kernels.proto_fields import repeated_spans
+from converter.kernels.proto_scan import (
+    DAMAGED,
+    DATA,
+    DATA_SIZE,
+    DATA_START,
+    FLAGS,
+    INTERNED,
+    INTERNED_SIZE,
+    INTERNED_START,
+    SEQUENCE,
+    SIZE,
+    START,
+)
+from converter.kernels.proto_timeline import Timeline
+
+#: Packets that the trace's tables are made of: message of each.
+TABLE_PACKETS: Final[dict[PacketField, str]] = {
+    PacketField.PROCESS_TREE: "ProcessTree",
+    PacketField.CLOCK_SNAPSHOT: "ClockSnapshot",
+    PacketField.PROCESS_DESCRIPTOR: "ProcessDescriptor",
+    PacketField.THREAD_DESCRIPTOR: "ThreadDescriptor",
+    PacketField.SYSTEM_INFO: "SystemInfo",
+    PacketField.TRACK_DESCRIPTOR: "TrackDescriptor",
+}
+#: Packets about the recording, which the sidecar keeps as they are.
+SIDECAR_PACKETS: Final = (
+    PacketField.TRACE_CONFIG,
+    PacketField.SYNCHRONIZATION_MARKER,
+    PacketField.TRACE_UUID,
+    PacketField.TRACE_PROVENANCE,
+    PacketField.TRACE_ATTRIBUTES,
+)
+#: Packets that other parts of the reader make events of.
+_EVENT_PACKETS: Final = (
+    PacketField.FTRACE_EVENTS,
+    PacketField.TRACK_EVENT,
+    PacketField.ANDROID_LOG,
+    PacketField.PERF_SAMPLE,
+)
+#: What the sidecar holds at most of each sort, in bytes.
+MAX_SIDECAR_BYTES: Final = 1 << 20
+_MAX_SYMBOLS: Final = 1 << 20
+
+#: SystemInfo.utsname as entries of the environment, under the names that CTF has for them where it has any.
+_UTSNAME: Final = {
+    "sysname": "sysname",
+    "release": "kernel_release",
+    "version": "kernel_version",
+    "machine": "machine",
+}
+_SYSTEM: Final = {
+    "android_build_fingerprint": "android_build_fingerprint",
+    "tracing_service_version": "tracer_version",
+    "hz": "hz",
+    "page_size": "page_size",
+    "num_cpus": "num_cpus",
+    "machine_name": "hostname",
+    "timezone_off_mins": "timezone_off_mins",
+}
+
+
+class Metadata:
+    """The metadata of a trace: tables, clocks, environment, sidecar."""
+
+    def __init__(self, trace: Trace, clocks: Clocks, places: Places, damage: Damage) -> None:
+        self._trace = trace
+        self._clocks = clocks
+        self._places = places
+        self._damage = damage
+        self._symbols: dict[int, bytes] = {}
+        self._sidecar: dict[str, list[bytes]] = {}
+        self._held: dict[str, int] = {}
+
+    # First pass
+
+    def note(self, window: Window) -> None:
+        """Take in the metadata packets of a window."""
+        rows = window.rows
+        kinds = [*TABLE_PACKETS, *SIDECAR_PACKETS]
+        for place in np.flatnonzero(np.isin(rows[:, DATA], kinds)).tolist():
+            kind = PacketField(int(rows[place, DATA]))
+            start, size = int(rows[place, START]), int(rows[place, SIZE])
+            self._keep(kind.name.lower(), bytes(window.data[start : start + size]))
+            if kind in TABLE_PACKETS:
+                message = self._decoded(window, place)
+                if message is not None:
+                    self._note_packet(kind, int(rows[place, SEQUENCE]), message)
+        for place in np.flatnonzero(rows[:, FLAGS] & INTERNED).tolist():
+            self._note_symbols(window, place)
+
+    def _decoded(self, window: Window, place: int) -> dict[str, Any] | None:
+        row = window.rows[place]
+        kind = PacketField(int(row[DATA]))
+        try:
+            return decode(
+                TABLE_PACKETS[kind], window.data, int(row[DATA_START]), int(row[DATA_SIZE])
+            )
+        except ValueError:
+            self._damage.warn(
+                f"a {kind.name.lower()} packet is damaged", window.offset + int(row[START])
+            )
+            return None
+
+    def _note_packet(self, kind: PacketField, sequence: int, message: dict[str, Any]) -> None:
+        match kind:
+            case PacketField.PROCESS_TREE:
+                self._places.add_process_tree(message)
+            case PacketField.CLOCK_SNAPSHOT:
+                self._clocks.add(sequence, message)
+            case PacketField.PROCESS_DESCRIPTOR:
+                self._places.add_process_descriptor(message)
+            case PacketField.THREAD_DESCRIPTOR:
+                self._places.add_thread_descriptor(message)
+            case PacketField.TRACK_DESCRIPTOR:
+                self._places.add_descriptor(message)
+            case PacketField.SYSTEM_INFO:
+                self._note_system(message)
+
+    def _note_system(self, message: dict[str, Any]) -> None:
+        environment = self._trace.environment
+        for names, values in ((_UTSNAME, message.get("utsname", {})), (_SYSTEM, message)):
+            for key, name in names.items():
+                if key in values:
+                    value = values[key]
+                    environment[name] = text(value) if isinstance(value, bytes) else value
+
+    def _note_symbols(self, window: Window, place: int) -> None:
+        """Take in InternedData.kernel_symbols, by iid: what fields of style SYMBOL hold."""
+        row = window.rows[place]
+        start, size = row[[INTERNED_START]], row[[INTERNED_SIZE]]
+        spans = repeated_spans(
+            window.data, start, size, InternedField.KERNEL_SYMBOLS, np.zeros(2, np.int64)
+        )
+        for at, length in spans.tolist():
+            try:
+                symbol = decode("InternedString", window.data, at, length)
+            except ValueError:
+                continue
+            if len(self._symbols) < _MAX_SYMBOLS:
+                self._symbols.setdefault(symbol.get("iid", 0), symbol.get("str", b""))
+
+    def _keep(self, name: str, packet: bytes) -> bool:
+        """Put a packet in the sidecar while there is room for its sort."""
+        held = self._held.get(name, 0)
+        if held + len(packet) > MAX_SIDECAR_BYTES:
+            self._held[name] = MAX_SIDECAR_BYTES
+            return False
+        self._held[name] = held + len(packet)
+        self._sidecar.setdefault(name, []).append(packet)
+        return True
+
+    def finish(self) -> None:
+        """Fill in the trace once all packets are noted."""
+        trace = self._trace
+        trace.clock = self._clocks.domain()
+        trace.clock_domains = self._clocks.others()
+        if self._sidecar:
+            trace.sidecar["perfetto"] = dict(self._sidecar)
+        if self._symbols:
+            addresses = sorted(self._symbols)
+            names = [self._symbols[address] for address in addresses]
+            table = (np.array(addresses, np.uint64), names)
+            trace.symbols = SymbolTable(lambda: table)
+
+    # Second pass
+
+    def start(self, timeline: Timeline) -> None:
+        """Prepare a pass: counters that are not plain values; nothing is held of the sidecar yet."""
+        self._held = {}
+        for uuid, descriptor in self._places.descriptors.items():
+            counter = descriptor.get("counter", {})
+            multiplier = counter.get("unit_multiplier", 0) or 1
+            if counter.get("is_incremental") or multiplier != 1:
+                timeline.set_counter(uuid, multiplier, bool(counter.get("is_incremental")))
+
+    def state_changes(self, window: Window) -> list[int]:
+        """Packets that change what the time or place of those behind them means."""
+        changing = (PacketField.CLOCK_SNAPSHOT, PacketField.THREAD_DESCRIPTOR)
+        return [int(i) for i in np.flatnonzero(np.isin(window.rows[:, DATA], changing))]
+
+    def apply(self, window: Window, place: int, timeline: Timeline) -> None:
+        """Let one of these packets have its effect."""
+        row = window.rows[place]
+        sequence = int(row[SEQUENCE])
+        message = self._decoded(window, place)
+        if message is None:
+            return
+        if row[DATA] == PacketField.THREAD_DESCRIPTOR:
+            timeline.set_thread(
+                sequence,
+                _int32(message.get("pid", 0)),
+                _int32(message.get("tid", 0)),
+                message.get("reference_timestamp_us", 0),
+            )
+            return
+        for clock in message.get("clocks", ()):
+            multiplier = wrapped(clock.get("unit_multiplier_ns", 0)) or 1
+            incremental = bool(clock.get("is_incremental"))
+            id = clock.get("clock_id", 0)
+            if incremental or multiplier != 1:
+                value = wrapped(clock.get("timestamp", 0) * multiplier)
+                owner = sequence if incremental or id in SEQUENCE_CLOCKS else 0
+                timeline.set_clock(owner, id, value, multiplier, incremental)
+
+    def not_read(self, window: Window) -> NDArray[np.bool_]:
+        """The packets of a window whose data nothing else takes: neither events, tables nor the sidecar."""
+        data = window.rows[:, DATA]
+        result = ~np.isin(data, (0, DAMAGED, *TABLE_PACKETS, *_EVENT_PACKETS))
+        for place in np.flatnonzero(np.isin(data, SIDECAR_PACKETS)).tolist():
+            size = int(window.rows[place, SIZE])
+            name = PacketField(int(data[place])).name.lower()
+            held = self._held.get(name, 0)
+            result[place] = held + size > MAX_SIDECAR_BYTES
+            self._held[name] = MAX_SIDECAR_BYTES if result[place] else held + size
+        return result
+
+
+def _int32(value: int) -> int:
+    return (value + (1 << 31)) % (1 << 32) - (1 << 31)

@@ -1,0 +1,189 @@
+"""Framing: a source as windows of whole TracePackets, compressed ones inflated in place."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from converter.errors import TraceError, TraceWarning, TruncatedError
+from converter.formats.perfetto.layout import (
+    MAX_INFLATED_BYTES,
+    MAX_PACKET_BYTES,
+    PacketField,
+)
+from converter.kernels.proto_scan import (
+    COLUMNS,
+    DATA,
+    DATA_SIZE,
+    DATA_START,
+    SIZE,
+    START,
+    scan_packets,
+)
+from converter.source import Source
+
+#: How much is read at once: what bounds a batch.
+WINDOW_BYTES = 1 << 22
+#: Packets of a window at most.
+WINDOW_PACKETS = 1 << 17
+
+_COMPRESSED = (PacketField.COMPRESSED_PACKETS, PacketField.ZSTD_COMPRESSED_PACKETS)
+#: Warnings of one kind after which no more are given.
+_MAX_WARNINGS = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """Some whole packets: their bytes, and a row each (`proto_scan.scan_packets`). `offset` is the window's in the
+    file, for messages.
+    """
+
+    data: NDArray[np.uint8]
+    rows: NDArray[np.int64]
+    offset: int
+    end: int
+
+
+class Damage:
+    """Where a trace's warnings go, each once, however often it is read."""
+
+    def __init__(self, path: str, warnings: list[TraceWarning]) -> None:
+        self.path = path
+        self._warnings = warnings
+        self._counts: dict[str, int] = {}
+
+    def warn(self, message: str, offset: int | None = None, **parts: Any) -> None:
+        """Add a warning unless it is there already, or many of its kind are."""
+        warning = TraceWarning(
+            message=message, format="perfetto", path=self.path, offset=offset, **parts
+        )
+        if warning in self._warnings:
+            return
+        count = self._counts[message] = self._counts.get(message, 0) + 1
+        if count <= _MAX_WARNINGS:
+            self._warnings.append(warning)
+
+
+def windows(source: Source, damage: Damage) -> Iterator[Window]:
+    """All packets of a source, window after window.
+
+    Raises:
+        TraceError: there is not one whole packet.
+
+    """
+    offset = 0
+    size = WINDOW_BYTES
+    while offset < source.size:
+        data = np.empty(min(size, source.size - offset), np.uint8)
+        data = data[: source.read_into(offset, data.data)]
+        rows = np.empty((WINDOW_PACKETS, COLUMNS), np.int64)
+        count, end, stopped = scan_packets(data, 0, rows)
+        at_end = offset + len(data) >= source.size
+        if end:
+            if count:
+                yield from _expanded(Window(data, rows[:count], offset, end), damage)
+            offset += end
+            size = WINDOW_BYTES
+            if stopped == 0 or (stopped == 1 and not at_end):
+                continue
+        elif stopped == 1 and not at_end and size < MAX_PACKET_BYTES:
+            size *= 4
+            continue
+        _stop(source, damage, offset, stopped, at_end)
+        return
+    if offset == 0:
+        raise TruncatedError(
+            format="perfetto", path=source.name, offset=0, expected="a packet", found="nothing"
+        )
+
+
+def _stop(source: Source, damage: Damage, offset: int, stopped: int, at_end: bool) -> None:
+    """The packet at `offset` cannot be read: an error if it is the first, else a warning."""
+    if stopped == 2:
+        message, expected = "no packet here", "a packet (field 1 of Trace)"
+    elif at_end:
+        message, expected = "the last packet is cut off", "a whole packet"
+    else:
+        message, expected = "a packet is too long", f"at most {MAX_PACKET_BYTES} bytes"
+    found = source.read(offset, 8)
+    if offset == 0:
+        raise TraceError(
+            message, format="perfetto", path=source.name, offset=0, expected=expected, found=found
+        )
+    damage.warn(message, offset, expected=expected, found=found)
+
+
+def _expanded(window: Window, damage: Damage) -> Iterator[Window]:
+    """The window with each compressed packet replaced by the packets in it."""
+    places = np.flatnonzero(np.isin(window.rows[:, DATA], _COMPRESSED))
+    if not len(places):
+        yield window
+        return
+    ends = window.rows[:, START] + window.rows[:, SIZE]
+    pieces: list[Any] = []
+    held = 0
+    last = 0
+    for place in places:
+        before = int(ends[place - 1]) if place else 0
+        start, size = (int(window.rows[place, column]) for column in (DATA_START, DATA_SIZE))
+        inflated = _inflate(int(window.rows[place, DATA]), bytes(window.data[start : start + size]))
+        pieces.append(window.data[last:before])
+        last = int(ends[place])
+        offset = window.offset + start
+        if inflated is None:
+            damage.warn("a compressed packet is damaged", offset)
+        else:
+            pieces.append(_whole_packets(inflated, damage, offset))
+        held += sum(len(piece) for piece in pieces[-2:])
+        if held >= WINDOW_BYTES:
+            yield from _joined(pieces, window.offset, last)
+            pieces, held = [], 0
+    pieces.append(window.data[last : int(ends[-1])])
+    yield from _joined(pieces, window.offset, int(ends[-1]))
+
+
+def _joined(pieces: list[Any], offset: int, end: int) -> Iterator[Window]:
+    data = np.concatenate(pieces)
+    at = 0
+    while at < len(data):
+        rows = np.empty((WINDOW_PACKETS, COLUMNS), np.int64)
+        count, at, stopped = scan_packets(data, at, rows)
+        if count:
+            yield Window(data, rows[:count], offset, end)
+        if stopped:
+            return
+
+
+def _whole_packets(data: NDArray[np.uint8], damage: Damage, offset: int) -> NDArray[np.uint8]:
+    """What of inflated data is whole packets."""
+    rows = np.empty((1 << 10, COLUMNS), np.int64)
+    at = stopped = 0
+    while at < len(data) and not stopped:
+        _, at, stopped = scan_packets(data, at, rows)
+    if stopped:
+        damage.warn("the packets in a compressed packet are damaged", offset)
+    return data[:at]
+
+
+def _inflate(field: int, data: bytes) -> NDArray[np.uint8] | None:
+    """The content of a compressed packet; None when it is damaged or too large."""
+    if field == PacketField.COMPRESSED_PACKETS:
+        inflater = zlib.decompressobj()
+        try:
+            content = inflater.decompress(data, MAX_INFLATED_BYTES)
+        except zlib.error:
+            return None
+        return np.frombuffer(content, np.uint8) if inflater.eof else None
+    import zstandard
+
+    try:
+        with zstandard.ZstdDecompressor().stream_reader(data, read_across_frames=True) as stream:
+            content = stream.read(MAX_INFLATED_BYTES + 1)
+    except zstandard.ZstdError:
+        return None
+    return np.frombuffer(content, np.uint8) if len(content) <= MAX_INFLATED_BYTES else None

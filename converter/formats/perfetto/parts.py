@@ -1,0 +1,109 @@
+"""A batch put together from parts: the events of one sort of packet in a window each, in the order of their packets."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from converter.ir.columns import Column
+from converter.ir.events import Batch, Table
+from converter.kernels.union import number_rows
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Events in stream order; `packet` (int32, never falling) is the row of each in the window.
+
+    `columns` makes the columns of a class from the places of its events in the part. No two parts of a window share a
+    class.
+    """
+
+    packet: NDArray[np.int32]
+    ts: NDArray[np.int64]
+    class_id: NDArray[np.int32]
+    thread: NDArray[np.int32] | None
+    cpu: NDArray[np.int32] | None
+    track: NDArray[np.int32] | None
+    columns: Callable[[int, NDArray[np.intp]], list[Callable[[], Column]]]
+
+
+class _Grouping:
+    """The places of each class's events in a part, found when first asked for."""
+
+    def __init__(self, part: Part) -> None:
+        self._part = part
+        self._order: NDArray[np.intp] | None = None
+        self._ends: NDArray[np.intp] | None = None
+        self._columns: dict[int, list[Callable[[], Column]]] = {}
+
+    def column(self, class_id: int, index: int) -> Column:
+        if class_id not in self._columns:
+            if self._order is None or self._ends is None:
+                keys = self._part.class_id
+                # A stable sort of 16-bit keys is a radix sort.
+                narrow = keys.astype(np.uint16) if int(keys.max()) < 1 << 16 else keys
+                self._order = np.argsort(narrow, kind="stable")
+                self._ends = np.cumsum(np.bincount(keys))
+            start = int(self._ends[class_id - 1]) if class_id else 0
+            places = self._order[start : int(self._ends[class_id])]
+            self._columns[class_id] = self._part.columns(class_id, places)
+        return self._columns[class_id][index]()
+
+
+#: The time of an event that has none of its own.
+UNTIMED = np.iinfo(np.int64).min
+
+
+def assemble(parts: Sequence[Part], widths: Callable[[int], int], last_ts: int) -> Batch:
+    """One batch of all parts; `widths` gives the number of columns of a class.
+
+    Events without a time get that of the event before; `last_ts` is the one before the batch.
+    """
+    tables: dict[int, Table] = {}
+    for part in parts:
+        grouping = _Grouping(part)
+        counts = np.bincount(part.class_id)
+        for id in np.flatnonzero(counts).tolist():
+            tables[id] = Table(
+                int(counts[id]), [_column(grouping, id, index) for index in range(widths(id))]
+            )
+    order = None
+    if len(parts) > 1:
+        order = np.argsort(np.concatenate([part.packet for part in parts]), kind="stable")
+
+    def joined(columns: list[NDArray[Any] | None], dtype: Any) -> NDArray[Any] | None:
+        if all(column is None for column in columns):
+            return None
+        whole = [
+            np.full(len(part.ts), -1, dtype) if column is None else column
+            for part, column in zip(parts, columns, strict=True)
+        ]
+        return whole[0] if order is None else np.concatenate(whole)[order]
+
+    ts = joined([part.ts for part in parts], np.int64)
+    class_id = joined([part.class_id for part in parts], np.int32)
+    assert ts is not None
+    assert class_id is not None
+    untimed = ts == UNTIMED
+    if untimed.any():
+        before = np.maximum.accumulate(np.where(untimed, -1, np.arange(len(ts))))
+        ts = np.where(before < 0, last_ts, ts[before])
+    row = np.empty(len(class_id), np.int32)
+    number_rows(class_id, row, np.zeros(int(class_id.max()) + 1, np.int32))
+    return Batch(
+        ts=ts,
+        class_id=class_id,
+        row=row,
+        tables=tables,
+        thread=joined([part.thread for part in parts], np.int32),
+        cpu=joined([part.cpu for part in parts], np.int32),
+        track=joined([part.track for part in parts], np.int32),
+    )
+
+
+def _column(grouping: _Grouping, class_id: int, index: int) -> Callable[[], Column]:
+    return lambda: grouping.column(class_id, index)

@@ -1,0 +1,156 @@
+"""The reader: a first pass over a trace's packets for what events refer to, then batches of events.
+
+Metadata can stand behind the events that need it (process trees, clock snapshots, descriptors of tracks and of generic
+events), so a first pass collects it. That pass walks packets without decoding events.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from converter.formats.perfetto.callstacks import CallStacks
+from converter.formats.perfetto.clocks import Clocks, clock_key
+from converter.formats.perfetto.ftrace import FtraceBundles
+from converter.formats.perfetto.layout import PacketField
+from converter.formats.perfetto.metadata import Metadata
+from converter.formats.perfetto.packets import Damage, Window, windows
+from converter.formats.perfetto.parts import Part, assemble
+from converter.formats.perfetto.records import Records
+from converter.formats.perfetto.timeline import TrackEventClasses
+from converter.formats.perfetto.tracks import Places
+from converter.ir.events import Batch
+from converter.ir.trace import Trace
+from converter.kernels.proto_ftrace import CpuStates
+from converter.kernels.proto_scan import (
+    DAMAGED,
+    DATA,
+    FLAGS,
+    SEQUENCE,
+    TIMED,
+)
+from converter.kernels.proto_timeline import Timeline
+from converter.kernels.strings import StringTable
+from converter.source import Source
+
+
+def read(source: Source) -> Trace:
+    """Open a Perfetto trace: its metadata is read now, its events with the batches.
+
+    Raises:
+        TraceError: there is not one whole packet.
+
+    """
+    return _Reader(source).trace
+
+
+class _Reader:
+    """A trace being read: what all passes over it share."""
+
+    def __init__(self, source: Source) -> None:
+        self._source = source
+        self._done = 0
+        self.trace = Trace(format="perfetto")
+        self.trace.warnings.extend(source.warnings)
+        self._damage = Damage(source.name, self.trace.warnings)
+        self._clocks = Clocks()
+        self._places = Places(self.trace)
+        self._metadata = Metadata(self.trace, self._clocks, self._places, self._damage)
+        self._ftrace = FtraceBundles(self.trace, self._places, self._clocks, self._damage)
+        self._timeline_classes = TrackEventClasses(self.trace, self._places)
+        self._records = Records(self.trace, self._places, self._clocks)
+        for window in windows(source, self._damage):
+            self._metadata.note(window)
+            self._ftrace.note_descriptors(window)
+        self._metadata.finish()
+        self.trace.make_batches = self._batches
+        self.trace.progress = lambda: (self._done, source.size)
+
+    def _batches(self) -> Iterator[Batch]:
+        messages = StringTable()
+        timeline = Timeline(self.trace.strings, messages, self._timeline_classes.signatures)
+        self._metadata.start(timeline)
+        callstacks = CallStacks(timeline, self.trace.strings, messages)
+        cpus = CpuStates()
+        last_ts = 0
+        for window in windows(self._source, self._damage):
+            parts = self._parts(window, timeline, callstacks, cpus)
+            self._done = window.offset + window.end
+            timeline.prune()
+            if parts:
+                batch = assemble(parts, self._width, last_ts)
+                last_ts = int(batch.ts[-1])
+                yield batch
+
+    def _width(self, class_id: int) -> int:
+        return len(self.trace.event_classes[class_id].fields)
+
+    def _parts(
+        self, window: Window, timeline: Timeline, callstacks: CallStacks, cpus: CpuStates
+    ) -> list[Part]:
+        data = window.rows[:, DATA]
+        damaged = int((data == DAMAGED).sum())
+        if damaged:
+            self._damage.warn(
+                "packets that cannot be read are left out", window.offset, found=str(damaged)
+            )
+        count = len(window.rows)
+        ts, clock, scope = (np.empty(count, np.int64) for _ in range(3))
+        unread = np.empty(count, np.uint8)
+        begin = 0
+        for end in self._metadata.state_changes(window):
+            timeline.run(window.data, window.rows, begin, end + 1, ts, clock, scope, unread)
+            self._metadata.apply(window, end, timeline)
+            begin = end + 1
+        timeline.run(window.data, window.rows, begin, count, ts, clock, scope, unread)
+        self._convert_times(window, ts, clock)
+        events = timeline.take()
+        found: list[Part | None] = []
+        bundles = np.flatnonzero(data == PacketField.FTRACE_EVENTS)
+        if len(bundles):
+            found.append(self._ftrace.read(window, bundles, cpus))
+        found.append(self._timeline_classes.read(window, events, ts, scope, timeline, callstacks))
+        native = self._metadata.not_read(window) | (unread != 0)
+        logs = np.flatnonzero(data == PacketField.ANDROID_LOG)
+        if len(logs):
+            part, others = self._records.logs(window, logs)
+            found.append(part)
+            native[others] = True
+        samples = np.flatnonzero(data == PacketField.PERF_SAMPLE)
+        if len(samples):
+            part, others = self._records.samples(window, samples, ts, scope, callstacks)
+            found.append(part)
+            native[others] = True
+        lost = int((unread != 0).sum())
+        if lost:
+            self._damage.warn(
+                "track events that are damaged or lack their sequence's state are kept as packets",
+                window.offset,
+                found=str(lost),
+            )
+        found.append(self._records.native(window, np.flatnonzero(native), ts))
+        return [part for part in found if part is not None]
+
+    def _convert_times(
+        self, window: Window, ts: NDArray[np.int64], clock: NDArray[np.int64]
+    ) -> None:
+        """Bring the times of packets to the trace's clock."""
+        timed = (window.rows[:, FLAGS] & TIMED) != 0
+        # A track event may bring its own time (timestamp_delta_us), on a packet that has none.
+        other = (clock >= 0) & (clock != self._clocks.trace_clock)
+        timed |= other
+        chosen = np.flatnonzero(timed & other)
+        if not len(chosen):
+            return
+        keys = np.stack((window.rows[chosen, SEQUENCE], clock[chosen]), 1)
+        unique, index = np.unique(keys, axis=0, return_inverse=True)
+        index = index.reshape(-1)
+        for number, (sequence, id) in enumerate(unique.tolist()):
+            places = chosen[index == number]
+            converted = self._clocks.convert(clock_key(sequence, id), ts[places])
+            if converted is None:
+                self._damage.warn(f"no snapshot relates clock {id} to the trace's")
+            else:
+                ts[places] = converted

@@ -1,0 +1,206 @@
+"""Packets of their own kind: log entries, profiler samples, and those that no kind stands for, kept as they are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from converter.formats.perfetto import mapping
+from converter.formats.perfetto.callstacks import CallStacks, Frames
+from converter.formats.perfetto.clocks import Clocks
+from converter.formats.perfetto.columns import MessageColumns, bytes_column
+from converter.formats.perfetto.descriptors import ProgramField, program_of
+from converter.formats.perfetto.layout import BuiltinClock
+from converter.formats.perfetto.packets import Window
+from converter.formats.perfetto.parts import UNTIMED, Part
+from converter.formats.perfetto.tracks import THREAD_SPACE, Places
+from converter.ir.columns import Column, column_from_values, take
+from converter.ir.events import EventClass
+from converter.ir.kinds import Kind
+from converter.ir.trace import Trace
+from converter.kernels.proto_fields import decode_repeated, repeated_spans
+from converter.kernels.proto_scan import DATA, DATA_SIZE, DATA_START, FLAGS, SIZE, START, TIMED
+
+_LOG = "AndroidLogPacket.LogEvent"
+_SAMPLE_SCALARS = ("cpu", "pid", "tid", "callstack_iid", "cpu_mode", "timebase_count")
+
+
+class Records:
+    """The classes of these packets. One for all passes over the trace."""
+
+    def __init__(self, trace: Trace, places: Places, clocks: Clocks) -> None:
+        self._trace = trace
+        self._places = places
+        self._clocks = clocks
+        self._ids: dict[EventClass, int] = {}
+
+    def _class(self, event_class: EventClass) -> int:
+        if event_class not in self._ids:
+            self._ids[event_class] = self._trace.add_class(event_class)
+        return self._ids[event_class]
+
+    def native(
+        self, window: Window, packets: NDArray[np.intp], ts: NDArray[np.int64]
+    ) -> Part | None:
+        """Packets as they are; `ts` are the times of all packets of the window."""
+        if not len(packets):
+            return None
+        rows = window.rows[packets]
+        timed = (rows[:, FLAGS] & TIMED) != 0
+        class_id = np.empty(len(packets), np.int32)
+        if timed.any():
+            class_id[timed] = self._class(mapping.NATIVE_PACKET)
+        if not timed.all():
+            class_id[~timed] = self._class(mapping.UNTIMED_PACKET)
+
+        def columns(_: int, places: NDArray[np.intp]) -> list[Callable[[], Column]]:
+            chosen = rows[places]
+            return [
+                lambda: chosen[:, DATA].astype(np.uint32),
+                lambda: bytes_column(window.data, chosen[:, [START, SIZE]]),
+            ]
+
+        return Part(
+            packet=packets.astype(np.int32),
+            ts=np.where(timed, ts[packets], UNTIMED),
+            class_id=class_id,
+            thread=None,
+            cpu=None,
+            track=None,
+            columns=columns,
+        )
+
+    def logs(
+        self, window: Window, packets: NDArray[np.intp]
+    ) -> tuple[Part | None, NDArray[np.intp]]:
+        """The entries of Android log packets, and the packets that hold more than entries of text."""
+        plain = [p for p in packets.tolist() if self._is_plain_log(window, p)]
+        others = np.setdiff1d(packets, plain)
+        rows = window.rows[plain]
+        offsets = np.zeros(len(rows) + 1, np.int64)
+        starts, sizes = rows[:, DATA_START].copy(), rows[:, DATA_SIZE].copy()
+        spans = repeated_spans(window.data, starts, sizes, 1, offsets)
+        if not len(spans):
+            return None, others
+        wanted = (*mapping.LOG_ROLES, "pid", "tid", "timestamp")
+        program = _some_fields(_LOG, wanted)
+        messages = MessageColumns(
+            window.data, spans[:, 0].copy(), spans[:, 1].copy(), program, self._trace.strings
+        )
+        numbers = {item.name: messages.raw(i) for i, item in enumerate(program)}
+        ts = numbers["timestamp"].view(np.int64)
+        converted = self._clocks.convert((0, int(BuiltinClock.REALTIME)), ts)
+        fields = mapping.log_fields()
+        part = Part(
+            packet=np.repeat(np.array(plain, np.int32), np.diff(offsets)),
+            ts=ts if converted is None else converted,
+            class_id=np.full(
+                len(spans), self._class(EventClass(Kind.LOG, fields=fields)), np.int32
+            ),
+            thread=self._threads(numbers["pid"], numbers["tid"]),
+            cpu=None,
+            track=None,
+            columns=lambda _, places: [
+                _taken(thunk, places) for thunk in messages.thunks()[: len(fields)]
+            ],
+        )
+        return part, others
+
+    def _is_plain_log(self, window: Window, packet: int) -> bool:
+        """Whether a log packet holds entries without binary arguments, and nothing else."""
+        row = window.rows[packet]
+        counted = np.zeros(2, np.int64)
+        start, size = row[[DATA_START]], row[[DATA_SIZE]]
+        repeated_spans(window.data, start, size, 2, counted)
+        if counted[1]:
+            return False
+        spans = repeated_spans(window.data, start, size, 1, counted)
+        offsets = np.zeros(len(spans) + 1, np.int64)
+        repeated_spans(window.data, spans[:, 0].copy(), spans[:, 1].copy(), 9, offsets)
+        return len(spans) > 0 and offsets[-1] == 0
+
+    def samples(
+        self,
+        window: Window,
+        packets: NDArray[np.intp],
+        ts: NDArray[np.int64],
+        scope: NDArray[np.int64],
+        callstacks: CallStacks,
+    ) -> tuple[Part | None, NDArray[np.intp]]:
+        """PerfSamples with a call stack, and the packets that say something else."""
+        rows = window.rows[packets]
+        program = _some_fields("PerfSample", None)
+        messages = MessageColumns(
+            window.data,
+            rows[:, DATA_START].copy(),
+            rows[:, DATA_SIZE].copy(),
+            tuple(item for item in program if not item.repeated),
+            self._trace.strings,
+        )
+        names = [item.name for item in program if not item.repeated]
+        numbers = {name: messages.raw(i) for i, name in enumerate(names)}
+        plain = numbers["callstack_iid"] != 0
+        for name, column in numbers.items():
+            if name not in _SAMPLE_SCALARS:
+                plain &= (column == 0) if column.ndim == 1 else (column[:, 1] == 0)
+        followers = np.zeros(len(rows) + 1, np.int64)
+        decode_repeated(
+            window.data, rows[:, DATA_START].copy(), rows[:, DATA_SIZE].copy(), 7, followers
+        )
+        plain &= np.diff(followers) == 0
+        others = packets[~plain]
+        places = np.flatnonzero(plain)
+        if not len(places):
+            return None, others
+        keys = np.stack(
+            (scope[packets[places]], numbers["callstack_iid"][places].view(np.int64)), 1
+        )
+        unique, index = np.unique(keys, axis=0, return_inverse=True)
+        stacks: list[Frames] = [
+            callstacks.interned(s, c & (1 << 64) - 1) for s, c in unique.tolist()
+        ]
+        index = index.reshape(-1)
+        frames = column_from_values(mapping.CALLSTACK.type, stacks, self._trace.strings)
+
+        def columns(_: int, chosen: NDArray[np.intp]) -> list[Callable[[], Column]]:
+            return [
+                lambda: take(frames, index[chosen]),
+                lambda: numbers["cpu_mode"][places][chosen],
+                lambda: numbers["timebase_count"][places][chosen],
+            ]
+
+        part = Part(
+            packet=packets[places].astype(np.int32),
+            ts=ts[packets[places]],
+            class_id=np.full(
+                len(places),
+                self._class(EventClass(Kind.SAMPLE, fields=mapping.SAMPLE_FIELDS)),
+                np.int32,
+            ),
+            thread=self._threads(numbers["pid"][places], numbers["tid"][places]),
+            cpu=numbers["cpu"][places].astype(np.int32),
+            track=None,
+            columns=columns,
+        )
+        return part, others
+
+    def _threads(self, pids: NDArray[Any], tids: NDArray[Any]) -> NDArray[np.int32]:
+        keys = pids.astype(np.uint32).astype(np.uint64) << np.uint64(32)
+        keys |= tids.astype(np.uint32).astype(np.uint64)
+        return self._places.resolve(keys, np.full(len(keys), THREAD_SPACE, np.uint8))[1]
+
+
+def _some_fields(message: str, names: tuple[str, ...] | None) -> tuple[ProgramField, ...]:
+    """Fields of a message, in the order of `names`; all when None."""
+    program = program_of(message)
+    if names is None:
+        return program
+    by_name = {item.name: item for item in program}
+    return tuple(by_name[name] for name in names)
+
+
+def _taken(thunk: Callable[[], Column], places: NDArray[np.intp]) -> Callable[[], Column]:
+    return lambda: take(thunk(), places)

@@ -1,0 +1,383 @@
+"""Track events: what `proto_timeline` read, as events of the timeline's kinds."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from converter.formats.perfetto import mapping
+from converter.formats.perfetto.annotations import nested_value, proto_class
+from converter.formats.perfetto.callstacks import CallStacks
+from converter.formats.perfetto.columns import bytes_column
+from converter.formats.perfetto.layout import LegacyField, TrackEventType
+from converter.formats.perfetto.packets import Window
+from converter.formats.perfetto.parts import Part
+from converter.formats.perfetto.tracks import Places
+from converter.ir.columns import Column, ListColumn, NullColumn, column_from_values
+from converter.ir.events import EventClass, Field
+from converter.ir.field_classes import (
+    BooleanClass,
+    FieldClass,
+    FloatClass,
+    IntegerClass,
+    NullClass,
+    StringClass,
+    Style,
+)
+from converter.ir.kinds import Kind, Role
+from converter.ir.trace import Trace
+from converter.kernels.proto_timeline import Timeline, TrackEvents
+from converter.kernels.strings import StringTable
+
+_ITEM = struct.Struct("<BII")
+
+
+class _Item(NamedTuple):
+    """An argument of a signature: its code, the number of its name and of its type's, and its first word."""
+
+    code: str
+    name: int
+    type_name: int
+    word: int
+
+
+_WORDS = {"n": 0, "N": 2, "y": 2, "F": 2, "T": 2, "k": 2, "X": 2}
+_ANNOTATIONS: dict[str, FieldClass] = {
+    "b": BooleanClass(),
+    "u": IntegerClass(64),
+    "i": IntegerClass(64, signed=True),
+    "d": FloatClass(64),
+    "p": IntegerClass(64, style=Style.POINTER),
+    "s": StringClass(),
+    "n": NullClass(),
+}
+_OTHERS = {
+    "F": mapping.FLOW_IDS,
+    "T": mapping.TERMINATING_FLOW_IDS,
+    "c": mapping.CORRELATION_ID,
+    "S": mapping.CORRELATION_NAME,
+    "w": mapping.CALLSTACK_WEIGHT,
+    "K": mapping.CALLSTACK,
+    "k": mapping.CALLSTACK,
+    "X": mapping.REMAINDER,
+}
+#: Items that are decoded while the state of their sequence is at hand.
+_EAGER = frozenset("NKk")
+_ID_FIELDS = (LegacyField.UNSCOPED_ID, LegacyField.LOCAL_ID, LegacyField.GLOBAL_ID)
+_ID_SPACES = {LegacyField.LOCAL_ID: "local", LegacyField.GLOBAL_ID: "global"}
+
+
+@dataclass(slots=True)
+class _Read:
+    """The track events of a window, and the values of their eager items by (class, item)."""
+
+    data: NDArray[np.uint8]
+    events: TrackEvents
+    name: NDArray[np.int32]
+    eager: dict[tuple[int, int], list[Any]] = field(default_factory=dict)
+
+
+#: Makes a column from what was read and the places of the class's events.
+_Make = Callable[[_Read, NDArray[np.intp]], Column]
+
+
+@dataclass(slots=True)
+class _Shape:
+    """A signature taken apart."""
+
+    type: int
+    phase: str
+    items: list[_Item]
+
+    @property
+    def eager(self) -> list[int]:
+        return [i for i, item in enumerate(self.items) if item.code in _EAGER]
+
+
+class TrackEventClasses:
+    """The classes of a trace's track events, one a signature. One for all passes over the trace."""
+
+    def __init__(self, trace: Trace, places: Places) -> None:
+        self._trace = trace
+        self._places = places
+        self.signatures = StringTable()
+        self._class_of = np.full(256, -1, np.int32)
+        self._shapes: dict[int, _Shape] = {}
+        self._eager_classes: dict[tuple[int, tuple[FieldClass, ...]], int] = {}
+        self._columns: dict[int, list[_Make]] = {}
+        self._track_names = np.zeros(0, np.int32)
+
+    def read(
+        self,
+        window: Window,
+        events: TrackEvents,
+        ts: NDArray[np.int64],
+        scope: NDArray[np.int64],
+        timeline: Timeline,
+        callstacks: CallStacks,
+    ) -> Part | None:
+        """The events that a timeline took; `ts` and `scope` are the packets'."""
+        if not len(events.packet):
+            return None
+        read = _Read(window.data, events, events.name)
+        class_id = self._classes(events.signature)
+        track, thread = self._places.resolve(events.place, events.space)
+        if (class_id < 0).any():
+            self._read_eager(read, class_id, scope, timeline, callstacks)
+        self._name_counters(read, class_id, track)
+        return Part(
+            packet=events.packet,
+            ts=ts[events.packet],
+            class_id=class_id,
+            thread=thread,
+            cpu=None,
+            track=track,
+            columns=lambda id, places: [_bound(make, read, places) for make in self._columns[id]],
+        )
+
+    def _classes(self, signature: NDArray[np.int32]) -> NDArray[np.int32]:
+        """The class of each event; -1 for those with eager items, whose class depends on their values."""
+        highest = int(signature.max())
+        if highest >= len(self._class_of):
+            grown = np.full(2 * highest, -1, np.int32)
+            grown[: len(self._class_of)] = self._class_of
+            self._class_of = grown
+        class_id = self._class_of[signature]
+        missing = class_id < 0
+        if missing.any():
+            for id in np.unique(signature[missing]).tolist():
+                if id in self._shapes:
+                    continue
+                shape = self._shapes[id] = _shape(self.signatures[id])
+                if not shape.eager:
+                    self._class_of[id] = self._define(shape, ())
+            class_id = self._class_of[signature]
+        return class_id
+
+    def _read_eager(
+        self,
+        read: _Read,
+        class_id: NDArray[np.int32],
+        scope: NDArray[np.int64],
+        timeline: Timeline,
+        callstacks: CallStacks,
+    ) -> None:
+        strings = self._trace.strings
+        events = read.events
+        for place in np.flatnonzero(class_id < 0).tolist():
+            signature = int(events.signature[place])
+            shape = self._shapes[signature]
+            of = int(scope[events.packet[place]])
+            first = int(events.first_word[place])
+
+            def text(number: int, iid: int, of: int = of) -> bytes:
+                id = timeline.interned_text(of, number, iid)
+                return b"" if id < 0 else strings[id]
+
+            kinds: list[FieldClass] = []
+            values: list[Any] = []
+            for index in shape.eager:
+                item = shape.items[index]
+                word = int(events.words[first + item.word])
+                if item.code == "K":
+                    kinds.append(mapping.CALLSTACK.type)
+                    values.append(callstacks.interned(of, word))
+                    continue
+                size = int(events.words[first + item.word + 1])
+                if item.code == "k":
+                    kinds.append(mapping.CALLSTACK.type)
+                    values.append(callstacks.inline(read.data, word, size, of))
+                else:
+                    kind, value = nested_value(read.data, word, size, text)
+                    kinds.append(kind)
+                    values.append(value)
+            key = (signature, tuple(kinds))
+            id = self._eager_classes.get(key)
+            if id is None:
+                id = self._eager_classes[key] = self._define(shape, key[1])
+            class_id[place] = id
+            for index, value in zip(shape.eager, values, strict=True):
+                read.eager.setdefault((id, index), []).append(value)
+
+    def _name_counters(
+        self, read: _Read, class_id: NDArray[np.int32], track: NDArray[np.int32]
+    ) -> None:
+        """A counter's name is its track's."""
+        trace = self._trace
+        counters = np.array(
+            [event_class.kind is Kind.COUNTER for event_class in trace.event_classes], np.bool_
+        )
+        unnamed = counters[class_id] & (read.name == 0) & (track >= 0)
+        if not unnamed.any():
+            return
+        if len(self._track_names) < len(trace.tracks):
+            known = len(self._track_names)
+            fresh = [trace.strings.intern(track.name) for track in trace.tracks[known:]]
+            self._track_names = np.concatenate((self._track_names, np.array(fresh, np.int32)))
+        read.name = np.where(unnamed, self._track_names[track], read.name)
+
+    # Classes
+
+    def _define(self, shape: _Shape, eager: tuple[FieldClass, ...]) -> int:
+        kind = _kind(shape)
+        fields = list(mapping.leading_fields(kind))
+        id = len(self._trace.event_classes)
+        columns: list[_Make] = [_name, _category]
+        consumed: set[int] = set()
+        if kind in mapping.ID_KINDS or kind is Kind.SLICE_COMPLETE:
+            columns += self._leading(kind, shape, consumed, fields)
+        if shape.phase and shape.phase != mapping.default_phase(kind):
+            fields.append(mapping.LEGACY_PARTS[LegacyField.PHASE])
+            columns.append(_constant(np.int64(ord(shape.phase))))
+        # Columns of what `_leading` added behind its own fields come in order of `fields`.
+        types = iter(eager)
+        for index, item in enumerate(shape.items):
+            if index in consumed:
+                continue
+            if item.code in _EAGER:
+                declared = self._field(item, next(types))
+                columns.append(_eager(id, index, declared.type, self._trace.strings))
+            else:
+                declared = self._field(item, None)
+                columns.append(_column(item, declared.type))
+                if kind is Kind.COUNTER and item.code in "vV":
+                    declared = mapping.COUNTER_VALUES[item.code == "V"]
+            fields.append(declared)
+        self._columns[id] = columns
+        return self._trace.add_class(EventClass(kind, fields=tuple(fields)))
+
+    def _leading(
+        self, kind: Kind, shape: _Shape, consumed: set[int], fields: list[Field]
+    ) -> list[_Make]:
+        """Columns of id and scope, or of the duration; what stands for them is no argument any more."""
+        legacy = {item.name: i for i, item in enumerate(shape.items) if item.code == "L"}
+
+        def take(number: int) -> _Item | None:
+            index = legacy.get(number)
+            if index is None:
+                return None
+            consumed.add(index)
+            return shape.items[index]
+
+        if kind is Kind.SLICE_COMPLETE:
+            duration = take(LegacyField.DURATION_US)
+            return [_constant(np.int64(0)) if duration is None else _microseconds(duration)]
+        number = next((n for n in _ID_FIELDS if n in legacy), None)
+        id = None if number is None else take(number)
+        scope = take(LegacyField.ID_SCOPE)
+        columns = [
+            _constant(np.uint64(0)) if id is None else _column(id, mapping.ID.type),
+            _constant(np.int32(0)) if scope is None else _column(scope, StringClass()),
+        ]
+        if number in _ID_SPACES:
+            fields.append(mapping.ID_SPACE)
+            columns.append(_constant(np.int32(self._trace.strings.intern(_ID_SPACES[number]))))
+        return columns
+
+    def _field(self, item: _Item, eager: FieldClass | None) -> Field:
+        if item.code == "L":
+            unknown = Field(f"legacy_{item.name}", IntegerClass(64), Role.CONTEXT)
+            return _LEGACY_FIELDS.get(item.name, unknown)
+        if item.code in _OTHERS:
+            return _OTHERS[item.code]
+        if item.code in "vV":
+            return mapping.OTHER_VALUES[item.code == "V"]
+        name = self._trace.strings[item.name].decode("utf-8", "surrogateescape")
+        if item.code == "y":
+            return Field(name, proto_class(self._trace.strings[item.type_name]))
+        return Field(name, _ANNOTATIONS[item.code] if eager is None else eager)
+
+
+_LEGACY_FIELDS = {int(number): declared for number, declared in mapping.LEGACY_PARTS.items()}
+
+
+def _shape(signature: bytes) -> _Shape:
+    items = []
+    word = 0
+    for code, name, type_name in _ITEM.iter_unpack(signature[2:]):
+        items.append(_Item(chr(code), name, type_name, word))
+        word += _WORDS.get(chr(code), 1)
+    return _Shape(signature[0], chr(signature[1]) if signature[1] else "", items)
+
+
+def _kind(shape: _Shape) -> Kind:
+    if shape.type:
+        return mapping.TYPE_KINDS[TrackEventType(shape.type)]
+    return mapping.PHASE_KINDS.get(shape.phase, Kind.INSTANT)
+
+
+# Columns
+
+
+def _bound(make: _Make, read: _Read, places: NDArray[np.intp]) -> Callable[[], Column]:
+    return lambda: make(read, places)
+
+
+def _name(read: _Read, places: NDArray[np.intp]) -> Column:
+    return read.name[places]
+
+
+def _category(read: _Read, places: NDArray[np.intp]) -> Column:
+    return read.events.category[places]
+
+
+def _constant(value: Any) -> _Make:
+    return lambda _read, places: np.broadcast_to(value, (len(places),))
+
+
+def _words(read: _Read, places: NDArray[np.intp], word: int) -> NDArray[np.uint64]:
+    return read.events.words[read.events.first_word[places] + word]
+
+
+def _spans(read: _Read, places: NDArray[np.intp], word: int) -> NDArray[np.int64]:
+    first = read.events.first_word[places] + word
+    return np.stack((read.events.words[first], read.events.words[first + 1]), 1).view(np.int64)
+
+
+def _microseconds(item: _Item) -> _Make:
+    return lambda read, places: _words(read, places, item.word).view(np.int64) * 1000
+
+
+def _eager(class_id: int, index: int, field_class: FieldClass, strings: StringTable) -> _Make:
+    return lambda read, _places: column_from_values(
+        field_class, read.eager[class_id, index], strings
+    )
+
+
+def _column(item: _Item, field_class: FieldClass) -> _Make:
+    def make(read: _Read, places: NDArray[np.intp]) -> Column:
+        match item.code:
+            case "n":
+                return NullColumn(len(places))
+            case "y":
+                return bytes_column(read.data, _spans(read, places, item.word))
+            case "X":
+                return bytes_column(read.events.remainder, _spans(read, places, item.word))
+            case "F" | "T":
+                return _flows(read.events.flows, _spans(read, places, item.word))
+        words = _words(read, places, item.word)
+        match field_class:
+            case StringClass():
+                return words.astype(np.int32)
+            case BooleanClass():
+                return words.astype(np.bool_)
+            case FloatClass():
+                return words.view(np.float64)
+            case IntegerClass(signed=True):
+                return words.view(np.int64)
+        return words
+
+    return make
+
+
+def _flows(flows: NDArray[np.uint64], spans: NDArray[np.int64]) -> ListColumn:
+    offsets = np.zeros(len(spans) + 1, np.int64)
+    np.cumsum(spans[:, 1], out=offsets[1:])
+    inner = np.arange(offsets[-1], dtype=np.int64)
+    inner += np.repeat(spans[:, 0] - offsets[:-1], spans[:, 1])
+    return ListColumn(offsets, flows[inner])

@@ -1,0 +1,315 @@
+"""What Perfetto's kernel events mean: systems, names, kinds and roles, in both directions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Final
+
+from converter.formats.perfetto.descriptors import (
+    ProgramField,
+    message_order,
+    typed_event,
+    typed_event_numbers,
+)
+from converter.ir.events import EventClass, Field
+from converter.ir.field_classes import IntegerClass, Style
+from converter.ir.kinds import Kind, Role
+
+#: The kernel's systems in the order of the .proto files that declare their events, each with the first event of its
+#: file (protos/perfetto/trace/ftrace/*.proto; a file is named after its system). Messages of a file stand together in
+#: the package, so an event is of the last system whose first event does not stand behind it.
+SYSTEMS: Final[tuple[tuple[str, str], ...]] = (
+    ("android_fs", "android_fs_dataread_end"),
+    ("bcl_exynos", "bcl_irq_trigger"),
+    ("binder", "binder_transaction"),
+    ("block", "block_rq_issue"),
+    ("cgroup", "cgroup_attach_task"),
+    ("clk", "clk_enable"),
+    ("cma", "cma_alloc_start"),
+    ("compaction", "mm_compaction_begin"),
+    ("cpm_trace", "param_set_value_cpm"),
+    ("cpuhp", "cpuhp_exit"),
+    ("cros_ec", "cros_ec_sensorhub_data"),
+    ("dcvsh", "dcvsh_freq"),
+    ("devfreq", "devfreq_frequency"),
+    ("dma_fence", "dma_fence_init"),
+    ("dmabuf_heap", "dma_heap_stat"),
+    ("dpu", "dpu_tracing_mark_write"),
+    ("drm", "drm_vblank_event"),
+    ("dwc3", "dwc3_alloc_request"),
+    ("ext4", "ext4_da_write_begin"),
+    ("f2fs", "f2fs_do_submit_bio"),
+    ("fastrpc", "fastrpc_dma_stat"),
+    ("fence", "fence_init"),
+    ("filemap", "mm_filemap_add_to_page_cache"),
+    ("fs", "do_sys_open"),
+    ("ftrace", "print"),
+    ("fwtp_ftrace", "fwtp_perfetto_counter"),
+    ("g2d", "g2d_tracing_mark_write"),
+    ("kprobes", "kprobe_event"),
+    ("google_icc_trace", "google_icc_event"),
+    ("google_irm_trace", "google_irm_event"),
+    ("gpu_mem", "gpu_mem_total"),
+    ("gpu_scheduler", "drm_sched_job"),
+    ("hyp", "hyp_enter"),
+    ("hypervisor", "hypervisor_host_hcall"),
+    ("i2c", "i2c_read"),
+    ("ion", "ion_stat"),
+    ("ipi", "ipi_entry"),
+    ("irq", "softirq_entry"),
+    ("irq_vectors", "local_timer_entry"),
+    ("kgsl", "kgsl_gpu_frequency"),
+    ("kmem", "alloc_pages_iommu_end"),
+    ("kvm", "kvm_access_fault"),
+    ("lowmemorykiller", "lowmemory_kill"),
+    ("lwis", "lwis_tracing_mark_write"),
+    ("mali", "mali_tracing_mark_write"),
+    ("mdss", "mdp_cmd_kickoff"),
+    ("mm_event", "mm_event_record"),
+    ("net", "netif_receive_skb"),
+    ("oom", "oom_score_adj_update"),
+    ("panel", "dsi_cmd_fifo_status"),
+    ("perf_trace_counters", "sched_switch_with_ctrs"),
+    ("pixel_irq", "long_irq"),
+    ("pixel_mm", "pixel_mm_kswapd_wake"),
+    ("power", "cpu_frequency"),
+    ("printk", "console"),
+    ("raw_syscalls", "sys_enter"),
+    ("regulator", "regulator_disable"),
+    ("rpm", "rpm_status"),
+    ("samsung", "samsung_tracing_mark_write"),
+    ("sched", "sched_switch"),
+    ("scm", "scm_call_start"),
+    ("scsi", "scsi_dispatch_cmd_error"),
+    ("sde", "sde_tracing_mark_write"),
+    ("signal", "signal_deliver"),
+    ("skb", "kfree_skb"),
+    ("sock", "inet_sock_set_state"),
+    ("sync", "sync_pt"),
+    ("synthetic", "rss_stat_throttled"),
+    ("systrace", "zero"),
+    ("task", "task_newtask"),
+    ("tcp", "tcp_retransmit_skb"),
+    ("thermal", "thermal_temperature"),
+    ("thermal_exynos", "thermal_exynos_acpm_bulk"),
+    ("timer", "hrtimer_start"),
+    ("trusty", "trusty_smc"),
+    ("ufs", "ufshcd_command"),
+    ("v4l2", "v4l2_qbuf"),
+    ("virtio_gpu", "virtio_gpu_cmd_queue"),
+    ("virtio_video", "virtio_video_cmd"),
+    ("vmscan", "mm_vmscan_direct_reclaim_begin"),
+    ("workqueue", "workqueue_activate_work"),
+)
+
+#: Systems whose events share names with others': their names in FtraceEvent start with the system's.
+PREFIXED_SYSTEMS: Final = frozenset(
+    {"dpu", "g2d", "hypervisor", "kgsl", "lwis", "mali", "samsung", "sde"}
+)
+
+
+@cache
+def _system_starts() -> list[tuple[int, str]]:
+    first_events = {event: system for system, event in SYSTEMS}
+    order = message_order()
+    starts = []
+    for number in typed_event_numbers():
+        event = typed_event(number)
+        assert event is not None
+        system = first_events.get(event.field_name)
+        if system is not None:
+            starts.append((order[event.message], system))
+    return sorted(starts)
+
+
+def tracepoint_of(number: int) -> tuple[str, str] | None:
+    """The kernel's (system, event) of a typed event by its field number in FtraceEvent; None when it has none."""
+    event = typed_event(number)
+    if event is None:
+        return None
+    place = message_order()[event.message]
+    system = ""
+    for start, name in _system_starts():
+        if start > place:
+            break
+        system = name
+    name = event.field_name
+    if system in PREFIXED_SYSTEMS:
+        name = name.removeprefix(f"{system}_")
+    return system, name
+
+
+@cache
+def number_of_tracepoint() -> dict[tuple[str, str], int]:
+    """The field number in FtraceEvent of each (system, event) that has a typed event: the inverse for a writer."""
+    result = {}
+    for number in typed_event_numbers():
+        tracepoint = tracepoint_of(number)
+        if tracepoint is not None:
+            result[tracepoint] = number
+    return result
+
+
+@dataclass(frozen=True, slots=True)
+class Meaning:
+    """The kind of an event and the roles of its fields, by name."""
+
+    kind: Kind
+    roles: dict[str, Role] = field(default_factory=dict)
+
+
+_WAKE = {
+    "comm": Role.COMM,
+    "pid": Role.TID,
+    "prio": Role.PRIORITY,
+    "target_cpu": Role.TARGET_CPU,
+}
+_SWITCH = {
+    "prev_comm": Role.PREV_COMM,
+    "prev_pid": Role.PREV_TID,
+    "prev_prio": Role.PREV_PRIORITY,
+    "prev_state": Role.PREV_STATE,
+    "next_comm": Role.NEXT_COMM,
+    "next_pid": Role.NEXT_TID,
+    "next_prio": Role.NEXT_PRIORITY,
+}
+_TASK = {"comm": Role.COMM, "pid": Role.TID, "prio": Role.PRIORITY}
+_VECTOR = {"vec": Role.VECTOR}
+_TIMER = {"hrtimer": Role.TIMER, "timer": Role.TIMER, "function": Role.FUNCTION}
+_WORK = {"work": Role.WORK, "function": Role.FUNCTION}
+_CPU_VALUE = {"state": Role.VALUE, "cpu_id": Role.TARGET_CPU}
+_GRAPH = {"func": Role.FUNCTION, "depth": Role.DEPTH}
+
+#: By (system, event) of the kernel.
+MEANINGS: Final[dict[tuple[str, str], Meaning]] = {
+    ("sched", "sched_switch"): Meaning(Kind.SCHED_SWITCH, _SWITCH),
+    ("sched", "sched_waking"): Meaning(Kind.SCHED_WAKING, _WAKE),
+    ("sched", "sched_wakeup"): Meaning(Kind.SCHED_WAKEUP, _WAKE),
+    ("sched", "sched_wakeup_new"): Meaning(Kind.SCHED_WAKEUP_NEW, _WAKE),
+    ("sched", "sched_process_fork"): Meaning(
+        Kind.PROCESS_FORK,
+        {
+            "parent_comm": Role.PARENT_COMM,
+            "parent_pid": Role.PARENT_TID,
+            "child_comm": Role.COMM,
+            "child_pid": Role.TID,
+        },
+    ),
+    ("sched", "sched_process_exec"): Meaning(
+        Kind.PROCESS_EXEC,
+        {"filename": Role.FILENAME, "pid": Role.TID, "old_pid": Role.OLD_TID},
+    ),
+    ("sched", "sched_process_exit"): Meaning(Kind.TASK_EXIT, _TASK),
+    ("sched", "sched_process_free"): Meaning(Kind.TASK_FREE, _TASK),
+    ("task", "task_newtask"): Meaning(
+        Kind.TASK_NEW, {"pid": Role.TID, "comm": Role.COMM, "clone_flags": Role.CLONE_FLAGS}
+    ),
+    ("task", "task_rename"): Meaning(
+        Kind.TASK_RENAME, {"pid": Role.TID, "oldcomm": Role.OLD_COMM, "newcomm": Role.NEW_COMM}
+    ),
+    ("irq", "irq_handler_entry"): Meaning(Kind.IRQ_ENTRY, {"irq": Role.IRQ, "name": Role.NAME}),
+    ("irq", "irq_handler_exit"): Meaning(Kind.IRQ_EXIT, {"irq": Role.IRQ, "ret": Role.RETURN}),
+    ("irq", "softirq_raise"): Meaning(Kind.SOFTIRQ_RAISE, _VECTOR),
+    ("irq", "softirq_entry"): Meaning(Kind.SOFTIRQ_ENTRY, _VECTOR),
+    ("irq", "softirq_exit"): Meaning(Kind.SOFTIRQ_EXIT, _VECTOR),
+    ("irq_vectors", "local_timer_entry"): Meaning(Kind.TIMER_ENTRY, {"vector": Role.VECTOR}),
+    ("irq_vectors", "local_timer_exit"): Meaning(Kind.TIMER_EXIT, {"vector": Role.VECTOR}),
+    ("ipi", "ipi_entry"): Meaning(Kind.IPI_ENTRY),
+    ("ipi", "ipi_exit"): Meaning(Kind.IPI_EXIT),
+    ("timer", "hrtimer_expire_entry"): Meaning(Kind.TIMER_ENTRY, _TIMER),
+    ("timer", "hrtimer_expire_exit"): Meaning(Kind.TIMER_EXIT, _TIMER),
+    ("timer", "timer_expire_entry"): Meaning(Kind.TIMER_ENTRY, _TIMER),
+    ("timer", "timer_expire_exit"): Meaning(Kind.TIMER_EXIT, _TIMER),
+    ("raw_syscalls", "sys_enter"): Meaning(
+        Kind.SYSCALL_ENTRY, {"id": Role.SYSCALL_NUMBER, "args": Role.SYSCALL_ARGUMENTS}
+    ),
+    ("raw_syscalls", "sys_exit"): Meaning(
+        Kind.SYSCALL_EXIT, {"id": Role.SYSCALL_NUMBER, "ret": Role.RETURN}
+    ),
+    ("workqueue", "workqueue_execute_start"): Meaning(Kind.WORK_BEGIN, _WORK),
+    ("workqueue", "workqueue_execute_end"): Meaning(Kind.WORK_END, _WORK),
+    ("ftrace", "function"): Meaning(
+        Kind.FUNCTION, {"ip": Role.FUNCTION, "parent_ip": Role.PARENT_FUNCTION}
+    ),
+    ("ftrace", "funcgraph_entry"): Meaning(Kind.FUNCTION_ENTRY, _GRAPH),
+    ("ftrace", "funcgraph_exit"): Meaning(Kind.FUNCTION_EXIT, _GRAPH),
+    ("ftrace", "print"): Meaning(Kind.MARK, {"ip": Role.INSTRUCTION, "buf": Role.MESSAGE}),
+    ("power", "cpu_frequency"): Meaning(Kind.CPU_FREQUENCY, _CPU_VALUE),
+    ("power", "cpu_idle"): Meaning(Kind.CPU_IDLE, _CPU_VALUE),
+    ("power", "cpu_frequency_limits"): Meaning(
+        Kind.CPU_FREQUENCY_LIMITS,
+        {"min_freq": Role.MINIMUM, "max_freq": Role.MAXIMUM, "cpu_id": Role.TARGET_CPU},
+    ),
+    ("power", "clock_set_rate"): Meaning(Kind.CLOCK_RATE, {"name": Role.NAME, **_CPU_VALUE}),
+    ("signal", "signal_generate"): Meaning(
+        Kind.SIGNAL_GENERATE, {"sig": Role.SIGNAL, "comm": Role.COMM, "pid": Role.TID}
+    ),
+    ("signal", "signal_deliver"): Meaning(Kind.SIGNAL_DELIVER, {"sig": Role.SIGNAL}),
+}
+_UNKNOWN = Meaning(Kind.TYPED)
+
+#: Fields whose number names a function: an iid of InternedData.kernel_symbols, or an address where it is none there
+#: (ftrace_parser.cc, kernel function fields).
+SYMBOL_FIELDS: Final = frozenset(
+    {
+        ("sched_blocked_reason", "caller"),
+        ("workqueue_execute_start", "function"),
+        ("workqueue_execute_end", "function"),
+        ("workqueue_queue_work", "function"),
+        ("hrtimer_start", "function"),
+        ("hrtimer_expire_entry", "function"),
+        ("timer_start", "function"),
+        ("timer_expire_entry", "function"),
+        ("funcgraph_entry", "func"),
+        ("funcgraph_exit", "func"),
+        ("mm_shrink_slab_start", "shrink"),
+        ("mm_shrink_slab_end", "shrink"),
+        ("print", "ip"),
+    }
+)
+
+#: `EventClass.native` of what compact_sched holds, which a writer may put there again: the tasks switched out and
+#: the emitting tasks of its events are inferred from the switch before on the CPU.
+COMPACT_SCHED: Final = b"FtraceEventBundle.CompactSched"
+#: `EventClass.native` of events in the self-contained generic encoding (FtraceEvent.generic).
+GENERIC_EVENT: Final = b"GenericFtraceEvent"
+
+#: The system of events that nothing declares, which are named by their field number.
+UNKNOWN_SYSTEM: Final = "ftrace_event"
+
+#: FtraceEvent.common_flags, which every kernel event has in front of its own fields.
+COMMON_FLAGS: Final = Field("common_flags", IntegerClass(32), Role.CONTEXT_FLAGS)
+
+
+def tracepoint_class(
+    system: str, name: str, program: tuple[ProgramField, ...], native: bytes = b""
+) -> EventClass:
+    """The class of a kernel event: common_flags, then the fields of its message."""
+    meaning = MEANINGS.get((system, name), _UNKNOWN)
+    fields = [COMMON_FLAGS]
+    used: set[Role] = set()
+    for item in program:
+        role = meaning.roles.get(item.name, Role.NONE)
+        if role in used:
+            role = Role.NONE
+        used.add(role)
+        field_class = item.field_class
+        if (name, item.name) in SYMBOL_FIELDS and isinstance(field_class, IntegerClass):
+            field_class = IntegerClass(field_class.bits, field_class.signed, Style.SYMBOL)
+        fields.append(Field(item.name, field_class, role))
+    return EventClass(meaning.kind, name, system, tuple(fields), native=native)
+
+
+#: What compact_sched says of a sched_switch and a sched_waking: the column of `proto_ftrace.fill_bundles`' table for
+#: each field of the typed event; fields without one hold protobuf's default.
+COMPACT_SWITCH: Final = {
+    "prev_pid": 0,
+    "prev_prio": 1,
+    "prev_comm": 2,
+    "prev_state": 3,
+    "next_pid": 4,
+    "next_prio": 5,
+    "next_comm": 6,
+}
+COMPACT_WAKING: Final = {"pid": 0, "target_cpu": 1, "prio": 2, "comm": 3}

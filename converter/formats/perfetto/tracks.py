@@ -1,0 +1,212 @@
+"""Processes, threads and tracks: from ProcessTree and descriptors to the trace's tables."""
+
+from __future__ import annotations
+
+import re
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from converter.formats.perfetto.mapping import UNITS, derived_uuid
+from converter.ir.trace import Process, Thread, Trace, Track, TrackScope
+from converter.kernels.proto_maps import KeyMap
+
+#: Spaces of places: a track's uuid, and a thread as ``pid << 32 | tid`` (both of 32 bits).
+UUID_SPACE: Final = 0
+THREAD_SPACE: Final = 1
+
+#: Builtin counters (counter_descriptor.proto, BuiltinCounterType): name and unit.
+_BUILTIN_COUNTERS: Final = {1: (b"thread_time", "ns"), 2: (b"thread_instruction_count", "count")}
+#: A track of a CPU, for which descriptors have no field, says so in its description.
+CPU_DESCRIPTION: Final = re.compile(rb"cpu (\d{1,4})")
+_MAX_DEPTH: Final = 64
+
+
+def text(data: bytes) -> str:
+    """Text of a table: bytes that are not UTF-8 as surrogates."""
+    return data.decode("utf-8", "surrogateescape")
+
+
+class Places:
+    """Where events are: what descriptors said, and the indices that their tracks and threads have in the trace.
+
+    The value of a place is the index of a track, or -2 less the index of a thread (-2 is thread 0).
+    """
+
+    def __init__(self, trace: Trace) -> None:
+        self._trace = trace
+        self.threads_by_tid = KeyMap()
+        self.places = KeyMap()
+        self._processes: dict[int, int] = {}
+        self._threads: dict[tuple[int, int], int] = {}
+        self._process_of_tid: dict[int, int] = {}
+        self.descriptors: dict[int, dict[str, Any]] = {}
+
+    # What the metadata says
+
+    def add_process_tree(self, tree: dict[str, Any]) -> None:
+        """Note a decoded ProcessTree."""
+        for item in tree.get("processes", ()):
+            pid = item.get("pid", 0)
+            process = self._trace.processes[self.process(pid)]
+            command_line = tuple(text(part) for part in item.get("cmdline", ()))
+            if "ppid" in item:
+                process.parent_pid = item["ppid"]
+            if command_line:
+                process.name = command_line[0]
+                process.command_line = () if item.get("cmdline_is_comm") else command_line
+            self._process_of_tid[pid] = pid
+        for item in tree.get("threads", ()):
+            tid = item.get("tid", 0)
+            pid = item.get("tgid", tid)
+            self._process_of_tid[tid] = pid
+            index = self.thread(pid, tid)
+            if item.get("name"):
+                self._trace.threads[index].name = text(item["name"])
+
+    def add_descriptor(self, descriptor: dict[str, Any]) -> None:
+        """Note a decoded TrackDescriptor; of several with one uuid, later ones add to earlier ones."""
+        uuid = descriptor.get("uuid", 0)
+        known = self.descriptors.setdefault(uuid, {})
+        for key, value in descriptor.items():
+            if isinstance(value, dict) and isinstance(known.get(key), dict):
+                known[key].update(value)
+            else:
+                known[key] = value
+        if "process" in descriptor:
+            self.add_process_descriptor(descriptor["process"])
+        if "thread" in descriptor:
+            self.add_thread_descriptor(descriptor["thread"])
+
+    def add_process_descriptor(self, descriptor: dict[str, Any]) -> int:
+        """Note a decoded ProcessDescriptor; the process."""
+        index = self.process(descriptor.get("pid", 0))
+        process = self._trace.processes[index]
+        if descriptor.get("process_name"):
+            process.name = text(descriptor["process_name"])
+        if descriptor.get("cmdline"):
+            process.command_line = tuple(text(part) for part in descriptor["cmdline"])
+            process.name = process.name or process.command_line[0]
+        return index
+
+    def add_thread_descriptor(self, descriptor: dict[str, Any]) -> int:
+        """Note a decoded ThreadDescriptor; the thread."""
+        pid, tid = descriptor.get("pid", 0), descriptor.get("tid", 0)
+        self._process_of_tid.setdefault(tid, pid)
+        index = self.thread(pid, tid)
+        if descriptor.get("thread_name"):
+            self._trace.threads[index].name = text(descriptor["thread_name"])
+        return index
+
+    # Indices
+
+    def process(self, pid: int) -> int:
+        """The process, added when new."""
+        index = self._processes.get(pid)
+        if index is None:
+            index = self._processes[pid] = len(self._trace.processes)
+            self._trace.processes.append(Process(pid))
+        return index
+
+    def thread(self, pid: int, tid: int) -> int:
+        """The thread of a process, added when new."""
+        index = self._threads.get((pid, tid))
+        if index is None:
+            process = self.process(pid)
+            index = self._threads[pid, tid] = len(self._trace.threads)
+            self._trace.threads.append(Thread(tid, process))
+        return index
+
+    def threads(self, tids: NDArray[np.int32]) -> NDArray[np.int32]:
+        """The thread of each kernel event by its tid (-1: none). One that no metadata names is a process of its own."""
+        out = np.empty(len(tids), np.int32)
+        missing = self.threads_by_tid.map_tids(tids, out)
+        if missing:
+            for tid in missing:
+                pid = self._process_of_tid.get(tid, tid)
+                self.threads_by_tid.set(tid, 0, self.thread(pid, tid))
+            self.threads_by_tid.map_tids(tids, out)
+        return out
+
+    def resolve(
+        self, keys: NDArray[np.uint64], spaces: NDArray[np.uint8]
+    ) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+        """(track, thread) of each event by its place; -1 where there is none."""
+        out = np.empty(len(keys), np.int32)
+        missing = self.places.map_places(keys, spaces, out)
+        if missing:
+            for key, space in missing:
+                if space == UUID_SPACE:
+                    place = self._place(key, 0)
+                else:
+                    place = -2 - self.thread(_signed(key >> 32), _signed(key & 0xFFFF_FFFF))
+                self.places.set(key, space, place)
+            self.places.map_places(keys, spaces, out)
+        return np.maximum(out, -1), np.maximum(-2 - out, -1)
+
+    def _place(self, uuid: int, depth: int) -> int:
+        descriptor = self.descriptors.get(uuid, {})
+        if "thread" in descriptor:
+            return -2 - self.add_thread_descriptor(descriptor["thread"])
+        return self._track(uuid, descriptor, depth)
+
+    def _track(self, uuid: int, descriptor: dict[str, Any], depth: int) -> int:
+        known = self.places.get(uuid, UUID_SPACE, -1)
+        if known >= 0:
+            return known
+        scope, owner, parent = self._enclosing(descriptor, depth)
+        name = (
+            descriptor.get("name")
+            or descriptor.get("static_name")
+            or descriptor.get("atrace_name")
+            or b""
+        )
+        unit = ""
+        if "counter" in descriptor:
+            counter = descriptor["counter"]
+            unit = text(counter.get("unit_name", b"")) or UNITS.get(counter.get("unit", 0), "")
+            builtin = _BUILTIN_COUNTERS.get(counter.get("type", 0))
+            if builtin is not None:
+                name, unit = name or builtin[0], unit or builtin[1]
+        identity = uuid
+        parent_uuid = descriptor.get("parent_uuid", 0)
+        if uuid == derived_uuid(name, scope, self._identity(scope, owner), parent_uuid, unit):
+            identity = 0
+        index = len(self._trace.tracks)
+        self._trace.tracks.append(Track(text(name), scope, owner, parent, unit, identity))
+        self.places.set(uuid, UUID_SPACE, index)
+        return index
+
+    def _enclosing(self, descriptor: dict[str, Any], depth: int) -> tuple[TrackScope, int, int]:
+        """Scope, owner and parent of a track."""
+        if "process" in descriptor:
+            return TrackScope.PROCESS, self.add_process_descriptor(descriptor["process"]), -1
+        cpu = CPU_DESCRIPTION.fullmatch(descriptor.get("description", b""))
+        if cpu is not None:
+            return TrackScope.CPU, int(cpu[1]), -1
+        parent_uuid = descriptor.get("parent_uuid", 0)
+        parent = self.descriptors.get(parent_uuid)
+        if parent is None or depth >= _MAX_DEPTH or parent is descriptor:
+            return TrackScope.GLOBAL, -1, -1
+        if "thread" in parent:
+            return TrackScope.THREAD, self.add_thread_descriptor(parent["thread"]), -1
+        if "process" in parent:
+            return TrackScope.PROCESS, self.add_process_descriptor(parent["process"]), -1
+        if parent_uuid == 0:
+            return TrackScope.GLOBAL, -1, -1
+        place = self._track(parent_uuid, parent, depth + 1)
+        track = self._trace.tracks[place]
+        return track.scope, track.owner, place
+
+    def _identity(self, scope: TrackScope, owner: int) -> tuple[int, ...]:
+        if scope is TrackScope.THREAD:
+            thread = self._trace.threads[owner]
+            return (self._trace.processes[thread.process].pid, thread.tid)
+        if scope is TrackScope.PROCESS:
+            return (self._trace.processes[owner].pid,)
+        return (owner,)
+
+
+def _signed(value: int) -> int:
+    return value - (1 << 32) if value >> 31 else value

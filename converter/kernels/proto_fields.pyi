@@ -1,0 +1,70 @@
+from collections.abc import Sequence
+from typing import Any
+
+from numpy import int32, int64, uint8, uint64
+from numpy.typing import NDArray
+
+from converter.kernels.strings import StringTable
+
+#: Ways to read a field. VARINT keeps as many low bytes as the column has; SPAN gives (start, size) in two int64.
+VARINT: int
+ZIGZAG: int
+BOOLEAN: int
+FIXED64: int
+FIXED32: int
+SPAN: int
+
+def decode_messages(
+    data: NDArray[uint8],
+    starts: NDArray[int64],
+    sizes: NDArray[int64],
+    numbers: Sequence[int],
+    ways: Sequence[int],
+    columns: Sequence[NDArray[Any]],
+) -> int:
+    """Field ``numbers[k]`` of message i into ``columns[k][i]``, read as ``ways[k]``; other fields are passed over.
+
+    Columns hold the default values beforehand; of repeated occurrences the last counts (protobuf's rule). SPAN columns
+    have shape (n, 2). Returns the number of damaged messages, whose fields behind the damage keep their defaults.
+    Raises ValueError when a message lies outside the data or columns do not fit. Releases the GIL.
+    """
+
+def decode_repeated(
+    data: NDArray[uint8],
+    starts: NDArray[int64],
+    sizes: NDArray[int64],
+    number: int,
+    offsets: NDArray[int64],
+) -> NDArray[uint64]:
+    """A repeated varint or 64-bit field, packed or not: the values of all messages; fills the offsets (n + 1)."""
+
+def repeated_spans(
+    data: NDArray[uint8],
+    starts: NDArray[int64],
+    sizes: NDArray[int64],
+    number: int,
+    offsets: NDArray[int64],
+) -> NDArray[int64]:
+    """(start, size) of each occurrence of a length-delimited field, shape (m, 2); fills the offsets (n + 1)."""
+
+def generic_signatures(
+    data: NDArray[uint8],
+    starts: NDArray[int64],
+    sizes: NDArray[int64],
+    signatures: StringTable,
+    ids: NDArray[int32],
+) -> None:
+    """Which class each GenericFtraceEvent (generic.proto) is of: the id in `signatures` of its shape.
+
+    A shape is the event's name, then for each field a byte "s", "i", "u" or "-" (no value) and its name, all
+    NUL-terminated. Messages that are damaged, or whose names hold a NUL, have the id of "". Releases the GIL.
+    """
+
+def generic_values(
+    data: NDArray[uint8],
+    starts: NDArray[int64],
+    sizes: NDArray[int64],
+    index: int,
+    values: NDArray[int64],
+) -> None:
+    """Value of field `index` of each GenericFtraceEvent: (number, 0), or a string's (start, size); shape (n, 2)."""

@@ -1,0 +1,28 @@
+from collections.abc import Container
+
+from numpy import int32, uint8, uint64
+from numpy.typing import NDArray
+
+class KeyMap:
+    """Numbers by (key, space), both of 64 bits: identities of a file to indices of the trace's tables."""
+
+    def __init__(self) -> None: ...
+    def __len__(self) -> int: ...
+    def get(self, key: int, space: int, absent: int) -> int:
+        """The value of a key, `absent` when there is none."""
+    def set(self, key: int, space: int, value: int) -> None:
+        """Set the value of a key."""
+    def keep(self, spaces: Container[int], shift: int) -> None:
+        """Forget the keys whose space, shifted right by `shift`, is not in `spaces`."""
+    def map_tids(self, tids: NDArray[int32], out: NDArray[int32]) -> list[int]:
+        """Values of (tid, space 0) into `out`, -1 for negative tids; returns the tids that have none, each once.
+
+        Where it returns any, `out` is -2 there. Raises ValueError when the columns differ in length.
+        """
+    def map_places(
+        self, keys: NDArray[uint64], spaces: NDArray[uint8], out: NDArray[int32]
+    ) -> list[tuple[int, int]]:
+        """Values of (key, space) into `out`; returns the keys that have none, each once.
+
+        Raises ValueError when the columns differ in length.
+        """

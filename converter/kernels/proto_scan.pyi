@@ -1,0 +1,48 @@
+from numpy import int64, uint8
+from numpy.typing import NDArray
+
+#: Columns of a row of `scan_packets`. Starts are offsets in the window.
+START: int
+SIZE: int
+TIMESTAMP: int
+#: The packet's own timestamp_clock_id, -1 when it has none.
+CLOCK: int
+SEQUENCE: int
+FLAGS: int
+#: Field number of the packet's data: 0 when it has none, DAMAGED when the packet cannot be read.
+DATA: int
+DATA_START: int
+DATA_SIZE: int
+INTERNED_START: int
+INTERNED_SIZE: int
+DEFAULTS_START: int
+DEFAULTS_SIZE: int
+COLUMNS: int
+
+#: Bits of FLAGS.
+CLEARED: int
+NEEDS_STATE: int
+TIMED: int
+INTERNED: int
+DEFAULTS: int
+DROPPED: int
+FIRST: int
+
+DAMAGED: int
+
+def scan_packets(
+    data: NDArray[uint8] | memoryview | bytes, begin: int, rows: NDArray[int64]
+) -> tuple[int, int, int]:
+    """Walk the fields of a Trace message (trace.proto), a row per TracePacket into `rows` (shape (n, COLUMNS)).
+
+    Returns the number of rows, the offset of the first byte not walked, and what stopped there: 0 the end of the data
+    or of the rows, 1 a field that the data cuts off, 2 bytes that are no field. Releases the GIL.
+    """
+
+def split_fields(
+    data: NDArray[uint8] | memoryview | bytes, start: int, size: int
+) -> list[tuple[int, int, int, int]]:
+    """The fields of one message: (number, wire type, value or start, size).
+
+    Raises ValueError when the message is damaged.
+    """

@@ -1,0 +1,78 @@
+# Protocol buffers on the wire (protobuf.dev, "Encoding"): varints and fields, every length checked before it is used.
+from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
+from libc.string cimport memcpy
+
+cdef enum:
+    WIRE_VARINT = 0
+    WIRE_FIXED64 = 1
+    WIRE_BYTES = 2
+    WIRE_FIXED32 = 5
+    MAX_FIELD_NUMBER = (1 << 29) - 1
+
+
+cdef struct WireField:
+    uint32_t number
+    uint32_t wire
+    # Of varints and fixed-width fields.
+    uint64_t value
+    # Of length-delimited fields.
+    int64_t start
+    int64_t size
+
+
+# The varint at `at`; the position behind it, or -1 where it is cut off or longer than ten bytes.
+cdef inline int64_t read_varint(const uint8_t* data, int64_t at, int64_t end, uint64_t* value) noexcept nogil:
+    cdef uint64_t result
+    cdef uint8_t byte
+    cdef int shift
+    if at >= end:
+        return -1
+    byte = data[at]
+    at += 1
+    if byte < 0x80:
+        value[0] = byte
+        return at
+    result = byte & 0x7F
+    shift = 7
+    while at < end and shift < 64:
+        byte = data[at]
+        at += 1
+        result |= <uint64_t>(byte & 0x7F) << shift
+        if byte < 0x80:
+            value[0] = result
+            return at
+        shift += 7
+    return -1
+
+
+# The field at `at`; the position behind it, or -1 where the data is damaged (groups count as damage: nobody uses them).
+cdef inline int64_t next_field(const uint8_t* data, int64_t at, int64_t end, WireField* field) noexcept nogil:
+    cdef uint64_t tag
+    cdef uint64_t value
+    cdef uint32_t narrow
+    at = read_varint(data, at, end, &tag)
+    if at < 0 or tag >> 3 == 0 or tag >> 3 > MAX_FIELD_NUMBER:
+        return -1
+    field.number = <uint32_t>(tag >> 3)
+    field.wire = <uint32_t>(tag & 7)
+    if field.wire == WIRE_VARINT:
+        return read_varint(data, at, end, &field.value)
+    if field.wire == WIRE_BYTES:
+        at = read_varint(data, at, end, &value)
+        if at < 0 or value > <uint64_t>(end - at):
+            return -1
+        field.start = at
+        field.size = <int64_t>value
+        return at + field.size
+    if field.wire == WIRE_FIXED64:
+        if end - at < 8:
+            return -1
+        memcpy(&field.value, data + at, 8)
+        return at + 8
+    if field.wire == WIRE_FIXED32:
+        if end - at < 4:
+            return -1
+        memcpy(&narrow, data + at, 4)
+        field.value = narrow
+        return at + 4
+    return -1

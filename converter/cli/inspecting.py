@@ -76,7 +76,7 @@ def _report(trace: Trace, summary: _Summary) -> dict[str, Any]:
     if summary.first is not None and summary.last is not None and rate is not None:
         span = float((summary.last - summary.first) / rate)
     return {
-        "format": trace.format,
+        "format": f"{trace.format}+{trace.variant}" if trace.variant else trace.format,
         "clock": {
             "name": clock.name,
             "ticks_per_second": None if rate is None else str(rate),

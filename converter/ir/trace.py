@@ -81,6 +81,8 @@ class Trace:
     """
 
     format: str
+    #: Of the format, as its descriptor spells it; empty where it has none or the usual one.
+    variant: str = ""
     clock: ClockDomain = NANOSECONDS
     clock_domains: list[ClockDomain] = field(default_factory=list)
     strings: StringTable = field(default_factory=StringTable)
@@ -95,7 +97,7 @@ class Trace:
     warnings: list[TraceWarning] = field(default_factory=list)
     #: Makes the iterator; set by the reader or filter that made the trace.
     make_batches: Callable[[], Iterator[Batch]] = lambda: iter(())
-    #: Called by `progress` reporters: (bytes of the source done, bytes in all), or None when unknown.
+    #: For display: (done, in all), in bytes of the source or whatever the reader counts; in all 0 when unknown.
     progress: Callable[[], tuple[int, int]] | None = None
 
     def batches(self) -> Iterator[Batch]:

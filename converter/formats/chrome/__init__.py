@@ -46,7 +46,7 @@ def capabilities(variant: str) -> Capabilities:  # noqa: ARG001 - what the regis
 FORMAT = Format(
     name="chrome",
     title="Chrome JSON (Trace Event Format)",
-    suffixes=(".json", ".json.gz"),
+    suffixes=(".json",),
     spec="https://docs.google.com/document/d/1CvAClvFfyA5R-PhYUmn5OOQtYMH4h6I0nSsKchNAySU",
     variants=("",),
     capabilities=capabilities,

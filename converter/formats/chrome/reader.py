@@ -79,7 +79,6 @@ class _Reader:
         environment = self._header.get(ENVIRONMENT)
         if environment is not None and _is_environment(environment):
             self.trace.environment = environment
-        self.trace.warnings.extend(source.warnings)
         self.trace.make_batches = self._batches
         self.trace.progress = lambda: (self._position, source.size)
         self._plans: list[Plan] = []

@@ -60,9 +60,10 @@ class _Tables:
         self.big_endian = found.order == "big"
         self.trace = Trace(
             format="fxt",
+            variant="be" if self.big_endian else "",
             clock=found.clock,
             sidecar=found.sidecar,
-            warnings=[*source.warnings, *found.warnings],
+            warnings=found.warnings,
             make_batches=lambda: _Pass(self).batches(),
             progress=lambda: (self.offset, source.size),
         )

@@ -75,6 +75,8 @@ def write(trace: Trace, sink: Sink, variant: str) -> None:
 
     """
     order: ByteOrder = "big" if variant == "be" else "little"
+    # A file of this format keeps the large records that it has.
+    large = variant != "" or trace.format == "fxt"
     encoder: _Encoder | None = None
     replayed = False
     for batch in trace.batches():
@@ -89,10 +91,10 @@ def write(trace: Trace, sink: Sink, variant: str) -> None:
             replayed = True
             continue
         if encoder is None:
-            encoder = _Encoder(trace, sink, order, large=variant != "", continues=replayed)
+            encoder = _Encoder(trace, sink, order, large=large, continues=replayed)
         encoder.write(batch)
     if encoder is None and not replayed:
-        encoder = _Encoder(trace, sink, order, large=variant != "", continues=False)
+        encoder = _Encoder(trace, sink, order, large=large, continues=False)
     if encoder is not None:
         encoder.finish()
 

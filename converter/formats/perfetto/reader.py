@@ -53,7 +53,6 @@ class _Reader:
         self._source = source
         self._done = 0
         self.trace = Trace(format="perfetto")
-        self.trace.warnings.extend(source.warnings)
         self._damage = Damage(source.name, self.trace.warnings)
         self._clocks = Clocks()
         self._places = Places(self.trace)

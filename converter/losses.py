@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum, unique
 from typing import TYPE_CHECKING
 
-from converter.ir.events import Field
+from converter.ir.events import EventClass, Field
 from converter.ir.field_classes import Style
 from converter.ir.kinds import Kind
 
@@ -129,6 +129,13 @@ class KindSupport:
     #: Arguments of a numeric type are delivered with the role VALUE (counters).
     numeric_values: bool = False
     timed: bool = True
+    #: An event is on a track or on a thread: where it has a track, its thread is dropped.
+    one_place: bool = False
+    #: What arguments of the kind can be, where that is not what those of other kinds can.
+    holds: Capabilities | None = None
+    #: How the format holds one class of the kind, None where that is lowered: for kinds some of whose classes the
+    #: format declares itself. The rest of this is then true of a class of which the format knows nothing.
+    of_class: Callable[[EventClass], KindSupport | None] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,3 +194,12 @@ class Capabilities:
     epoch: bool = False
     environment: bool = False
     command_lines: bool = False
+    #: Units of tracks; those of fields are `units`.
+    track_units: bool = False
+
+    def support(self, event_class: EventClass) -> KindSupport | None:
+        """How the format holds the events of a class; None where they are lowered."""
+        support = self.kinds.get(event_class.kind)
+        if support is not None and support.of_class is not None:
+            return support.of_class(event_class)
+        return support

@@ -85,8 +85,9 @@ class Projector:
         self._tables = TargetTables(source, self.target, capabilities, report)
         self._fitter = Fitter(capabilities)
         self._class_ids = ByClass(self.target.add_class)
-        self._is_nested = ByClass(lambda one: is_nested(one, capabilities))
-        self._is_varying = ByClass(lambda one: is_varying(one, capabilities))
+        self._support = ByClass(capabilities.support)
+        self._is_nested = ByClass(lambda one: is_nested(one, self._holds(one)))
+        self._is_varying = ByClass(lambda one: is_varying(one, self._holds(one)))
         self._has_required = ByClass(self._required_are_there)
         self._derived: Derived = {}
         self.open_slices: dict[tuple[int, ...], int] = {}
@@ -262,7 +263,7 @@ class Projector:
 
     def _fit(self, piece: Piece, depth: int) -> list[Piece]:
         """The pieces that the format holds of one of any kind."""
-        support = self.capabilities.kinds.get(piece.event_class.kind)
+        support = self._support(piece.event_class)
         rule = lowering_for(piece, self) if depth == 0 else None
         if rule is None and (support is None or not self._has_required(piece.event_class)):
             kind = piece.event_class.kind
@@ -273,11 +274,11 @@ class Projector:
         if self._is_nested(piece.event_class):
             what = f"{label(piece.event_class)}: structures and arrays as fields"
             self.lose(LossKind.LOWERED, what, piece)
-            piece = flattened(piece, self.capabilities)
+            piece = flattened(piece, self._holds(piece.event_class))
         if self._is_varying(piece.event_class):
             what = f"{label(piece.event_class)}: optional values as event classes"
             self.lose(LossKind.LOWERED, what, piece)
-            parts = split_by_presence(piece, self.capabilities)
+            parts = split_by_presence(piece, self._holds(piece.event_class))
             return [fitted for part in parts for fitted in self._fit(part, max(depth, 1))]
         adapter = self.capabilities.adapters.get(piece.event_class.kind)
         if adapter is not None:
@@ -292,7 +293,13 @@ class Projector:
 
     def _required_are_there(self, event_class: EventClass) -> bool:
         roles = {field.role for field in event_class.fields}
-        return self.capabilities.kinds[event_class.kind].required <= roles
+        support = self._support(event_class)
+        return support is not None and support.required <= roles
+
+    def _holds(self, event_class: EventClass) -> Capabilities:
+        """What arguments of a class can be."""
+        support = self._support(event_class)
+        return self.capabilities if support is None else support.holds or self.capabilities
 
     def _lower(
         self, piece: Piece, rule: Callable[..., list[Piece] | None], depth: int
@@ -311,6 +318,8 @@ class Projector:
         batch = piece.batch
         if not support.track and not _absent(batch.track if piece.track is None else piece.track):
             piece = self._without_track(piece, support)
+        if support.one_place:
+            piece = self._in_one_place(piece)
         if not support.thread:
             piece = self._without_thread(piece)
         elif not self.capabilities.threadless:
@@ -337,6 +346,25 @@ class Projector:
         )
         owned = self._tables.threads_of_tracks(tracks)
         return piece.moved(thread=np.where(on_track, owned, threads), track=absent)
+
+    def _in_one_place(self, piece: Piece) -> Piece:
+        """Threads of events on tracks are dropped; one that owns the track goes without saying."""
+        tracks = piece.batch.track if piece.track is None else piece.track
+        if _absent(tracks) or _absent(piece.batch.thread if piece.thread is None else piece.thread):
+            return piece
+        tracks = _taken(tracks, piece) if piece.track is None else tracks
+        threads = self.threads_of(piece)
+        both = (tracks >= 0) & (threads >= 0)
+        if not both.any():
+            return piece
+        owned = np.array(
+            [one.owner if one.scope is TrackScope.THREAD else -1 for one in self._tables.tracks],
+            np.int32,
+        )
+        lost = both & (owned[tracks] != threads)
+        count = int(np.count_nonzero(lost))
+        self.lose(LossKind.DROPPED, f"thread of {label(piece.event_class)} on tracks", piece, count)
+        return piece.moved(thread=np.where(both, np.int32(-1), threads))
 
     def _without_thread(self, piece: Piece) -> Piece:
         if _absent(piece.batch.thread if piece.thread is None else piece.thread):
@@ -397,7 +425,7 @@ class Projector:
 
     def _limit(self, piece: Piece, support: KindSupport) -> list[Piece]:
         """Arguments beyond the format's number go to instants right behind."""
-        limit = self.capabilities.max_arguments
+        limit = (support.holds or self.capabilities).max_arguments
         fields = piece.event_class.fields
         last = len(fields) - len(support.trailing)
         end = len(support.fields)

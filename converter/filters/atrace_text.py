@@ -2,7 +2,7 @@
 
 The reverse of `atrace`: ``B|pid|name``, ``E|pid``, ``I|pid|name``, ``C|pid|name|value``, ``S|pid|name|cookie`` and
 ``F|pid|name|cookie`` (perfetto, src/trace_processor/importers/systrace/systrace_parser.h). What a text has no place for
-stays beside it as an argument. Times are those of the records; a complete slice is a begin and an end before it comes here.
+stays beside it as an argument. Complete slices are begins and ends before they come here.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _SEPARATORS = b"\0\n|"
 
 def lower_slice_begin(piece: Piece, projection: Projection) -> list[Piece] | None:
     """``B|pid|name``."""
-    return [_text(piece, projection, b"B|", _name(piece, projection, _ENDS))]
+    return [_text(piece, projection, b"B|", _name(piece, _ENDS))]
 
 
 def lower_slice_end(piece: Piece, projection: Projection) -> list[Piece] | None:
@@ -45,7 +45,7 @@ def lower_slice_end(piece: Piece, projection: Projection) -> list[Piece] | None:
 
 def lower_instant(piece: Piece, projection: Projection) -> list[Piece] | None:
     """``I|pid|name``."""
-    return [_text(piece, projection, b"I|", _name(piece, projection, _ENDS))]
+    return [_text(piece, projection, b"I|", _name(piece, _ENDS))]
 
 
 def lower_async_begin(piece: Piece, projection: Projection) -> list[Piece] | None:
@@ -71,7 +71,7 @@ def lower_counter(piece: Piece, projection: Projection) -> list[Piece] | None:
         return lower_to_instant(piece, projection) or lower_instant(piece, projection)
     parts = []
     for after, index in enumerate(series):
-        name = _name(piece, projection, _SEPARATORS)
+        name = _name(piece, _SEPARATORS)
         if len(series) > 1:
             own = fields[index].name.encode("utf-8", "surrogateescape")
             name.append(b" " + own.translate(bytes.maketrans(_SEPARATORS, b"___")))
@@ -85,7 +85,7 @@ def lower_counter(piece: Piece, projection: Projection) -> list[Piece] | None:
     return parts
 
 
-def lower_log(piece: Piece, projection: Projection) -> list[Piece] | None:
+def lower_log(piece: Piece, _: Projection) -> list[Piece] | None:
     """The message as it is."""
     return [piece.as_kind(Kind.MARK, roles={Role.MESSAGE: Role.MESSAGE})]
 
@@ -104,7 +104,7 @@ TEXT_LOWERINGS: Mapping[Kind, Lowering] = {
 
 
 def _asynchronous(piece: Piece, projection: Projection, letter: bytes) -> list[Piece]:
-    name = _name(piece, projection, _SEPARATORS)
+    name = _name(piece, _SEPARATORS)
     cookie = _cookie(piece, projection)
     named = frozenset({Role.NAME, Role.ID})
     return [_text(piece, projection, letter, [*name, b"|", cookie], without=named)]
@@ -137,7 +137,7 @@ def _message(projection: Projection) -> Field:
     return next((field for field in fields if field.role is Role.MESSAGE), _MESSAGE)
 
 
-def _name(piece: Piece, projection: Projection, forbidden: bytes) -> list[Part]:
+def _name(piece: Piece, forbidden: bytes) -> list[Part]:
     """The event's name, without what would end it."""
     index = piece.event_class.index_of(Role.NAME)
     if index is None:
@@ -169,8 +169,9 @@ def _cookie(piece: Piece, projection: Projection) -> Part:
 
 
 def _contiguous(number: NDArray[np.generic]) -> Part:
-    wide = np.uint64 if number.dtype == np.uint64 else np.int64
-    return np.ascontiguousarray(number.astype(wide, copy=False))
+    if number.dtype == np.uint64:
+        return np.ascontiguousarray(number, np.uint64)
+    return np.ascontiguousarray(number, np.int64)
 
 
 def _whole(piece: Piece, column: Column, projection: Projection) -> Part:

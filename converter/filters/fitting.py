@@ -56,7 +56,10 @@ def label(event_class: EventClass) -> str:
 
 def is_nested(event_class: EventClass, capabilities: Capabilities) -> bool:
     """Whether the class has structures or arrays that `flattened` takes apart."""
-    return any(_is_taken_apart(field, capabilities) for field in event_class.fields)
+    return any(
+        _is_taken_apart(field, capabilities) and not _is_held(field, event_class, capabilities)
+        for field in event_class.fields
+    )
 
 
 def is_varying(event_class: EventClass, capabilities: Capabilities) -> bool:
@@ -72,16 +75,30 @@ def _is_resolved(field: Field, capabilities: Capabilities) -> bool:
 
 def flattened(piece: Piece, capabilities: Capabilities) -> Piece:
     """The piece with structures and short arrays taken apart where the format has none."""
-    parts = [
-        part
-        for index, field in enumerate(piece.event_class.fields)
-        for part in _flatten(field, piece.table.lazy(index), capabilities)
-    ]
+    parts: list[Argument] = []
+    for index, field in enumerate(piece.event_class.fields):
+        column = piece.table.lazy(index)
+        if _is_held(field, piece.event_class, capabilities):
+            parts.append((field, column))
+        else:
+            parts += _flatten(field, column, capabilities)
 
     def made() -> EventClass:
         return replace(piece.event_class, fields=tuple(field for field, _ in parts))
 
     return piece.rewritten(piece.derive(("flattened",), made), [column for _, column in parts])
+
+
+def _is_held(field: Field, event_class: EventClass, capabilities: Capabilities) -> bool:
+    """Whether the format's record has a place for the field as it is."""
+    support = capabilities.kinds.get(event_class.kind)
+    return support is not None and any(
+        part.role is field.role
+        and type(part.type) is type(field.type)
+        and converts(field.type, part.type)
+        for part in support.fields
+        if part.role is not Role.NONE
+    )
 
 
 def _is_taken_apart(field: Field, capabilities: Capabilities) -> bool:
@@ -213,7 +230,8 @@ class Fitter:
         return piece.rewritten(plan.event_class, columns)
 
     def _plan(self, event_class: EventClass) -> _Plan:
-        support = self._capabilities.kinds[event_class.kind]
+        support = self._capabilities.support(event_class)
+        assert support is not None
         name = label(event_class)
         source = event_class.fields
         fields: list[Field] = []
@@ -278,7 +296,7 @@ class Fitter:
         self, event_class: EventClass, field: Field, support: KindSupport, what: str, plan: _Plan
     ) -> Field:
         """One argument in a type that the format has."""
-        capabilities = self._capabilities
+        capabilities = support.holds or self._capabilities
         fitted = fitted_class(field.type, capabilities)
         role = field.role if support.roles else Role.NONE
         if support.numeric_values and isinstance(fitted, IntegerClass | FloatClass):

@@ -97,7 +97,7 @@ class TargetTables:
         fitted = replace(track, owner=self._owner(track), name=self._name(track.name))
         if track.parent >= 0:
             fitted = replace(fitted, parent=self._tracks[track.parent])
-        if track.unit and not self._capabilities.units:
+        if track.unit and not (self._capabilities.units or self._capabilities.track_units):
             self._report.add(LossKind.DROPPED, "units of tracks")
             fitted = replace(fitted, unit="")
         return fitted

@@ -24,6 +24,10 @@ class Field:
     role: Role = Role.NONE
     unit: str = ""
 
+    def __hash__(self) -> int:
+        # Field classes are deep, and fields of one name and role are seldom of different ones.
+        return hash((self.name, self.role))
+
 
 @dataclass(frozen=True, slots=True)
 class EventClass:

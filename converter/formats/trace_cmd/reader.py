@@ -70,8 +70,11 @@ class _Reader:
         self._kernel_long = self._read_header_info()
         self._decoding: Decoding | None = None
         self._ready: list[Events] = []
+        # For progress, which counts events here: what the survey has found, and what has been delivered of it.
+        self._surveyed = self._batched = 0
         self.trace = Trace(
             "trace_cmd",
+            variant=f"v{file.version}",
             clock=metadata.clock,
             clock_domains=[metadata.clock],
             environment=metadata.environment,
@@ -79,6 +82,7 @@ class _Reader:
             sidecar={"trace_cmd": self._sidecar()},
             warnings=file.warnings,
             make_batches=self._batches,
+            progress=lambda: (self._batched, self._surveyed),
         )
         file.make_batches = self.trace.make_batches
         if self._tables is not None:
@@ -169,6 +173,7 @@ class _Reader:
         for buffer, lines in text_buffers:
             self._add_text(buffer, lines, classes, found.tasks, counts)
         trace.sidecar["trace_cmd"]["counts"] = counts
+        self._surveyed = sum(counts.values())
         self._report(found.errors)
         return Decoding(
             formats,
@@ -209,9 +214,12 @@ class _Reader:
     def _batches(self) -> Iterator[Batch]:
         if self._decoding is None:
             self._decoding = self._prepare()
-        yield from batches(
+        self._batched = 0
+        for batch in batches(
             self._decoding, self._streams, self._ready, self._cpus, self._tracks, self._report
-        )
+        ):
+            self._batched += len(batch)
+            yield batch
 
     def _report(self, errors: list[TraceError]) -> None:
         """Keep damage as warnings; the second pass finds what the first did."""

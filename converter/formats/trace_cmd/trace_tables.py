@@ -1,0 +1,170 @@
+"""What trace.dat has no place for: the trace's processes, threads and clocks, in an option of this converter's own.
+
+A record names a task by a number of 31 bits and nothing more, and the file has no map from tasks to processes. Other
+readers ignore options that they do not know. The option's data is JSON in ASCII:
+
+    {"processes": [[pid, name, parent pid or null, [command line]]],
+     "threads": [[number in records, tid, index of the process, name]],
+     "clock": CLOCK, "clock_domains": [CLOCK], "environment": {name: text or number}}
+
+where CLOCK is [name, description, epoch in ns or null, ticks a second as a fraction or null].
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from converter.errors import TraceError
+from converter.ir.trace import ClockDomain, Process, Thread, Trace
+from converter.kernels.tasks import TaskTable
+
+#: The option's id, far from those that trace-cmd gives one after the other.
+TABLES_OPTION = 0x5443
+
+#: Numbers of tasks are signed 32-bit numbers; those that stand for no tid start here, beyond any pid of Linux.
+_FIRST_NUMBER = 1 << 30
+_LAST_NUMBER = (1 << 31) - 1
+_FRACTION = re.compile(r"[1-9]\d{0,40}(/[1-9]\d{0,40})?", re.ASCII)
+
+
+@dataclass(slots=True)
+class TraceTables:
+    """The option, read. `numbers` are those by which records name the threads."""
+
+    processes: list[Process] = field(default_factory=list)
+    threads: list[Thread] = field(default_factory=list)
+    numbers: list[int] = field(default_factory=list)
+    clock: ClockDomain = field(default_factory=lambda: ClockDomain("local"))
+    clock_domains: list[ClockDomain] = field(default_factory=list)
+    environment: dict[str, str | int] = field(default_factory=dict)
+
+    def add_to(self, trace: Trace, tasks: TaskTable) -> None:
+        """Make these the trace's processes and threads, and let `tasks` find them by their numbers."""
+        trace.processes.extend(self.processes)
+        trace.threads.extend(self.threads)
+        for index, number in enumerate(self.numbers):
+            tasks.assign(number, index)
+
+
+def read_tables(options: list[tuple[int, bytes]]) -> TraceTables | None:
+    """The tables of a file with these options, None if it has none; TraceError when they are damaged."""
+    data = next((data for id, data in options if id == TABLES_OPTION), None)
+    if data is None:
+        return None
+    try:
+        held = json.loads(data)
+        tables = TraceTables(
+            processes=[
+                Process(
+                    _id(pid), _text(name), None if parent is None else _id(parent), _texts(line)
+                )
+                for pid, name, parent, line in held["processes"]
+            ],
+            clock=_clock(held["clock"]),
+            clock_domains=[_clock(clock) for clock in held["clock_domains"]],
+            environment={
+                _text(name): value if isinstance(value, int) else _text(value)
+                for name, value in held["environment"].items()
+            },
+        )
+        for number, tid, process, name in held["threads"]:
+            if not 0 <= _id(process) < len(tables.processes) or _id(number) > _LAST_NUMBER:
+                raise ValueError("a thread without a process or number")
+            tables.threads.append(Thread(_id(tid), process, _text(name)))
+            tables.numbers.append(number)
+    except (
+        ValueError,
+        TypeError,
+        KeyError,
+        AttributeError,
+        RecursionError,
+        ArithmeticError,
+    ) as error:
+        raise TraceError(f"not the tables of a trace: {error}", field="options.TABLES") from error
+    return tables
+
+
+def build_tables(trace: Trace, numbers: TaskNumbers) -> bytes:
+    """The option's data for a trace whose threads have these numbers."""
+    held = {
+        "processes": [
+            [process.pid, process.name, process.parent_pid, process.command_line]
+            for process in trace.processes
+        ],
+        "threads": [
+            [number, thread.tid, thread.process, thread.name]
+            for number, thread in zip(numbers.all(), trace.threads, strict=True)
+        ],
+        "clock": _clock_form(trace.clock),
+        "clock_domains": [_clock_form(clock) for clock in trace.clock_domains],
+        "environment": trace.environment,
+    }
+    return json.dumps(held, separators=(",", ":")).encode("ascii")
+
+
+class TaskNumbers:
+    """The number by which records name each thread: its tid where it can be, and another thread does not have it."""
+
+    def __init__(self, trace: Trace, numbers: list[int] | None = None) -> None:
+        self._threads = trace.threads
+        self._numbers = list(numbers or ())
+        self._taken = set(self._numbers)
+        self._next = _FIRST_NUMBER
+        self._column: NDArray[np.int32] = np.full(1, -1, np.int32)
+
+    def all(self) -> list[int]:
+        """The numbers of all threads so far."""
+        for thread in self._threads[len(self._numbers) :]:
+            number = thread.tid
+            if number > _LAST_NUMBER or number in self._taken:
+                while self._next in self._taken:
+                    self._next += 1
+                number = self._next
+            self._taken.add(number)
+            self._numbers.append(number)
+        return self._numbers
+
+    def of(self, thread: NDArray[np.int32]) -> NDArray[np.int32]:
+        """The number of each event's thread, -1 where there is none."""
+        if len(self._column) <= len(self._threads):
+            # The last entry is that of no thread.
+            self._column = np.array([*self.all(), -1], np.int32)
+        return self._column[thread]
+
+
+def _clock_form(clock: ClockDomain) -> list[Any]:
+    rate = clock.ticks_per_second
+    return [clock.name, clock.description, clock.epoch_ns, None if rate is None else str(rate)]
+
+
+def _clock(form: Any) -> ClockDomain:
+    name, description, epoch, rate = form
+    if epoch is not None and not isinstance(epoch, int):
+        raise ValueError("a clock's epoch is no number")
+    if rate is not None and not _FRACTION.fullmatch(rate):
+        raise ValueError("a clock's rate is no fraction")
+    ticks = None if rate is None else Fraction(rate)
+    return ClockDomain(_text(name), ticks, epoch, _text(description))
+
+
+def _id(value: Any) -> int:
+    if not isinstance(value, int) or not 0 <= value < 1 << 64:
+        raise ValueError("an id is not one of 64 bits")
+    return value
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise TypeError("a name is no text")
+    return value
+
+
+def _texts(values: Any) -> tuple[str, ...]:
+    return tuple(_text(value) for value in values)

@@ -1,0 +1,59 @@
+"""Writing trace.dat."""
+
+from __future__ import annotations
+
+from converter.errors import TraceError
+from converter.formats.trace_cmd.native_contents import native_contents, source_file
+from converter.formats.trace_cmd.new_contents import new_contents
+from converter.formats.trace_cmd.page_writer import SpoolMaker
+from converter.formats.trace_cmd.version6_output import write_version_6
+from converter.formats.trace_cmd.version7_output import write_version_7
+from converter.ir.trace import Trace
+from converter.sink import Sink
+
+#: Version and compression by variant; the empty one keeps those of the source.
+_VARIANTS = {
+    "v7": (7, b"zstd"),
+    "v7_zlib": (7, b"zlib"),
+    "v7_none": (7, b"none"),
+    "v6": (6, b"none"),
+}
+
+
+def write(trace: Trace, sink: Sink, variant: str) -> None:
+    """Write a trace.dat file: of any trace that was projected to the format, or of one that was read from it.
+
+    Raises:
+        UnsupportedError: an event is larger than any page, or of a class that the format cannot have.
+        OutputError: the sink cannot be written to.
+        TraceError: as `Trace.batches` does.
+
+    """
+    file = source_file(trace) if trace.format == "trace_cmd" else None
+    version, compression = _VARIANTS.get(variant, (7, b"zstd"))
+    if file is not None and not variant:
+        version, compression = file.version, file.compression
+    big_endian = file is not None and file.big_endian
+    spools = SpoolMaker(compression, big_endian=big_endian)
+    try:
+        if file is None:
+            contents = new_contents(trace, compression, spools)
+        else:
+            contents = native_contents(trace, version, compression, spools, copy=_is_whole(trace))
+        output = write_version_6 if version == 6 else write_version_7
+        output(contents, sink)
+    except TraceError as error:
+        raise error.within(format="trace_cmd") from error
+    finally:
+        spools.close()
+
+
+def _is_whole(trace: Trace) -> bool:
+    """Whether a trace has all events of its undamaged source as they are there, so that the pages can be copied."""
+    file = source_file(trace)
+    if file is None or trace.make_batches != file.make_batches:
+        return False
+    # The survey of all pages, which precedes the first batch, finds what is damaged.
+    batches = iter(trace.batches())
+    next(batches, None)
+    return not trace.warnings

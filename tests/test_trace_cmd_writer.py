@@ -17,7 +17,6 @@ from converter.errors import TraceError
 from converter.filters.clock_rates import scaled
 from converter.formats.trace_cmd.capabilities import capabilities, identifier
 from converter.formats.trace_cmd.event_schemas import EVENTS, FormatMaker, kernel_format
-from converter.formats.trace_cmd.mapping import meaning
 from converter.formats.trace_cmd.page_writer import PageWriter, Records, SpoolMaker
 from converter.formats.trace_cmd.reader import read
 from converter.formats.trace_cmd.record_layout import record_program
@@ -33,6 +32,7 @@ from converter.ir.trace import ClockDomain, Process, Thread, Trace
 from converter.kernels.marker_text import join_texts
 from converter.kernels.ring_buffer_emit import INTEGER, PageEmitter, RecordColumns, RecordLayout
 from converter.kernels.strings import StringTable
+from converter.linux_tracepoints import meaning
 from converter.projection import project
 from converter.sink import BufferSink
 from converter.source import open_source

@@ -17,11 +17,11 @@ from converter.formats.trace_cmd.event_classes import DISCARDED
 from converter.formats.trace_cmd.event_format import EventFormat, Location
 from converter.formats.trace_cmd.event_schemas import COMMON_FIELDS, EVENTS, kernel_format
 from converter.formats.trace_cmd.fields import fields_of
-from converter.formats.trace_cmd.mapping import meaning
 from converter.ir.columns import Column, ListColumn
 from converter.ir.events import EventClass, Field
 from converter.ir.field_classes import ArrayClass, IntegerClass, StringClass, Style
 from converter.ir.kinds import REQUIRED_ROLES, Kind, Role
+from converter.linux_tracepoints import meaning
 from converter.losses import Adapter, Capabilities, KindSupport, LossKind, Lowering
 
 #: A data location reaches 65,535 bytes: so many arguments of such texts, and the kernel's own fields, stay within.

@@ -23,8 +23,6 @@ from converter.formats.trace_cmd.mapping import (
     SYMBOL_ROLES,
     TEXT_ROLES,
     TYPE_FIELD,
-    Meaning,
-    meaning,
 )
 from converter.ir.columns import Column, ListColumn
 from converter.ir.events import Field
@@ -39,6 +37,7 @@ from converter.ir.field_classes import (
 from converter.ir.kinds import REQUIRED_ROLES, Kind, Role
 from converter.kernels.gather import Segments
 from converter.kernels.strings import StringTable
+from converter.linux_tracepoints import Meaning, meaning
 
 _WIDTHS = frozenset({1, 2, 4, 8})
 

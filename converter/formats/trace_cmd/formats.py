@@ -13,7 +13,8 @@ from converter.formats.trace_cmd.event_format import (
     peek_event_format,
 )
 from converter.formats.trace_cmd.layout import SectionId
-from converter.formats.trace_cmd.mapping import MEANINGS, PID_FIELD, TYPE_FIELD
+from converter.formats.trace_cmd.mapping import PID_FIELD, TYPE_FIELD
+from converter.linux_tracepoints import MEANINGS
 
 _FTRACE = "ftrace"
 #: Enough of a format to hold its name and number.

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from converter.errors import TraceError
 from converter.formats.trace_cmd.event_format import EventFormat, FormatField, Location
 from converter.formats.trace_cmd.formats import EventFormats
-from converter.formats.trace_cmd.mapping import NAMING_ROLES, meaning
+from converter.formats.trace_cmd.mapping import NAMING_ROLES
 from converter.formats.trace_cmd.pages import PageStream, Window
 from converter.ir.kinds import Kind, Role
 from converter.kernels.ring_buffer import (
@@ -29,6 +29,7 @@ from converter.kernels.ring_buffer import (
     survey_pages,
 )
 from converter.kernels.tasks import TaskTable
+from converter.linux_tracepoints import meaning
 
 TYPES = 1 << 16
 #: Threads that decompress and walk pages; Python runs none of their work.

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from converter.ir.events import EventClass, Field
 from converter.ir.field_classes import Style
-from converter.ir.kinds import Kind
+from converter.ir.kinds import Kind, Role
 
 if TYPE_CHECKING:
     from converter.filters.pieces import Piece, Projection
@@ -126,6 +126,8 @@ class KindSupport:
     event: tuple[str, str] | None = None
     #: Arguments keep their roles: the format's reader knows them by their names.
     roles: bool = False
+    #: The role that the format's reader gives an argument by its name and type.
+    argument_role: Callable[[Field], Role] | None = None
     #: Arguments of a numeric type are delivered with the role VALUE (counters).
     numeric_values: bool = False
     timed: bool = True

@@ -195,6 +195,9 @@ def test_classes_that_no_record_holds_are_refused():
 def test_large_records_are_only_in_variants_that_have_them():
     data = magic("little") + thread("little", 1, 1, 1) + large_blob("little", 0, bytes(40_000))
     trace = without_records(opened(data))
+    # A file that has them keeps them.
+    assert difference(trace, opened(written(trace))) is None
+    trace = replace(trace, format="another")
     with pytest.raises(UnsupportedError, match=r"fxt\+large"):
         written(trace)
     assert difference(trace, opened(written(trace, "large"))) is None

@@ -299,6 +299,8 @@ class Fitter:
         capabilities = support.holds or self._capabilities
         fitted = fitted_class(field.type, capabilities)
         role = field.role if support.roles else Role.NONE
+        if support.argument_role is not None:
+            role = support.argument_role(replace(field, type=fitted))
         if support.numeric_values and isinstance(fitted, IntegerClass | FloatClass):
             if field.role is Role.VALUE or event_class.index_of(Role.VALUE) is None:
                 role = Role.VALUE

@@ -16,11 +16,12 @@ from converter.filters.pieces import Piece, Projection, map_distinct
 from converter.filters.thread_states import (
     THREAD_STATES,
     ThreadState,
+    linux_state,
     state_of_name,
     thread_state,
 )
 from converter.ir.events import EventClass, Field
-from converter.ir.field_classes import IntegerClass, Style
+from converter.ir.field_classes import IntegerClass, StringClass, Style
 from converter.ir.kinds import Role
 from converter.losses import LossKind
 
@@ -30,7 +31,32 @@ IDLE_WEIGHT: Final = -(1 << 31)
 INCOMING_WEIGHT: Final = Field("incoming_weight", IntegerClass(32, True))
 OUTGOING_WEIGHT: Final = Field("outgoing_weight", IntegerClass(32, True))
 WEIGHT: Final = Field("weight", IntegerClass(32, True))
-WAKER: Final = Field("waker", IntegerClass(64, False, Style.OBJECT_ID))
+WAKER: Final = Field("waker", IntegerClass(64, False, Style.OBJECT_ID), Role.WAKER_TID)
+
+#: What Linux calls the parts of its scheduling events that such records have no place for: arguments of these names.
+_ROLES_OF_TEXTS: Final = {
+    "prev_comm": Role.PREV_COMM,
+    "next_comm": Role.NEXT_COMM,
+    "comm": Role.COMM,
+}
+_ROLES_OF_NUMBERS: Final = {
+    "prev_prio": Role.PREV_PRIORITY,
+    "next_prio": Role.NEXT_PRIORITY,
+    "prio": Role.PRIORITY,
+    "target_cpu": Role.TARGET_CPU,
+    WAKER.name: Role.WAKER_TID,
+}
+
+
+def argument_role(field: Field) -> Role:
+    """The role of an argument of a scheduling record, by its name and type."""
+    match field.type:
+        case StringClass():
+            return _ROLES_OF_TEXTS.get(field.name, Role.NONE)
+        case IntegerClass():
+            return _ROLES_OF_NUMBERS.get(field.name, Role.NONE)
+        case _:
+            return Role.NONE
 
 
 def adapt_sched_switch(piece: Piece, projection: Projection) -> Piece:
@@ -103,3 +129,46 @@ def _with_thread_state(piece: Piece, projection: Projection) -> Piece:
     raw = piece.rewritten(piece.derive(("state",), made), piece.lazy_columns())
     state = Field(own.name, THREAD_STATES, Role.PREV_STATE)
     return raw.with_argument(state, states, first=True)
+
+
+def with_linux_state(piece: Piece) -> Piece:
+    """A switch whose state is one of `THREAD_STATES` with the scheduler's own number instead.
+
+    That is the argument of the same name, where the record came from Linux; else the number that Linux has for it.
+    """
+    event_class = piece.event_class
+    index = event_class.index_of(Role.PREV_STATE)
+    if index is None:
+        return piece
+    state = event_class.fields[index]
+    if not (isinstance(state.type, IntegerClass) and state.type.labels == THREAD_STATES.labels):
+        return piece
+    own = next(
+        (
+            i
+            for i, field in enumerate(event_class.fields)
+            if i != index and field.name == state.name and isinstance(field.type, IntegerClass)
+        ),
+        None,
+    )
+    columns = piece.lazy_columns()
+    if own is None:
+
+        def numbers() -> NDArray[np.int64]:
+            return linux_state(np.asarray(piece.table.column(index)))
+
+        columns[index] = numbers
+    else:
+        columns[index] = columns[own]
+        del columns[own]
+
+    def declared() -> EventClass:
+        fields = list(event_class.fields)
+        if own is None:
+            fields[index] = replace(state, type=IntegerClass(64, True))
+        else:
+            fields[index] = replace(fields[own], role=Role.PREV_STATE)
+            del fields[own]
+        return replace(event_class, fields=tuple(fields))
+
+    return piece.rewritten(piece.derive(("linux state",), declared), columns)

@@ -88,6 +88,16 @@ def thread_state(prev_state: NDArray[Any], field_class: IntegerClass) -> NDArray
     return np.array(states, np.uint8)[inverse]
 
 
+#: What Linux 4.14 and later record of a thread in each state: TASK_INTERRUPTIBLE of one that is blocked.
+_NUMBERS = np.array([0, 0, 0x04, 0x01, 0x20, 0x10], np.int64)
+
+
+def linux_state(states: NDArray[Any]) -> NDArray[np.int64]:
+    """Linux's numbers for a column of thread states; 0, running, for those that are none."""
+    known = states < len(_NUMBERS)
+    return np.where(known, _NUMBERS[np.where(known, states, 0)], 0)
+
+
 def state_of_name(name: str) -> ThreadState | None:
     """The state that a scheduler calls `name` (a letter of ps, a constant of the kernel), or None."""
     return _STATE_OF_NAME.get(name)

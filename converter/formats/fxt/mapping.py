@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from enum import IntEnum, unique
 from typing import Final
 
+from converter.filters.sched_conventions import argument_role
 from converter.filters.thread_states import THREAD_STATES
 from converter.formats.fxt.conventions import ADAPTERS
 from converter.formats.fxt.record_types import (
@@ -306,14 +307,21 @@ _ARGUMENTS: Final[dict[ArgumentType, tuple[FieldClass, Codec]]] = {
 _ARGUMENT_TYPES: Final = {held: kind for kind, (held, _) in _ARGUMENTS.items()}
 
 
+_SCHEDULING: Final = frozenset({Kind.SCHED_SWITCH, Kind.SCHED_WAKEUP})
+
+
 def argument_field(kind: Kind, argument_type: int, name: str) -> tuple[Field, Codec]:
     """The field for an argument of an event of `kind`; numbers of counters are their values."""
     if argument_type not in _ARGUMENTS:
         unknown = BytesClass(f"{UNKNOWN_ARGUMENT}{argument_type}")
         return Field(name, unknown), Codec.UNKNOWN
     held, codec = _ARGUMENTS[ArgumentType(argument_type)]
-    is_value = kind is Kind.COUNTER and isinstance(held, IntegerClass | FloatClass)
-    return Field(name, held, Role.VALUE if is_value else Role.NONE), codec
+    field = Field(name, held)
+    if kind is Kind.COUNTER and isinstance(held, IntegerClass | FloatClass):
+        field = replace(field, role=Role.VALUE)
+    elif kind in _SCHEDULING:
+        field = replace(field, role=argument_role(field))
+    return field, codec
 
 
 def argument_type(field: Field) -> tuple[int, Codec] | None:
@@ -347,6 +355,7 @@ def _support(shape: Shape) -> KindSupport:
         thread=shape.thread,
         cpu=shape.cpu,
         numeric_values=shape.kind is Kind.COUNTER,
+        argument_role=argument_role if shape.kind in _SCHEDULING else None,
         timed=shape.timed,
     )
 

@@ -12,6 +12,7 @@ import numpy as np
 from converter.filters.atrace_text import TEXT_LOWERINGS
 from converter.filters.instants import as_typed
 from converter.filters.pieces import Piece, Projection
+from converter.filters.sched_conventions import with_linux_state
 from converter.filters.texts import cut_utf8
 from converter.formats.trace_cmd.event_classes import DISCARDED
 from converter.formats.trace_cmd.event_format import EventFormat, Location
@@ -145,9 +146,11 @@ def _fixed_texts(kind: Kind) -> Adapter:
 
     def adapt(piece: Piece, projection: Projection) -> Piece:
         if kind is Kind.SCHED_SWITCH:
-            piece = _on_previous_thread(piece, projection)
+            piece = with_linux_state(_on_thread_of(piece, Role.PREV_TID, projection))
         elif kind is Kind.SYSCALL_ENTRY:
             piece = _with_six_arguments(piece, projection)
+        else:
+            piece = _on_thread_of(piece, Role.WAKER_TID, projection)
         columns = piece.lazy_columns()
         for index, field in enumerate(piece.event_class.fields):
             if field.role in sizes and isinstance(field.type, StringClass):
@@ -221,12 +224,12 @@ def _with_six_arguments(piece: Piece, projection: Projection) -> Piece:
     return piece.rewritten(piece.derive(("six arguments",), declared), columns)
 
 
-def _on_previous_thread(piece: Piece, projection: Projection) -> Piece:
-    """A switch is recorded by the task that leaves the CPU."""
-    previous = piece.integers(Role.PREV_TID)
+def _on_thread_of(piece: Piece, role: Role, projection: Projection) -> Piece:
+    """A switch is recorded by the task that leaves the CPU, a wakeup by the one that wakes."""
+    tids = piece.integers(role)
     threads = projection.threads_of(piece)
     missing = threads < 0
-    if previous is None or not missing.any():
+    if tids is None or not missing.any():
         return piece
-    found = projection.thread_of_tid(previous)
+    found = projection.thread_of_tid(tids)
     return piece.moved(thread=np.where(missing, found, threads).astype(np.int32))

@@ -57,10 +57,15 @@ class Decoding:
     long_size: int
     big_endian: bool
 
-    def scan(self, stream: PageStream, window: Window, events: Events) -> list[TraceError]:
-        """Fill `events` from a window; what was damaged in it."""
+    def scan(
+        self, stream: PageStream, window: Window, spare: Events | None
+    ) -> tuple[Events, list[TraceError]]:
+        """The events of a window, in `spare` if there is room, and what was damaged."""
         pages, errors = stream.load(window)
         page_size = stream.buffer.page_size
+        # Of the pages that are there: the window's size is what damaged chunks claim.
+        room = most_records_in(len(pages), page_size)
+        events = spare if spare is not None and len(spare.ts) >= room else Events(room)
         metadata = self.metadata
         host_time = metadata.host_time
         raw = host_time is not None
@@ -96,7 +101,7 @@ class Decoding:
                     field=f"buffer.cpu {stream.cpu}",
                 )
             )
-        return errors
+        return events, errors
 
 
 class StreamReader:
@@ -118,15 +123,9 @@ class StreamReader:
             if isinstance(window, TraceError):
                 self.errors.append(window)
                 continue
-            room = most_records_in(window.size, self._stream.buffer.page_size)
-            events = self._spare.pop() if self._spare else None
-            if events is None or len(events.ts) < room:
-                events = Events(room)
-            self._pending = self._pool.submit(self._decode, window, events)
+            spare = self._spare.pop() if self._spare else None
+            self._pending = self._pool.submit(self._decoding.scan, self._stream, window, spare)
             return
-
-    def _decode(self, window: Window, events: Events) -> tuple[Events, list[TraceError]]:
-        return events, self._decoding.scan(self._stream, window, events)
 
     def next(self, done: Events | None) -> Events | None:
         """The next window's events, None after the last. `done` is used again."""

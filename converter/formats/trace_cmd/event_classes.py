@@ -13,6 +13,7 @@ from converter.formats.trace_cmd.fields import (
     Gather,
     MissedCount,
     Records,
+    RecordTable,
     fields_of,
 )
 from converter.formats.trace_cmd.formats import EventFormats
@@ -25,7 +26,7 @@ from converter.formats.trace_cmd.latency_text import (
 from converter.formats.trace_cmd.messages import KernelTexts, binary_message
 from converter.formats.trace_cmd.survey import TYPES
 from converter.ir.columns import Column
-from converter.ir.events import EventClass, Field, Table
+from converter.ir.events import EventClass, Field
 from converter.ir.field_classes import BytesClass, IntegerClass
 from converter.ir.kinds import Kind, Role
 from converter.ir.trace import Trace
@@ -102,10 +103,10 @@ class EventClasses:
         self._gathers[id] = gathers
         return id
 
-    def table(self, id: int, records: Records) -> Table:
+    def table(self, id: int, records: Records) -> RecordTable:
         """The table of a class over these records; columns are gathered when asked for."""
 
         def column(gather: Gather) -> Callable[[], Column]:
             return lambda: gather.load(records)
 
-        return Table(records.count, [column(gather) for gather in self._gathers[id]])
+        return RecordTable(records, [column(gather) for gather in self._gathers[id]])

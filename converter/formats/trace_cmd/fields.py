@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import weakref
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -25,7 +26,7 @@ from converter.formats.trace_cmd.mapping import (
     TYPE_FIELD,
 )
 from converter.ir.columns import Column, ListColumn
-from converter.ir.events import Field
+from converter.ir.events import Field, Table
 from converter.ir.field_classes import (
     ArrayClass,
     BytesClass,
@@ -48,7 +49,15 @@ class Records:
     `locate` gives location (int64) and size (uint32) of each; it is asked once.
     """
 
-    __slots__ = ("_located", "big_endian", "count", "locate", "segments", "strings")
+    __slots__ = (
+        "__weakref__",
+        "_located",
+        "big_endian",
+        "count",
+        "locate",
+        "segments",
+        "strings",
+    )
 
     def __init__(
         self,
@@ -72,6 +81,30 @@ class Records:
         if self._located is None:
             self._located = self.locate()
         return self._located
+
+    def record(self, row: int) -> bytes:
+        """The bytes of one record."""
+        location, size = self.located
+        offsets = np.array([0, size[row]], np.int64)
+        data = np.empty(int(size[row]), np.uint8)
+        self.segments.copy(location[row : row + 1], offsets, data)
+        return data.tobytes()
+
+
+class RecordTable(Table):
+    """A table that knows the records that it is made of, while not all of its columns are."""
+
+    __slots__ = ("_records",)
+
+    def __init__(self, records: Records, columns: Sequence[Column | Callable[[], Column]]) -> None:
+        super().__init__(records.count, columns)
+        # A trace that is collected must not keep its file in memory beside its columns.
+        self._records = weakref.ref(records)
+
+    @property
+    def records(self) -> Records | None:
+        """The records, None when every column has been decoded."""
+        return self._records()
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,8 +20,10 @@ from converter.formats.trace_cmd.container import Buffer, CpuData, TraceFile
 _WINDOWS_IN_ALL = 24 << 20
 _LARGEST_WINDOW = 1 << 20
 _SMALLEST_WINDOW = 1 << 16
-#: Decompressed windows that are kept for later passes.
+#: Decompressed windows that are kept for later passes, in slabs of this size: the system gives large ones huge pages,
+#: which take far less time to come by than the memory in them does to fill.
 _MOST_KEPT = 80 << 20
+_SLAB = 16 << 20
 #: Chunks are whole pages; those that are not are joined up to this size, in search of the end of a page.
 _MOST_ODD = 1 << 24
 #: Compressed data is read in blocks of this size.
@@ -48,20 +50,33 @@ class WindowCache:
     """Decompressed windows that later passes need not decompress again: the first ones that fit are kept."""
 
     def __init__(self) -> None:
-        self._kept: dict[int, bytes] = {}
+        self._kept: dict[int, Pages] = {}
         self._room = _MOST_KEPT
+        self._slab = np.empty(0, np.uint8)
         self._lock = threading.Lock()
 
-    def get(self, window: Window) -> bytes | None:
+    def get(self, window: Window) -> Pages | None:
         """The window's pages if they are kept."""
         return self._kept.get(window.offset)
 
-    def put(self, window: Window, pages: bytes) -> None:
-        """Keep a window's pages if there is room."""
+    def join(self, window: Window, parts: list[bytes]) -> Pages:
+        """The pages that a window's chunks hold, kept if there is room."""
+        place = self._place(window.size)
+        if place is None:
+            return b"".join(parts)
+        np.concatenate([np.frombuffer(part, np.uint8) for part in parts], out=place)
+        self._kept[window.offset] = place
+        return place
+
+    def _place(self, size: int) -> NDArray[np.uint8] | None:
         with self._lock:
-            if len(pages) <= self._room:
-                self._room -= len(pages)
-                self._kept[window.offset] = pages
+            if size > self._room:
+                return None
+            self._room -= size
+            if size > len(self._slab):
+                self._slab = np.empty(max(size, _SLAB), np.uint8)
+            place, self._slab = self._slab[:size], self._slab[size:]
+            return place
 
 
 class PageStream:
@@ -158,10 +173,7 @@ class PageStream:
             except TraceError as error:
                 errors.append(error.within(field=f"buffer.cpu {self.cpu}", base=offset))
         # One copy at the end: first touching memory chunk by chunk would hold the GIL more often than not.
-        pages = b"".join(parts)
-        if not errors:
-            self._cache.put(window, pages)
-        return pages, errors
+        return b"".join(parts) if errors else self._cache.join(window, parts), errors
 
     def _decompressed(self, chunk: memoryview, size: int) -> bytes:
         decompress = self._file.decompress

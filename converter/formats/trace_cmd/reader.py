@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
 
 from converter.errors import TraceError
 from converter.formats.trace_cmd.container import Buffer, TraceFile
@@ -26,6 +26,9 @@ from converter.ir.events import Batch
 from converter.ir.trace import Trace, Track
 from converter.kernels.tasks import TaskTable
 from converter.source import Source
+
+if TYPE_CHECKING:
+    from converter.formats.trace_cmd.record_text import RecordTexts
 
 
 def read(source: Source) -> Trace:
@@ -69,6 +72,7 @@ class _Reader:
         self._tables = self._read_tables()
         self._kernel_long = self._read_header_info()
         self._decoding: Decoding | None = None
+        self._texts: RecordTexts | None = None
         self._ready: list[Events] = []
         # For progress, which counts events here: what the survey has found, and what has been delivered of it.
         self._surveyed = self._batched = 0
@@ -82,6 +86,7 @@ class _Reader:
             sidecar={"trace_cmd": self._sidecar()},
             warnings=file.warnings,
             make_batches=self._batches,
+            describe=self._describe,
             progress=lambda: (self._batched, self._surveyed),
         )
         file.make_batches = self.trace.make_batches
@@ -220,6 +225,16 @@ class _Reader:
         ):
             self._batched += len(batch)
             yield batch
+
+    def _describe(self, batch: Batch) -> Callable[[int], str | None]:
+        """How the kernel prints the events of a batch."""
+        assert self._decoding is not None, "there is no batch before"
+        if self._texts is None:
+            # Nothing else needs what evaluates the formats' C.
+            from converter.formats.trace_cmd.record_text import RecordTexts
+
+            self._texts = RecordTexts(self._decoding, KernelTexts(self._file, self.trace.symbols))
+        return self._texts.of(batch)
 
     def _report(self, errors: list[TraceError]) -> None:
         """Keep damage as warnings; the second pass finds what the first did."""

@@ -180,7 +180,9 @@ def fitted_traces(
     limit = capabilities.max_string_bytes
     free = names(utf8_only=capabilities.utf8_only, max_bytes=limit)
     contents = Contents(
-        strings if strings is not None else texts(utf8_only=capabilities.utf8_only, max_bytes=limit),
+        strings
+        if strings is not None
+        else texts(utf8_only=capabilities.utf8_only, max_bytes=limit),
         st.binary(max_size=min(12, capabilities.max_blob_bytes or 12)),
         free if names_of_fields is None else names_of_fields,
     )

@@ -9,7 +9,10 @@ README = Path(__file__).parents[1] / "README.md"
 
 
 def table_of_formats():
-    rows = ["| Format | Name | Suffixes | Variants | Read | Write |", "| --- | --- | --- | --- | --- | --- |"]
+    rows = [
+        "| Format | Name | Suffixes | Variants | Read | Write |",
+        "| --- | --- | --- | --- | --- | --- |",
+    ]
     for format in FORMATS:
         suffixes = " ".join(f"`{suffix}`" for suffix in format.suffixes)
         variants = " ".join(f"`+{variant}`" for variant in format.variants if variant)

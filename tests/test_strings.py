@@ -1,0 +1,93 @@
+"""The interned strings of a trace."""
+
+import threading
+
+import numpy as np
+import pytest
+
+from converter.kernels.strings import StringTable
+
+
+def test_strings_are_interned_once_and_the_empty_one_is_0():
+    table = StringTable()
+    assert table.intern(b"") == 0
+    assert table.intern("a") == table.intern(b"a") == 1
+    assert table.intern("\udcff") == 2
+    assert (table[2], table.text(2), len(table)) == (b"\xff", "\ufffd", 3)
+    with pytest.raises(IndexError):
+        table[3]
+
+
+def test_many_strings_of_all_lengths():
+    table = StringTable()
+    texts = [bytes([i % 251]) * (i % 700) + str(i).encode() for i in range(20_000)]
+    ids = [table.intern(text) for text in texts]
+    assert ids == list(range(1, len(texts) + 1))
+    assert [table[id] for id in ids] == texts
+    assert [table.intern(text) for text in texts] == ids
+
+
+def test_a_string_longer_than_an_arena():
+    table = StringTable()
+    assert table[table.intern(b"x" * 1_000_000)] == b"x" * 1_000_000
+
+
+def test_spans_are_interned_up_to_a_nul_where_asked():
+    table = StringTable()
+    data = np.frombuffer(b"ab\0cab\0d", np.uint8)
+    ids = np.empty(2, np.int32)
+    starts, sizes = np.array([0, 4], np.int64), np.array([4, 4], np.int64)
+    table.intern_spans(data, starts, sizes, ids, until_nul=True)
+    assert [table[int(id)] for id in ids] == [b"ab", b"ab"]
+    table.intern_spans(data, starts, sizes, ids)
+    assert [table[int(id)] for id in ids] == [b"ab\0c", b"ab\0d"]
+
+
+@pytest.mark.parametrize(("start", "size"), [(-1, 1), (0, -1), (8, 1), (0, 9), (2**62, 2**62)])
+def test_spans_outside_the_data_are_refused(start, size):
+    data = np.zeros(8, np.uint8)
+    with pytest.raises(ValueError, match="outside"):
+        StringTable().intern_spans(data, np.array([start]), np.array([size]), np.empty(1, np.int32))
+
+
+def test_texts_that_differ_in_high_bits_of_two_words_do_not_collide():
+    """A mix without a secret maps all of these to one slot, and interning takes forever."""
+    table = StringTable()
+    flips = ((1 << 63 | 1 << 31), (1 << 63 | 1 << 34))
+    texts = []
+    for pattern in range(1 << 12):
+        words = [0] * 24
+        for bit in range(12):
+            if pattern >> bit & 1:
+                words[2 * bit] ^= flips[0]
+                words[2 * bit + 1] ^= flips[1]
+        texts.append(b"".join(word.to_bytes(8, "little") for word in words))
+    assert len({table.intern(text) for text in texts}) == len(texts)
+
+
+def test_threads_intern_at_the_same_time():
+    table = StringTable()
+    texts = [str(i).encode() for i in range(5_000)]
+    found = []
+
+    def work():
+        found.append([table.intern(text) for text in texts])
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert all(ids == found[0] for ids in found)
+    assert len(table) == len(texts) + 1
+
+
+def test_unfit_names_long_and_broken_strings_among_those_asked_for():
+    table = StringTable()
+    long, broken, good = table.intern(b"x" * 20), table.intern(b"\xc3"), table.intern("é")
+    asked = np.array([good, long, broken, long], np.int32)
+    assert table.unfit(asked, 10, True).tolist() == [long, broken]
+    assert table.unfit(asked, -1, True).tolist() == [broken]
+    assert table.unfit(asked, -1, False).tolist() == []
+    late = table.intern(b"\xed\xa0\x80")
+    assert table.unfit(np.array([late], np.int32), -1, True).tolist() == [late]

@@ -6,11 +6,11 @@ from pathlib import Path
 from random import Random
 
 import pytest
-from fxt_strategies import (
+from fxt_example import every_record
+from fxt_files import (
     ORDERS,
     event,
     events,
-    every_record,
     magic,
     opened,
     split,

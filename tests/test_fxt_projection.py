@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from fxt_strategies import events, opened, written
+from fxt_files import events, opened, written
 
 from converter.formats.fxt.mapping import MODULE, NATIVE, SAMPLE, capabilities
 from converter.ir.canonical import difference

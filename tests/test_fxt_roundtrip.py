@@ -3,15 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from fxt_strategies import (
-    ORDERS,
-    VARIANTS,
-    files,
-    opened,
-    split,
-    without_records,
-    written,
-)
+from fxt_files import ORDERS, VARIANTS, opened, split, without_records, written
+from fxt_strategies import files
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from strategies import fitted_traces, traces

@@ -7,15 +7,20 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from fxt_strategies import (
+from fxt_files import (
+    ORDERS,
+    VARIANTS,
     argument,
     event,
     events,
+    extended,
     initialization,
+    kernel_object,
     large_blob,
     magic,
     opened,
     provider,
+    record,
     split,
     string,
     thread,
@@ -25,7 +30,17 @@ from fxt_strategies import (
 
 from converter.errors import UnsupportedError
 from converter.formats.fxt.layout import layout
-from converter.formats.fxt.mapping import BLOB, LOG, SAMPLE, SHAPES, SWITCH, argument_field
+from converter.formats.fxt.mapping import (
+    BLOB,
+    EXTENSION,
+    LARGE_TIMED,
+    LOG,
+    MODULE,
+    SAMPLE,
+    SHAPES,
+    SWITCH,
+    argument_field,
+)
 from converter.formats.fxt.record_types import ArgumentType, EventType, RecordType
 from converter.ir.canonical import difference
 from converter.ir.collect import with_batches
@@ -149,8 +164,10 @@ def test_bytes_too_large_for_a_record_are_refused():
         written(trace)
 
 
-@pytest.mark.parametrize("size", [0, 1, 32_000, 32_001, 100_000])
-def test_blobs_are_written_in_chunks(size):
+@pytest.mark.parametrize(
+    ("size", "records"), [(0, 1), (1, 1), (32_752, 1), (32_753, 2), (100_000, 4)]
+)
+def test_blobs_that_no_record_holds_are_written_in_chunks(size, records):
     payload = bytes(i * 7 & 255 for i in range(size))
 
     def columns(trace):
@@ -163,8 +180,84 @@ def test_blobs_are_written_in_chunks(size):
     data = written(trace_of(columns, shape=BLOB))
     chunks = [one["payload"] for one in events(opened(data))]
     assert b"".join(chunks) == payload
-    assert len(chunks) == max(1, -(-size // 32_000))
+    assert len(chunks) == records
     assert all(len(one) <= 32_760 for one in split(data, "little"))
+
+
+def test_chunks_share_one_registered_name():
+    def columns(trace):
+        return [
+            list_of_bytes([b"n" * 5_000]),
+            np.array([3], np.uint8),
+            list_of_bytes([bytes(200_000)]),
+        ]
+
+    data = written(trace_of(columns, shape=BLOB))
+    assert len(records_of(data, RecordType.BLOB)) == 7
+    names = [one.value for one in records_of(data, RecordType.STRING)]
+    assert names == [b"n" * 5_000]
+
+
+@pytest.mark.parametrize("order", ORDERS)
+@pytest.mark.parametrize("length", [32_000, 32_728, 32_744])
+def test_records_of_full_size_survive(order, length):
+    """Texts, blobs and names as long as a record, one with words behind it."""
+    header = {"name": 1, "length": length - 64, "blob_type": 3}
+    blob = record(order, RecordType.BLOB, header, payload=bytes(range(1, 9)) * (length // 8 - 8))
+    data = (
+        magic(order)
+        + string(order, 1, b"s" * (length + 8))
+        + thread(order, 1, 1, 11)
+        + kernel_object(order, 1, 1, b"p" * length)
+        + kernel_object(order, 2, 11, b"t" * (length - 40), [argument(8, b"process", 1)])
+        + event(order, EventType.INSTANT, 1, name=1)
+        + extended(order, blob, b"appended" * 6)
+    )
+    out = written(without_records(opened(data)), VARIANTS[order])
+    assert difference(opened(data), opened(out)) is None
+
+
+def test_an_argument_has_no_more_words_than_its_size_can_say():
+    def columns(trace):
+        payload = list_of_bytes([b"payload"])
+        return [constant(trace, b"", 1)] * 2 + [payload, list_of_bytes([bytes(size)])]
+
+    for size in (32_752, 32_753):
+        trace = trace_of(columns, shape=LARGE_TIMED, arguments=[(ArgumentType.BLOB, "blob")])
+        if size > 32_752:
+            with pytest.raises(UnsupportedError, match="an event is larger than a record"):
+                written(trace, "large")
+        else:
+            assert difference(trace, opened(written(trace, "large"))) is None
+
+
+@pytest.mark.parametrize("shape", [INSTANT, LARGE_TIMED])
+def test_extensions_longer_than_a_record_are_refused(shape):
+    columns = [np.zeros(1, np.int32)] * 2 + [list_of_bytes([bytes(40_000)])]
+    if shape is LARGE_TIMED:
+        columns.insert(2, list_of_bytes([b"payload"]))
+    trace = trace_of(columns, shape=shape)
+    fields = (*(field for field, _ in shape.fields), EXTENSION)
+    trace.event_classes[0] = replace(trace.event_classes[0], fields=fields)
+    with pytest.raises(UnsupportedError, match="an event is larger than a record"):
+        written(trace, "large")
+
+
+@pytest.mark.parametrize("shape", [INSTANT, LOG, MODULE])
+@pytest.mark.parametrize("id", [-1, 7, 2**31 - 1])
+def test_strings_beyond_the_table_are_refused(shape, id):
+    def columns(trace):
+        for text in (b"a", b"b", b"c", b"d", b"e"):
+            trace.strings.intern(text)
+        ids = np.array([id], np.int32)
+        name = [np.zeros(1, np.uint16), ids, list_of_bytes([b""])]
+        return {INSTANT: [ids, ids], LOG: [ids], MODULE: name}[shape]
+
+    trace = trace_of(columns, shape=shape)
+    # Those, the empty one and "process".
+    with pytest.raises(UnsupportedError, match="outside its column or table"):
+        written(trace)
+    assert len(trace.strings) == 7
 
 
 @pytest.mark.parametrize(

@@ -15,21 +15,25 @@ class Scanner:
 
     #: How many bytes of the last window were passed: whole records.
     consumed: int
-    #: Counts over all windows, and where in its window the first was (offset of the record).
-    unresolved_strings: int
-    unresolved_threads: int
-    malformed: int
-    overflows: int
-    first_unresolved: int
-    first_malformed: int
-    first_overflow: int
 
     def __init__(
         self, strings: StringTable, *, big_endian: bool, ticks_per_second: int
     ) -> None: ...
+    @property
+    def unresolved_strings(self) -> tuple[int, int]:
+        """How many references to strings named none, and where in its window the first record with one was."""
+    @property
+    def unresolved_threads(self) -> tuple[int, int]:
+        """The same of references to threads."""
+    @property
+    def malformed(self) -> tuple[int, int]:
+        """The same of records that are not what their headers say."""
+    @property
+    def overflows(self) -> tuple[int, int]:
+        """The same of times beyond 63 bits."""
     def scan(
         self,
-        window: bytes | memoryview,
+        data: bytes | memoryview,
         ts: NDArray[int64],
         class_id: NDArray[int32],
         row: NDArray[int32],
@@ -40,7 +44,7 @@ class Scanner:
         sizes: NDArray[int64],
         values: NDArray[uint64],
     ) -> tuple[int, int, int]:
-        """Scan a window that starts with a record: (status, number of events, number of value words).
+        """Scan a window, which starts with a record: (status, number of events, number of value words).
 
         The arrays have one entry an event; `values` has several, at least 32. The scan stops, with FULL, when they are
         full. `first` is where an event's values begin; `starts` and `sizes` are of its record in the window. Rows are

@@ -18,7 +18,8 @@ cdef class Survey:
     """The first look at a file: which clock rates and providers it has. Reads no more than headers and times."""
     cdef bint _swap
     cdef Pairs _provider_ids
-    cdef int32_t _provider_rates[MAX_PROVIDERS]
+    # Numbers of rates. The last is of what precedes the first provider.
+    cdef int32_t _provider_rates[MAX_PROVIDERS + 1]
     cdef int32_t _provider
     cdef int32_t _rate
     cdef uint64_t _rates[MAX_RATES]
@@ -34,6 +35,7 @@ cdef class Survey:
         self._provider_ids.seed = int.from_bytes(os.urandom(8), "little")
         self._rates[0] = NANOSECONDS
         self._rate_count = 1
+        self._provider = MAX_PROVIDERS
         self.providers = []
         self.extended_initialization = -1
 

@@ -1,4 +1,4 @@
-# What the kernels of FXT share: words, record types, and sets of pairs of numbers.
+# What the kernels of FXT share: words, record types and shapes, and sets of pairs of numbers.
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 from libc.stdlib cimport calloc, free, realloc
@@ -10,17 +10,28 @@ cdef extern from *:
     /* 2**64 over the golden ratio: an odd number without pattern. */
     #define FXT_FACTOR 0x9E3779B97F4A7C15ULL
     #define FXT_SPAN (1ULL << 63)
+    #define fxt_rarely(x) __builtin_expect(!!(x), 0)
     """
     const uint64_t FACTOR "FXT_FACTOR"
     # Marks a value word that holds the place of a text or of bytes in the window.
     const uint64_t SPAN "FXT_SPAN"
     uint64_t fxt_swap64(uint64_t) noexcept nogil
+    # A condition that keeps what follows from it out of the way of a hot loop.
+    bint rarely "fxt_rarely"(bint) noexcept nogil
 
 cdef enum:
     NANOSECONDS = 1000000000
     # Marks the reference to a string that stands in the record itself.
     INLINE = 0x8000
+    # Slots that a provider has for strings and for threads; the first of each stands for none.
+    STRING_SLOTS = 0x8000
+    THREAD_SLOTS = 0x100
+    # Bytes of a record, and of the text of a string record, at most.
+    MAX_RECORD = 32760
+    MAX_TEXT = 32752
     MAX_PROVIDERS = 4096
+    # Sets of pairs grow up to less than 2**30.
+    MAX_PAIRS = (1 << 29) - 64
     FAILED = -2
 
     METADATA = 0
@@ -35,6 +46,25 @@ cdef enum:
     LOG = 9
     PROFILER = 10
     LARGE = 15
+
+    # Shapes: which record holds an event, record type << 4 | subtype (`mapping.Shape`). Those of EVENT and SCHEDULING
+    # are computed.
+    SHAPE_DISCARDED = 0x03
+    SHAPE_BLOB = 0x50
+    SHAPE_USERSPACE_OBJECT = 0x60
+    SHAPE_KERNEL_OBJECT = 0x70
+    SHAPE_LEGACY_SWITCH = 0x80
+    SHAPE_SWITCH = 0x81
+    SHAPE_WAKEUP = 0x82
+    SHAPE_LOG = 0x90
+    SHAPE_MODULE = 0xa0
+    SHAPE_MAPPING = 0xa1
+    SHAPE_SAMPLE = 0xa2
+    SHAPE_LARGE_TIMED = 0xf0
+    SHAPE_LARGE = 0xf1
+    SHAPE_NATIVE = 0x100
+    # Words follow that the record's declaration does not account for.
+    SHAPE_EXTENDED = 0x1000
 
 
 cdef inline uint64_t load(const uint8_t* at, bint swap) noexcept nogil:
@@ -67,7 +97,12 @@ cdef struct Pairs:
     int64_t capacity
 
 
-# The position of a pair, added when new; FAILED without memory.
+# Mixed once more in the end: pairs that differ in the uppermost bits alone, whatever the seed, would else share a slot.
+cdef inline uint64_t pairs_slot(Pairs* pairs, uint64_t first, uint64_t second) noexcept nogil:
+    return mixed(mixed(mixed(first ^ pairs.seed) ^ second) + pairs.seed) & pairs.mask
+
+
+# The position of a pair, added when new; FAILED without memory. Twice a position fits into 32 bits.
 cdef inline int32_t pairs_find(Pairs* pairs, uint64_t first, uint64_t second) noexcept nogil:
     cdef uint64_t slot
     cdef int32_t found
@@ -83,11 +118,11 @@ cdef inline int32_t pairs_find(Pairs* pairs, uint64_t first, uint64_t second) no
         pairs.slots = <int32_t*>moved
         pairs.mask = wanted
         for i in range(pairs.count):
-            slot = mixed(mixed(pairs.keys[2 * i] ^ pairs.seed) ^ pairs.keys[2 * i + 1]) & wanted
+            slot = pairs_slot(pairs, pairs.keys[2 * i], pairs.keys[2 * i + 1])
             while pairs.slots[slot]:
                 slot = (slot + 1) & wanted
             pairs.slots[slot] = <int32_t>(i + 1)
-    slot = mixed(mixed(first ^ pairs.seed) ^ second) & pairs.mask
+    slot = pairs_slot(pairs, first, second)
     while True:
         found = pairs.slots[slot] - 1
         if found < 0:
@@ -96,7 +131,7 @@ cdef inline int32_t pairs_find(Pairs* pairs, uint64_t first, uint64_t second) no
             return found
         slot = (slot + 1) & pairs.mask
     if pairs.count == pairs.capacity:
-        if pairs.capacity > 0x3fffffff:
+        if pairs.capacity >= MAX_PAIRS:
             return FAILED
         moved = realloc(pairs.keys, (pairs.capacity * 2 + 64) * 2 * sizeof(uint64_t))
         if moved is NULL:

@@ -256,28 +256,25 @@ class _Pass:
 
     def _note_oddities(self, offset: int) -> None:
         scanner = self._scanner
-        for count, first, name in (
-            (scanner.unresolved_strings, scanner.first_unresolved, "string"),
-            (scanner.unresolved_threads, scanner.first_unresolved, "thread"),
-            (scanner.malformed, scanner.first_malformed, "malformed"),
-            (scanner.overflows, scanner.first_overflow, "overflow"),
+        for name, (count, first) in (
+            ("string", scanner.unresolved_strings),
+            ("thread", scanner.unresolved_threads),
+            ("malformed", scanner.malformed),
+            ("overflow", scanner.overflows),
         ):
             if count:
                 self._first.setdefault(name, offset + first)
 
     def _warn_of_oddities(self) -> None:
         scanner = self._scanner
-        for name, text in (
-            (
-                "string",
-                f"{scanner.unresolved_strings:,} references to strings not registered: empty",
-            ),
-            ("thread", f"{scanner.unresolved_threads:,} references to threads not registered: 0/0"),
-            ("malformed", f"{scanner.malformed:,} malformed records, kept as they are"),
-            ("overflow", f"{scanner.overflows:,} times beyond 63 bits, cut to the latest"),
+        for name, (count, _), text in (
+            ("string", scanner.unresolved_strings, "references to strings not registered: empty"),
+            ("thread", scanner.unresolved_threads, "references to threads not registered: 0/0"),
+            ("malformed", scanner.malformed, "malformed records, kept as they are"),
+            ("overflow", scanner.overflows, "times beyond 63 bits, cut to the latest"),
         ):
             if name in self._first:
-                self._tables.warn(self._warning(self._first[name], message=text))
+                self._tables.warn(self._warning(self._first[name], message=f"{count:,} {text}"))
 
 
 def _renumbered(numbers: NDArray[np.int32], table: list[int]) -> NDArray[np.int32]:

@@ -291,10 +291,15 @@ def _head(trace: Trace, order: ByteOrder, *, continues: bool) -> bytes:
     more = list(sidecar.get("initialization", []))
     if clock.epoch_ns is not None:
         base = more[0] if more else 0
-        if clock.epoch_ns < 0 and not more:
-            # An anchor after 1970: its time must not be negative.
-            base = -(clock.epoch_ns * int(rate) // _NANOSECONDS)
         time = clock.epoch_ns - (-base * _NANOSECONDS // int(rate))
+        if not 0 <= time < 1 << 64:
+            # Another anchor, after 1970: its time must not be negative.
+            base = max(-(clock.epoch_ns * int(rate) // _NANOSECONDS), 0)
+            time = clock.epoch_ns - (-base * _NANOSECONDS // int(rate))
+        if not (0 <= base < 1 << 64 and 0 <= time < 1 << 64):
+            raise UnsupportedError(
+                "the clock's epoch does not fit 64 bits", format="fxt", found=clock.epoch_ns
+            )
         more = [base, time, *more[1:]]
     fields = {"header": {}, "ticks_per_second": int(rate), "more": more}
     parts.append(declared.build(RecordType.INITIALIZATION, fields))

@@ -1,0 +1,9 @@
+# What becomes of an event that is to be written.
+
+cpdef enum:
+    OK = 0
+    NO_MEMORY = -1
+    TEXT_TOO_LONG = -2
+    RECORD_TOO_LARGE = -3
+    BAD_COLUMN = -4
+    BAD_RECORD = -5

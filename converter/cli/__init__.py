@@ -37,6 +37,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return request.code if isinstance(request.code, int) else FAILED
     finally:
         _on_termination(previous)
+        # The interpreter looks for garbage once more when it ends, in all that is there: that takes 40 ms.
+        gc.freeze()
 
 
 def _run(arguments: list[str]) -> int:

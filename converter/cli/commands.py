@@ -98,11 +98,14 @@ def convert(
 @_input
 @_source_format
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def info(source: str, source_format: str | None, as_json: bool) -> None:
+@click.option(
+    "--events", metavar="N", type=click.IntRange(min=0), help="Print the first N events, too."
+)
+def info(source: str, source_format: str | None, as_json: bool, events: int | None) -> None:
     """Say what the trace IN contains: clock, CPUs, processes, threads, events."""
     from converter.cli.inspecting import run
 
-    run(source, source_format, as_json=as_json)
+    run(source, source_format, as_json=as_json, events=events)
 
 
 @click.command(context_settings=_SETTINGS)

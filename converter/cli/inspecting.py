@@ -14,6 +14,7 @@ from converter.cli.progress import Progress
 from converter.conversion import open_trace
 from converter.ir.events import Batch, EventClass
 from converter.ir.kinds import Kind, Role
+from converter.ir.text import class_label, printable
 from converter.ir.trace import Trace
 
 #: How many processes, threads and classes are listed for people to read.
@@ -33,14 +34,17 @@ class _Summary:
     by_class: Counter[str] = field(default_factory=Counter)
     by_thread: Counter[int] = field(default_factory=Counter)
     discarded: int = 0
+    discarded_unknown: int = 0
 
     def add(self, trace: Trace, batch: Batch) -> None:
         self.events += len(batch)
         for number, table in batch.tables.items():
             event_class = trace.event_classes[number]
-            self.by_class[_label(event_class)] += len(table)
+            self.by_class[class_label(event_class)] += len(table)
             if event_class.kind is Kind.DISCARDED:
-                self.discarded += _count(event_class, batch, number)
+                known, unknown = _counts(event_class, batch, number)
+                self.discarded += known
+                self.discarded_unknown += unknown
         timed = np.array([event_class.timed for event_class in trace.event_classes], np.bool_)
         ts = batch.ts if timed.all() else batch.ts[timed[batch.class_id]]
         if len(ts):
@@ -53,20 +57,50 @@ class _Summary:
             self.by_thread[number] += count
 
 
-def run(source: str, source_format: str | None, *, as_json: bool) -> None:
-    """Read the trace and print what is in it.
+def run(
+    source: str, source_format: str | None, *, as_json: bool, events: int | None = None
+) -> None:
+    """Read the trace and print what is in it, and the first `events` of it, where asked for.
 
     Raises:
         TraceError: it cannot be read.
 
     """
     summary = _Summary()
-    with open_trace(source, source_format) as trace, Progress(shown=True) as progress:
-        progress.watch(trace)
-        for batch in trace.batches():
-            summary.add(trace, batch)
+    with open_trace(source, source_format) as trace:
+        with Progress(shown=True) as progress:
+            progress.watch(trace)
+            for batch in trace.batches():
+                summary.add(trace, batch)
         report = _report(trace, summary)
-    print(json.dumps(report, indent=2) if as_json else _text(source, report))
+        text = json.dumps(report, indent=2) if as_json else _text(source, report)
+        if events is None:
+            print(text)
+        elif as_json:
+            _print_json_events(text, trace, events)
+        else:
+            _print_events(text, trace, events)
+
+
+def _print_events(text: str, trace: Trace, count: int) -> None:
+    """The summary and the first events. They are read again: only now are all names known, and none is kept."""
+    from converter.cli.first_events import first_events
+
+    print(text)
+    for number, event in enumerate(first_events(trace, count)):
+        if number == 0:
+            print("\nfirst events: seconds, CPU, thread, class, text")
+        print(f"  {event.line()}")
+
+
+def _print_json_events(text: str, trace: Trace, count: int) -> None:
+    """The object `text` with one more member, of which again no more than an event is kept."""
+    from converter.cli.first_events import first_events
+
+    print(text.removesuffix("\n}"), end=',\n  "first_events": [')
+    for number, event in enumerate(first_events(trace, count)):
+        print(f"{',' if number else ''}\n    {json.dumps(event.as_json())}", end="")
+    print("\n  ]\n}")
 
 
 def _report(trace: Trace, summary: _Summary) -> dict[str, Any]:
@@ -89,6 +123,7 @@ def _report(trace: Trace, summary: _Summary) -> dict[str, Any]:
         "duration_seconds": span,
         "events": summary.events,
         "discarded_events": summary.discarded,
+        "discarded_unknown": summary.discarded_unknown,
         "cpus": sorted(summary.cpus),
         "processes": [
             {"pid": process.pid, "name": process.name, "parent_pid": process.parent_pid}
@@ -135,10 +170,13 @@ def _text(source: str, report: dict[str, Any]) -> str:
     if report["duration_seconds"] is not None:
         lines.append(("duration", f"{report['duration_seconds']:.9f} s"))
     lines.append(("events", f"{report['events']:,}"))
-    if report["discarded_events"]:
-        lines.append(("discarded", f"{report['discarded_events']:,} events"))
+    if report["discarded_events"] or report["discarded_unknown"]:
+        lost = f"{report['discarded_events']:,} events"
+        if report["discarded_unknown"]:
+            lost += f", and an unknown number {report['discarded_unknown']:,} times"
+        lines.append(("discarded", lost))
     lines.append(("cpus", _ranges(report["cpus"]) or "none named"))
-    text = [f"{key:<10} {_printable(item)}" for key, item in lines]
+    text = [f"{key:<10} {printable(item)}" for key, item in lines]
     text += _listing(
         "facts about the system and the recorder",
         [f"{key}: {item}" for key, item in report["environment"].items()],
@@ -168,33 +206,20 @@ def _listing(title: str, lines: list[str]) -> list[str]:
     return [
         "",
         f"{len(lines):,} {title}",
-        *(f"  {_printable(line)}" for line in lines[:_LISTED]),
+        *(f"  {printable(line)}" for line in lines[:_LISTED]),
         *rest,
     ]
 
 
-def _printable(text: str) -> str:
-    """What a file says must not reach a terminal unescaped."""
-    return "".join(
-        character if character.isprintable() else character.encode("unicode_escape").decode()
-        for character in text
-    )
-
-
-def _label(event_class: EventClass) -> str:
-    if event_class.category and event_class.name:
-        return f"{event_class.category}:{event_class.name}"
-    return event_class.name or event_class.kind.name.lower()
-
-
-def _count(event_class: EventClass, batch: Batch, number: int) -> int:
-    """How many events the records of a class of discarded events stand for; one each where they do not say."""
+def _counts(event_class: EventClass, batch: Batch, number: int) -> tuple[int, int]:
+    """How many events the records of a class of discarded events stand for, and how many records do not say (-1)."""
     table = batch.tables[number]
     index = event_class.index_of(Role.COUNT)
     column = None if index is None else table.column(index)
     if isinstance(column, np.ndarray) and column.dtype.kind in "iu":
-        return sum(column.tolist())
-    return len(table)
+        known = [count for count in column.tolist() if count >= 0]
+        return sum(known), len(column) - len(known)
+    return 0, len(table)
 
 
 def _distinct(column: Any) -> list[int]:

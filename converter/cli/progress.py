@@ -59,6 +59,7 @@ class Progress:
         return self
 
     def __exit__(self, *_: object) -> None:
+        self._shown = False
         self._stack.close()
 
 

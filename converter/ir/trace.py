@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from enum import IntEnum, unique
@@ -29,6 +30,33 @@ class ClockDomain:
 
 
 NANOSECONDS = ClockDomain("ns")
+
+# Fraction takes exponents too, and as many digits as there are: to compute with such would never end.
+_RATE = re.compile(r"[1-9]\d{0,40}(/[1-9]\d{0,40})?", re.ASCII)
+
+
+def parse_rate(text: object) -> Fraction:
+    """The ticks per second of a clock that a file gives as the text of a fraction, "1000000000" or "1000/3".
+
+    Raises:
+        ValueError: it is none, or has more digits than any clock needs.
+
+    """
+    if not isinstance(text, str) or not _RATE.fullmatch(text):
+        raise ValueError("a clock's rate is no fraction")
+    return Fraction(text)
+
+
+def parse_epoch(value: object) -> int:
+    """The epoch of a clock, in nanoseconds, that a file gives.
+
+    Raises:
+        ValueError: it is no integer of 64 bits.
+
+    """
+    if not isinstance(value, int) or not -(1 << 63) <= value < 1 << 63:
+        raise ValueError("a clock's epoch is no integer of 64 bits")
+    return value
 
 
 @dataclass(slots=True)
@@ -97,6 +125,9 @@ class Trace:
     warnings: list[TraceWarning] = field(default_factory=list)
     #: Makes the iterator; set by the reader or filter that made the trace.
     make_batches: Callable[[], Iterator[Batch]] = lambda: iter(())
+    #: Makes of a batch that `batches` has just given the function that gives, by position in it, the text that the
+    #: source itself has for an event (None: it has none). For a batch whose columns were decoded it may have none.
+    describe: Callable[[Batch], Callable[[int], str | None]] | None = None
     #: For display: (done, in all), in bytes of the source or whatever the reader counts; in all 0 when unknown.
     progress: Callable[[], tuple[int, int]] | None = None
 

@@ -20,7 +20,9 @@ class RecordTexts:
         self._decoding = decoding
         self._texts = texts
         of_type = decoding.classes.of_type
-        self._type_of = {int(of_type[type]): type for type in np.flatnonzero(of_type >= 0).tolist()}
+        self._type_of = {
+            int(of_type[number]): number for number in np.flatnonzero(of_type >= 0).tolist()
+        }
         self._compiled: dict[int, PrintFormat | None] = {}
 
     def of(self, batch: Batch) -> Callable[[int], str | None]:
@@ -50,8 +52,8 @@ class RecordTexts:
         """The compiled format of an event class."""
         if id not in self._compiled:
             decoding = self._decoding
-            type = self._type_of.get(id)
-            format = None if type is None else decoding.formats.get(type)
+            number = self._type_of.get(id)
+            format = None if number is None else decoding.formats.get(number)
             self._compiled[id] = (
                 None
                 if format is None or not format.print_fmt

@@ -1,0 +1,177 @@
+"""Values of fields as JSON, for programs, and as text of one line, for people."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from converter.ir.events import EventClass, Field
+from converter.ir.field_classes import (
+    ArrayClass,
+    BooleanClass,
+    BytesClass,
+    FieldClass,
+    FloatClass,
+    IntegerClass,
+    NullClass,
+    OptionalClass,
+    StringClass,
+    StructureClass,
+    Style,
+    VariantClass,
+)
+from converter.ir.symbols import SymbolTable
+
+#: Texts that need no quotes beside others.
+_BARE = re.compile(r'[^\s"\\=,\[\]{}]+')
+
+
+def printable(text: str) -> str:
+    """The text on one line: what a file says must not reach a terminal unescaped."""
+    if text.isprintable():
+        return text
+    return "".join(
+        character if character.isprintable() else character.encode("unicode_escape").decode()
+        for character in text
+    )
+
+
+def class_label(event_class: EventClass) -> str:
+    """What a class is called: category and name, or its kind where names vary by event."""
+    if event_class.category and event_class.name:
+        return f"{event_class.category}:{event_class.name}"
+    return event_class.name or event_class.kind.name.lower()
+
+
+def json_fields(fields: Sequence[Field], values: Sequence[Any]) -> dict[str, Any]:
+    """The values of an event's fields (as `columns.value` gives them) by name, as JSON."""
+    names = [field.name for field in fields]
+    return _by_name(
+        names, [json_value(field.type, item) for field, item in zip(fields, values, strict=True)]
+    )
+
+
+def json_value(field_class: FieldClass, value: Any) -> Any:
+    """A value (as `columns.value` gives it) as JSON.
+
+    Integers are exact. Bytes are hexadecimal digits, bytes of a text that are not UTF-8 lone surrogates, numbers that
+    JSON lacks the texts NaN, Infinity and -Infinity. A variant is an object of its one option.
+    """
+    match field_class:
+        case FloatClass():
+            return value if math.isfinite(value) else _not_finite(value)
+        case StringClass():
+            return value.decode("utf-8", "surrogateescape")
+        case BytesClass():
+            return value.hex()
+        case ArrayClass(element):
+            return [json_value(element, item) for item in value]
+        case StructureClass(members):
+            return _by_name(
+                [member.name for member in members],
+                [
+                    json_value(member.type, item)
+                    for member, (_, item) in zip(members, value, strict=True)
+                ],
+            )
+        case VariantClass(options):
+            name, item = value
+            option = next(option for option in options if option.name == name)
+            return {name: json_value(option.type, item)}
+        case OptionalClass(element):
+            return None if value is None else json_value(element, value)
+        case IntegerClass() | BooleanClass() | NullClass():
+            return value
+
+
+def text_of_fields(
+    fields: Sequence[Field], values: Sequence[Any], symbols: SymbolTable | None
+) -> str:
+    """The values of an event's fields as ``name=value`` pairs on one line."""
+    return " ".join(
+        f"{printable(field.name)}={text_of_value(field.type, item, symbols)}"
+        for field, item in zip(fields, values, strict=True)
+    )
+
+
+def text_of_value(field_class: FieldClass, value: Any, symbols: SymbolTable | None) -> str:
+    """A value as its field class says it is meant to be read; nested ones as JSON."""
+    match field_class:
+        case IntegerClass():
+            return printable(_text_of_integer(field_class, value, symbols))
+        case FloatClass():
+            return str(value) if math.isfinite(value) else _not_finite(value)
+        case StringClass():
+            text = value.decode("utf-8", "surrogateescape")
+            quoted = text if _BARE.fullmatch(text) else json.dumps(text, ensure_ascii=False)
+            return printable(quoted)
+        case BytesClass():
+            return str(value.hex())
+        case OptionalClass(element) if value is not None:
+            return text_of_value(element, value, symbols)
+    return printable(json.dumps(json_value(field_class, value), ensure_ascii=False))
+
+
+def _text_of_integer(field_class: IntegerClass, value: int, symbols: SymbolTable | None) -> str:
+    named = _label(field_class, value)
+    if named:
+        return named
+    bits = value & ((1 << field_class.bits) - 1)
+    match field_class.style:
+        case Style.SYMBOL:
+            found = None if symbols is None else symbols.lookup(bits)
+            if found is None:
+                return f"0x{bits:x}"
+            name = found[0].decode("utf-8", "surrogateescape")
+            return f"{name}+0x{found[1]:x}" if found[1] else name
+        case Style.HEXADECIMAL | Style.POINTER | Style.OBJECT_ID:
+            return f"0x{bits:x}"
+        case Style.OCTAL:
+            return f"0o{bits:o}"
+        case Style.BINARY:
+            return f"0b{bits:b}"
+        case Style.CHARACTER if 0x20 <= bits < 0x7F:
+            return f"'{chr(bits)}'"
+        case _:
+            return str(value)
+
+
+def _label(field_class: IntegerClass, value: int) -> str:
+    """The name of a value, the names of its bits and what is left of it, or nothing."""
+    if not field_class.flags:
+        for label in field_class.labels:
+            if label.low <= value <= label.high:
+                return label.text
+        return ""
+    rest = value
+    names = []
+    for label in field_class.labels:
+        if label.low == value == 0:
+            return label.text
+        if label.low and rest & label.low == label.low:
+            names.append(label.text)
+            rest &= ~label.low
+    if names and rest:
+        names.append(f"0x{rest & ((1 << field_class.bits) - 1):x}")
+    return "|".join(names)
+
+
+def _by_name(names: Sequence[str], values: Sequence[Any]) -> dict[str, Any]:
+    """An object of these members. A name that is taken gets a number, since all of them are to be seen."""
+    members: dict[str, Any] = {}
+    for name, item in zip(names, values, strict=True):
+        free, number = name, 1
+        while free in members:
+            number += 1
+            free = f"{name}#{number}"
+        members[free] = item
+    return members
+
+
+def _not_finite(value: float) -> str:
+    if math.isnan(value):
+        return "NaN"
+    return "Infinity" if value > 0 else "-Infinity"

@@ -29,15 +29,26 @@ class SymbolTable:
         return len(self._table()[0])
 
     def lookup(self, address: int) -> tuple[bytes, int] | None:
-        """The symbol at or below `address` and the distance to it, or None below the first."""
+        """The symbol at or below `address` and the distance to it, or None below the first and beyond the last.
+
+        Where the last one ends nobody says (libtraceevent resolves only its very address, too).
+        """
         addresses, names = self._table()
         index = int(np.searchsorted(addresses, np.uint64(address), side="right")) - 1
         if index < 0:
             return None
-        return names[index], address - int(addresses[index])
+        distance = address - int(addresses[index])
+        if distance and index == len(addresses) - 1:
+            return None
+        return names[index], distance
 
     def names(self, addresses: NDArray[np.uint64]) -> list[bytes | None]:
-        """The symbols at or below each address, None below the first."""
+        """The name that `lookup` gives for each address."""
         starts, names = self._table()
-        indices = np.searchsorted(starts, addresses, side="right").tolist()
-        return [names[index - 1] if index else None for index in indices]
+        indices = np.searchsorted(starts, addresses, side="right") - 1
+        beyond = (indices == len(starts) - 1) & (addresses != starts[-1:])
+        known = (indices >= 0) & ~beyond
+        return [
+            names[index] if there else None
+            for index, there in zip(indices.tolist(), known.tolist(), strict=True)
+        ]

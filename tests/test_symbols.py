@@ -1,0 +1,38 @@
+"""Names of addresses."""
+
+import numpy as np
+import pytest
+
+from converter.ir.symbols import SymbolTable
+
+
+@pytest.fixture
+def symbols():
+    return SymbolTable(lambda: (np.array([16, 32, 32, 64], np.uint64), [b"a", b"b", b"c", b"last"]))
+
+
+@pytest.mark.parametrize(
+    ("address", "found"),
+    [
+        (0, None),
+        (15, None),
+        (16, (b"a", 0)),
+        (31, (b"a", 15)),
+        (32, (b"c", 0)),
+        (63, (b"c", 31)),
+        (64, (b"last", 0)),
+        (65, None),
+        (2**64 - 1, None),
+    ],
+)
+def test_an_address_belongs_to_the_symbol_below_it_but_not_beyond_the_last(symbols, address, found):
+    assert symbols.lookup(address) == found
+    (name,) = symbols.names(np.array([address], np.uint64))
+    assert name == (found and found[0])
+
+
+def test_without_symbols_nothing_has_a_name():
+    empty = SymbolTable(lambda: (np.zeros(0, np.uint64), []))
+    assert len(empty) == 0
+    assert empty.lookup(5) is None
+    assert empty.names(np.array([5], np.uint64)) == [None]

@@ -41,7 +41,10 @@ EXIT_READ = event_class(
 )
 X86 = {"environment": {"machine": "x86_64"}}
 SYMBOLS = SymbolTable(
-    lambda: (np.array([0x1000, 0xFFFFFFFF81000000], np.uint64), [b"low_symbol", b"tick_timer"])
+    lambda: (
+        np.array([0x1000, 0xFFFFFFFF81000000, 0xFFFFFFFF81001000], np.uint64),
+        [b"low_symbol", b"tick_timer", b"last"],
+    )
 )
 ADDRESS = 0xFFFFFFFF81000010
 

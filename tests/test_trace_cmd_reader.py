@@ -355,7 +355,7 @@ def test_messages_of_trace_printk():
     assert {event_class.kind for event_class in trace.event_classes} == {Kind.MARK}
     assert trace.symbols is not None
     assert trace.symbols.lookup(ip) == (b"first", 0x10)
-    assert trace.symbols.lookup(0xFFFFFFFF81001001) == (b"second", 1)
+    assert trace.symbols.lookup(0xFFFFFFFF81001000) == (b"second", 0)
     assert trace.symbols.lookup(5) is None
 
 

@@ -45,8 +45,10 @@ class SymbolTable:
     def names(self, addresses: NDArray[np.uint64]) -> list[bytes | None]:
         """The name that `lookup` gives for each address."""
         starts, names = self._table()
+        if not len(starts):
+            return [None] * len(addresses)
         indices = np.searchsorted(starts, addresses, side="right") - 1
-        beyond = (indices == len(starts) - 1) & (addresses != starts[-1:])
+        beyond = (indices == len(starts) - 1) & (addresses != starts[-1])
         known = (indices >= 0) & ~beyond
         return [
             names[index] if there else None

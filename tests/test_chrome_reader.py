@@ -8,7 +8,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from chrome_files import FEATURES, FIXTURES, event, events, load
+from chrome_files import FEATURES, FIXTURES, event, events, load, written
 
 from converter.formats.chrome import FORMAT
 from converter.formats.chrome.document import Document
@@ -242,3 +242,66 @@ def test_order_and_nesting_stay_as_they_are() -> None:
 )
 def test_sniffing(head: bytes, known: bool) -> None:
     assert FORMAT.sniff(head) is known
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        '{"clock":{"ticks_per_second":"1e99999999"}}',
+        '{"clock":{"ticks_per_second":1e999}}',
+        '{"clock":{"ticks_per_second":"%s"}}' % ("9" * 400),
+        '{"clock":{"ticks_per_second":"0","epoch_ns":%s}}' % ("9" * 400),
+        '{"clock":{"ticks_per_second":"1000000000"},"offset":1e999}',
+    ],
+)
+def test_nonsense_in_the_header_is_left_alone(header: str) -> None:
+    trace = load(f'{{"traceconv":{header},"traceEvents":[{json.dumps(event(ts=5))}]}}')
+    assert trace.clock.ticks_per_second == 10**9
+    assert trace.clock.epoch_ns is None
+    assert [batch.ts.tolist() for batch in trace.batches()] == [[5000]]
+
+
+def test_a_rate_that_only_zero_times_have_a_place_in() -> None:
+    rate = f"1/{10**18}"
+    text = f'{{"traceconv":{{"clock":{{"ticks_per_second":"{rate}"}}}},"traceEvents":[%s]}}'
+    trace = load(text % json.dumps(event(ts=0)))
+    assert trace.clock.ticks_per_second == Fraction(1, 10**18)
+    assert [one["ts"] for one in written(trace)] == [0]
+
+
+def test_an_environment_that_is_no_text_is_a_member_like_any_other() -> None:
+    trace = load('{"environment":{"a":"\\ud800"},"traceEvents":[]}')
+    assert trace.environment == {}
+    assert trace.sidecar["chrome"]["members"] == {"environment": {"a": "\ud800"}}
+
+
+@pytest.mark.parametrize("member", ["pid", "tid"])
+def test_identities_are_text_without_lone_surrogates(member: str) -> None:
+    trace = load([event(**{member: "\ud800"})])
+    names = [*trace.processes, *trace.threads]
+    assert "\\ud800" in [one.name for one in names]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"ph":"M","name":"m","args":{"a":%s}}',
+        '{"ph":"i","ts":1,"args":{%s,"a":%%s}}' % ",".join(f'"k{i}":1' for i in range(9000)),
+    ],
+    ids=["metadata", "many arguments"],
+)
+def test_objects_that_are_nested_too_deeply_as_text_are_damage(text: str) -> None:
+    # 510 levels and those around them fit, each of the two kinds of nesting has its own limit.
+    trace = load(f"[{json.dumps(event())},{text % ('[' * 520 + ']' * 520)}]")
+    assert sum(len(batch) for batch in trace.batches()) == 1
+    assert trace.warnings
+
+
+def test_many_declarations_of_types_do_not_make_many_classes(
+) -> None:
+    count = 70_000
+    one = '{"ph":"i","ts":1,"pid":1,"tid":1,"arg_types":%d}'
+    trace = load("[" + ",".join(one % i for i in range(count)) + "]")
+    kinds = [trace.event_classes[batch.class_id[-1]].kind for batch in trace.batches()]
+    assert sum(len(batch) for batch in trace.batches()) == count
+    assert kinds[-1] is Kind.NATIVE

@@ -14,6 +14,7 @@ import pytest
 from chrome_files import FEATURES, dump, event, load, written
 from strategies import batch_of
 
+from converter.errors import UnsupportedError
 from converter.formats.chrome.mapping import CAPABILITIES
 from converter.formats.chrome.reader import read
 from converter.formats.chrome.switches import Durations, Patched
@@ -283,3 +284,19 @@ def test_threads_without_events_are_in_the_file() -> None:
         (20, 21, "other"),
         (20, 99, ""),
     }
+
+
+def test_times_from_one_end_of_64_bits_to_the_other_have_no_offset() -> None:
+    ends = [-(1 << 63) + 1, (1 << 63) - 1]
+    event_class = EventClass(Kind.INSTANT, fields=(NAME,))
+    trace = trace_of(event_class, [(b"a",)] * 2, ts=ends)
+    assert [batch.ts.tolist() for batch in read(open_source(dump(trace))).batches()] == [ends]
+
+
+def test_later_times_that_do_not_fit_beside_the_offset_are_refused() -> None:
+    event_class = EventClass(Kind.INSTANT, fields=(NAME,))
+    first = trace_of(event_class, [(b"a",)], ts=[-(1 << 63) + (1 << 40) + 1])
+    last = trace_of(event_class, [(b"a",)], ts=[(1 << 63) - 1])
+    trace = with_batches(first, [*first.batches(), *last.batches()])
+    with pytest.raises(UnsupportedError, match="64 bits"):
+        dump(trace)

@@ -194,7 +194,7 @@ FIELDS = (
 
 
 def sample(rate=Fraction(3)):
-    symbols = SymbolTable(lambda: (np.array([0x1000], np.uint64), [b"main"]))
+    symbols = SymbolTable(lambda: (np.array([0x1000, 0x2000], np.uint64), [b"main", b"last"]))
     trace = Trace(
         format="none",
         clock=ClockDomain("odd", rate),

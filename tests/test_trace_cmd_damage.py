@@ -1,12 +1,14 @@
 """Damaged trace.dat files: the good prefix and a warning, or a TraceError, and never anything else."""
 
 import random
+import zlib
 from pathlib import Path
 
 import pytest
 from trace_cmd_files import NEWTASK, File, Kernel
 
 from converter.errors import TraceError
+from converter.formats.trace_cmd.decode import Events
 from converter.formats.trace_cmd.reader import read
 from converter.source import open_source
 
@@ -131,3 +133,18 @@ def test_impossible_page_sizes_are_refused(size):
     trace = read(open_source(bytes(data)))
     assert list(trace.batches()) == []
     assert trace.warnings
+
+
+@pytest.mark.parametrize("claimed", [1 << 28, 0xFFFFFFFF])
+def test_columns_are_made_for_the_pages_that_there_are(claimed, monkeypatch):
+    k = Kernel()
+    data = bytearray(File(k, {0: k.page(5, k.record(0, k.slice(1, 1)))}).version_7("zlib"))
+    place = data.rindex(zlib.compress(k.page(5, k.record(0, k.slice(1, 1))))) - 4
+    data[place : place + 4] = k.pack("I", claimed)
+    made = []
+    original = Events.__init__
+    monkeypatch.setattr(
+        Events, "__init__", lambda self, room: (made.append(room), original(self, room))[1]
+    )
+    assert consume(bytes(data)) == (0, 1)
+    assert max(made, default=0) < 1000

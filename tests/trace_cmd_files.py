@@ -209,7 +209,9 @@ class File:
     instances: Mapping[str, Mapping[int, bytes]] = field(default_factory=dict)
     options: Sequence[tuple[int, bytes]] = ()
     formats: Mapping[str, Sequence[bytes]] = field(default_factory=lambda: FORMATS)
-    kallsyms: bytes = b"ffffffff81000000 T first\nffffffff81001000 t second\t[mod]\n"
+    kallsyms: bytes = (
+        b"ffffffff81000000 T first\nffffffff81001000 t second\t[mod]\nffffffff81002000 T last\n"
+    )
     printk: bytes = (
         b'0xffffffff82000000 : "value %d of %s\\n"\n0xffffffff82000040 : "only text\\n"\n'
     )

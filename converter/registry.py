@@ -43,6 +43,8 @@ class Format:
     writable: bool = True
     directory: bool = False
     patches_output: bool = False
+    #: The writer takes all that the format's own reader gives as it is; otherwise that is projected as well.
+    replays: bool = True
 
     @property
     def default_variant(self) -> str:

@@ -11,10 +11,10 @@ if TYPE_CHECKING:
 
 
 def capabilities(variant: str) -> Capabilities:
-    """See `mapping.capabilities`, which needs the package's declarations and is imported when asked for."""
-    from converter.formats.perfetto import mapping
+    """See `holding.capabilities`, which needs the package's declarations and is imported when asked for."""
+    from converter.formats.perfetto import holding
 
-    return mapping.capabilities(variant)
+    return holding.capabilities(variant)
 
 
 def sniff(head: bytes) -> bool:
@@ -74,5 +74,5 @@ FORMAT = Format(
     variants=("",),
     capabilities=capabilities,
     sniff=sniff,
-    writable=False,
+    replays=False,
 )

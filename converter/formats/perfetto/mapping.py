@@ -8,7 +8,6 @@ from typing import Final
 
 from converter.formats.perfetto.descriptors import program_of
 from converter.formats.perfetto.layout import BuiltinClock, LegacyField, TrackEventType
-from converter.formats.perfetto.tracepoints import COMMON_FLAGS, MEANINGS
 from converter.ir.events import EventClass, Field
 from converter.ir.field_classes import (
     ArrayClass,
@@ -22,8 +21,7 @@ from converter.ir.field_classes import (
     StructureClass,
     Style,
 )
-from converter.ir.kinds import REQUIRED_ROLES, Kind, Role
-from converter.losses import Capabilities, KindSupport
+from converter.ir.kinds import Kind, Role
 
 # The timeline
 
@@ -226,54 +224,3 @@ SAMPLE_FIELDS: Final = (
     Field("cpu_mode", IntegerClass(32, signed=True)),
     Field("timebase_count", IntegerClass(64), Role.COUNT),
 )
-
-
-@cache
-def capabilities(variant: str) -> Capabilities:
-    """What a Perfetto trace can hold, by kind: the fields that the reader delivers of it.
-
-    Kernel events are written as the typed message of their name where they have its fields, else as generic events of
-    64-bit integers, strings and bytes.
-    """
-    del variant
-    kinds: dict[Kind, KindSupport] = {}
-    for kind in TYPE_KINDS.values():
-        kinds[kind] = KindSupport(leading_fields(kind), PARTS, track=True)
-    kinds[Kind.COUNTER] = KindSupport(
-        (*leading_fields(Kind.COUNTER), COUNTER_VALUES[True]),
-        (COUNTER_VALUES[False], *PARTS),
-        required=frozenset({Role.VALUE}),
-        track=True,
-    )
-    for kind in ID_KINDS:
-        kinds[kind] = KindSupport(
-            leading_fields(kind), PARTS, required=frozenset({Role.ID}), track=True
-        )
-    for kind in (Kind.TYPED, *(meaning.kind for meaning in MEANINGS.values())):
-        kinds[kind] = KindSupport(
-            (COMMON_FLAGS,),
-            required=REQUIRED_ROLES.get(kind, frozenset()),
-            cpu=True,
-            named=True,
-            roles=True,
-        )
-    kinds[Kind.LOG] = KindSupport(log_fields(), required=frozenset({Role.MESSAGE}), arguments=False)
-    kinds[Kind.DISCARDED] = KindSupport(arguments=False, thread=False, cpu=True)
-    kinds[Kind.NATIVE] = KindSupport(NATIVE_PACKET.fields, arguments=False, thread=False)
-    return Capabilities(
-        kinds,
-        integers=frozenset({(64, False), (64, True)}),
-        floats=frozenset({64}),
-        styles=frozenset({Style.POINTER}),
-        wide_styles=frozenset({Style.POINTER}),
-        arrays=True,
-        structures=True,
-        variants=True,
-        max_cpu=1023,
-        tracks=True,
-        clock_names=True,
-        other_clocks=True,
-        epoch=True,
-        environment=True,
-        command_lines=True,
-    )

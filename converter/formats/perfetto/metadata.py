@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any, Final
 
 import numpy as np
@@ -13,7 +14,7 @@ from converter.formats.perfetto.layout import SEQUENCE_CLOCKS, InternedField, Pa
 from converter.formats.perfetto.packets import Damage, Window
 from converter.formats.perfetto.tracks import Places, text
 from converter.ir.symbols import SymbolTable
-from converter.ir.trace import Trace
+from converter.ir.trace import ClockDomain, Trace, parse_epoch, parse_rate
 from converter.kernels.proto_fields import repeated_spans
 from converter.kernels.proto_scan import (
     DAMAGED,
@@ -38,6 +39,7 @@ TABLE_PACKETS: Final[dict[PacketField, str]] = {
     PacketField.THREAD_DESCRIPTOR: "ThreadDescriptor",
     PacketField.SYSTEM_INFO: "SystemInfo",
     PacketField.TRACK_DESCRIPTOR: "TrackDescriptor",
+    PacketField.TRACE_ATTRIBUTES: "TraceAttributes",
 }
 #: Packets about the recording, which the sidecar keeps as they are.
 SIDECAR_PACKETS: Final = (
@@ -54,6 +56,9 @@ _EVENT_PACKETS: Final = (
     PacketField.ANDROID_LOG,
     PacketField.PERF_SAMPLE,
 )
+#: The trace attribute in which this package's writer says what packets have no fields for: names and rates of clocks,
+#: environment, as JSON.
+TRACE_ATTRIBUTE: Final = "traceconv.trace"
 #: What the sidecar holds at most of each sort, in bytes.
 MAX_SIDECAR_BYTES: Final = 1 << 20
 _MAX_SYMBOLS: Final = 1 << 20
@@ -87,6 +92,7 @@ class Metadata:
         self._symbols: dict[int, bytes] = {}
         self._sidecar: dict[str, list[bytes]] = {}
         self._held: dict[str, int] = {}
+        self._declared_clocks: list[ClockDomain] = []
 
     # First pass
 
@@ -132,6 +138,8 @@ class Metadata:
                 self._places.add_descriptor(message)
             case PacketField.SYSTEM_INFO:
                 self._note_system(message)
+            case PacketField.TRACE_ATTRIBUTES:
+                self._note_attributes(message)
 
     def _note_system(self, message: dict[str, Any]) -> None:
         environment = self._trace.environment
@@ -140,6 +148,24 @@ class Metadata:
                 if key in values:
                     value = values[key]
                     environment[name] = text(value) if isinstance(value, bytes) else value
+
+    def _note_attributes(self, message: dict[str, Any]) -> None:
+        """Take in what this package's writer says of a trace in an attribute of its own."""
+        for attribute in message.get("attribute", ()):
+            if attribute.get("key") != TRACE_ATTRIBUTE.encode():
+                continue
+            try:
+                content = json.loads(attribute.get("string_value", b""))
+                clocks = [_clock_of(form) for form in (content["clock"], *content["clock_domains"])]
+                environment = {
+                    _encodable(key): value if isinstance(value, int) else _encodable(value)
+                    for key, value in content["environment"].items()
+                }
+            except (ValueError, KeyError, TypeError, AttributeError, RecursionError, OverflowError):
+                self._damage.warn(f"the attribute {TRACE_ATTRIBUTE} is damaged")
+                continue
+            self._declared_clocks = clocks
+            self._trace.environment.update(environment)
 
     def _note_symbols(self, window: Window, place: int) -> None:
         """Take in InternedData.kernel_symbols, by iid: what fields of style SYMBOL hold."""
@@ -171,6 +197,8 @@ class Metadata:
         trace = self._trace
         trace.clock = self._clocks.domain()
         trace.clock_domains = self._clocks.others()
+        if self._declared_clocks:
+            trace.clock, *trace.clock_domains = self._declared_clocks
         if self._sidecar:
             trace.sidecar["perfetto"] = dict(self._sidecar)
         if self._symbols:
@@ -234,3 +262,20 @@ class Metadata:
 
 def _int32(value: int) -> int:
     return (value + (1 << 31)) % (1 << 32) - (1 << 31)
+
+
+def _clock_of(form: dict[str, Any]) -> ClockDomain:
+    rate, epoch = form["ticks_per_second"], form["epoch_ns"]
+    return ClockDomain(
+        _encodable(form["name"]),
+        None if rate is None else parse_rate(rate),
+        None if epoch is None else parse_epoch(epoch),
+        _encodable(form["description"]),
+    )
+
+
+def _encodable(value: object) -> str:
+    # UnicodeEncodeError, a ValueError, for lone surrogates other than those of bytes that are not UTF-8.
+    result = str(value)
+    result.encode("utf-8", "surrogateescape")
+    return result

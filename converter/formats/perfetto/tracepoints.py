@@ -295,7 +295,8 @@ def tracepoint_class(
             role = Role.NONE
         used.add(role)
         field_class = item.field_class
-        if (name, item.name) in SYMBOL_FIELDS and isinstance(field_class, IntegerClass):
+        is_symbol = (name, item.name) in SYMBOL_FIELDS and (system, name) in number_of_tracepoint()
+        if is_symbol and isinstance(field_class, IntegerClass):
             field_class = IntegerClass(field_class.bits, field_class.signed, Style.SYMBOL)
         fields.append(Field(item.name, field_class, role))
     return EventClass(meaning.kind, name, system, tuple(fields), native=native)

@@ -18,8 +18,11 @@ THREAD_SPACE: Final = 1
 
 #: Builtin counters (counter_descriptor.proto, BuiltinCounterType): name and unit.
 _BUILTIN_COUNTERS: Final = {1: (b"thread_time", "ns"), 2: (b"thread_instruction_count", "count")}
-#: A track of a CPU, for which descriptors have no field, says so in its description.
-CPU_DESCRIPTION: Final = re.compile(rb"cpu (\d{1,4})")
+#: What a track belongs to where the descriptor above it does not say it: CPUs, for which descriptors have no field, and
+#: owners other than those of the track above.
+SCOPE_DESCRIPTION: Final = re.compile(
+    rb"global|cpu (?P<cpu>\d{1,9})|process (?P<pid>\d{1,10})|thread (?P<of>\d{1,10}) (?P<tid>\d{1,10})"
+)
 _MAX_DEPTH: Final = 64
 
 
@@ -83,11 +86,14 @@ class Places:
         """Note a decoded ProcessDescriptor; the process."""
         index = self.process(descriptor.get("pid", 0))
         process = self._trace.processes[index]
-        if descriptor.get("process_name"):
-            process.name = text(descriptor["process_name"])
         if descriptor.get("cmdline"):
             process.command_line = tuple(text(part) for part in descriptor["cmdline"])
             process.name = process.name or process.command_line[0]
+        # An empty one too, next to a command line: then the process has no name.
+        if descriptor.get("process_name") or (
+            "process_name" in descriptor and process.command_line
+        ):
+            process.name = text(descriptor["process_name"])
         return index
 
     def add_thread_descriptor(self, descriptor: dict[str, Any]) -> int:
@@ -149,6 +155,8 @@ class Places:
         descriptor = self.descriptors.get(uuid, {})
         if "thread" in descriptor:
             return -2 - self.add_thread_descriptor(descriptor["thread"])
+        if uuid == 0 and not descriptor:
+            return -1
         return self._track(uuid, descriptor, depth)
 
     def _track(self, uuid: int, descriptor: dict[str, Any], depth: int) -> int:
@@ -169,10 +177,11 @@ class Places:
             builtin = _BUILTIN_COUNTERS.get(counter.get("type", 0))
             if builtin is not None:
                 name, unit = name or builtin[0], unit or builtin[1]
-        identity = uuid
         parent_uuid = descriptor.get("parent_uuid", 0)
-        if uuid == derived_uuid(name, scope, self._identity(scope, owner), parent_uuid, unit):
-            identity = 0
+        identity = descriptor.get("sibling_merge_key_int", 0)
+        known_by = (*self._identity(scope, owner), *([identity] if identity else ()))
+        if uuid != derived_uuid(name, scope, known_by, parent_uuid, unit):
+            identity = uuid
         index = len(self._trace.tracks)
         self._trace.tracks.append(Track(text(name), scope, owner, parent, unit, identity))
         self.places.set(uuid, UUID_SPACE, index)
@@ -182,11 +191,16 @@ class Places:
         """Scope, owner and parent of a track."""
         if "process" in descriptor:
             return TrackScope.PROCESS, self.add_process_descriptor(descriptor["process"]), -1
-        cpu = CPU_DESCRIPTION.fullmatch(descriptor.get("description", b""))
-        if cpu is not None:
-            return TrackScope.CPU, int(cpu[1]), -1
         parent_uuid = descriptor.get("parent_uuid", 0)
         parent = self.descriptors.get(parent_uuid)
+        described = SCOPE_DESCRIPTION.fullmatch(descriptor.get("description", b""))
+        if described is not None:
+            above = -1
+            if parent_uuid and parent is not None and parent is not descriptor:
+                is_track = not {"thread", "process"} & parent.keys()
+                if is_track and depth < _MAX_DEPTH:
+                    above = self._track(parent_uuid, parent, depth + 1)
+            return *self._described(described), above
         if parent is None or depth >= _MAX_DEPTH or parent is descriptor:
             return TrackScope.GLOBAL, -1, -1
         if "thread" in parent:
@@ -198,6 +212,16 @@ class Places:
         place = self._track(parent_uuid, parent, depth + 1)
         track = self._trace.tracks[place]
         return track.scope, track.owner, place
+
+    def _described(self, description: re.Match[bytes]) -> tuple[TrackScope, int]:
+        """Scope and owner of a track that says them itself."""
+        if description["cpu"]:
+            return TrackScope.CPU, int(description["cpu"])
+        if description["tid"]:
+            return TrackScope.THREAD, self.thread(int(description["of"]), int(description["tid"]))
+        if description["pid"]:
+            return TrackScope.PROCESS, self.process(int(description["pid"]))
+        return TrackScope.GLOBAL, -1
 
     def _identity(self, scope: TrackScope, owner: int) -> tuple[int, ...]:
         if scope is TrackScope.THREAD:

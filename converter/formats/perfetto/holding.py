@@ -1,0 +1,243 @@
+"""What a Perfetto trace holds, as the reader delivers it, and what becomes of other kernel events."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cache
+from typing import Final
+
+from converter.formats.perfetto import mapping, tracepoints
+from converter.formats.perfetto.descriptors import ProgramField, typed_event
+from converter.formats.perfetto.placing import (
+    drop_foreign_packets,
+    on_threads_by_tid,
+    place_counters,
+    series_as_counters,
+    syscalls_as_raw,
+)
+from converter.ir.events import EventClass
+from converter.ir.field_classes import IntegerClass, Style
+from converter.ir.kinds import REQUIRED_ROLES, Kind, Role
+from converter.losses import Capabilities, KindSupport, Lowering
+
+#: Fields that a generic event can have: field numbers from 32 on are refused (generic_ftrace_pool.cc).
+MAX_GENERIC_FIELDS: Final = 31
+
+#: Values of generic events are 64-bit integers, strings and bytes.
+_GENERIC: Final = Capabilities(
+    {},
+    integers=frozenset({(64, False), (64, True)}),
+    floats=frozenset(),
+    booleans=False,
+    nulls=False,
+    max_arguments=MAX_GENERIC_FIELDS,
+)
+#: A typed event has the fields of its message and no arguments, so nothing is taken apart to become some.
+_TYPED: Final = Capabilities({}, arrays=True, structures=True, variants=True)
+
+_GENERIC_SUPPORT: Final = KindSupport(
+    (tracepoints.COMMON_FLAGS,), cpu=True, named=True, holds=_GENERIC
+)
+
+#: The event of each kind where no event of the class's own name is typed. Kinds that say less without the name of
+#: their class (which interrupt it is) are not here for classes that have one.
+_CANONICAL: Final[dict[Kind, tuple[str, str]]] = {
+    **{meaning.kind: point for point, meaning in reversed(tracepoints.MEANINGS.items())},
+    Kind.TIMER_ENTRY: ("timer", "hrtimer_expire_entry"),
+    Kind.TIMER_EXIT: ("timer", "hrtimer_expire_exit"),
+}
+_NAMED_KINDS: Final = frozenset(
+    {
+        Kind.IRQ_ENTRY,
+        Kind.IRQ_EXIT,
+        Kind.IPI_ENTRY,
+        Kind.IPI_EXIT,
+        Kind.TIMER_ENTRY,
+        Kind.TIMER_EXIT,
+        Kind.SYSCALL_ENTRY,
+        Kind.SYSCALL_EXIT,
+        Kind.CLOCK_RATE,
+    }
+)
+#: Kinds that other tracers have for programs, where they are slices and instants of the timeline.
+_KERNEL_ONLY: Final = frozenset({Kind.FUNCTION, Kind.FUNCTION_ENTRY, Kind.FUNCTION_EXIT})
+#: The kernel's function tracer, which has no typed event.
+_FUNCTION: Final = (
+    ProgramField(1, "ip", IntegerClass(64), 0),
+    ProgramField(2, "parent_ip", IntegerClass(64), 0),
+)
+
+
+@cache
+def _names() -> dict[str, tuple[str, str]]:
+    """Typed events by name alone, of names that one system has."""
+    points: dict[str, tuple[str, str]] = {}
+    twice = set()
+    for point in tracepoints.number_of_tracepoint():
+        if point[1] in points:
+            twice.add(point[1])
+        points[point[1]] = point
+    return {name: point for name, point in points.items() if name not in twice}
+
+
+@cache
+def _support_of(point: tuple[str, str]) -> KindSupport:
+    """How a typed event holds its class."""
+    if point == ("ftrace", "function"):
+        declared = tracepoints.tracepoint_class(*point, _FUNCTION)
+    else:
+        event = typed_event(tracepoints.number_of_tracepoint()[point])
+        assert event is not None
+        declared = tracepoints.tracepoint_class(*point, event.fields)
+    return KindSupport(
+        declared.fields,
+        required=REQUIRED_ROLES.get(declared.kind, frozenset()),
+        arguments=False,
+        cpu=True,
+        event=point,
+        holds=_TYPED,
+    )
+
+
+def point_of(event_class: EventClass) -> tuple[str, str] | None:
+    """The typed event as which a class of kernel events is written; None: as a generic one, or it is lowered."""
+    name = (event_class.category, event_class.name)
+    kind = event_class.kind
+    if name == ("ftrace", "function") and kind is Kind.FUNCTION:
+        return name
+    for point in (name, None if event_class.category else _names().get(event_class.name)):
+        if point is None or point not in tracepoints.number_of_tracepoint():
+            continue
+        meaning = tracepoints.MEANINGS.get(point)
+        if (Kind.TYPED if meaning is None else meaning.kind) is kind:
+            return point if kind is not Kind.TYPED or _shares_fields(event_class, point) else None
+    if kind in _KERNEL_ONLY and event_class.category != "ftrace":
+        return None
+    if kind in _NAMED_KINDS and event_class.name:
+        return None
+    return _CANONICAL.get(kind)
+
+
+def _shares_fields(event_class: EventClass, point: tuple[str, str]) -> bool:
+    """Whether a class has a field of the typed event, or either has none."""
+    own = {
+        field.name
+        for field in event_class.fields
+        if field.role not in (Role.CONTEXT, Role.CONTEXT_FLAGS, Role.CONTEXT_PREEMPT_COUNT)
+    }
+    typed = {field.name for field in _support_of(point).fields[1:]}
+    return not own or not typed or bool(own & typed)
+
+
+def _kernel_support(event_class: EventClass) -> KindSupport | None:
+    """How the format holds a class of one of the kernel's kinds."""
+    point = point_of(event_class)
+    if point is not None:
+        return _support_of(point)
+    if event_class.kind is not Kind.TYPED:
+        return None
+    if tracepoints.MEANINGS.get((event_class.category, event_class.name)):
+        # A name by which the reader knows another kind.
+        return replace(_GENERIC_SUPPORT, named=False, event=("", event_class.name))
+    return _GENERIC_SUPPORT
+
+
+def _counter_support(event_class: EventClass) -> KindSupport | None:
+    """A counter event has one value."""
+    values = sum(field.role is Role.VALUE for field in event_class.fields)
+    return None if values > 1 else _COUNTER
+
+
+def _native_support(event_class: EventClass) -> KindSupport:
+    return KindSupport(
+        mapping.NATIVE_PACKET.fields,
+        arguments=False,
+        thread=False,
+        timed=event_class.timed,
+        required=frozenset({Role.TYPE, Role.PAYLOAD}),
+    )
+
+
+#: Call stacks are interned frame by frame; they are written as text.
+_PARTS: Final = tuple(part for part in mapping.PARTS if part != mapping.CALLSTACK)
+
+_COUNTER: Final = KindSupport(
+    (*mapping.leading_fields(Kind.COUNTER), mapping.COUNTER_VALUES[True]),
+    (mapping.COUNTER_VALUES[False], *_PARTS),
+    required=frozenset({Role.VALUE}),
+    thread=False,
+    track=True,
+)
+
+
+def tracepoint_or_instant(kind: Kind) -> Lowering:
+    """The rule for events of a kernel's kind that has no typed event for them: generic ones where they have a name."""
+    from converter.filters.instants import as_typed, lower_to_instant
+    from converter.filters.lowering import LOWERINGS
+    from converter.filters.pieces import Piece, Projection
+
+    def rule(piece: Piece, projection: Projection) -> list[Piece] | None:
+        if kind in (Kind.SYSCALL_ENTRY, Kind.SYSCALL_EXIT):
+            raw = syscalls_as_raw(piece, projection)
+            if raw is not None:
+                return [raw]
+        if piece.event_class.category:
+            return [as_typed(piece)]
+        return LOWERINGS.get(kind, lower_to_instant)(piece, projection)
+
+    return rule
+
+
+@cache
+def capabilities(variant: str) -> Capabilities:
+    """What a Perfetto trace can hold, by kind: the fields that the reader delivers of it.
+
+    Kernel events are the typed message of their name where the package has one, the message of their kind, or else
+    generic events of 64-bit integers, strings and bytes.
+    """
+    del variant
+    kinds: dict[Kind, KindSupport] = {}
+    for kind in mapping.TYPE_KINDS.values():
+        kinds[kind] = KindSupport(mapping.leading_fields(kind), _PARTS, track=True, one_place=True)
+    kinds[Kind.COUNTER] = replace(_COUNTER, of_class=_counter_support)
+    for kind in sorted(mapping.ID_KINDS):
+        kinds[kind] = KindSupport(
+            mapping.leading_fields(kind),
+            _PARTS,
+            required=frozenset({Role.ID}),
+            track=True,
+            one_place=True,
+        )
+    kinds[Kind.TYPED] = replace(_GENERIC_SUPPORT, of_class=_kernel_support)
+    for kind, point in sorted(_CANONICAL.items()):
+        kinds[kind] = replace(_support_of(point), of_class=_kernel_support)
+    kinds[Kind.DISCARDED] = KindSupport(arguments=False, thread=False, cpu=True)
+    native = EventClass(Kind.NATIVE)
+    kinds[Kind.NATIVE] = replace(_native_support(native), of_class=_native_support)
+    lowerings: dict[Kind, Lowering] = {kind: tracepoint_or_instant(kind) for kind in _CANONICAL}
+    lowerings[Kind.COUNTER] = series_as_counters
+    adapters = dict.fromkeys((Kind.TYPED, *_CANONICAL), on_threads_by_tid)
+    adapters[Kind.COUNTER] = place_counters
+    adapters[Kind.NATIVE] = drop_foreign_packets
+    return Capabilities(
+        kinds,
+        integers=frozenset({(64, False), (64, True)}),
+        floats=frozenset({64}),
+        blobs=False,
+        styles=frozenset({Style.POINTER}),
+        wide_styles=frozenset({Style.POINTER}),
+        structures=True,
+        clock_rates=False,
+        max_cpu=1023,
+        id_bits=31,
+        cpuless=False,
+        lowerings=lowerings,
+        adapters=adapters,
+        tracks=True,
+        track_units=True,
+        clock_names=True,
+        other_clocks=True,
+        epoch=True,
+        environment=True,
+        command_lines=True,
+    )

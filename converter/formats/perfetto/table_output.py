@@ -1,0 +1,300 @@
+"""Processes, threads and tracks: process trees and track descriptors, each as soon as it is known."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from converter.formats.perfetto.layout import PacketField
+from converter.formats.perfetto.mapping import derived_uuid
+from converter.formats.perfetto.metadata_output import (
+    framed,
+    new_packet,
+    packet_message,
+    sidecar_packets,
+)
+from converter.ir.trace import Process, Trace, Track, TrackScope
+from converter.kernels.proto_emit import Emitter
+
+#: SIBLING_MERGE_BEHAVIOR_BY_SIBLING_MERGE_KEY (track_descriptor.proto).
+_BY_KEY: Final = 2
+
+
+class TableOutput:
+    """What of a trace's tables is in the output."""
+
+    def __init__(self, trace: Trace, emitter: Emitter) -> None:
+        self._trace = trace
+        self._emitter = emitter
+        self._processes = 0
+        self._threads = 0
+        self._tids: list[int] = []
+        self._thread_uuids: list[int] = []
+        self._track_uuids: list[int] = []
+        #: By number of the thread or process: the name it has in the output.
+        self._thread_names: list[str] = []
+        self._process_names: list[str] = []
+        self._first_of_tid: dict[int, int] = {}
+        self._described_threads: set[int] = set()
+        self._described_processes: set[int] = set()
+        self._described_tracks: set[int] = set()
+        self._counters: set[int] = set()
+        self._known = _Known(trace)
+
+    def follow(
+        self,
+        threads: NDArray[np.int32],
+        tracks: NDArray[np.int32],
+        counters: NDArray[np.int32],
+    ) -> None:
+        """Write what is new, before the events of the timeline of a batch, which are on these threads and tracks.
+
+        `counters` are the tracks among them that counters are on.
+        """
+        self._write_tree()
+        for index in sorted(set(threads.tolist()) - {-1}):
+            self._describe_thread(index)
+        for index in range(len(self._track_uuids), len(self._trace.tracks)):
+            self._track_uuids.append(self._track_uuid(self._trace.tracks[index]))
+        self._emitter.set_threads(
+            np.array(self._tids, np.int64), np.array(self._thread_uuids, np.uint64)
+        )
+        self._emitter.set_tracks(np.array(self._track_uuids, np.uint64))
+        is_counter = set(counters.tolist()) - {-1}
+        for index in sorted(set(tracks.tolist()) - {-1}):
+            self._describe_track(index, is_counter=index in is_counter)
+
+    # Processes and threads
+
+    def _write_tree(self) -> None:
+        """The processes and threads that are new, or have got a name."""
+        trace = self._trace
+        packet = new_packet()
+        tree = packet.process_tree
+        extra = []
+        for index, process in enumerate(trace.processes):
+            if index < len(self._process_names) and self._process_names[index] == process.name:
+                continue
+            new = index >= len(self._process_names)
+            if new:
+                self._process_names.append(process.name)
+            self._process_names[index] = process.name
+            if new and process.pid in self._known.processes:
+                continue
+            item = tree.processes.add(pid=process.pid & 0x7FFF_FFFF)
+            if process.parent_pid is not None:
+                item.ppid = process.parent_pid & 0x7FFF_FFFF
+            if process.command_line and process.command_line[0] == process.name:
+                item.cmdline.extend(map(_clean, process.command_line))
+            elif process.command_line:
+                extra.append(index)
+            elif process.name:
+                item.cmdline.append(_clean(process.name))
+                item.cmdline_is_comm = True
+        for index, thread in enumerate(trace.threads):
+            if index < len(self._thread_names) and self._thread_names[index] == thread.name:
+                continue
+            new = index >= len(self._thread_names)
+            process = trace.processes[thread.process]
+            if new:
+                self._thread_names.append(thread.name)
+                self._tids.append(_signed(thread.tid))
+                self._thread_uuids.append(self._known.thread_uuid(process.pid, thread.tid))
+                self._first_of_tid.setdefault(thread.tid, index)
+            self._thread_names[index] = thread.name
+            if new and (process.pid, thread.tid) in self._known.threads:
+                continue
+            if self._first_of_tid[thread.tid] != index:
+                # A tree says which process a tid belongs to; that is the first.
+                self._describe_thread(index)
+                continue
+            item = tree.threads.add(tid=thread.tid & 0x7FFF_FFFF, tgid=process.pid & 0x7FFF_FFFF)
+            if thread.name:
+                item.name = _clean(thread.name)
+            if index in self._described_threads:
+                self._described_threads.discard(index)
+                self._describe_thread(index)
+        if tree.processes or tree.threads:
+            self._emitter.put(framed(packet.SerializeToString()))
+        for index in extra:
+            self._described_processes.discard(index)
+            self._describe_process(index)
+
+    def _describe_process(self, index: int) -> int:
+        """Write the process's own track; its uuid."""
+        process = self._trace.processes[index]
+        uuid = self._known.process_uuid(process.pid)
+        if index not in self._described_processes and uuid not in self._known.uuids:
+            self._described_processes.add(index)
+            packet = new_packet()
+            packet.track_descriptor.uuid = uuid
+            _fill_process(packet.track_descriptor.process, process)
+            self._emitter.put(framed(packet.SerializeToString()))
+        return uuid
+
+    def _describe_thread(self, index: int) -> int:
+        thread = self._trace.threads[index]
+        pid = self._trace.processes[thread.process].pid
+        uuid = self._thread_uuids[index]
+        if index not in self._described_threads and uuid not in self._known.uuids:
+            self._described_threads.add(index)
+            packet = new_packet()
+            packet.track_descriptor.uuid = uuid
+            descriptor = packet.track_descriptor.thread
+            descriptor.pid, descriptor.tid = pid & 0x7FFF_FFFF, thread.tid & 0x7FFF_FFFF
+            if thread.name:
+                descriptor.thread_name = _clean(thread.name)
+            self._emitter.put(framed(packet.SerializeToString()))
+        return uuid
+
+    # Tracks
+
+    def _parent_uuid(self, track: Track) -> int:
+        if track.parent >= 0:
+            return self._track_uuids[track.parent]
+        if track.scope is TrackScope.THREAD:
+            return self._thread_uuids[track.owner]
+        if track.scope is TrackScope.PROCESS:
+            return self._known.process_uuid(self._trace.processes[track.owner].pid)
+        return 0
+
+    def _track_uuid(self, track: Track) -> int:
+        if track.identity in self._known.uuids:
+            return track.identity
+        owner = self._owner(track)
+        if track.identity:
+            owner = (*owner, track.identity)
+        name = track.name.encode("utf-8", "surrogateescape")
+        return derived_uuid(name, track.scope, owner, self._parent_uuid(track), track.unit)
+
+    def _owner(self, track: Track) -> tuple[int, ...]:
+        if track.scope is TrackScope.THREAD:
+            thread = self._trace.threads[track.owner]
+            return (self._trace.processes[thread.process].pid, thread.tid)
+        if track.scope is TrackScope.PROCESS:
+            return (self._trace.processes[track.owner].pid,)
+        return (track.owner,)
+
+    def _describe_track(self, index: int, *, is_counter: bool) -> None:
+        track = self._trace.tracks[index]
+        uuid = self._track_uuids[index]
+        if index in self._described_tracks and (not is_counter or index in self._counters):
+            return
+        if uuid in self._known.uuids:
+            return
+        self._described_tracks.add(index)
+        if track.parent >= 0:
+            self._describe_track(track.parent, is_counter=False)
+        elif track.scope is TrackScope.THREAD:
+            self._describe_thread(track.owner)
+        elif track.scope is TrackScope.PROCESS:
+            self._describe_process(track.owner)
+        packet = new_packet()
+        descriptor = packet.track_descriptor
+        descriptor.uuid = uuid
+        if track.name:
+            descriptor.name = _clean(track.name)
+        parent = self._parent_uuid(track)
+        if parent:
+            descriptor.parent_uuid = parent
+        if track.identity:
+            descriptor.sibling_merge_behavior = _BY_KEY
+            descriptor.sibling_merge_key_int = track.identity & 0xFFFF_FFFF_FFFF_FFFF
+        if self._needs_scope(track):
+            descriptor.description = " ".join(
+                [
+                    track.scope.name.lower(),
+                    *(map(str, self._owner(track)) if track.owner >= 0 else ()),
+                ]
+            )
+        if track.unit or is_counter:
+            self._counters.add(index)
+            descriptor.counter.SetInParent()
+            if track.unit:
+                descriptor.counter.unit_name = _clean(track.unit)
+        self._emitter.put(framed(packet.SerializeToString()))
+
+    def _needs_scope(self, track: Track) -> bool:
+        """Whether the descriptor above a track does not say what it belongs to."""
+        if track.parent < 0:
+            return track.scope is TrackScope.CPU
+        parent = self._trace.tracks[track.parent]
+        return (parent.scope, parent.owner) != (track.scope, track.owner)
+
+
+class _Known:
+    """What the packets that the trace was read with, and which are written again, describe."""
+
+    def __init__(self, trace: Trace) -> None:
+        self.uuids: set[int] = set()
+        self.processes: set[int] = set()
+        self.threads: set[tuple[int, int]] = set()
+        self._thread_uuids: dict[tuple[int, int], int] = {}
+        self._process_uuids: dict[int, int] = {}
+        for packet in sidecar_packets(trace, "track_descriptor"):
+            found = packet_message(packet, PacketField.TRACK_DESCRIPTOR, "TrackDescriptor")
+            if found is not None:
+                self._add_descriptor(found)
+        for packet in sidecar_packets(trace, "process_tree"):
+            tree = packet_message(packet, PacketField.PROCESS_TREE, "ProcessTree") or {}
+            self.processes |= {item.get("pid", 0) for item in tree.get("processes", ())}
+            for item in tree.get("threads", ()):
+                tid = item.get("tid", 0)
+                pid = item.get("tgid", tid)
+                self.threads.add((pid, tid))
+                self.processes.add(pid)
+        for packet in sidecar_packets(trace, "process_descriptor"):
+            found = packet_message(packet, PacketField.PROCESS_DESCRIPTOR, "ProcessDescriptor")
+            if found is not None:
+                self.processes.add(found.get("pid", 0))
+        for packet in sidecar_packets(trace, "thread_descriptor"):
+            found = packet_message(packet, PacketField.THREAD_DESCRIPTOR, "ThreadDescriptor")
+            if found is not None:
+                self._add_thread(found)
+
+    def _add_descriptor(self, descriptor: dict[str, Any]) -> None:
+        uuid = descriptor.get("uuid", 0)
+        self.uuids.add(uuid)
+        if "thread" in descriptor:
+            self._thread_uuids.setdefault(self._add_thread(descriptor["thread"]), uuid)
+        elif "process" in descriptor:
+            pid = descriptor["process"].get("pid", 0)
+            self.processes.add(pid)
+            self._process_uuids.setdefault(pid, uuid)
+
+    def _add_thread(self, thread: dict[str, Any]) -> tuple[int, int]:
+        key = (thread.get("pid", 0), thread.get("tid", 0))
+        self.threads.add(key)
+        self.processes.add(key[0])
+        return key
+
+    def thread_uuid(self, pid: int, tid: int) -> int:
+        """The uuid of a thread's own track."""
+        known = self._thread_uuids.get((pid, tid))
+        if known is not None:
+            return known
+        return derived_uuid(b"", TrackScope.THREAD, (pid, tid), 0, "")
+
+    def process_uuid(self, pid: int) -> int:
+        """The uuid of a process's own track."""
+        known = self._process_uuids.get(pid)
+        return derived_uuid(b"", TrackScope.PROCESS, (pid,), 0, "") if known is None else known
+
+
+def _fill_process(descriptor: Any, process: Process) -> None:
+    descriptor.pid = process.pid & 0x7FFF_FFFF
+    # An empty name too: the first word of the command line would stand for one that is absent.
+    if process.name or process.command_line:
+        descriptor.process_name = _clean(process.name)
+    descriptor.cmdline.extend(map(_clean, process.command_line))
+
+
+def _clean(text: str) -> str:
+    """Text as a protobuf string can hold it; names are projected to UTF-8 before."""
+    return text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+
+
+def _signed(tid: int) -> int:
+    return (tid + (1 << 63)) % (1 << 64) - (1 << 63)

@@ -1,0 +1,362 @@
+"""Events of the timeline as TrackEvents (track_event.proto): types, legacy phases, annotations."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import numpy as np
+
+from converter.errors import UnsupportedError
+from converter.filters.pieces import string_ids
+from converter.formats.perfetto import mapping
+from converter.formats.perfetto.annotations import RAW_ANNOTATION
+from converter.formats.perfetto.layout import AnnotationField as Annotation
+from converter.formats.perfetto.layout import LegacyField
+from converter.formats.perfetto.steps import (
+    BYTES,
+    FIXED64,
+    VARINT,
+    Getter,
+    Steps,
+    as_array,
+    as_offsets,
+    as_text,
+    elements,
+    field_getter,
+    tag_of,
+    text_field,
+    varint,
+)
+from converter.ir.columns import Column, OptionalColumn, StructColumn, UnionColumn
+from converter.ir.events import EventClass, Field, Table
+from converter.ir.field_classes import (
+    ArrayClass,
+    BooleanClass,
+    BytesClass,
+    FieldClass,
+    FloatClass,
+    IntegerClass,
+    NullClass,
+    OptionalClass,
+    StringClass,
+    StructureClass,
+    Style,
+    VariantClass,
+)
+from converter.ir.kinds import Kind, Role
+from converter.kernels import proto_emit as kernel
+from converter.kernels.strings import StringTable
+
+#: Kinds that are track events.
+TRACK_KINDS: Final = frozenset(
+    {*mapping.TYPE_KINDS.values(), *mapping.ID_KINDS, Kind.SLICE_COMPLETE}
+)
+
+_TYPES: Final = {kind: int(number) for number, kind in mapping.TYPE_KINDS.items()}
+
+# Fields of TrackEvent (track_event.proto).
+_CATEGORY_IIDS, _ANNOTATIONS, _LEGACY, _TYPE, _NAME_IID = 3, 4, 6, 9, 10
+_TRACK_UUID, _VALUE, _DOUBLE_VALUE = 11, 30, 44
+_FLOWS, _TERMINATING, _CORRELATION, _CORRELATION_NAME, _WEIGHT = 47, 48, 52, 53, 57
+#: Behind all others.
+_REMAINDER = 1 << 29
+
+# Tables of interned texts, as `proto_emit` numbers them.
+_CATEGORIES_TABLE, _NAMES_TABLE, _ANNOTATION_NAMES_TABLE, _STRINGS_TABLE = range(4)
+
+_LEGACY_NUMBERS: Final = {field: int(number) for number, field in mapping.LEGACY_PARTS.items()}
+_PROTOBUF: Final = "application/x-protobuf; type="
+#: DebugAnnotation.nested_value of an empty dictionary and of an empty array: nested_type alone.
+_EMPTY_DICTIONARY: Final = b"\x42\x02\x08\x01"
+_EMPTY_ARRAY: Final = b"\x42\x02\x08\x02"
+
+
+def track_program(event_class: EventClass, strings: StringTable) -> Steps:
+    """The steps of a class of track events.
+
+    Raises:
+        UnsupportedError: no track event holds the class.
+
+    """
+    return _Builder(event_class, strings).steps()
+
+
+class _Builder:
+    """The fields of one class's TrackEvent, which are put in order of their numbers."""
+
+    def __init__(self, event_class: EventClass, strings: StringTable) -> None:
+        self._class = event_class
+        self._strings = strings
+        self._parts: list[tuple[int, Steps]] = []
+        self._legacy: list[tuple[int, Steps]] = []
+
+    def steps(self) -> Steps:
+        kind = self._class.kind
+        fields = self._class.fields
+        has_phase = mapping.LEGACY_PARTS[LegacyField.PHASE] in fields
+        for index, field in enumerate(fields):
+            self._add(index, field)
+        if not has_phase and kind in _TYPES:
+            self._literal(_TYPE, varint(tag_of(_TYPE, VARINT)) + varint(_TYPES[kind]))
+        elif not has_phase:
+            steps = Steps()
+            phase = ord(mapping.default_phase(kind))
+            steps.literal(varint(tag_of(LegacyField.PHASE, VARINT)) + varint(phase))
+            self._legacy.append((int(LegacyField.PHASE), steps))
+        if self._legacy:
+            inner = Steps()
+            for _, steps in sorted(self._legacy, key=lambda part: part[0]):
+                inner.extend(steps)
+            message = Steps()
+            message.message(_LEGACY, inner)
+            self._parts.append((_LEGACY, message))
+        place = Steps()
+        place.add(kernel.PLACE)
+        self._parts.append((_TRACK_UUID, place))
+        result = Steps()
+        for _, steps in sorted(self._parts, key=lambda part: part[0]):
+            result.extend(steps)
+        return result
+
+    def _literal(self, number: int, data: bytes) -> None:
+        steps = Steps()
+        steps.literal(data)
+        self._parts.append((number, steps))
+
+    def _add(self, index: int, field: Field) -> None:
+        """Put a field where it belongs."""
+        getter = field_getter(index)
+        steps = Steps()
+        kind = self._class.kind
+        leading = mapping.leading_fields(kind)
+        if index < len(leading) and field == leading[index]:
+            self._add_leading(index, field, getter)
+        elif (
+            kind is Kind.COUNTER and field in mapping.COUNTER_VALUES.values()
+        ) or field in mapping.OTHER_VALUES.values():
+            self._add_value(field, getter)
+        elif field == mapping.ID_SPACE and kind in mapping.ID_KINDS:
+            pass
+        elif field in _LEGACY_NUMBERS:
+            self._add_legacy(_LEGACY_NUMBERS[field], field.type, getter)
+        elif field in (mapping.FLOW_IDS, mapping.TERMINATING_FLOW_IDS):
+            number = _FLOWS if field == mapping.FLOW_IDS else _TERMINATING
+            inner = Steps()
+            inner.add(kernel.FIXED64, tag_of(number, FIXED64), _unsigned(elements(getter)))
+            steps.enclosing(kernel.EACH, inner, lambda table: as_offsets(getter(table)))
+            self._parts.append((number, steps))
+        elif field == mapping.CORRELATION_ID:
+            steps.scalar(_CORRELATION, field.type, getter)
+            self._parts.append((_CORRELATION, steps))
+        elif field == mapping.CORRELATION_NAME:
+            tag = tag_of(_CORRELATION_NAME, BYTES)
+            steps.add(kernel.TEXT, tag, lambda table: as_text(getter(table)))
+            self._parts.append((_CORRELATION_NAME, steps))
+        elif field == mapping.CALLSTACK_WEIGHT:
+            steps.scalar(_WEIGHT, field.type, getter)
+            self._parts.append((_WEIGHT, steps))
+        elif field == mapping.REMAINDER:
+            steps.add(kernel.RAW, column=lambda table: as_text(getter(table)))
+            self._parts.append((_REMAINDER, steps))
+        else:
+            if field.type == RAW_ANNOTATION:
+                inner = Steps()
+                inner.add(kernel.RAW, column=lambda table: as_text(getter(table)))
+                steps.message(_ANNOTATIONS, inner)
+            else:
+                self._add_annotation(steps, _ANNOTATIONS, field.name, field.type, getter)
+            self._parts.append((_ANNOTATIONS, steps))
+
+    def _add_leading(self, index: int, field: Field, getter: Getter) -> None:
+        steps = Steps()
+        match field.role:
+            case Role.NAME | Role.CATEGORY:
+                name = field.role is Role.NAME
+                number = _NAME_IID if name else _CATEGORY_IIDS
+                strings = self._strings
+                steps.add(
+                    kernel.INTERNED,
+                    tag_of(number, VARINT),
+                    lambda table: string_ids(getter(table), strings),
+                    table=_NAMES_TABLE if name else _CATEGORIES_TABLE,
+                )
+                self._parts.append((number, steps))
+            case Role.ID:
+                steps.add(kernel.CHOICE, column=self._identities(getter))
+                self._legacy.append((int(LegacyField.UNSCOPED_ID), steps))
+            case Role.SCOPE:
+                tag = tag_of(LegacyField.ID_SCOPE, BYTES)
+                steps.add(kernel.TEXT, tag, lambda table: as_text(getter(table)))
+                self._legacy.append((int(LegacyField.ID_SCOPE), steps))
+            case Role.DURATION:
+                steps.add(
+                    kernel.I64,
+                    tag_of(LegacyField.DURATION_US, VARINT),
+                    lambda table: _microseconds(getter(table)),
+                )
+                self._legacy.append((int(LegacyField.DURATION_US), steps))
+
+    def _identities(self, getter: Getter) -> Any:
+        """Ids, each with the tag of its sort."""
+        fields = self._class.fields
+        space = fields.index(mapping.ID_SPACE) if mapping.ID_SPACE in fields else None
+        unscoped = tag_of(LegacyField.UNSCOPED_ID, VARINT)
+        texts = {
+            self._strings.intern("local"): tag_of(LegacyField.LOCAL_ID, VARINT),
+            self._strings.intern("global"): tag_of(LegacyField.GLOBAL_ID, VARINT),
+        }
+
+        def column(table: Table) -> Any:
+            ids = as_array(getter(table), np.dtype(np.uint64))
+            if space is None:
+                return ids, np.broadcast_to(np.uint8(unscoped), ids.shape)
+            spaces = table.column(space)
+            assert isinstance(spaces, np.ndarray)
+            tags = np.full(len(ids), unscoped, np.uint8)
+            for text, tag in texts.items():
+                tags[spaces == text] = tag
+            return ids, tags
+
+        return column
+
+    def _add_value(self, field: Field, getter: Getter) -> None:
+        steps = Steps()
+        number = _DOUBLE_VALUE if isinstance(field.type, FloatClass) else _VALUE
+        steps.scalar(number, field.type, getter)
+        self._parts.append((number, steps))
+
+    def _add_legacy(self, number: int, field_class: FieldClass, getter: Getter) -> None:
+        steps = Steps()
+        if isinstance(field_class, StringClass):
+            steps.add(kernel.TEXT, tag_of(number, BYTES), lambda table: as_text(getter(table)))
+        else:
+            steps.scalar(number, field_class, getter)
+        self._legacy.append((number, steps))
+
+    # Annotations
+
+    def _add_annotation(
+        self, steps: Steps, number: int, name: str, field_class: FieldClass, getter: Getter
+    ) -> None:
+        """A DebugAnnotation: its name and value."""
+        inner = Steps()
+        if name:
+            inner.add(
+                kernel.NAME,
+                tag_of(Annotation.NAME_IID, VARINT),
+                inline=self._strings.intern(name),
+                table=_ANNOTATION_NAMES_TABLE,
+            )
+        self._add_annotation_value(inner, field_class, getter)
+        steps.message(number, inner)
+
+    def _add_annotation_value(self, steps: Steps, field_class: FieldClass, getter: Getter) -> None:
+        match field_class:
+            case IntegerClass(_, signed, style):
+                number = Annotation.INT_VALUE if signed else Annotation.UINT_VALUE
+                number = Annotation.POINTER_VALUE if style is Style.POINTER else number
+                steps.scalar(number, field_class, getter)
+            case FloatClass():
+                steps.scalar(Annotation.DOUBLE_VALUE, FloatClass(64), getter)
+            case BooleanClass():
+                steps.scalar(Annotation.BOOL_VALUE, field_class, getter)
+            case StringClass():
+                steps.add(
+                    kernel.INTERNED,
+                    tag_of(Annotation.STRING_VALUE_IID, VARINT),
+                    lambda table: as_text(getter(table)),
+                    inline=tag_of(Annotation.STRING_VALUE, BYTES),
+                    table=_STRINGS_TABLE,
+                )
+            case NullClass():
+                pass
+            case BytesClass(media_type) if media_type.startswith(_PROTOBUF):
+                type_name = media_type.removeprefix(_PROTOBUF).encode("utf-8", "surrogateescape")
+                tag = tag_of(Annotation.PROTO_VALUE, BYTES)
+                steps.add(kernel.TEXT, tag, lambda table: as_text(getter(table)))
+                if type_name:
+                    steps.literal(text_field(Annotation.PROTO_TYPE_NAME, type_name))
+            case _:
+                self._add_nested(steps, field_class, getter)
+
+    def _add_nested(self, steps: Steps, field_class: FieldClass, getter: Getter) -> None:
+        inner = Steps()
+        match field_class:
+            case StructureClass(()):
+                steps.literal(_EMPTY_DICTIONARY)
+            case StructureClass(members):
+                for i, member in enumerate(members):
+                    self._add_annotation(
+                        steps, Annotation.DICT_ENTRIES, member.name, member.type, _member(getter, i)
+                    )
+            case ArrayClass(element):
+                if isinstance(element, NullClass):
+                    steps.literal(_EMPTY_ARRAY)
+                self._add_annotation(inner, Annotation.ARRAY_VALUES, "", element, elements(getter))
+                steps.enclosing(kernel.EACH, inner, lambda table: as_offsets(getter(table)))
+            case VariantClass(options):
+                for i, option in enumerate(options):
+                    one = Steps()
+                    self._add_annotation_value(one, option.type, _option(getter, i))
+                    inner.enclosing(kernel.OPTION, one, None)
+                steps.enclosing(kernel.UNION, inner, lambda table: _union(getter(table)))
+            case OptionalClass(element):
+                self._add_annotation_value(inner, element, _present(getter))
+                steps.enclosing(kernel.OPTIONAL, inner, lambda table: _valid(getter(table)))
+            case _:
+                raise UnsupportedError(
+                    f"no annotation holds {field_class}",
+                    format="perfetto",
+                    field=self._class.kind.name.lower(),
+                )
+
+
+def _unsigned(getter: Getter) -> Any:
+    return lambda table: as_array(getter(table), np.dtype(np.uint64))
+
+
+def _microseconds(column: Column) -> Any:
+    assert isinstance(column, np.ndarray)
+    whole, rest = np.divmod(column.astype(np.int64, copy=False), 1000)
+    if rest.any():
+        raise UnsupportedError(
+            "the duration of a complete slice must be whole microseconds", format="perfetto"
+        )
+    return whole
+
+
+def _member(getter: Getter, index: int) -> Getter:
+    def member(table: Table) -> Column:
+        column = getter(table)
+        assert isinstance(column, StructColumn)
+        return column.members[index]
+
+    return member
+
+
+def _option(getter: Getter, index: int) -> Getter:
+    def option(table: Table) -> Column:
+        column = getter(table)
+        assert isinstance(column, UnionColumn)
+        return column.options[index]
+
+    return option
+
+
+def _present(getter: Getter) -> Getter:
+    def present(table: Table) -> Column:
+        column = getter(table)
+        assert isinstance(column, OptionalColumn)
+        return column.values
+
+    return present
+
+
+def _union(column: Column) -> Any:
+    assert isinstance(column, UnionColumn)
+    return column.tags.astype(np.int16, copy=False), column.rows.astype(np.int32, copy=False)
+
+
+def _valid(column: Column) -> Any:
+    assert isinstance(column, OptionalColumn)
+    return column.valid.view(np.uint8)

@@ -1,0 +1,131 @@
+from collections.abc import Sequence
+from typing import Any, TypeAlias
+
+from numpy import int32, int64, uint64
+from numpy.typing import NDArray
+
+from converter.kernels.strings import StringTable
+
+#: Steps that write a number as a varint: columns of that type. With `table` 1 zeros are left out.
+U8: int
+U16: int
+U32: int
+U64: int
+I8: int
+I16: int
+I32: int
+I64: int
+#: Numbers in 4 and 8 bytes.
+FIXED32: int
+FIXED64: int
+#: A string or bytes: ids (int32), or (values uint8, offsets int64).
+TEXT: int
+#: Bytes without tag and size: (values, offsets).
+RAW: int
+#: The step's own bytes; takes no column.
+LITERAL: int
+#: Begin and end of a message; take no columns.
+OPEN: int
+CLOSE: int
+#: A string by its number in a table of interned texts (0 categories, 1 event names, 2 annotation names, 3 strings),
+#: given as ids; given as (values, offsets), in place, under the inline tag. Empty ones are left out except in table 3.
+INTERNED: int
+#: The string whose id is in place of the inline tag, interned; takes no column.
+NAME: int
+#: The event's track_uuid; takes no column.
+PLACE: int
+#: A number (uint64) with its tag (uint8): (numbers, tags).
+CHOICE: int
+#: The steps that belong to it for each element of a list: offsets (int64).
+EACH: int
+#: The steps of one of its options: (tags int16, rows int32). Each option is an OPTION with steps of its own.
+UNION: int
+OPTION: int
+#: The steps that belong to it where there is a value: uint8.
+OPTIONAL: int
+#: As U64; values are noted for `take_symbols`.
+SYMBOL: int
+
+#: What the records of a program are: packets with a TrackEvent, FtraceEvents, lost events, packets as they are.
+FRAME_PACKET: int
+FRAME_FTRACE: int
+FRAME_LOST: int
+FRAME_RAW: int
+
+OK: int
+BAD_COLUMN: int
+BAD_CPU: int
+TOO_LARGE: int
+
+#: A step: (kind, tag, inline tag, table, number of steps behind it that belong to it, bytes).
+Step: TypeAlias = tuple[int, int, int, int, int, bytes]
+
+class Emitter:
+    """Emits packets of one sequence into a buffer.
+
+    For each batch: `bind` columns to the programs of its classes, `emit`, `group` and `emit_bundles` until all events
+    are done, taking what there is in between, and `release` the columns.
+    """
+
+    def __init__(self, strings: StringTable, sequence: int) -> None: ...
+    @property
+    def size(self) -> int:
+        """Bytes since the last `take`."""
+    def take(self) -> bytes:
+        """What was emitted since the last time."""
+    def put(self, data: bytes) -> None:
+        """Append bytes."""
+    def set_threads(self, tids: NDArray[int64], uuids: NDArray[uint64]) -> None:
+        """What threads are called: by tid in kernel events, by the uuid of their track elsewhere."""
+    def set_tracks(self, uuids: NDArray[uint64]) -> None:
+        """The uuids of tracks."""
+    def add_program(self, frame: int, number: int, steps: Sequence[Step]) -> int:
+        """A program; its number. `number` is the event's field in FtraceEvent.
+
+        Raises ValueError when the steps make no program.
+        """
+    def bind(self, number: int, rows: int, columns: Sequence[Any]) -> None:
+        """Columns for the next events of a program, one for each step that takes any, in order.
+
+        Raises ValueError when one does not fit its step.
+        """
+    def release(self) -> None:
+        """Let go of the columns that were bound."""
+    def take_symbols(self) -> list[int]:
+        """The values of symbol columns that were bound for the first time since the last call; zero is none."""
+    def emit(
+        self,
+        ts: NDArray[int64],
+        program: NDArray[int32],
+        row: NDArray[int32],
+        thread: NDArray[int32],
+        cpu: NDArray[int32],
+        track: NDArray[int32],
+        start: int,
+    ) -> tuple[int, int]:
+        """Emit events other than the kernel's from number `start` on until a block is full: (status, the next one).
+
+        On a status other than OK the next one is the event that cannot be emitted. Releases the GIL.
+        """
+    def group(
+        self,
+        ts: NDArray[int64],
+        program: NDArray[int32],
+        row: NDArray[int32],
+        thread: NDArray[int32],
+        cpu: NDArray[int32],
+        track: NDArray[int32],
+    ) -> tuple[int, Any]:
+        """(OK, numbers of the kernel's events by CPU, int32), or (BAD_CPU, number of the event without a valid one)."""
+    def emit_bundles(
+        self,
+        ts: NDArray[int64],
+        program: NDArray[int32],
+        row: NDArray[int32],
+        thread: NDArray[int32],
+        cpu: NDArray[int32],
+        track: NDArray[int32],
+        order: NDArray[int32],
+        start: int,
+    ) -> tuple[int, int]:
+        """Emit the events of `group` in bundles, as `emit`; numbers count within `order`. Releases the GIL."""

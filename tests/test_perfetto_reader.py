@@ -20,6 +20,7 @@ from converter.ir import canonical, invariants
 from converter.ir.columns import value
 from converter.ir.kinds import Kind, Role
 from converter.ir.trace import Trace, TrackScope
+from converter.linux_tracepoints import MEANINGS
 from converter.source import open_source
 
 
@@ -86,9 +87,19 @@ def typed_number(name):
 
 def test_meanings_name_fields_that_the_messages_have():
     numbers = tracepoints.number_of_tracepoint()
-    for (system, name), meaning in tracepoints.MEANINGS.items():
-        if (system, name) == ("ftrace", "function"):
-            assert (system, name) not in numbers
+    # Not typed: the function tracer's own events, and trace_printk's.
+    assert {name for system, name in MEANINGS if (system, name) not in numbers} == {
+        "function",
+        "fgraph_retaddr_entry",
+        "bprint",
+        "bputs",
+    }
+    known = {point: tracepoints.known_meaning(*point) for point in numbers}
+    assert {point for point in MEANINGS if point in numbers} <= {
+        point for point, meaning in known.items() if meaning is not None
+    }
+    for (system, name), meaning in known.items():
+        if meaning is None:
             continue
         declared = tracepoints.tracepoint_class(
             system, name, typed_event(numbers[system, name]).fields

@@ -18,6 +18,7 @@ from converter.formats.perfetto.placing import (
 from converter.ir.events import EventClass
 from converter.ir.field_classes import IntegerClass, Style
 from converter.ir.kinds import REQUIRED_ROLES, Kind, Role
+from converter.linux_tracepoints import MEANINGS
 from converter.losses import Capabilities, KindSupport, Lowering
 
 #: Fields that a generic event can have: field numbers from 32 on are refused (generic_ftrace_pool.cc).
@@ -42,7 +43,7 @@ _GENERIC_SUPPORT: Final = KindSupport(
 #: The event of each kind where no event of the class's own name is typed. Kinds that say less without the name of
 #: their class (which interrupt it is) are not here for classes that have one.
 _CANONICAL: Final[dict[Kind, tuple[str, str]]] = {
-    **{meaning.kind: point for point, meaning in reversed(tracepoints.MEANINGS.items())},
+    **{meaning.kind: point for point, meaning in reversed(MEANINGS.items())},
     Kind.TIMER_ENTRY: ("timer", "hrtimer_expire_entry"),
     Kind.TIMER_EXIT: ("timer", "hrtimer_expire_exit"),
 }
@@ -108,7 +109,7 @@ def point_of(event_class: EventClass) -> tuple[str, str] | None:
     for point in (name, None if event_class.category else _names().get(event_class.name)):
         if point is None or point not in tracepoints.number_of_tracepoint():
             continue
-        meaning = tracepoints.MEANINGS.get(point)
+        meaning = tracepoints.known_meaning(*point)
         if (Kind.TYPED if meaning is None else meaning.kind) is kind:
             return point if kind is not Kind.TYPED or _shares_fields(event_class, point) else None
     if kind in _KERNEL_ONLY and event_class.category != "ftrace":
@@ -136,7 +137,7 @@ def _kernel_support(event_class: EventClass) -> KindSupport | None:
         return _support_of(point)
     if event_class.kind is not Kind.TYPED:
         return None
-    if tracepoints.MEANINGS.get((event_class.category, event_class.name)):
+    if tracepoints.known_meaning(event_class.category, event_class.name):
         # A name by which the reader knows another kind.
         return replace(_GENERIC_SUPPORT, named=False, event=("", event_class.name))
     return _GENERIC_SUPPORT

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from functools import cache
 from typing import Final
 
@@ -15,6 +14,7 @@ from converter.formats.perfetto.descriptors import (
 from converter.ir.events import EventClass, Field
 from converter.ir.field_classes import IntegerClass, Style
 from converter.ir.kinds import Kind, Role
+from converter.linux_tracepoints import MEANINGS, Meaning, meaning
 
 #: The kernel's systems in the order of the .proto files that declare their events, each with the first event of its
 #: file (protos/perfetto/trace/ftrace/*.proto; a file is named after its system). Messages of a file stand together in
@@ -151,104 +151,6 @@ def number_of_tracepoint() -> dict[tuple[str, str], int]:
     return result
 
 
-@dataclass(frozen=True, slots=True)
-class Meaning:
-    """The kind of an event and the roles of its fields, by name."""
-
-    kind: Kind
-    roles: dict[str, Role] = field(default_factory=dict)
-
-
-_WAKE = {
-    "comm": Role.COMM,
-    "pid": Role.TID,
-    "prio": Role.PRIORITY,
-    "target_cpu": Role.TARGET_CPU,
-}
-_SWITCH = {
-    "prev_comm": Role.PREV_COMM,
-    "prev_pid": Role.PREV_TID,
-    "prev_prio": Role.PREV_PRIORITY,
-    "prev_state": Role.PREV_STATE,
-    "next_comm": Role.NEXT_COMM,
-    "next_pid": Role.NEXT_TID,
-    "next_prio": Role.NEXT_PRIORITY,
-}
-_TASK = {"comm": Role.COMM, "pid": Role.TID, "prio": Role.PRIORITY}
-_VECTOR = {"vec": Role.VECTOR}
-_TIMER = {"hrtimer": Role.TIMER, "timer": Role.TIMER, "function": Role.FUNCTION}
-_WORK = {"work": Role.WORK, "function": Role.FUNCTION}
-_CPU_VALUE = {"state": Role.VALUE, "cpu_id": Role.TARGET_CPU}
-_GRAPH = {"func": Role.FUNCTION, "depth": Role.DEPTH}
-
-#: By (system, event) of the kernel.
-MEANINGS: Final[dict[tuple[str, str], Meaning]] = {
-    ("sched", "sched_switch"): Meaning(Kind.SCHED_SWITCH, _SWITCH),
-    ("sched", "sched_waking"): Meaning(Kind.SCHED_WAKING, _WAKE),
-    ("sched", "sched_wakeup"): Meaning(Kind.SCHED_WAKEUP, _WAKE),
-    ("sched", "sched_wakeup_new"): Meaning(Kind.SCHED_WAKEUP_NEW, _WAKE),
-    ("sched", "sched_process_fork"): Meaning(
-        Kind.PROCESS_FORK,
-        {
-            "parent_comm": Role.PARENT_COMM,
-            "parent_pid": Role.PARENT_TID,
-            "child_comm": Role.COMM,
-            "child_pid": Role.TID,
-        },
-    ),
-    ("sched", "sched_process_exec"): Meaning(
-        Kind.PROCESS_EXEC,
-        {"filename": Role.FILENAME, "pid": Role.TID, "old_pid": Role.OLD_TID},
-    ),
-    ("sched", "sched_process_exit"): Meaning(Kind.TASK_EXIT, _TASK),
-    ("sched", "sched_process_free"): Meaning(Kind.TASK_FREE, _TASK),
-    ("task", "task_newtask"): Meaning(
-        Kind.TASK_NEW, {"pid": Role.TID, "comm": Role.COMM, "clone_flags": Role.CLONE_FLAGS}
-    ),
-    ("task", "task_rename"): Meaning(
-        Kind.TASK_RENAME, {"pid": Role.TID, "oldcomm": Role.OLD_COMM, "newcomm": Role.NEW_COMM}
-    ),
-    ("irq", "irq_handler_entry"): Meaning(Kind.IRQ_ENTRY, {"irq": Role.IRQ, "name": Role.NAME}),
-    ("irq", "irq_handler_exit"): Meaning(Kind.IRQ_EXIT, {"irq": Role.IRQ, "ret": Role.RETURN}),
-    ("irq", "softirq_raise"): Meaning(Kind.SOFTIRQ_RAISE, _VECTOR),
-    ("irq", "softirq_entry"): Meaning(Kind.SOFTIRQ_ENTRY, _VECTOR),
-    ("irq", "softirq_exit"): Meaning(Kind.SOFTIRQ_EXIT, _VECTOR),
-    ("irq_vectors", "local_timer_entry"): Meaning(Kind.TIMER_ENTRY, {"vector": Role.VECTOR}),
-    ("irq_vectors", "local_timer_exit"): Meaning(Kind.TIMER_EXIT, {"vector": Role.VECTOR}),
-    ("ipi", "ipi_entry"): Meaning(Kind.IPI_ENTRY),
-    ("ipi", "ipi_exit"): Meaning(Kind.IPI_EXIT),
-    ("timer", "hrtimer_expire_entry"): Meaning(Kind.TIMER_ENTRY, _TIMER),
-    ("timer", "hrtimer_expire_exit"): Meaning(Kind.TIMER_EXIT, _TIMER),
-    ("timer", "timer_expire_entry"): Meaning(Kind.TIMER_ENTRY, _TIMER),
-    ("timer", "timer_expire_exit"): Meaning(Kind.TIMER_EXIT, _TIMER),
-    ("raw_syscalls", "sys_enter"): Meaning(
-        Kind.SYSCALL_ENTRY, {"id": Role.SYSCALL_NUMBER, "args": Role.SYSCALL_ARGUMENTS}
-    ),
-    ("raw_syscalls", "sys_exit"): Meaning(
-        Kind.SYSCALL_EXIT, {"id": Role.SYSCALL_NUMBER, "ret": Role.RETURN}
-    ),
-    ("workqueue", "workqueue_execute_start"): Meaning(Kind.WORK_BEGIN, _WORK),
-    ("workqueue", "workqueue_execute_end"): Meaning(Kind.WORK_END, _WORK),
-    ("ftrace", "function"): Meaning(
-        Kind.FUNCTION, {"ip": Role.FUNCTION, "parent_ip": Role.PARENT_FUNCTION}
-    ),
-    ("ftrace", "funcgraph_entry"): Meaning(Kind.FUNCTION_ENTRY, _GRAPH),
-    ("ftrace", "funcgraph_exit"): Meaning(Kind.FUNCTION_EXIT, _GRAPH),
-    ("ftrace", "print"): Meaning(Kind.MARK, {"ip": Role.INSTRUCTION, "buf": Role.MESSAGE}),
-    ("power", "cpu_frequency"): Meaning(Kind.CPU_FREQUENCY, _CPU_VALUE),
-    ("power", "cpu_idle"): Meaning(Kind.CPU_IDLE, _CPU_VALUE),
-    ("power", "cpu_frequency_limits"): Meaning(
-        Kind.CPU_FREQUENCY_LIMITS,
-        {"min_freq": Role.MINIMUM, "max_freq": Role.MAXIMUM, "cpu_id": Role.TARGET_CPU},
-    ),
-    ("power", "clock_set_rate"): Meaning(Kind.CLOCK_RATE, {"name": Role.NAME, **_CPU_VALUE}),
-    ("signal", "signal_generate"): Meaning(
-        Kind.SIGNAL_GENERATE, {"sig": Role.SIGNAL, "comm": Role.COMM, "pid": Role.TID}
-    ),
-    ("signal", "signal_deliver"): Meaning(Kind.SIGNAL_DELIVER, {"sig": Role.SIGNAL}),
-}
-_UNKNOWN = Meaning(Kind.TYPED)
-
 #: Fields whose number names a function: an iid of InternedData.kernel_symbols, or an address where it is none there
 #: (ftrace_parser.cc, kernel function fields).
 SYMBOL_FIELDS: Final = frozenset(
@@ -282,15 +184,23 @@ UNKNOWN_SYSTEM: Final = "ftrace_event"
 COMMON_FLAGS: Final = Field("common_flags", IntegerClass(32), Role.CONTEXT_FLAGS)
 
 
+def known_meaning(system: str, name: str) -> Meaning | None:
+    """What a kernel event means, None where nothing is known: of events without a type only what their names say."""
+    if (system, name) in number_of_tracepoint():
+        typed = meaning(system, name)
+        return None if typed.kind is Kind.TYPED else typed
+    return MEANINGS.get((system, name))
+
+
 def tracepoint_class(
     system: str, name: str, program: tuple[ProgramField, ...], native: bytes = b""
 ) -> EventClass:
     """The class of a kernel event: common_flags, then the fields of its message."""
-    meaning = MEANINGS.get((system, name), _UNKNOWN)
+    known = known_meaning(system, name) or Meaning(Kind.TYPED)
     fields = [COMMON_FLAGS]
     used: set[Role] = set()
     for item in program:
-        role = meaning.roles.get(item.name, Role.NONE)
+        role = known.roles.get(item.name, Role.NONE)
         if role in used:
             role = Role.NONE
         used.add(role)
@@ -299,7 +209,7 @@ def tracepoint_class(
         if is_symbol and isinstance(field_class, IntegerClass):
             field_class = IntegerClass(field_class.bits, field_class.signed, Style.SYMBOL)
         fields.append(Field(item.name, field_class, role))
-    return EventClass(meaning.kind, name, system, tuple(fields), native=native)
+    return EventClass(known.kind, name, system, tuple(fields), native=native)
 
 
 #: What compact_sched says of a sched_switch and a sched_waking: the column of `proto_ftrace.fill_bundles`' table for

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from converter.errors import UnsupportedError
-from converter.formats.perfetto import mapping, tracepoints
+from converter.formats.perfetto import mapping
 from converter.formats.perfetto.ftrace_output import FtraceOutput
 from converter.formats.perfetto.layout import PACKET_TAG
 from converter.formats.perfetto.metadata_output import SEQUENCE, head, symbols_packet
@@ -21,11 +21,10 @@ from converter.ir.kinds import Kind
 from converter.ir.trace import Trace
 from converter.kernels import proto_emit as kernel
 from converter.kernels.proto_emit import Emitter
+from converter.linux_tracepoints import MEANINGS
 from converter.sink import Sink
 
-_KERNEL_KINDS: Final = frozenset(
-    {Kind.TYPED, *(meaning.kind for meaning in tracepoints.MEANINGS.values())}
-)
+_KERNEL_KINDS: Final = frozenset({Kind.TYPED, *(meaning.kind for meaning in MEANINGS.values())})
 
 _NO_PLACES: Final[NDArray[np.int32]] = np.zeros(0, np.int32)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from dataclasses import dataclass
-from pathlib import Path
 
 from converter import registry
 from converter.cli.progress import Progress
@@ -87,7 +86,8 @@ def _check_formats(options: Options) -> tuple[Format, str]:
 
 def _write_losses(report: LossReport, path: str) -> None:
     try:
-        Path(path).write_text(report.to_json(), encoding="utf-8")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(report.to_json())
     except OSError as error:
         raise OutputError(error.strerror or str(error), path=path) from error
 

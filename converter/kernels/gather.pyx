@@ -17,7 +17,12 @@ from converter.kernels.strings cimport StringTable
 
 cdef bint HOST_IS_BIG = sys.byteorder == "big"
 
+cdef extern from *:
+    void __builtin_prefetch(const void*) noexcept nogil
+
 cdef enum:
+    # How many records ahead memory is fetched: the records of one class lie far apart, in several windows at a time.
+    AHEAD = 12
     # Names of tasks have 16 bytes, and of those there are few: a cache in front of the table of strings.
     NAME_SIZE = 16
     CACHE_SIZE = 512
@@ -70,6 +75,14 @@ cdef class Segments:
             return NULL
         return self._data[segment] + offset
 
+    cdef inline void _fetch(self, const int64_t[::1] location, int64_t i, int64_t offset) noexcept nogil:
+        # What is at `offset` from a location behind location i will soon be read.
+        cdef int64_t later
+        if i + AHEAD < location.shape[0]:
+            later = location[i + AHEAD]
+            if 0 <= later >> 32 < self._count:
+                __builtin_prefetch(self._data[later >> 32] + (later & <int64_t>0xffffffff) + offset)
+
     def integers(
         self,
         const int64_t[::1] location,
@@ -97,20 +110,24 @@ cdef class Segments:
         with nogil:
             if width == 1:
                 for i in range(count):
+                    self._fetch(location, i, offset)
                     record = self._at(location[i], size[i])
                     to[i] = record[offset] if record is not NULL and offset + 1 <= size[i] else 0
             elif width == 2:
                 for i in range(count):
+                    self._fetch(location, i, offset)
                     record = self._at(location[i], size[i])
                     half = load16(record + offset, swap) if record is not NULL and offset + 2 <= size[i] else 0
                     memcpy(to + 2 * i, &half, 2)
             elif width == 4:
                 for i in range(count):
+                    self._fetch(location, i, offset)
                     record = self._at(location[i], size[i])
                     word = load32(record + offset, swap) if record is not NULL and offset + 4 <= size[i] else 0
                     memcpy(to + 4 * i, &word, 4)
             else:
                 for i in range(count):
+                    self._fetch(location, i, offset)
                     record = self._at(location[i], size[i])
                     double_word = (
                         load64(record + offset, swap) if record is not NULL and offset + 8 <= size[i] else 0
@@ -185,6 +202,7 @@ cdef class Segments:
             for i in range(count):
                 span[i] = 0
                 span_size[i] = 0
+                self._fetch(location, i, offset)
                 record = self._at(location[i], size[i])
                 if record is NULL or offset + width > size[i]:
                     continue
@@ -226,6 +244,7 @@ cdef class Segments:
             strings.lock()
             for i in range(count):
                 ids[i] = 0
+                self._fetch(span, i, 0)
                 length = span_size[i]
                 if length <= 0:
                     continue
@@ -275,6 +294,7 @@ cdef class Segments:
         with nogil:
             offsets[0] = 0
             for i in range(count):
+                self._fetch(span, i, 0)
                 length = span_size[i]
                 text = self._at(span[i], length) if length > 0 else NULL
                 if text is NULL:
@@ -295,6 +315,7 @@ cdef class Segments:
             raise ValueError("the columns differ in length")
         with nogil:
             for i in range(count):
+                self._fetch(span, i, 0)
                 length = offsets[i + 1] - offsets[i]
                 if length == 0:
                     continue

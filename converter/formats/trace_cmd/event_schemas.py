@@ -6,10 +6,10 @@ far as this converter knows their fields. All others get a format made from thei
 
 from __future__ import annotations
 
+import pkgutil
 import re
 from dataclasses import dataclass
 from functools import cache
-from importlib import resources
 
 from converter.errors import UnsupportedError
 from converter.formats.trace_cmd.event_format import EventFormat, parse_event_format
@@ -97,8 +97,9 @@ def kernel_format(kind: Kind) -> EventFormat:
 
 @cache
 def _read(path: str) -> bytes:
-    folder = resources.files("converter.schemas").joinpath("ftrace")
-    return folder.joinpath(*path.split("/")).read_bytes()
+    data = pkgutil.get_data("converter.schemas", f"ftrace/{path}")
+    assert data is not None
+    return data
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,5 @@
 from collections.abc import Sequence
+from typing import TypeAlias
 
 from numpy import int32, int64, uint8, uint64
 from numpy.typing import NDArray
@@ -7,7 +8,7 @@ from converter.kernels.strings import StringTable
 
 #: A literal; a number a row, in decimal; or strings (ids, or offsets and characters) with the bytes that are replaced
 #: by "_" in them.
-Part = (
+Part: TypeAlias = (
     bytes
     | NDArray[int64]
     | NDArray[uint64]

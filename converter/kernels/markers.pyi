@@ -1,3 +1,5 @@
+from typing import TypeAlias
+
 from numpy import int32, int64, uint8
 from numpy.typing import NDArray
 
@@ -5,7 +7,9 @@ from converter.kernels.strings import StringTable
 
 #: What a row of parsed markers has in each column: phase uint8 (an ASCII letter, 0 for other text),
 #: tgid int64 (-1 for none), name int32, track int32 (ids, 0 for none), value int64 (of a counter, or a cookie).
-Markers = tuple[NDArray[uint8], NDArray[int64], NDArray[int32], NDArray[int32], NDArray[int64]]
+Markers: TypeAlias = tuple[
+    NDArray[uint8], NDArray[int64], NDArray[int32], NDArray[int32], NDArray[int64]
+]
 
 def parse_marker_ids(strings: StringTable, ids: NDArray[int32]) -> Markers:
     """Parse atrace messages that are strings of the trace.

@@ -17,7 +17,8 @@ TAIL: int
 DATA_LOC: int
 #: REL_LOC: the same, the place counting from the word's end.
 REL_LOC: int
-#: MISSED: no record: start a page before which so many events were lost, -1 if unknown. The only operation of its class.
+#: MISSED: no record: start a page before which so many events were lost, -1 if unknown. The only operation of its
+#: class.
 MISSED: int
 
 class RecordLayout:

@@ -400,3 +400,16 @@ def test_the_other_byte_order_is_encoded_anew():
     little = written(opened(data))
     assert little.startswith(magic("little"))
     assert difference(opened(data), opened(little)) is None
+
+
+@pytest.mark.parametrize("anchor", [[], [10**10], [10**30]])
+def test_an_epoch_has_an_anchor_of_64_bits_that_gives_it_back(anchor):
+    trace = Trace(format="fxt", clock=ClockDomain("ns", epoch_ns=-(10**12)))
+    trace.sidecar["fxt"] = {"initialization": anchor}
+    assert opened(written(trace)).clock == trace.clock
+
+
+def test_an_epoch_without_an_anchor_of_64_bits_is_refused():
+    clock = ClockDomain("ns", Fraction(10**12), epoch_ns=-(1 << 62))
+    with pytest.raises(UnsupportedError, match="epoch"):
+        written(Trace(format="fxt", clock=clock))

@@ -9,12 +9,17 @@ from typing import Any
 import numpy as np
 import perfetto_oracle
 import pytest
+from google.protobuf.descriptor_pb2 import DescriptorProto
 from perfetto.protos.perfetto.trace import perfetto_trace_pb2 as pb
 from perfetto_files import BEGIN, FILES, INSTANT, File, kernel_event
 
 from converter.errors import TraceError
 from converter.formats.perfetto import FORMAT, mapping, tracepoints
-from converter.formats.perfetto.descriptors import typed_event, typed_event_numbers
+from converter.formats.perfetto.descriptors import (
+    described_event,
+    typed_event,
+    typed_event_numbers,
+)
 from converter.formats.perfetto.reader import read
 from converter.ir import canonical, invariants
 from converter.ir.columns import value
@@ -400,3 +405,21 @@ def test_fixtures_are_what_the_functions_make(name):
     folder = Path(__file__).parent.parent / "roundtrip_fixtures" / "perfetto"
     stored = pb.Trace.FromString((folder / f"{name}.pftrace").read_bytes())
     assert stored == pb.Trace.FromString(FILES[name]())
+
+
+@pytest.mark.parametrize("name", [b"my_event", b"value_name"])
+def test_described_names_that_are_not_utf8_are_text_or_damage(name):
+    described = DescriptorProto(name="my_event")
+    described.field.add(name="value_name", number=1, type=4, label=1)
+    event = described_event(described.SerializeToString().replace(name[-4:], b"\xff" * 4))
+    if event is not None:
+        assert "\udcff" * 4 in event[0] + event[1][0].name
+
+
+def test_a_bundle_of_nothing_but_damaged_switches_has_no_events():
+    switches = b'\t"\x01x*\x01x2\t"\x01x*\x01x2\x01\0'
+    bundle = b'\x08\0"' + bytes([len(switches)]) + switches
+    packet = b"\n" + bytes([len(bundle)]) + bundle + b"P\x03"
+    trace = read(open_source(b"\n" + bytes([len(packet)]) + packet))
+    assert sum(len(batch) for batch in trace.batches()) == 0
+    assert "compact_sched" in str(trace.warnings[0])

@@ -478,3 +478,10 @@ def test_what_no_packet_holds_is_refused():
     with pytest.raises(UnsupportedError, match="no packet holds"):
         written(trace_of(log, (b"hello",)))
     assert events_of(opened(written(projected(trace_of(log, (b"hello",))))))
+
+
+def test_kernel_events_without_a_message_are_written():
+    file = File()
+    file.bundle(0).event.add(timestamp=5, pid=7)
+    trace = opened(file.bytes())
+    assert [len(batch) for batch in opened(written(trace)).batches()] == [1]

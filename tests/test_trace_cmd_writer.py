@@ -424,6 +424,8 @@ def test_threads_with_the_same_id_stay_apart():
         b'{"processes":[],"threads":[[1,1,0,""]],"clock":["","",null,null],"clock_domains":[],"environment":{}}',
         b'{"processes":[],"threads":[],"clock":["","",null,"1e999999999"],"clock_domains":[],"environment":{}}',
         b'{"processes":[],"threads":[],"clock":["","",null,"0"],"clock_domains":[],"environment":{}}',
+        b'{"processes":[],"threads":[],"clock":["","",9223372036854775808,null],"clock_domains":[],"environment":{}}',
+        b'{"processes":[[1,"\\ud800",null,[]]],"threads":[],"clock":["","",null,null],"clock_domains":[],"environment":{}}',
         b"[" * 100_000,
     ],
 )  # fmt: skip

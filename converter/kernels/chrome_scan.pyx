@@ -29,6 +29,8 @@ from converter.kernels.strings cimport StringTable
 cdef enum:
     # Shapes of arguments beyond this many become JSON text: each costs the reader an event class.
     MAX_SHAPES = 8192
+    # So does each class key: events with others than so many become NATIVE.
+    MAX_KEYS = 1 << 16
     MAX_SIGNATURE = 1 << 15
     MAX_TEXT = 1 << 26
 
@@ -384,13 +386,17 @@ cdef class EventScanner(ValueScanner):
             # Arguments that are no object, or too many of them, stay JSON text.
             self._signature.used = 0
             self._arguments.used = 0
-            if not odd and self._member(-1, -1, arguments, &at) != FINE:
-                return NO_MEMORY
+            if not odd:
+                # Objects are nested more deeply than text is allowed to be.
+                result = self._member(-1, -1, arguments, &at)
+                if result != FINE:
+                    return result
         member = self._phases[phase]
         if member == METADATA_PHASE:
             self._text.used = text
-            if compact(self._data, start, self._end, &self._metadata, &at) != FINE:
-                return NO_MEMORY
+            result = compact(self._data, start, self._end, &self._metadata, &at)
+            if result != FINE:
+                return result
             return FINE if append(&self._metadata, b"\n", 1) else NO_MEMORY
         if (
             odd or member == NATIVE_PHASE or not present & HAS_TS
@@ -409,8 +415,9 @@ cdef class EventScanner(ValueScanner):
             self._text.used = text
             self._arguments.used = 0
             shape = self._intern(self._shapes, b"{}", 2)
-            if self._member(-1, -1, arguments_at, &at) != FINE:
-                return NO_MEMORY
+            result = self._member(-1, -1, arguments_at, &at)
+            if result != FINE:
+                return result
         if shape < 0:
             return NO_MEMORY
         if self._members.used:
@@ -425,6 +432,8 @@ cdef class EventScanner(ValueScanner):
         key_id = self._key_of(phase, id_place, id_kind, bind_kind, present, <int32_t>types, shape)
         if thread < 0 or key_id < 0:
             return NO_MEMORY
+        if key_id >= MAX_KEYS:
+            return self._native(start, text)
         if not self._row(key_id, thread, <int32_t>cpu, ts):
             return NO_MEMORY
         if not reserve(&self._slots, 8 * 16 + self._arguments.used):

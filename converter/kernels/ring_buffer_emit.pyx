@@ -122,6 +122,9 @@ cdef inline void store64(uint8_t* to, uint64_t value, bint swap) noexcept nogil:
 # `size` bytes, each `width` of them an element.
 cdef inline void copy_elements(uint8_t* to, const uint8_t* data, int64_t size, int32_t width, bint swap) noexcept nogil:
     cdef int64_t at = 0
+    if size == 0:
+        # There may be no data to point to.
+        return
     if not swap or width == 1:
         memcpy(to, data, size)
     elif width == 2:

@@ -285,13 +285,13 @@ class Rows:
     def _untimed(self, index: int) -> Column:
         if len(self._plans) == 1:
             return self._part(self._plans[0], index, self._starts)
-        groups = [np.flatnonzero(self._numbers == number) for number in range(len(self._plans))]
+        # Only of the plans that occur: a file can make as many as it has events.
+        order = np.argsort(self._numbers, kind="stable")
+        present, first = np.unique(self._numbers[order], return_index=True)
         columns = [
-            self._part(plan, index, self._starts[group])
-            for plan, group in zip(self._plans, groups, strict=True)
-            if len(group)
+            self._part(self._plans[number], index, self._starts[group])
+            for number, group in zip(present.tolist(), np.split(order, first[1:]), strict=True)
         ]
-        order = np.concatenate(groups)
         back = np.empty(len(order), np.int64)
         back[order] = np.arange(len(order))
         return take(concatenate(columns), back)

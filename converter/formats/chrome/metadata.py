@@ -96,6 +96,8 @@ class Tables:
         return self._text_id(value if isinstance(value, str) else str(value))
 
     def _text_id(self, text: str) -> int:
+        # A lone surrogate is no text.
+        text = text.encode("utf-8", "backslashreplace").decode()
         texts = self._sidecar().get("text_ids", {})
         if len(self._text_ids) != len(texts):
             # A writer's tables are those of the trace's reader, who may have met more.

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from fractions import Fraction
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,7 +30,7 @@ from converter.formats.chrome.times import (
 )
 from converter.ir.events import Batch, EventClass, Table
 from converter.ir.kinds import Kind
-from converter.ir.trace import ClockDomain, Trace
+from converter.ir.trace import ClockDomain, Trace, parse_epoch, parse_rate
 from converter.kernels.chrome_scan import EventScanner
 from converter.kernels.strings import StringTable
 from converter.kernels.union import number_rows
@@ -42,6 +42,8 @@ BATCH_SIZE = 1 << 16
 SAMPLE_SIZE = 1 << 18
 _NANOSECOND_RATE = Fraction(10**9)
 _MAX_TICKS = (1 << 63) - 1
+
+T = TypeVar("T")
 
 
 def read(source: Source) -> Trace:
@@ -72,9 +74,8 @@ class _Reader:
         self.trace = Trace(format="chrome", sidecar={"chrome": {}})
         self._tables = Tables(self.trace)
         self._scale = self._first_look()
-        epoch = self._header_clock().get("epoch_ns")
         self.trace.clock = ClockDomain(
-            "ns", self._scale.rate, epoch if isinstance(epoch, int) else None
+            "ns", self._scale.rate, _parsed(parse_epoch, self._header_clock().get("epoch_ns"))
         )
         environment = self._header.get(ENVIRONMENT)
         if environment is not None and _is_environment(environment):
@@ -126,14 +127,11 @@ class _Reader:
         return clock if isinstance(clock, dict) else {}
 
     def _header_scale(self) -> Scale:
-        try:
-            rate = Fraction(self._header_clock().get("ticks_per_second", 10**9))
-            decimals = self._header_clock().get("decimals", USUAL_DECIMALS)
-            offset = int(self._header.get("offset", 0))
-        except (ValueError, TypeError, ZeroDivisionError):
-            rate, decimals, offset = _NANOSECOND_RATE, USUAL_DECIMALS, 0
-        if rate <= 0 or rate.denominator > 1 << 62 or not isinstance(decimals, int):
+        rate = _parsed(parse_rate, self._header_clock().get("ticks_per_second"))
+        decimals = self._header_clock().get("decimals", USUAL_DECIMALS)
+        if rate is None or not isinstance(decimals, int):
             return Scale(_NANOSECOND_RATE, USUAL_DECIMALS)
+        offset = _parsed(_parse_offset, self._header.get("offset")) or 0
         return Scale(rate, min(max(decimals, 0), MAX_DECIMALS), offset)
 
     # Batches
@@ -292,6 +290,21 @@ class _Reader:
         self._cpu_slot = np.concatenate([self._cpu_slot, np.array(slots, np.int64)])
 
 
+def _parsed(parse: Callable[[object], T], value: object) -> T | None:
+    """What the header says; None where it says nothing, or nonsense."""
+    try:
+        return parse(value)
+    except ValueError:
+        return None
+
+
+def _parse_offset(value: object) -> int:
+    offset = int(value) if isinstance(value, str) else 0
+    if abs(offset) > _MAX_TICKS:
+        raise ValueError("the offset has more than 64 bits")
+    return offset
+
+
 def _with_empty() -> StringTable:
     table = StringTable()
     table.intern(b"{}")
@@ -300,5 +313,15 @@ def _with_empty() -> StringTable:
 
 def _is_environment(value: Any) -> bool:
     return isinstance(value, dict) and all(
-        isinstance(item, str | int) and not isinstance(item, bool) for item in value.values()
+        (_is_text(item) if isinstance(item, str) else type(item) is int) and _is_text(name)
+        for name, item in value.items()
     )
+
+
+def _is_text(text: str) -> bool:
+    """Whether it has no lone surrogate, other than those that stand for bytes that are not UTF-8."""
+    try:
+        text.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:
+        return False
+    return True

@@ -64,7 +64,7 @@ def _scaled(values: NDArray[np.int64], factor: Fraction) -> NDArray[np.int64]:
         return values
     numerator, denominator = factor.numerator, factor.denominator
     largest = max(abs(int(values.min())), abs(int(values.max())))
-    if largest * numerator + denominator <= _MAX:
+    if max(largest, 1) * numerator + denominator <= _MAX:
         if denominator == 1:
             return values * numerator
         return (values * numerator + denominator // 2) // denominator

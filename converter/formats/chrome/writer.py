@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from converter.errors import UnsupportedError
 from converter.formats.chrome.layout import (
     BIND_POINT,
     DISPLAY_TIME_UNIT,
@@ -40,6 +41,7 @@ from converter.sink import Sink
 _NANOSECOND_RATE = Fraction(10**9)
 #: From about 50 days on (2**42 microseconds) a double no longer holds every nanosecond; readers use doubles.
 _EXACT_MICROSECONDS = 1 << 42
+_MAX_TICKS = (1 << 63) - 1
 _TIMES = (DURATION, THREAD_TIME, THREAD_DURATION)
 _NEXT_TID = next(i for i, part in enumerate(SWITCH_FIELDS) if part.role is Role.NEXT_TID)
 
@@ -135,7 +137,9 @@ class _Writer:
         if not (units % microsecond).any():
             return 0
         second = microsecond * 10**6
-        return lowest // second * second
+        offset = lowest // second * second
+        # What is left must fit 64 bits, of this batch at least.
+        return offset if offset >= -_MAX_TICKS and int(units.max()) - offset <= _MAX_TICKS else 0
 
     def _close(self) -> None:
         members = self._sidecar.get("members", {})
@@ -249,6 +253,11 @@ class _Writer:
         units = self._scale.to_file(np.ascontiguousarray(batch.ts))
         if not self._scale.offset:
             return units
+        if len(units) and not (
+            int(units.min()) - self._scale.offset >= -_MAX_TICKS
+            and int(units.max()) - self._scale.offset <= _MAX_TICKS
+        ):
+            raise UnsupportedError(format="chrome", message="a time does not fit 64 bits")
         return units - self._scale.offset
 
     def _bound(self, batch: Batch, class_id: int, durations: NDArray[np.int64]) -> Program:

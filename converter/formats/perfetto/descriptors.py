@@ -135,7 +135,7 @@ def described_event(
         fields = tuple(
             ProgramField(
                 field.number,
-                field.name,
+                _name(field.name),
                 SCALAR_TYPES[field.type].field_class,
                 SCALAR_TYPES[field.type].way,
                 field.label == 3,
@@ -143,9 +143,14 @@ def described_event(
             for field in message.field
             if field.type in SCALAR_TYPES and field.number > 0
         )
-        return message.name, fields
+        return _name(message.name), fields
     except (DecodeError, UnicodeDecodeError, ValueError):
         return None
+
+
+def _name(name: str | bytes) -> str:
+    # The package gives what is not UTF-8 as bytes, or raises: that depends on how it was built.
+    return name.decode("utf-8", "surrogateescape") if isinstance(name, bytes) else name
 
 
 def _program(descriptor: Any) -> tuple[ProgramField, ...]:

@@ -70,7 +70,7 @@ class FtraceOutput:
         typed = None if number is None else typed_event(number)
         if typed is not None and number is not None and _is_of(event_class, typed):
             return number, _framed_by_flags(number, event_class, _typed(event_class, typed)), b""
-        if event_class.category == tracepoints.UNKNOWN_SYSTEM and event_class.name.isdigit():
+        if event_class.category == tracepoints.UNKNOWN_SYSTEM and _is_number(event_class.name):
             return self._unknown(event_class)
         if event_class.native == tracepoints.GENERIC_EVENT:
             number = int(FtraceField.GENERIC)
@@ -135,6 +135,12 @@ def _typed(event_class: EventClass, typed: TypedEvent) -> Steps:
     message = Steps()
     message.message(typed.number, steps)
     return message
+
+
+def _is_number(name: str) -> bool:
+    """Whether it is the number of a field; events without a message are called "0", which is none."""
+    digits = name.isascii() and name.isdigit() and len(name) < 10 and not name.startswith("0")
+    return digits and int(name) < 1 << 29
 
 
 def _framed_by_flags(number: int, event_class: EventClass, message: Steps) -> Steps:

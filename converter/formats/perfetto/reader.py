@@ -130,7 +130,7 @@ class _Reader:
                 found=str(lost),
             )
         found.append(self._records.native(window, np.flatnonzero(native), ts))
-        return [part for part in found if part is not None]
+        return [part for part in found if part is not None and len(part.ts)]
 
     def _convert_times(
         self, window: Window, ts: NDArray[np.int64], clock: NDArray[np.int64]

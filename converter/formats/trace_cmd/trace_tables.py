@@ -13,16 +13,14 @@ where CLOCK is [name, description, epoch in ns or null, ticks a second as a frac
 from __future__ import annotations
 
 import json
-import re
 from dataclasses import dataclass, field
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from converter.errors import TraceError
-from converter.ir.trace import ClockDomain, Process, Thread, Trace
+from converter.ir.trace import ClockDomain, Process, Thread, Trace, parse_epoch, parse_rate
 from converter.kernels.tasks import TaskTable
 
 #: The option's id, far from those that trace-cmd gives one after the other.
@@ -31,7 +29,6 @@ TABLES_OPTION = 0x5443
 #: Numbers of tasks are signed 32-bit numbers; those that stand for no tid start here, beyond any pid of Linux.
 _FIRST_NUMBER = 1 << 30
 _LAST_NUMBER = (1 << 31) - 1
-_FRACTION = re.compile(r"[1-9]\d{0,40}(/[1-9]\d{0,40})?", re.ASCII)
 
 
 @dataclass(slots=True)
@@ -146,12 +143,12 @@ def _clock_form(clock: ClockDomain) -> list[Any]:
 
 def _clock(form: Any) -> ClockDomain:
     name, description, epoch, rate = form
-    if epoch is not None and not isinstance(epoch, int):
-        raise ValueError("a clock's epoch is no number")
-    if rate is not None and not _FRACTION.fullmatch(rate):
-        raise ValueError("a clock's rate is no fraction")
-    ticks = None if rate is None else Fraction(rate)
-    return ClockDomain(_text(name), ticks, epoch, _text(description))
+    return ClockDomain(
+        _text(name),
+        None if rate is None else parse_rate(rate),
+        None if epoch is None else parse_epoch(epoch),
+        _text(description),
+    )
 
 
 def _id(value: Any) -> int:
@@ -163,6 +160,8 @@ def _id(value: Any) -> int:
 def _text(value: Any) -> str:
     if not isinstance(value, str):
         raise TypeError("a name is no text")
+    # UnicodeEncodeError, a ValueError, for lone surrogates other than those of bytes that are not UTF-8.
+    value.encode("utf-8", "surrogateescape")
     return value
 
 

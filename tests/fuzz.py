@@ -1,0 +1,183 @@
+"""Damages inputs at random, reads them and writes what could be read: ``python -m tests.fuzz --seconds 60``.
+
+Whatever the bytes, the end is a trace or a TraceError. Inputs are read in child processes with limits of time and
+memory, so that a crash, a hang or an unbounded allocation is a finding too. An input depends on its format and number
+alone: ``--format F --first N --seconds 0`` makes number N again.
+"""
+
+from __future__ import annotations
+
+import argparse
+import faulthandler
+import mmap
+import os
+import random
+import resource
+import struct
+import sys
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
+
+from converter.conversion import transcribe  # noqa: E402 - the path is set above
+from converter.errors import TraceError, UnsupportedError  # noqa: E402
+from converter.ir.collect import collect  # noqa: E402
+from converter.ir.invariants import check  # noqa: E402
+from converter.registry import FORMATS, format_named, source_format  # noqa: E402
+from converter.sink import BufferSink  # noqa: E402
+from converter.source import open_source  # noqa: E402
+
+LARGEST = 32 << 10
+SECONDS_EACH = 10
+GROWTH = 1 << 30
+ROUND = 500
+INTERESTING = [
+    0,
+    *(((1 << bits) + step) & (1 << 64) - 1 for bits in range(65) for step in (-1, 0, 1)),
+]
+#: What random bytes rarely are: parts of JSON, and variable-length integers at their limits.
+TOKENS = b'" \\ [ { ] } , : null true -1.5e999 1e-400 \\ud800 \\u0000 "args":{'.split()
+TOKENS += (b"[" * 5000, b'{"a":' * 5000, b"9" * 400, b"\xff" * 9 + b"\1", b"\x80" * 12, b"\0" * 40)
+
+
+def fixtures(format: str) -> list[bytes]:
+    """The small fixtures of a format."""
+    folder = ROOT / "roundtrip_fixtures" / format
+    files = [path for path in sorted(folder.glob("*")) if path.suffix not in (".md", ".zst")]
+    return [path.read_bytes() for path in files if path.stat().st_size <= LARGEST]
+
+
+def originals(format: str) -> list[bytes]:
+    """The small fixtures of a format, those of the others written in it, and for trace_cmd files of every version."""
+    found = fixtures(format)
+    for other in FORMATS:
+        if other.name != format and other.readable and source_format(format).writable:
+            for data in fixtures(other.name):
+                sink = BufferSink()
+                transcribe(collect(other.reader()(open_source(data))), sink, *format_named(format))
+                found.append(sink.getvalue())
+    found = [data for data in found if len(data) <= 4 * LARGEST]
+    if format == "trace_cmd":
+        from test_trace_cmd_damage import Kernel, rich
+
+        kernels = [Kernel(), Kernel(big_endian=True), Kernel(long_size=4)]
+        found += [rich(version, kernel) for version in ("6", "none") for kernel in kernels]
+        found += [rich("zstd"), rich("zlib")]
+    return found
+
+
+def damaged(whole: bytes, rng: random.Random) -> bytes:
+    """The input with a few changes of a random sort."""
+    data = bytearray(whole)
+    for _ in range(1 + min(rng.getrandbits(4), rng.getrandbits(4))):
+        at, size = rng.randrange(len(data) + 1), len(data)
+        # Most changes near the one before would be lost among unchanged pages of zeros.
+        while 0 < at < size and not any(data[at - 1 : at + 3]) and rng.random() < 0.9:
+            at = rng.randrange(size + 1)
+        length = min(1 << rng.randrange(12), size)
+        match rng.randrange(11):
+            case 0 | 1 | 2 if at < size:
+                data[at] = rng.choice((data[at] ^ 1 << rng.randrange(8), rng.randrange(256)))
+            case 3 | 4 | 5:
+                layout = rng.choice(("<I", ">I", "<Q", ">Q", "<H", "B"))
+                mask = (1 << 8 * struct.calcsize(layout)) - 1
+                packed = struct.pack(layout, rng.choice(INTERESTING) & mask)
+                data[at : at + len(packed)] = packed
+            case 6:
+                start = rng.randrange(size - length + 1)
+                data[at:at] = data[start : start + length]
+            case 7:
+                del data[at : at + length]
+            case 8:
+                start = rng.randrange(size - length + 1)
+                data[at : at + length] = data[start : start + length]
+            case 9:
+                data[at:at] = rng.choice(TOKENS)
+            case _ if rng.random() < 0.2:
+                del data[at:]
+        data = data or bytearray(whole[:1])
+    return bytes(data)
+
+
+def numbered(format: str, number: int, files: list[bytes]) -> tuple[bytes, str]:
+    """The input of this number, and the name and variant of the format in which it is written."""
+    rng = random.Random(f"{format} {number}")
+    # The larger a file, the longer it takes, and the less a change of it matters.
+    whole = rng.choices(files, [1 / (4096 + len(data)) for data in files])[0]
+    targets = [
+        f"{target.name}{variant and '+'}{variant}"
+        for target in FORMATS
+        if target.writable
+        for variant in target.variants or ("",)
+    ]
+    return damaged(whole, rng), rng.choice(targets)
+
+
+def attempt(format: str, data: bytes, target: str) -> bool:
+    """Read an input and write it in a format; whether there was something to write."""
+    try:
+        trace = collect(source_format(format).reader()(open_source(data)))
+        check(trace)
+    except TraceError as error:
+        str(error)
+        return False
+    try:
+        transcribe(trace, BufferSink(), *format_named(target))
+    except UnsupportedError as error:
+        str(error)
+    return True
+
+
+def read_until(until: float, format: str, files: list[bytes], first: int, done: mmap.mmap) -> None:
+    """Read up to `ROUND` inputs; `done` is the number of the one that is being read, and how many were usable."""
+    used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+    if "asan" not in os.environ.get("LD_PRELOAD", ""):
+        resource.setrlimit(resource.RLIMIT_AS, (used + GROWTH, used + GROWTH))
+    usable = 0
+    for number in range(first, first + ROUND):
+        done[:] = struct.pack("QQ", number, usable)
+        if number > first and time.monotonic() > until:
+            return
+        data, target = numbered(format, number, files)
+        faulthandler.dump_traceback_later(SECONDS_EACH, exit=True)
+        usable += attempt(format, data, target)
+    done[:] = struct.pack("QQ", first + ROUND, usable)
+
+
+def fuzz(format: str, seconds: float, number: int) -> int:
+    """Read inputs from `number` on, and say which fail; how many did."""
+    files, until = originals(format), time.monotonic() + seconds
+    done = mmap.mmap(-1, 16)
+    first, total, failed = number, 0, 0
+    while number == first or time.monotonic() < until:
+        child = os.fork()
+        if not child:
+            # The end of the child must not be that of the program, whatever happens.
+            try:
+                read_until(until, format, files, number, done)
+                os._exit(0)
+            except BaseException:  # noqa: BLE001
+                sys.excepthook(*sys.exc_info())
+                sys.stderr.flush()
+                os._exit(1)
+        bad = os.waitpid(child, 0)[1] != 0
+        number, usable = struct.unpack("QQ", done[:])
+        if bad:
+            target = numbered(format, number, files)[1]
+            sys.stdout.write(f"{format}: number {number}, to be written as {target}, failed\n")
+        number, total, failed = number + bad, total + usable, failed + bad
+    sys.stdout.write(f"{format}: {number - first} inputs, {total} usable, {failed} failed\n")
+    return failed
+
+
+if __name__ == "__main__":
+    names = [format.name for format in FORMATS if format.readable]
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--seconds", type=float, default=60, help="for each format")
+    parser.add_argument("--format", choices=names, action="append")
+    parser.add_argument("--first", type=int, default=0, help="number of the first input")
+    options = parser.parse_args()
+    found = [fuzz(name, options.seconds, options.first) for name in options.format or names]
+    sys.exit(any(found))

@@ -6,15 +6,14 @@ None where nothing simpler is left: the events are dropped, and counted.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 from converter.filters.atrace import lower_mark
 from converter.filters.instants import lower_to_instant
 from converter.filters.linux_timeline import LINUX_LOWERINGS, superseded
 from converter.filters.pieces import Piece, Projection
 from converter.ir.kinds import Kind
-
-Lowering = Callable[[Piece, Projection], "list[Piece] | None"]
+from converter.losses import Lowering
 
 #: The rule for each kind; others become instants.
 LOWERINGS: Mapping[Kind, Lowering] = {**LINUX_LOWERINGS, Kind.MARK: lower_mark}

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
 from converter import registry
-from converter.errors import StrictLossError, TraceError
+from converter.errors import StrictLossError, TraceError, UnsupportedError
 from converter.ir.collect import collect
 from converter.ir.trace import Trace
 from converter.losses import LossReport
@@ -29,12 +29,17 @@ def detect(source: SourceArgument) -> Format:
 
 
 @contextmanager
-def open_trace(source: SourceArgument, format: str | None = None) -> Iterator[Trace]:
+def open_trace(
+    source: SourceArgument,
+    format: str | None = None,
+    options: Mapping[str, str] | None = None,
+) -> Iterator[Trace]:
     """The trace of an input, to be streamed; the input is closed when the context ends.
 
     Args:
         source: as `detect` takes it; gzip and zstd wrappers are removed.
         format: the name of a format, for inputs that are not recognised.
+        options: what its reader is told besides, by name (`Format.options`).
 
     Raises:
         UnknownFormatError: no format recognises the input, or none has this name.
@@ -42,17 +47,21 @@ def open_trace(source: SourceArgument, format: str | None = None) -> Iterator[Tr
 
     """
     with open_source(source) as opened, _naming(opened):
-        yield _trace_of(opened, format)
+        yield _trace_of(opened, format, options)
 
 
-def read(source: SourceArgument, format: str | None = None) -> Trace:
+def read(
+    source: SourceArgument,
+    format: str | None = None,
+    options: Mapping[str, str] | None = None,
+) -> Trace:
     """The trace of an input in memory; arguments and errors are those of `open_trace`.
 
     What only the source's own format has may still be read from the file when needed, which is closed with the trace.
     """
     opened = open_source(source)
     with _naming(opened):
-        return collect(_trace_of(opened, format))
+        return collect(_trace_of(opened, format, options))
 
 
 def write(
@@ -106,12 +115,13 @@ def convert(
     *,
     source_format: str | None = None,
     target_format: str | None = None,
+    options: Mapping[str, str] | None = None,
     force: bool = False,
     strict: bool = False,
 ) -> LossReport:
     """Convert an input to a file; arguments, result and errors are those of `open_trace` and `write`."""
     path = source if isinstance(source, str | os.PathLike) else None
-    with open_trace(source, source_format) as trace:
+    with open_trace(source, source_format, options) as trace:
         return write(trace, target, target_format, force=force, strict=strict, source=path)
 
 
@@ -143,10 +153,21 @@ def refuse_damage(trace: Trace) -> None:
         raise trace.warnings[0].to_error()
 
 
-def _trace_of(source: Source, name: str | None) -> Trace:
-    found = registry.detect(source) if name is None else registry.source_format(name)
+def _trace_of(source: Source, name: str | None, options: Mapping[str, str] | None) -> Trace:
+    told = dict(options or {})
+    if name is None:
+        found = registry.detect(source)
+    else:
+        found, implied = registry.source_format(name)
+        told = {**implied, **told}
+    for option in told:
+        if option not in found.options:
+            known = ", ".join(found.options) or "none"
+            raise UnsupportedError(
+                f"no option {option!r} for reading {found.name}; there are: {known}"
+            )
     try:
-        trace = found.reader()(source)
+        trace = found.reader()(source, **told)
     except TraceError as error:
         raise error.within(format=found.name) from None
     trace.warnings.extend(source.warnings)

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
+from itertools import islice
 from typing import TYPE_CHECKING, Any, cast
 
 from converter.errors import UnknownFormatError, UnsupportedError
@@ -17,8 +18,8 @@ if TYPE_CHECKING:
     from converter.sink import Sink
     from converter.source import Source
 
-#: Makes a trace of a source: ``read(source) -> Trace``. Cheap: decoding starts with `Trace.batches`.
-Reader = Callable[["Source"], "Trace"]
+#: Makes a trace of a source: ``read(source, **options) -> Trace``. Cheap: decoding starts with `Trace.batches`.
+Reader = Callable[..., "Trace"]
 #: Writes a trace already projected to the format's capabilities: ``write(trace, sink, variant) -> None``.
 Writer = Callable[["Trace", "Sink", str], None]
 
@@ -27,8 +28,9 @@ Writer = Callable[["Trace", "Sink", str], None]
 class Format:
     """One format.
 
-    `sniff` gets the first 4 KiB of a file (for directories: the names in it, newline-joined, after ``b"dir:"``) and
-    says whether it looks like this format. `variants` are the names after "+", the first being the default.
+    `sniff` gets the first 4 KiB of a file (for directories: the relative names of the files in it and in its folders,
+    newline-joined, after ``b"dir:"``) and says whether it looks like this format.
+    `variants` are the names after "+", the first being the default.
     `patches_output` says that the writer uses `Sink.write_at`, which a pipe allows only by way of a temporary file.
     """
 
@@ -45,6 +47,8 @@ class Format:
     patches_output: bool = False
     #: The writer takes all that the format's own reader gives as it is; otherwise that is projected as well.
     replays: bool = True
+    #: What the reader can be told besides the source: names of its keyword arguments, which take text.
+    options: tuple[str, ...] = ()
 
     @property
     def default_variant(self) -> str:
@@ -73,6 +77,9 @@ _NAMES = ("trace_cmd", "fxt", "perfetto", "chrome")
 #: How much of a file a format is shown for that.
 _HEAD_SIZE = 4096
 
+#: How many of the names in a directory.
+_HEAD_NAMES = 10_000
+
 if TYPE_CHECKING:
     FORMATS: tuple[Format, ...]
 
@@ -97,7 +104,8 @@ def detect(source: Source) -> Format:
 
     """
     if source.is_directory:
-        head = b"dir:" + "\n".join(source.listdir()).encode("utf-8", "surrogateescape")
+        names = islice(source.walk(), _HEAD_NAMES)
+        head = b"dir:" + "\n".join(names).encode("utf-8", "surrogateescape")
     else:
         head = source.read(0, _HEAD_SIZE)
         if not head:
@@ -131,17 +139,19 @@ def format_named(text: str) -> tuple[Format, str]:
     raise UnknownFormatError(f"unknown format {text!r}; there are {known}")
 
 
-def source_format(text: str) -> Format:
-    """The format of this name, for an input: its variant is found by the reader.
+def source_format(text: str) -> tuple[Format, dict[str, str]]:
+    """The format of this name, for an input, and the options that the name implies for its reader.
 
     Raises:
-        UnknownFormatError: there is no such format, or the name is that of a variant.
+        UnknownFormatError: there is no such format, or the name is that of a variant that its reader detects.
 
     """
-    format, _ = format_named(text)
-    if "+" in text:
+    format, variant = format_named(text)
+    if "+" not in text:
+        return format, {}
+    if "variant" not in format.options:
         raise UnknownFormatError(f"the variant of an input is detected; use {format.name!r}")
-    return format
+    return format, {"variant": variant}
 
 
 def target_format(path: str | os.PathLike[str], text: str | None) -> tuple[Format, str]:

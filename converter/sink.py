@@ -100,6 +100,13 @@ class Sink:
         """
         raise TraceError("not a directory", path=self.name)
 
+    def companion(self, suffix: str) -> Sink | None:
+        """A second file beside this one, whose name has `suffix` added; it appears when this one does.
+
+        None where there is no place for one: standard output, devices and pipes.
+        """
+        return None
+
     def close(self) -> None:
         """Finish: everything is written and in place, or `OutputError` and nothing is there."""
         raise NotImplementedError
@@ -137,6 +144,12 @@ class BufferSink(Sink):
     def __init__(self, name: str = "<memory>") -> None:
         super().__init__(name)
         self._data = bytearray()
+        #: By suffix.
+        self.companions: dict[str, BufferSink] = {}
+
+    def companion(self, suffix: str) -> BufferSink:
+        self._check_open()
+        return self.companions.setdefault(suffix, BufferSink(f"{self.name}{suffix}"))
 
     def write(self, data: Buffer, *, handover: bool = False) -> None:
         self._check_open()
@@ -244,23 +257,37 @@ class _ReplacingSink(_FileSink):
         self._temporary = temporary
         self._place_of_file = place
         self._force = force
+        self._companions: list[Sink] = []
+
+    def companion(self, suffix: str) -> Sink:
+        self._check_open()
+        sink = open_sink(f"{self._place_of_file}{suffix}", force=self._force)
+        sink.name = f"{self.name}{suffix}"
+        self._companions.append(sink)
+        return sink
 
     def close(self) -> None:
         if self._closed:
             return
         super().close()
         try:
+            for companion in self._companions:
+                companion.close()
             if self._force:
                 os.replace(self._temporary, self._place_of_file)
             else:
                 _rename_to_new(self._temporary, self._place_of_file)
         except BaseException as error:
             _remove(self._temporary)
+            for companion in self._companions:
+                companion.abort()
             if isinstance(error, OSError):
                 raise _output_error(error, self.name) from error
             raise
 
     def abort(self) -> None:
+        for companion in self._companions:
+            companion.abort()
         if not self._closed:
             super().abort()
             _remove(self._temporary)

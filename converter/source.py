@@ -1,4 +1,4 @@
-"""Bytes in: files, standard input, pipes, buffers, compressed files and directories, all read by offset.
+"""Bytes in: files, standard input, pipes, buffers, compressed files, directories and archives, all read by offset.
 
 Files are read with pread, which threads can share, and are never mapped: a mapped file that someone truncates kills
 the process. What has no offsets (pipes, compressed files) is first copied to an unnamed temporary file (in TMPDIR).
@@ -20,13 +20,30 @@ SourceArgument = str | os.PathLike[str] | BinaryIO | bytes
 
 _COPY_SIZE = 1 << 18
 _MAX_OFFSET = (1 << 63) - 1
+#: Where the first header of a tar archive says that it is one (POSIX.1-2017, pax, "ustar Interchange Format").
+_TAR_OFFSET = 257
+_TAR_MAGIC = b"ustar"
 
 
 def open_source(path: SourceArgument) -> Source:
-    """Open an input; gzip and zstd wrappers (of one level) are removed.
+    """Open an input; gzip and zstd wrappers (of one level) are removed, and a tar archive is a directory.
 
     A file object is read from its current position to its end and is not closed.
     """
+    source = _open_input(path)
+    if source.is_directory or source.read(_TAR_OFFSET, len(_TAR_MAGIC)) != _TAR_MAGIC:
+        return source
+    # Imported only now: most inputs are no archives.
+    from converter.archives import open_archive
+
+    try:
+        return open_archive(source, _unwrapped)
+    except BaseException:
+        source.close()
+        raise
+
+
+def _open_input(path: SourceArgument) -> Source:
     if isinstance(path, bytes | bytearray | memoryview):
         return _unwrapped(_MemorySource("<bytes>", bytes(path)))
     if isinstance(path, str | os.PathLike):
@@ -54,6 +71,8 @@ class Source:
         self.size = size
         self.warnings: list[TraceWarning] = []
         self.compression: str | None = None
+        #: The directory that the file is in, where it was opened by its path.
+        self.place: str | None = None
 
     def read(self, offset: int, size: int) -> bytes:
         """The `size` bytes at `offset`; fewer only where the file ends, none beyond its end."""
@@ -97,6 +116,10 @@ class Source:
     def open(self, relative: str) -> Source:
         """A file or folder in a directory; `TraceError` for names that lead out of it, also through links."""
         raise TraceError("not a directory", path=self.name)
+
+    def beside(self) -> Source | None:
+        """The directory that a file is in, for those that have companions; None for what was not opened by a path."""
+        return None if self.place is None else _open_path(self.place, self.place)
 
     def close(self) -> None:
         """Release the file. Reading afterwards is an error of the caller's (ValueError)."""
@@ -244,7 +267,9 @@ def _open_path(path: str, name: str, boundary: str | None = None) -> Source:
     except ValueError as error:  # a null character
         raise TraceError(path=name, expected="a path", found=path) from error
     if stat.S_ISREG(os.fstat(descriptor).st_mode):
-        return _unwrapped(_FileSource(name, descriptor))
+        source = _unwrapped(_FileSource(name, descriptor))
+        source.place = os.path.dirname(path) or os.curdir
+        return source
     with os.fdopen(descriptor, "rb", buffering=0) as stream:
         return _unwrapped(_spooled(_chunks(stream, name), name))
 

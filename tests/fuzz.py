@@ -53,7 +53,7 @@ def originals(format: str) -> list[bytes]:
     """The small fixtures of a format, those of the others written in it, and for trace_cmd files of every version."""
     found = fixtures(format)
     for other in FORMATS:
-        if other.name != format and other.readable and source_format(format).writable:
+        if other.name != format and other.readable and source_format(format)[0].writable:
             for data in fixtures(other.name):
                 sink = BufferSink()
                 transcribe(collect(other.reader()(open_source(data))), sink, *format_named(format))
@@ -118,7 +118,7 @@ def numbered(format: str, number: int, files: list[bytes]) -> tuple[bytes, str]:
 def attempt(format: str, data: bytes, target: str) -> bool:
     """Read an input and write it in a format; whether there was something to write."""
     try:
-        trace = collect(source_format(format).reader()(open_source(data)))
+        trace = collect(source_format(format)[0].reader()(open_source(data)))
         check(trace)
     except TraceError as error:
         str(error)

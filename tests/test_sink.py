@@ -562,3 +562,42 @@ with open_sink({str(tmp_path / "out")!r}) as sink:
         assert len(os.listdir(tmp_path)) == 1
         process.send_signal(signal.SIGINT)
     assert os.listdir(tmp_path) == []
+
+
+class TestCompanions:
+    def test_appears_with_the_file(self, tmp_path):
+        with open_sink(tmp_path / "out") as sink:
+            companion = sink.companion(".more")
+            assert companion is not None
+            companion.write(b"second")
+            sink.write(b"first")
+            assert os.listdir(tmp_path) != ["out"]
+        assert sorted(os.listdir(tmp_path)) == ["out", "out.more"]
+        assert (tmp_path / "out.more").read_bytes() == b"second"
+
+    def test_disappears_with_the_file(self, tmp_path):
+        with pytest.raises(KeyError), open_sink(tmp_path / "out") as sink:
+            companion = sink.companion(".more")
+            assert companion is not None
+            companion.write(b"second")
+            raise KeyError
+        assert os.listdir(tmp_path) == []
+
+    def test_is_replaced_only_by_force(self, tmp_path):
+        (tmp_path / "out.more").write_bytes(b"old")
+        with pytest.raises(OutputError, match="exists"), open_sink(tmp_path / "out") as sink:
+            sink.companion(".more")
+        assert sorted(os.listdir(tmp_path)) == ["out.more"]
+        with open_sink(tmp_path / "out", force=True) as sink:
+            companion = sink.companion(".more")
+            assert companion is not None
+            companion.write(b"new")
+        assert (tmp_path / "out.more").read_bytes() == b"new"
+
+    def test_memory_has_them_by_suffix_and_streams_have_none(self):
+        sink = BufferSink()
+        companion = sink.companion(".more")
+        companion.write(b"second")
+        assert sink.companions[".more"].getvalue() == b"second"
+        with open_sink(os.devnull) as stream:
+            assert stream.companion(".more") is None

@@ -477,3 +477,19 @@ def test_importing_loads_no_decompressor():
     )
     result = subprocess.run([sys.executable, "-c", program], capture_output=True, check=True)
     assert result.stdout.strip() == b"[]"
+
+
+def test_a_file_opened_by_path_knows_the_directory_beside_it(file):
+    (file.parent / "companion").write_bytes(b"more")
+    with open_source(file) as source:
+        beside = source.beside()
+        assert beside is not None
+        with beside.open("companion") as companion:
+            assert whole(companion) == b"more"
+
+
+def test_what_was_not_opened_by_a_path_has_nothing_beside_it(file):
+    with open_source(DATA) as source:
+        assert source.beside() is None
+    with open(file, "rb") as stream, open_source(stream) as source:
+        assert source.beside() is None

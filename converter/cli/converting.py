@@ -77,7 +77,7 @@ def _check_formats(options: Options) -> tuple[Format, str]:
     try:
         target, variant = registry.target_format(options.target, options.target_format)
         if options.source_format is not None:
-            registry.source_format(options.source_format).reader()
+            registry.source_format(options.source_format)[0].reader()
         target.writer()
     except (UnknownFormatError, UnsupportedError) as error:
         raise click.UsageError(error.detail) from None

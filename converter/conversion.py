@@ -128,7 +128,8 @@ def convert(
 def transcribe(trace: Trace, sink: Sink, target: Format, variant: str) -> LossReport:
     """Write a trace to an open sink, projected to what the format holds; the losses."""
     writer = target.writer()
-    if trace.format == target.name and target.replays:
+    same = target.replays_as_any_variant or variant in ("", trace.variant)
+    if target.holds_all or (trace.format == target.name and target.replays and same):
         # Its own reader made it: all of it is in the format, and the writer replays what only the format has.
         writer(trace, sink, variant)
         return LossReport()

@@ -47,6 +47,10 @@ class Format:
     patches_output: bool = False
     #: The writer takes all that the format's own reader gives as it is; otherwise that is projected as well.
     replays: bool = True
+    #: The writer takes any trace as it is: nothing is projected.
+    holds_all: bool = False
+    #: The sidecar refers to the source; its module `portable` says what of it can be written elsewhere.
+    has_portable: bool = False
     #: What the reader can be told besides the source: names of its keyword arguments, which take text.
     options: tuple[str, ...] = ()
 
@@ -67,12 +71,18 @@ class Format:
             raise UnsupportedError(format=self.name, message="this format cannot be written")
         return cast(Writer, self._function("writer", "write"))
 
+    def portable(self, trace: Trace) -> dict[str, Any]:
+        """The format's part of a trace's sidecar as JSON-like values and bytes, of which its writer makes the same."""
+        if not self.has_portable:
+            return trace.sidecar.get(self.name, {})
+        return cast(dict[str, Any], self._function("portable", "portable")(trace))
+
     def _function(self, module: str, name: str) -> Any:
         return getattr(import_module(f"converter.formats.{self.name}.{module}"), name)
 
 
 #: The folders of `converter.formats`, in the order in which they are asked whether an input is theirs.
-_NAMES = ("trace_cmd", "fxt", "perfetto", "chrome")
+_NAMES = ("ir", "trace_cmd", "fxt", "perfetto", "chrome")
 
 #: How much of a file a format is shown for that.
 _HEAD_SIZE = 4096
@@ -94,6 +104,15 @@ def __getattr__(name: str) -> Any:
     if name == "FORMATS":
         return _formats()
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def portable_sidecar(trace: Trace) -> dict[str, dict[str, Any]]:
+    """A trace's sidecar as JSON-like values and bytes, which does not need the source."""
+    formats = {format.name: format for format in _formats()}
+    return {
+        name: formats[name].portable(trace) if name in formats else content
+        for name, content in trace.sidecar.items()
+    }
 
 
 def detect(source: Source) -> Format:

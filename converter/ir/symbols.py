@@ -28,6 +28,10 @@ class SymbolTable:
     def __len__(self) -> int:
         return len(self._table()[0])
 
+    def entries(self) -> tuple[NDArray[np.uint64], Sequence[bytes]]:
+        """All addresses, ascending, and the name of each."""
+        return self._table()
+
     def lookup(self, address: int) -> tuple[bytes, int] | None:
         """The symbol at or below `address` and the distance to it, or None below the first and beyond the last.
 

@@ -25,4 +25,5 @@ FORMAT = Format(
     variants=("", "v7", "v6", "v7_zlib", "v7_none"),
     capabilities=_capabilities,
     sniff=_sniff,
+    has_portable=True,
 )

@@ -24,6 +24,7 @@ from converter.formats.trace_cmd.file_contents import (
 )
 from converter.formats.trace_cmd.latency_text import OTHER_LINE, text_class, text_of
 from converter.formats.trace_cmd.layout import BUFFER_SECTIONS, OptionId, SectionId, parse
+from converter.formats.trace_cmd.opening import open_file
 from converter.formats.trace_cmd.options import Metadata, interpret
 from converter.formats.trace_cmd.page_data import CopiedChunks, PageData, PlainPages, SpooledPages
 from converter.formats.trace_cmd.page_writer import PageWriter, Records, SpoolMaker, chunk_size
@@ -38,6 +39,7 @@ from converter.formats.trace_cmd.trace_tables import TaskNumbers, read_tables
 from converter.ir.events import Batch, EventClass
 from converter.ir.kinds import Kind
 from converter.ir.trace import Trace
+from converter.source import open_source
 
 _SECTION_HEADER_SIZE = 16
 #: The description of a page that has a size in it: that of the data behind its header.
@@ -49,9 +51,15 @@ _METADATA_OPTIONS = frozenset(range(OptionId.HEADER_INFO, OptionId.CMDLINES + 1)
 
 
 def native_contents(
-    trace: Trace, version: int, compression: bytes, spools: SpoolMaker, *, copy: bool
+    trace: Trace,
+    file: TraceFile,
+    version: int,
+    compression: bytes,
+    spools: SpoolMaker,
+    *,
+    copy: bool,
 ) -> FileContents:
-    """The contents of a trace that was read from trace.dat, for a file of that version and compression.
+    """The contents of a trace that was read from a trace.dat file, for a file of that version and compression.
 
     With `copy` its pages are those of the source; otherwise its events are read, and made into pages again.
 
@@ -60,19 +68,28 @@ def native_contents(
         TraceError: as `Trace.batches` does.
 
     """
-    return _NativeContents(trace, version, compression, spools).build(copy=copy)
+    return _NativeContents(trace, file, version, compression, spools).build(copy=copy)
 
 
 def source_file(trace: Trace) -> TraceFile | None:
-    """The file that a trace was read from, if it is a trace.dat file."""
-    sections = trace.sidecar.get("trace_cmd", {}).get("sections", ())
+    """The file that a trace was read from, if it is a trace.dat file, or what has travelled of it."""
+    sidecar = trace.sidecar.get("trace_cmd", {})
+    skeleton = sidecar.get("skeleton")
+    if isinstance(skeleton, bytes):
+        return open_file(open_source(skeleton))
+    sections = sidecar.get("sections", ())
     return next((section.file for section in sections if isinstance(section, Section)), None)
 
 
 class _NativeContents:
-    def __init__(self, trace: Trace, version: int, compression: bytes, spools: SpoolMaker) -> None:
-        file = source_file(trace)
-        assert file is not None
+    def __init__(
+        self,
+        trace: Trace,
+        file: TraceFile,
+        version: int,
+        compression: bytes,
+        spools: SpoolMaker,
+    ) -> None:
         self._trace = trace
         self._file = file
         self._version = version

@@ -12,16 +12,15 @@ from converter.formats.trace_cmd.event_classes import EventClasses
 from converter.formats.trace_cmd.event_format import FormatSyntaxError, parse_header_page
 from converter.formats.trace_cmd.formats import EventFormats
 from converter.formats.trace_cmd.latency_text import TextEvents, read_text
-from converter.formats.trace_cmd.layout import HEADER_START, SectionId, parse
+from converter.formats.trace_cmd.layout import SectionId, parse
 from converter.formats.trace_cmd.messages import KernelTexts
+from converter.formats.trace_cmd.opening import open_file
 from converter.formats.trace_cmd.options import interpret
 from converter.formats.trace_cmd.pages import PageStream, WindowCache
 from converter.formats.trace_cmd.survey import survey
 from converter.formats.trace_cmd.symbols import kernel_symbols
 from converter.formats.trace_cmd.tasks import add_tasks, saved_command_lines
 from converter.formats.trace_cmd.trace_tables import TraceTables, read_tables
-from converter.formats.trace_cmd.version6 import open_version_6
-from converter.formats.trace_cmd.version7 import open_version_7
 from converter.ir.events import Batch
 from converter.ir.trace import Trace, Track
 from converter.kernels.tasks import TaskTable
@@ -40,26 +39,9 @@ def read(source: Source) -> Trace:
 
     """
     try:
-        return _Reader(_open(source)).trace
+        return _Reader(open_file(source)).trace
     except TraceError as error:
         raise error.within(format="trace_cmd", path=source.name) from error
-
-
-def _open(source: Source) -> TraceFile:
-    head = source.read(0, 64)
-    start = parse(HEADER_START, head, 0, "header")
-    size = len(HEADER_START.build(start))
-    if start.big_endian > 1 or start.long_size not in (4, 8):
-        raise TraceError(offset=size - 2, field="header", expected="endian 0 or 1, long 4 or 8")
-    if start.version == "6":
-        return open_version_6(
-            source, size, big_endian=start.big_endian == 1, long_size=start.long_size
-        )
-    if start.version == "7":
-        return open_version_7(
-            source, size, big_endian=start.big_endian == 1, long_size=start.long_size
-        )
-    raise TraceError(offset=10, field="header.version", expected="6 or 7", found=start.version)
 
 
 class _Reader:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from converter.errors import TraceError
+from converter.formats.trace_cmd.container import TraceFile
 from converter.formats.trace_cmd.native_contents import native_contents, source_file
 from converter.formats.trace_cmd.new_contents import new_contents
 from converter.formats.trace_cmd.page_writer import SpoolMaker
@@ -39,7 +40,8 @@ def write(trace: Trace, sink: Sink, variant: str) -> None:
         if file is None:
             contents = new_contents(trace, compression, spools)
         else:
-            contents = native_contents(trace, version, compression, spools, copy=_is_whole(trace))
+            copy = _is_whole(trace, file)
+            contents = native_contents(trace, file, version, compression, spools, copy=copy)
         output = write_version_6 if version == 6 else write_version_7
         output(contents, sink)
     except TraceError as error:
@@ -48,10 +50,9 @@ def write(trace: Trace, sink: Sink, variant: str) -> None:
         spools.close()
 
 
-def _is_whole(trace: Trace) -> bool:
+def _is_whole(trace: Trace, file: TraceFile) -> bool:
     """Whether a trace has all events of its undamaged source as they are there, so that the pages can be copied."""
-    file = source_file(trace)
-    if file is None or trace.make_batches != file.make_batches:
+    if trace.make_batches != file.make_batches:
         return False
     # The survey of all pages, which precedes the first batch, finds what is damaged.
     batches = iter(trace.batches())

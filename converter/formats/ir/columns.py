@@ -1,0 +1,192 @@
+"""Columns of every field class as `Column` of schemas/ir.proto, and back."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from converter.errors import TraceError
+from converter.formats.ir import ir_pb2 as pb
+from converter.formats.ir.numbers import MAX_EQUAL, pack, unpack
+from converter.ir.columns import (
+    Column,
+    ListColumn,
+    NullColumn,
+    OptionalColumn,
+    StructColumn,
+    UnionColumn,
+    take,
+)
+from converter.ir.field_classes import (
+    ArrayClass,
+    BooleanClass,
+    BytesClass,
+    FieldClass,
+    FloatClass,
+    IntegerClass,
+    NullClass,
+    OptionalClass,
+    StringClass,
+    StructureClass,
+    VariantClass,
+)
+
+_BYTE = IntegerClass(8)
+_BOOL = np.dtype(np.bool_)
+_INT16 = np.dtype(np.int16)
+_INT32 = np.dtype(np.int32)
+_INT64 = np.dtype(np.int64)
+
+
+def pack_column(column: Column) -> pb.Column:
+    """The message that holds a column."""
+    match column:
+        case np.ndarray():
+            return pb.Column(numbers=pack(column))
+        case NullColumn():
+            return pb.Column(nulls=pb.Nothing())
+        case ListColumn(offsets, values):
+            first, last = int(offsets[0]), int(offsets[-1])
+            inner = _between(values, first, last)
+            return pb.Column(
+                list=pb.List(
+                    lengths=pack(np.diff(offsets)), elements=pack_column(inner), count=last - first
+                )
+            )
+        case StructColumn(_, members):
+            return pb.Column(structure=pb.Columns(column=map(pack_column, members)))
+        case UnionColumn(tags, rows, options):
+            return pb.Column(
+                variant=pb.Union(
+                    tags=pack(tags),
+                    rows=pack(rows),
+                    option=map(pack_column, options),
+                    count=map(len, options),
+                )
+            )
+        case OptionalColumn(valid, values):
+            return pb.Column(optional=pb.Optional(valid=pack(valid), values=pack_column(values)))
+
+
+def _between(column: Column, start: int, end: int) -> Column:
+    if start == 0 and end == len(column):
+        return column
+    if isinstance(column, np.ndarray):
+        return column[start:end]
+    return take(column, np.arange(start, end))
+
+
+def unpack_column(
+    message: pb.Column, field_class: FieldClass, count: int, strings: int, what: str
+) -> Column:
+    """The column of `count` values of a field class.
+
+    Args:
+        message: what holds it.
+        field_class: of the field.
+        count: the number of values.
+        strings: how many strings there are, which ids of strings are below.
+        what: the name of the field, for messages.
+
+    Raises:
+        TraceError: the message does not hold such a column.
+
+    """
+    held = message.WhichOneof("values")
+    match field_class, held:
+        case (IntegerClass() | FloatClass(), "numbers"):
+            return unpack(message.numbers, field_class.dtype, count, what)
+        case (BooleanClass(), "numbers"):
+            return unpack(message.numbers, _BOOL, count, what)
+        case (StringClass(), "numbers"):
+            return checked_ids(unpack(message.numbers, _INT32, count, what), strings, what)
+        case (NullClass(), "nulls") if count <= MAX_EQUAL:
+            return NullColumn(count)
+        case (StringClass() | BytesClass(), "list"):
+            return _unpack_list(message.list, _BYTE, count, strings, what)
+        case (ArrayClass(element, length), "list"):
+            column = _unpack_list(message.list, element, count, strings, what)
+            if length is not None and (np.diff(column.offsets) != length).any():
+                raise TraceError(field=what, expected=f"arrays of {length} elements")
+            return column
+        case (StructureClass(members), "structure"):
+            columns = message.structure.column
+            _check_number(len(columns), len(members), what)
+            return StructColumn(
+                count,
+                tuple(
+                    unpack_column(column, member.type, count, strings, f"{what}.{member.name}")
+                    for member, column in zip(members, columns, strict=True)
+                ),
+            )
+        case (VariantClass() as variant_class, "variant"):
+            return _unpack_union(message.variant, variant_class, count, strings, what)
+        case (OptionalClass(element), "optional"):
+            return OptionalColumn(
+                unpack(message.optional.valid, _BOOL, count, what),
+                unpack_column(message.optional.values, element, count, strings, what),
+            )
+    raise TraceError(
+        field=what, expected=f"a column of {type(field_class).__name__}", found=held or "none"
+    )
+
+
+def _unpack_list(
+    message: pb.List, element: FieldClass, count: int, strings: int, what: str
+) -> ListColumn:
+    lengths = unpack(message.lengths, _INT64, count, what)
+    offsets = np.zeros(count + 1, np.int64)
+    if count:
+        # Checked before they are summed up, so that the sum cannot overflow.
+        if int(lengths.min()) < 0 or int(lengths.max()) > message.count:
+            raise TraceError(field=what, expected=f"lengths up to {message.count}")
+        np.cumsum(lengths, out=offsets[1:])
+    if int(offsets[-1]) != message.count or (np.diff(offsets) < 0).any():
+        raise TraceError(field=what, expected=f"{message.count} elements", found=int(offsets[-1]))
+    values = unpack_column(message.elements, element, message.count, strings, what)
+    return ListColumn(offsets, values)
+
+
+def _unpack_union(
+    message: pb.Union, field_class: VariantClass, count: int, strings: int, what: str
+) -> UnionColumn:
+    options = field_class.options
+    _check_number(len(message.option), len(options), what)
+    _check_number(len(message.count), len(options), what)
+    tags = unpack(message.tags, _INT16, count, what)
+    rows = unpack(message.rows, _INT32, count, what)
+    lengths = np.array([min(n, 1 << 40) for n in message.count], np.int64)
+    if count and (
+        int(tags.min()) < 0
+        or int(tags.max()) >= len(options)
+        or int(rows.min()) < 0
+        or (rows >= lengths[tags]).any()
+    ):
+        raise TraceError(field=what, expected="values of the variant's options")
+    return UnionColumn(
+        tags,
+        rows,
+        tuple(
+            unpack_column(column, option.type, int(length), strings, f"{what}.{option.name}")
+            for option, column, length in zip(options, message.option, lengths, strict=True)
+        ),
+    )
+
+
+def checked_ids(numbers: NDArray[Any], limit: int, what: str) -> NDArray[Any]:
+    """Numbers of entries in a table that has `limit` of them.
+
+    Raises:
+        TraceError: some are outside of it.
+
+    """
+    if len(numbers) and (int(numbers.min()) < 0 or int(numbers.max()) >= limit):
+        raise TraceError(field=what, expected=f"numbers below {limit}")
+    return numbers
+
+
+def _check_number(found: int, expected: int, what: str) -> None:
+    if found != expected:
+        raise TraceError(field=what, expected=f"{expected} columns", found=found)

@@ -1,0 +1,122 @@
+"""Columns of integers and floats as `Numbers` of schemas/ir.proto: as narrow as their values allow."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from converter.errors import TraceError
+from converter.formats.ir.ir_pb2 import Numbers
+
+_MASK = (1 << 64) - 1
+_WIDTHS = (1, 2, 4)
+#: As many numbers may be said to be equal: a file of a few bytes must not fill the memory of those who use them.
+MAX_EQUAL = 1 << 26
+
+
+def pack(numbers: NDArray[Any], *, deltas: bool = False) -> Numbers:
+    """The message for a column of integers, floats or booleans."""
+    if numbers.dtype.kind == "f":
+        plain = np.ascontiguousarray(numbers, numbers.dtype.newbyteorder("<"))
+        return Numbers(width=plain.itemsize, data=plain.tobytes())
+    if not len(numbers):
+        return Numbers()
+    if numbers.dtype.kind == "b":
+        numbers = numbers.view(np.uint8)
+    if deltas:
+        first = int(numbers[0])
+        distances = np.diff(numbers.view(np.int64), prepend=np.int64(first))
+        message = pack(distances)
+        if message.width <= 4:
+            # The first distance is from the base: it stands for the number itself.
+            return Numbers(
+                width=message.width,
+                base=_signed(first),
+                data=message.base.to_bytes(8, "little", signed=True) + message.data,
+                deltas=True,
+            )
+    if numbers.strides == (0,) and len(numbers) <= MAX_EQUAL:
+        return Numbers(base=_signed(int(numbers[0])))
+    low, high = int(numbers.min()), int(numbers.max())
+    span = high - low
+    if span == 0 and len(numbers) <= MAX_EQUAL:
+        return Numbers(base=_signed(low))
+    for width in _WIDTHS:
+        if span < 1 << (8 * width):
+            break
+    else:
+        wide = np.ascontiguousarray(numbers, "<i8" if numbers.dtype.kind == "i" else "<u8")
+        return Numbers(width=8, data=wide.tobytes())
+    if numbers.itemsize == width:
+        distances = numbers.view(f"u{width}") - np.array(low).astype(numbers.dtype).view(
+            f"u{width}"
+        )
+    else:
+        distances = (numbers - numbers.dtype.type(low)).astype(f"<u{width}")
+    return Numbers(width=width, base=_signed(low), data=distances.tobytes())
+
+
+def unpack(message: Numbers, dtype: np.dtype[Any], count: int, what: str) -> NDArray[Any]:
+    """The column of `count` numbers of a type; constant ones are broadcast.
+
+    Raises:
+        TraceError: the message holds another number of them, or some outside the type.
+
+    """
+    width, data = message.width, message.data
+    if dtype.kind == "f":
+        _check_size(len(data), count * dtype.itemsize, what)
+        return np.frombuffer(data, dtype.newbyteorder("<")).astype(dtype, copy=False)
+    if width not in (0, 1, 2, 4, 8):
+        raise TraceError(field=what, expected="a width of 0, 1, 2, 4 or 8", found=width)
+    if not count:
+        return np.zeros(0, dtype)
+    if message.deltas:
+        step = int.from_bytes(data[:8], "little", signed=True)
+        _check_size(len(data), 8 + count * width, what)
+        distances = _widened(data[8:], width, count) + np.int64(step)
+        # The first is 0 by the way they were made; a file may say anything.
+        distances[0] += np.int64(message.base)
+        with np.errstate(over="ignore"):
+            wide = np.cumsum(distances, dtype=np.int64)
+        return _fitting(wide, dtype, what)
+    _check_size(len(data), count * width, what)
+    if width == 0:
+        if count > MAX_EQUAL:
+            raise TraceError(field=what, expected=f"at most {MAX_EQUAL} equal numbers", found=count)
+        constant = _fitting(np.array([message.base], np.int64), dtype, what)
+        return np.broadcast_to(constant[0], (count,))
+    with np.errstate(over="ignore"):
+        wide = _widened(data, width, count) + np.int64(message.base)
+    return _fitting(wide, dtype, what)
+
+
+def _widened(data: bytes, width: int, count: int) -> NDArray[np.int64]:
+    if width == 0:
+        return np.zeros(count, np.int64)
+    return np.frombuffer(data, f"<u{width}").astype(np.int64)
+
+
+def _fitting(wide: NDArray[np.int64], dtype: np.dtype[Any], what: str) -> NDArray[Any]:
+    if dtype.kind == "b":
+        truth: NDArray[Any] = wide != 0
+        return truth
+    if dtype.itemsize == 8:
+        same: NDArray[Any] = wide.view(dtype)
+        return same
+    limits = np.iinfo(dtype)
+    if wide.min() < limits.min or wide.max() > limits.max:
+        raise TraceError(field=what, expected=f"numbers of {dtype}", found="others")
+    return wide.astype(dtype)
+
+
+def _check_size(found: int, expected: int, what: str) -> None:
+    if found != expected:
+        raise TraceError(field=what, expected=f"{expected} bytes", found=f"{found}")
+
+
+def _signed(number: int) -> int:
+    number &= _MASK
+    return number - (1 << 64) if number >> 63 else number

@@ -1,0 +1,289 @@
+"""Reading the representation: a record a batch, checked against the tables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from converter.errors import TraceError
+from converter.formats.ir import ir_pb2 as pb
+from converter.formats.ir import layout
+from converter.formats.ir.classes import unpack_class
+from converter.formats.ir.columns import checked_ids, unpack_column
+from converter.formats.ir.numbers import unpack
+from converter.formats.ir.values import (
+    decoded,
+    get_number,
+    unpack_clock,
+    unpack_entries,
+    unpack_warning,
+)
+from converter.ir.events import Batch, Table
+from converter.ir.symbols import SymbolTable
+from converter.ir.trace import Process, Thread, Trace, Track, TrackScope
+from converter.source import Source
+
+_INT32 = np.dtype(np.int32)
+_INT64 = np.dtype(np.int64)
+_UINT64 = np.dtype(np.uint64)
+#: More events than any writer puts in a batch.
+_MAX_EVENTS = 1 << 24
+#: Numbers of CPUs are below.
+_MAX_CPU = 1 << 31
+
+
+def read(source: Source) -> Trace:
+    """The trace in a `.tcir` file, or of a canonical form.
+
+    The trace's format is that of the file that it was once read from: its writer then replays what is in the sidecar.
+
+    Raises:
+        TraceError: the file has no header.
+
+    """
+    if source.read(0, 1) == b"{":
+        return _read_canonical(source)
+    return _Reader(source).trace
+
+
+def _read_canonical(source: Source) -> Trace:
+    from converter.ir.canonical import load
+
+    try:
+        return load(source.read(0, source.size).decode("utf-8", "surrogateescape"))
+    except (ValueError, KeyError, TypeError, IndexError, RecursionError, OverflowError) as error:
+        raise TraceError(
+            f"no canonical form: {type(error).__name__}: {error}", format="ir", path=source.name
+        ) from error
+
+
+class _Reader:
+    """What outlives a pass over the file: the trace, whose tables are filled by the pass that gets furthest."""
+
+    def __init__(self, source: Source) -> None:
+        self._source = source
+        self._places, damage = layout.record_places(source)
+        if not self._places:
+            raise damage or TraceError(field="header", expected="a header record")
+        header = layout.parse_header(layout.parse_record(source, *self._places[0]))
+        self.trace = Trace(
+            format=header.format,
+            variant=header.variant,
+            clock=unpack_clock(header.clock),
+            make_batches=self._batches,
+            progress=lambda: (self._done, source.size),
+        )
+        self._done = 0
+        #: How many records have filled the tables.
+        self._read = 1
+        if damage is not None:
+            self._warn(damage)
+        self._read_tail()
+
+    def _read_tail(self) -> None:
+        """Read what stands at the end, where it is there."""
+        trace = self.trace
+        try:
+            records = layout.parse_record(self._source, *self._places[-1])
+            tails = [record.tail for record in records if record.WhichOneof("content") == "tail"]
+            if not tails:
+                raise TraceError(expected="a tail record at the end of the file", found="none")
+            tail = tails[-1]
+            environment = unpack_entries(tail.environment)
+            if not all(type(value) in (str, int) for value in environment.values()):
+                raise TraceError(field="environment", expected="texts and integers")
+            sidecar = unpack_entries(tail.sidecar)
+            if not all(isinstance(value, dict) for value in sidecar.values()):
+                raise TraceError(field="sidecar", expected="a map for each format")
+            trace.clock_domains = [unpack_clock(clock) for clock in tail.clock_domain]
+            trace.environment = environment
+            trace.sidecar = sidecar
+            trace.warnings.extend(unpack_warning(warning) for warning in tail.warning)
+            if tail.HasField("symbols"):
+                trace.symbols = _symbols(tail.symbols)
+        except TraceError as error:
+            self._warn(error)
+            # Without its sidecar the trace is no longer what that format's reader gives.
+            trace.format, trace.variant = "ir", ""
+
+    def _warn(self, error: TraceError) -> None:
+        warning = error.within(format="ir", path=self._source.name).to_warning()
+        if warning not in self.trace.warnings:
+            self.trace.warnings.append(warning)
+
+    def _batches(self) -> Iterator[Batch]:
+        delivered = False
+        for number, (offset, size) in enumerate(self._places):
+            try:
+                batches = self._parsed(number, offset, size)
+            except TraceError as error:
+                error.within(format="ir", path=self._source.name)
+                if not delivered:
+                    raise
+                self._warn(error)
+                return
+            self._done = offset + size
+            for batch in batches:
+                delivered = True
+                yield batch
+
+    def _parsed(self, number: int, offset: int, size: int) -> list[Batch]:
+        """The batches of a record; its tables are added unless an earlier pass has."""
+        batches = []
+        try:
+            for record in layout.parse_record(self._source, offset, size):
+                match record.WhichOneof("content"):
+                    case "tables" if number >= self._read:
+                        self._extend(record.tables)
+                    case "batch":
+                        batches.append(self._batch(record.batch))
+        except TraceError as error:
+            if error.offset is None:
+                error.offset = offset
+            raise
+        self._read = max(self._read, number + 1)
+        return batches
+
+    # Tables
+
+    def _extend(self, tables: pb.Tables) -> None:
+        trace = self.trace
+        for known, text in enumerate(tables.string, len(trace.strings)):
+            if trace.strings.intern(text) < known:
+                raise TraceError(field="string", expected="a new one", found=text)
+        for process in tables.process:
+            self._set_process(process)
+        for thread in tables.thread:
+            self._set_thread(thread)
+        for track in tables.track:
+            self._add_track(track)
+        for event_class in tables.event_class:
+            trace.add_class(unpack_class(event_class))
+
+    def _set_process(self, message: pb.Process) -> None:
+        processes = self.trace.processes
+        _check_index(message.index, len(processes), "process")
+        has_parent = message.HasField("parent_pid") or message.large_parent_pid
+        process = Process(
+            get_number(message, "pid"),
+            decoded(message.name),
+            get_number(message, "parent_pid") if has_parent else None,
+            tuple(decoded(word) for word in message.command_line),
+        )
+        processes[message.index : message.index + 1] = [process]
+
+    def _set_thread(self, message: pb.Thread) -> None:
+        threads = self.trace.threads
+        _check_index(message.index, len(threads), "thread")
+        if message.process >= len(self.trace.processes):
+            raise TraceError(field="thread.process", expected="a process", found=message.process)
+        threads[message.index : message.index + 1] = [
+            Thread(get_number(message, "tid"), message.process, decoded(message.name))
+        ]
+
+    def _add_track(self, message: pb.Track) -> None:
+        trace = self.trace
+        owners = {
+            TrackScope.PROCESS: len(trace.processes),
+            TrackScope.THREAD: len(trace.threads),
+            TrackScope.CPU: _MAX_CPU,
+            TrackScope.GLOBAL: 0,
+        }
+        if (
+            message.index != len(trace.tracks)
+            or message.scope not in owners
+            or not -1 <= message.owner < owners[TrackScope(message.scope)]
+            or not -1 <= message.parent < len(trace.tracks)
+        ):
+            raise TraceError(field="track", expected="its number, owner and parent")
+        trace.tracks.append(
+            Track(
+                decoded(message.name),
+                TrackScope(message.scope),
+                message.owner,
+                message.parent,
+                decoded(message.unit),
+                get_number(message, "identity"),
+            )
+        )
+
+    # Batches
+
+    def _batch(self, message: pb.Batch) -> Batch:
+        trace, count = self.trace, message.count
+        if count > _MAX_EVENTS:
+            raise TraceError(field="batch", expected=f"up to {_MAX_EVENTS} events", found=count)
+        tables = {table.event_class: self._table(table) for table in message.table}
+        class_id = unpack(message.event_class, _INT32, count, "event_class")
+        checked_ids(class_id, len(trace.event_classes), "event_class")
+        rows = np.bincount(class_id, minlength=len(trace.event_classes))
+        for number in np.flatnonzero(rows).tolist():
+            if number not in tables or len(tables[number]) != rows[number]:
+                raise TraceError(field="batch", expected=f"{rows[number]} rows of class {number}")
+        if message.HasField("row"):
+            row = unpack(message.row, _INT32, count, "row")
+            _check_rows(class_id, row, rows)
+        else:
+            row = layout.rows_in_order(class_id)
+
+        def places(column: pb.Numbers, limit: int, what: str) -> NDArray[Any]:
+            numbers = unpack(column, _INT32, count, what)
+            if count and (int(numbers.min()) < -1 or int(numbers.max()) >= limit):
+                raise TraceError(field=what, expected=f"numbers from -1 to {limit - 1}")
+            return numbers
+
+        return Batch(
+            ts=unpack(message.ts, _INT64, count, "ts"),
+            class_id=class_id,
+            row=row,
+            tables=tables,
+            thread=places(message.thread, len(trace.threads), "thread"),
+            cpu=places(message.cpu, _MAX_CPU, "cpu"),
+            track=places(message.track, len(trace.tracks), "track"),
+        )
+
+    def _table(self, message: pb.Table) -> Table:
+        trace = self.trace
+        if message.event_class >= len(trace.event_classes):
+            raise TraceError(field="table", expected="an event class", found=message.event_class)
+        fields = trace.event_classes[message.event_class].fields
+        if len(message.column) != len(fields) or message.rows > _MAX_EVENTS:
+            raise TraceError(
+                field="table", expected=f"{len(fields)} columns", found=len(message.column)
+            )
+        return Table(
+            message.rows,
+            [
+                unpack_column(column, field.type, message.rows, len(trace.strings), field.name)
+                for field, column in zip(fields, message.column, strict=True)
+            ],
+        )
+
+
+def _check_index(index: int, length: int, what: str) -> None:
+    if index > length:
+        raise TraceError(field=f"{what}.index", expected=f"up to {length}", found=index)
+
+
+def _check_rows(
+    class_id: NDArray[np.int32], row: NDArray[np.int32], rows: NDArray[np.int64]
+) -> None:
+    """Each row of each table belongs to one event."""
+    if not len(row):
+        return
+    if int(row.min()) < 0 or (row >= rows[class_id]).any():
+        raise TraceError(field="row", expected="rows of their tables")
+    starts = np.cumsum(rows) - rows
+    if np.bincount(starts[class_id] + row, minlength=len(row)).max() > 1:
+        raise TraceError(field="row", expected="an event for each row")
+
+
+def _symbols(message: pb.Symbols) -> SymbolTable:
+    names = list(message.name)
+    addresses = unpack(message.address, _UINT64, len(names), "symbols.address")
+    if names and (addresses[1:] < addresses[:-1]).any():
+        raise TraceError(field="symbols.address", expected="ascending addresses")
+    return SymbolTable(lambda: (addresses, names))

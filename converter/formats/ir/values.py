@@ -1,0 +1,190 @@
+"""JSON-like values, texts, clocks and warnings as messages of schemas/ir.proto, and back."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from converter.errors import TraceError, TraceWarning
+from converter.formats.ir import ir_pb2 as pb
+from converter.ir.trace import ClockDomain, parse_epoch, parse_rate
+
+_MASK = (1 << 64) - 1
+
+
+def encoded(text: str) -> bytes:
+    """A text as the bytes that it was read from."""
+    return text.encode("utf-8", "surrogateescape")
+
+
+def decoded(data: bytes) -> str:
+    """The text of some bytes; those that are not UTF-8 are escaped."""
+    return data.decode("utf-8", "surrogateescape")
+
+
+def signed(number: int) -> int:
+    """A number of up to 64 bits, signed or not, as two's complement."""
+    number &= _MASK
+    return number - (1 << 64) if number >> 63 else number
+
+
+def set_number(message: Any, name: str, number: int) -> None:
+    """Set a field to a number of 64 bits, signed or not."""
+    setattr(message, name if number < 1 << 63 else f"large_{name}", number)
+
+
+def get_number(message: Any, name: str) -> int:
+    """The number that `set_number` has set."""
+    number: int = getattr(message, f"large_{name}") or getattr(message, name)
+    return number
+
+
+def pack_clock(clock: ClockDomain) -> pb.ClockDomain:
+    """The message for a clock domain."""
+    return pb.ClockDomain(
+        name=encoded(clock.name),
+        rate="" if clock.ticks_per_second is None else str(clock.ticks_per_second),
+        epoch_ns=clock.epoch_ns,
+        description=encoded(clock.description),
+    )
+
+
+def unpack_clock(message: pb.ClockDomain) -> ClockDomain:
+    """The clock domain of a message.
+
+    Raises:
+        TraceError: its rate is no fraction.
+
+    """
+    try:
+        return ClockDomain(
+            decoded(message.name),
+            parse_rate(message.rate) if message.rate else None,
+            parse_epoch(message.epoch_ns) if message.HasField("epoch_ns") else None,
+            decoded(message.description),
+        )
+    except ValueError as error:
+        raise TraceError(str(error), field="clock") from None
+
+
+def pack_entries(entries: Mapping[str, Any]) -> Iterable[pb.Entry]:
+    """Messages for what a mapping holds."""
+    return [pb.Entry(key=encoded(key), value=pack_value(value)) for key, value in entries.items()]
+
+
+def unpack_entries(messages: Iterable[pb.Entry]) -> dict[str, Any]:
+    """The mapping that some messages hold."""
+    return {decoded(message.key): unpack_value(message.value) for message in messages}
+
+
+def pack_value(value: Any) -> pb.Value:
+    """The message for a value of a sidecar; one that is made when needed is made now.
+
+    Raises:
+        TypeError: the value is neither JSON-like nor bytes.
+
+    """
+    match value:
+        case None:
+            return pb.Value(null=pb.Nothing())
+        case bool():
+            return pb.Value(boolean=value)
+        case int() if -(1 << 63) <= value < 1 << 63:
+            return pb.Value(integer=value)
+        case int():
+            return pb.Value(large_integer=str(value))
+        case float():
+            return pb.Value(number=value)
+        case str():
+            try:
+                value.encode()
+            except UnicodeEncodeError:
+                return pb.Value(escaped_text=json.dumps(value))
+            return pb.Value(text=value)
+        case bytes() | bytearray() | memoryview():
+            return pb.Value(data=bytes(value))
+        case Mapping():
+            return pb.Value(map=pb.Entries(entry=pack_entries(value)))
+        case list() | tuple():
+            return pb.Value(list=pb.Values(value=map(pack_value, value)))
+    if hasattr(value, "__bytes__"):
+        return pb.Value(data=bytes(value))
+    if callable(value):
+        return pack_value(value())
+    raise TypeError(f"a sidecar holds JSON-like values and bytes, not a {type(value).__name__}")
+
+
+def unpack_value(message: pb.Value) -> Any:
+    """The value of a message.
+
+    Raises:
+        TraceError: it holds none.
+
+    """
+    match message.WhichOneof("value"):
+        case "null":
+            return None
+        case "boolean":
+            return message.boolean
+        case "integer":
+            return message.integer
+        case "large_integer":
+            return _large(message.large_integer)
+        case "number":
+            return message.number
+        case "text":
+            return message.text
+        case "escaped_text":
+            return _unescaped(message.escaped_text)
+        case "data":
+            return message.data
+        case "list":
+            return [unpack_value(item) for item in message.list.value]
+        case "map":
+            return unpack_entries(message.map.entry)
+    raise TraceError(field="value", expected="a value", found="none")
+
+
+def _large(text: str) -> int:
+    digits = text.removeprefix("-")
+    # As many as Python prints and parses.
+    if not digits.isascii() or not digits.isdigit() or len(digits) > 4000:
+        raise TraceError(field="large_integer", expected="an integer", found=text)
+    return int(text)
+
+
+def _unescaped(text: str) -> str:
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        value = None
+    if not isinstance(value, str):
+        raise TraceError(field="escaped_text", expected="a JSON string", found=text)
+    return value
+
+
+def pack_warning(warning: TraceWarning) -> pb.Damage:
+    """The message for a warning."""
+    return pb.Damage(
+        message=encoded(warning.message or ""),
+        format=encoded(warning.format or ""),
+        path=encoded(warning.path or ""),
+        offset=warning.offset,
+        field=encoded(warning.field or ""),
+        expected=encoded(warning.expected or ""),
+        found=b"" if warning.found is None else str(warning.found).encode("utf-8", "replace"),
+    )
+
+
+def unpack_warning(message: pb.Damage) -> TraceWarning:
+    """The warning of a message."""
+    return TraceWarning(
+        message=decoded(message.message) or None,
+        format=decoded(message.format) or None,
+        path=decoded(message.path) or None,
+        offset=message.offset if message.HasField("offset") else None,
+        field=decoded(message.field) or None,
+        expected=decoded(message.expected) or None,
+        found=decoded(message.found) or None,
+    )

@@ -1,0 +1,193 @@
+"""Writing the representation: what has become known since the last batch, then the batch, then the tail."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import replace
+from typing import Final, Self
+
+import numpy as np
+
+from converter.formats.ir import MAGIC, layout
+from converter.formats.ir import ir_pb2 as pb
+from converter.formats.ir.classes import pack_class
+from converter.formats.ir.columns import pack_column
+from converter.formats.ir.numbers import pack
+from converter.formats.ir.values import (
+    encoded,
+    pack_clock,
+    pack_entries,
+    pack_warning,
+    set_number,
+)
+from converter.ir.collect import collect
+from converter.ir.events import Batch
+from converter.ir.trace import Process, Thread, Trace, Track
+from converter.registry import portable_sidecar
+from converter.sink import Sink
+
+#: Every table of strings has the empty one.
+_FIRST_STRING: Final = 1
+#: Batches that wait to be compressed: each holds a copy of its columns.
+_WAITING: Final = 2
+
+
+def write(trace: Trace, sink: Sink, variant: str) -> None:
+    """Write any trace, as records or, for the variant "json", as its canonical form.
+
+    The canonical form is made in memory; records are streamed.
+
+    Raises:
+        TraceError: as `Trace.batches` does.
+
+    """
+    if variant == "json":
+        from converter.ir.canonical import dump
+
+        trace = replace(collect(trace), sidecar=portable_sidecar(trace))
+        sink.write(dump(trace, sidecar=True).encode("utf-8", "surrogateescape"))
+        return
+    with RecordWriter(trace, sink.write) as records:
+        for batch in trace.batches():
+            records.add(batch)
+        records.finish()
+
+
+class RecordWriter:
+    """The records of a trace whose batches someone else iterates. A context manager, for its thread."""
+
+    def __init__(self, trace: Trace, put: Callable[[bytes], None]) -> None:
+        self._trace = trace
+        self._put = put
+        self._events = 0
+        self._strings = _FIRST_STRING
+        self._classes = 0
+        self._processes: list[tuple[str, int | None, tuple[str, ...]]] = []
+        self._threads: list[str] = []
+        self._tracks = 0
+        self._pool = ThreadPoolExecutor(1)
+        self._pending: deque[Future[bytes]] = deque()
+        header = pb.Header(
+            magic=MAGIC,
+            version=layout.VERSION,
+            format=trace.format,
+            variant=trace.variant,
+            clock=pack_clock(trace.clock),
+        )
+        put(layout.frame(pb.Record(header=header).SerializeToString()))
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._pool.shutdown(cancel_futures=True)
+
+    def add(self, batch: Batch) -> None:
+        """Write a batch, which has just been iterated."""
+        self._events += len(batch)
+        message = _pack_batch(batch)
+        # The columns, which may be decoded only now, intern strings.
+        self._submit([pb.Record(tables=self._new_tables()), pb.Record(batch=message)])
+
+    def finish(self) -> None:
+        """Write what is complete only at the end."""
+        trace = self._trace
+        tail = pb.Tail(
+            events=self._events,
+            environment=pack_entries(trace.environment),
+            clock_domain=map(pack_clock, trace.clock_domains),
+            sidecar=pack_entries(portable_sidecar(trace)),
+            warning=map(pack_warning, trace.warnings),
+        )
+        if trace.symbols is not None:
+            addresses, names = trace.symbols.entries()
+            tail.symbols.CopyFrom(pb.Symbols(address=pack(addresses), name=names))
+        self._submit([pb.Record(tables=self._new_tables()), pb.Record(tail=tail)])
+        while self._pending:
+            self._put(self._pending.popleft().result())
+
+    def _submit(self, records: list[pb.Record]) -> None:
+        self._pending.append(self._pool.submit(layout.compressed, records))
+        while len(self._pending) > _WAITING:
+            self._put(self._pending.popleft().result())
+
+    def _new_tables(self) -> pb.Tables:
+        trace = self._trace
+        tables = pb.Tables(
+            string=[trace.strings[i] for i in range(self._strings, len(trace.strings))],
+            event_class=map(pack_class, trace.event_classes[self._classes :]),
+            track=[_pack_track(i, trace.tracks[i]) for i in range(self._tracks, len(trace.tracks))],
+        )
+        self._strings += len(tables.string)
+        self._classes = len(trace.event_classes)
+        self._tracks = len(trace.tracks)
+        for i, process in enumerate(trace.processes):
+            known = (process.name, process.parent_pid, process.command_line)
+            if i >= len(self._processes):
+                self._processes.append(known)
+            elif self._processes[i] == known:
+                continue
+            self._processes[i] = known
+            tables.process.append(_pack_process(i, process))
+        for i, thread in enumerate(trace.threads):
+            if i >= len(self._threads):
+                self._threads.append(thread.name)
+            elif self._threads[i] == thread.name:
+                continue
+            self._threads[i] = thread.name
+            tables.thread.append(_pack_thread(i, thread))
+        return tables
+
+
+def _pack_process(index: int, process: Process) -> pb.Process:
+    message = pb.Process(
+        index=index, name=encoded(process.name), command_line=map(encoded, process.command_line)
+    )
+    set_number(message, "pid", process.pid)
+    if process.parent_pid is not None:
+        set_number(message, "parent_pid", process.parent_pid)
+    return message
+
+
+def _pack_thread(index: int, thread: Thread) -> pb.Thread:
+    message = pb.Thread(index=index, process=thread.process, name=encoded(thread.name))
+    set_number(message, "tid", thread.tid)
+    return message
+
+
+def _pack_track(index: int, track: Track) -> pb.Track:
+    message = pb.Track(
+        index=index,
+        name=encoded(track.name),
+        scope=track.scope,
+        owner=track.owner,
+        parent=track.parent,
+        unit=encoded(track.unit),
+    )
+    set_number(message, "identity", track.identity)
+    return message
+
+
+def _pack_batch(batch: Batch) -> pb.Batch:
+    message = pb.Batch(
+        count=len(batch),
+        ts=pack(batch.ts, deltas=True),
+        event_class=pack(batch.class_id),
+        cpu=pack(batch.cpu),
+        thread=pack(batch.thread),
+        track=pack(batch.track),
+        table=[
+            pb.Table(
+                event_class=number,
+                rows=len(table),
+                column=[pack_column(table.column(i)) for i in range(table.width)],
+            )
+            for number, table in batch.tables.items()
+            if len(table)
+        ],
+    )
+    if not np.array_equal(batch.row, layout.rows_in_order(batch.class_id)):
+        message.row.CopyFrom(pack(batch.row))
+    return message

@@ -11,7 +11,7 @@ import tarfile
 from collections.abc import Callable, Iterator
 
 from converter.errors import TraceError, TraceWarning
-from converter.source import Source, check_relative
+from converter.source import Source, View, check_relative
 
 #: More files than any trace has; an archive of empty files needs 512 bytes for each.
 _MAX_MEMBERS = 1_000_000
@@ -139,20 +139,16 @@ class _ArchiveSource(Source):
         raise TraceError("is a directory", path=self.name)
 
 
-class _MemberSource(Source):
+class _MemberSource(View):
     """A file of an archive."""
 
     def __init__(self, name: str, archive: Source, start: int, size: int, folder: Source) -> None:
-        super().__init__(name, size)
-        self._archive = archive
-        self._start = start
+        super().__init__(name, archive, start, size)
+        self.warnings = []
         self._folder = folder
 
     def beside(self) -> Source | None:
         return self._folder
-
-    def _fill(self, offset: int, view: memoryview) -> int:
-        return self._archive.read_into(self._start + offset, view)
 
 
 class _File(io.RawIOBase):

@@ -7,7 +7,8 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
 from converter import registry
-from converter.errors import StrictLossError, TraceError, UnsupportedError
+from converter.errors import StrictLossError, TraceError, TraceWarning, UnsupportedError
+from converter.footer import has_residual
 from converter.ir.collect import collect
 from converter.ir.trace import Trace
 from converter.losses import LossReport
@@ -71,6 +72,7 @@ def write(
     *,
     force: bool = False,
     strict: bool = False,
+    lossless: bool = False,
     source: str | os.PathLike[str] | None = None,
 ) -> LossReport:
     """Write a trace to a file or directory, or to standard output ("-").
@@ -81,6 +83,7 @@ def write(
         format: the name of a format, "name+variant" for a variant of it; found by the suffix of `path` when None.
         force: replace what exists.
         strict: refuse to lose anything, or what is left of damaged input.
+        lossless: let the trace as it is travel in the output, too, so that reading that gives it back.
         source: the input, which is never replaced.
 
     Returns:
@@ -100,12 +103,13 @@ def write(
         force=force,
         directory=target.directory,
         avoid=source,
-        seekable=target.patches_output,
+        seekable=target.patches_output or lossless,
     ) as sink:
-        report = transcribe(trace, sink, target, variant)
+        report = transcribe(trace, sink, target, variant, lossless=lossless)
         if strict:
             refuse_damage(trace)
-            refuse_losses(report)
+            if not lossless:
+                refuse_losses(report)
     return report
 
 
@@ -118,15 +122,29 @@ def convert(
     options: Mapping[str, str] | None = None,
     force: bool = False,
     strict: bool = False,
+    lossless: bool = False,
 ) -> LossReport:
     """Convert an input to a file; arguments, result and errors are those of `open_trace` and `write`."""
     path = source if isinstance(source, str | os.PathLike) else None
     with open_trace(source, source_format, options) as trace:
-        return write(trace, target, target_format, force=force, strict=strict, source=path)
+        return write(
+            trace,
+            target,
+            target_format,
+            force=force,
+            strict=strict,
+            lossless=lossless,
+            source=path,
+        )
 
 
-def transcribe(trace: Trace, sink: Sink, target: Format, variant: str) -> LossReport:
-    """Write a trace to an open sink, projected to what the format holds; the losses."""
+def transcribe(
+    trace: Trace, sink: Sink, target: Format, variant: str, *, lossless: bool = False
+) -> LossReport:
+    """Write a trace to an open sink, projected to what the format holds; the losses.
+
+    With `lossless` the trace travels in the output as well, and the losses are those for other readers.
+    """
     writer = target.writer()
     same = target.replays_as_any_variant or variant in ("", trace.variant)
     if target.holds_all or (trace.format == target.name and target.replays and same):
@@ -135,8 +153,17 @@ def transcribe(trace: Trace, sink: Sink, target: Format, variant: str) -> LossRe
         return LossReport()
     from converter.projection import project
 
-    projected, report = project(trace, target.capabilities(variant), target.name)
-    writer(projected, sink, variant)
+    if not lossless:
+        projected, report = project(trace, target.capabilities(variant), target.name)
+        writer(projected, sink, variant)
+        return report
+    from converter.residual import Recording, embed
+
+    embedding = None if target.directory else target.embedding()
+    with Recording(trace) as recording:
+        projected, report = project(recording.trace, target.capabilities(variant), target.name)
+        writer(projected, sink, variant)
+        embed(recording, sink, embedding)
     return report
 
 
@@ -168,11 +195,23 @@ def _trace_of(source: Source, name: str | None, options: Mapping[str, str] | Non
                 f"no option {option!r} for reading {found.name}; there are: {known}"
             )
     try:
-        trace = found.reader()(source, **told)
+        travelled, source, stale = _extracted(source, found)
+        trace = found.reader()(source, **told) if travelled is None else travelled
     except TraceError as error:
         raise error.within(format=found.name) from None
     trace.warnings.extend(source.warnings)
+    if stale is not None:
+        trace.warnings.append(stale)
     return trace
+
+
+def _extracted(source: Source, format: Format) -> tuple[Trace | None, Source, TraceWarning | None]:
+    """The trace that travels in an input, the input without it, and a warning where that is stale."""
+    if not has_residual(source):
+        return None, source, None
+    from converter.residual import extract
+
+    return extract(source, format.embedding if format.embeds else None)
 
 
 @contextmanager

@@ -15,6 +15,7 @@ from converter.losses import Capabilities
 
 if TYPE_CHECKING:
     from converter.ir.trace import Trace
+    from converter.residual import Embedding
     from converter.sink import Sink
     from converter.source import Source
 
@@ -47,10 +48,14 @@ class Format:
     patches_output: bool = False
     #: The writer takes all that the format's own reader gives as it is; otherwise that is projected as well.
     replays: bool = True
+    #: So it does for any variant, not only for the one that the trace was read from.
+    replays_as_any_variant: bool = True
     #: The writer takes any trace as it is: nothing is projected.
     holds_all: bool = False
     #: The sidecar refers to the source; its module `portable` says what of it can be written elsewhere.
     has_portable: bool = False
+    #: Files have room for a residual: the module `residual` says where. Directories always have.
+    embeds: bool = False
     #: What the reader can be told besides the source: names of its keyword arguments, which take text.
     options: tuple[str, ...] = ()
 
@@ -70,6 +75,12 @@ class Format:
         if not self.writable:
             raise UnsupportedError(format=self.name, message="this format cannot be written")
         return cast(Writer, self._function("writer", "write"))
+
+    def embedding(self) -> Embedding:
+        """How files of the format hold what travels in them; UnsupportedError where they cannot."""
+        if not self.embeds:
+            raise UnsupportedError("nothing can travel in this format", format=self.name)
+        return cast("Embedding", self._function("residual", "EMBEDDING"))
 
     def portable(self, trace: Trace) -> dict[str, Any]:
         """The format's part of a trace's sidecar as JSON-like values and bytes, of which its writer makes the same."""

@@ -57,7 +57,7 @@ def open_sink(
         if directory:
             os.mkdir(temporary)
             return _DirectorySink(text, temporary, target, force)
-        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+        flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
         opened = Descriptor(text, os.open(temporary, flags, 0o666))
         return _ReplacingSink(text, opened, temporary, target, force)
     except (OSError, ValueError) as error:
@@ -89,9 +89,17 @@ class Sink:
         """Replace bytes that were already written, for headers whose values are known only at the end."""
         raise NotImplementedError
 
+    def read_back(self, offset: int, size: int) -> bytes:
+        """Bytes that were written, if `seekable`; it waits until they are."""
+        raise NotImplementedError
+
     def tell(self) -> int:
         """How many bytes were appended so far."""
         raise NotImplementedError
+
+    def files(self) -> dict[str, Sink]:
+        """The files of a directory so far, by relative name."""
+        raise TraceError("not a directory", path=self.name)
 
     def create(self, relative: str) -> Sink:
         """A new file in a directory sink, with the folders that it needs.
@@ -160,6 +168,9 @@ class BufferSink(Sink):
         self._check_patch(offset, len(view))
         self._data[offset : offset + len(view)] = view
 
+    def read_back(self, offset: int, size: int) -> bytes:
+        return bytes(self._data[offset : offset + size])
+
     def tell(self) -> int:
         return len(self._data)
 
@@ -212,6 +223,16 @@ class _FileSink(Sink):
         self._flush()
         if view:
             self._thread.put(self._target, offset, bytes(view))
+
+    def read_back(self, offset: int, size: int) -> bytes:
+        if not self.seekable:
+            raise UnsupportedError("a stream cannot be read back", path=self.name)
+        self._flush()
+        self._thread.finish()
+        try:
+            return self._target.read(size, offset)
+        except OSError as error:
+            raise _output_error(error, self.name) from error
 
     def tell(self) -> int:
         return self._block_offset + len(self._block)
@@ -374,6 +395,9 @@ class _DirectorySink(Sink):
         child = _ChildSink(name, self._thread, Named(name, path))
         self._children[relative] = child
         return child
+
+    def files(self) -> dict[str, Sink]:
+        return dict(self._children)
 
     def write(self, data: Buffer, *, handover: bool = False) -> None:
         raise OutputError("is a directory", path=self.name)

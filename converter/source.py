@@ -191,6 +191,28 @@ class _FileSource(Source):
         return done
 
 
+class View(Source):
+    """A stretch of another source, which it does not own, and what stands in place of what follows it."""
+
+    def __init__(self, name: str, base: Source, start: int, size: int, tail: bytes = b"") -> None:
+        super().__init__(name, size + len(tail))
+        self.warnings = base.warnings
+        self._base = base
+        self._start = start
+        self._stretch = size
+        self._tail = tail
+
+    def _fill(self, offset: int, view: memoryview) -> int:
+        inside = max(min(len(view), self._stretch - offset), 0)
+        done = self._base.read_into(self._start + offset, view[:inside]) if inside else 0
+        if done < inside or inside == len(view):
+            return done
+        begin = max(offset - self._stretch, 0)
+        rest = self._tail[begin : begin + len(view) - inside]
+        view[inside : inside + len(rest)] = rest
+        return inside + len(rest)
+
+
 class _DirectorySource(Source):
     """A directory. Links are followed as long as they stay below `boundary`, the outermost directory opened."""
 
@@ -271,7 +293,7 @@ def _open_path(path: str, name: str, boundary: str | None = None) -> Source:
         source.place = os.path.dirname(path) or os.curdir
         return source
     with os.fdopen(descriptor, "rb", buffering=0) as stream:
-        return _unwrapped(_spooled(_chunks(stream, name), name))
+        return _unwrapped(spooled(_chunks(stream, name), name))
 
 
 def _open_stream(stream: BinaryIO, name: str) -> Source:
@@ -285,7 +307,7 @@ def _open_stream(stream: BinaryIO, name: str) -> Source:
                 return _unwrapped(_FileSource(name, os.dup(raw.fileno())))
         except (OSError, ValueError) as error:
             raise TraceError(str(error), path=name) from error
-    return _unwrapped(_spooled(_chunks(stream, name), name))
+    return _unwrapped(spooled(_chunks(stream, name), name))
 
 
 def _chunks(stream: BinaryIO | io.RawIOBase, name: str) -> Iterator[bytes]:
@@ -302,7 +324,7 @@ def _chunks(stream: BinaryIO | io.RawIOBase, name: str) -> Iterator[bytes]:
         yield chunk
 
 
-def _spooled(chunks: Iterator[bytes], name: str) -> _FileSource:
+def spooled(chunks: Iterator[bytes], name: str) -> Source:
     """A source of an unnamed temporary file with these contents."""
     import tempfile
 
@@ -333,7 +355,7 @@ def _unwrapped(source: Source) -> Source:
         # Imported only now: most inputs need no decompressor.
         from converter.decompression import decompressed
 
-        plain = _spooled(decompressed(source, compression), source.name)
+        plain = spooled(decompressed(source, compression), source.name)
     except BaseException:
         source.close()
         raise

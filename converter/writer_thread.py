@@ -29,6 +29,10 @@ class Target:
         """Write some of the data, at an offset or (None) where the last write ended; how much it was."""
         raise NotImplementedError
 
+    def read(self, size: int, offset: int) -> bytes:
+        """Read back what was written, from a target that allows it."""
+        raise NotImplementedError
+
     def close(self) -> None:
         """Release it; errors that the system reports late come up here."""
 
@@ -57,7 +61,7 @@ class Descriptor(Target):
             return 0
 
     def read(self, size: int, offset: int) -> bytes:
-        """Read back, from a descriptor that is open for both."""
+        # It must be open for both.
         return os.pread(self._descriptor, size, offset)
 
     def close(self) -> None:
@@ -87,6 +91,13 @@ class Named(Target):
     def __init__(self, name: str, path: str) -> None:
         super().__init__(name)
         self.path = path
+
+    def read(self, size: int, offset: int) -> bytes:
+        descriptor = os.open(self.path, os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            return os.pread(descriptor, size, offset)
+        finally:
+            os.close(descriptor)
 
 
 class _Item(NamedTuple):

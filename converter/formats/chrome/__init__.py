@@ -51,4 +51,5 @@ FORMAT = Format(
     variants=("",),
     capabilities=capabilities,
     sniff=sniff,
+    embeds=True,
 )

@@ -27,4 +27,5 @@ FORMAT = Format(
     variants=("", "large", "be"),
     capabilities=capabilities,
     sniff=sniff,
+    embeds=True,
 )

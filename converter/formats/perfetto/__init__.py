@@ -75,4 +75,5 @@ FORMAT = Format(
     capabilities=capabilities,
     sniff=sniff,
     replays=False,
+    embeds=True,
 )

@@ -26,4 +26,5 @@ FORMAT = Format(
     capabilities=_capabilities,
     sniff=_sniff,
     has_portable=True,
+    embeds=True,
 )

@@ -1,0 +1,64 @@
+"""What travels in Chrome JSON: a member of the outer object, an array of texts in base64."""
+
+from __future__ import annotations
+
+from base64 import b64decode, b64encode
+from collections.abc import Iterator
+from typing import Final
+
+from converter.errors import TraceError
+from converter.residual import Embedding
+from converter.sink import Sink
+from converter.source import Source, View
+
+MEMBER: Final = "traceconvResidual"
+_HEAD: Final = f',\n"{MEMBER}":['.encode()
+_TAIL: Final = b"\n]}\n"
+_LINE: Final = b'"\n'
+
+
+class _Frames(Embedding):
+    #: A multiple of 3, so that each text but the last is without padding.
+    frame_size = 3 << 18
+
+    def open_frames(self, sink: Sink) -> bytes:
+        """The array opens where the object closed: its brace, the last byte but space, is taken away."""
+        size = sink.tell()
+        end = sink.read_back(max(size - 16, 0), 16)
+        closed = len(end.rstrip())
+        assert end[closed - 1 : closed] == b"}", "the writer makes an object"
+        # What cannot be taken back becomes space.
+        sink.write_at(size - len(end) + closed - 1, b" " * (len(end) - closed + 1))
+        return _HEAD
+
+    def frame(self, sink: Sink, data: bytes, number: int) -> bytes:
+        """An element of the array. The footer stays legible, so that it is found."""
+        text = data if data.startswith(b"traceconv residual ") else b64encode(data)
+        return (b",\n" if number else b"\n") + b'"' + text + b'"'
+
+    def close_frames(self, sink: Sink, start: int) -> bytes:
+        """Close the array and the object."""
+        return _TAIL
+
+    def frames(self, source: Source, start: int) -> Iterator[bytes]:
+        """The elements of the array."""
+        if source.read(start, len(_HEAD)) != _HEAD:
+            raise TraceError(format="chrome", offset=start, expected=f"the member {MEMBER!r}")
+        offset = start + len(_HEAD)
+        rest = b""
+        while offset < source.size:
+            block = rest + source.read(offset, 1 << 20)
+            offset += len(block) - len(rest)
+            *texts, rest = block.split(b'"')
+            # Texts stand at odd places between quotes.
+            if len(texts) % 2:
+                rest = texts.pop() + b'"' + rest
+            for text in texts[1::2]:
+                yield text if text.startswith(b"traceconv residual ") else b64decode(text)
+
+    def content(self, source: Source, start: int) -> Source:
+        """The object without the member."""
+        return View(source.name, source, 0, start, b"}\n")
+
+
+EMBEDDING: Final = _Frames()

@@ -15,6 +15,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from converter.comparison import TraceDifference, diff
     from converter.conversion import convert, detect, open_trace, read, write
     from converter.errors import (
         OutputError,
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from converter.ir.trace import Trace
     from converter.losses import Loss, LossReport
     from converter.registry import FORMATS, Format
+    from converter.round_trips import RoundTrip, roundtrip
 
 __all__ = [
     "FORMATS",
@@ -36,8 +38,10 @@ __all__ = [
     "Loss",
     "LossReport",
     "OutputError",
+    "RoundTrip",
     "StrictLossError",
     "Trace",
+    "TraceDifference",
     "TraceError",
     "TraceWarning",
     "TruncatedError",
@@ -45,14 +49,17 @@ __all__ = [
     "UnsupportedError",
     "convert",
     "detect",
+    "diff",
     "difference",
     "open_trace",
     "read",
+    "roundtrip",
     "write",
 ]
 
 _MODULES = {
     "converter.conversion": ("convert", "detect", "open_trace", "read", "write"),
+    "converter.comparison": ("TraceDifference", "diff"),
     "converter.errors": (
         "OutputError",
         "StrictLossError",
@@ -66,6 +73,7 @@ _MODULES = {
     "converter.ir.trace": ("Trace",),
     "converter.losses": ("Loss", "LossReport"),
     "converter.registry": ("FORMATS", "Format"),
+    "converter.round_trips": ("RoundTrip", "roundtrip"),
 }
 _MODULE_OF = {name: module for module, names in _MODULES.items() for name in names}
 

@@ -1,0 +1,38 @@
+"""AIX system trace: the raw stream of `trace -o -` and `trcrpt -r`, and the text of `trcrpt` reports."""
+
+from __future__ import annotations
+
+from converter.formats.aix.layout import MAGIC, OWN_START_32
+from converter.losses import Capabilities
+from converter.registry import Format
+
+
+def _capabilities(variant: str) -> Capabilities:
+    from converter.formats.aix.capabilities import capabilities
+
+    return capabilities(variant)
+
+
+def sniff(head: bytes) -> bool:
+    """Whether a file is a raw 64-bit stream, a 32-bit one that this converter wrote, or the text of a report.
+
+    The streams of 32-bit kernels themselves have no mark.
+    """
+    if head.startswith((MAGIC, OWN_START_32)):
+        return True
+    from converter.formats.aix import report_text
+
+    return report_text.sniff(head)
+
+
+FORMAT = Format(
+    name="aix",
+    title="AIX trace",
+    suffixes=(".aix", ".trcfile"),
+    spec="https://www.ibm.com/docs/en/aix/7.3?topic=files-trcfmt-file",
+    variants=("64", "32"),
+    capabilities=_capabilities,
+    sniff=sniff,
+    options=("variant", "trcfmt"),
+    embeds=True,
+)

@@ -1,0 +1,77 @@
+"""What a raw stream holds of the events of other formats: whatever their classes declare, in user hooks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import cache
+
+from converter.ir.events import EventClass
+from converter.ir.field_classes import (
+    ArrayClass,
+    BytesClass,
+    FieldClass,
+    OptionalClass,
+    StructureClass,
+    Style,
+    VariantClass,
+)
+from converter.ir.kinds import Kind
+from converter.losses import Capabilities, KindSupport
+
+#: An event's data come in entries of 4,096 bytes, as many as it needs; this bounds what a reader must hold at once.
+MAX_BYTES = 1 << 25
+
+_CONTENTS = Capabilities(
+    kinds={},
+    integers=frozenset((bits, signed) for bits in range(1, 65) for signed in (False, True)),
+    styles=frozenset(Style),
+    labels=True,
+    units=True,
+    arrays=True,
+    structures=True,
+    variants=True,
+    optionals=True,
+    max_string_bytes=MAX_BYTES,
+    max_blob_bytes=MAX_BYTES,
+    utf8_only=False,
+    negative_times=True,
+    tracks=True,
+    clock_names=True,
+    other_clocks=True,
+    epoch=True,
+    environment=True,
+    command_lines=True,
+)
+
+_SUPPORT = KindSupport(cpu=True, track=True, named=True, roles=True)
+
+
+def _support(event_class: EventClass) -> KindSupport:
+    media_types = frozenset(
+        each for field in event_class.fields for each in _media_types(field.type)
+    )
+    holds = replace(_CONTENTS, media_types=media_types) if media_types else None
+    return replace(_SUPPORT, timed=event_class.timed, holds=holds)
+
+
+def _media_types(held: FieldClass) -> Iterator[str]:
+    match held:
+        case BytesClass(media_type):
+            yield media_type
+        case ArrayClass(element) | OptionalClass(element):
+            yield from _media_types(element)
+        case StructureClass(members) | VariantClass(members):
+            for member in members:
+                yield from _media_types(member.type)
+
+
+@cache
+def capabilities(variant: str) -> Capabilities:
+    """What a variant holds: thread ids of 32-bit kernels have 32 bits."""
+    support = replace(_SUPPORT, of_class=_support)
+    return replace(
+        _CONTENTS,
+        kinds=dict.fromkeys(Kind, support),
+        id_bits=32 if variant == "32" else 64,
+    )

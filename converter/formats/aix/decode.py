@@ -1,0 +1,293 @@
+"""The second pass: windows of streams become columns, streams of several CPUs are merged by time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from converter.errors import TraceError
+from converter.formats.aix.encoding import Decoded, Nodes
+from converter.formats.aix.layout import MIN_ENTRY
+from converter.formats.aix.native_classes import Entries, Gather, columns_of
+from converter.formats.aix.streams import Stream
+from converter.ir.events import Batch, NativeRecords, Table
+from converter.ir.trace import Trace
+from converter.kernels.aix_scan import Forms, Scanner
+from converter.kernels.gather import Segments
+from converter.kernels.order import Merge, group_by_class
+
+_BATCH_SIZE: Final = 1 << 17
+#: Entries of a window that are decoded at a time; those that are smaller on average take several turns.
+_ROOM: Final = 1 << 17
+
+
+@dataclass(frozen=True, slots=True)
+class Decoding:
+    """All that turns windows into batches, as the survey has settled it.
+
+    `class_of_form`, `class_of_own` and `thread_of_task` (int32) are by the numbers of `forms` and of declarations,
+    `nodes` those of declared classes, `gathers` by class id how the columns of hooks of a kernel are read.
+    """
+
+    trace: Trace
+    streams: list[Stream]
+    own: bool
+    forms: Forms
+    class_of_form: NDArray[np.int32]
+    class_of_own: NDArray[np.int32]
+    thread_of_task: NDArray[np.int32]
+    nodes: list[Nodes]
+    gathers: dict[int, Sequence[Gather]]
+    warn: Callable[[TraceError], None]
+
+
+class Window:
+    """The events of a window, in stream order; the first `count` of each column count."""
+
+    def __init__(self, room: int, classes: int) -> None:
+        self.count = 0
+        self.data = memoryview(b"")
+        self.side = b""
+        self.ts, self.start, self.size, self.location = (np.empty(room, np.int64) for _ in range(4))
+        self.class_id, self.row, self.thread, self.cpu, self.track = (
+            np.empty(room, np.int32) for _ in range(5)
+        )
+        self.shown = np.empty(room, np.uint32)
+        self.counts = np.zeros(classes, np.int32)
+
+
+class _Pass:
+    """A pass over one stream."""
+
+    def __init__(self, decoding: Decoding, stream: Stream) -> None:
+        self._decoding = decoding
+        self._stream = stream
+        self._scanner = Scanner(decoding.forms, bits=stream.bits, own=decoding.own)
+        self._window: Window | None = None
+        self.offset = 0
+
+    def windows(self) -> Iterator[Window]:
+        """The windows that have events, and those bytes behind the last."""
+        try:
+            for data, offset in self._stream.windows(self._scan):
+                window = self._window
+                assert window is not None
+                window.data = data
+                self.offset = offset + len(data)
+                # Entries that are no events belong to the stretch of bytes all the same.
+                if len(data):
+                    yield window
+        except TraceError as error:
+            self._decoding.warn(error)
+        if self._scanner.undeclared:
+            self._decoding.warn(
+                TraceError(
+                    f"{self._scanner.undeclared:,} entries of hooks that the stream does not declare, left out",
+                    path=self._stream.source.name,
+                )
+            )
+
+    def _scan(self, data: memoryview) -> tuple[int, int, int]:
+        decoding, scanner = self._decoding, self._scanner
+        room = min(len(data) // MIN_ENTRY[self._stream.bits] + 1, _ROOM)
+        window = self._window = Window(room, len(decoding.trace.event_classes))
+        status, window.count = scanner.scan(
+            data,
+            decoding.class_of_form,
+            decoding.class_of_own,
+            decoding.thread_of_task,
+            len(decoding.trace.threads),
+            len(decoding.trace.tracks),
+            self._stream.cpu,
+            window.ts,
+            window.class_id,
+            window.row,
+            window.thread,
+            window.cpu,
+            window.track,
+            window.start,
+            window.size,
+            window.location,
+            window.shown,
+            window.counts,
+        )
+        window.side = scanner.take_side()
+        return status, scanner.consumed, scanner.needed
+
+
+def batches(decoding: Decoding) -> Iterator[tuple[Batch, int]]:
+    """Yield batches in stream order, each with how many bytes are done."""
+    if len(decoding.streams) == 1:
+        stream = decoding.streams[0]
+        head = stream.source.read(0, stream.start)
+        one = _Pass(decoding, stream)
+        for window in one.windows():
+            yield _batch(decoding, window, head), one.offset
+            head = b""
+        if head:
+            # No entry at all: the magic number is all there is to copy.
+            yield _batch(decoding, Window(0, len(decoding.trace.event_classes)), head), len(head)
+        return
+    merging = _Merging(decoding)
+    while (batch := merging.next()) is not None:
+        yield batch, merging.done
+
+
+def _batch(decoding: Decoding, window: Window, head: bytes) -> Batch:
+    """The batch of a window of the only stream, with the bytes that it was read from."""
+    count = window.count
+    places = _Places(
+        window.class_id[:count],
+        window.row[:count],
+        window.location[:count],
+        window.shown[:count],
+        window.counts,
+    )
+    data, start = window.data, window.start[:count]
+    if head:
+        # The stretches of all batches are the whole stream.
+        data = memoryview(head + bytes(data))
+        start = start + len(head)
+    return Batch(
+        ts=window.ts[:count],
+        class_id=window.class_id[:count],
+        row=window.row[:count],
+        thread=window.thread[:count],
+        cpu=window.cpu[:count],
+        track=window.track[:count],
+        tables=_tables(decoding, places, [window.data, window.side]),
+        native=NativeRecords("aix", data, start, window.size[:count]),
+    )
+
+
+class _Merging:
+    """Streams of several CPUs, merged; all of their entries are a kernel's."""
+
+    def __init__(self, decoding: Decoding) -> None:
+        self._decoding = decoding
+        self._passes = [_Pass(decoding, stream) for stream in decoding.streams]
+        self._windows = [one.windows() for one in self._passes]
+        self._current: list[Window | None] = [None] * len(self._passes)
+        self._buffers: list[memoryview] = []
+        cpus = [stream.cpu for stream in decoding.streams]
+        self._merge = Merge(cpus, [-1] * len(cpus))
+        for number in range(len(cpus)):
+            self._feed(number)
+
+    @property
+    def done(self) -> int:
+        """How many bytes have been read."""
+        return sum(one.offset for one in self._passes)
+
+    def _feed(self, number: int) -> None:
+        window = next((one for one in self._windows[number] if one.count), None)
+        self._current[number] = window
+        if window is not None:
+            self._merge.feed(
+                number,
+                window.ts,
+                window.class_id,
+                window.thread,
+                window.location.astype(np.uint32),
+                window.shown,
+                window.count,
+                len(self._buffers),
+            )
+            self._buffers.append(window.data)
+
+    def next(self) -> Batch | None:
+        """The next batch, None after the last."""
+        ts, location = np.empty(_BATCH_SIZE, np.int64), np.empty(_BATCH_SIZE, np.int64)
+        class_id, row, thread, cpu, track = (np.empty(_BATCH_SIZE, np.int32) for _ in range(5))
+        size = np.empty(_BATCH_SIZE, np.uint32)
+        counts = np.zeros(len(self._decoding.trace.event_classes), np.int32)
+        filled = 0
+        while True:
+            filled, empty = self._merge.fill(
+                ts, class_id, row, thread, cpu, track, location, size, filled, counts
+            )
+            if empty < 0:
+                break
+            self._feed(empty)
+        if filled == 0:
+            return None
+        places = _Places(class_id[:filled], row[:filled], location[:filled], size[:filled], counts)
+        batch = Batch(
+            ts=ts[:filled],
+            class_id=class_id[:filled],
+            row=row[:filled],
+            thread=thread[:filled],
+            cpu=cpu[:filled],
+            track=track[:filled],
+            tables=_tables(self._decoding, places, list(self._buffers)),
+        )
+        self._buffers = []
+        for number, window in enumerate(self._current):
+            if window is not None:
+                self._merge.renumber(number, len(self._buffers))
+                self._buffers.append(window.data)
+        return batch
+
+
+class _Places:
+    """Where the data of a batch's events are, by class; sorted when the first column is asked for."""
+
+    def __init__(
+        self,
+        class_id: NDArray[np.int32],
+        row: NDArray[np.int32],
+        location: NDArray[np.int64],
+        size: NDArray[np.uint32],
+        counts: NDArray[np.int32],
+    ) -> None:
+        self._events = class_id, row
+        self._location = location
+        self._size = size
+        self.counts = counts
+        self._first = np.zeros(len(counts) + 1, np.int64)
+        np.cumsum(counts, out=self._first[1:])
+        self._sorted: tuple[NDArray[np.int64], NDArray[np.uint32]] | None = None
+
+    def locate(self, id: int) -> Callable[[], tuple[NDArray[np.int64], NDArray[np.uint32]]]:
+        """A function that gives locations and sizes of a class's events."""
+
+        def located() -> tuple[NDArray[np.int64], NDArray[np.uint32]]:
+            if self._sorted is None:
+                location, size = np.empty_like(self._location), np.empty_like(self._size)
+                group_by_class(
+                    *self._events, self._first[:-1], self._location, self._size, location, size
+                )
+                self._sorted = location, size
+            here = slice(int(self._first[id]), int(self._first[id + 1]))
+            return self._sorted[0][here], self._sorted[1][here]
+
+        return located
+
+
+def _tables(
+    decoding: Decoding, places: _Places, buffers: Sequence[memoryview | bytes]
+) -> dict[int, Table]:
+    segments = Segments(buffers)
+    strings = decoding.trace.strings
+    tables = {}
+    for id in np.flatnonzero(places.counts).tolist():
+        count = int(places.counts[id])
+        if id in decoding.gathers:
+            entries = Entries(count, places.locate(id), segments, strings)
+            tables[id] = Table(count, columns_of(decoding.gathers[id], entries))
+            continue
+        nodes = decoding.nodes[id]
+        decoded = Decoded(nodes, buffers, places.locate(id), strings, _damage(decoding))
+        tables[id] = Table(count, [decoded.column(i) for i in range(nodes.count)])
+    return tables
+
+
+def _damage(decoding: Decoding) -> Callable[[int], None]:
+    def damage(_: int) -> None:
+        decoding.warn(TraceError("data of events contradict their declarations"))
+
+    return damage

@@ -1,0 +1,134 @@
+"""The streams of a trace: one file, or the files of its CPUs beside each other; windows of them."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+
+from converter.errors import TraceError
+from converter.formats.aix.layout import MAGIC
+from converter.kernels.aix_scan import BAD, DONE, FULL, INCOMPLETE, presented
+from converter.source import Source
+
+#: Bytes of a stream that are decoded at a time.
+WINDOW: Final = 4 << 20
+#: Hook word, data word, 65,535 bytes, padding, thread id and time stamp.
+_MAX_ENTRY_32: Final = 16 + (1 << 16)
+#: A file of templates is 1 MB; what is larger than this is none.
+_MAX_BESIDE: Final = (64 << 20) + 1
+
+
+@dataclass(frozen=True, slots=True)
+class Stream:
+    """A raw stream. `cpu` is that of its file's name, -1 for the only file."""
+
+    source: Source
+    bits: int
+    cpu: int = -1
+
+    @property
+    def start(self) -> int:
+        """Where its entries begin."""
+        return len(MAGIC) if self.bits == 64 else 0
+
+    def windows(
+        self, scan: Callable[[memoryview], tuple[int, int, int]], *, room: int = WINDOW
+    ) -> Iterator[tuple[memoryview, int]]:
+        """Windows of the stream, each with its offset, from its first entry to its last whole one.
+
+        `scan` looks at a window and says how that ended, how much of it need not be looked at again, and how many
+        bytes there must be from there on. A window is yielded after it was looked at, as far as it was.
+
+        Raises:
+            TraceError: at the end, where that is not the end of an entry, or there is none where one should be.
+
+        """
+        source = self.source
+        offset, wanted = self.start, room
+        while offset < source.size:
+            # Not cleared first, as a bytearray is.
+            buffer = np.empty(min(wanted, source.size - offset), np.uint8).data
+            window = buffer[: source.read_into(offset, buffer)]
+            status, consumed, needed = scan(window)
+            yield window[:consumed], offset
+            offset += consumed
+            wanted = room
+            if status == INCOMPLETE:
+                if len(window) < len(buffer) or offset + needed > source.size:
+                    raise TraceError(
+                        path=source.name,
+                        offset=offset,
+                        field="entry",
+                        expected=f"at least {needed:,} bytes",
+                        found=f"{source.size - offset:,} before the end of the file",
+                    )
+                wanted = max(room, needed)
+            elif status == BAD:
+                raise TraceError(
+                    path=source.name,
+                    offset=offset,
+                    field="hook word",
+                    expected="an entry of one of the documented types",
+                    found=source.read(offset, 8),
+                )
+            else:
+                assert status in (DONE, FULL)
+                if len(window) < len(buffer) and status == DONE:
+                    raise TraceError(
+                        "the file has become shorter while it was read",
+                        path=source.name,
+                        offset=offset,
+                    )
+
+
+def companions(source: Source, bits: int) -> list[Stream]:
+    """The stream of a file and those of the CPUs, in files that have its name and a hyphen and a number."""
+    first = Stream(source, bits)
+    folder = source.beside()
+    if folder is None:
+        return [first]
+    try:
+        names = folder.listdir()
+    except TraceError:  # a folder that may be searched but not listed
+        return [first]
+    pattern = re.compile(re.escape(os.path.basename(source.name)) + r"-(\d{1,5})")
+    found = []
+    for name in names:
+        match = pattern.fullmatch(name)
+        if match is not None:
+            file = folder.open(name)
+            if not file.is_directory and _is_stream(file, bits):
+                found.append(Stream(file, bits, int(match[1])))
+    return [first, *sorted(found, key=lambda stream: stream.cpu)]
+
+
+def _is_stream(file: Source, bits: int) -> bool:
+    if bits == 64:
+        return file.read(0, len(MAGIC)) == MAGIC
+    try:
+        presented(bits, file.read(0, _MAX_ENTRY_32))
+    except ValueError:
+        return False
+    return True
+
+
+def read_beside(source: Source, name: str) -> bytes | None:
+    """A small file beside another, None where there is none."""
+    folder = source.beside()
+    try:
+        if folder is None or name not in folder.listdir():
+            return None
+    except TraceError:
+        return None
+    with folder.open(name) as file:
+        return None if file.is_directory else file.read(0, _MAX_BESIDE)
+
+
+def names_of(streams: list[Stream]) -> list[Any]:
+    """The names of the files, without folders."""
+    return [os.path.basename(stream.source.name) for stream in streams]

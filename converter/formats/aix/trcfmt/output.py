@@ -1,0 +1,125 @@
+"""The text of one event while its template runs: blanks, tabs, lines, and the names of the fields in it."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+from converter.formats.aix.trcfmt.entry import Value
+
+#: How much text an event may have.
+MAX_OUTPUT = 1 << 20
+#: How many of its values get names.
+MAX_FIELDS = 256
+
+_TAB = 8
+#: With L=0 the first tab stop is here (II.C).
+_FIRST_TAB_AT_EDGE = 3
+_NAME_SIZE = 64
+_NOT_NAME = re.compile(r"\W+", re.ASCII)
+
+
+class OutputFullError(Exception):
+    """The text of the event is longer than `MAX_OUTPUT`."""
+
+
+class Output:
+    """Text and fields so far.
+
+    Whitespace of the template is one blank (I.E), and so is what follows a number (II.B: "trailing space"); there is
+    none beside another, and none at either end of a line.
+    """
+
+    def __init__(self, *, at_edge: bool) -> None:
+        self.fields: dict[str, Value] = {}
+        self._parts: list[str] = []
+        self._size = 0
+        #: The current line: where its next character goes, and its last one.
+        self._column = 0
+        self._last = ""
+        self._blank = False
+        self._label = ""
+        self._first_tab = _FIRST_TAB_AT_EDGE if at_edge else _TAB
+
+    @property
+    def text(self) -> str:
+        """All lines."""
+        return "".join(self._parts)
+
+    def separate(self) -> None:
+        """Whitespace: a blank, if anything follows on this line."""
+        self._blank = True
+
+    def join(self) -> None:
+        """What comes touches what is there: no blank, not even behind a number."""
+        self._blank = False
+
+    def write(self, text: str) -> None:
+        """Put text at the end of the line, exactly as it is."""
+        if not text:
+            return
+        if self._blank and self._last not in ("", " ") and text[0] != " ":
+            text = " " + text
+        self._blank = False
+        self._append(text)
+
+    def label(self, text: str) -> None:
+        """Text that may be the name of the value behind it."""
+        self.write(text)
+        self._label = f"{self._label} {text}" if self._label else text
+
+    def forget_label(self) -> None:
+        """The text so far names the event, no value."""
+        self._label = ""
+
+    def name(self, value: Value, otherwise: str = "field") -> None:
+        """Give a value the name that its label says."""
+        name = field_name(self._label) or otherwise
+        self._label = ""
+        if len(self.fields) < MAX_FIELDS:
+            self.fields[numbered(name, self.fields)] = value
+
+    def newline(self) -> None:
+        """End the line."""
+        self._blank = False
+        self._label = ""
+        self._append("\n")
+
+    def tab(self) -> None:
+        """Blanks up to the next tab stop."""
+        self._blank = False
+        stop = self._first_tab
+        if self._column >= stop:
+            stop += ((self._column - stop) // _TAB + 1) * _TAB
+        self._append(" " * (stop - self._column))
+
+    def _append(self, text: str) -> None:
+        self._size += len(text)
+        if self._size > MAX_OUTPUT:
+            raise OutputFullError
+        self._parts.append(text)
+        start = text.rfind("\n") + 1
+        self._column = len(text) - start + (0 if start else self._column)
+        self._last = "" if text.endswith("\n") else text[-1]
+
+
+@lru_cache(4096)
+def field_name(label: str) -> str:
+    """The name that the text in front of a value gives it; empty where there is none.
+
+    Of ``a b=`` or ``b:`` it is ``b``, of other text the whole, what is no letter or digit being an underscore.
+    """
+    text = label.rstrip()
+    if text.endswith(("=", ":")):
+        words = text[:-1].split()
+        text = words[-1] if words else ""
+    return _NOT_NAME.sub("_", text).strip("_")[-_NAME_SIZE:].strip("_")
+
+
+def numbered(name: str, taken: dict[str, Value]) -> str:
+    """The name, with a number if it is taken."""
+    free, number = name, 1
+    while free in taken:
+        number += 1
+        free = f"{name}_{number}"
+    return free

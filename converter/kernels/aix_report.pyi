@@ -1,0 +1,28 @@
+from collections.abc import Sequence
+
+from numpy import int64, uint8
+from numpy.typing import NDArray
+
+def scan(
+    data: bytes | bytearray | memoryview | NDArray[uint8],
+    start: int,
+    final: bool,
+    columns: Sequence[tuple[int, int]],
+    timed: bool,
+    has_delta: bool,
+    aligned: bool,
+    text_column: int,
+    title: bytes,
+    rows: NDArray[int64],
+) -> tuple[int, int, bool]:
+    """Events of the lines from `start` on, as many as `rows` has; how many, where the next line starts, and whether
+    that one holds `title` and is a heading.
+
+    `columns` are those in front of the time: (number of `report_header.FrontColumn`, place in the line). A report is
+    `aligned` where values stand under their headings, else they are taken in order. An event's further lines belong to
+    its text; with `final` the data ends here, else the last event waits for more.
+
+    A row is 13 numbers, -1 for none: nanoseconds; 16-bit hook id (-2: no event, just text); CPU; pid; tid; nesting of
+    interrupts; start and size of the process name, the system call and the text; 1 to 4 for the text's column, or 0.
+    Releases the GIL.
+    """

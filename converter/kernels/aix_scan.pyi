@@ -1,0 +1,87 @@
+from collections.abc import Mapping
+
+from numpy import int32, int64, uint8, uint32
+from numpy.typing import NDArray
+
+DONE: int
+INCOMPLETE: int
+FULL: int
+BAD: int
+
+HEADER: int
+DECLARATION: int
+DECLARATION_PART: int
+CONTINUATION: int
+TIME: int
+
+GENERIC: int
+WIDE: int
+DOCUMENTED: int
+RAGGED: int
+FORM_BITS: int
+
+class Forms:
+    """What occurs in the streams of a trace: forms of hooks, and threads. Shared by the scanners of its streams."""
+
+    def __init__(self, needs: Mapping[int, int], pid_words: Mapping[int, int]) -> None:
+        """`needs`: data words (0x80: a generic entry) without which an entry of a hook id is not documented.
+
+        `pid_words`: the word of a hook id (from 0) that is a process id, a thread id being the next. A form is
+        ``hook id << FORM_BITS`` and the bits GENERIC, WIDE (64-bit data), DOCUMENTED and RAGGED (no whole words).
+        """
+    def found(self, start: int) -> list[int]:
+        """The forms from number `start` on, in the order of their first entries."""
+    def threads(self, start: int) -> list[tuple[int, int | None]]:
+        """(tid, pid or None) of the threads from number `start` on."""
+
+class Scanner:
+    """One pass over one stream. `own` says that this converter wrote it."""
+
+    #: Bytes of the last window that need not be looked at again.
+    consumed: int
+    #: How many bytes there must be from there on, when a pass ends with INCOMPLETE.
+    needed: int
+    #: Entries whose class, thread or track is not declared.
+    undeclared: int
+
+    def __init__(self, forms: Forms, *, bits: int, own: bool) -> None: ...
+    def survey(
+        self, data: memoryview | bytes | NDArray[uint8]
+    ) -> tuple[int, list[tuple[int, bytes]], list[tuple[int, bytes]]]:
+        """Number what occurs in a window: (status, metadata [(kind, text)], executions [(pid, path)])."""
+    def scan(
+        self,
+        data: memoryview | bytes | NDArray[uint8],
+        class_of_form: NDArray[int32],
+        class_of_own: NDArray[int32],
+        thread_of_task: NDArray[int32],
+        own_threads: int,
+        own_tracks: int,
+        stream_cpu: int,
+        ts: NDArray[int64],
+        class_id: NDArray[int32],
+        row: NDArray[int32],
+        thread: NDArray[int32],
+        cpu: NDArray[int32],
+        track: NDArray[int32],
+        start: NDArray[int64],
+        size: NDArray[int64],
+        location: NDArray[int64],
+        shown: NDArray[uint32],
+        counts: NDArray[int32],
+    ) -> tuple[int, int]:
+        """The events of a window: (status, number of events). Releases the GIL.
+
+        `start` and `size` are those of an event with all its entries, `location` and `shown` those of the data that
+        its columns are read from: ``segment << 32 | offset``, segment 0 being the window, 1 what `take_side` gives.
+        `counts` numbers the rows of each class.
+        """
+    def take_side(self) -> bytes:
+        """The data of events of several entries, as of the last scan."""
+
+def presented(bits: int, data: memoryview | bytes | NDArray[uint8]) -> tuple[bytes, int, int]:
+    """The entry at the start of `data` as templates see it, the bits of its data, and its size in the stream.
+
+    Without padding, thread id and time stamp; data of the other environment as that environment has them (trcfmt,
+    "I.C. Trace environments"). Raises ValueError where there is no whole entry.
+    """

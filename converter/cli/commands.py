@@ -14,6 +14,9 @@ Examples:
 \b
 Other commands:
   traceconv info IN     what a trace contains
+  traceconv report IN   the events of a trace as text
+  traceconv diff A B    what differs between two traces of any formats
+  traceconv roundtrip IN --via FORMAT   what a way through other formats changes
   traceconv formats     the formats and their names
 
 \b
@@ -39,10 +42,34 @@ _source_format = click.option(
 )
 
 
+def _as_mapping(
+    _context: click.Context, _parameter: click.Parameter, given: tuple[str, ...]
+) -> dict[str, str]:
+    told: dict[str, str] = {}
+    for text in given:
+        name, equals, value = text.partition("=")
+        if not equals or not name:
+            raise click.BadParameter(f"{text!r} is not NAME=VALUE")
+        told[name] = value
+    return told
+
+
+_reader_options = click.option(
+    "-O",
+    "--option",
+    "reader_options",
+    metavar="NAME=VALUE",
+    multiple=True,
+    callback=_as_mapping,
+    help="What the reader of IN is told besides; may be repeated.",
+)
+
+
 @click.command(context_settings=_SETTINGS, epilog=_EPILOG)
 @_input
 @click.option("-o", "--output", "target", metavar="OUT", required=True, help="File to write.")
 @_source_format
+@_reader_options
 @click.option(
     "-t",
     "--to",
@@ -51,6 +78,11 @@ _source_format = click.option(
     help="Format of OUT, as NAME or NAME+VARIANT; by default that of its suffix.",
 )
 @click.option("--strict", is_flag=True, help="Refuse to lose anything, or to read damaged input.")
+@click.option(
+    "--lossless",
+    is_flag=True,
+    help="Let what does not fit travel in OUT: reading OUT gives all of IN.",
+)
 @click.option("--losses", metavar="FILE", help="Write what did not fit to FILE, as JSON.")
 @click.option("--force", is_flag=True, help="Replace OUT if it exists.")
 @click.option("-q", "--quiet", is_flag=True, help="Print errors only.")
@@ -60,8 +92,10 @@ def convert(
     source: str,
     target: str,
     source_format: str | None,
+    reader_options: dict[str, str],
     target_format: str | None,
     strict: bool,
+    lossless: bool,
     losses: str | None,
     force: bool,
     quiet: bool,
@@ -84,8 +118,10 @@ def convert(
             source=source,
             target=target,
             source_format=source_format,
+            reader_options=reader_options,
             target_format=target_format,
             strict=strict,
+            lossless=lossless,
             losses=losses,
             force=force,
             quiet=quiet,
@@ -97,15 +133,47 @@ def convert(
 @click.command(context_settings=_SETTINGS)
 @_input
 @_source_format
+@_reader_options
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @click.option(
     "--events", metavar="N", type=click.IntRange(min=0), help="Print the first N events, too."
 )
-def info(source: str, source_format: str | None, as_json: bool, events: int | None) -> None:
+def info(
+    source: str,
+    source_format: str | None,
+    reader_options: dict[str, str],
+    as_json: bool,
+    events: int | None,
+) -> None:
     """Say what the trace IN contains: clock, CPUs, processes, threads, events."""
     from converter.cli.inspecting import run
 
-    run(source, source_format, as_json=as_json, events=events)
+    run(source, source_format, reader_options, as_json=as_json, events=events)
+
+
+@click.command(context_settings=_SETTINGS)
+@_input
+@_source_format
+@_reader_options
+@click.option("-o", "--output", "target", metavar="FILE", default="-", help="Write to FILE.")
+@click.option("--force", is_flag=True, help="Replace FILE if it exists.")
+@click.option("-q", "--quiet", is_flag=True, help="Print no warnings.")
+def report(
+    source: str,
+    source_format: str | None,
+    reader_options: dict[str, str],
+    target: str,
+    force: bool,
+    quiet: bool,
+) -> None:
+    """Print the events of the trace IN as text, a line each.
+
+    The text of an event is that of the trace's own tools, where it has one: the print format of a
+    kernel event, the template of an AIX hook. The report of an AIX trace is like that of trcrpt.
+    """
+    from converter.cli.reporting import run
+
+    run(source, source_format, reader_options, target, force=force, quiet=quiet)
 
 
 @click.command(context_settings=_SETTINGS)
@@ -117,4 +185,111 @@ def formats(as_json: bool) -> None:
     run(as_json=as_json)
 
 
-COMMANDS = {"info": info, "formats": formats}
+_ASPECTS = ("clock-offset", "native", "names", "environment", "types", "places")
+
+
+def _as_aspects(
+    _context: click.Context, _parameter: click.Parameter, given: str | None
+) -> list[str]:
+    names = [name.strip() for name in given.split(",")] if given else []
+    for name in names:
+        if name not in _ASPECTS:
+            raise click.BadParameter(f"unknown {name!r}; there are {', '.join(_ASPECTS)}")
+    return names
+
+
+_ignore = click.option(
+    "--ignore",
+    metavar="ASPECT[,ASPECT]",
+    callback=_as_aspects,
+    help=f"What is not compared: {', '.join(_ASPECTS)}.",
+)
+_quiet_comparison = click.option(
+    "-q", "--quiet", is_flag=True, help="Print nothing; the exit code says."
+)
+_comparison_as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+
+
+_DIFF_EPILOG = """\b
+Examples:
+  traceconv diff trace.dat trace.pftrace --ignore native,environment
+  traceconv diff before/ after/ --json
+"""
+
+
+@click.command(context_settings=_SETTINGS, epilog=_DIFF_EPILOG)
+@click.argument("first", metavar="A")
+@click.argument("second", metavar="B")
+@click.option("--format-a", metavar="FORMAT", help="Format of A, where not recognised.")
+@click.option("--format-b", metavar="FORMAT", help="Format of B, where not recognised.")
+@_ignore
+@_comparison_as_json
+@_quiet_comparison
+def diff(
+    first: str,
+    second: str,
+    format_a: str | None,
+    format_b: str | None,
+    ignore: list[str],
+    as_json: bool,
+    quiet: bool,
+) -> None:
+    """Compare the traces A and B, of any formats: exit code 1 if they differ."""
+    from converter.cli.comparing import run_diff
+
+    if run_diff(first, second, (format_a, format_b), ignore, as_json=as_json, quiet=quiet):
+        raise click.exceptions.Exit(1)
+
+
+_ROUNDTRIP_EPILOG = """\b
+Examples:
+  traceconv roundtrip trace.dat --via perfetto
+  traceconv roundtrip trace.dat --via fxt,chrome --lossless
+"""
+
+
+@click.command(context_settings=_SETTINGS, epilog=_ROUNDTRIP_EPILOG)
+@_input
+@click.option(
+    "--via", metavar="FORMAT[,FORMAT]", required=True, help="The formats to go through, in order."
+)
+@click.option("--lossless", is_flag=True, help="Let what does not fit travel along.")
+@_source_format
+@_reader_options
+@_ignore
+@_comparison_as_json
+@_quiet_comparison
+def roundtrip(
+    source: str,
+    via: str,
+    lossless: bool,
+    source_format: str | None,
+    reader_options: dict[str, str],
+    ignore: list[str],
+    as_json: bool,
+    quiet: bool,
+) -> None:
+    """Convert the trace IN to other formats and back: exit code 1 if anything has changed."""
+    from converter.cli.comparing import run_roundtrip
+
+    changed = run_roundtrip(
+        source,
+        source_format,
+        reader_options,
+        [name.strip() for name in via.split(",")],
+        ignore,
+        lossless=lossless,
+        as_json=as_json,
+        quiet=quiet,
+    )
+    if changed:
+        raise click.exceptions.Exit(1)
+
+
+COMMANDS = {
+    "info": info,
+    "report": report,
+    "diff": diff,
+    "roundtrip": roundtrip,
+    "formats": formats,
+}

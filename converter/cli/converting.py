@@ -25,8 +25,10 @@ class Options:
     source: str
     target: str
     source_format: str | None
+    reader_options: dict[str, str]
     target_format: str | None
     strict: bool
+    lossless: bool
     losses: str | None
     force: bool
     quiet: bool
@@ -42,27 +44,29 @@ def run(options: Options) -> None:
     """
     target, variant = _check_formats(options)
     with (
-        open_trace(options.source, options.source_format) as trace,
+        open_trace(options.source, options.source_format, options.reader_options) as trace,
         Progress(shown=not options.quiet) as progress,
         open_sink(
             options.target,
             force=options.force,
             directory=target.directory,
             avoid=options.source,
-            seekable=target.patches_output,
+            seekable=target.patches_output or options.lossless,
         ) as sink,
     ):
         progress.watch(trace)
-        report = transcribe(trace, sink, target, variant)
+        report = transcribe(trace, sink, target, variant, lossless=options.lossless)
         size = sink.tell()
         if options.losses is not None:
             _write_losses(report, options.losses)
         if options.strict:
             refuse_damage(trace)
-            refuse_losses(report)
+            if not options.lossless:
+                refuse_losses(report)
     if not options.quiet:
-        _print_warnings(trace, options.source)
-        _print_losses(report, options)
+        print_warnings(trace, options.source)
+        if not options.lossless or options.verbose:
+            _print_losses(report, options)
     if options.verbose:
         _say(
             f"{options.source}: {trace.format} to {target.name}: {progress.events:,} events, "
@@ -92,7 +96,8 @@ def _write_losses(report: LossReport, path: str) -> None:
         raise OutputError(error.strerror or str(error), path=path) from error
 
 
-def _print_warnings(trace: Trace, source: str) -> None:
+def print_warnings(trace: Trace, source: str) -> None:
+    """A line on standard error for each thing that is damaged."""
     for warning in trace.warnings:
         path = warning.path if warning.path is not None else source
         _say(f"warning: {path}: {warning.detail}")

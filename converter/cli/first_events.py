@@ -86,7 +86,7 @@ class Event:
         return self.trace.tracks[number].name if number >= 0 else None
 
     def _time(self) -> str:
-        return "-" if self._ts is None else _seconds(self._ts, self.trace.clock)
+        return "-" if self._ts is None else seconds(self._ts, self.trace.clock)
 
     def _place(self) -> str:
         thread = self._thread
@@ -110,7 +110,7 @@ class Event:
         ]
 
 
-def _seconds(ts: int, clock: ClockDomain) -> str:
+def seconds(ts: int, clock: ClockDomain) -> str:
     """A time in seconds with nanoseconds, cut, not rounded; in ticks where their length is unknown."""
     rate = clock.ticks_per_second
     if rate is None:

@@ -58,7 +58,12 @@ class _Summary:
 
 
 def run(
-    source: str, source_format: str | None, *, as_json: bool, events: int | None = None
+    source: str,
+    source_format: str | None,
+    reader_options: dict[str, str],
+    *,
+    as_json: bool,
+    events: int | None = None,
 ) -> None:
     """Read the trace and print what is in it, and the first `events` of it, where asked for.
 
@@ -67,7 +72,7 @@ def run(
 
     """
     summary = _Summary()
-    with open_trace(source, source_format) as trace:
+    with open_trace(source, source_format, reader_options) as trace:
         with Progress(shown=True) as progress:
             progress.watch(trace)
             for batch in trace.batches():

@@ -39,8 +39,8 @@ class Emitter:
     def bind(self, number: int, rows: int, columns: Sequence[tuple[int, Any]]) -> None:
         """Columns for the next `emit`: the length and the data of each node.
 
-        The data of numbers, booleans, flags of optionals and ids of texts are an array, those of lists of bytes (values,
-        offsets), of arrays their offsets, of variants (tags, rows), of others None.
+        The data of numbers, booleans, flags of optionals and ids of texts are an array, those of lists of bytes
+        (values, offsets), of arrays their offsets, of variants (tags, rows), of others None.
         """
     def release(self) -> None:
         """Let go of the columns that were bound."""

@@ -252,13 +252,10 @@ def fitted_event_classes(
     """Event classes of the shape that a format declares."""
     kind = draw(st.sampled_from(kinds))
     support = capabilities.kinds[kind]
-    count = draw(
-        st.integers(
-            0, 3 if capabilities.max_arguments is None else min(3, capabilities.max_arguments)
-        )
-    )
+    held = support.holds or capabilities
+    count = draw(st.integers(0, 3 if held.max_arguments is None else min(3, held.max_arguments)))
     arguments = [
-        draw(argument_fields(capabilities, support, contents))
+        draw(argument_fields(held, support, contents))
         for _ in range(count if support.arguments else 0)
     ]
     category, name = support.event or ("", "")
@@ -326,7 +323,7 @@ def clocks(draw: DrawFn) -> ClockDomain:
                     st.none(),
                     st.builds(Fraction, st.integers(1, 2**40), st.integers(1, 2**20)),
                 ),
-                st.one_of(st.none(), st.integers(-(2**63), 2**63)),
+                st.one_of(st.none(), st.integers(-(2**63), 2**63 - 1)),
                 names(),
             ),
         )

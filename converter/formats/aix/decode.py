@@ -15,10 +15,11 @@ from converter.formats.aix.layout import MIN_ENTRY
 from converter.formats.aix.native_classes import Entries, Gather, columns_of
 from converter.formats.aix.streams import Stream
 from converter.ir.events import Batch, NativeRecords, Table
+from converter.ir.locations import Locations
 from converter.ir.trace import Trace
 from converter.kernels.aix_scan import Forms, Scanner
 from converter.kernels.gather import Segments
-from converter.kernels.order import Merge, group_by_class
+from converter.kernels.order import Merge
 
 _BATCH_SIZE: Final = 1 << 17
 #: Entries of a window that are decoded at a time; those that are smaller on average take several turns.
@@ -140,7 +141,7 @@ def batches(decoding: Decoding) -> Iterator[tuple[Batch, int]]:
 def _batch(decoding: Decoding, window: Window, head: bytes) -> Batch:
     """The batch of a window of the only stream, with the bytes that it was read from."""
     count = window.count
-    places = _Places(
+    places = Locations(
         window.class_id[:count],
         window.row[:count],
         window.location[:count],
@@ -215,7 +216,9 @@ class _Merging:
             self._feed(empty)
         if filled == 0:
             return None
-        places = _Places(class_id[:filled], row[:filled], location[:filled], size[:filled], counts)
+        places = Locations(
+            class_id[:filled], row[:filled], location[:filled], size[:filled], counts
+        )
         batch = Batch(
             ts=ts[:filled],
             class_id=class_id[:filled],
@@ -233,43 +236,8 @@ class _Merging:
         return batch
 
 
-class _Places:
-    """Where the data of a batch's events are, by class; sorted when the first column is asked for."""
-
-    def __init__(
-        self,
-        class_id: NDArray[np.int32],
-        row: NDArray[np.int32],
-        location: NDArray[np.int64],
-        size: NDArray[np.uint32],
-        counts: NDArray[np.int32],
-    ) -> None:
-        self._events = class_id, row
-        self._location = location
-        self._size = size
-        self.counts = counts
-        self._first = np.zeros(len(counts) + 1, np.int64)
-        np.cumsum(counts, out=self._first[1:])
-        self._sorted: tuple[NDArray[np.int64], NDArray[np.uint32]] | None = None
-
-    def locate(self, id: int) -> Callable[[], tuple[NDArray[np.int64], NDArray[np.uint32]]]:
-        """A function that gives locations and sizes of a class's events."""
-
-        def located() -> tuple[NDArray[np.int64], NDArray[np.uint32]]:
-            if self._sorted is None:
-                location, size = np.empty_like(self._location), np.empty_like(self._size)
-                group_by_class(
-                    *self._events, self._first[:-1], self._location, self._size, location, size
-                )
-                self._sorted = location, size
-            here = slice(int(self._first[id]), int(self._first[id + 1]))
-            return self._sorted[0][here], self._sorted[1][here]
-
-        return located
-
-
 def _tables(
-    decoding: Decoding, places: _Places, buffers: Sequence[memoryview | bytes]
+    decoding: Decoding, places: Locations, buffers: Sequence[memoryview | bytes]
 ) -> dict[int, Table]:
     segments = Segments(buffers)
     strings = decoding.trace.strings
@@ -277,11 +245,11 @@ def _tables(
     for id in np.flatnonzero(places.counts).tolist():
         count = int(places.counts[id])
         if id in decoding.gathers:
-            entries = Entries(count, places.locate(id), segments, strings)
+            entries = Entries(count, places.of_class(id), segments, strings)
             tables[id] = Table(count, columns_of(decoding.gathers[id], entries))
             continue
         nodes = decoding.nodes[id]
-        decoded = Decoded(nodes, buffers, places.locate(id), strings, _damage(decoding))
+        decoded = Decoded(nodes, buffers, places.of_class(id), strings, _damage(decoding))
         tables[id] = Table(count, [decoded.column(i) for i in range(nodes.count)])
     return tables
 

@@ -15,7 +15,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks.inputs import repeat_trace_dat
+from benchmarks.inputs import repeat_trace, repeat_trace_dat
 from benchmarks.processes import interleaved
 
 FIXTURES = Path(__file__).parent.parent / "roundtrip_fixtures"
@@ -36,21 +36,33 @@ class Case:
     tool: tuple[str, ...] | None
 
 
+_TRACE_CMD = ("trace-cmd", "report", "-i")
+_UFTRACE = ("uftrace", "dump", "--chrome", "-d")
+_BABELTRACE = ("babeltrace2",)
+_DECODING = ("babeltrace2", "-o", "dummy")
+_PROTOBUF = (sys.executable, "-m", "benchmarks.parsers", "perfetto")
+_ORJSON = (sys.executable, "-m", "benchmarks.parsers", "json")
+
+_KERNEL = ("trace_cmd/small.dat", repeat_trace_dat)
+_UFTRACE_DATA = ("uftrace/rich", repeat_trace)
+_LTTNG = ("ctf/ctf_small", repeat_trace)
+_LEGACY = ("lttng_legacy/net-2.6.tar.gz", repeat_trace)
+_AIX = ("aix/kernel-trace-64.aix", repeat_trace)
+_PERFETTO = ("perfetto/kernel_compact.pftrace", repeat_trace)
+_CHROME = ("chrome/features.json", repeat_trace)
+
 CASES = (
-    Case(
-        "trace_cmd to fxt",
-        "trace_cmd/small.dat",
-        repeat_trace_dat,
-        "out.fxt",
-        ("trace-cmd", "report", "-i"),
-    ),
-    Case(
-        "trace_cmd to chrome",
-        "trace_cmd/small.dat",
-        repeat_trace_dat,
-        "out.json",
-        ("trace-cmd", "report", "-i"),
-    ),
+    Case("trace_cmd to fxt", *_KERNEL, "out.fxt", _TRACE_CMD),
+    Case("trace_cmd to chrome", *_KERNEL, "out.json", _TRACE_CMD),
+    Case("trace_cmd to perfetto", *_KERNEL, "out.pftrace", _TRACE_CMD),
+    Case("uftrace to chrome", *_UFTRACE_DATA, "out.json", _UFTRACE),
+    Case("uftrace to fxt", *_UFTRACE_DATA, "out.fxt", _UFTRACE),
+    Case("ctf to perfetto", *_LTTNG, "out.pftrace", _BABELTRACE),
+    Case("ctf to perfetto, decoding", *_LTTNG, "out.pftrace", _DECODING),
+    Case("perfetto to chrome", *_PERFETTO, "out.json", _PROTOBUF),
+    Case("chrome to perfetto", *_CHROME, "out.pftrace", _ORJSON),
+    Case("lttng_legacy to fxt", *_LEGACY, "out.fxt", None),
+    Case("aix to fxt", *_AIX, "out.fxt", None),
 )
 
 
@@ -68,7 +80,7 @@ def main() -> None:
         if options.case is None or any(text in case.name for text in options.case)
     ]
     heads = ("ours", "tool", "ratio", "ns/event", "cpu", "tool", "ratio", "memory", "tool")
-    print(f"{'case':<24}{'events':>12}" + "".join(f"{head:>9}" for head in heads))
+    print(f"{'case':<26}{'events':>12}" + "".join(f"{head:>9}" for head in heads))
     with tempfile.TemporaryDirectory(prefix="traceconv-benchmark-") as folder:
         for case in cases:
             source = options.input or _made(case, Path(folder), options.megabytes)
@@ -102,7 +114,7 @@ def _measure(case: Case, source: Path, output: Path, runs: int) -> None:
         f"{run.memory >> 20:,} MB",
         f"{tool.memory >> 20:,} MB" if tool else "-",
     ]
-    print(f"{case.name:<24}{events:>12,}" + "".join(f"{cell:>9}" for cell in cells), flush=True)
+    print(f"{case.name:<26}{events:>12,}" + "".join(f"{cell:>9}" for cell in cells), flush=True)
 
 
 def _events(source: Path) -> int:

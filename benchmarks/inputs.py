@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import dataclasses
 import shutil
 import struct
 import subprocess
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
+
+import converter
+from converter.ir.events import Batch
 
 _MAGIC = b"\x17\x08\x44tracing"
 _FLYRECORD = b"flyrecord\0"
@@ -53,6 +58,34 @@ def repeat_trace_dat(source: Path, target: Path, megabytes: int) -> None:
                 for page in column:
                     (ts,) = struct.unpack_from(f"{order}Q", page)
                     file.write(struct.pack(f"{order}Q", ts + copy * step) + page[8:])
+
+
+def repeat_trace(source: Path, target: Path, megabytes: int) -> None:
+    """Write a trace of `source`'s format and about so many megabytes: its events, over and over, each time later."""
+    trace = converter.read(source)
+    files = [source] if source.is_file() else source.rglob("*")
+    copies = max(1, (megabytes << 20) // sum(file.stat().st_size for file in files))
+    batches = list(trace.batches())
+    step = max(int(batch.ts.max()) for batch in batches) - min(
+        int(batch.ts.min()) for batch in batches
+    )
+
+    def repeated() -> Iterator[Batch]:
+        for copy in range(copies):
+            for batch in batches:
+                yield Batch(
+                    ts=batch.ts + copy * (step + _PAUSE_NS),
+                    class_id=batch.class_id,
+                    row=batch.row,
+                    tables=batch.tables,
+                    thread=batch.thread,
+                    cpu=batch.cpu,
+                    track=batch.track,
+                )
+
+    # Without what its own writer would replay.
+    again = dataclasses.replace(trace, format="", sidecar={}, make_batches=repeated)
+    converter.write(again, target, trace.format)
 
 
 def _as_version_6(source: Path) -> bytes:

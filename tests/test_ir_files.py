@@ -55,6 +55,13 @@ def test_every_trace_survives(variant, trace):
         assert [c.native for c in again.event_classes] == [c.native for c in trace.event_classes]
 
 
+@given(trace=traces())
+def test_strings_that_others_add_are_no_strings_of_the_file(trace):
+    again = opened(written(trace))
+    again.strings.intern(b"somebody else's")
+    assert difference(trace, again) is None
+
+
 @pytest.mark.parametrize("path", ["trace_cmd/small.dat", "chrome/features.json"])
 def test_a_file_survives_by_way_of_the_representation(path, tmp_path):
     source = FIXTURES / path

@@ -30,7 +30,7 @@ class Progress:
 
     def watch(self, trace: Trace) -> None:
         """Count the batches of this trace from now on."""
-        make_batches = trace.make_batches
+        make_batches, is_as_read = trace.make_batches, trace.is_as_read
 
         def counted() -> Iterator[Batch]:
             self.events = 0
@@ -43,6 +43,8 @@ class Progress:
 
         # In place, since a reader may change its trace while it reads.
         trace.make_batches = counted
+        if is_as_read:
+            trace.source_batches = counted
 
     @property
     def seconds(self) -> float:

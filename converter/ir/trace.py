@@ -125,6 +125,8 @@ class Trace:
     warnings: list[TraceWarning] = field(default_factory=list)
     #: Makes the iterator; set by the reader or filter that made the trace.
     make_batches: Callable[[], Iterator[Batch]] = lambda: iter(())
+    #: The `make_batches` of the reader, where a writer may want to know whether the trace still has it.
+    source_batches: Callable[[], Iterator[Batch]] | None = None
     #: Makes of a batch that `batches` has just given the function that gives, by position in it, the text that the
     #: source itself has for an event (None: it has none). For a batch whose columns were decoded it may have none.
     describe: Callable[[Batch], Callable[[int], str | None]] | None = None
@@ -139,6 +141,11 @@ class Trace:
 
         """
         return self.make_batches()
+
+    @property
+    def is_as_read(self) -> bool:
+        """Whether the events are all those of the source, unchanged, as far as the reader has made that known."""
+        return self.make_batches == self.source_batches
 
     def add_class(self, event_class: EventClass) -> int:
         """Append an event class; its id."""

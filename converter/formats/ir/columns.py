@@ -78,8 +78,50 @@ def _between(column: Column, start: int, end: int) -> Column:
     return take(column, np.arange(start, end))
 
 
+class StringIds:
+    """The ids in a trace's table of the strings of a file, by their numbers there.
+
+    They are the same as long as nobody else adds to the table: whoever works with the trace may.
+    """
+
+    def __init__(self) -> None:
+        # Every table has the empty string first.
+        self._ids = [0]
+        self._known = {0}
+        self._same = True
+        self._column: NDArray[np.int32] | None = None
+
+    def add(self, id: int) -> None:
+        """The id of the next string.
+
+        Raises:
+            TraceError: the file had it before.
+
+        """
+        if id in self._known:
+            raise TraceError(field="string", expected="a new one", found=id)
+        self._known.add(id)
+        self._same = self._same and id == len(self._ids)
+        self._ids.append(id)
+        self._column = None
+
+    def of(self, numbers: NDArray[np.int32], what: str) -> NDArray[np.int32]:
+        """The ids of numbers.
+
+        Raises:
+            TraceError: there are no such strings.
+
+        """
+        checked_ids(numbers, len(self._ids), what)
+        if self._same:
+            return numbers
+        if self._column is None:
+            self._column = np.array(self._ids, np.int32)
+        return self._column[numbers]
+
+
 def unpack_column(
-    message: pb.Column, field_class: FieldClass, count: int, strings: int, what: str
+    message: pb.Column, field_class: FieldClass, count: int, strings: StringIds, what: str
 ) -> Column:
     """The column of `count` values of a field class.
 
@@ -87,7 +129,7 @@ def unpack_column(
         message: what holds it.
         field_class: of the field.
         count: the number of values.
-        strings: how many strings there are, which ids of strings are below.
+        strings: the ids of the file's strings.
         what: the name of the field, for messages.
 
     Raises:
@@ -101,7 +143,7 @@ def unpack_column(
         case (BooleanClass(), "numbers"):
             return unpack(message.numbers, _BOOL, count, what)
         case (StringClass(), "numbers"):
-            return checked_ids(unpack(message.numbers, _INT32, count, what), strings, what)
+            return strings.of(unpack(message.numbers, _INT32, count, what), what)
         case (NullClass(), "nulls") if count <= MAX_EQUAL:
             return NullColumn(count)
         case (StringClass() | BytesClass(), "list"):
@@ -134,7 +176,7 @@ def unpack_column(
 
 
 def _unpack_list(
-    message: pb.List, element: FieldClass, count: int, strings: int, what: str
+    message: pb.List, element: FieldClass, count: int, strings: StringIds, what: str
 ) -> ListColumn:
     lengths = unpack(message.lengths, _INT64, count, what)
     offsets = np.zeros(count + 1, np.int64)
@@ -150,7 +192,7 @@ def _unpack_list(
 
 
 def _unpack_union(
-    message: pb.Union, field_class: VariantClass, count: int, strings: int, what: str
+    message: pb.Union, field_class: VariantClass, count: int, strings: StringIds, what: str
 ) -> UnionColumn:
     options = field_class.options
     _check_number(len(message.option), len(options), what)

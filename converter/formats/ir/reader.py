@@ -12,7 +12,7 @@ from converter.errors import TraceError
 from converter.formats.ir import ir_pb2 as pb
 from converter.formats.ir import layout
 from converter.formats.ir.classes import unpack_class
-from converter.formats.ir.columns import checked_ids, unpack_column
+from converter.formats.ir.columns import StringIds, checked_ids, unpack_column
 from converter.formats.ir.numbers import unpack
 from converter.formats.ir.values import (
     decoded,
@@ -76,7 +76,9 @@ class _Reader:
             make_batches=self._batches,
             progress=lambda: (self._done, source.size),
         )
+        self.trace.source_batches = self.trace.make_batches
         self._done = 0
+        self._strings = StringIds()
         #: How many records have filled the tables.
         self._read = 1
         if damage is not None:
@@ -151,9 +153,8 @@ class _Reader:
 
     def _extend(self, tables: pb.Tables) -> None:
         trace = self.trace
-        for known, text in enumerate(tables.string, len(trace.strings)):
-            if trace.strings.intern(text) < known:
-                raise TraceError(field="string", expected="a new one", found=text)
+        for text in tables.string:
+            self._strings.add(trace.strings.intern(text))
         for process in tables.process:
             self._set_process(process)
         for thread in tables.thread:
@@ -257,7 +258,7 @@ class _Reader:
         return Table(
             message.rows,
             [
-                unpack_column(column, field.type, message.rows, len(trace.strings), field.name)
+                unpack_column(column, field.type, message.rows, self._strings, field.name)
                 for field, column in zip(fields, message.column, strict=True)
             ],
         )

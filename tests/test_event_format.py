@@ -15,6 +15,9 @@ from converter.formats.trace_cmd.event_format import (
     peek_event_format,
     type_size,
 )
+from converter.formats.trace_cmd.fields import fields_of
+from converter.ir.field_classes import IntegerClass
+from converter.ir.kinds import Kind, Role
 
 FIXTURES = Path(__file__).parents[1] / "roundtrip_fixtures" / "trace_cmd"
 
@@ -143,6 +146,24 @@ def test_fields_may_be_out_of_order_and_overlap():
         "test",
     )
     assert [item.offset for item in event.fields] == [12, 9]
+
+
+def test_of_fields_of_one_name_the_first_has_the_role():
+    """So finds libtraceevent them; a converter may add arguments of other formats behind a kernel's fields."""
+    text = format_text(
+        b"field:unsigned long ip;\toffset:8;\tsize:8;\tsigned:0;",
+        b"field:char buf[16];\toffset:16;\tsize:16;\tsigned:0;",
+        b"field:u64 ip;\toffset:32;\tsize:8;\tsigned:0;",
+        name=b"print",
+    )
+    kind, fields, _ = fields_of(parse_event_format(text, "ftrace"), 8, None)
+    assert kind is Kind.MARK
+    assert [(each.name, each.role) for each in fields[:3]] == [
+        ("ip", Role.INSTRUCTION),
+        ("buf", Role.MESSAGE),
+        ("ip", Role.NONE),
+    ]
+    assert fields[2].type == IntegerClass(64)
 
 
 def test_more_common_fields_of_older_kernels():

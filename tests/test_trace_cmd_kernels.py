@@ -174,6 +174,27 @@ def test_integers_outside_their_record_are_zero(width, big_endian):
     assert out.view(f"u{width}").tolist() == [*expected, 0, 0]
 
 
+@pytest.mark.parametrize("big_endian", [False, True])
+def test_integers_of_a_class_come_together_as_they_come_alone(big_endian):
+    data = Segments([bytes(range(1, 33)), bytes(range(101, 133))])
+    places = [(0, 8), (8, 2), (2, 4), (30, 1), (31, 2), (5, 1)]
+    outs = [np.full(len(LOCATIONS) * width, 77, np.uint8) for _, width in places]
+    data.all_integers(LOCATIONS, SIZES, np.array(places, np.int64), big_endian, outs)
+    for (offset, width), out in zip(places, outs, strict=True):
+        alone = np.empty_like(out)
+        data.integers(LOCATIONS, SIZES, offset, width, big_endian, alone)
+        assert out.tolist() == alone.tolist()
+
+
+@pytest.mark.parametrize("places", [[(0, 3)], [(-1, 4)], [(0, 4), (4, 4)], [(0, 8)]])
+def test_integers_need_columns_of_their_size(places):
+    out = np.empty(len(LOCATIONS) * 4, np.uint8)
+    with pytest.raises(ValueError, match=r"integer of 3|differ"):
+        Segments([bytes(32)]).all_integers(
+            LOCATIONS, SIZES, np.array(places, np.int64), False, [out]
+        )
+
+
 def test_spans_are_interned_and_copied_up_to_a_nul():
     segments = Segments([b"ab\0cdefghijklmnop", b"\0\0\0\0xyz\0rest"])
     span, length = np.empty(4, np.int64), np.empty(4, np.int64)

@@ -24,6 +24,18 @@ class Segments:
         out: NDArray[uint8],
     ) -> None:
         """The integers of `width` bytes (1, 2, 4, 8) at `offset` of each record, in the host's order, into `out`."""
+    def all_integers(
+        self,
+        location: NDArray[int64],
+        size: NDArray[uint32],
+        places: NDArray[int64],
+        big_endian: bool,
+        outs: list[NDArray[uint8]],
+    ) -> None:
+        """Several of them at once: `places` (shape (n, 2)) are offset and width of each, `outs` what they go into.
+
+        A record is fetched from memory once for all of its integers.
+        """
     def missed_counts(
         self, location: NDArray[int64], size: NDArray[uint32], big_endian: bool, out: NDArray[int64]
     ) -> None:

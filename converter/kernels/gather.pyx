@@ -7,6 +7,8 @@ location is checked against its segment before it is read, every field against i
 
 import sys
 
+import numpy as np
+
 from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free
@@ -92,47 +94,67 @@ cdef class Segments:
         bint big_endian,
         uint8_t[::1] out,
     ):
+        self.all_integers(location, size, np.array([[offset, width]], np.int64), big_endian, [out])
+
+    def all_integers(
+        self,
+        const int64_t[::1] location,
+        const uint32_t[::1] size,
+        const int64_t[:, ::1] places,
+        bint big_endian,
+        list outs,
+    ):
         cdef int64_t count = location.shape[0]
-        cdef int64_t i
+        cdef int64_t fields = places.shape[0]
+        cdef int64_t i, k, offset, width
+        cdef int64_t furthest = 0
         cdef const uint8_t* record
         cdef bint swap = big_endian != HOST_IS_BIG
-        cdef uint8_t* to
+        cdef uint8_t** to
+        cdef uint8_t[::1] out
         cdef uint16_t half
         cdef uint32_t word
         cdef uint64_t double_word
-        if width != 1 and width != 2 and width != 4 and width != 8:
-            raise ValueError(f"an integer of {width} bytes")
-        if size.shape[0] != count or out.shape[0] != count * width or offset < 0:
-            raise ValueError("the columns differ in length")
+        if places.shape[1] != 2 or len(outs) != fields or size.shape[0] != count:
+            raise ValueError("the columns differ in number or length")
         if count == 0:
             return
-        to = &out[0]
-        with nogil:
-            if width == 1:
+        to = <uint8_t**>calloc(fields + 1, sizeof(uint8_t*))
+        if to is NULL:
+            raise MemoryError
+        try:
+            for k in range(fields):
+                width = places[k, 1]
+                if width != 1 and width != 2 and width != 4 and width != 8:
+                    raise ValueError(f"an integer of {width} bytes")
+                out = outs[k]
+                if out.shape[0] != count * width or not 0 <= places[k, 0] < <int64_t>1 << 32:
+                    raise ValueError("the columns differ in length")
+                to[k] = &out[0]
+                furthest = max(furthest, places[k, 0])
+            with nogil:
                 for i in range(count):
-                    self._fetch(location, i, offset)
+                    self._fetch(location, i, 0)
+                    self._fetch(location, i, furthest)
                     record = self._at(location[i], size[i])
-                    to[i] = record[offset] if record is not NULL and offset + 1 <= size[i] else 0
-            elif width == 2:
-                for i in range(count):
-                    self._fetch(location, i, offset)
-                    record = self._at(location[i], size[i])
-                    half = load16(record + offset, swap) if record is not NULL and offset + 2 <= size[i] else 0
-                    memcpy(to + 2 * i, &half, 2)
-            elif width == 4:
-                for i in range(count):
-                    self._fetch(location, i, offset)
-                    record = self._at(location[i], size[i])
-                    word = load32(record + offset, swap) if record is not NULL and offset + 4 <= size[i] else 0
-                    memcpy(to + 4 * i, &word, 4)
-            else:
-                for i in range(count):
-                    self._fetch(location, i, offset)
-                    record = self._at(location[i], size[i])
-                    double_word = (
-                        load64(record + offset, swap) if record is not NULL and offset + 8 <= size[i] else 0
-                    )
-                    memcpy(to + 8 * i, &double_word, 8)
+                    for k in range(fields):
+                        offset = places[k, 0]
+                        width = places[k, 1]
+                        if record is NULL or offset + width > size[i]:
+                            memset(to[k] + i * width, 0, width)
+                        elif width == 4:
+                            word = load32(record + offset, swap)
+                            memcpy(to[k] + 4 * i, &word, 4)
+                        elif width == 8:
+                            double_word = load64(record + offset, swap)
+                            memcpy(to[k] + 8 * i, &double_word, 8)
+                        elif width == 1:
+                            to[k][i] = record[offset]
+                        else:
+                            half = load16(record + offset, swap)
+                            memcpy(to[k] + 2 * i, &half, 2)
+        finally:
+            free(to)
 
     def missed_counts(
         self, const int64_t[::1] location, const uint32_t[::1] size, bint big_endian, int64_t[::1] out

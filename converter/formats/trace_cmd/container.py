@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 from converter.errors import TraceError, TraceWarning, TruncatedError
 from converter.formats.trace_cmd.compression import Decompress
@@ -63,8 +64,7 @@ class Section:
         return self.file.string(self.string_id)
 
 
-@dataclass(frozen=True, slots=True)
-class CpuData:
+class CpuData(NamedTuple):
     """Where one CPU's pages are. Of compressed data the size is not to be trusted, but it ends before `limit`."""
 
     cpu: int

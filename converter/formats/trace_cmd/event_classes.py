@@ -11,6 +11,7 @@ from converter.formats.trace_cmd.event_format import Location
 from converter.formats.trace_cmd.fields import (
     BytesAt,
     Gather,
+    IntegerAt,
     MissedCount,
     Records,
     RecordTable,
@@ -57,6 +58,7 @@ class EventClasses:
         self._long_size = long_size
         self._of_text: dict[str | None, int] = {}
         self._gathers: dict[int, Sequence[Gather]] = {}
+        self._integers: dict[int, Sequence[IntegerAt]] = {}
 
     def add_types(self, types: Sequence[int]) -> None:
         """Declare the types, in this order."""
@@ -101,6 +103,7 @@ class EventClasses:
     def _add(self, event_class: EventClass, gathers: Sequence[Gather]) -> int:
         id = self._trace.add_class(event_class)
         self._gathers[id] = gathers
+        self._integers[id] = [gather for gather in gathers if isinstance(gather, IntegerAt)]
         return id
 
     def table(self, id: int, records: Records) -> RecordTable:
@@ -109,4 +112,5 @@ class EventClasses:
         def column(gather: Gather) -> Callable[[], Column]:
             return lambda: gather.load(records)
 
+        records.integers = self._integers[id]
         return RecordTable(records, [column(gather) for gather in self._gathers[id]])

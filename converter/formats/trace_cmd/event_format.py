@@ -20,7 +20,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import Final
+from typing import Final, NamedTuple
 
 #: `array_length` of a declaration with empty brackets: how many elements there are is not part of the type.
 FLEXIBLE: Final = -1
@@ -41,8 +41,7 @@ class Location(IntEnum):
     REL_LOC = 2
 
 
-@dataclass(frozen=True, slots=True)
-class FormatField:
+class FormatField(NamedTuple):
     """One `field:` line of a format file.
 
     `type` is the declared C type without name, array suffix and location prefix. `array_length` is None for what is not
@@ -133,8 +132,7 @@ class EventFormat:
         return None
 
 
-@dataclass(frozen=True, slots=True)
-class HeaderPage:
+class HeaderPage(NamedTuple):
     """A parsed `events/header_page` file: where the parts of a ring-buffer page are."""
 
     timestamp_offset: int

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,14 +45,17 @@ _WIDTHS = frozenset({1, 2, 4, 8})
 class Records:
     """The records of one event class in a batch: where they are, and how to read them.
 
-    `locate` gives location (int64) and size (uint32) of each; it is asked once.
+    `locate` gives location (int64) and size (uint32) of each; it is asked once. `integers` are those of the class,
+    which are all gathered when one is asked for: most of the time goes into fetching the records from memory.
     """
 
     __slots__ = (
         "__weakref__",
+        "_columns",
         "_located",
         "big_endian",
         "count",
+        "integers",
         "locate",
         "segments",
         "strings",
@@ -73,7 +75,9 @@ class Records:
         self.segments = segments
         self.strings = strings
         self.big_endian = big_endian
+        self.integers: Sequence[IntegerAt] = ()
         self._located: tuple[NDArray[np.int64], NDArray[np.uint32]] | None = None
+        self._columns: dict[IntegerAt, NDArray[Any]] = {}
 
     @property
     def located(self) -> tuple[NDArray[np.int64], NDArray[np.uint32]]:
@@ -81,6 +85,20 @@ class Records:
         if self._located is None:
             self._located = self.locate()
         return self._located
+
+    def integer(self, wanted: IntegerAt) -> NDArray[Any]:
+        """The column of an integer."""
+        if wanted not in self._columns:
+            together = self.integers if wanted in self.integers else (wanted,)
+            columns = [np.empty(self.count, each.dtype) for each in together]
+            self.segments.all_integers(
+                *self.located,
+                np.array([(each.offset, each.width) for each in together], np.int64),
+                self.big_endian,
+                [column.view(np.uint8) for column in columns],
+            )
+            self._columns.update(zip(together, columns, strict=True))
+        return self._columns[wanted]
 
     def record(self, row: int) -> bytes:
         """The bytes of one record."""
@@ -107,8 +125,7 @@ class RecordTable(Table):
         return self._records()
 
 
-@dataclass(frozen=True, slots=True)
-class IntegerAt:
+class IntegerAt(NamedTuple):
     """An integer at a fixed place of the record."""
 
     offset: int
@@ -117,16 +134,10 @@ class IntegerAt:
 
     def load(self, records: Records) -> Column:
         """The column."""
-        location, size = records.located
-        column = np.empty(records.count, self.dtype)
-        records.segments.integers(
-            location, size, self.offset, self.width, records.big_endian, column.view(np.uint8)
-        )
-        return column
+        return records.integer(self)
 
 
-@dataclass(frozen=True, slots=True)
-class BytesAt:
+class BytesAt(NamedTuple):
     """Bytes at a fixed place (`length` -1: to the record's end), or where a data location leads."""
 
     offset: int
@@ -168,8 +179,7 @@ class BytesAt:
         return self.copied(records, 1, until_nul=False)
 
 
-@dataclass(frozen=True, slots=True)
-class StringAt:
+class StringAt(NamedTuple):
     """Text up to its first NUL: interned, or, where values hardly repeat, as bytes."""
 
     bytes: BytesAt
@@ -184,8 +194,7 @@ class StringAt:
         return ids
 
 
-@dataclass(frozen=True, slots=True)
-class ArrayAt:
+class ArrayAt(NamedTuple):
     """An array of integers."""
 
     bytes: BytesAt
@@ -201,7 +210,6 @@ class ArrayAt:
         return ListColumn(column.offsets // width, values)
 
 
-@dataclass(frozen=True, slots=True)
 class MissedCount:
     """The number of events that a page says were lost before it, -1 where the kernel did not store it."""
 
@@ -228,10 +236,12 @@ def fields_of(
     With `message`, a field of that name that is made of the others stands between them.
     """
     known = meaning(format.system, format.name)
+    # Of fields of one name, the first is what the name means.
+    roles = dict(known.roles)
     fields: list[Field] = []
     gathers: list[Gather] = []
     for item in format.fields:
-        role = known.roles.get(item.name, Role.NONE)
+        role = roles.pop(item.name, Role.NONE)
         binary = (format.system, format.name, item.name) in BINARY_FIELDS
         field_class, gather = _field_class(item, long_size, role, binary=binary)
         fields.append(Field(item.name, field_class, role))

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 
@@ -143,8 +144,7 @@ def text_of(file: TraceFile, buffer: Buffer) -> bytes:
     return b"".join(parts)
 
 
-@dataclass(frozen=True, slots=True)
-class TextPart:
+class TextPart(NamedTuple):
     """A part of each line: its message without the event's name, its flags, or the line as it is."""
 
     part: str

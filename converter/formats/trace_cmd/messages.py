@@ -6,8 +6,8 @@ The texts are in section PRINTK, as tracefs/printk_formats spells them.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 
@@ -58,8 +58,7 @@ class KernelTexts:
         }
 
 
-@dataclass(frozen=True, slots=True)
-class BinaryMessage:
+class BinaryMessage(NamedTuple):
     """The message of bprint, or with `arguments` None of bputs."""
 
     format: IntegerAt

@@ -10,7 +10,7 @@ import re
 import numpy as np
 
 from converter.formats.trace_cmd.compressor import library_version
-from converter.formats.trace_cmd.event_schemas import FormatMaker, header_texts
+from converter.formats.trace_cmd.event_schemas import FormatMaker, NewFormat, header_texts
 from converter.formats.trace_cmd.file_contents import (
     BufferContents,
     FileContents,
@@ -58,7 +58,7 @@ def new_contents(trace: Trace, compression: bytes, spools: SpoolMaker) -> FileCo
         compression=compression,
         new_spool=spools,
     )
-    records = _Events(trace)
+    records = KernelEvents(trace, TaskNumbers(trace))
     cpu_count = 1
     for batch in trace.batches():
         records.write(batch, writer)
@@ -90,14 +90,17 @@ def new_contents(trace: Trace, compression: bytes, spools: SpoolMaker) -> FileCo
     return contents
 
 
-class _Events:
-    """The events of batches as records, and what the file must say about them."""
+class KernelEvents:
+    """The events of batches as records, and what must be said about them: formats, names of tasks, symbols.
 
-    def __init__(self, trace: Trace) -> None:
+    `numbers` are those by which records name the threads.
+    """
+
+    def __init__(self, trace: Trace, numbers: TaskNumbers) -> None:
         self._trace = trace
         self._maker = FormatMaker()
         self._programs: dict[int, RecordProgram] = {}
-        self.numbers = TaskNumbers(trace)
+        self.numbers = numbers
         #: The texts of the formats, by system.
         self.formats: dict[str, list[bytes]] = {}
         #: Addresses of code that events name.
@@ -130,9 +133,13 @@ class _Events:
     def _program(self, event_class: EventClass) -> RecordProgram:
         if event_class.kind is Kind.DISCARDED:
             return MISSED_PROGRAM
-        made = self._maker.make(event_class)
+        made = self.format_of(event_class)
         self.formats.setdefault(event_class.category, []).append(made.text)
         return record_program(made.format, event_class, big_endian=False)
+
+    def format_of(self, event_class: EventClass) -> NewFormat:
+        """The format of a class that is new here; UnsupportedError when there can be none."""
+        return self._maker.make(event_class)
 
     def _note_addresses(self, event_class: EventClass, table: Table) -> None:
         if self._trace.symbols is None:
@@ -182,7 +189,7 @@ class _Events:
         )
 
 
-def _add_metadata(contents: FileContents, records: _Events) -> None:
+def _add_metadata(contents: FileContents, records: KernelEvents) -> None:
     layout = layouts(contents.big_endian)
     page, event = header_texts(contents.page_size)
     header = layout.header_info.build({"page": page, "event": event})

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 from fractions import Fraction
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,8 +24,7 @@ from converter.ir.trace import ClockDomain
 _U64 = (1 << 64) - 1
 
 
-@dataclass(frozen=True, slots=True)
-class HostTime:
+class HostTime(NamedTuple):
     """Option TIME_SHIFT: the samples that turn a guest's times into its host's, one list for each CPU.
 
     Arrays int64 by sample: guest time, offset, scaling and fraction bits.

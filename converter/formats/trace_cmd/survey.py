@@ -132,7 +132,7 @@ def _steps_of(format: EventFormat) -> list[tuple[int, int, int, int]]:
     for item in format.fields:
         role = known.roles.get(item.name)
         if role is not None and item.location is Location.INLINE and item.offset < 1 << 16:
-            place[role] = item
+            place.setdefault(role, item)
     steps = []
     for pid_role, name_role in NAMING_ROLES:
         pid, name = place.get(pid_role), place.get(name_role)

@@ -109,18 +109,22 @@ def build_tables(trace: Trace, numbers: TaskNumbers) -> bytes:
 class TaskNumbers:
     """The number by which records name each thread: its tid where it can be, and another thread does not have it."""
 
+    #: The largest that a tid can be, and where the numbers start that stand for no tid.
+    largest = _LAST_NUMBER
+    first_free = _FIRST_NUMBER
+
     def __init__(self, trace: Trace, numbers: list[int] | None = None) -> None:
         self._threads = trace.threads
         self._numbers = list(numbers or ())
         self._taken = set(self._numbers)
-        self._next = _FIRST_NUMBER
+        self._next = self.first_free
         self._column: NDArray[np.int32] = np.full(1, -1, np.int32)
 
     def all(self) -> list[int]:
         """The numbers of all threads so far."""
         for thread in self._threads[len(self._numbers) :]:
             number = thread.tid
-            if number > _LAST_NUMBER or number in self._taken:
+            if number > self.largest or number in self._taken:
                 while self._next in self._taken:
                     self._next += 1
                 number = self._next

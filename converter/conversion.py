@@ -151,11 +151,17 @@ def transcribe(
         # Its own reader made it: all of it is in the format, and the writer replays what only the format has.
         writer(trace, sink, variant)
         return LossReport()
+    from converter.pipeline import Pipeline
     from converter.projection import project
 
     if not lossless:
         projected, report = project(trace, target.capabilities(variant), target.name)
-        writer(projected, sink, variant)
+        if trace.format == target.name:
+            # What only this format has may grow while it is read, so that the writer must not lag behind.
+            writer(projected, sink, variant)
+        else:
+            with Pipeline(projected) as ahead:
+                writer(ahead, sink, variant)
         return report
     from converter.residual import Recording, embed
 

@@ -6,7 +6,6 @@ anything on its own. A report without entries means that reading the output back
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum, unique
@@ -85,6 +84,8 @@ class LossReport:
 
     def to_json(self) -> str:
         """The report as JSON: {"losses": [{"kind", "what", "count", "first_ts"}]}."""
+        import json
+
         entries = [
             {
                 "kind": str(loss.kind),

@@ -16,8 +16,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from converter.filters.assembly import assemble
-from converter.filters.clock_rates import in_nanoseconds
-from converter.filters.complete_slices import begin_and_end
 from converter.filters.fitting import (
     Fitter,
     flattened,
@@ -30,6 +28,7 @@ from converter.filters.instants import NAME, as_instant, lower_to_instant
 from converter.filters.lowering import LOWERINGS, lowering_for
 from converter.filters.pieces import ByClass, Derived, Piece, map_distinct
 from converter.filters.tables import TargetTables
+from converter.ir.columns import constant_column
 from converter.ir.events import Batch, EventClass, Field
 from converter.ir.field_classes import IntegerClass
 from converter.ir.kinds import Kind, Role
@@ -56,10 +55,14 @@ def project(trace: Trace, capabilities: Capabilities, format_name: str) -> tuple
     """
     report = LossReport()
     if not capabilities.clock_rates:
+        from converter.filters.clock_rates import in_nanoseconds
+
         trace = in_nanoseconds(trace, report)
     # What a rule lowers is held in another way.
     kinds = capabilities.kinds.keys() | capabilities.lowerings.keys()
     if Kind.SLICE_COMPLETE not in kinds and {Kind.SLICE_BEGIN, Kind.SLICE_END} <= kinds:
+        from converter.filters.complete_slices import begin_and_end
+
         trace = begin_and_end(trace, report)
     return Projector(trace, capabilities, format_name, report).target, report
 
@@ -95,6 +98,7 @@ class Projector:
         self._all_on_threads = self._all_on_cpus = False
         self._occurring: set[int] = set()
         self._tests: dict[Callable[[EventClass], bool], bool] = {}
+        self._constants: dict[str | bytes, np.int32] = {}
         self._with_nul: list[int] = []
         self._nul_checked = 0
         self._environment(format_name)
@@ -164,7 +168,11 @@ class Projector:
 
     def constant(self, text: str | bytes, length: int) -> NDArray[np.int32]:
         """A string column of one value."""
-        return np.broadcast_to(np.int32(self.source.strings.intern(text)), (length,))
+        id = self._constants.get(text)
+        if id is None:
+            # Once: interning waits for a reader that is interning what comes next.
+            id = self._constants[text] = np.int32(self.source.strings.intern(text))
+        return constant_column(id, length)
 
     def threads_of(self, piece: Piece) -> NDArray[np.int32]:
         """The thread of each row, an index into the target's threads."""
@@ -331,7 +339,7 @@ class Projector:
     def _without_track(self, piece: Piece, support: KindSupport) -> Piece:
         tracks = _taken(piece.batch.track, piece) if piece.track is None else piece.track
         on_track = tracks >= 0
-        absent = np.broadcast_to(np.int32(-1), tracks.shape)
+        absent = constant_column(np.int32(-1), len(tracks))
         count = int(np.count_nonzero(on_track))
         if not count:
             return piece.moved(track=absent)
@@ -376,7 +384,7 @@ class Projector:
             lost &= self.tids_of(threads) != implied.astype(np.int64)
         count = int(np.count_nonzero(lost))
         self.lose(LossKind.DROPPED, f"thread of {label(piece.event_class)}", piece, count)
-        return piece.moved(thread=np.broadcast_to(np.int32(-1), threads.shape))
+        return piece.moved(thread=constant_column(np.int32(-1), len(threads)))
 
     def _with_thread(self, piece: Piece) -> Piece:
         if piece.thread is None and self._all_on_threads:
@@ -403,7 +411,7 @@ class Projector:
     def _without_cpu(self, piece: Piece, support: KindSupport) -> list[Piece]:
         if _absent(piece.batch.cpu if piece.cpu is None else piece.cpu):
             return [piece]
-        bare = piece.moved(cpu=np.broadcast_to(np.int32(-1), (len(piece),)))
+        bare = piece.moved(cpu=constant_column(np.int32(-1), len(piece)))
         present = None
         count = len(piece)
         if piece.cpu is not None or not self._all_on_cpus:

@@ -19,7 +19,7 @@ from dataclasses import replace
 from itertools import chain
 from typing import IO, Self
 
-from converter.errors import TraceWarning
+from converter.errors import TraceError, TraceWarning
 from converter.footer import FOOTER_SIZE, HIDDEN_FILE, Footer, footer_of
 from converter.formats.ir.reader import read as read_records
 from converter.formats.ir.writer import RecordWriter
@@ -161,7 +161,11 @@ def extract(
     content = embedding.content(source, footer.start)
     if _checksum(source.read, footer.start) != footer.checksum:
         return None, content, _stale(source)
-    return _trace_in(embedding.frames(source, footer.start), source.name), content, None
+    try:
+        return _trace_in(embedding.frames(source, footer.start), source.name), content, None
+    except TraceError:
+        # Something was put behind the frames, or among them.
+        return None, source, _stale(source)
 
 
 def _extract_from_directory(

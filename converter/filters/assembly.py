@@ -16,6 +16,7 @@ from converter.ir.columns import (
     StructColumn,
     UnionColumn,
     concatenate,
+    constant_column,
     list_of_bytes,
 )
 from converter.ir.events import Batch, Table
@@ -86,7 +87,7 @@ def _overridden(
     else:
         complete = len(given) == len(places)
     if complete and len(constants) == 1 and None not in constants:
-        return np.broadcast_to(np.int32(constants.pop() or 0), column.shape)
+        return constant_column(np.int32(constants.pop() or 0), len(column))
     result = column.copy()
     for piece, values in given:
         result[piece.positions] = values[0] if values.strides == (0,) else values

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,8 +37,7 @@ KIND_OF_PHASE = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class _Markers:
+class _Markers(NamedTuple):
     """The parts of messages, one entry a row."""
 
     phase: NDArray[np.uint8]
@@ -49,7 +47,7 @@ class _Markers:
     value: NDArray[np.int64]
 
     def take(self, rows: NDArray[Any]) -> _Markers:
-        return _Markers(*(getattr(self, name)[rows] for name in self.__slots__))
+        return _Markers(*(column[rows] for column in self))
 
 
 def lower_mark(piece: Piece, projection: Projection) -> list[Piece] | None:

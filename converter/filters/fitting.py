@@ -22,6 +22,7 @@ from converter.ir.columns import (
     StructColumn,
     UnionColumn,
     column_from_values,
+    constant_column,
     neutral,
     take,
 )
@@ -387,9 +388,9 @@ def _default(field_class: FieldClass, length: int, projection: Projection) -> Co
         case StringClass():
             return projection.constant(b"", length)
         case IntegerClass() | FloatClass():
-            return np.broadcast_to(field_class.dtype.type(0), (length,))
+            return constant_column(field_class.dtype.type(0), length)
         case BooleanClass():
-            return np.broadcast_to(np.False_, (length,))
+            return constant_column(np.False_, length)
         case NullClass():
             return NullColumn(length)
         case _:

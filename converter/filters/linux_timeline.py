@@ -17,6 +17,7 @@ from converter.filters.instants import CATEGORY, NAME, lower_to_instant
 from converter.filters.pieces import Piece, Projection, names_by_value, string_ids
 from converter.filters.symbol_names import function_names
 from converter.filters.syscalls import NO_SYSCALL, name_in_class, syscall_name
+from converter.ir.columns import constant_column
 from converter.ir.events import EventClass, Field
 from converter.ir.field_classes import IntegerClass, StringClass
 from converter.ir.kinds import Kind, Role
@@ -348,7 +349,7 @@ def lower_clock_rate(piece: Piece, projection: Projection) -> list[Piece] | None
     states = piece.event_class.name in ("clock_enable", "clock_disable")
     suffix = b" State" if states else b" Frequency"
     names = names_by_value(clocks, lambda id: strings[id] + suffix, strings)
-    none = np.broadcast_to(np.int32(-1), (len(piece),))
+    none = constant_column(np.int32(-1), len(piece))
     return [
         piece.as_kind(
             Kind.COUNTER,

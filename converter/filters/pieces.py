@@ -14,7 +14,7 @@ from typing import Any, Generic, Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from converter.ir.columns import Column, ListColumn
+from converter.ir.columns import Column, ListColumn, constant_column
 from converter.ir.events import Batch, EventClass, Field, Table
 from converter.ir.field_classes import IntegerClass, StringClass
 from converter.ir.kinds import Kind, Role
@@ -304,7 +304,7 @@ def distinct(column: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int32]]:
 def map_distinct(column: NDArray[Any], number: Callable[[int], int]) -> NDArray[np.int32]:
     """An int32 column made from a column of integers: `number` is called once per distinct value."""
     if column.strides == (0,) and len(column):
-        return np.broadcast_to(np.int32(number(int(column[0]))), column.shape)
+        return constant_column(np.int32(number(int(column[0]))), len(column))
     small = _small_range(column)
     if small is None:
         values, inverse = _far_apart(column)

@@ -20,6 +20,7 @@ from converter.filters.thread_states import (
     state_of_name,
     thread_state,
 )
+from converter.ir.columns import constant_column
 from converter.ir.events import EventClass, Field
 from converter.ir.field_classes import IntegerClass, StringClass, Style
 from converter.ir.kinds import Role
@@ -78,7 +79,7 @@ def adapt_sched_wakeup(piece: Piece, projection: Projection) -> Piece:
         tids = np.where(threads >= 0, projection.tids_of(threads), 0).view(np.uint64)
         count = int(np.count_nonzero(threads >= 0))
         projection.lose(LossKind.LOWERED, "waking threads as arguments", piece, count)
-        absent = np.broadcast_to(np.int32(-1), threads.shape)
+        absent = constant_column(np.int32(-1), len(threads))
         piece = piece.with_argument(WAKER, tids, first=True).moved(thread=absent)
     if not _has(piece, WEIGHT):
         piece = piece.with_argument(WEIGHT, _weights(piece, Role.TID), first=True)
@@ -92,7 +93,7 @@ def _has(piece: Piece, wanted: Field) -> bool:
 def _weights(piece: Piece, role: Role) -> NDArray[np.int32]:
     tids = piece.integers(role)
     if tids is None:
-        return np.broadcast_to(np.int32(0), (len(piece),))
+        return constant_column(np.int32(0), len(piece))
     return np.where(tids == 0, np.int32(IDLE_WEIGHT), np.int32(0))
 
 

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from converter.filters.pieces import map_distinct
 from converter.filters.texts import fit_name
+from converter.ir.columns import constant_column
 from converter.ir.trace import Process, Thread, Trace, Track, TrackScope
 from converter.losses import Capabilities, LossKind, LossReport
 
@@ -75,7 +76,11 @@ class TargetTables:
             target.name = self._name(source.name)
 
     def _fitted_process(self, process: Process) -> Process:
-        fitted = replace(process, pid=self._fitted_id(process.pid, "process"))
+        pid = self._fitted_id(process.pid, "process")
+        if pid != process.pid:
+            # What is left of a longer id may be another process's.
+            pid = self._new_id()
+        fitted = replace(process, pid=pid)
         if not self._capabilities.command_lines:
             self._report.add(LossKind.DROPPED, "command lines", bool(process.command_line))
             self._report.add(
@@ -123,7 +128,7 @@ class TargetTables:
     def renumber_tracks(self, tracks: NDArray[np.int32]) -> NDArray[np.int32]:
         """A column of the source's tracks in the numbers of the target."""
         if not self._tracks:
-            return np.broadcast_to(np.int32(-1), tracks.shape)
+            return constant_column(np.int32(-1), len(tracks))
         return _renumbered(tracks, self._tracks)
 
     # Questions about threads of the target.

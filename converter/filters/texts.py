@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +24,10 @@ from converter.ir.field_classes import (
 )
 from converter.kernels.text import format_integers, unfit_texts
 from converter.losses import Capabilities, LossKind
+
+#: Numbers of a column that are looked at, and of how many different ones among them the texts are interned.
+_SAMPLE: Final = 1 << 12
+_FEW: Final = 1 << 10
 
 
 def fit_text(text: bytes, capabilities: Capabilities) -> bytes:
@@ -136,7 +140,14 @@ def rendered(
         case (IntegerClass(), np.ndarray()):
             ids = _by_value(*distinct(column), projection)
             return fit_strings(ids, what, piece, projection)
-        case (FloatClass() | BooleanClass(), np.ndarray()):
+        case (FloatClass(), np.ndarray()) if len(np.unique(column[:_SAMPLE])) > _FEW:
+            return fit_strings(_floats(column), what, piece, projection)
+        case (FloatClass(), np.ndarray()):
+            # By their bits: -0.0 equals 0.0, but is another number.
+            bits, inverse = np.unique(column.view(f"u{column.itemsize}"), return_inverse=True)
+            ids = _by_value(bits.view(column.dtype), inverse, projection)
+            return fit_strings(ids, what, piece, projection)
+        case (BooleanClass(), np.ndarray()):
             ids = _by_value(*np.unique(column, return_inverse=True), projection)
             return fit_strings(ids, what, piece, projection)
         case (BytesClass(), _):
@@ -149,6 +160,14 @@ def rendered(
                 for i in range(len(column))
             ]
     return fit_strings(list_of_bytes(texts), what, piece, projection)
+
+
+def _floats(column: NDArray[np.floating[Any]]) -> ListColumn:
+    """Numbers that hardly repeat: their texts are not interned, so that memory stays bounded by a batch."""
+    texts = list(map(repr, column.tolist()))
+    for row in np.flatnonzero(~np.isfinite(column)).tolist():
+        texts[row] = json.dumps(float(column[row]))
+    return list_of_bytes(list(map(str.encode, texts)))
 
 
 def _by_value(

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-from hashlib import blake2b
 from typing import Any
 
 import numpy as np
@@ -222,6 +221,9 @@ def _number(text: bytes) -> int:
     try:
         return int(text, 16) if text[:2].lower() == b"0x" else int(text)
     except ValueError:
+        # Imported only now: it loads OpenSSL, and few traces have such identities.
+        from hashlib import blake2b
+
         return int.from_bytes(blake2b(text, digest_size=8).digest(), "little")
 
 

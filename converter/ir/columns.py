@@ -88,6 +88,11 @@ class OptionalColumn:
 Column = NDArray[Any] | NullColumn | ListColumn | StructColumn | UnionColumn | OptionalColumn
 
 
+def constant_column(value: np.generic, length: int) -> NDArray[Any]:
+    """A value as often as that: a read-only array of stride 0, as `np.broadcast_to` makes more slowly."""
+    return np.ndarray((length,), value.dtype, value, 0, (0,))
+
+
 def take(column: Column, rows: NDArray[np.integer[Any]]) -> Column:
     """The values of `column` at `rows`, in that order (shape of `rows`)."""
     match column:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from converter.ir.columns import Column, take
+from converter.ir.columns import Column, constant_column, take
 from converter.ir.field_classes import FieldClass
 from converter.ir.kinds import Kind, Role
 from converter.kernels.union import positions_by_class
@@ -137,7 +137,7 @@ class Batch:
         track: NDArray[np.int32] | None = None,
         native: NativeRecords | None = None,
     ) -> None:
-        absent = np.broadcast_to(np.int32(-1), ts.shape)
+        absent = constant_column(np.int32(-1), len(ts))
         self.ts = ts
         self.class_id = class_id
         self.row = row

@@ -9,8 +9,8 @@ from converter.kernels.fxt_words cimport fxt_swap64, padded, rarely
 cdef enum:
     # Room that a record needs at most, apart from texts and bytes.
     RESERVE = 4096
-    # An output larger than this is to be taken.
-    BLOCK = 1 << 20
+    # An output larger than this is to be taken: it fits the cache of a processor, with a copy of it.
+    BLOCK = 1 << 18
 
 
 cdef struct Output:

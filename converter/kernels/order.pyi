@@ -23,6 +23,8 @@ class Merge:
         segment: int,
     ) -> None:
         """Give an empty stream its next `count` events, whose payloads lie in `segment`. The arrays are kept."""
+    def move(self, stream: int, cpu: int) -> None:
+        """From now on the events of the stream, which is empty, are on this CPU."""
     def renumber(self, stream: int, segment: int) -> None:
         """From now on the stream's window is `segment`."""
     def fill(

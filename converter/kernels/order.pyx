@@ -118,6 +118,13 @@ cdef class Merge:
         self._waiting += 1
         self._rise(self._waiting - 1)
 
+    def move(self, int32_t stream, int32_t cpu):
+        if not 0 <= stream < self._count:
+            raise ValueError(f"stream {stream} of {self._count}")
+        if self._streams[stream].at < self._streams[stream].end:
+            raise ValueError(f"stream {stream} still has events")
+        self._streams[stream].cpu = cpu
+
     def renumber(self, int32_t stream, int64_t segment):
         if not 0 <= stream < self._count or not 0 <= segment < 1 << 31:
             raise ValueError(f"stream {stream}, segment {segment}")

@@ -3,6 +3,11 @@ from cpython.pythread cimport PyThread_type_lock
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 
 
+cdef enum:
+    # Bytes behind those of an entry that are readable, so that it can be copied in steps of so many.
+    PADDING = 16
+
+
 cdef struct Entry:
     const uint8_t* data
     uint32_t size

@@ -127,7 +127,7 @@ cdef class StringTable:
         if self._arena_left < size:
             need = size if size > ARENA_SIZE else ARENA_SIZE
             # Each arena starts with the address of the one before it.
-            arena = <void**>malloc(need + sizeof(void*))
+            arena = <void**>malloc(need + sizeof(void*) + PADDING)
             if arena is NULL:
                 return -1
             arena[0] = <void*>self._arenas

@@ -6,9 +6,9 @@ argument. The reader delivers exactly these; the writer writes exactly these; `c
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import IntEnum, unique
-from typing import Final
+from typing import Final, NamedTuple
 
 from converter.filters.sched_conventions import argument_role
 from converter.filters.thread_states import THREAD_STATES
@@ -73,8 +73,7 @@ class Codec(IntEnum):
     UNKNOWN = 13  # the offset of an argument
 
 
-@dataclass(frozen=True, slots=True)
-class Shape:
+class Shape(NamedTuple):
     """A record as an event: `code` is record type << 4 | subtype, as the kernels number shapes."""
 
     code: int

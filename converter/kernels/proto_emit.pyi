@@ -32,7 +32,7 @@ CLOSE: int
 INTERNED: int
 #: The string whose id is in place of the inline tag, interned; takes no column.
 NAME: int
-#: The event's track_uuid; takes no column.
+#: The uuid of the event's track, if it has any; takes no column.
 PLACE: int
 #: A number (uint64) with its tag (uint8): (numbers, tags).
 CHOICE: int
@@ -46,11 +46,13 @@ OPTIONAL: int
 #: As U64; values are noted for `take_symbols`.
 SYMBOL: int
 
-#: What the records of a program are: packets with a TrackEvent, FtraceEvents, lost events, packets as they are.
-FRAME_PACKET: int
+#: What the events of a program are: packets with a TrackEvent, FtraceEvents, what was lost in front of a bundle, packets
+#: as they are, packets of any other sort (time, sequence and the program's fields).
+FRAME_TRACK: int
 FRAME_FTRACE: int
 FRAME_LOST: int
 FRAME_RAW: int
+FRAME_RECORD: int
 
 OK: int
 BAD_COLUMN: int
@@ -79,8 +81,8 @@ class Emitter:
         """What threads are called: by tid in kernel events, by the uuid of their track elsewhere."""
     def set_tracks(self, uuids: NDArray[uint64]) -> None:
         """The uuids of tracks."""
-    def add_program(self, frame: int, number: int, steps: Sequence[Step]) -> int:
-        """A program; its number. `number` is the event's field in FtraceEvent.
+    def add_program(self, frame: int, steps: Sequence[Step], middle: int = 0) -> int:
+        """A program; its number. Of a record that is two packets `middle` is the first step of the second.
 
         Raises ValueError when the steps make no program.
         """
@@ -99,7 +101,6 @@ class Emitter:
         program: NDArray[int32],
         row: NDArray[int32],
         thread: NDArray[int32],
-        cpu: NDArray[int32],
         track: NDArray[int32],
         start: int,
     ) -> tuple[int, int]:
@@ -107,15 +108,7 @@ class Emitter:
 
         On a status other than OK the next one is the event that cannot be emitted. Releases the GIL.
         """
-    def group(
-        self,
-        ts: NDArray[int64],
-        program: NDArray[int32],
-        row: NDArray[int32],
-        thread: NDArray[int32],
-        cpu: NDArray[int32],
-        track: NDArray[int32],
-    ) -> tuple[int, Any]:
+    def group(self, program: NDArray[int32], cpu: NDArray[int32]) -> tuple[int, Any]:
         """(OK, numbers of the kernel's events by CPU, int32), or (BAD_CPU, number of the event without a valid one)."""
     def emit_bundles(
         self,
@@ -124,8 +117,10 @@ class Emitter:
         row: NDArray[int32],
         thread: NDArray[int32],
         cpu: NDArray[int32],
-        track: NDArray[int32],
         order: NDArray[int32],
         start: int,
     ) -> tuple[int, int]:
-        """Emit the events of `group` in bundles, as `emit`; numbers count within `order`. Releases the GIL."""
+        """Emit the events of `group` in bundles, as `emit`; numbers count within `order`. Releases the GIL.
+
+        All columns must be contiguous.
+        """

@@ -226,7 +226,8 @@ cdef int append(Text* text, const uint8_t* data, int64_t size) noexcept nogil:
             return -1
         text.data = grown
         text.room = room
-    memcpy(text.data + text.size, data, size)
+    if size:
+        memcpy(text.data + text.size, data, size)
     text.size += size
     return 0
 

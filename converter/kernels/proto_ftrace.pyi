@@ -23,10 +23,12 @@ PREVIOUS_END: int
 DAMAGE: int
 BUNDLE_COLUMNS: int
 
-#: Keys of events that are no FtraceEvent: what compact_sched holds, and a bundle's lost events.
+#: Keys of events that are no FtraceEvent: what compact_sched holds, and a bundle's lost events. `start` of the last is
+#: how many there were.
 KEY_COMPACT_SWITCH: int
 KEY_COMPACT_WAKING: int
 KEY_LOST: int
+KEY_LOST_COUNTED: int
 #: Key of an event whose field number is beyond all that are assigned; its payload is the whole FtraceEvent.
 KEY_UNKNOWN: int
 #: How many keys there are.

@@ -1,13 +1,12 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
 """Bundles of ftrace events (ftrace_event_bundle.proto): from packets to one row an event."""
 
-from converter.kernels.proto_wire cimport (
-    WIRE_BYTES, WIRE_VARINT, WireField, next_field, read_varint,
-)
+from converter.kernels.proto_compact cimport Compact, advance, comm_of, count_compact, open_compact
+from converter.kernels.proto_wire cimport WIRE_BYTES, WIRE_VARINT, WireField, next_field
 from converter.kernels.strings cimport StringTable
 
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
-from libc.stdlib cimport free, malloc
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
+from libc.stdlib cimport free
 
 cdef enum:
     bEVENTS = 0
@@ -23,46 +22,30 @@ cdef enum:
     bDESCRIPTORS = 10
     bPREVIOUS_END = 11
     bDAMAGE = 12
-    bCOLUMNS = 13
+    bLOST_COUNT = 13
+    bCOLUMNS = 14
     # Field numbers of events with a descriptor of their own end at 131072.
     MAX_KEY = 131072
     kCOMPACT_SWITCH = 131073
     kCOMPACT_WAKING = 131074
     kLOST = 131075
     kUNKNOWN = 131076
-    kCOUNT = 131077
+    kLOST_COUNTED = 131077
+    kCOUNT = 131078
     SWITCH_COLUMNS = 7
     WAKING_COLUMNS = 4
     MAX_CPUS = 1024
+    # Of a bundle: how many events were lost in front of it (no field of FtraceEventBundle; importers skip it).
+    LOST_COUNT_FIELD = 1000
+    NOT_COUNTED = 1
+    COUNTED = 2
 
 EVENTS, SWITCHES, WAKINGS, CPU, LOST, CLOCK = bEVENTS, bSWITCHES, bWAKINGS, bCPU, bLOST, bCLOCK
 FTRACE_TIMESTAMP, BOOT_TIMESTAMP, PREVIOUS_END = bFTRACE_TIMESTAMP, bBOOT_TIMESTAMP, bPREVIOUS_END
 COMPACT_START, COMPACT_SIZE, DESCRIPTORS = bCOMPACT_START, bCOMPACT_SIZE, bDESCRIPTORS
 DAMAGE, BUNDLE_COLUMNS = bDAMAGE, bCOLUMNS
 KEY_COMPACT_SWITCH, KEY_COMPACT_WAKING, KEY_LOST = kCOMPACT_SWITCH, kCOMPACT_WAKING, kLOST
-KEY_UNKNOWN, KEYS = kUNKNOWN, kCOUNT
-
-
-cdef int64_t count_varints(const uint8_t* data, int64_t at, int64_t end) noexcept nogil:
-    cdef int64_t count = 0
-    while at < end:
-        count += data[at] < 0x80
-        at += 1
-    return count
-
-
-# Numbers of switches and wakings: those of the timestamps. -1 where the message is damaged.
-cdef int count_compact(const uint8_t* data, int64_t at, int64_t end, int64_t* row) noexcept nogil:
-    cdef WireField field
-    while at < end:
-        at = next_field(data, at, end, &field)
-        if at < 0:
-            return -1
-        if field.number == 1 or field.number == 7:
-            row[bSWITCHES if field.number == 1 else bWAKINGS] += (
-                count_varints(data, field.start, field.start + field.size) if field.wire == WIRE_BYTES else 1
-            )
-    return 0
+KEY_UNKNOWN, KEY_LOST_COUNTED, KEYS = kUNKNOWN, kLOST_COUNTED, kCOUNT
 
 
 cdef void scan_bundle(const uint8_t* data, int64_t at, int64_t end, int64_t* row) noexcept nogil:
@@ -80,7 +63,7 @@ cdef void scan_bundle(const uint8_t* data, int64_t at, int64_t end, int64_t* row
             if field.number == 2:
                 row[bEVENTS] += 1
             elif field.number == 4:
-                if count_compact(data, field.start, field.start + field.size, row) < 0:
+                if count_compact(data, field.start, field.start + field.size, &row[bSWITCHES], &row[bWAKINGS]) < 0:
                     row[bDAMAGE] = 1
                     return
                 row[bCOMPACT_START] = field.start
@@ -91,7 +74,11 @@ cdef void scan_bundle(const uint8_t* data, int64_t at, int64_t end, int64_t* row
             if field.number == 1:
                 row[bCPU] = <int64_t>(<uint32_t>field.value)
             elif field.number == 3:
-                row[bLOST] = field.value != 0
+                if row[bLOST] != COUNTED:
+                    row[bLOST] = NOT_COUNTED if field.value else 0
+            elif field.number == LOST_COUNT_FIELD:
+                row[bLOST] = COUNTED
+                row[bLOST_COUNT] = <int64_t>field.value
             elif field.number == 5:
                 row[bCLOCK] = <int64_t>(<uint32_t>field.value)
             elif field.number == 6:
@@ -134,94 +121,6 @@ cdef class CpuStates:
         cdef int i
         for i in range(MAX_CPUS):
             self._states[i].known = 0
-
-
-# One packed (or unpacked) repeated varint field of CompactSched, read value by value.
-cdef struct Cursor:
-    int64_t at
-    int64_t end
-
-
-cdef inline uint64_t advance(const uint8_t* data, Cursor* cursor) noexcept nogil:
-    cdef uint64_t value = 0
-    cdef int64_t at
-    if cursor.at >= cursor.end:
-        return 0
-    at = read_varint(data, cursor.at, cursor.end, &value)
-    cursor.at = cursor.end if at < 0 else at
-    return value
-
-
-cdef struct Compact:
-    # Indexed by field number 1..12.
-    Cursor cursors[13]
-    int32_t* comms
-    int64_t comm_count
-    int64_t switches_left
-    int64_t wakings_left
-    int64_t switch_ts
-    int64_t waking_ts
-
-
-# Point the cursors at the packed fields, and intern the table of comms; -1 when memory runs out.
-cdef int open_compact(const uint8_t* data, int64_t* row, Compact* compact, StringTable strings) noexcept nogil:
-    cdef WireField field
-    cdef int64_t at = row[bCOMPACT_START]
-    cdef int64_t end = at + row[bCOMPACT_SIZE]
-    cdef int64_t comms = 0
-    cdef int i
-    for i in range(13):
-        compact.cursors[i].at = 0
-        compact.cursors[i].end = 0
-    compact.comms = NULL
-    compact.comm_count = 0
-    compact.switches_left = row[bSWITCHES]
-    compact.wakings_left = row[bWAKINGS]
-    compact.switch_ts = 0
-    compact.waking_ts = 0
-    if row[bCOMPACT_SIZE] == 0:
-        return 0
-    while at < end:
-        at = next_field(data, at, end, &field)
-        if at < 0:
-            break
-        if field.wire == WIRE_BYTES and field.number == 5:
-            comms += 1
-        elif field.wire == WIRE_BYTES and field.number <= 12:
-            compact.cursors[field.number].at = field.start
-            compact.cursors[field.number].end = field.start + field.size
-    compact.comms = <int32_t*>malloc((comms + 1) * sizeof(int32_t))
-    if compact.comms is NULL:
-        return -1
-    at = row[bCOMPACT_START]
-    strings.lock()
-    while at < end:
-        at = next_field(data, at, end, &field)
-        if at < 0:
-            break
-        if field.wire == WIRE_BYTES and field.number == 5:
-            compact.comms[compact.comm_count] = strings.find_or_add(&data[field.start], <uint32_t>field.size)
-            if compact.comms[compact.comm_count] < 0:
-                strings.unlock()
-                return -1
-            compact.comm_count += 1
-    strings.unlock()
-    # Counted again: what counts is what the cursors can give.
-    compact.switches_left = count_varints(data, compact.cursors[1].at, compact.cursors[1].end)
-    compact.wakings_left = count_varints(data, compact.cursors[7].at, compact.cursors[7].end)
-    if compact.switches_left > row[bSWITCHES]:
-        compact.switches_left = row[bSWITCHES]
-    if compact.wakings_left > row[bWAKINGS]:
-        compact.wakings_left = row[bWAKINGS]
-    if compact.switches_left:
-        compact.switch_ts = <int64_t>advance(data, &compact.cursors[1])
-    if compact.wakings_left:
-        compact.waking_ts = <int64_t>advance(data, &compact.cursors[7])
-    return 0
-
-
-cdef inline int64_t comm_of(Compact* compact, uint64_t index) noexcept nogil:
-    return compact.comms[index] if index < <uint64_t>compact.comm_count else 0
 
 
 # Parts of one FtraceEvent.
@@ -354,12 +253,14 @@ cdef int fill_bundle(
         lost = out.events
         out.ts[lost] = row[bPREVIOUS_END]
         out.tid[lost] = -1
-        out.key[lost] = kLOST
+        out.key[lost] = kLOST_COUNTED if row[bLOST] == COUNTED else kLOST
         out.flags[lost] = 0
-        out.start[lost] = 0
+        out.start[lost] = row[bLOST_COUNT]
         out.size[lost] = 0
         out.events += 1
-    if open_compact(data, row, &compact, strings) < 0:
+    if open_compact(
+        data, row[bCOMPACT_START], row[bCOMPACT_SIZE], row[bSWITCHES], row[bWAKINGS], &compact, strings
+    ) < 0:
         free(compact.comms)
         return -1
     while True:

@@ -10,17 +10,14 @@ from converter.kernels.proto_sequences cimport (
     DATA, DATA_SIZE, DATA_START, DEFAULTS_START, FLAGS, INTERNED_START, NEEDS_STATE, SEQUENCE,
     Sequence, Sequences,
 )
-from converter.kernels.proto_vectors cimport (
-    Vector, push_bytes, push_id, push_repeated, push_word, reserve,
-)
-from converter.kernels.proto_wire cimport (
-    WIRE_BYTES, WIRE_FIXED64, WIRE_VARINT, WireField, next_field, read_varint,
-)
-from converter.kernels.strings cimport Entry, StringTable
+from converter.kernels.proto_track_event cimport EventParts, Parsed, parse_event, parse_legacy
+from converter.kernels.proto_vectors cimport Vector, push_bytes, push_id, push_word, reserve
+from converter.kernels.proto_wire cimport WIRE_BYTES, WIRE_FIXED64, WIRE_VARINT, WireField, next_field
+from converter.kernels.strings cimport StringTable
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport free
-from libc.string cimport memcpy, memset
+from libc.string cimport memcpy
 
 TrackEvents = namedtuple(
     "TrackEvents", "packet signature name category place space first_word words flows remainder"
@@ -31,12 +28,9 @@ cdef enum:
     MONOTONIC = 3
     ITEM_BYTES = 9
     # Fields of InternedData.
-    EVENT_CATEGORIES = 1
-    EVENT_NAMES = 2
     ANNOTATION_NAMES = 3
     TYPE_NAMES = 27
     STRING_VALUES = 29
-    CORRELATION_NAMES = 43
 
 
 cdef class Timeline(Sequences):
@@ -52,17 +46,9 @@ cdef class Timeline(Sequences):
     cdef Vector _words
     cdef Vector _flows
     cdef Vector _remainder
-    # Scratch of one event.
-    cdef Vector _text
+    # Of one event.
     cdef Vector _shape
-    cdef Vector _annotations
-    cdef Vector _event_flows
-    cdef Vector _terminating
-    cdef Vector _values
-    cdef Vector _double_values
-    cdef Vector _tracks
-    cdef Vector _double_tracks
-    cdef Vector _rest
+    cdef EventParts _parts
 
     def __cinit__(self, StringTable strings, StringTable messages, StringTable signatures):
         self._signatures = signatures
@@ -78,16 +64,16 @@ cdef class Timeline(Sequences):
         free(self._words.data)
         free(self._flows.data)
         free(self._remainder.data)
-        free(self._text.data)
         free(self._shape.data)
-        free(self._annotations.data)
-        free(self._event_flows.data)
-        free(self._terminating.data)
-        free(self._values.data)
-        free(self._double_values.data)
-        free(self._tracks.data)
-        free(self._double_tracks.data)
-        free(self._rest.data)
+        free(self._parts.text.data)
+        free(self._parts.annotations.data)
+        free(self._parts.flows.data)
+        free(self._parts.terminating.data)
+        free(self._parts.values.data)
+        free(self._parts.double_values.data)
+        free(self._parts.tracks.data)
+        free(self._parts.double_tracks.data)
+        free(self._parts.rest.data)
 
     # Events
 
@@ -224,161 +210,6 @@ cdef class Timeline(Sequences):
             return self._push_item(code, <uint32_t>name, 0)
         return self._push_value(code, <uint32_t>name, value)
 
-    # A category: appended to the joined text, and the id of the whole where it is the only one. -1: no memory.
-    cdef int _category_text(self, const uint8_t* data, int64_t size) noexcept nogil:
-        cdef uint8_t comma = 44
-        if self._text.size and push_bytes(&self._text, &comma, 1) < 0:
-            return -1
-        return push_bytes(&self._text, data, size)
-
-    cdef int _category_iid(self, uint64_t iid, uint32_t scope) noexcept nogil:
-        cdef int32_t id = self._interned.find(iid, <uint64_t>scope << 16 | EVENT_CATEGORIES, 0)
-        cdef Entry* entry
-        if id <= 0:
-            return 0
-        entry = self._strings.entry(id)
-        return self._category_text(entry.data, entry.size)
-
-    # Take a TrackEvent apart; -1 when memory runs out, 1 when it is damaged.
-    cdef int _parse(self, const uint8_t* data, int64_t at, int64_t end, uint32_t scope, Parsed* event) noexcept nogil:
-        cdef WireField field
-        cdef int64_t start
-        cdef int64_t inner, inner_end
-        cdef uint64_t value = 0
-        cdef int failed = 0
-        memset(event, 0, sizeof(Parsed))
-        self._text.size = 0
-        self._annotations.size = 0
-        self._event_flows.size = 0
-        self._terminating.size = 0
-        self._values.size = 0
-        self._double_values.size = 0
-        self._tracks.size = 0
-        self._double_tracks.size = 0
-        self._rest.size = 0
-        while at < end:
-            start = at
-            at = next_field(data, at, end, &field)
-            if at < 0:
-                return 1
-            if field.number == 4 and field.wire == WIRE_BYTES:
-                failed |= push_word(&self._annotations, <uint64_t>field.start)
-                failed |= push_word(&self._annotations, <uint64_t>field.size)
-            elif field.number == 9 and field.wire == WIRE_VARINT:
-                event.type = field.value
-            elif field.number == 10 and field.wire == WIRE_VARINT:
-                if not event.has_name:
-                    event.name = self._interned.find(field.value, <uint64_t>scope << 16 | EVENT_NAMES, 0)
-            elif field.number == 11 and field.wire == WIRE_VARINT:
-                event.has_track = 1
-                event.track = field.value
-            elif field.number == 3:
-                if field.wire == WIRE_VARINT:
-                    failed |= self._category_iid(field.value, scope)
-                elif field.wire == WIRE_BYTES:
-                    inner = field.start
-                    inner_end = inner + field.size
-                    while inner < inner_end:
-                        inner = read_varint(data, inner, inner_end, &value)
-                        if inner < 0:
-                            return 1
-                        failed |= self._category_iid(value, scope)
-            elif field.number == 22 and field.wire == WIRE_BYTES:
-                failed |= self._category_text(data + field.start, field.size)
-            elif field.number == 23 and field.wire == WIRE_BYTES:
-                event.has_name = 1
-                event.name = self._strings.find_or_add(data + field.start, <uint32_t>field.size)
-                failed |= -(event.name < 0)
-            elif field.number == 30 and field.wire == WIRE_VARINT:
-                event.has_counter = 1
-                event.has_double = 0
-                event.counter = field.value
-            elif field.number == 44 and field.wire == WIRE_FIXED64:
-                event.has_counter = 1
-                event.has_double = 1
-                event.counter = field.value
-            elif field.number == 47 or field.number == 36:
-                failed |= push_repeated(&self._event_flows, data, &field, field.number == 47)
-            elif field.number == 48 or field.number == 42:
-                failed |= push_repeated(&self._terminating, data, &field, field.number == 48)
-            elif field.number == 6 and field.wire == WIRE_BYTES:
-                event.has_legacy = 1
-                event.legacy_start = field.start
-                event.legacy_size = field.size
-            elif field.number == 12:
-                failed |= push_repeated(&self._values, data, &field, False)
-            elif field.number == 46:
-                failed |= push_repeated(&self._double_values, data, &field, True)
-            elif field.number == 31:
-                failed |= push_repeated(&self._tracks, data, &field, False)
-            elif field.number == 45:
-                failed |= push_repeated(&self._double_tracks, data, &field, False)
-            elif field.number == 1 and field.wire == WIRE_VARINT:
-                event.has_delta = 1
-                event.time_us = <int64_t>field.value
-            elif field.number == 16 and field.wire == WIRE_VARINT:
-                event.has_absolute = 1
-                event.time_us = <int64_t>field.value
-            elif field.number == 52 and field.wire == WIRE_VARINT:
-                event.has_correlation = 1
-                event.correlation = field.value
-            elif field.number == 53 and field.wire == WIRE_BYTES:
-                event.has_correlation = 2
-                event.correlation_name = self._strings.find_or_add(data + field.start, <uint32_t>field.size)
-                failed |= -(event.correlation_name < 0)
-            elif field.number == 54 and field.wire == WIRE_VARINT:
-                event.has_correlation = 2
-                event.correlation_name = self._interned.find(
-                    field.value, <uint64_t>scope << 16 | CORRELATION_NAMES, 0
-                )
-            elif field.number == 55 and field.wire == WIRE_BYTES:
-                event.has_callstack = 1
-                event.callstack_start = field.start
-                event.callstack_size = field.size
-            elif field.number == 56 and field.wire == WIRE_VARINT:
-                event.has_callstack = 2
-                event.callstack = field.value
-            elif field.number == 57 and field.wire == WIRE_FIXED64:
-                event.has_weight = 1
-                event.weight = field.value
-            else:
-                failed |= push_bytes(&self._rest, data + start, at - start)
-            if failed:
-                return -1
-        if self._text.size:
-            event.category = self._strings.find_or_add(self._text.data, <uint32_t>self._text.size)
-            if event.category < 0:
-                return -1
-        return 0
-
-    # The fields of a LegacyEvent as arguments; -1 when memory runs out, 1 when it is damaged.
-    cdef int _legacy(
-        self, const uint8_t* data, Parsed* event, uint32_t scope, uint64_t* values, uint32_t* present
-    ) noexcept nogil:
-        cdef WireField field
-        cdef int64_t at = event.legacy_start
-        cdef int64_t end = at + event.legacy_size
-        cdef int32_t text
-        present[0] = 0
-        while at < end:
-            at = next_field(data, at, end, &field)
-            if at < 0:
-                return 1
-            if field.number >= 20:
-                continue
-            if field.number == 7 and field.wire == WIRE_BYTES:
-                text = self._strings.find_or_add(data + field.start, <uint32_t>field.size)
-                if text < 0:
-                    return -1
-                values[7] = <uint64_t>text
-                present[0] |= <uint32_t>1 << 7
-            elif field.number != 7 and field.wire == WIRE_VARINT:
-                values[field.number] = field.value
-                present[0] |= <uint32_t>1 << field.number
-        if present[0] & 2 and not event.has_name and not event.name:
-            event.name = self._interned.find(values[1], <uint64_t>scope << 16 | EVENT_NAMES, 0)
-        return 0
-
     # One track event; -1 when memory runs out, 1 when it cannot be read.
     cdef int _event(
         self, const uint8_t* data, int64_t start, int64_t end, int32_t packet, Sequence* sequence, int64_t* ts,
@@ -394,11 +225,11 @@ cdef class Timeline(Sequences):
         cdef int64_t first, i, words_before
         cdef int state
         cdef uint64_t pid, tid
-        state = self._parse(data, start, end, scope, &event)
+        state = parse_event(data, start, end, scope, self._strings, self._interned, &self._parts, &event)
         if state:
             return state
         if event.has_legacy:
-            state = self._legacy(data, &event, scope, legacy, &present)
+            state = parse_legacy(data, &event, scope, self._strings, self._interned, legacy, &present)
             if state:
                 return state
         if event.type > 5:
@@ -447,15 +278,15 @@ cdef class Timeline(Sequences):
             86 if event.has_double else 118, 0, event.counter
         ) < 0:
             return -1
-        if self._event_flows.size:
-            if self._push_span(70, 0, 0, self._flows.size // 8, self._event_flows.size // 8) < 0:
+        if self._parts.flows.size:
+            if self._push_span(70, 0, 0, self._flows.size // 8, self._parts.flows.size // 8) < 0:
                 return -1
-            if push_bytes(&self._flows, self._event_flows.data, self._event_flows.size) < 0:
+            if push_bytes(&self._flows, self._parts.flows.data, self._parts.flows.size) < 0:
                 return -1
-        if self._terminating.size:
-            if self._push_span(84, 0, 0, self._flows.size // 8, self._terminating.size // 8) < 0:
+        if self._parts.terminating.size:
+            if self._push_span(84, 0, 0, self._flows.size // 8, self._parts.terminating.size // 8) < 0:
                 return -1
-            if push_bytes(&self._flows, self._terminating.data, self._terminating.size) < 0:
+            if push_bytes(&self._flows, self._parts.terminating.data, self._parts.terminating.size) < 0:
                 return -1
         if event.has_correlation == 1 and self._push_value(99, 0, event.correlation) < 0:
             return -1
@@ -469,16 +300,16 @@ cdef class Timeline(Sequences):
             return -1
         if event.has_weight and self._push_value(119, 0, event.weight) < 0:
             return -1
-        if self._rest.size:
-            if self._push_span(88, 0, 0, self._remainder.size, self._rest.size) < 0:
+        if self._parts.rest.size:
+            if self._push_span(88, 0, 0, self._remainder.size, self._parts.rest.size) < 0:
                 return -1
-            if push_bytes(&self._remainder, self._rest.data, self._rest.size) < 0:
+            if push_bytes(&self._remainder, self._parts.rest.data, self._parts.rest.size) < 0:
                 return -1
-        for i in range(self._annotations.size // 16):
+        for i in range(self._parts.annotations.size // 16):
             state = self._annotation(
                 data,
-                <int64_t>(<uint64_t*>self._annotations.data)[2 * i],
-                <int64_t>((<uint64_t*>self._annotations.data)[2 * i] + (<uint64_t*>self._annotations.data)[2 * i + 1]),
+                <int64_t>(<uint64_t*>self._parts.annotations.data)[2 * i],
+                <int64_t>((<uint64_t*>self._parts.annotations.data)[2 * i] + (<uint64_t*>self._parts.annotations.data)[2 * i + 1]),
                 scope,
             )
             if state:
@@ -486,22 +317,22 @@ cdef class Timeline(Sequences):
                 return state
         if self._push_event(packet, event.name, event.category, place, space, first) < 0:
             return -1
-        if self._values.size:
+        if self._parts.values.size:
             if self._push_counters(
                 packet,
-                &self._values,
-                <uint64_t*>self._tracks.data if self._tracks.size else sequence.extra,
-                self._tracks.size // 8 if self._tracks.size else sequence.extra_count,
+                &self._parts.values,
+                <uint64_t*>self._parts.tracks.data if self._parts.tracks.size else sequence.extra,
+                self._parts.tracks.size // 8 if self._parts.tracks.size else sequence.extra_count,
                 False,
                 scope,
             ) < 0:
                 return -1
-        if self._double_values.size:
+        if self._parts.double_values.size:
             return self._push_counters(
                 packet,
-                &self._double_values,
-                <uint64_t*>self._double_tracks.data if self._double_tracks.size else sequence.extra_double,
-                self._double_tracks.size // 8 if self._double_tracks.size else sequence.extra_double_count,
+                &self._parts.double_values,
+                <uint64_t*>self._parts.double_tracks.data if self._parts.double_tracks.size else sequence.extra_double,
+                self._parts.double_tracks.size // 8 if self._parts.double_tracks.size else sequence.extra_double_count,
                 True,
                 scope,
             )

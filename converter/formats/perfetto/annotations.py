@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from converter.formats.perfetto.declarations import parse_type
 from converter.formats.perfetto.layout import AnnotationField as Annotation
 from converter.formats.perfetto.layout import InternedField
 from converter.ir.field_classes import (
@@ -34,6 +35,10 @@ _I64 = IntegerClass(64, signed=True)
 _POINTER = IntegerClass(64, style=Style.POINTER)
 #: What an annotation is that is nested too deep, or damaged.
 RAW_ANNOTATION = BytesClass("application/x-perfetto; type=DebugAnnotation")
+
+#: Of NestedValue, a field that none of its own is: the type of the elements that an empty array would have, as
+#: `declarations.type_text` names it.
+EMPTY_LIST_OF: Final = 1000
 
 #: Looks up an interned text: (field of InternedData, iid) to bytes.
 Texts = Callable[[int, int], bytes]
@@ -120,6 +125,7 @@ def _nested(data: NDArray[np.uint8], start: int, size: int, depth: int) -> tuple
     keys: list[bytes] = []
     values: list[tuple[FieldClass, Any]] = []
     elements: list[tuple[FieldClass, Any]] = []
+    of: FieldClass = NullClass()
     found: tuple[FieldClass, Any] = (NullClass(), None)
     for number, wire, value, length in split_fields(data, start, size):
         match number:
@@ -139,6 +145,10 @@ def _nested(data: NDArray[np.uint8], start: int, size: int, depth: int) -> tuple
                 found = BooleanClass(), value != 0
             case 8 if wire == 2:
                 found = StringClass(), bytes(data[value : value + length])
+            case _ if number == EMPTY_LIST_OF and wire == 2:
+                of = parse_type(bytes(data[value : value + length]).decode("utf-8", "replace"))
+    if kind == 2 and not elements:
+        return ArrayClass(of), []
     if kind == 1 or keys:
         return _structure([(k, *v) for k, v in zip(keys, values, strict=False)])
     if kind == 2 or elements:

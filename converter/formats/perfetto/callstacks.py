@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from converter.formats.perfetto.descriptors import decode
-from converter.formats.perfetto.layout import InternedField
+from converter.formats.perfetto.layout import NO_PATH, InternedField
+from converter.kernels.proto_scan import split_fields
 from converter.kernels.proto_timeline import Timeline
 from converter.kernels.strings import StringTable
 
@@ -59,21 +60,34 @@ class CallStacks:
         ]
 
     def _frame(self, scope: int, frame: dict[str, Any]) -> list[tuple[str, Any]]:
-        mapping = self._message(
-            scope, InternedField.MAPPINGS, frame.get("mapping_id", 0), "Mapping"
-        )
-        parts = [
-            self._text(scope, InternedField.MAPPING_PATHS, iid)
-            for iid in mapping.get("path_string_ids", [])
-        ]
-        path = b"".join(b"/" + part for part in parts)
         return _frame_value(
             self._text(scope, InternedField.FUNCTION_NAMES, frame.get("function_name_id", 0)),
-            path,
+            self._mapping(scope, frame.get("mapping_id", 0)),
             frame.get("rel_pc", 0),
             self._text(scope, InternedField.SOURCE_PATHS, frame.get("source_path_iid", 0)),
             frame.get("line_number", 0),
         )
+
+    def _mapping(self, scope: int, iid: int) -> bytes:
+        """The path of a mapping, or the name of one that has none."""
+        mapping = self._message(scope, InternedField.MAPPINGS, iid, "Mapping")
+        parts = [
+            self._text(scope, InternedField.MAPPING_PATHS, part)
+            for part in mapping.get("path_string_ids", [])
+        ]
+        path = b"".join(b"/" + part for part in parts)
+        return path[1:] if self._is_no_path(scope, iid) else path
+
+    def _is_no_path(self, scope: int, iid: int) -> bool:
+        """Whether a mapping says that its name is no path."""
+        id = self._timeline.interned_text(scope, InternedField.MAPPINGS, iid)
+        if id < 0:
+            return False
+        data = np.frombuffer(self._messages[id], np.uint8)
+        try:
+            return any(number == NO_PATH for number, *_ in split_fields(data, 0, len(data)))
+        except ValueError:
+            return False
 
     def _text(self, scope: int, field: int, iid: int) -> bytes:
         id = self._timeline.interned_text(scope, field, iid)

@@ -72,6 +72,24 @@ class Clocks:
             ts = ts + (target - source)[place]
         return ts
 
+    def invert(self, key: ClockKey, ts: NDArray[np.int64]) -> NDArray[np.int64] | None:
+        """Times of a clock that `convert` makes these of the trace's; None when no snapshot relates them.
+
+        Where a clock was set back, several times are converted to one; one of them, and where it was set forward, none
+        is: then the first snapshot's difference counts.
+        """
+        if self.convert(key, ts[:0]) is None:
+            return None
+        for source, target in reversed(self._routes.get(key) or ()):
+            differences = target - source
+            result = ts - differences[0]
+            for difference in np.unique(differences):
+                before = ts - difference
+                place = np.clip(np.searchsorted(source, before, side="right") - 1, 0, None)
+                result = np.where(differences[place] == difference, before, result)
+            ts = result
+        return ts
+
     def domain(self) -> ClockDomain:
         """The trace's clock."""
         clock = self.trace_clock

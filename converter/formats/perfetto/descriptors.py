@@ -1,18 +1,24 @@
-"""The messages of the `perfetto` package as programs: what each field number of a message becomes as a column.
-
-Importing the package's declarations takes some 60 ms, so it happens when the first message is decoded.
-"""
+"""The messages of the `perfetto` package as programs: what each field number of a message becomes as a column."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache
-from importlib import import_module
 from typing import Any, Final
 
 import numpy as np
 
 from converter.formats.perfetto.layout import FtraceField
+from converter.formats.perfetto.messages import (
+    BYTES,
+    ENUM,
+    MESSAGE,
+    STRING,
+    FieldType,
+    enumeration,
+    message_type,
+    parse_field,
+)
 from converter.ir.field_classes import (
     ArrayClass,
     BooleanClass,
@@ -27,6 +33,7 @@ from converter.kernels.proto_fields import BOOLEAN, FIXED32, FIXED64, SPAN, VARI
 from converter.kernels.proto_scan import split_fields
 
 _MAX_DEPTH: Final = 32
+_MAX_NUMBER: Final = 1 << 29
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,18 +81,17 @@ class ProgramField:
 
 
 @cache
-def schema() -> Any:
-    """The module of the package's messages (perfetto_trace_pb2)."""
-    return import_module("perfetto.protos.perfetto.trace.perfetto_trace_pb2")
-
-
-@cache
 def program_of(message: str) -> tuple[ProgramField, ...]:
-    """The fields of a message (``"AndroidLogPacket.LogEvent"``), in the order of their declaration."""
-    found = schema()
-    for part in message.split("."):
-        found = getattr(found, part)
-    return _program(found.DESCRIPTOR)
+    """The fields of a message (``"AndroidLogPacket.LogEvent"``), in the order of their declaration.
+
+    Raises:
+        LookupError: the package has no such message.
+
+    """
+    declared = message_type(message)
+    if declared is None:
+        raise LookupError(f"the perfetto package has no message {message}")
+    return tuple(_program_field(field) for field in declared.fields)
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,82 +101,74 @@ class TypedEvent:
     number: int
     field_name: str
     message: str
-    fields: tuple[ProgramField, ...]
+
+    @property
+    def fields(self) -> tuple[ProgramField, ...]:
+        """The fields of its message."""
+        return program_of(self.message)
 
 
 @cache
 def typed_event(number: int) -> TypedEvent | None:
     """The typed event of a field number of FtraceEvent, None when the installed package has none."""
-    field = schema().FtraceEvent.DESCRIPTOR.fields_by_number.get(number)
-    if field is None or field.message_type is None:
+    field = _fields_by_number("FtraceEvent").get(number)
+    if field is None or field.type != MESSAGE:
         return None
-    return TypedEvent(number, field.name, field.message_type.name, _program(field.message_type))
-
-
-@cache
-def message_order() -> dict[str, int]:
-    """The place of each top-level message in the package's one file: messages of one source file stand together."""
-    names = schema().DESCRIPTOR.message_types_by_name
-    return {name: place for place, name in enumerate(names)}
+    return TypedEvent(number, field.name, field.type_name)
 
 
 @cache
 def typed_event_numbers() -> tuple[int, ...]:
     """The field numbers of all typed events, ascending."""
-    fields = schema().FtraceEvent.DESCRIPTOR.fields
-    numbers = (f.number for f in fields if f.message_type is not None)
+    fields = _fields_by_number("FtraceEvent").values()
+    numbers = (field.number for field in fields if field.type == MESSAGE)
     return tuple(sorted(number for number in numbers if number != FtraceField.GENERIC))
+
+
+@cache
+def _fields_by_number(message: str) -> dict[int, FieldType]:
+    declared = message_type(message)
+    return {} if declared is None else {field.number: field for field in declared.fields}
 
 
 def described_event(
     descriptor: bytes,
 ) -> tuple[str, tuple[ProgramField, ...]] | None:
     """Name and fields of an event that a serialized google.protobuf.DescriptorProto declares; None when damaged."""
-    from google.protobuf.descriptor_pb2 import DescriptorProto
-    from google.protobuf.message import DecodeError
-
-    message = DescriptorProto()
+    data = np.frombuffer(descriptor, np.uint8)
+    name = ""
+    fields = []
     try:
-        message.ParseFromString(descriptor)
-        fields = tuple(
-            ProgramField(
-                field.number,
-                _name(field.name),
-                SCALAR_TYPES[field.type].field_class,
-                SCALAR_TYPES[field.type].way,
-                field.label == 3,
-            )
-            for field in message.field
-            if field.type in SCALAR_TYPES and field.number > 0
-        )
-        return _name(message.name), fields
-    except (DecodeError, UnicodeDecodeError, ValueError):
+        for number, wire, start, size in split_fields(data, 0, len(data)):
+            if number == 1 and wire == 2:
+                name = descriptor[start : start + size].decode("utf-8", "surrogateescape")
+            elif number == 2 and wire == 2:
+                field = parse_field(data, start, size)
+                if field.type in SCALAR_TYPES and 0 < field.number < _MAX_NUMBER:
+                    scalar = SCALAR_TYPES[field.type]
+                    fields.append(
+                        ProgramField(
+                            field.number,
+                            field.name,
+                            scalar.field_class,
+                            scalar.way,
+                            field.repeated,
+                        )
+                    )
+    except ValueError:
         return None
+    return name, tuple(fields)
 
 
-def _name(name: str | bytes) -> str:
-    # The package gives what is not UTF-8 as bytes, or raises: that depends on how it was built.
-    return name.decode("utf-8", "surrogateescape") if isinstance(name, bytes) else name
-
-
-def _program(descriptor: Any) -> tuple[ProgramField, ...]:
-    return tuple(_program_field(field) for field in descriptor.fields)
-
-
-def _program_field(field: Any) -> ProgramField:
+def _program_field(field: FieldType) -> ProgramField:
     scalar = SCALAR_TYPES[field.type]
     field_class = scalar.field_class
-    if field.enum_type is not None:
-        labels = tuple(Label(v.number, v.number, v.name) for v in field.enum_type.values)
+    if field.type == ENUM:
+        labels = tuple(Label(number, number, name) for name, number in enumeration(field.type_name))
         field_class = IntegerClass(32, signed=True, labels=labels)
-    if field.is_repeated:
+    if field.repeated:
         field_class = ArrayClass(field_class)
-    return ProgramField(field.number, field.name, field_class, scalar.way, field.is_repeated)
-
-
-@cache
-def _decoding(message: Any) -> dict[int, tuple[str, bool, int, Any]]:
-    return {f.number: (f.name, f.is_repeated, f.type, f.message_type) for f in message.fields}
+    return ProgramField(field.number, field.name, field_class, scalar.way, field.repeated)
 
 
 def decode(message: str, data: Any, start: int, size: int) -> dict[str, Any]:
@@ -183,40 +181,37 @@ def decode(message: str, data: Any, start: int, size: int) -> dict[str, Any]:
         ValueError: the message is damaged.
 
     """
-    found = schema()
-    for part in message.split("."):
-        found = getattr(found, part)
-    return _decode(found.DESCRIPTOR, data, start, size, 0)
+    return _decode(message, data, start, size, 0)
 
 
-def _decode(descriptor: Any, data: Any, start: int, size: int, depth: int) -> dict[str, Any]:
+def _decode(message: str, data: Any, start: int, size: int, depth: int) -> dict[str, Any]:
     if depth > _MAX_DEPTH:
         raise ValueError("messages nest too deep")
     result: dict[str, Any] = {}
-    known = _decoding(descriptor)
+    known = _fields_by_number(message)
     for number, wire, value, length in split_fields(data, start, size):
-        entry = known.get(number)
-        if entry is None:
+        field = known.get(number)
+        if field is None:
             continue
-        name, repeated, kind, inner = entry
+        kind, repeated = field.type, field.repeated
         items: list[Any]
         if wire == 2:
-            if inner is not None:
-                items = [_decode(inner, data, value, length, depth + 1)]
-            elif kind in (9, 12):
+            if kind == MESSAGE:
+                items = [_decode(field.type_name, data, value, length, depth + 1)]
+            elif kind in (STRING, BYTES):
                 items = [bytes(data[value : value + length])]
             elif repeated:
                 items = _packed(kind, data, value, length)
             else:
                 continue
-        elif kind in (9, 11, 12):
+        elif kind in (STRING, MESSAGE, BYTES):
             continue
         else:
             items = [_scalar(kind, value)]
         if repeated:
-            result.setdefault(name, []).extend(items)
+            result.setdefault(field.name, []).extend(items)
         else:
-            result[name] = items[0]
+            result[field.name] = items[0]
     return result
 
 

@@ -4,11 +4,24 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+import numpy as np
+
 from converter.errors import UnsupportedError
 from converter.formats.perfetto import tracepoints
-from converter.formats.perfetto.descriptors import TypedEvent, typed_event
+from converter.formats.perfetto.declarations import (
+    EVENTS_ATTRIBUTE,
+    SHAPE,
+    PlacedField,
+    declaration,
+    is_flags,
+    place_described,
+    place_typed,
+    says_enough,
+)
+from converter.formats.perfetto.descriptors import ProgramField
 from converter.formats.perfetto.layout import FtraceField
-from converter.formats.perfetto.metadata_output import framed, new_packet
+from converter.formats.perfetto.messages import varint
+from converter.formats.perfetto.metadata_output import attributes, new_packet
 from converter.formats.perfetto.steps import (
     BYTES,
     VARINT,
@@ -38,120 +51,166 @@ from converter.kernels import proto_emit as kernel
 
 #: The message of a typed event of a lower number stands in front of common_flags.
 _FLAGS: Final = FtraceField.COMMON_FLAGS
-#: google.protobuf.FieldDescriptorProto.Type of what a described field can be.
-_TYPES: Final[dict[FieldClass, int]] = {
-    IntegerClass(64, signed=True): 3,
-    IntegerClass(64): 4,
-    IntegerClass(32, signed=True): 5,
-    IntegerClass(32): 13,
-    FloatClass(64): 1,
-    FloatClass(32): 2,
-    BooleanClass(): 8,
-    StringClass(): 9,
-    BytesClass(): 12,
-}
+# google.protobuf.FieldDescriptorProto.Type of what generic events can have.
+_INT64, _UINT64, _STRING, _BYTES = 3, 4, 9, 12
 _LAST_DESCRIBED: Final = 131_071
 
 
 class FtraceOutput:
-    """Programs of classes of kernel events; numbers those that are described."""
+    """Programs of classes of kernel events; describes and declares those for which no message says all."""
 
     def __init__(self) -> None:
         self._next = int(FtraceField.FIRST_DESCRIBED)
+        #: By number of the event: the fields of each class of it, in the order of their shapes.
+        self._shapes: dict[int, list[tuple[Field, ...]]] = {}
+        self._declared: list[dict[str, Any]] = []
 
-    def program(self, event_class: EventClass) -> tuple[int, Steps, bytes]:
-        """The field number of a class's message in FtraceEvent, its steps, and what goes in front of the first event.
+    def program(self, event_class: EventClass) -> tuple[Steps, bytes]:
+        """The steps of a class, and what goes in front of its first event.
 
         Raises:
             UnsupportedError: no kernel event holds the class.
 
         """
-        number = tracepoints.number_of_tracepoint().get((event_class.category, event_class.name))
-        typed = None if number is None else typed_event(number)
-        if typed is not None and number is not None and _is_of(event_class, typed):
-            return number, _framed_by_flags(number, event_class, _typed(event_class, typed)), b""
+        point = (event_class.category, event_class.name)
+        number = tracepoints.number_of_tracepoint().get(point)
+        if number is not None and tracepoints.kind_of(*point) is event_class.kind:
+            placed = place_typed(event_class.fields, tracepoints.message_fields(*point))
+            if _fields(placed) == event_class.fields and says_enough(event_class.kind, placed):
+                return self._typed(number, event_class, placed), b""
         if event_class.category == tracepoints.UNKNOWN_SYSTEM and _is_number(event_class.name):
             return self._unknown(event_class)
         if event_class.native == tracepoints.GENERIC_EVENT:
             number = int(FtraceField.GENERIC)
-            return number, _framed_by_flags(number, event_class, _self_contained(event_class)), b""
+            return _framed_by_flags(number, event_class, _self_contained(event_class)), b""
         return self._described(event_class)
 
-    def _unknown(self, event_class: EventClass) -> tuple[int, Steps, bytes]:
+    def take_declarations(self) -> bytes:
+        """The packet that declares the classes since the last time, where messages do not."""
+        if not self._declared:
+            return b""
+        declared, self._declared = self._declared, []
+        return new_packet(trace_attributes=attributes(EVENTS_ATTRIBUTE, declared))
+
+    def _typed(
+        self, number: int, event_class: EventClass, placed: tuple[PlacedField, ...]
+    ) -> Steps:
+        shapes = self._shapes.setdefault(number, [])
+        if event_class.fields not in shapes:
+            shapes.append(event_class.fields)
+            if len(shapes) > 1 or not tracepoints.is_plain(event_class):
+                self._declared.append(declaration(number, len(shapes) - 1, placed))
+        shape = shapes.index(event_class.fields)
+        steps = Steps()
+        inside = _in_order(placed)
+        for item, getter in inside:
+            if item.number < SHAPE:
+                _add_field(steps, item.number, item.field, getter)
+        if shape:
+            steps.literal(varint(tag_of(SHAPE, VARINT)) + varint(shape))
+        for item, getter in inside:
+            if item.number > SHAPE:
+                _add_field(steps, item.number, item.field, getter, sparse=True)
+        message = Steps()
+        message.message(number, steps)
+        return _framed_by_flags(number, event_class, message)
+
+    def _unknown(self, event_class: EventClass) -> tuple[Steps, bytes]:
         """An event that the package does not declare either: its message as it was."""
         steps = Steps()
         getter = field_getter(len(event_class.fields) - 1)
         number = int(event_class.name)
         steps.add(kernel.TEXT, tag_of(number, BYTES), lambda table: as_text(getter(table)))
-        return number, _framed_by_flags(number, event_class, steps), b""
+        return _framed_by_flags(number, event_class, steps), b""
 
-    def _described(self, event_class: EventClass) -> tuple[int, Steps, bytes]:
-        from google.protobuf.descriptor_pb2 import DescriptorProto
-
+    def _described(self, event_class: EventClass) -> tuple[Steps, bytes]:
+        placed = place_described(event_class.fields)
         if self._next > _LAST_DESCRIBED:
             raise _unsupported(event_class, "there are more classes than numbers for them")
+        if _fields(placed) != event_class.fields:
+            raise _unsupported(event_class, "no generic event holds its fields")
         number = self._next
         self._next += 1
-        descriptor = DescriptorProto(name=event_class.name)
         steps = Steps()
-        place = 0
-        for index, field in enumerate(event_class.fields):
-            if field.role is Role.CONTEXT_FLAGS:
-                continue
-            place += 1
-            plain = field.type
-            if isinstance(plain, IntegerClass):
-                plain = IntegerClass(plain.bits, plain.signed)
-            kind = _TYPES.get(plain)
-            if kind is None:
-                raise _unsupported(event_class, f"no generic event holds field {field.name!r}")
-            # LABEL_OPTIONAL.
-            descriptor.field.add(name=field.name, number=place, type=kind, label=1)
-            _add_field(steps, place, field, field_getter(index))
-        packet = new_packet()
-        packet.ftrace_events.cpu = 0
-        described = packet.ftrace_events.generic_event_descriptors.add()
-        described.field_id = number
-        described.group_name = event_class.category
-        described.event_descriptor = descriptor.SerializeToString()
+        for item, getter in _in_order(placed):
+            _add_field(steps, item.number, item.field, getter)
+        described = {
+            "field_id": number,
+            "group_name": event_class.category,
+            "event_descriptor": _descriptor(event_class.name, placed),
+        }
+        head = new_packet(ftrace_events={"cpu": 0, "generic_event_descriptors": [described]})
+        if not _is_told_by_descriptor(event_class):
+            self._declared.append(declaration(number, 0, placed))
         message = Steps()
         message.message(number, steps)
-        head = framed(packet.SerializeToString())
-        return number, _framed_by_flags(number, event_class, message), head
+        return _framed_by_flags(number, event_class, message), head
 
 
-def _is_of(event_class: EventClass, typed: TypedEvent) -> bool:
-    declared = tracepoints.tracepoint_class(event_class.category, event_class.name, typed.fields)
-    return event_class.fields == declared.fields
+def _fields(placed: tuple[PlacedField, ...]) -> tuple[Field, ...]:
+    return tuple(item.field for item in placed)
 
 
-def _typed(event_class: EventClass, typed: TypedEvent) -> Steps:
-    steps = Steps()
-    for item, index in sorted(
-        zip(typed.fields, range(1, len(event_class.fields)), strict=True),
-        key=lambda pair: pair[0].number,
-    ):
-        _add_field(steps, item.number, event_class.fields[index], field_getter(index))
-    message = Steps()
-    message.message(typed.number, steps)
-    return message
+def _in_order(placed: tuple[PlacedField, ...]) -> list[tuple[PlacedField, Getter]]:
+    """The fields of a message in the order of their numbers, each with its column."""
+    inside = [(item, field_getter(i)) for i, item in enumerate(placed) if item.number]
+    return sorted(inside, key=lambda pair: pair[0].number)
+
+
+def _descriptor(name: str, placed: tuple[PlacedField, ...]) -> bytes:
+    """A google.protobuf.DescriptorProto of an event and its fields (google/protobuf/descriptor.proto)."""
+    parts = [text_field(1, name.encode("utf-8"))]
+    for item, _ in _in_order(placed):
+        kind, repeated = _described_type(item.field.type)
+        field = text_field(1, item.field.name.encode("utf-8"))
+        for number, value in ((3, item.number), (4, 3 if repeated else 1), (5, kind)):
+            field += varint(tag_of(number, VARINT)) + varint(value)
+        parts.append(text_field(2, field))
+    return b"".join(parts)
+
+
+def _described_type(field_class: FieldClass) -> tuple[int, bool]:
+    """The type of a generic event's field (google.protobuf.FieldDescriptorProto.Type), and whether it is repeated."""
+    match field_class:
+        case ArrayClass(element):
+            return _described_type(element)[0], True
+        case IntegerClass(signed=True):
+            return _INT64, False
+        case IntegerClass() | BooleanClass():
+            return _UINT64, False
+        case StringClass():
+            return _STRING, False
+    return _BYTES, False
+
+
+def _is_told_by_descriptor(event_class: EventClass) -> bool:
+    """Whether the reader makes the same class of the descriptor alone."""
+    fields = [field for field in event_class.fields if field.role is not Role.CONTEXT_FLAGS]
+    program = tuple(
+        ProgramField(0, field.name, field.type, 0, isinstance(field.type, ArrayClass))
+        for field in fields
+    )
+    wide = {IntegerClass(64), IntegerClass(64, signed=True), StringClass(), BytesClass()}
+    plain = all(field.type in wide for field in fields)
+    made = tracepoints.tracepoint_class(event_class.category, event_class.name, program)
+    return plain and made.fields == event_class.fields
 
 
 def _is_number(name: str) -> bool:
     """Whether it is the number of a field; events without a message are called "0", which is none."""
     digits = name.isascii() and name.isdigit() and len(name) < 10 and not name.startswith("0")
-    return digits and int(name) < 1 << 29
+    # From there on numbers are the writer's own to give.
+    return digits and int(name) < FtraceField.FIRST_DESCRIBED
 
 
 def _framed_by_flags(number: int, event_class: EventClass, message: Steps) -> Steps:
     """The event's message and, in order of their numbers, common_flags where there are any."""
     steps = Steps()
-    index = event_class.index_of(Role.CONTEXT_FLAGS)
-    if number < _FLAGS:
+    if number <= _FLAGS:
         steps.extend(message)
-    if index is not None:
-        flags = event_class.fields[index].type
-        steps.scalar(_FLAGS, flags, field_getter(index), sparse=True)
+    for index, field in enumerate(event_class.fields):
+        if is_flags(field):
+            steps.scalar(_FLAGS, field.type, field_getter(index), sparse=True)
     if number > _FLAGS:
         steps.extend(message)
     return steps
@@ -178,17 +237,19 @@ def _self_contained(event_class: EventClass) -> Steps:
     return message
 
 
-def _add_field(steps: Steps, number: int, field: Field, getter: Getter) -> None:
+def _add_field(
+    steps: Steps, number: int, field: Field, getter: Getter, *, sparse: bool = False
+) -> None:
     match field.type:
-        case IntegerClass(64, False, Style.SYMBOL):
-            dtype = field.type.dtype
+        case IntegerClass(_, False, Style.SYMBOL):
             steps.add(
                 kernel.SYMBOL,
                 tag_of(number, VARINT),
-                lambda table: as_array(getter(table), dtype),
+                lambda table: as_array(getter(table), np.dtype(np.uint64)),
+                table=int(sparse),
             )
         case IntegerClass() | BooleanClass() | FloatClass():
-            steps.scalar(number, field.type, getter)
+            steps.scalar(number, field.type, getter, sparse=sparse)
         case StringClass() | BytesClass():
             steps.add(kernel.TEXT, tag_of(number, BYTES), lambda table: as_text(getter(table)))
         case ArrayClass(element):

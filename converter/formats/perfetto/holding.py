@@ -7,7 +7,16 @@ from functools import cache
 from typing import Final
 
 from converter.formats.perfetto import mapping, tracepoints
-from converter.formats.perfetto.descriptors import ProgramField, typed_event
+from converter.formats.perfetto.argument_lists import keep_lists
+from converter.formats.perfetto.declarations import (
+    MAX_DESCRIBED,
+    PlacedField,
+    distinct,
+    is_no_other_list,
+    place_described,
+    place_typed,
+)
+from converter.formats.perfetto.descriptors import typed_event
 from converter.formats.perfetto.placing import (
     drop_foreign_packets,
     on_threads_by_tid,
@@ -15,26 +24,37 @@ from converter.formats.perfetto.placing import (
     series_as_counters,
     syscalls_as_raw,
 )
-from converter.ir.events import EventClass
-from converter.ir.field_classes import IntegerClass, Style
+from converter.formats.perfetto.record_shapes import as_log_entries, with_whole_frames
+from converter.formats.perfetto.scheduling import as_scheduled, is_of_another_kernel
+from converter.ir.events import EventClass, Field
+from converter.ir.field_classes import ArrayClass, FloatClass, IntegerClass, StringClass, Style
 from converter.ir.kinds import REQUIRED_ROLES, Kind, Role
 from converter.linux_tracepoints import MEANINGS
 from converter.losses import Capabilities, KindSupport, Lowering
 
-#: Fields that a generic event can have: field numbers from 32 on are refused (generic_ftrace_pool.cc).
-MAX_GENERIC_FIELDS: Final = 31
-
-#: Values of generic events are 64-bit integers, strings and bytes.
+#: What else becomes of arguments of generic events, whose values are 64-bit integers, strings and bytes.
 _GENERIC: Final = Capabilities(
     {},
     integers=frozenset({(64, False), (64, True)}),
     floats=frozenset(),
     booleans=False,
     nulls=False,
-    max_arguments=MAX_GENERIC_FIELDS,
+    max_arguments=MAX_DESCRIBED,
 )
-#: A typed event has the fields of its message and no arguments, so nothing is taken apart to become some.
-_TYPED: Final = Capabilities({}, arrays=True, structures=True, variants=True)
+#: Structures are taken apart, since no field of an event is one.
+_TYPED: Final = Capabilities({}, arrays=True)
+
+#: Values of debug annotations. Which arrays they can be, `keep_lists` sees to.
+_ARGUMENTS: Final = Capabilities(
+    {},
+    integers=frozenset({(64, False), (64, True)}),
+    floats=frozenset({64}),
+    blobs=False,
+    styles=frozenset({Style.POINTER}),
+    wide_styles=frozenset({Style.POINTER}),
+    arrays=True,
+    structures=True,
+)
 
 _GENERIC_SUPPORT: Final = KindSupport(
     (tracepoints.COMMON_FLAGS,), cpu=True, named=True, holds=_GENERIC
@@ -63,10 +83,7 @@ _NAMED_KINDS: Final = frozenset(
 #: Kinds that other tracers have for programs, where they are slices and instants of the timeline.
 _KERNEL_ONLY: Final = frozenset({Kind.FUNCTION, Kind.FUNCTION_ENTRY, Kind.FUNCTION_EXIT})
 #: The kernel's function tracer, which has no typed event.
-_FUNCTION: Final = (
-    ProgramField(1, "ip", IntegerClass(64), 0),
-    ProgramField(2, "parent_ip", IntegerClass(64), 0),
-)
+_FUNCTION: Final = ("ftrace", "function")
 
 
 @cache
@@ -83,9 +100,9 @@ def _names() -> dict[str, tuple[str, str]]:
 
 @cache
 def _support_of(point: tuple[str, str]) -> KindSupport:
-    """How a typed event holds its class."""
-    if point == ("ftrace", "function"):
-        declared = tracepoints.tracepoint_class(*point, _FUNCTION)
+    """How a typed event holds a class of another name than its own."""
+    if point == _FUNCTION:
+        declared = tracepoints.function_class()
     else:
         event = typed_event(tracepoints.number_of_tracepoint()[point])
         assert event is not None
@@ -104,7 +121,7 @@ def point_of(event_class: EventClass) -> tuple[str, str] | None:
     """The typed event as which a class of kernel events is written; None: as a generic one, or it is lowered."""
     name = (event_class.category, event_class.name)
     kind = event_class.kind
-    if name == ("ftrace", "function") and kind is Kind.FUNCTION:
+    if name == _FUNCTION and kind is Kind.FUNCTION:
         return name
     for point in (name, None if event_class.category else _names().get(event_class.name)):
         if point is None or point not in tracepoints.number_of_tracepoint():
@@ -131,22 +148,61 @@ def _shares_fields(event_class: EventClass, point: tuple[str, str]) -> bool:
 
 
 def _kernel_support(event_class: EventClass) -> KindSupport | None:
-    """How the format holds a class of one of the kernel's kinds."""
+    """How the format holds a class of one of the kernel's kinds: as it is, as far as its fields have a place."""
+    if is_of_another_kernel(event_class):
+        return _SWITCH
     point = point_of(event_class)
     if point is not None:
-        return _support_of(point)
-    if event_class.kind is not Kind.TYPED:
+        support = _support_of(point)
+        return replace(support, fields=_fields(_placed(event_class, point)))
+    if event_class.kind is not Kind.TYPED or any(map(_is_of_a_program, event_class.fields)):
         return None
+    support = _GENERIC_SUPPORT
+    fields = event_class.fields
+    if len(fields) <= MAX_DESCRIBED and len(distinct(fields)) == len(fields):
+        support = replace(support, fields=_fields(place_described(fields)))
+    if all(map(is_no_other_list, fields)):
+        support = replace(support, holds=replace(_GENERIC, arrays=True))
     if tracepoints.known_meaning(event_class.category, event_class.name):
         # A name by which the reader knows another kind.
-        return replace(_GENERIC_SUPPORT, named=False, event=("", event_class.name))
-    return _GENERIC_SUPPORT
+        return replace(support, named=False, event=("", event_class.name))
+    return support
+
+
+def _is_of_a_program(field: Field) -> bool:
+    """Whether a tracepoint with this field is none of the kernel's, which has no numbers with a fraction.
+
+    Generic events have no type for them either; debug annotations do.
+    """
+    return isinstance(field.type, FloatClass)
+
+
+def _placed(event_class: EventClass, point: tuple[str, str]) -> tuple[PlacedField, ...]:
+    if point == _FUNCTION:
+        return place_described(event_class.fields)
+    return place_typed(event_class.fields, tracepoints.message_fields(*point))
+
+
+def _fields(placed: tuple[PlacedField, ...]) -> tuple[Field, ...]:
+    return tuple(item.field for item in placed)
 
 
 def _counter_support(event_class: EventClass) -> KindSupport | None:
     """A counter event has one value."""
     values = sum(field.role is Role.VALUE for field in event_class.fields)
     return None if values > 1 else _COUNTER
+
+
+_LOST: Final = KindSupport(arguments=False, thread=False, cpu=True)
+
+
+def _lost_support(event_class: EventClass) -> KindSupport:
+    """Lost events, with their number where the source knows it."""
+    counted = mapping.COUNTED_LOST_EVENTS
+    index = event_class.index_of(Role.COUNT)
+    if index is None or not isinstance(event_class.fields[index].type, IntegerClass):
+        return _LOST
+    return replace(_LOST, fields=counted.fields, event=("", counted.name))
 
 
 def _native_support(event_class: EventClass) -> KindSupport:
@@ -159,6 +215,53 @@ def _native_support(event_class: EventClass) -> KindSupport:
     )
 
 
+_SWITCH: Final = KindSupport(
+    mapping.SWITCH.fields,
+    (mapping.SWITCH_STATE,),
+    required=REQUIRED_ROLES[Kind.SCHED_SWITCH],
+    arguments=False,
+    thread=False,
+    cpu=True,
+    event=(mapping.SWITCH.category, mapping.SWITCH.name),
+)
+
+
+def _log_support(event_class: EventClass) -> KindSupport | None:
+    """A log entry has a message, and what Android's have beside it; those with arguments become instants."""
+    for field in event_class.fields:
+        own = field.role in (Role.MESSAGE, Role.CATEGORY) and isinstance(field.type, StringClass)
+        if not own and field not in mapping.log_fields():
+            return None
+    roles = {field.role for field in event_class.fields}
+    return _LOG if len(roles) == len(event_class.fields) else None
+
+
+def _sample_support(event_class: EventClass) -> KindSupport | None:
+    """A sample has a call stack of frames, addresses or names of functions; those with arguments become instants."""
+    for field in event_class.fields:
+        if field in mapping.SAMPLE_FIELDS:
+            continue
+        frames = field.type if field.role is Role.FRAMES else None
+        if not isinstance(frames, ArrayClass):
+            return None
+        if (
+            not isinstance(frames.element, IntegerClass | StringClass)
+            and frames.element != mapping.FRAME
+        ):
+            return None
+    roles = [field.role for field in event_class.fields if field.role is not Role.NONE]
+    return _SAMPLE if len(set(roles)) == len(roles) else None
+
+
+_LOG: Final = KindSupport(mapping.log_fields(), required=frozenset({Role.MESSAGE}), arguments=False)
+_SAMPLE: Final = KindSupport(
+    mapping.SAMPLE_FIELDS,
+    required=frozenset({Role.FRAMES}),
+    arguments=False,
+    cpu=True,
+    holds=Capabilities({}, arrays=True, structures=True),
+)
+
 #: Call stacks are interned frame by frame; they are written as text.
 _PARTS: Final = tuple(part for part in mapping.PARTS if part != mapping.CALLSTACK)
 
@@ -168,6 +271,7 @@ _COUNTER: Final = KindSupport(
     required=frozenset({Role.VALUE}),
     thread=False,
     track=True,
+    holds=_ARGUMENTS,
 )
 
 
@@ -199,7 +303,13 @@ def capabilities(variant: str) -> Capabilities:
     del variant
     kinds: dict[Kind, KindSupport] = {}
     for kind in mapping.TYPE_KINDS.values():
-        kinds[kind] = KindSupport(mapping.leading_fields(kind), _PARTS, track=True, one_place=True)
+        kinds[kind] = KindSupport(
+            mapping.leading_fields(kind),
+            _PARTS,
+            track=True,
+            one_place=True,
+            holds=_ARGUMENTS,
+        )
     kinds[Kind.COUNTER] = replace(_COUNTER, of_class=_counter_support)
     for kind in sorted(mapping.ID_KINDS):
         kinds[kind] = KindSupport(
@@ -208,17 +318,29 @@ def capabilities(variant: str) -> Capabilities:
             required=frozenset({Role.ID}),
             track=True,
             one_place=True,
+            holds=_ARGUMENTS,
         )
     kinds[Kind.TYPED] = replace(_GENERIC_SUPPORT, of_class=_kernel_support)
     for kind, point in sorted(_CANONICAL.items()):
         kinds[kind] = replace(_support_of(point), of_class=_kernel_support)
-    kinds[Kind.DISCARDED] = KindSupport(arguments=False, thread=False, cpu=True)
+    kinds[Kind.LOG] = replace(_LOG, of_class=_log_support)
+    kinds[Kind.SAMPLE] = replace(_SAMPLE, of_class=_sample_support)
+    kinds[Kind.DISCARDED] = replace(_LOST, of_class=_lost_support)
     native = EventClass(Kind.NATIVE)
     kinds[Kind.NATIVE] = replace(_native_support(native), of_class=_native_support)
     lowerings: dict[Kind, Lowering] = {kind: tracepoint_or_instant(kind) for kind in _CANONICAL}
     lowerings[Kind.COUNTER] = series_as_counters
     adapters = dict.fromkeys((Kind.TYPED, *_CANONICAL), on_threads_by_tid)
-    adapters[Kind.COUNTER] = place_counters
+    adapters |= dict.fromkeys(
+        (Kind.SCHED_SWITCH, Kind.SCHED_WAKING, Kind.SCHED_WAKEUP), as_scheduled
+    )
+    for kind in (*mapping.TYPE_KINDS.values(), *mapping.ID_KINDS):
+        adapters[kind] = keep_lists
+    adapters[Kind.COUNTER] = lambda piece, projection: place_counters(
+        keep_lists(piece, projection), projection
+    )
+    adapters[Kind.LOG] = as_log_entries
+    adapters[Kind.SAMPLE] = with_whole_frames
     adapters[Kind.NATIVE] = drop_foreign_packets
     return Capabilities(
         kinds,

@@ -13,6 +13,9 @@ from typing import Final
 #: First byte of every record of a file: field 1, length-delimited.
 PACKET_TAG: Final = 0x0A
 
+#: The field of TracePacket, length-delimited, in which a whole trace travels in frames: see `residual`.
+RESIDUAL: Final = 7_267
+
 #: A longer packet is taken for damage: the tracing service cuts compressed packets at 512 KiB, and no producer comes
 #: near.
 MAX_PACKET_BYTES: Final = 1 << 28
@@ -50,6 +53,7 @@ class PacketField(IntEnum):
     SERVICE_EVENT = 69
     TRUSTED_PID = 79
     TRACE_UUID = 89
+    GENERIC_KERNEL_TASK_STATE_EVENT = 117
     TRACE_PROVENANCE = 124
     TRACE_ATTRIBUTES = 126
     ZSTD_COMPRESSED_PACKETS = 133
@@ -82,6 +86,12 @@ class BuiltinClock(IntEnum):
 SEQUENCE_CLOCKS: Final = range(64, 128)
 
 
+#: A field of FtraceEventBundle that none of its own is (importers skip it): how many events were lost, where known.
+LOST_COUNT: Final = 1000
+#: Of Mapping, likewise: its name is no path, and has no slash in front.
+NO_PATH: Final = 1000
+
+
 @unique
 class FtraceClock(IntEnum):
     """FtraceEventBundle.ftrace_clock (ftrace_event_bundle.proto)."""
@@ -103,6 +113,37 @@ class FtraceField(IntEnum):
     GENERIC = 327
     #: Events from here on are declared by FtraceEventBundle.generic_event_descriptors.
     FIRST_DESCRIBED = 65536
+
+
+@unique
+class TaskStateField(IntEnum):
+    """Fields of GenericKernelTaskStateEvent (generic_task.proto), and of this package's own, which importers skip."""
+
+    CPU = 1
+    COMM = 2
+    TID = 3
+    STATE = 4
+    PRIO = 5
+    #: Of the task that gets the CPU: who leaves it.
+    PREV_TID = 1000
+    PREV_COMM = 1001
+    PREV_PRIO = 1002
+    PREV_STATE = 1003
+    #: Of the task that leaves the CPU: the event behind says it all.
+    IS_TOLD = 1004
+
+
+@unique
+class TaskState(IntEnum):
+    """GenericKernelTaskStateEvent.TaskStateEnum, as far as a switch can tell."""
+
+    UNKNOWN = 0
+    RUNNABLE = 2
+    RUNNING = 3
+    INTERRUPTIBLE_SLEEP = 4
+    STOPPED = 6
+    DEAD = 7
+    DESTROYED = 8
 
 
 @unique

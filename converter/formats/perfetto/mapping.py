@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import hashlib
+from dataclasses import replace
 from functools import cache
 from typing import Final
 
+from converter.filters.thread_states import THREAD_STATES, ThreadState
 from converter.formats.perfetto.descriptors import program_of
-from converter.formats.perfetto.layout import BuiltinClock, LegacyField, TrackEventType
+from converter.formats.perfetto.layout import BuiltinClock, LegacyField, TaskState, TrackEventType
 from converter.ir.events import EventClass, Field
 from converter.ir.field_classes import (
     ArrayClass,
@@ -215,8 +217,39 @@ def log_fields() -> tuple[Field, ...]:
     return tuple(Field(name, declared[name].field_class, role) for name, role in LOG_ROLES.items())
 
 
-#: lost_events of a bundle: how many is not said.
+#: lost_events of a bundle, which has no field for how many; this package's writer adds one.
 LOST_EVENTS: Final = EventClass(Kind.DISCARDED)
+COUNTED_LOST_EVENTS: Final = EventClass(
+    Kind.DISCARDED,
+    "discarded",
+    fields=(Field("count", IntegerClass(64, signed=True), Role.COUNT),),
+)
+
+#: A switch of a kernel other than Linux, which is two GenericKernelTaskStateEvents; its class may have the state too.
+SWITCH: Final = EventClass(
+    Kind.SCHED_SWITCH,
+    "switch",
+    "generic_kernel",
+    (
+        Field("prev_tid", _I64, Role.PREV_TID),
+        Field("prev_comm", StringClass(), Role.PREV_COMM),
+        Field("prev_prio", IntegerClass(32, signed=True), Role.PREV_PRIORITY),
+        Field("next_tid", _I64, Role.NEXT_TID),
+        Field("next_comm", StringClass(), Role.NEXT_COMM),
+        Field("next_prio", IntegerClass(32, signed=True), Role.NEXT_PRIORITY),
+    ),
+)
+SWITCH_STATE: Final = Field("prev_state", THREAD_STATES, Role.PREV_STATE)
+SWITCH_WITH_STATE: Final = replace(SWITCH, fields=(*SWITCH.fields, SWITCH_STATE))
+#: What each state of `THREAD_STATES` is there.
+TASK_STATES: Final[dict[ThreadState, TaskState]] = {
+    ThreadState.NEW: TaskState.RUNNABLE,
+    ThreadState.RUNNING: TaskState.RUNNABLE,
+    ThreadState.SUSPENDED: TaskState.STOPPED,
+    ThreadState.BLOCKED: TaskState.INTERRUPTIBLE_SLEEP,
+    ThreadState.DYING: TaskState.DEAD,
+    ThreadState.DEAD: TaskState.DESTROYED,
+}
 
 #: Fields of the event of a PerfSample.
 SAMPLE_FIELDS: Final = (

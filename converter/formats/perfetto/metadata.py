@@ -9,8 +9,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from converter.formats.perfetto.clocks import Clocks, wrapped
+from converter.formats.perfetto.declarations import (
+    EVENTS_ATTRIBUTE,
+    Declarations,
+    parse_declarations,
+)
 from converter.formats.perfetto.descriptors import decode
-from converter.formats.perfetto.layout import SEQUENCE_CLOCKS, InternedField, PacketField
+from converter.formats.perfetto.layout import (
+    RESIDUAL,
+    SEQUENCE_CLOCKS,
+    InternedField,
+    PacketField,
+)
 from converter.formats.perfetto.packets import Damage, Window
 from converter.formats.perfetto.tracks import Places, text
 from converter.ir.symbols import SymbolTable
@@ -55,6 +65,7 @@ _EVENT_PACKETS: Final = (
     PacketField.TRACK_EVENT,
     PacketField.ANDROID_LOG,
     PacketField.PERF_SAMPLE,
+    PacketField.GENERIC_KERNEL_TASK_STATE_EVENT,
 )
 #: The trace attribute in which this package's writer says what packets have no fields for: names and rates of clocks,
 #: environment, as JSON.
@@ -62,6 +73,8 @@ TRACE_ATTRIBUTE: Final = "traceconv.trace"
 #: What the sidecar holds at most of each sort, in bytes.
 MAX_SIDECAR_BYTES: Final = 1 << 20
 _MAX_SYMBOLS: Final = 1 << 20
+#: Ticks per second of all times.
+_NANOSECONDS: Final = 1_000_000_000
 
 #: SystemInfo.utsname as entries of the environment, under the names that CTF has for them where it has any.
 _UTSNAME: Final = {
@@ -93,6 +106,8 @@ class Metadata:
         self._sidecar: dict[str, list[bytes]] = {}
         self._held: dict[str, int] = {}
         self._declared_clocks: list[ClockDomain] = []
+        #: How events of the kernel are declared, where messages and descriptors say less.
+        self.declarations: Declarations = {}
 
     # First pass
 
@@ -102,6 +117,9 @@ class Metadata:
         kinds = [*TABLE_PACKETS, *SIDECAR_PACKETS]
         for place in np.flatnonzero(np.isin(rows[:, DATA], kinds)).tolist():
             kind = PacketField(int(rows[place, DATA]))
+            if kind is PacketField.TRACE_ATTRIBUTES and self._is_declarations(window, place):
+                self._note_declarations(window, place)
+                continue
             start, size = int(rows[place, START]), int(rows[place, SIZE])
             self._keep(kind.name.lower(), bytes(window.data[start : start + size]))
             if kind in TABLE_PACKETS:
@@ -161,11 +179,38 @@ class Metadata:
                     _encodable(key): value if isinstance(value, int) else _encodable(value)
                     for key, value in content["environment"].items()
                 }
+                if clocks[0].ticks_per_second not in (None, _NANOSECONDS):
+                    raise ValueError("times are nanoseconds")
             except (ValueError, KeyError, TypeError, AttributeError, RecursionError, OverflowError):
                 self._damage.warn(f"the attribute {TRACE_ATTRIBUTE} is damaged")
                 continue
             self._declared_clocks = clocks
             self._trace.environment.update(environment)
+
+    def _is_declarations(self, window: Window, place: int) -> bool:
+        """Whether a packet of attributes declares events and says nothing else."""
+        start, size = (int(window.rows[place, column]) for column in (DATA_START, DATA_SIZE))
+        # The first attribute in TraceAttributes, and its key.
+        head = bytes(window.data[start : start + min(size, 64)])
+        if EVENTS_ATTRIBUTE.encode() not in head:
+            return False
+        try:
+            found = decode("TraceAttributes", window.data, start, size)
+        except ValueError:
+            return False
+        attributes = found.get("attribute", ())
+        return [one.get("key") for one in attributes] == [EVENTS_ATTRIBUTE.encode()]
+
+    def _note_declarations(self, window: Window, place: int) -> None:
+        start, size = (int(window.rows[place, column]) for column in (DATA_START, DATA_SIZE))
+        (attribute,) = decode("TraceAttributes", window.data, start, size)["attribute"]
+        try:
+            found = parse_declarations(attribute.get("string_value", b""))
+        except ValueError:
+            self._damage.warn(f"the attribute {EVENTS_ATTRIBUTE} is damaged")
+            return
+        for number, shapes in found.items():
+            self.declarations[number] = {**shapes, **self.declarations.get(number, {})}
 
     def _note_symbols(self, window: Window, place: int) -> None:
         """Take in InternedData.kernel_symbols, by iid: what fields of style SYMBOL hold."""
@@ -250,10 +295,16 @@ class Metadata:
     def not_read(self, window: Window) -> NDArray[np.bool_]:
         """The packets of a window whose data nothing else takes: neither events, tables nor the sidecar."""
         data = window.rows[:, DATA]
-        result = ~np.isin(data, (0, DAMAGED, *TABLE_PACKETS, *_EVENT_PACKETS))
+        result = ~np.isin(data, (0, DAMAGED, RESIDUAL, *TABLE_PACKETS, *_EVENT_PACKETS))
+        if (data == RESIDUAL).any():
+            # At a file's end they are taken away before.
+            self._damage.warn("a trace that travels in this one is not at its end, and left alone")
         for place in np.flatnonzero(np.isin(data, SIDECAR_PACKETS)).tolist():
+            kind = PacketField(int(data[place]))
+            if kind is PacketField.TRACE_ATTRIBUTES and self._is_declarations(window, place):
+                continue
             size = int(window.rows[place, SIZE])
-            name = PacketField(int(data[place])).name.lower()
+            name = kind.name.lower()
             held = self._held.get(name, 0)
             result[place] = held + size > MAX_SIDECAR_BYTES
             self._held[name] = MAX_SIDECAR_BYTES if result[place] else held + size

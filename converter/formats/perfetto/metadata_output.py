@@ -7,10 +7,12 @@ from typing import Any, Final
 
 import numpy as np
 
-from converter.formats.perfetto.descriptors import decode, schema
+from converter.formats.perfetto.clocks import Clocks
+from converter.formats.perfetto.descriptors import decode
 from converter.formats.perfetto.layout import PACKET_TAG, BuiltinClock, PacketField, SequenceFlag
 from converter.formats.perfetto.mapping import CLOCK_NAMES
-from converter.formats.perfetto.metadata import TRACE_ATTRIBUTE
+from converter.formats.perfetto.messages import encode, varint
+from converter.formats.perfetto.metadata import TABLE_PACKETS, TRACE_ATTRIBUTE
 from converter.ir.trace import ClockDomain, Trace
 from converter.kernels.proto_scan import split_fields
 
@@ -31,55 +33,112 @@ _ALWAYS: Final = ("trace_uuid", "trace_config", "trace_provenance", "synchroniza
 _TABLES: Final = ("process_tree", "process_descriptor", "thread_descriptor", "track_descriptor")
 _ABOUT: Final = ("clock_snapshot", "system_info", "trace_attributes")
 
+#: Fields of tables that are ids of processes and threads.
+_IDS: Final = frozenset({"pid", "ppid", "tid", "tgid"})
+
 _HIGHEST: Final = (1 << 63) - 1
 
 
 def framed(packet: bytes) -> bytes:
     """A packet as a field of Trace."""
-    size = len(packet)
-    head = bytearray([PACKET_TAG])
-    while size >= 0x80:
-        head.append(size & 0x7F | 0x80)
-        size >>= 7
-    head.append(size)
-    return bytes(head) + packet
+    return bytes([PACKET_TAG]) + varint(len(packet)) + packet
 
 
-def new_packet(*, starts: bool = False) -> Any:
-    """A TracePacket of the writer's sequence; the one that starts it forgets what was interned before."""
-    packet = schema().TracePacket()
-    packet.trusted_packet_sequence_id = SEQUENCE
-    packet.sequence_flags = (
+def new_packet(*, starts: bool = False, **content: Any) -> bytes:
+    """A TracePacket of the writer's sequence as a field of Trace; the one that starts it forgets what was interned.
+
+    `content` are the packet's fields, as `messages.encode` takes them.
+    """
+    flag = (
         SequenceFlag.INCREMENTAL_STATE_CLEARED if starts else SequenceFlag.NEEDS_INCREMENTAL_STATE
     )
-    return packet
+    own = {"trusted_packet_sequence_id": SEQUENCE, "sequence_flags": flag}
+    return framed(encode("TracePacket", {**own, **content}))
 
 
 def sidecar_packets(trace: Trace, name: str) -> list[bytes]:
     """Packets of one sort that the trace was read with."""
-    packets = trace.sidecar.get("perfetto", {}).get(name, ())
-    return [packet for packet in packets if name != "track_descriptor" or _is_plain(packet)]
+    packets: list[bytes] = trace.sidecar.get("perfetto", {}).get(name, [])
+    return packets
 
 
-def _is_plain(packet: bytes) -> bool:
-    """Whether the values of a described track are what they say: those of counters may be increments, or multiples."""
-    descriptor = packet_message(packet, PacketField.TRACK_DESCRIPTOR, "TrackDescriptor") or {}
-    counter = descriptor.get("counter", {})
-    return not counter.get("is_incremental") and counter.get("unit_multiplier", 0) in (0, 1)
+#: A packet that tables were read from: its field of TracePacket, its bytes, what it says.
+TablePacket = tuple[PacketField, bytes, dict[str, Any]]
 
 
-def head(trace: Trace) -> bytes:
-    """The packets in front of all events, other than tables."""
+def table_packets(trace: Trace) -> list[TablePacket]:
+    """The packets about processes, threads and tracks that are written again.
+
+    None where one has a name that is not UTF-8 or a negative id, which the trace's tables have not: they refer to each
+    other. Not those of counters whose values are increments or multiples, which those of the events are not.
+    """
+    found: list[TablePacket] = []
+    for name in _TABLES:
+        field = PacketField[name.upper()]
+        for packet in sidecar_packets(trace, name):
+            content = packet_message(packet, field, TABLE_PACKETS[field]) or {}
+            if not _is_clean(content):
+                return []
+            counter = content.get("counter", {})
+            if not counter.get("is_incremental") and counter.get("unit_multiplier", 0) in (0, 1):
+                found.append((field, packet, content))
+    return found
+
+
+def _is_clean(value: Any) -> bool:
+    if isinstance(value, dict):
+        ids = (item for key, item in value.items() if key in _IDS)
+        return all(id >= 0 for id in ids) and all(map(_is_clean, value.values()))
+    if isinstance(value, list):
+        return all(map(_is_clean, value))
+    if not isinstance(value, bytes):
+        return True
+    try:
+        value.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+#: A reading of clocks for a trace of which nobody knows when it was.
+UNKNOWN_WALL_CLOCK: Final = {
+    "clocks": [
+        {"clock_id": clock, "timestamp": 0}
+        for clock in (BuiltinClock.BOOTTIME, BuiltinClock.REALTIME)
+    ]
+}
+
+
+def wall_clock_offset(trace: Trace) -> int | None:
+    """What the wall clock shows beyond a time of a new trace; None where no snapshot says it."""
+    epoch = trace.clock.epoch_ns
+    return None if epoch is None or abs(epoch) > _HIGHEST else epoch
+
+
+def sidecar_clocks(trace: Trace) -> Clocks | None:
+    """The clocks of a trace whose own snapshots are written again; None for any other."""
+    if not _is_described(trace):
+        return None
+    clocks = Clocks()
+    for packet in sidecar_packets(trace, "clock_snapshot"):
+        content = packet_message(packet, PacketField.CLOCK_SNAPSHOT, "ClockSnapshot")
+        sequence = packet_number(packet, PacketField.TRUSTED_PACKET_SEQUENCE_ID)
+        if content is not None:
+            clocks.add(sequence, content)
+    return clocks
+
+
+def head(trace: Trace, tables: list[TablePacket]) -> bytes:
+    """The packets in front of all events, with those about tables that are written again."""
     described = _is_described(trace)
-    replayed = [*_ALWAYS, *_TABLES, *(_ABOUT if described else ())]
-    parts = [framed(packet) for name in replayed for packet in sidecar_packets(trace, name)]
-    starting = new_packet(starts=True)
-    if not described:
-        _describe(trace, starting)
-    parts.append(framed(starting.SerializeToString()))
-    if not described:
-        parts += [framed(packet.SerializeToString()) for packet in _about(trace)]
-    return b"".join(parts)
+    parts = [framed(packet) for name in _ALWAYS for packet in sidecar_packets(trace, name)]
+    parts += [framed(packet) for _, packet, _ in tables]
+    if described:
+        parts += [framed(packet) for name in _ABOUT for packet in sidecar_packets(trace, name)]
+    if described:
+        return b"".join([*parts, new_packet(starts=True)])
+    starting = new_packet(starts=True, trace_attributes=_description(trace))
+    return b"".join([*parts, starting, *_about(trace)])
 
 
 def _is_described(trace: Trace) -> bool:
@@ -92,16 +151,20 @@ def _is_described(trace: Trace) -> bool:
     return trace.clock.name == CLOCK_NAMES[BuiltinClock.BOOTTIME]
 
 
-def _describe(trace: Trace, packet: Any) -> None:
-    """Name in TraceAttributes what no packet has a field for."""
+def _description(trace: Trace) -> dict[str, Any]:
+    """TraceAttributes that say what no packet has a field for."""
     content = {
         "clock": _clock_form(trace.clock),
         "clock_domains": [_clock_form(clock) for clock in trace.clock_domains],
         "environment": trace.environment,
     }
-    attribute = packet.trace_attributes.attribute.add()
-    attribute.key = TRACE_ATTRIBUTE
-    attribute.string_value = json.dumps(content, separators=(",", ":"))
+    return attributes(TRACE_ATTRIBUTE, content)
+
+
+def attributes(key: str, content: Any) -> dict[str, Any]:
+    """TraceAttributes of one attribute, as JSON."""
+    value = json.dumps(content, separators=(",", ":"))
+    return {"attribute": [{"key": key, "string_value": value}]}
 
 
 def _clock_form(clock: ClockDomain) -> dict[str, Any]:
@@ -114,30 +177,26 @@ def _clock_form(clock: ClockDomain) -> dict[str, Any]:
     }
 
 
-def _about(trace: Trace) -> list[Any]:
+def _about(trace: Trace) -> list[bytes]:
     packets = []
-    epoch = trace.clock.epoch_ns
-    if epoch is not None and abs(epoch) <= _HIGHEST:
-        packet = new_packet()
+    epoch = wall_clock_offset(trace)
+    if epoch is not None:
         start = max(0, -epoch)
-        for clock, reading in (
-            (BuiltinClock.BOOTTIME, start),
-            (BuiltinClock.REALTIME, start + epoch),
-        ):
-            packet.clock_snapshot.clocks.add(clock_id=clock, timestamp=reading)
-        packets.append(packet)
+        clocks = [
+            {"clock_id": clock, "timestamp": reading}
+            for clock, reading in (
+                (BuiltinClock.BOOTTIME, start),
+                (BuiltinClock.REALTIME, start + epoch),
+            )
+        ]
+        packets.append(new_packet(clock_snapshot={"clocks": clocks}))
     names = {
-        field: trace.environment[key]
+        field: str(trace.environment[key]).encode("utf-8", "replace")
         for key, field in UTSNAME.items()
         if isinstance(trace.environment.get(key), str)
     }
     if names:
-        packet = new_packet()
-        for field, name in names.items():
-            setattr(
-                packet.system_info.utsname, field, str(name).encode("utf-8", "replace").decode()
-            )
-        packets.append(packet)
+        packets.append(new_packet(system_info={"utsname": names}))
     return packets
 
 
@@ -148,17 +207,28 @@ def symbols_packet(trace: Trace, addresses: list[int]) -> bytes:
     column = np.array(addresses, np.uint64)
     if trace.format == "perfetto":
         # Numbers there rather than addresses: what stands between two of them has no name.
-        found = [trace.symbols.lookup(address) for address in addresses]
-        names = [None if one is None or one[1] else one[0] for one in found]
+        looked_up = [trace.symbols.lookup(address) for address in addresses]
+        names = [None if one is None or one[1] else one[0] for one in looked_up]
     else:
         names = trace.symbols.names(column)
-    packet = new_packet()
-    for address, name in zip(addresses, names, strict=True):
-        if name is not None:
-            packet.interned_data.kernel_symbols.add(iid=address, str=name)
-    if not packet.interned_data.kernel_symbols:
-        return b""
-    return framed(packet.SerializeToString())
+    found = [
+        {"iid": address, "str": name}
+        for address, name in zip(addresses, names, strict=True)
+        if name is not None
+    ]
+    return new_packet(interned_data={"kernel_symbols": found}) if found else b""
+
+
+def packet_number(packet: bytes, field: int) -> int:
+    """A number in a packet; 0 where it is damaged or not there."""
+    data = np.frombuffer(packet, np.uint8)
+    try:
+        for number, wire, value, _ in split_fields(data, 0, len(data)):
+            if number == field and wire == 0:
+                return int(value)
+    except ValueError:
+        return 0
+    return 0
 
 
 def packet_message(packet: bytes, field: int, message: str) -> dict[str, Any] | None:

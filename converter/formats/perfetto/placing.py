@@ -14,7 +14,11 @@ from converter.filters.syscalls import name_in_class, syscall_names
 from converter.formats.perfetto.layout import PacketField
 from converter.ir.columns import ListColumn
 from converter.ir.events import EventClass, Field
-from converter.ir.field_classes import ArrayClass, FloatClass, IntegerClass
+from converter.ir.field_classes import (
+    ArrayClass,
+    FloatClass,
+    IntegerClass,
+)
 from converter.ir.kinds import Kind, Role
 from converter.ir.trace import TrackScope
 from converter.losses import LossKind
@@ -32,7 +36,7 @@ def first_of_tid(projection: Projection) -> dict[int, int]:
 
 def on_threads_by_tid(piece: Piece, projection: Projection) -> Piece:
     """Kernel events name their thread by its tid alone, so of several threads with one tid they are on the first."""
-    piece = _off_tracks(piece, projection)
+    piece = off_tracks(piece, projection)
     threads = projection.threads_of(piece)
     targets = projection.target.threads
     if len({thread.tid for thread in targets}) == len(targets):
@@ -44,7 +48,7 @@ def on_threads_by_tid(piece: Piece, projection: Projection) -> Piece:
     return piece.moved(thread=moved)
 
 
-def _off_tracks(piece: Piece, projection: Projection) -> Piece:
+def off_tracks(piece: Piece, projection: Projection) -> Piece:
     """Kernel events are on no track; their threads stay."""
     column = piece.batch.track if piece.track is None else piece.track
     if column.strides == (0,) and (not len(column) or int(column[0]) < 0):
@@ -183,10 +187,10 @@ def syscalls_as_raw(piece: Piece, projection: Projection) -> Piece | None:
 
     Not where the trace has those too, and not where nobody knows the number of the call.
     """
-    if projection.occurs(_names_by_number):
-        return None
     fields = piece.event_class.fields
     name = name_in_class(piece.event_class.name)
+    if name is not None and projection.occurs(_names_by_number):
+        return None
     number = piece.integers(Role.SYSCALL_NUMBER)
     if number is None:
         machine = str(projection.source.environment.get("machine", ""))

@@ -64,6 +64,7 @@ class _Reader:
             self._metadata.note(window)
             self._ftrace.note_descriptors(window)
         self._metadata.finish()
+        self._ftrace.classes.declare(self._metadata.declarations)
         self.trace.make_batches = self._batches
         self.trace.progress = lambda: (self._done, source.size)
 
@@ -120,6 +121,11 @@ class _Reader:
         samples = np.flatnonzero(data == PacketField.PERF_SAMPLE)
         if len(samples):
             part, others = self._records.samples(window, samples, ts, scope, callstacks)
+            found.append(part)
+            native[others] = True
+        switches = np.flatnonzero(data == PacketField.GENERIC_KERNEL_TASK_STATE_EVENT)
+        if len(switches):
+            part, others = self._records.switches(window, switches, ts)
             found.append(part)
             native[others] = True
         lost = int((unread != 0).sum())

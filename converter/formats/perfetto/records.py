@@ -13,18 +13,43 @@ from converter.formats.perfetto.callstacks import CallStacks, Frames
 from converter.formats.perfetto.clocks import Clocks
 from converter.formats.perfetto.columns import MessageColumns, bytes_column
 from converter.formats.perfetto.descriptors import ProgramField, program_of
-from converter.formats.perfetto.layout import BuiltinClock
+from converter.formats.perfetto.layout import BuiltinClock, TaskStateField
 from converter.formats.perfetto.packets import Window
 from converter.formats.perfetto.parts import UNTIMED, Part
 from converter.formats.perfetto.tracks import THREAD_SPACE, Places
 from converter.ir.columns import Column, column_from_values, take
-from converter.ir.events import EventClass
+from converter.ir.events import EventClass, Field
+from converter.ir.field_classes import IntegerClass, StringClass
 from converter.ir.kinds import Kind
 from converter.ir.trace import Trace
-from converter.kernels.proto_fields import decode_repeated, repeated_spans
+from converter.kernels.proto_fields import SPAN, VARINT, decode_repeated, repeated_spans
 from converter.kernels.proto_scan import DATA, DATA_SIZE, DATA_START, FLAGS, SIZE, START, TIMED
 
 _LOG = "AndroidLogPacket.LogEvent"
+#: Where the fields of `mapping.SWITCH_WITH_STATE` are, and the CPU.
+_SWITCH = tuple(
+    ProgramField(
+        number, field.name, field.type, SPAN if isinstance(field.type, StringClass) else VARINT
+    )
+    for number, field in (
+        *zip(
+            (
+                TaskStateField.PREV_TID,
+                TaskStateField.PREV_COMM,
+                TaskStateField.PREV_PRIO,
+                TaskStateField.TID,
+                TaskStateField.COMM,
+                TaskStateField.PRIO,
+                TaskStateField.PREV_STATE,
+            ),
+            mapping.SWITCH_WITH_STATE.fields,
+            strict=True,
+        ),
+        (TaskStateField.CPU, Field("cpu", IntegerClass(32, signed=True))),
+    )
+)
+#: The field tid of a LogEvent and of a PerfSample. One of no thread has none.
+_TID = 3
 _SAMPLE_SCALARS = ("cpu", "pid", "tid", "callstack_iid", "cpu_mode", "timebase_count")
 
 
@@ -77,30 +102,36 @@ class Records:
         self, window: Window, packets: NDArray[np.intp]
     ) -> tuple[Part | None, NDArray[np.intp]]:
         """The entries of Android log packets, and the packets that hold more than entries of text."""
-        plain = [p for p in packets.tolist() if self._is_plain_log(window, p)]
-        others = np.setdiff1d(packets, plain)
-        rows = window.rows[plain]
-        offsets = np.zeros(len(rows) + 1, np.int64)
+        rows = window.rows[packets]
         starts, sizes = rows[:, DATA_START].copy(), rows[:, DATA_SIZE].copy()
+        offsets = np.zeros(len(rows) + 1, np.int64)
+        repeated_spans(window.data, starts, sizes, 2, offsets)
+        has_statistics = np.diff(offsets) > 0
         spans = repeated_spans(window.data, starts, sizes, 1, offsets)
+        of_packet = np.repeat(np.arange(len(rows)), np.diff(offsets))
+        arguments = np.zeros(len(spans) + 1, np.int64)
+        repeated_spans(window.data, spans[:, 0].copy(), spans[:, 1].copy(), 9, arguments)
+        binary = np.bincount(of_packet, np.diff(arguments), len(rows)) > 0
+        plain = (np.diff(offsets) > 0) & ~has_statistics & ~binary
+        others = packets[~plain]
+        spans, of_packet = spans[plain[of_packet]], of_packet[plain[of_packet]]
         if not len(spans):
             return None, others
-        wanted = (*mapping.LOG_ROLES, "pid", "tid", "timestamp")
-        program = _some_fields(_LOG, wanted)
-        messages = MessageColumns(
-            window.data, spans[:, 0].copy(), spans[:, 1].copy(), program, self._trace.strings
-        )
+        starts, sizes = spans[:, 0].copy(), spans[:, 1].copy()
+        program = _some_fields(_LOG, (*mapping.LOG_ROLES, "pid", "tid", "timestamp"))
+        messages = MessageColumns(window.data, starts, sizes, program, self._trace.strings)
         numbers = {item.name: messages.raw(i) for i, item in enumerate(program)}
         ts = numbers["timestamp"].view(np.int64)
         converted = self._clocks.convert((0, int(BuiltinClock.REALTIME)), ts)
         fields = mapping.log_fields()
+        has_thread = _are_there(window.data, starts, sizes, _TID)
         part = Part(
-            packet=np.repeat(np.array(plain, np.int32), np.diff(offsets)),
+            packet=packets[of_packet].astype(np.int32),
             ts=ts if converted is None else converted,
             class_id=np.full(
                 len(spans), self._class(EventClass(Kind.LOG, fields=fields)), np.int32
             ),
-            thread=self._threads(numbers["pid"], numbers["tid"]),
+            thread=self._threads(numbers["pid"], numbers["tid"], has_thread),
             cpu=None,
             track=None,
             columns=lambda _, places: [
@@ -108,19 +139,6 @@ class Records:
             ],
         )
         return part, others
-
-    def _is_plain_log(self, window: Window, packet: int) -> bool:
-        """Whether a log packet holds entries without binary arguments, and nothing else."""
-        row = window.rows[packet]
-        counted = np.zeros(2, np.int64)
-        start, size = row[[DATA_START]], row[[DATA_SIZE]]
-        repeated_spans(window.data, start, size, 2, counted)
-        if counted[1]:
-            return False
-        spans = repeated_spans(window.data, start, size, 1, counted)
-        offsets = np.zeros(len(spans) + 1, np.int64)
-        repeated_spans(window.data, spans[:, 0].copy(), spans[:, 1].copy(), 9, offsets)
-        return len(spans) > 0 and offsets[-1] == 0
 
     def samples(
         self,
@@ -172,6 +190,8 @@ class Records:
                 lambda: numbers["timebase_count"][places][chosen],
             ]
 
+        starts, sizes = rows[places, DATA_START].copy(), rows[places, DATA_SIZE].copy()
+        has_thread = _are_there(window.data, starts, sizes, _TID)
         part = Part(
             packet=packets[places].astype(np.int32),
             ts=ts[packets[places]],
@@ -180,17 +200,59 @@ class Records:
                 self._class(EventClass(Kind.SAMPLE, fields=mapping.SAMPLE_FIELDS)),
                 np.int32,
             ),
-            thread=self._threads(numbers["pid"][places], numbers["tid"][places]),
+            thread=self._threads(numbers["pid"][places], numbers["tid"][places], has_thread),
             cpu=numbers["cpu"][places].astype(np.int32),
             track=None,
             columns=columns,
         )
         return part, others
 
-    def _threads(self, pids: NDArray[Any], tids: NDArray[Any]) -> NDArray[np.int32]:
-        keys = pids.astype(np.uint32).astype(np.uint64) << np.uint64(32)
-        keys |= tids.astype(np.uint32).astype(np.uint64)
-        return self._places.resolve(keys, np.full(len(keys), THREAD_SPACE, np.uint8))[1]
+    def switches(
+        self, window: Window, packets: NDArray[np.intp], ts: NDArray[np.int64]
+    ) -> tuple[Part | None, NDArray[np.intp]]:
+        """Switches that say both tasks, and the packets that say one task's state alone."""
+        rows = window.rows[packets]
+        starts, sizes = rows[:, DATA_START].copy(), rows[:, DATA_SIZE].copy()
+        messages = MessageColumns(window.data, starts, sizes, _SWITCH, self._trace.strings)
+        told = _are_there(window.data, starts, sizes, TaskStateField.IS_TOLD)
+        whole = _are_there(window.data, starts, sizes, TaskStateField.PREV_TID) & ~told
+        others = packets[~whole & ~told]
+        places = np.flatnonzero(whole)
+        if not len(places):
+            return None, others
+        with_state = _are_there(window.data, starts, sizes, TaskStateField.PREV_STATE)[places]
+        class_id = np.empty(len(places), np.int32)
+        for chosen, event_class in (
+            (~with_state, mapping.SWITCH),
+            (with_state, mapping.SWITCH_WITH_STATE),
+        ):
+            if chosen.any():
+                class_id[chosen] = self._class(event_class)
+
+        def columns(id: int, chosen: NDArray[np.intp]) -> list[Callable[[], Column]]:
+            count = len(self._trace.event_classes[id].fields)
+            return [_taken(thunk, places[chosen]) for thunk in messages.thunks()[:count]]
+
+        part = Part(
+            packet=packets[places].astype(np.int32),
+            ts=ts[packets[places]],
+            class_id=class_id,
+            thread=None,
+            cpu=messages.raw(len(_SWITCH) - 1)[places].astype(np.int32),
+            track=None,
+            columns=columns,
+        )
+        return part, others
+
+    def _threads(
+        self, pids: NDArray[Any], tids: NDArray[Any], there: NDArray[np.bool_]
+    ) -> NDArray[np.int32]:
+        """The thread of each record, -1 where there is none."""
+        keys = pids[there].astype(np.uint32).astype(np.uint64) << np.uint64(32)
+        keys |= tids[there].astype(np.uint32).astype(np.uint64)
+        result = np.full(len(pids), -1, np.int32)
+        result[there] = self._places.resolve(keys, np.full(len(keys), THREAD_SPACE, np.uint8))[1]
+        return result
 
 
 def _some_fields(message: str, names: tuple[str, ...] | None) -> tuple[ProgramField, ...]:
@@ -200,6 +262,15 @@ def _some_fields(message: str, names: tuple[str, ...] | None) -> tuple[ProgramFi
         return program
     by_name = {item.name: item for item in program}
     return tuple(by_name[name] for name in names)
+
+
+def _are_there(
+    data: NDArray[np.uint8], starts: NDArray[np.int64], sizes: NDArray[np.int64], number: int
+) -> NDArray[np.bool_]:
+    """Which messages have a field, a number."""
+    offsets = np.zeros(len(starts) + 1, np.int64)
+    decode_repeated(data, starts, sizes, number, offsets)
+    return np.diff(offsets) > 0
 
 
 def _taken(thunk: Callable[[], Column], places: NDArray[np.intp]) -> Callable[[], Column]:

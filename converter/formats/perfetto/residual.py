@@ -10,13 +10,12 @@ from collections.abc import Iterator
 from typing import Final
 
 from converter.errors import TraceError
+from converter.formats.perfetto.layout import RESIDUAL
 from converter.residual import Embedding
 from converter.sink import Sink
 from converter.source import Source
 
-#: The field of TracePacket, length-delimited.
-FIELD: Final = 7_267
-_KEY: Final = FIELD << 3 | 2
+_KEY: Final = RESIDUAL << 3 | 2
 #: Field 1 of Trace, length-delimited.
 _PACKET_KEY: Final = 0x0A
 #: The key and size of a packet and those of the field take no more.
@@ -46,7 +45,7 @@ class _Frames(Embedding):
                 key = length = end = -1
             if head[0] != _PACKET_KEY or key != _KEY or offset + at + length != end:
                 raise TraceError(
-                    format="perfetto", offset=offset, expected=f"a packet of field {FIELD}"
+                    format="perfetto", offset=offset, expected=f"a packet of field {RESIDUAL}"
                 )
             yield source.read_exactly(offset + at, length)
             offset = end

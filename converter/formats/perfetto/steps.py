@@ -8,6 +8,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from converter.formats.perfetto.messages import varint
 from converter.ir.columns import Column, ListColumn
 from converter.ir.events import Table
 from converter.ir.field_classes import BooleanClass, FieldClass, FloatClass, IntegerClass
@@ -34,15 +35,6 @@ _OPS: Final = {
 def tag_of(number: int, wire: int) -> int:
     """The tag of a field."""
     return number << 3 | wire
-
-
-def varint(value: int) -> bytes:
-    """A varint, for literals."""
-    result = bytearray()
-    while value >= 0x80:
-        result.append(value & 0x7F | 0x80)
-        value >>= 7
-    return bytes([*result, value])
 
 
 def text_field(number: int, text: bytes) -> bytes:

@@ -9,12 +9,7 @@ from numpy.typing import NDArray
 
 from converter.formats.perfetto.layout import PacketField
 from converter.formats.perfetto.mapping import derived_uuid
-from converter.formats.perfetto.metadata_output import (
-    framed,
-    new_packet,
-    packet_message,
-    sidecar_packets,
-)
+from converter.formats.perfetto.metadata_output import TablePacket, new_packet
 from converter.ir.trace import Process, Trace, Track, TrackScope
 from converter.kernels.proto_emit import Emitter
 
@@ -25,7 +20,7 @@ _BY_KEY: Final = 2
 class TableOutput:
     """What of a trace's tables is in the output."""
 
-    def __init__(self, trace: Trace, emitter: Emitter) -> None:
+    def __init__(self, trace: Trace, emitter: Emitter, known: list[TablePacket]) -> None:
         self._trace = trace
         self._emitter = emitter
         self._processes = 0
@@ -41,7 +36,7 @@ class TableOutput:
         self._described_processes: set[int] = set()
         self._described_tracks: set[int] = set()
         self._counters: set[int] = set()
-        self._known = _Known(trace)
+        self._known = _Known(known)
 
     def follow(
         self,
@@ -71,8 +66,8 @@ class TableOutput:
     def _write_tree(self) -> None:
         """The processes and threads that are new, or have got a name."""
         trace = self._trace
-        packet = new_packet()
-        tree = packet.process_tree
+        processes: list[dict[str, Any]] = []
+        threads: list[dict[str, Any]] = []
         extra = []
         for index, process in enumerate(trace.processes):
             if index < len(self._process_names) and self._process_names[index] == process.name:
@@ -81,18 +76,19 @@ class TableOutput:
             if new:
                 self._process_names.append(process.name)
             self._process_names[index] = process.name
-            if new and process.pid in self._known.processes:
+            if new and self._known.tells(process):
                 continue
-            item = tree.processes.add(pid=process.pid & 0x7FFF_FFFF)
+            item: dict[str, Any] = {"pid": process.pid & 0x7FFF_FFFF}
             if process.parent_pid is not None:
-                item.ppid = process.parent_pid & 0x7FFF_FFFF
+                item["ppid"] = process.parent_pid & 0x7FFF_FFFF
             if process.command_line and process.command_line[0] == process.name:
-                item.cmdline.extend(map(_clean, process.command_line))
+                item["cmdline"] = [_raw(part) for part in process.command_line]
             elif process.command_line:
                 extra.append(index)
             elif process.name:
-                item.cmdline.append(_clean(process.name))
-                item.cmdline_is_comm = True
+                item["cmdline"] = [_clean(process.name)]
+                item["cmdline_is_comm"] = True
+            processes.append(item)
         for index, thread in enumerate(trace.threads):
             if index < len(self._thread_names) and self._thread_names[index] == thread.name:
                 continue
@@ -110,14 +106,16 @@ class TableOutput:
                 # A tree says which process a tid belongs to; that is the first.
                 self._describe_thread(index)
                 continue
-            item = tree.threads.add(tid=thread.tid & 0x7FFF_FFFF, tgid=process.pid & 0x7FFF_FFFF)
+            item = {"tid": thread.tid & 0x7FFF_FFFF, "tgid": process.pid & 0x7FFF_FFFF}
             if thread.name:
-                item.name = _clean(thread.name)
+                item["name"] = _clean(thread.name)
+            threads.append(item)
             if index in self._described_threads:
                 self._described_threads.discard(index)
                 self._describe_thread(index)
-        if tree.processes or tree.threads:
-            self._emitter.put(framed(packet.SerializeToString()))
+        if processes or threads:
+            tree = {"processes": processes, "threads": threads}
+            self._emitter.put(new_packet(process_tree=tree))
         for index in extra:
             self._described_processes.discard(index)
             self._describe_process(index)
@@ -128,10 +126,8 @@ class TableOutput:
         uuid = self._known.process_uuid(process.pid)
         if index not in self._described_processes and uuid not in self._known.uuids:
             self._described_processes.add(index)
-            packet = new_packet()
-            packet.track_descriptor.uuid = uuid
-            _fill_process(packet.track_descriptor.process, process)
-            self._emitter.put(framed(packet.SerializeToString()))
+            descriptor = {"uuid": uuid, "process": _process_descriptor(process)}
+            self._emitter.put(new_packet(track_descriptor=descriptor))
         return uuid
 
     def _describe_thread(self, index: int) -> int:
@@ -140,13 +136,10 @@ class TableOutput:
         uuid = self._thread_uuids[index]
         if index not in self._described_threads and uuid not in self._known.uuids:
             self._described_threads.add(index)
-            packet = new_packet()
-            packet.track_descriptor.uuid = uuid
-            descriptor = packet.track_descriptor.thread
-            descriptor.pid, descriptor.tid = pid & 0x7FFF_FFFF, thread.tid & 0x7FFF_FFFF
+            named: dict[str, Any] = {"pid": pid & 0x7FFF_FFFF, "tid": thread.tid & 0x7FFF_FFFF}
             if thread.name:
-                descriptor.thread_name = _clean(thread.name)
-            self._emitter.put(framed(packet.SerializeToString()))
+                named["thread_name"] = _clean(thread.name)
+            self._emitter.put(new_packet(track_descriptor={"uuid": uuid, "thread": named}))
         return uuid
 
     # Tracks
@@ -161,7 +154,7 @@ class TableOutput:
         return 0
 
     def _track_uuid(self, track: Track) -> int:
-        if track.identity in self._known.uuids:
+        if track.identity and track.identity in self._known.uuids:
             return track.identity
         owner = self._owner(track)
         if track.identity:
@@ -191,19 +184,17 @@ class TableOutput:
             self._describe_thread(track.owner)
         elif track.scope is TrackScope.PROCESS:
             self._describe_process(track.owner)
-        packet = new_packet()
-        descriptor = packet.track_descriptor
-        descriptor.uuid = uuid
+        descriptor: dict[str, Any] = {"uuid": uuid}
         if track.name:
-            descriptor.name = _clean(track.name)
+            descriptor["name"] = _clean(track.name)
         parent = self._parent_uuid(track)
         if parent:
-            descriptor.parent_uuid = parent
+            descriptor["parent_uuid"] = parent
         if track.identity:
-            descriptor.sibling_merge_behavior = _BY_KEY
-            descriptor.sibling_merge_key_int = track.identity & 0xFFFF_FFFF_FFFF_FFFF
+            descriptor["sibling_merge_behavior"] = _BY_KEY
+            descriptor["sibling_merge_key_int"] = track.identity & 0xFFFF_FFFF_FFFF_FFFF
         if self._needs_scope(track):
-            descriptor.description = " ".join(
+            descriptor["description"] = " ".join(
                 [
                     track.scope.name.lower(),
                     *(map(str, self._owner(track)) if track.owner >= 0 else ()),
@@ -211,10 +202,8 @@ class TableOutput:
             )
         if track.unit or is_counter:
             self._counters.add(index)
-            descriptor.counter.SetInParent()
-            if track.unit:
-                descriptor.counter.unit_name = _clean(track.unit)
-        self._emitter.put(framed(packet.SerializeToString()))
+            descriptor["counter"] = {"unit_name": _clean(track.unit)} if track.unit else {}
+        self._emitter.put(new_packet(track_descriptor=descriptor))
 
     def _needs_scope(self, track: Track) -> bool:
         """Whether the descriptor above a track does not say what it belongs to."""
@@ -227,32 +216,32 @@ class TableOutput:
 class _Known:
     """What the packets that the trace was read with, and which are written again, describe."""
 
-    def __init__(self, trace: Trace) -> None:
+    def __init__(self, packets: list[TablePacket]) -> None:
         self.uuids: set[int] = set()
         self.processes: set[int] = set()
+        #: Processes of the threads.
+        self.implied: set[int] = set()
         self.threads: set[tuple[int, int]] = set()
         self._thread_uuids: dict[tuple[int, int], int] = {}
         self._process_uuids: dict[int, int] = {}
-        for packet in sidecar_packets(trace, "track_descriptor"):
-            found = packet_message(packet, PacketField.TRACK_DESCRIPTOR, "TrackDescriptor")
-            if found is not None:
-                self._add_descriptor(found)
-        for packet in sidecar_packets(trace, "process_tree"):
-            tree = packet_message(packet, PacketField.PROCESS_TREE, "ProcessTree") or {}
-            self.processes |= {item.get("pid", 0) for item in tree.get("processes", ())}
-            for item in tree.get("threads", ()):
-                tid = item.get("tid", 0)
-                pid = item.get("tgid", tid)
-                self.threads.add((pid, tid))
-                self.processes.add(pid)
-        for packet in sidecar_packets(trace, "process_descriptor"):
-            found = packet_message(packet, PacketField.PROCESS_DESCRIPTOR, "ProcessDescriptor")
-            if found is not None:
-                self.processes.add(found.get("pid", 0))
-        for packet in sidecar_packets(trace, "thread_descriptor"):
-            found = packet_message(packet, PacketField.THREAD_DESCRIPTOR, "ThreadDescriptor")
-            if found is not None:
-                self._add_thread(found)
+        for field, _, content in packets:
+            match field if content else None:
+                case PacketField.TRACK_DESCRIPTOR:
+                    self._add_descriptor(content)
+                case PacketField.PROCESS_TREE:
+                    self._add_tree(content)
+                case PacketField.PROCESS_DESCRIPTOR:
+                    self.processes.add(content.get("pid", 0))
+                case PacketField.THREAD_DESCRIPTOR:
+                    self._add_thread(content)
+
+    def _add_tree(self, tree: dict[str, Any]) -> None:
+        self.processes |= {item.get("pid", 0) for item in tree.get("processes", ())}
+        for item in tree.get("threads", ()):
+            tid = item.get("tid", 0)
+            pid = item.get("tgid", tid)
+            self.threads.add((pid, tid))
+            self.implied.add(pid)
 
     def _add_descriptor(self, descriptor: dict[str, Any]) -> None:
         uuid = descriptor.get("uuid", 0)
@@ -267,8 +256,13 @@ class _Known:
     def _add_thread(self, thread: dict[str, Any]) -> tuple[int, int]:
         key = (thread.get("pid", 0), thread.get("tid", 0))
         self.threads.add(key)
-        self.processes.add(key[0])
+        self.implied.add(key[0])
         return key
+
+    def tells(self, process: Process) -> bool:
+        """Whether all of a process is known: one that only its threads name has nothing but its pid."""
+        bare = not process.name and not process.command_line and process.parent_pid is None
+        return process.pid in self.processes or (bare and process.pid in self.implied)
 
     def thread_uuid(self, pid: int, tid: int) -> int:
         """The uuid of a thread's own track."""
@@ -283,12 +277,17 @@ class _Known:
         return derived_uuid(b"", TrackScope.PROCESS, (pid,), 0, "") if known is None else known
 
 
-def _fill_process(descriptor: Any, process: Process) -> None:
-    descriptor.pid = process.pid & 0x7FFF_FFFF
+def _process_descriptor(process: Process) -> dict[str, Any]:
+    descriptor: dict[str, Any] = {"pid": process.pid & 0x7FFF_FFFF}
     # An empty name too: the first word of the command line would stand for one that is absent.
     if process.name or process.command_line:
-        descriptor.process_name = _clean(process.name)
-    descriptor.cmdline.extend(map(_clean, process.command_line))
+        descriptor["process_name"] = _clean(process.name)
+    return {**descriptor, "cmdline": [_raw(part) for part in process.command_line]}
+
+
+def _raw(text: str) -> bytes:
+    """An argument of a command line, which nothing projects: bytes as they are."""
+    return text.encode("utf-8", "surrogateescape")
 
 
 def _clean(text: str) -> str:

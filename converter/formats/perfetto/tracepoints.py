@@ -7,10 +7,10 @@ from typing import Final
 
 from converter.formats.perfetto.descriptors import (
     ProgramField,
-    message_order,
     typed_event,
     typed_event_numbers,
 )
+from converter.formats.perfetto.messages import message_order
 from converter.ir.events import EventClass, Field
 from converter.ir.field_classes import IntegerClass, Style
 from converter.ir.kinds import Kind, Role
@@ -192,6 +192,12 @@ def known_meaning(system: str, name: str) -> Meaning | None:
     return MEANINGS.get((system, name))
 
 
+def kind_of(system: str, name: str) -> Kind:
+    """The kind of a kernel event."""
+    known = known_meaning(system, name)
+    return Kind.TYPED if known is None else known.kind
+
+
 def tracepoint_class(
     system: str, name: str, program: tuple[ProgramField, ...], native: bytes = b""
 ) -> EventClass:
@@ -210,6 +216,28 @@ def tracepoint_class(
             field_class = IntegerClass(field_class.bits, field_class.signed, Style.SYMBOL)
         fields.append(Field(item.name, field_class, role))
     return EventClass(known.kind, name, system, tuple(fields), native=native)
+
+
+@cache
+def message_fields(system: str, name: str) -> tuple[tuple[int, Field], ...]:
+    """Number and declaration of each field of a typed event's message."""
+    event = typed_event(number_of_tracepoint()[system, name])
+    assert event is not None
+    fields = tracepoint_class(system, name, event.fields).fields[1:]
+    return tuple((item.number, field) for item, field in zip(event.fields, fields, strict=True))
+
+
+def is_plain(event_class: EventClass) -> bool:
+    """Whether a class of typed events has the fields of the message and no others."""
+    declared = message_fields(event_class.category, event_class.name)
+    return event_class.fields == (COMMON_FLAGS, *(field for _, field in declared))
+
+
+def function_class() -> EventClass:
+    """The class of the kernel's function tracer, for which there is no message."""
+    address = IntegerClass(64)
+    program = (ProgramField(1, "ip", address, 0), ProgramField(2, "parent_ip", address, 0))
+    return tracepoint_class("ftrace", "function", program)
 
 
 #: What compact_sched says of a sched_switch and a sched_waking: the column of `proto_ftrace.fill_bundles`' table for

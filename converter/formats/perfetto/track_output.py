@@ -9,9 +9,11 @@ import numpy as np
 from converter.errors import UnsupportedError
 from converter.filters.pieces import string_ids
 from converter.formats.perfetto import mapping
-from converter.formats.perfetto.annotations import RAW_ANNOTATION
+from converter.formats.perfetto.annotations import EMPTY_LIST_OF, RAW_ANNOTATION
+from converter.formats.perfetto.declarations import type_text
 from converter.formats.perfetto.layout import AnnotationField as Annotation
 from converter.formats.perfetto.layout import LegacyField
+from converter.formats.perfetto.messages import varint
 from converter.formats.perfetto.steps import (
     BYTES,
     FIXED64,
@@ -25,9 +27,8 @@ from converter.formats.perfetto.steps import (
     field_getter,
     tag_of,
     text_field,
-    varint,
 )
-from converter.ir.columns import Column, OptionalColumn, StructColumn, UnionColumn
+from converter.ir.columns import Column, ListColumn, OptionalColumn, StructColumn, UnionColumn
 from converter.ir.events import EventClass, Field, Table
 from converter.ir.field_classes import (
     ArrayClass,
@@ -111,7 +112,7 @@ class _Builder:
             message.message(_LEGACY, inner)
             self._parts.append((_LEGACY, message))
         place = Steps()
-        place.add(kernel.PLACE)
+        place.add(kernel.PLACE, tag_of(_TRACK_UUID, VARINT))
         self._parts.append((_TRACK_UUID, place))
         result = Steps()
         for _, steps in sorted(self._parts, key=lambda part: part[0]):
@@ -292,6 +293,10 @@ class _Builder:
             case ArrayClass(element):
                 if isinstance(element, NullClass):
                     steps.literal(_EMPTY_ARRAY)
+                else:
+                    empty = Steps()
+                    empty.literal(_empty_list_of(element))
+                    steps.enclosing(kernel.OPTIONAL, empty, lambda table: _is_empty(getter(table)))
                 self._add_annotation(inner, Annotation.ARRAY_VALUES, "", element, elements(getter))
                 steps.enclosing(kernel.EACH, inner, lambda table: as_offsets(getter(table)))
             case VariantClass(options):
@@ -309,6 +314,21 @@ class _Builder:
                     format="perfetto",
                     field=self._class.kind.name.lower(),
                 )
+
+
+def _empty_list_of(element: FieldClass) -> bytes:
+    """DebugAnnotation.nested_value of an empty array that names the type of its elements, where that has a name."""
+    name = type_text(element)
+    if name is None:
+        return _EMPTY_ARRAY
+    return text_field(
+        Annotation.NESTED_VALUE, b"\x08\x02" + text_field(EMPTY_LIST_OF, name.encode())
+    )
+
+
+def _is_empty(column: Column) -> Any:
+    assert isinstance(column, ListColumn)
+    return (np.diff(column.offsets) == 0).view(np.uint8)
 
 
 def _unsigned(getter: Getter) -> Any:

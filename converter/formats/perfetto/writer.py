@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 import numpy as np
@@ -11,12 +13,13 @@ from numpy.typing import NDArray
 from converter.errors import UnsupportedError
 from converter.formats.perfetto import mapping
 from converter.formats.perfetto.ftrace_output import FtraceOutput
-from converter.formats.perfetto.layout import PACKET_TAG
-from converter.formats.perfetto.metadata_output import SEQUENCE, head, symbols_packet
+from converter.formats.perfetto.layout import LOST_COUNT, PACKET_TAG
+from converter.formats.perfetto.metadata_output import SEQUENCE, head, symbols_packet, table_packets
+from converter.formats.perfetto.record_output import RecordOutput, is_record
 from converter.formats.perfetto.steps import Steps, as_text, field_getter
 from converter.formats.perfetto.table_output import TableOutput
 from converter.formats.perfetto.track_output import TRACK_KINDS, track_program
-from converter.ir.events import Batch, EventClass, Table
+from converter.ir.events import Batch, EventClass
 from converter.ir.kinds import Kind
 from converter.ir.trace import Trace
 from converter.kernels import proto_emit as kernel
@@ -25,6 +28,8 @@ from converter.linux_tracepoints import MEANINGS
 from converter.sink import Sink
 
 _KERNEL_KINDS: Final = frozenset({Kind.TYPED, *(meaning.kind for meaning in MEANINGS.values())})
+
+_LOST_FIELDS: Final = (mapping.LOST_EVENTS.fields, mapping.COUNTED_LOST_EVENTS.fields)
 
 _NO_PLACES: Final[NDArray[np.int32]] = np.zeros(0, np.int32)
 
@@ -53,66 +58,139 @@ def write(trace: Trace, sink: Sink, variant: str) -> None:
         raise UnsupportedError(
             "times must be in nanoseconds", format="perfetto", path=sink.name, found=str(rate)
         )
-    encoder = _Encoder(trace, sink)
-    for batch in trace.batches():
-        encoder.write(batch)
-    encoder.finish()
+    with ThreadPoolExecutor(1) as emission:
+        encoder = _Encoder(trace, sink, emission)
+        for batch in trace.batches():
+            encoder.write(batch)
+        encoder.finish()
+
+
+@dataclass(frozen=True, slots=True)
+class _Program:
+    """How events of a class are emitted."""
+
+    frame: int
+    steps: Steps
+    #: Goes in front of the first of them.
+    preceding: bytes = b""
+    #: Of a record that is two packets: the first step of the second.
+    middle: int = 0
+
+
+@dataclass(slots=True)
+class _Gathered:
+    """A batch whose columns are decoded: what is bound to the programs of its classes, and where its events are."""
+
+    batch: Batch
+    columns: dict[int, list[Any]] = field(default_factory=dict)
+    has_bundles: bool = False
+    has_packets: bool = False
+    #: Threads and tracks of events of the timeline; tracks of counters.
+    threads: list[NDArray[np.int32]] = field(default_factory=lambda: [_NO_PLACES])
+    tracks: list[NDArray[np.int32]] = field(default_factory=lambda: [_NO_PLACES])
+    counters: list[NDArray[np.int32]] = field(default_factory=lambda: [_NO_PLACES])
 
 
 class _Encoder:
-    """Encodes batches; knows which classes are in the output already."""
+    """Encodes batches; knows which classes are in the output already.
 
-    def __init__(self, trace: Trace, sink: Sink) -> None:
+    A batch is emitted on another thread while the next is decoded. Only one of the two uses emitter and sink at a time.
+    """
+
+    def __init__(self, trace: Trace, sink: Sink, emission: ThreadPoolExecutor) -> None:
         self._trace = trace
         self._sink = sink
+        self._emission = emission
+        self._pending: Future[None] | None = None
         self._emitter = Emitter(trace.strings, SEQUENCE)
         self._ftrace = FtraceOutput()
-        #: By class id: its program, -1 before its first event.
-        self._programs: NDArray[np.int32] = np.zeros(0, np.int32)
-        self._columns: list[list[Callable[[Table], Any]]] = []
-        self._emitter.put(head(trace))
-        self._tables = TableOutput(trace, self._emitter)
+        self._records = RecordOutput(trace)
+        self._programs: dict[int, _Program] = {}
+        #: By class id: the number of its program, -1 before its first event.
+        self._numbers: NDArray[np.int32] = np.zeros(0, np.int32)
+        known = table_packets(trace)
+        self._emitter.put(head(trace, known))
+        self._tables = TableOutput(trace, self._emitter, known)
 
     def write(self, batch: Batch) -> None:
         """Encode a batch."""
-        emitter, trace = self._emitter, self._trace
-        added = len(trace.event_classes) - len(self._programs)
-        self._programs = np.append(self._programs, np.full(added, -1, np.int32))
-        has_bundles = has_packets = False
-        counters, threads, tracks = [_NO_PLACES], [_NO_PLACES], [_NO_PLACES]
+        gathered = self._gather(batch)
+        self._finish_emission()
+        self._bind(gathered)
+        numbers = self._numbers[batch.class_id]
+        self._pending = self._emission.submit(self._emit_batch, gathered, numbers)
+
+    def _gather(self, batch: Batch) -> _Gathered:
+        gathered = _Gathered(batch)
         for class_id, table in batch.tables.items():
             if not len(table):
                 continue
-            event_class = trace.event_classes[class_id]
-            if self._programs[class_id] < 0:
+            event_class = self._trace.event_classes[class_id]
+            if class_id not in self._programs:
                 self._programs[class_id] = self._compile(event_class)
-            program = int(self._programs[class_id])
-            emitter.bind(program, len(table), [get(table) for get in self._columns[program]])
-            if event_class.kind in _KERNEL_KINDS or event_class.kind is Kind.DISCARDED:
-                has_bundles = True
+            record = is_record(event_class)
+            if record:
+                self._records.place(batch, class_id)
+            steps = self._programs[class_id].steps
+            gathered.columns[class_id] = [get(table) for get in steps.columns]
+            if not record and event_class.kind in (*_KERNEL_KINDS, Kind.DISCARDED):
+                gathered.has_bundles = True
                 continue
-            has_packets = True
-            positions = batch.positions(class_id)
-            tracks.append(np.unique(batch.track[positions]))
-            threads.append(np.unique(batch.thread[positions]))
-            if event_class.kind is Kind.COUNTER:
-                counters.append(tracks[-1])
-        self._tables.follow(*map(np.concatenate, (threads, tracks, counters)))
+            gathered.has_packets = True
+            if event_class.kind in TRACK_KINDS:
+                positions = batch.positions(class_id)
+                gathered.tracks.append(np.unique(batch.track[positions]))
+                gathered.threads.append(np.unique(batch.thread[positions]))
+                if event_class.kind is Kind.COUNTER:
+                    gathered.counters.append(gathered.tracks[-1])
+        return gathered
+
+    def _bind(self, gathered: _Gathered) -> None:
+        """Have the emitter know a batch's columns, and put what stands in front of its events."""
+        emitter, trace = self._emitter, self._trace
+        added = len(trace.event_classes) - len(self._numbers)
+        self._numbers = np.append(self._numbers, np.full(added, -1, np.int32))
+        for class_id, columns in gathered.columns.items():
+            if self._numbers[class_id] < 0:
+                program = self._programs[class_id]
+                emitter.put(program.preceding)
+                self._numbers[class_id] = emitter.add_program(
+                    program.frame, program.steps.steps, program.middle
+                )
+            rows = len(gathered.batch.tables[class_id])
+            emitter.bind(int(self._numbers[class_id]), rows, columns)
+        emitter.put(self._ftrace.take_declarations())
+        emitter.put(self._records.take_interned())
+        places = (gathered.threads, gathered.tracks, gathered.counters)
+        self._tables.follow(*map(np.concatenate, places))
         symbols = emitter.take_symbols()
         if symbols:
             emitter.put(symbols_packet(trace, symbols))
-        programs = self._programs[batch.class_id]
-        columns = (batch.ts, programs, batch.row, batch.thread, batch.cpu, batch.track)
-        if has_packets:
+
+    def _emit_batch(self, gathered: _Gathered, numbers: NDArray[np.int32]) -> None:
+        emitter, batch = self._emitter, gathered.batch
+        if gathered.has_packets:
+            columns = (batch.ts, numbers, batch.row, batch.thread, batch.track)
             self._emit(batch, len(batch), lambda done: emitter.emit(*columns, done))
-        if has_bundles:
-            status, order = emitter.group(*columns)
+        if gathered.has_bundles:
+            status, order = emitter.group(numbers, batch.cpu)
             self._check(status, batch, order if status else 0)
+            ts, row, thread, cpu = map(
+                np.ascontiguousarray, (batch.ts, batch.row, batch.thread, batch.cpu)
+            )
             self._emit(
-                batch, len(order), lambda done: emitter.emit_bundles(*columns, order, done), order
+                batch,
+                len(order),
+                lambda done: emitter.emit_bundles(ts, numbers, row, thread, cpu, order, done),
+                order,
             )
         emitter.release()
         self._flush()
+
+    def _finish_emission(self) -> None:
+        pending, self._pending = self._pending, None
+        if pending is not None:
+            pending.result()
 
     def _emit(
         self,
@@ -137,6 +215,7 @@ class _Encoder:
 
     def finish(self) -> None:
         """Write what only the end of the trace tells: names given late, threads without events."""
+        self._finish_emission()
         self._tables.follow(_NO_PLACES, _NO_PLACES, _NO_PLACES)
         self._flush()
 
@@ -144,28 +223,26 @@ class _Encoder:
         if self._emitter.size:
             self._sink.write(self._emitter.take())
 
-    def _compile(self, event_class: EventClass) -> int:
+    def _compile(self, event_class: EventClass) -> _Program:
         """The program for an event class."""
-        number = 0
         if event_class.kind in TRACK_KINDS:
-            frame = kernel.FRAME_PACKET
-            steps = track_program(event_class, self._trace.strings)
-        elif event_class.kind in _KERNEL_KINDS:
-            frame = kernel.FRAME_FTRACE
-            number, steps, descriptor = self._ftrace.program(event_class)
-            self._emitter.put(descriptor)
-        elif event_class.kind is Kind.DISCARDED and not event_class.fields:
-            frame, steps = kernel.FRAME_LOST, Steps()
-        elif event_class.fields == mapping.NATIVE_PACKET.fields:
-            frame, steps = kernel.FRAME_RAW, Steps()
+            return _Program(kernel.FRAME_TRACK, track_program(event_class, self._trace.strings))
+        if is_record(event_class):
+            return _Program(kernel.FRAME_RECORD, *self._records.program(event_class))
+        if event_class.kind in _KERNEL_KINDS:
+            return _Program(kernel.FRAME_FTRACE, *self._ftrace.program(event_class))
+        steps = Steps()
+        if event_class.kind is Kind.DISCARDED and event_class.fields in _LOST_FIELDS:
+            if event_class.fields:
+                steps.scalar(LOST_COUNT, event_class.fields[0].type, field_getter(0))
+            return _Program(kernel.FRAME_LOST, steps)
+        if event_class.fields == mapping.NATIVE_PACKET.fields:
             packet = field_getter(1)
             steps.add(kernel.TEXT, PACKET_TAG, lambda table: as_text(packet(table)))
-        else:
-            raise UnsupportedError(
-                "no packet holds events of this class",
-                format="perfetto",
-                path=self._sink.name,
-                field=event_class.kind.name.lower(),
-            )
-        self._columns.append(steps.columns)
-        return self._emitter.add_program(frame, number, steps.steps)
+            return _Program(kernel.FRAME_RAW, steps)
+        raise UnsupportedError(
+            "no packet holds events of this class",
+            format="perfetto",
+            path=self._sink.name,
+            field=event_class.kind.name.lower(),
+        )

@@ -1,0 +1,333 @@
+"""Classes of kernel events: from the package's declarations, the trace's own, or the shapes of events themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from converter.formats.perfetto import mapping, tracepoints
+from converter.formats.perfetto.columns import MessageColumns, string_column
+from converter.formats.perfetto.declarations import (
+    COMMON_FLAGS,
+    EVENTS_ATTRIBUTE,
+    SHAPE,
+    Declarations,
+    PlacedField,
+    says_enough,
+)
+from converter.formats.perfetto.descriptors import ProgramField, described_event, typed_event
+from converter.formats.perfetto.layout import FtraceField
+from converter.formats.perfetto.packets import Damage
+from converter.ir.columns import Column
+from converter.ir.events import EventClass
+from converter.ir.field_classes import ArrayClass, BytesClass, IntegerClass, StringClass
+from converter.ir.trace import Trace
+from converter.kernels import proto_ftrace as kernel
+from converter.kernels.proto_fields import (
+    SPAN,
+    VARINT,
+    decode_repeated,
+    generic_signatures,
+    generic_values,
+    repeated_spans,
+)
+from converter.kernels.strings import StringTable
+
+#: Types of the fields of GenericFtraceEvent, as `proto_fields.generic_signatures` names them.
+_GENERIC_TYPES: Final[dict[int, IntegerClass | StringClass]] = {
+    ord("s"): StringClass(),
+    ord("i"): IntegerClass(64, signed=True),
+    ord("u"): IntegerClass(64),
+    ord("-"): IntegerClass(64),
+}
+
+
+@dataclass(slots=True)
+class KernelEvents:
+    """The events of a window's bundles: what `proto_ftrace.fill_bundles` fills in."""
+
+    data: NDArray[np.uint8]
+    key: NDArray[np.int32]
+    flags: NDArray[np.uint32]
+    start: NDArray[np.int64]
+    size: NDArray[np.int64]
+    switches: NDArray[np.int64]
+    wakings: NDArray[np.int64]
+
+
+#: Makes the columns of a class from the events of a window and the places of the class's among them.
+_Columns = Callable[[KernelEvents, NDArray[np.intp]], list[Callable[[], Column]]]
+
+
+class KernelClasses:
+    """The classes of a trace's kernel events, and the events that the trace itself describes. One for all passes."""
+
+    def __init__(self, trace: Trace, damage: Damage) -> None:
+        self._trace = trace
+        self._damage = damage
+        self._described: dict[int, tuple[str, str, tuple[ProgramField, ...]]] = {}
+        self._declared: Declarations = {}
+        self._class_of_key = np.full(kernel.KEYS, -1, np.int32)
+        self._columns: dict[int, _Columns] = {}
+        self._shapes = StringTable()
+        self._class_of_shape: dict[int, int] = {}
+        self._class_of_declared: dict[tuple[int, int], int] = {}
+
+    def describe(self, number: int, system: str, descriptor: bytes) -> bool:
+        """Take in a generic event's descriptor; the first of a field number counts. False where it is damaged."""
+        if number in self._described:
+            return True
+        event = described_event(descriptor)
+        if event is not None:
+            self._described[number] = (system, *event)
+        return event is not None
+
+    def declare(self, declarations: Declarations) -> None:
+        """Take in what the trace says of events besides descriptors; what does not suit an event is left out."""
+        for number, shapes in declarations.items():
+            declared = self._event(number)
+            if declared is None:
+                continue
+            kind = tracepoints.kind_of(*declared[:2])
+            kept = {shape: placed for shape, placed in shapes.items() if says_enough(kind, placed)}
+            if len(kept) < len(shapes):
+                self._damage.warn(f"the attribute {EVENTS_ATTRIBUTE} is damaged")
+            if kept:
+                self._declared[number] = kept
+
+    def columns(
+        self, class_id: int, events: KernelEvents, places: NDArray[np.intp]
+    ) -> list[Callable[[], Column]]:
+        """The columns of a class of `assign` from the places of its events."""
+        return self._columns[class_id](events, places)
+
+    def assign(self, events: KernelEvents) -> NDArray[np.int32]:
+        """The class of each event."""
+        key = events.key
+        class_id = self._class_of_key[key]
+        unknown = class_id < 0
+        if unknown.any():
+            present = np.flatnonzero(np.bincount(key[unknown])).tolist()
+            for item in present:
+                if item != FtraceField.GENERIC and item not in self._declared:
+                    self._class_of_key[item] = self._define(item)
+            class_id = self._class_of_key[key]
+            for item in present:
+                if item in self._declared:
+                    self._assign_declared(events, item, np.flatnonzero(key == item), class_id)
+            if FtraceField.GENERIC in present:
+                self._assign_generic(events, np.flatnonzero(key == FtraceField.GENERIC), class_id)
+        return class_id
+
+    def _define(self, key: int) -> int:
+        """The class of a key of `fill_bundles`."""
+        if key == kernel.KEY_LOST:
+            return self._add(mapping.LOST_EVENTS, lambda _events, _places: [])
+        if key == kernel.KEY_LOST_COUNTED:
+            return self._add(
+                mapping.COUNTED_LOST_EVENTS, lambda events, places: [lambda: events.start[places]]
+            )
+        if key == kernel.KEY_COMPACT_SWITCH:
+            return self._define_compact("sched_switch", tracepoints.COMPACT_SWITCH)
+        if key == kernel.KEY_COMPACT_WAKING:
+            return self._define_compact("sched_waking", tracepoints.COMPACT_WAKING)
+        declared = self._event(key)
+        if declared is None:
+            return self._define_unknown(key)
+        system, name, program = declared
+        strings = self._trace.strings
+
+        def columns(events: KernelEvents, places: NDArray[np.intp]) -> list[Callable[[], Column]]:
+            starts, sizes = events.start[places], events.size[places]
+            messages = MessageColumns(events.data, starts, sizes, program, strings)
+            return [lambda: events.flags[places], *messages.thunks()]
+
+        return self._add(tracepoints.tracepoint_class(system, name, program), columns)
+
+    def _event(self, number: int) -> tuple[str, str, tuple[ProgramField, ...]] | None:
+        """System, name and fields of an event, None where neither the package nor the trace declares it."""
+        if number >= FtraceField.FIRST_DESCRIBED:
+            return self._described.get(number)
+        event, tracepoint = typed_event(number), tracepoints.tracepoint_of(number)
+        if event is None or tracepoint is None:
+            return None
+        return (*tracepoint, event.fields)
+
+    def _assign_declared(
+        self, events: KernelEvents, key: int, places: NDArray[np.intp], class_id: NDArray[np.int32]
+    ) -> None:
+        """Classes of the events of a number, one a declaration; events that contradict theirs are kept as they are."""
+        shapes = self._declared[key]
+        starts, sizes = events.start[places], events.size[places]
+        which = np.zeros(len(places), np.int64)
+        if len(shapes) > 1 or 0 not in shapes:
+            shape = (ProgramField(SHAPE, "shape", IntegerClass(64, signed=True), VARINT),)
+            which = MessageColumns(events.data, starts, sizes, shape, self._trace.strings).raw(0)
+        for shape in np.unique(which).tolist():
+            chosen = which == shape
+            placed = shapes.get(shape)
+            if placed is not None:
+                of_shape = np.flatnonzero(chosen)
+                fitting = _has_lengths(events.data, starts[of_shape], sizes[of_shape], placed)
+                if not fitting.all():
+                    self._damage.warn("arrays of kernel events are not of their declared lengths")
+                    class_id[places[of_shape[~fitting]]] = self._declared_class(key, -1, None)
+                    chosen[of_shape[~fitting]] = False
+            if chosen.any():
+                class_id[places[chosen]] = self._declared_class(key, shape, placed)
+
+    def _declared_class(self, key: int, shape: int, placed: tuple[PlacedField, ...] | None) -> int:
+        id = self._class_of_declared.get((key, shape))
+        if id is None:
+            if placed is not None:
+                id = self._define_declared(key, placed)
+            else:
+                id = self._define_unknown(key) if shape else self._define(key)
+            self._class_of_declared[key, shape] = id
+        return id
+
+    def _define_declared(self, key: int, placed: tuple[PlacedField, ...]) -> int:
+        declared = self._event(key)
+        assert declared is not None
+        system, name, _ = declared
+        strings = self._trace.strings
+        program = tuple(item.program_field for item in placed if item.number != COMMON_FLAGS)
+
+        def columns(events: KernelEvents, places: NDArray[np.intp]) -> list[Callable[[], Column]]:
+            starts, sizes = events.start[places], events.size[places]
+            inside = iter(MessageColumns(events.data, starts, sizes, program, strings).thunks())
+
+            def column(item: PlacedField) -> Callable[[], Column]:
+                if item.number != COMMON_FLAGS:
+                    return next(inside)
+                assert isinstance(item.field.type, IntegerClass)
+                dtype = item.field.type.dtype
+                return lambda: events.flags[places].astype(dtype)
+
+            return [column(item) for item in placed]
+
+        fields = tuple(item.field for item in placed)
+        return self._add(
+            EventClass(tracepoints.kind_of(system, name), name, system, fields), columns
+        )
+
+    def _define_compact(self, name: str, table_columns: dict[str, int]) -> int:
+        """The typed event's class; what compact_sched does not say has protobuf's default."""
+        number = tracepoints.number_of_tracepoint()["sched", name]
+        event = typed_event(number)
+        assert event is not None
+        fields = event.fields
+        event_class = tracepoints.tracepoint_class("sched", name, fields, tracepoints.COMPACT_SCHED)
+        switch = name == "sched_switch"
+
+        def columns(events: KernelEvents, places: NDArray[np.intp]) -> list[Callable[[], Column]]:
+            table = events.switches if switch else events.wakings
+            rows = events.start[places]
+
+            def column(item: ProgramField) -> Callable[[], Column]:
+                kind = item.field_class
+                dtype = kind.dtype if isinstance(kind, IntegerClass) else np.dtype(np.int32)
+                index = table_columns.get(item.name)
+                if index is None:
+                    return lambda: np.broadcast_to(dtype.type(0), (len(rows),))
+                return lambda: table[rows, index].astype(dtype)
+
+            return [lambda: events.flags[places], *map(column, fields)]
+
+        return self._add(event_class, columns)
+
+    def _define_unknown(self, key: int) -> int:
+        """An event that nothing declares: its message as bytes (all of the FtraceEvent for KEY_UNKNOWN)."""
+        name = "" if key == kernel.KEY_UNKNOWN else str(key)
+        program = (ProgramField(0, "message", BytesClass(), 0),)
+
+        def columns(events: KernelEvents, places: NDArray[np.intp]) -> list[Callable[[], Column]]:
+            starts, sizes = events.start[places], events.size[places]
+            messages = MessageColumns(events.data, starts, sizes, program, self._trace.strings)
+            return [lambda: events.flags[places], messages.whole]
+
+        return self._add(
+            tracepoints.tracepoint_class(tracepoints.UNKNOWN_SYSTEM, name, program), columns
+        )
+
+    def _assign_generic(
+        self, events: KernelEvents, places: NDArray[np.intp], class_id: NDArray[np.int32]
+    ) -> None:
+        """Classes of events in the self-contained encoding, one a shape."""
+        shapes = np.zeros(len(places), np.int32)
+        generic_signatures(
+            events.data, events.start[places], events.size[places], self._shapes, shapes
+        )
+        ids = np.zeros(len(self._shapes), np.int32)
+        for shape in np.unique(shapes).tolist():
+            if shape not in self._class_of_shape:
+                self._class_of_shape[shape] = self._define_generic(self._shapes[shape])
+            ids[shape] = self._class_of_shape[shape]
+        class_id[places] = ids[shapes]
+
+    def _define_generic(self, shape: bytes) -> int:
+        if not shape:
+            return self._define_unknown(FtraceField.GENERIC)
+        name, *parts = shape.split(b"\0")[:-1]
+        types = [_GENERIC_TYPES[part[0]] for part in parts]
+        program = tuple(
+            ProgramField(0, part[1:].decode("utf-8", "surrogateescape"), kind, VARINT)
+            for part, kind in zip(parts, types, strict=True)
+        )
+        event_class = tracepoints.tracepoint_class(
+            "", name.decode("utf-8", "surrogateescape"), program, tracepoints.GENERIC_EVENT
+        )
+
+        def columns(events: KernelEvents, places: NDArray[np.intp]) -> list[Callable[[], Column]]:
+            starts, sizes = events.start[places], events.size[places]
+            result = [
+                _generic_column(events.data, starts, sizes, i, kind, self._trace.strings)
+                for i, kind in enumerate(types)
+            ]
+            return [lambda: events.flags[places], *result]
+
+        return self._add(event_class, columns)
+
+    def _add(self, event_class: EventClass, columns: _Columns) -> int:
+        id = self._trace.add_class(event_class)
+        self._columns[id] = columns
+        return id
+
+
+def _has_lengths(
+    data: NDArray[np.uint8],
+    starts: NDArray[np.int64],
+    sizes: NDArray[np.int64],
+    placed: tuple[PlacedField, ...],
+) -> NDArray[np.bool_]:
+    """Which messages have the declared number of elements in all their arrays of fixed length."""
+    fitting = np.ones(len(starts), np.bool_)
+    offsets = np.zeros(len(starts) + 1, np.int64)
+    for item in placed:
+        if isinstance(item.field.type, ArrayClass) and item.field.type.length is not None:
+            count = repeated_spans if item.program_field.way == SPAN else decode_repeated
+            count(data, starts, sizes, item.number, offsets)
+            fitting &= np.diff(offsets) == item.field.type.length
+    return fitting
+
+
+def _generic_column(
+    data: NDArray[np.uint8],
+    starts: NDArray[np.int64],
+    sizes: NDArray[np.int64],
+    index: int,
+    kind: IntegerClass | StringClass,
+    strings: StringTable,
+) -> Callable[[], Column]:
+    def column() -> Column:
+        values = np.empty((len(starts), 2), np.int64)
+        generic_values(data, starts, sizes, index, values)
+        if isinstance(kind, StringClass):
+            return string_column(data, values, strings)
+        return values[:, 0].astype(kind.dtype)
+
+    return column

@@ -1,0 +1,363 @@
+"""Records as packets of their own: log entries, samples with interned call stacks, switches of kernels but Linux."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from converter.errors import UnsupportedError
+from converter.formats.perfetto import mapping
+from converter.formats.perfetto.clocks import Clocks
+from converter.formats.perfetto.layout import (
+    NO_PATH,
+    BuiltinClock,
+    InternedField,
+    PacketField,
+    TaskState,
+    TaskStateField,
+)
+from converter.formats.perfetto.messages import encode, varint
+from converter.formats.perfetto.metadata_output import (
+    UNKNOWN_WALL_CLOCK,
+    new_packet,
+    sidecar_clocks,
+    wall_clock_offset,
+)
+from converter.formats.perfetto.steps import (
+    BYTES,
+    VARINT,
+    Getter,
+    Steps,
+    as_text,
+    field_getter,
+    tag_of,
+    text_field,
+)
+from converter.ir.columns import ListColumn, StructColumn
+from converter.ir.events import Batch, EventClass, Field
+from converter.ir.field_classes import IntegerClass, StringClass
+from converter.ir.kinds import Kind
+from converter.ir.trace import Trace
+from converter.kernels import proto_emit as kernel
+from converter.kernels.strings import StringTable
+
+_SWITCHES: Final = (mapping.SWITCH, mapping.SWITCH_WITH_STATE)
+#: By number of a thread state.
+_TASK_STATES: Final[NDArray[np.uint8]] = np.zeros(256, np.uint8)
+_TASK_STATES[list(mapping.TASK_STATES)] = list(mapping.TASK_STATES.values())
+
+# Fields of AndroidLogPacket.LogEvent (android_log.proto) and of PerfSample (profile_packet.proto).
+_LOG_EVENTS, _LOG_PID, _LOG_TIMESTAMP = 1, 2, 5
+_SAMPLE_CPU, _SAMPLE_PID, _SAMPLE_CALLSTACK = 1, 2, 4
+_LOG_NUMBERS: Final = {"log_id": 1, "uid": 4, "tag": 6, "prio": 7, "message": 8}
+_SAMPLE_NUMBERS: Final = {"cpu_mode": 5, "timebase_count": 6}
+
+#: The iid of the call stack without frames: beyond those that a table of strings gives.
+_EMPTY_STACK: Final = 1 << 31
+
+#: Where fields of `mapping.SWITCH` are: in the event of their task, and, of the task that leaves, in that of the other.
+_SWITCH_NUMBERS: Final = (
+    *(TaskStateField.TID, TaskStateField.COMM, TaskStateField.PRIO),
+    *(TaskStateField.TID, TaskStateField.COMM, TaskStateField.PRIO),
+)
+_KEPT: Final = (
+    *(TaskStateField.PREV_TID, TaskStateField.PREV_COMM, TaskStateField.PREV_PRIO),
+    *(None, None, None),
+)
+
+_U32: Final = IntegerClass(32)
+_U64: Final = IntegerClass(64)
+
+
+def is_record(event_class: EventClass) -> bool:
+    """Whether events of a class are packets of their own, neither kernel events nor track events."""
+    if event_class.kind is Kind.SCHED_SWITCH:
+        point = (mapping.SWITCH.category, mapping.SWITCH.name)
+        return (event_class.category, event_class.name) == point
+    return event_class.kind in (Kind.LOG, Kind.SAMPLE)
+
+
+class RecordOutput:
+    """Programs of classes of records; interns call stacks, and puts times of log entries on the wall clock.
+
+    `place` names the batch and class whose columns are asked for next.
+    """
+
+    def __init__(self, trace: Trace) -> None:
+        self._trace = trace
+        self._stacks = InternedStacks(trace.strings)
+        self._clocks: Clocks | None = sidecar_clocks(trace)
+        #: pid and tid of each thread, behind those of none.
+        self._ids: NDArray[np.uint32] = np.zeros((1, 2), np.uint32)
+        #: Of the rows of the class at hand.
+        self._ts: NDArray[np.int64] = np.zeros(0, np.int64)
+        self._thread: NDArray[np.int32] = np.zeros(0, np.int32)
+        self._cpu: NDArray[np.int32] = np.zeros(0, np.int32)
+
+    def place(self, batch: Batch, class_id: int) -> None:
+        """Where and when the events of a class are."""
+        positions = batch.positions(class_id)
+        self._ts = batch.ts[positions]
+        self._thread = batch.thread[positions]
+        self._cpu = batch.cpu[positions]
+        known = len(self._ids) - 1
+        if known < len(self._trace.threads):
+            processes = self._trace.processes
+            added = [
+                (processes[thread.process].pid & 0x7FFF_FFFF, thread.tid & 0x7FFF_FFFF)
+                for thread in self._trace.threads[known:]
+            ]
+            self._ids = np.concatenate((self._ids, np.array(added, np.uint32)))
+
+    def program(self, event_class: EventClass) -> tuple[Steps, bytes, int]:
+        """The steps of a class, what goes in front of its first event, and where a second packet's steps start if any.
+
+        Raises:
+            UnsupportedError: no such packet holds the class.
+
+        """
+        fields = event_class.fields
+        if event_class.kind is Kind.LOG and fields == mapping.log_fields():
+            return self._log(fields), self._wall_clock(), 0
+        if event_class.kind is Kind.SAMPLE and fields == mapping.SAMPLE_FIELDS:
+            return self._sample(fields), b"", 0
+        if event_class in _SWITCHES:
+            steps, middle = self._switch(fields)
+            return steps, b"", middle
+        raise UnsupportedError(
+            "no packet holds events of this class",
+            format="perfetto",
+            field=event_class.kind.name.lower(),
+        )
+
+    def take_interned(self) -> bytes:
+        """The packet with call stacks that are new since the last time."""
+        return self._stacks.take()
+
+    # Log entries
+
+    def _log(self, fields: tuple[Field, ...]) -> Steps:
+        parts: list[tuple[int, Steps]] = [(_LOG_PID, self._on_thread(_LOG_PID))]
+        parts.append((_LOG_TIMESTAMP, self._number(_LOG_TIMESTAMP, lambda _: self._wall_times())))
+        parts += [
+            (_LOG_NUMBERS[field.name], _field(_LOG_NUMBERS[field.name], field, field_getter(index)))
+            for index, field in enumerate(fields)
+        ]
+        steps = Steps()
+        steps.message(_LOG_EVENTS, _in_order(parts))
+        message = Steps()
+        message.message(PacketField.ANDROID_LOG, steps)
+        return message
+
+    def _wall_clock(self) -> bytes:
+        """Where nobody knows what time it was: a snapshot of both clocks, without which importers drop log entries."""
+        if self._clocks is not None or wall_clock_offset(self._trace) is not None:
+            return b""
+        return new_packet(clock_snapshot=UNKNOWN_WALL_CLOCK)
+
+    def _wall_times(self) -> NDArray[np.uint64]:
+        if self._clocks is not None:
+            inverted = self._clocks.invert((0, int(BuiltinClock.REALTIME)), self._ts)
+            times = self._ts if inverted is None else inverted
+        else:
+            times = self._ts + np.int64(wall_clock_offset(self._trace) or 0)
+        return times.view(np.uint64)
+
+    # Samples
+
+    def _sample(self, fields: tuple[Field, ...]) -> Steps:
+        frames = field_getter(0)
+        cpu = Steps()
+        present = self._number(_SAMPLE_CPU, lambda _: self._cpu.astype(np.uint32))
+        cpu.enclosing(kernel.OPTIONAL, present, lambda _: (self._cpu >= 0).view(np.uint8))
+        parts = [
+            (_SAMPLE_CPU, cpu),
+            (_SAMPLE_PID, self._on_thread(_SAMPLE_PID)),
+            (
+                _SAMPLE_CALLSTACK,
+                self._number(
+                    _SAMPLE_CALLSTACK, lambda table: self._stacks.iids(frames(table)), _U64
+                ),
+            ),
+        ]
+        parts += [
+            (_SAMPLE_NUMBERS[field.name], _field(_SAMPLE_NUMBERS[field.name], field, getter))
+            for field, getter in zip(fields[1:], map(field_getter, (1, 2)), strict=True)
+        ]
+        message = Steps()
+        message.message(PacketField.PERF_SAMPLE, _in_order(parts))
+        return message
+
+    # Switches
+
+    def _switch(self, fields: tuple[Field, ...]) -> tuple[Steps, int]:
+        """The task that leaves the CPU, then the one that gets it, which says who left for readers of this package."""
+        left, got, prev = [self._at_cpu()], [self._at_cpu()], []
+        numbers = zip(fields[:6], _SWITCH_NUMBERS, _KEPT, strict=True)
+        for index, (field, own, kept) in enumerate(numbers):
+            part = (own, _field(own, field, field_getter(index)))
+            (left if kept else got).append(part)
+            if kept:
+                prev.append((kept, _field(kept, field, field_getter(index))))
+        state = Steps()
+        state.literal(_number_field(TaskStateField.STATE, TaskState.UNKNOWN))
+        if mapping.SWITCH_STATE in fields:
+            getter = field_getter(len(fields) - 1)
+            state = self._number(
+                TaskStateField.STATE,
+                lambda table: _TASK_STATES[np.asarray(getter(table))],
+                IntegerClass(8),
+            )
+            kept_state = _field(TaskStateField.PREV_STATE, mapping.SWITCH_STATE, getter)
+            prev.append((TaskStateField.PREV_STATE, kept_state))
+        running, told = Steps(), Steps()
+        running.literal(_number_field(TaskStateField.STATE, TaskState.RUNNING))
+        told.literal(_number_field(TaskStateField.IS_TOLD, 1))
+        left += [(TaskStateField.STATE, state), (TaskStateField.IS_TOLD, told)]
+        got += [(TaskStateField.STATE, running), *prev]
+        steps = Steps()
+        steps.message(PacketField.GENERIC_KERNEL_TASK_STATE_EVENT, _in_order(left))
+        middle = len(steps.steps)
+        steps.message(PacketField.GENERIC_KERNEL_TASK_STATE_EVENT, _in_order(got))
+        return steps, middle
+
+    def _at_cpu(self) -> tuple[int, Steps]:
+        cpu = self._number(TaskStateField.CPU, lambda _: self._cpu, IntegerClass(32, signed=True))
+        return TaskStateField.CPU, cpu
+
+    # Parts of all
+
+    def _number(self, number: int, column: Any, field_class: IntegerClass = _U64) -> Steps:
+        steps = Steps()
+        steps.scalar(number, field_class, column)
+        return steps
+
+    def _on_thread(self, number: int) -> Steps:
+        """The fields pid and tid, which is the one behind, where the event is on a thread."""
+        inner = self._number(number, lambda _: self._ids[self._thread + 1, 0], _U32)
+        inner.extend(self._number(number + 1, lambda _: self._ids[self._thread + 1, 1], _U32))
+        steps = Steps()
+        steps.enclosing(kernel.OPTIONAL, inner, lambda _: (self._thread >= 0).view(np.uint8))
+        return steps
+
+
+def _field(number: int, field: Field, getter: Getter) -> Steps:
+    steps = Steps()
+    if isinstance(field.type, StringClass):
+        steps.add(kernel.TEXT, tag_of(number, BYTES), lambda table: as_text(getter(table)))
+    else:
+        steps.scalar(number, field.type, getter)
+    return steps
+
+
+def _in_order(parts: list[tuple[int, Steps]]) -> Steps:
+    steps = Steps()
+    for _, part in sorted(parts, key=lambda item: item[0]):
+        steps.extend(part)
+    return steps
+
+
+def _number_field(number: int, value: int) -> bytes:
+    return varint(tag_of(number, VARINT)) + varint(value)
+
+
+class InternedStacks:
+    """Call stacks, frames and mappings of the writer's sequence, each with the iid that it has got."""
+
+    def __init__(self, strings: StringTable) -> None:
+        self._strings = strings
+        #: Frames as five numbers of 64 bits (`mapping.FRAME`), stacks as numbers of frames; their ids are their iids,
+        #: but for the empty stack, whose id is 0.
+        self._frames = StringTable()
+        self._stacks = StringTable()
+        self._frames_told = self._stacks_told = 1
+        self._empty_told = False
+        self._texts_told: set[tuple[InternedField, int]] = set()
+
+    def iids(self, column: Any) -> NDArray[np.uint64]:
+        """The iid of each call stack of a column of `mapping.CALLSTACK`."""
+        assert isinstance(column, ListColumn)
+        assert isinstance(column.values, StructColumn)
+        members = [np.asarray(member) for member in column.values.members]
+        frames = np.empty((len(column.values), len(members)), np.uint64)
+        for index, member in enumerate(members):
+            frames[:, index] = member
+        ids = np.empty(len(frames), np.int32)
+        width = 8 * len(members)
+        starts = np.arange(len(frames), dtype=np.int64) * width
+        self._frames.intern_spans(
+            frames.view(np.uint8).reshape(-1), starts, np.full(len(frames), width, np.int64), ids
+        )
+        # Stored outermost first.
+        backward = ids[::-1].copy()
+        offsets = np.asarray(column.offsets, np.int64)
+        stacks = np.empty(len(offsets) - 1, np.int32)
+        self._stacks.intern_spans(
+            backward.view(np.uint8),
+            4 * (len(ids) - offsets[1:]),
+            4 * np.diff(offsets),
+            stacks,
+        )
+        self._empty_told |= bool((stacks == 0).any())
+        return np.where(stacks == 0, np.uint64(_EMPTY_STACK), stacks.astype(np.uint64))
+
+    def take(self) -> bytes:
+        """A packet with what is new since the last time; nothing where that is nothing."""
+        frames = range(self._frames_told, len(self._frames))
+        stacks = range(self._stacks_told, len(self._stacks))
+        empty, self._empty_told = self._empty_told, False
+        if not frames and not stacks and not empty:
+            return b""
+        self._frames_told, self._stacks_told = len(self._frames), len(self._stacks)
+        parts: dict[InternedField, list[bytes]] = {field: [] for field in sorted(InternedField)}
+        for number in frames:
+            self._add_frame(number, parts)
+        for number in stacks:
+            ids = np.frombuffer(self._stacks[number], np.int32).tolist()
+            stack = encode("Callstack", {"iid": number, "frame_ids": ids})
+            parts[InternedField.CALLSTACKS].append(stack)
+        if empty:
+            parts[InternedField.CALLSTACKS].append(encode("Callstack", {"iid": _EMPTY_STACK}))
+        content = b"".join(
+            text_field(field, part) for field, found in parts.items() for part in found
+        )
+        return new_packet(interned_data=content)
+
+    def _add_frame(self, number: int, parts: dict[InternedField, list[bytes]]) -> None:
+        function, path, rel_pc, source, line = np.frombuffer(
+            self._frames[number], np.uint64
+        ).tolist()
+        frame = {"iid": number, "mapping_id": path + 1, "rel_pc": rel_pc, "line_number": line}
+        if function:
+            frame["function_name_id"] = self._text(InternedField.FUNCTION_NAMES, function, parts)
+        if source:
+            frame["source_path_iid"] = self._text(InternedField.SOURCE_PATHS, source, parts)
+        parts[InternedField.FRAMES].append(encode("Frame", frame))
+        if (InternedField.MAPPINGS, path) not in self._texts_told:
+            self._texts_told.add((InternedField.MAPPINGS, path))
+            parts[InternedField.MAPPINGS].append(self._mapping(path, parts))
+
+    def _mapping(self, path: int, parts: dict[InternedField, list[bytes]]) -> bytes:
+        """A Mapping; importers want one of each frame, and put a slash in front of its path."""
+        if not path:
+            return encode("Mapping", {"iid": 1})
+        is_path = self._strings[path].startswith(b"/")
+        iids = [self._text(InternedField.MAPPING_PATHS, path, parts, skipped=int(is_path))]
+        data = encode("Mapping", {"iid": path + 1, "path_string_ids": iids})
+        return data if is_path else data + varint(tag_of(NO_PATH, VARINT)) + varint(1)
+
+    def _text(
+        self,
+        field: InternedField,
+        id: int,
+        parts: dict[InternedField, list[bytes]],
+        skipped: int = 0,
+    ) -> int:
+        """The iid of a text, which the packet brings if none did before."""
+        if (field, id) not in self._texts_told:
+            self._texts_told.add((field, id))
+            text = {"iid": id + 1, "str": self._strings[id][skipped:]}
+            parts[field].append(encode("InternedString", text))
+        return id + 1

@@ -1,0 +1,88 @@
+"""Log entries and samples of other formats in the shape that Perfetto's packets have."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from converter.filters.fitting import label
+from converter.filters.pieces import Piece, Projection
+from converter.formats.perfetto import mapping
+from converter.ir.columns import ListColumn, StructColumn
+from converter.ir.events import EventClass, Field
+from converter.ir.field_classes import ArrayClass, FieldClass, StringClass
+from converter.ir.kinds import Role
+from converter.losses import LossKind
+
+#: AndroidLogPriority.PRIO_INFO (android_log_constants.proto).
+_INFO = np.int32(4)
+
+
+def as_log_entries(piece: Piece, projection: Projection) -> Piece:
+    """The name of a class is the tag of its entries; those without a priority are at level Info, which is shown."""
+    declared = {field.role: field for field in mapping.log_fields()}
+    added: list[tuple[Field, Any]] = []
+    if piece.event_class.index_of(Role.CATEGORY) is None and piece.event_class.name:
+        tag = projection.constant(label(piece.event_class), len(piece))
+        added.append((declared[Role.CATEGORY], tag))
+    if piece.event_class.index_of(Role.PRIORITY) is None:
+        added.append((declared[Role.PRIORITY], np.broadcast_to(_INFO, (len(piece),))))
+    for field, column in added:
+        what = f"{label(piece.event_class)}: with a {field.name} of log entries"
+        projection.lose(LossKind.RETYPED, what, piece)
+        piece = piece.with_argument(field, column)
+    return piece
+
+
+def with_whole_frames(piece: Piece, projection: Projection) -> Piece:
+    """Frames as Perfetto has them, of addresses or of names of functions."""
+    index = piece.event_class.index_of(Role.FRAMES)
+    assert index is not None
+    field = piece.event_class.fields[index]
+    if field.type == mapping.CALLSTACK.type:
+        return piece
+    projection.lose(
+        LossKind.RETYPED, f"type of {field.name!r} of {label(piece.event_class)}", piece
+    )
+    whole = replace(field, type=mapping.CALLSTACK.type)
+
+    def made() -> EventClass:
+        fields = list(piece.event_class.fields)
+        fields[index] = whole
+        return replace(piece.event_class, fields=tuple(fields))
+
+    columns: list[Any] = piece.lazy_columns()
+    assert isinstance(field.type, ArrayClass)
+    element = field.type.element
+    columns[index] = lambda: _frames(piece.table.column(index), element, projection)
+    return piece.rewritten(piece.derive(("frames",), made), columns)
+
+
+def _frames(column: Any, element: FieldClass, projection: Projection) -> ListColumn:
+    assert isinstance(column, ListColumn)
+    if isinstance(column.values, StructColumn):
+        return column
+    values = column.values
+    assert isinstance(values, np.ndarray)
+    none = np.broadcast_to(np.int32(0), values.shape)
+    functions, addresses = none, np.broadcast_to(np.uint64(0), values.shape)
+    if isinstance(element, StringClass):
+        functions = values
+    else:
+        addresses = values.astype(np.uint64)
+        functions = _named(addresses, projection)
+    lines = np.broadcast_to(np.uint32(0), values.shape)
+    members = (functions, none, addresses, none, lines)
+    return ListColumn(column.offsets, StructColumn(len(values), members))
+
+
+def _named(addresses: NDArray[np.uint64], projection: Projection) -> NDArray[np.int32]:
+    """The names of functions at addresses, where there are any."""
+    unique, which = np.unique(addresses, return_inverse=True)
+    symbols, strings = projection.source.symbols, projection.source.strings
+    names = [None] * len(unique) if symbols is None else symbols.names(unique)
+    ids = [0 if name is None else strings.intern(name) for name in names]
+    return np.array(ids, np.int32)[which.reshape(-1)]

@@ -1,0 +1,109 @@
+# The growing buffer that packets are made in: varints, and messages whose size is put in front once they are done.
+
+from libc.stdint cimport int64_t, uint8_t, uint64_t
+from libc.stdlib cimport realloc
+from libc.string cimport memcpy, memmove
+
+cdef extern from *:
+    int __builtin_clzll(unsigned long long) nogil
+    long __builtin_expect(long, long) nogil
+
+cdef enum:
+    # Room for the scalars of a step, behind all that `ensure` was asked for.
+    MARGIN = 64
+    # An output larger than this is to be taken.
+    BLOCK = 1 << 20
+    MAX_OPEN = 128
+
+
+cdef struct Output:
+    uint8_t* data
+    int64_t used
+    uint8_t* end
+    # Messages under construction: where the byte for their size is.
+    int64_t opened[MAX_OPEN]
+    int depth
+
+
+# A varint; the place behind it. Writes up to ten bytes.
+cdef inline uint8_t* put(uint8_t* at, uint64_t value) noexcept nogil:
+    cdef int size
+    if value < 0x80:
+        at[0] = <uint8_t>value
+        return at + 1
+    if value < 0x4000:
+        at[0] = <uint8_t>(value | 0x80)
+        at[1] = <uint8_t>(value >> 7)
+        return at + 2
+    if value >> 56 == 0:
+        # Seven bits a byte, by moving ever smaller groups apart.
+        size = (70 - __builtin_clzll(value)) // 7
+        value = (value & <uint64_t>0x000000000FFFFFFF) | ((value & <uint64_t>0x00FFFFFFF0000000) << 4)
+        value = (value & <uint64_t>0x00003FFF00003FFF) | ((value & <uint64_t>0x0FFFC0000FFFC000) << 2)
+        value = (value & <uint64_t>0x007F007F007F007F) | ((value & <uint64_t>0x3F803F803F803F80) << 1)
+        value |= <uint64_t>0x8080808080808080 & ((<uint64_t>1 << (8 * (size - 1))) - 1)
+        memcpy(at, &value, 8)
+        return at + size
+    while value >= 0x80:
+        at[0] = <uint8_t>(value | 0x80)
+        value >>= 7
+        at += 1
+    at[0] = <uint8_t>value
+    return at + 1
+
+
+cdef inline int varint_size(uint64_t value) noexcept nogil:
+    return 1 if value < 0x80 else (70 - __builtin_clzll(value)) // 7
+
+
+# A size in exactly the bytes that there are for it.
+cdef inline void put_size(uint8_t* place, int64_t size, int width) noexcept nogil:
+    cdef int i
+    for i in range(width):
+        place[i] = <uint8_t>((size >> 7 * i & 0x7F) | (0x80 if i < width - 1 else 0))
+
+
+# Room for `size` bytes and MARGIN at `at`, which is moved with the buffer; NULL without memory.
+cdef inline uint8_t* ensure(Output* out, uint8_t* at, int64_t size) noexcept nogil:
+    if __builtin_expect(out.end - at >= size + MARGIN, 1):
+        return at
+    return grow(out, at, size)
+
+
+cdef inline uint8_t* grow(Output* out, uint8_t* at, int64_t size) noexcept nogil:
+    cdef int64_t used = 0 if out.data is NULL else at - out.data
+    cdef int64_t room = 2 * (used + size) + 2 * BLOCK
+    cdef uint8_t* moved = <uint8_t*>realloc(out.data, room)
+    if moved is NULL:
+        return NULL
+    out.data = moved
+    out.end = moved + room
+    return moved + used
+
+
+# Begin a length-delimited message: a byte is kept for its size. No program opens more than MAX_OPEN.
+cdef inline uint8_t* open_message(Output* out, uint8_t* at) noexcept nogil:
+    out.opened[out.depth] = at - out.data
+    out.depth += 1
+    return at + 1
+
+
+# Its end; NULL without memory.
+cdef inline uint8_t* close_message(Output* out, uint8_t* at) noexcept nogil:
+    cdef uint8_t* place
+    cdef int64_t size
+    cdef int more
+    out.depth -= 1
+    place = out.data + out.opened[out.depth]
+    size = at - place - 1
+    if size < 0x80:
+        place[0] = <uint8_t>size
+        return at
+    more = varint_size(<uint64_t>size) - 1
+    at = ensure(out, at, 0)
+    if at is NULL:
+        return NULL
+    place = out.data + out.opened[out.depth]
+    memmove(place + 1 + more, place + 1, size)
+    put_size(place, size, 1 + more)
+    return at + more

@@ -15,6 +15,7 @@ from chrome_files import FEATURES, dump, event, load, written
 from strategies import batch_of
 
 from converter.errors import UnsupportedError
+from converter.formats.chrome import switches as switches_module
 from converter.formats.chrome.mapping import CAPABILITIES
 from converter.formats.chrome.reader import read
 from converter.formats.chrome.switches import Durations, Patched
@@ -255,10 +256,39 @@ def test_a_stream_is_held_back_only_from_what_is_unknown() -> None:
     output.patch(3, b"12")
     output.release(None)
     assert sink.getvalue() == b"abc12" + b" " * 18 + b"def"
+    output.close()
+
+
+def test_what_is_held_back_is_passed_on_in_order() -> None:
+    sink = BufferSink()
+    sink.seekable = False
+    output = Patched(sink)
+    blocks = [bytes([65 + i]) * 300_000 for i in range(20)]
+    for number, block in enumerate(blocks):
+        if number >= 12:
+            # Of the rest, what was passed on is given up again and again.
+            output.release(20 + number * 150_000)
+        assert output.tell() == sum(map(len, blocks[:number])) + 20 * bool(number)
+        if not number:
+            output.write(b"0" + b" " * 19, hold=True)
+        output.write(block, hold=False)
+    place = 20 + 19 * 300_000
+    output.patch(place, b"7.5")
+    output.release(place)
+    assert len(sink.getvalue()) == place
+    output.release(None)
+    expected = b"0" + b" " * 19 + b"".join(blocks[:-1]) + b"7.5" + b" " * 17 + blocks[-1][20:]
+    assert sink.getvalue() == expected
+    output.close()
+
+
+def test_what_is_held_back_for_long_is_in_a_file(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(switches_module, "_MOST_IN_MEMORY", 1000)
+    test_what_is_held_back_is_passed_on_in_order()
 
 
 def test_flows_from_elsewhere_end_at_the_slice_around_them() -> None:
-    fields = (NAME, Field("category", StringClass(), Role.CATEGORY))
+    fields: tuple[Field, ...] = (NAME, Field("category", StringClass(), Role.CATEGORY))
     fields += (Field("id", IntegerClass(64, style=Style.HEXADECIMAL), Role.ID),)
     trace = trace_of(EventClass(Kind.FLOW_END, fields=fields), [(b"f", b"c", 2**64 - 1)])
     assert written(trace)[0] | {"ts": 0} == {

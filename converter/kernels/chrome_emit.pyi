@@ -51,6 +51,9 @@ THREAD_OF: int
 #: (column): like TIME, but what is below 0 is not known yet: "0" and room for 19 more characters.
 DURATION: int
 
+#: How many bytes must follow the texts of threads.
+TEXT_PADDING: int
+
 class Program:
     """The operations of an event class, four int32 each: number and three operands."""
 
@@ -77,9 +80,11 @@ class Emitter:
         thread_at: NDArray[int64],
         owners: NDArray[uint8],
         owner_at: NDArray[int64],
-    ) -> tuple[NDArray[uint8], NDArray[int64]]:
-        """The text of a batch, and where in it durations are not known yet.
+        start: int,
+    ) -> tuple[bytes, NDArray[int64], int]:
+        """The text of the events of a batch from number `start` on until a block is full.
 
-        `threads` and `owners` are the texts of threads, one behind the other, with n + 1 offsets. Raises ValueError
-        when an event is outside of its class's columns. Releases the GIL.
+        Returns the text, where in it durations are not known yet, and the number of the next event. `threads` and
+        `owners` are the texts of threads, one behind the other and `TEXT_PADDING` bytes at the end, with n + 1
+        offsets. Raises ValueError when an event is outside of its class's columns. Releases the GIL.
         """

@@ -7,15 +7,17 @@ Columns are numbered; every access to one is checked against its size, so that a
 
 import numpy as np
 
+from cpython.bytes cimport PyBytes_FromStringAndSize
 from libc.math cimport floor, isfinite, isnan, signbit
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 from libc.stdlib cimport calloc, free
 from libc.string cimport memcpy
 
 from converter.kernels.chrome_json cimport (
-    Buffer, FINE, append, append_signed, append_unsigned, compact, is_hexadecimal, reserve, special_number,
+    Buffer, FINE, append, append_padded, append_signed, append_unsigned, compact, is_hexadecimal, reserve,
+    special_number,
 )
-from converter.kernels.strings cimport Entry, StringTable
+from converter.kernels.strings cimport Entry, PADDING, StringTable
 
 cdef extern from "Python.h":
     char* PyOS_double_to_string(double value, char format, int precision, int flags, int* type)
@@ -47,6 +49,9 @@ ARGUMENT_CPU = 24
 THREAD_OF = 25
 DURATION = 26
 
+#: Bytes that must follow the texts of threads.
+TEXT_PADDING = PADDING
+
 cdef enum:
     _LITERAL = 1
     _TIME = 2
@@ -76,6 +81,8 @@ cdef enum:
     #: Digits that a duration which is not known yet has room for, and programs' levels of arrays.
     PLACEHOLDER = 20
     MAX_LEVELS = 32
+    #: Text is handed over in blocks that stay in the processor's cache.
+    BLOCK = 1 << 18
 
 cdef uint8_t[256] ESCAPES
 cdef int _byte
@@ -91,6 +98,24 @@ for _byte in range(1, 19):
 cdef struct Span:
     const uint8_t* data
     int64_t size
+
+
+cdef inline int64_t next_escape(const uint8_t* data, int64_t at, int64_t size) noexcept nogil:
+    """The place of the first byte from `at` on that a string has escaped, or `size`. Eight bytes are ruled out at once."""
+    cdef uint64_t word, quote, slash, found
+    while size - at >= 8:
+        memcpy(&word, data + at, 8)
+        quote = word ^ <uint64_t>0x2222222222222222
+        slash = word ^ <uint64_t>0x5C5C5C5C5C5C5C5C
+        found = (word - <uint64_t>0x2020202020202020) & ~word
+        found |= (quote - <uint64_t>0x0101010101010101) & ~quote
+        found |= (slash - <uint64_t>0x0101010101010101) & ~slash
+        if found & <uint64_t>0x8080808080808080:
+            break
+        at += 8
+    while at < size and not ESCAPES[data[at]]:
+        at += 1
+    return at
 
 
 cdef bint put_string(Buffer* out, const uint8_t* data, int64_t size, bint plain) noexcept nogil:
@@ -111,8 +136,7 @@ cdef bint put_string(Buffer* out, const uint8_t* data, int64_t size, bint plain)
         i = 1
     while i < size:
         run = i
-        while i < size and not ESCAPES[data[i]]:
-            i += 1
+        i = next_escape(data, i, size)
         if not append(out, data + run, i - run):
             return False
         if i == size:
@@ -144,6 +168,7 @@ cdef bint put_decimal(Buffer* out, int64_t value, int places) noexcept nogil:
     """value / 10**places, without zeros at the end."""
     cdef uint64_t magnitude = <uint64_t>value
     cdef uint64_t whole, part
+    cdef uint8_t* text
     cdef int i
     if value < 0:
         magnitude = <uint64_t>0 - magnitude
@@ -155,15 +180,15 @@ cdef bint put_decimal(Buffer* out, int64_t value, int places) noexcept nogil:
         return False
     if part == 0:
         return True
-    while part % 10 == 0:
-        part //= 10
-        places -= 1
     if not reserve(out, places + 1):
         return False
-    out.data[out.used] = 46
-    for i in range(places):
-        out.data[out.used + places - i] = <uint8_t>(48 + part % 10)
+    text = out.data + out.used
+    text[0] = 46
+    for i in range(places, 0, -1):
+        text[i] = <uint8_t>(48 + part % 10)
         part //= 10
+    while text[places] == 48:
+        places -= 1
     out.used += places + 1
     return True
 
@@ -245,8 +270,7 @@ cdef bint put_base64(Buffer* out, Buffer* scratch, const uint8_t* data, int64_t 
 cdef class Program:
     cdef int32_t* _code
     cdef int64_t _count
-    cdef bytes _literals
-    cdef const uint8_t* _text
+    cdef uint8_t* _text
     cdef list _columns
     cdef Span* _spans
     cdef int64_t _span_count
@@ -257,14 +281,14 @@ cdef class Program:
         if code.shape[0] % 4 or columns < 0:
             raise ValueError("a program has four numbers an operation")
         self._count = code.shape[0] // 4
-        self._literals = literals
-        self._text = literals
         self._columns = [None] * columns
         self._span_count = columns
         self._code = <int32_t*>calloc(code.shape[0] + 1, sizeof(int32_t))
         self._spans = <Span*>calloc(columns + 1, sizeof(Span))
-        if self._code is NULL or self._spans is NULL:
+        self._text = <uint8_t*>calloc(size + PADDING, 1)
+        if self._code is NULL or self._spans is NULL or self._text is NULL:
             raise MemoryError
+        memcpy(self._text, <const uint8_t*>literals, size)
         for i in range(code.shape[0]):
             self._code[i] = code[i]
         for i in range(self._count):
@@ -279,6 +303,7 @@ cdef class Program:
     def __dealloc__(self):
         free(self._code)
         free(self._spans)
+        free(self._text)
 
     def bind(self, columns):
         cdef const uint8_t[::1] view
@@ -330,38 +355,39 @@ cdef class Emitter:
     def emit(
         self, list programs, const int32_t[::1] class_id, const int32_t[::1] row, const int64_t[::1] ts,
         const int32_t[::1] thread, const int32_t[::1] cpu, const uint8_t[::1] threads, const int64_t[::1] thread_at,
-        const uint8_t[::1] owners, const int64_t[::1] owner_at,
+        const uint8_t[::1] owners, const int64_t[::1] owner_at, int64_t start,
     ):
         cdef int64_t count = class_id.shape[0]
-        cdef int64_t i = 0
+        cdef int64_t i = start
+        cdef int64_t number
         cdef int64_t classes = len(programs)
         cdef Program program
         cdef void** found
         cdef bint good = True
         if row.shape[0] != count or ts.shape[0] != count or thread.shape[0] != count or cpu.shape[0] != count:
             raise ValueError("columns differ in length")
+        if not 0 <= start <= count:
+            raise ValueError(f"event {start} of {count}")
         self._thread_count = _checked_offsets(threads, thread_at)
         if _checked_offsets(owners, owner_at) != self._thread_count:
             raise ValueError("threads and owners differ in number")
         self._out.used = 0
         self._pending.used = 0
         self._no_memory = False
-        if count == 0:
-            return b"", np.zeros(0, np.int64)
-        self._threads = &threads[0] if threads.shape[0] else NULL
+        self._threads = &threads[0]
         self._thread_at = &thread_at[0]
-        self._owners = &owners[0] if owners.shape[0] else NULL
+        self._owners = &owners[0]
         self._owner_at = &owner_at[0]
         # Borrowed: the list keeps the programs.
         found = <void**>calloc(classes + 1, sizeof(void*))
         if found is NULL:
             raise MemoryError
-        for i in range(classes):
-            if programs[i] is not None:
-                program = programs[i]
-                found[i] = <void*>program
+        for number in range(classes):
+            if programs[number] is not None:
+                program = programs[number]
+                found[number] = <void*>program
         with nogil:
-            for i in range(count):
+            while i < count and self._out.used < BLOCK:
                 if class_id[i] < 0 or class_id[i] >= classes or found[class_id[i]] is NULL or row[i] < 0:
                     good = False
                     break
@@ -371,12 +397,14 @@ cdef class Emitter:
                 good = self._program(found[class_id[i]], row[i])
                 if not good:
                     break
+                i += 1
         free(found)
         if self._no_memory:
             raise MemoryError
         if not good:
             raise ValueError(f"event {i} is outside of its class's columns")
-        return _copied(&self._out), _copied(&self._pending).view(np.int64)
+        pending = np.frombuffer(_copied(&self._pending), np.int64)
+        return _copied(&self._out), pending, i
 
     cdef bint _program(self, void* program, int64_t row) noexcept nogil:
         cdef Span* spans = (<Program>program)._spans
@@ -406,7 +434,7 @@ cdef class Emitter:
             c = code[i * 4 + 3]
             good = True
             if operation == _LITERAL:
-                good = append(out, text + b, c)
+                good = append_padded(out, text + b, c)
             elif operation == _EVENT_TIME:
                 good = put_decimal(out, self._ts, self._places)
             elif operation == _EVENT_THREAD or operation == _EVENT_OWNER or operation == _EVENT_CPU \
@@ -424,7 +452,7 @@ cdef class Emitter:
                             return False
                         if 0 <= number < self._thread_count:
                             start = self._thread_at[number]
-                            good = append(out, self._threads + start, self._thread_at[number + 1] - start)
+                            good = append_padded(out, self._threads + start, self._thread_at[number + 1] - start)
                         else:
                             number = (<const int64_t*>spans[b].data)[row]
                             good = (
@@ -436,14 +464,14 @@ cdef class Emitter:
                             return False
                         if operation == _STRING or number:
                             if operation == _STRING_IF:
-                                good = append(out, text + b, c)
+                                good = append_padded(out, text + b, c)
                             entry = self._strings.entry(<int32_t>number)
                             good = good and put_string(out, entry.data, entry.size, operation == _STRING_IF)
                 elif operation == _BOOLEAN or operation == _IF_TRUE:
                     if row + 1 > spans[a].size:
                         return False
                     if operation == _IF_TRUE:
-                        good = append(out, text + b, c) if spans[a].data[row] else True
+                        good = append_padded(out, text + b, c) if spans[a].data[row] else True
                     elif spans[a].data[row]:
                         good = append(out, b"true", 4)
                     else:
@@ -476,7 +504,7 @@ cdef class Emitter:
                         if operation == _TEXT or operation == _TEXT_IF:
                             if operation == _TEXT or end > start:
                                 if operation == _TEXT_IF:
-                                    good = append(out, text + b, c)
+                                    good = append_padded(out, text + b, c)
                                 good = good and put_string(
                                     out, spans[a + 1].data + start, end - start, operation == _TEXT_IF
                                 )
@@ -530,9 +558,9 @@ cdef class Emitter:
             return operation == _EVENT_THREAD or append(out, b',"event_tid":null', 17)
         if operation == _EVENT_THREAD:
             start = self._thread_at[self._thread]
-            return append(out, self._threads + start, self._thread_at[self._thread + 1] - start)
+            return append_padded(out, self._threads + start, self._thread_at[self._thread + 1] - start)
         start = self._owner_at[self._thread]
-        return append(out, self._owners + start, self._owner_at[self._thread + 1] - start)
+        return append_padded(out, self._owners + start, self._owner_at[self._thread + 1] - start)
 
     # The members of a JSON object, behind a comma; nothing for what is none.
     cdef bint _members(self, const uint8_t* data, int64_t start, int64_t end) noexcept nogil:
@@ -576,14 +604,10 @@ cdef int64_t _checked_offsets(const uint8_t[::1] text, const int64_t[::1] offset
     for i in range(offsets.shape[0] - 1):
         if offsets[i + 1] < offsets[i]:
             raise ValueError("offsets fall")
-    if offsets[offsets.shape[0] - 1] > text.shape[0]:
-        raise ValueError("a text lies outside")
+    if offsets[offsets.shape[0] - 1] > text.shape[0] - PADDING:
+        raise ValueError("a text lies outside, or has no padding behind it")
     return offsets.shape[0] - 1
 
 
-cdef object _copied(Buffer* buffer):
-    result = np.empty(buffer.used, np.uint8)
-    cdef uint8_t[::1] view = result
-    if buffer.used:
-        memcpy(&view[0], buffer.data, <size_t>buffer.used)
-    return result
+cdef bytes _copied(Buffer* buffer):
+    return PyBytes_FromStringAndSize(<const char*>buffer.data, buffer.used)

@@ -5,17 +5,25 @@ How long that is, is only known at the next switch, which may be in a later batc
 
 from __future__ import annotations
 
+from collections import deque
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+from typing import IO
 
 import numpy as np
 from numpy.typing import NDArray
 
+from converter.errors import OutputError
 from converter.sink import Sink
 
 #: A duration that is not known yet.
 UNKNOWN = -1
 #: Room for a duration, in characters (the emitter's placeholder).
 _ROOM = 20
+#: How much is held back in memory, and the size of the blocks that are moved at a time.
+_MOST_IN_MEMORY = 32 << 20
+_BLOCK = 1 << 18
 
 
 @dataclass(slots=True)
@@ -23,14 +31,14 @@ class Durations:
     """How long the thread of each switch runs; remembers the last switch of each CPU."""
 
     _open: dict[int, tuple[int, int]] = field(default_factory=dict)
-    _waiting: list[tuple[int, int]] = field(default_factory=list)
+    _waiting: deque[tuple[int, int]] = field(default_factory=deque)
 
     def of_batch(
         self, cpu: NDArray[np.int32], ts: NDArray[np.int64]
     ) -> tuple[NDArray[np.int64], list[tuple[int, int]]]:
         """Durations of the switches of a batch, in its order, and (place in the output, duration) of earlier ones.
 
-        `UNKNOWN` ones must be told the place of their text by `place`, in the same order.
+        `place` must be told where the text of `UNKNOWN` ones is, in the same order.
         """
         result = np.full(len(cpu), UNKNOWN, np.int64)
         order = np.argsort(cpu, kind="stable")
@@ -47,14 +55,14 @@ class Durations:
         # Switches on no known CPU end at once, as nothing ends them.
         result[(cpu < 0) & (result == UNKNOWN)] = 0
         last = np.flatnonzero(result == UNKNOWN)
-        self._waiting = [(int(cpu[i]), int(ts[i])) for i in last.tolist()]
+        self._waiting.extend((int(cpu[i]), int(ts[i])) for i in last.tolist())
         return result, known
 
     def place(self, places: list[int]) -> None:
-        """Where in the output the durations of the batch stand that are not known yet."""
-        for (number, since), place in zip(self._waiting, places, strict=True):
+        """Where in the output the next durations of the batch stand that are not known yet."""
+        for place in places:
+            number, since = self._waiting.popleft()
             self._open[number] = (place, since)
-        self._waiting = []
 
     def rest(self, end: int) -> list[tuple[int, int]]:
         """(place, duration) of all that no switch ends, when the trace ends at `end`."""
@@ -66,42 +74,90 @@ class Durations:
 
 
 class Patched:
-    """Output of which some durations are filled in later: in place where the sink can, else it is held back."""
+    """Output of which some durations are filled in later: in place where the sink can, else it is held back.
+
+    What is held back waits for the next switch of one CPU, which may never come: it goes to a temporary file when it is
+    large.
+    """
 
     def __init__(self, sink: Sink) -> None:
         self._sink = sink
-        self._held: list[bytearray] = []
-        self._start = sink.tell()
+        self._held: IO[bytes] | None = None
+        # What `_held` holds: its place in the output, its size, and how much of it was passed on.
+        self._start = self._size = self._passed = 0
 
     def tell(self) -> int:
         """The place in the output of what is written next."""
-        return self._start + sum(map(len, self._held)) if self._held else self._sink.tell()
+        return self._start + self._size if self._size else self._sink.tell()
 
-    def write(self, data: bytes | bytearray | memoryview, *, hold: bool) -> None:
+    def write(self, data: bytes, *, hold: bool) -> None:
         """Append. With `hold`, or behind what is held, and in a stream, it waits for `release`."""
-        if (hold or self._held) and not self._sink.seekable:
-            if not self._held:
-                self._start = self._sink.tell()
-            self._held.append(bytearray(data))
-        else:
+        if not (hold or self._size) or self._sink.seekable:
             self._sink.write(data)
+            return
+        if not self._size:
+            self._start = self._sink.tell()
+        with _temporary_errors():
+            if self._held is None:
+                # Imported only now: files need no such thing.
+                from tempfile import SpooledTemporaryFile
+
+                self._held = SpooledTemporaryFile(_MOST_IN_MEMORY)  # noqa: SIM115 - `close` does
+            self._held.seek(self._size)
+            self._held.write(data)
+        self._size += len(data)
 
     def patch(self, place: int, text: bytes) -> None:
         """Fill in a duration."""
         text = text.ljust(_ROOM)
-        if not self._held:
+        if self._held is None:
             self._sink.write_at(place, text)
             return
-        at = place - self._start
-        for chunk in self._held:
-            if at < len(chunk):
-                chunk[at : at + _ROOM] = text
-                return
-            at -= len(chunk)
+        with _temporary_errors():
+            self._held.seek(place - self._start)
+            self._held.write(text)
 
     def release(self, before: int | None) -> None:
-        """Pass on what ends before a place, or everything."""
-        while self._held and (before is None or self._start + len(self._held[0]) <= before):
-            chunk = self._held.pop(0)
-            self._sink.write(chunk)
-            self._start += len(chunk)
+        """Pass on what is held in front of a place, or everything."""
+        if self._held is None:
+            return
+        end = self._size if before is None else min(before - self._start, self._size)
+        while self._passed < end:
+            size = min(end - self._passed, _BLOCK)
+            self._sink.write(self._moved(self._held, self._passed, size))
+            self._passed += size
+        rest = self._size - self._passed
+        if rest > self._passed:
+            return
+        # What was passed on is given up as soon as that is less to move than was gained.
+        for start in range(0, rest, _BLOCK):
+            size = min(rest - start, _BLOCK)
+            block = self._moved(self._held, self._passed + start, size)
+            with _temporary_errors():
+                self._held.seek(start)
+                self._held.write(block)
+        with _temporary_errors():
+            self._held.truncate(rest)
+        self._start += self._passed
+        self._size, self._passed = rest, 0
+
+    def close(self) -> None:
+        """Give up what is still held."""
+        if self._held is not None:
+            self._held.close()
+
+    @staticmethod
+    def _moved(held: IO[bytes], at: int, size: int) -> bytes:
+        with _temporary_errors():
+            held.seek(at)
+            return held.read(size)
+
+
+@contextmanager
+def _temporary_errors() -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        from tempfile import gettempdir
+
+        raise OutputError(error.strerror or str(error), path=gettempdir()) from error

@@ -35,7 +35,7 @@ from converter.ir.columns import Column
 from converter.ir.events import Batch
 from converter.ir.kinds import Kind, Role
 from converter.ir.trace import Trace
-from converter.kernels.chrome_emit import Emitter, Program
+from converter.kernels.chrome_emit import TEXT_PADDING, Emitter, Program
 from converter.sink import Sink
 
 _NANOSECOND_RATE = Fraction(10**9)
@@ -53,7 +53,11 @@ def write(trace: Trace, sink: Sink, variant: str) -> None:  # noqa: ARG001 - the
         UnsupportedError: a time of a clock that is not of nanoseconds does not fit 64 bits.
 
     """
-    _Writer(trace, sink).write()
+    writer = _Writer(trace, sink)
+    try:
+        writer.write()
+    finally:
+        writer.close()
 
 
 class _Writer:
@@ -73,7 +77,8 @@ class _Writer:
         self._programs: dict[tuple[int, Form], Program] = {}
         self._durations = Durations()
         self._texts = _ThreadTexts(trace, self._known)
-        self._used = np.zeros(0, np.bool_)
+        # By thread; the last entry is that of -1, which is none.
+        self._used = np.zeros(1, np.bool_)
         self._thread_of_tid: dict[int, int] = {}
         self._tids_done = 0
         self._last_ts = 0
@@ -92,7 +97,11 @@ class _Writer:
         self._finish_durations(self._durations.rest(self._last_ts))
         self._output.release(None)
         self._write_metadata()
-        self._close()
+        self._finish()
+
+    def close(self) -> None:
+        """Release what is held."""
+        self._output.close()
 
     # The outer object
 
@@ -141,7 +150,7 @@ class _Writer:
         # What is left must fit 64 bits, of this batch at least.
         return offset if offset >= -_MAX_TICKS and int(units.max()) - offset <= _MAX_TICKS else 0
 
-    def _close(self) -> None:
+    def _finish(self) -> None:
         members = self._sidecar.get("members", {})
         texts = [f"{_json(name)}:{_member(value)}" for name, value in members.items()]
         if self._foreign:
@@ -178,7 +187,7 @@ class _Writer:
             for thread in replayed.threads
         }
         used = np.zeros(len(trace.threads), np.bool_)
-        used[: len(self._used)] = self._used[: len(used)]
+        used[: len(self._used) - 1] = self._used[:-1]
         seen = set()
         named = []
         for index, thread in enumerate(trace.threads):
@@ -220,34 +229,34 @@ class _Writer:
         for class_id, table in batch.tables.items():
             if len(table):
                 programs[class_id] = self._bound(batch, class_id, durations)
-        text, pending = self._emitter.emit(
-            programs,
-            np.ascontiguousarray(batch.class_id),
-            np.ascontiguousarray(batch.row),
-            units,
-            np.ascontiguousarray(batch.thread),
-            np.ascontiguousarray(batch.cpu),
-            *self._texts.arrays,
-        )
+        class_ids = np.ascontiguousarray(batch.class_id)
+        row = np.ascontiguousarray(batch.row)
+        thread = np.ascontiguousarray(batch.thread)
+        cpu = np.ascontiguousarray(batch.cpu)
+        at = 0
+        while at < len(batch):
+            text, pending, at = self._emitter.emit(
+                programs, class_ids, row, units, thread, cpu, *self._texts.arrays, at
+            )
+            if self._first:
+                # The first event has no comma in front.
+                text, pending = text[1:], pending - 1
+                self._first = False
+            self._durations.place((pending + self._output.tell()).tolist())
+            self._output.write(text, hold=len(pending) > 0)
+            self._output.release(self._durations.earliest())
         for program in programs:
             if program is not None:
                 program.release()
-        if self._first:
-            # The first event has no comma in front.
-            text, pending = text[1:], pending - 1
-            self._first = False
-        start = self._output.tell()
-        self._durations.place((pending + start).tolist())
-        self._output.write(text.data, hold=len(pending) > 0)
-        self._output.release(self._durations.earliest())
         self._last_ts = max(self._last_ts, int(units.max()))
 
     def _mark_used(self, threads: NDArray[np.int32]) -> None:
-        if len(self._used) < len(self._trace.threads):
-            grown = np.zeros(len(self._trace.threads), np.bool_)
-            grown[: len(self._used)] = self._used
+        count = len(self._trace.threads)
+        if len(self._used) <= count:
+            grown = np.zeros(count + 1, np.bool_)
+            grown[: len(self._used) - 1] = self._used[:-1]
             self._used = grown
-        self._used[np.unique(threads[threads >= 0])] = True
+        self._used[threads[:1] if threads.strides == (0,) else threads] = True
 
     def _units(self, batch: Batch) -> NDArray[np.int64]:
         units = self._scale.to_file(np.ascontiguousarray(batch.ts))
@@ -357,7 +366,7 @@ class _ThreadTexts:
 
 
 def _joined(texts: list[bytes]) -> NDArray[np.uint8]:
-    return np.frombuffer(b"".join(texts), np.uint8)
+    return np.frombuffer(b"".join(texts) + bytes(TEXT_PADDING), np.uint8)
 
 
 def _json(value: Any) -> str:

@@ -1,0 +1,329 @@
+"""The pass over all files of a directory: streams are merged by time, batches are cut."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from converter.errors import TraceError
+from converter.formats.trace_cmd.fields import Gather, Records
+from converter.formats.uftrace.columns import BatchValues
+from converter.formats.uftrace.event_streams import ReadyEvents
+from converter.formats.uftrace.functions import Functions, operations_array
+from converter.formats.uftrace.symbols import Module
+from converter.formats.uftrace.windows import Windows
+from converter.ir.columns import Column
+from converter.ir.events import Batch, Table
+from converter.ir.trace import Trace
+from converter.kernels.gather import Segments
+from converter.kernels.uftrace_functions import FunctionTable
+from converter.kernels.uftrace_scan import (
+    BAD_MAGIC,
+    BAD_TIME,
+    DAMAGED,
+    NEED_SYMBOL,
+    NEED_WINDOW,
+    NO_SPECIFICATION,
+    TRUNCATED,
+    Scanner,
+)
+
+if TYPE_CHECKING:
+    from converter.formats.trace_cmd.event_classes import EventClasses
+
+#: Events of a batch, and words of values for each of them.
+BATCH_SIZE = 1 << 17
+_VALUES = 4
+_LEAST_VALUES = 1 << 12
+
+_REASONS = {
+    TRUNCATED: {"message": "the file ends within a record"},
+    BAD_MAGIC: {"field": "record.magic", "expected": "5", "found": "something else"},
+    BAD_TIME: {"field": "record.time", "expected": "a time of 63 bits", "found": "a later one"},
+    NO_SPECIFICATION: {
+        "message": "values of a function without a specification: their size is not known"
+    },
+}
+
+
+_UNTRACKED = "a stack is deeper than is followed: functions left without an exit stay open"
+_ROUNDED = "80-bit floating-point values are rounded to 64 bits"
+
+
+class ReadyStream(Protocol):
+    """Events that are decoded elsewhere, window after window."""
+
+    cpu: int
+
+    def next(self) -> ReadyEvents | None:
+        """The next events, None after the last."""
+
+
+@dataclass(frozen=True, slots=True)
+class TaskStream:
+    """A task file: its windows, its thread, and from when on which address space is the task's."""
+
+    windows: Windows
+    thread: int
+    times: NDArray[np.int64]
+    spaces: NDArray[np.int32]
+
+
+@dataclass(frozen=True, slots=True)
+class EventName:
+    """An EVENT record: its class, its name, and its data as `words` integers of `width` bytes."""
+
+    id: int
+    class_id: int
+    name: int
+    category: int
+    words: int = 0
+    width: int = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Recording:
+    """All that turns files into batches. `gathers` are by class, of the perf files and extern.dat."""
+
+    trace: Trace
+    functions: Functions
+    modules: Sequence[Module]
+    spaces: Sequence[Sequence[tuple[int, int, int, int]]]
+    events: Sequence[EventName]
+    plain_classes: NDArray[np.int32]
+    big_endian: bool
+    close_abandoned: bool
+    replace_nulls: bool
+    gathers: Mapping[int, Sequence[Gather]]
+    kernel_classes: EventClasses | None
+    kernel_big_endian: bool
+    warn: Callable[[TraceError], None]
+
+    def function_table(self) -> FunctionTable:
+        """A table of the address spaces, without symbols."""
+        table = FunctionTable(self.trace.strings)
+        for _ in self.modules:
+            table.add_module()
+        for space in self.spaces:
+            starts, ends, bases = (
+                np.array([mapping[part] for mapping in space], np.uint64) for part in range(3)
+            )
+            modules = np.array([mapping[3] for mapping in space], np.int32)
+            table.add_space(starts, ends, bases, modules)
+        return table
+
+    def scanner(self, table: FunctionTable) -> Scanner:
+        """A scanner of records whose addresses are those of a table."""
+        scanner = Scanner(
+            self.trace.strings,
+            table,
+            big_endian=self.big_endian,
+            close_abandoned=self.close_abandoned,
+            classes=self.plain_classes,
+        )
+        for event in self.events:
+            scanner.add_event(
+                event.id, event.class_id, event.name, event.category, event.words, event.width
+            )
+        return scanner
+
+
+class Pass:
+    """One pass; `next` gives batch after batch."""
+
+    def __init__(
+        self,
+        recording: Recording,
+        tasks: Sequence[TaskStream],
+        ready: Sequence[ReadyStream],
+    ) -> None:
+        self._recording = recording
+        self._table_of_functions = recording.function_table()
+        self._scanner = recording.scanner(self._table_of_functions)
+        self._programs = 0
+        self._tasks = tasks
+        self._ready = ready
+        self._segments: list[NDArray[np.uint8] | bytes] = []
+        self._current: list[NDArray[np.uint8] | bytes] = []
+        for task in tasks:
+            self._scanner.add_tasks(task.thread, task.times, task.spaces)
+        for stream in ready:
+            self._scanner.add_ready(stream.cpu)
+        self._current = [b""] * (len(tasks) + len(ready))
+        for number in range(len(self._current)):
+            self._feed(number)
+        #: Of a batch under construction: ids of names and categories, places and sizes of payloads.
+        self._unsorted = (
+            np.empty(BATCH_SIZE, np.int32),
+            np.empty(BATCH_SIZE, np.int32),
+            np.empty(BATCH_SIZE, np.int64),
+            np.empty(BATCH_SIZE, np.uint32),
+        )
+        #: Events delivered, and the first damage met before any was.
+        self.delivered = 0
+        self.first_damage: TraceError | None = None
+
+    def _feed(self, number: int) -> None:
+        data: NDArray[np.uint8] | bytes
+        segment = len(self._segments)
+        if number < len(self._tasks):
+            consumed = self._scanner.consumed(number)
+            try:
+                window, final = self._tasks[number].windows.next(consumed)
+            except TraceError as error:
+                self._recording.warn(error)
+                return
+            self._scanner.feed(number, window.data, segment, final)
+            data = window
+        else:
+            events = self._ready[number - len(self._tasks)].next()
+            if events is None:
+                return
+            self._scanner.feed_ready(
+                number,
+                events.ts,
+                events.class_id,
+                events.thread,
+                events.start,
+                events.size,
+                events.count,
+                segment,
+            )
+            data = events.data
+        self._segments.append(data)
+        self._current[number] = data
+
+    def _add_site(self) -> None:
+        """Tell the table about the symbol that the scanner has met."""
+        recording, table = self._recording, self._table_of_functions
+        module, symbol = table.module, table.symbol
+        if symbol < 0:
+            symbols = recording.modules[module].symbols
+            table.load_module(module, symbols.starts, symbols.ends)
+            return
+        site = recording.functions.site(module, recording.modules[module], symbol)
+        for program in recording.functions.programs[self._programs :]:
+            table.add_program(operations_array(program), program.class_id, program.unmatched)
+        self._programs = len(recording.functions.programs)
+        table.set_site(
+            module, symbol, site.name, site.category, site.entry, site.leave, site.source
+        )
+
+    def _damage(self) -> None:
+        scanner = self._scanner
+        error = self._tasks[scanner.stream].windows.error(
+            scanner.offset, **_REASONS[scanner.reason]
+        )
+        self._recording.warn(error)
+        if self.first_damage is None:
+            self.first_damage = error
+
+    def next(self) -> Batch | None:
+        """The next batch, None after the last."""
+        scanner = self._scanner
+        ts = np.empty(BATCH_SIZE, np.int64)
+        class_id, row, thread, cpu = (np.empty(BATCH_SIZE, np.int32) for _ in range(4))
+        name, category, first, size = self._unsorted
+        values = np.empty(_VALUES * BATCH_SIZE + _LEAST_VALUES, np.uint64)
+        counts = np.zeros(len(self._recording.trace.event_classes), np.int32)
+        filled = words = 0
+        while True:
+            status, filled, words = scanner.fill(
+                ts,
+                class_id,
+                row,
+                thread,
+                cpu,
+                name,
+                category,
+                first,
+                size,
+                values,
+                filled,
+                words,
+                counts,
+            )
+            if status == NEED_WINDOW:
+                self._feed(scanner.stream)
+            elif status == NEED_SYMBOL:
+                self._add_site()
+                more = len(self._recording.trace.event_classes) - len(counts)
+                if more:
+                    counts = np.concatenate([counts, np.zeros(more, np.int32)])
+            elif status == DAMAGED:
+                self._damage()
+            else:
+                break
+        if scanner.rounded:
+            self._recording.warn(TraceError(_ROUNDED))
+        if scanner.untracked():
+            self._recording.warn(TraceError(_UNTRACKED))
+        if not filled:
+            return None
+        decoded = BatchValues(
+            class_id[:filled],
+            row[:filled],
+            counts,
+            name[:filled],
+            category[:filled],
+            first[:filled],
+            size[:filled],
+            values[:words],
+            Segments(self._segments),
+            replace_nulls=self._recording.replace_nulls,
+        )
+        batch = Batch(
+            ts=ts[:filled],
+            class_id=class_id[:filled],
+            row=row[:filled],
+            thread=thread[:filled],
+            cpu=cpu[:filled],
+            tables={
+                id: self._table(decoded, id, int(counts[id]))
+                for id in np.flatnonzero(counts).tolist()
+            },
+        )
+        self.delivered += filled
+        self._segments = list(self._current)
+        for number in range(len(self._current)):
+            scanner.renumber(number, number)
+        return batch
+
+    def _table(self, decoded: BatchValues, id: int, count: int) -> Table:
+        recording = self._recording
+        columns = recording.functions.columns.get(id)
+        if columns is not None:
+            return decoded.table(id, recording.trace.event_classes[id], columns)
+        gathers = recording.gathers.get(id)
+        records = Records(
+            count,
+            lambda: decoded.located(id),
+            decoded.segments,
+            recording.trace.strings,
+            big_endian=recording.big_endian if gathers is not None else recording.kernel_big_endian,
+        )
+        if gathers is None:
+            assert recording.kernel_classes is not None, "a class that no file has"
+            return recording.kernel_classes.table(id, records)
+
+        def column(gather: Gather) -> Callable[[], Column]:
+            return lambda: gather.load(records)
+
+        return Table(count, [column(gather) for gather in gathers])
+
+
+def ahead(produce: Callable[[], Batch | None]) -> Iterator[Batch]:
+    """Batches, the next of them already being made by another thread."""
+    with ThreadPoolExecutor(1) as pool:
+        pending = pool.submit(produce)
+        while True:
+            batch = pending.result()
+            if batch is None:
+                return
+            pending = pool.submit(produce)
+            yield batch

@@ -1,0 +1,159 @@
+"""What a data directory holds of the events of other formats, in the shape in which its reader delivers them.
+
+Slices are entries and exits of functions, instants without arguments are named events of the program; all other events
+are tracepoints in the kernel's files, which hold what a trace.dat file holds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import cache
+
+import numpy as np
+
+from converter.filters.fitting import label
+from converter.filters.instants import as_typed
+from converter.filters.pieces import Piece, Projection, string_ids
+from converter.filters.texts import cut_utf8
+from converter.formats.trace_cmd.capabilities import (
+    MAX_ARGUMENTS,
+    MAX_TEXT_BYTES,
+)
+from converter.formats.trace_cmd.capabilities import (
+    capabilities as kernel_capabilities,
+)
+from converter.formats.uftrace.mapping import CATEGORY, DISCARDED, NAME
+from converter.ir.columns import Column, ListColumn
+from converter.ir.events import EventClass
+from converter.ir.field_classes import IntegerClass, StringClass, Style
+from converter.ir.kinds import Kind, Role
+from converter.losses import Adapter, Capabilities, KindSupport, LossKind
+
+#: uftrace prints all arguments of an event into 1,024 bytes, and crashes over about 2,100; a text may take twice
+#: its size there, a number about 22 bytes.
+_PRINTED_BYTES = 1000
+_NUMBER_BYTES = 12
+
+
+@cache
+def capabilities(variant: str) -> Capabilities:  # noqa: ARG001 - there is one
+    """What a directory holds."""
+    kernel = kernel_capabilities("")
+    functions = Capabilities(
+        kinds={},
+        blobs=False,
+        nulls=False,
+        styles=frozenset(Style),
+        labels=True,
+        units=True,
+        max_arguments=MAX_ARGUMENTS,
+        max_string_bytes=MAX_TEXT_BYTES,
+        utf8_only=False,
+    )
+    kinds = {kind: replace(support, holds=kernel) for kind, support in kernel.kinds.items()}
+    kinds[Kind.SLICE_BEGIN] = KindSupport((NAME, CATEGORY), holds=functions)
+    kinds[Kind.SLICE_END] = KindSupport(
+        optional=(NAME, CATEGORY), holds=replace(functions, max_arguments=1)
+    )
+    kinds[Kind.INSTANT] = KindSupport((NAME, CATEGORY), arguments=False, of_class=_instant_support)
+    kinds[Kind.DISCARDED] = KindSupport(DISCARDED.fields, arguments=False)
+    adapters: dict[Kind, Adapter] = dict(kernel.adapters)
+    adapters[Kind.SLICE_BEGIN] = _with_printable_texts
+    adapters[Kind.SLICE_END] = _adapt_end
+    return replace(
+        functions,
+        kinds=kinds,
+        max_blob_bytes=MAX_TEXT_BYTES,
+        nul_ends_strings=True,
+        clock_rates=False,
+        max_cpu=kernel.max_cpu,
+        cpuless=False,
+        lowerings={
+            kind: _lower_to_typed
+            for kind in Kind
+            # A complete slice is a begin and an end.
+            if kind is not Kind.SLICE_COMPLETE and (kind not in kinds or kind is Kind.INSTANT)
+        },
+        adapters=adapters,
+        clock_names=True,
+        other_clocks=True,
+        epoch=True,
+        environment=True,
+        command_lines=True,
+    )
+
+
+def _instant_support(event_class: EventClass) -> KindSupport | None:
+    """A named event has no data; an instant with arguments is a tracepoint."""
+    roles = [field.role for field in event_class.fields]
+    if set(roles) <= {Role.NAME, Role.CATEGORY} and len(set(roles)) == len(roles):
+        return KindSupport((NAME, CATEGORY), arguments=False)
+    return None
+
+
+def _lower_to_typed(piece: Piece, _: Projection) -> list[Piece] | None:
+    return [as_typed(piece)]
+
+
+def _adapt_end(piece: Piece, projection: Projection) -> Piece:
+    """An end has both name and category or neither, and no CPU, which its begin has."""
+    cpus = projection.cpus_of(piece)
+    on_cpus = int(np.count_nonzero(cpus >= 0))
+    if on_cpus:
+        projection.lose(LossKind.DROPPED, f"CPU of {label(piece.event_class)}", piece, on_cpus)
+        piece = piece.moved(cpu=np.broadcast_to(np.int32(-1), cpus.shape))
+    fields = piece.event_class.fields
+    named, categorized = NAME in fields, CATEGORY in fields
+    if named != categorized:
+        projection.lose(LossKind.RETYPED, "fields that slice_end does not have", piece)
+        place = fields.index(NAME) + 1 if named else fields.index(CATEGORY)
+        missing = CATEGORY if named else NAME
+
+        def completed() -> EventClass:
+            return replace(piece.event_class, fields=(*fields[:place], missing, *fields[place:]))
+
+        columns = piece.lazy_columns()
+        columns.insert(place, projection.constant("", len(piece)))
+        piece = piece.rewritten(piece.derive(("named end",), completed), columns)
+    return _with_printable_texts(piece, projection)
+
+
+def _with_printable_texts(piece: Piece, projection: Projection) -> Piece:
+    """Texts among arguments cut to what uftrace can print of all of an event's together."""
+    fields = piece.event_class.fields
+    arguments = [
+        i for i, field in enumerate(fields) if field.role not in (Role.NAME, Role.CATEGORY)
+    ]
+    texts = [i for i in arguments if not isinstance(fields[i].type, IntegerClass)]
+    if not texts:
+        return piece
+    room = _PRINTED_BYTES - _NUMBER_BYTES * min(len(arguments), MAX_ARGUMENTS)
+    limit = room // min(len(texts), MAX_ARGUMENTS)
+    columns = piece.lazy_columns()
+    for index in texts:
+        if isinstance(fields[index].type, StringClass):
+            columns[index] = _cut(piece, projection, index, limit)
+    return piece.rewritten(piece.event_class, columns)
+
+
+def _cut(piece: Piece, projection: Projection, index: int, limit: int) -> Callable[[], Column]:
+    def cut() -> Column:
+        strings = projection.source.strings
+        column = piece.table.column(index)
+        if isinstance(column, ListColumn) and int(np.diff(column.offsets).max()) <= limit:
+            return column
+        ids = string_ids(column, strings)
+        long = strings.unfit(ids, limit, False)
+        if not len(long):
+            return column
+        rows = np.isin(ids, long)
+        what = f"{piece.event_class.fields[index].name!r} of {label(piece.event_class)}"
+        count = int(np.count_nonzero(rows))
+        projection.lose(LossKind.TRUNCATED, f"{what} to {limit:,} bytes", piece, count)
+        shorter = {id: strings.intern(cut_utf8(strings[id], limit)) for id in long.tolist()}
+        result = ids.copy()
+        result[rows] = [shorter[id] for id in ids[rows].tolist()]
+        return result
+
+    return cut

@@ -1,0 +1,394 @@
+"""The grammar of mangled C++ names: Itanium C++ ABI, 5.1 "External Names (a.k.a. Mangling)"."""
+
+from __future__ import annotations
+
+import re
+
+_MOST_NESTED = 100
+
+_STANDARD = {
+    "t": "std",
+    "a": "std::allocator",
+    "b": "std::basic_string",
+    "s": "std::string",
+    "i": "std::istream",
+    "o": "std::ostream",
+    "d": "std::iostream",
+}
+_OPERATORS = {
+    "nw": " new", "na": " new[]", "dl": " delete", "da": " delete[]", "ps": "+", "ng": "-", "ad": "&", "de": "*",
+    "co": "~", "pl": "+", "mi": "-", "ml": "*", "dv": "/", "rm": "%", "an": "&", "or": "|", "eo": "^", "aS": "=",
+    "pL": "+=", "mI": "-=", "mL": "*=", "dV": "/=", "rM": "%=", "aN": "&=", "oR": "|=", "eO": "^=", "ls": "<<",
+    "rs": ">>", "lS": "<<=", "rS": ">>=", "eq": "==", "ne": "!=", "lt": "<", "gt": ">", "le": "<=", "ge": ">=",
+    "ss": "<=>", "nt": "!", "aa": "&&", "oo": "||", "pp": "++", "mm": "--", "cm": ",", "pm": "->*", "pt": "->",
+    "cl": "()", "ix": "[]", "qu": "?", "aw": " co_await",
+}  # fmt: skip
+_BUILTIN = frozenset("vwbcahstijlmxynofdegz")
+_BUILTIN_D = frozenset("defhisacnu")
+_UNARY = frozenset({"ps", "ng", "ad", "de", "co", "nt", "pp", "mm", "sz", "az", "nx"})
+
+
+class NotMangledError(ValueError):
+    """A name does not follow the grammar, or what of it is known here."""
+
+
+class NameParser:
+    """Productions of the grammar; each returns the name that it stands for, empty where that is never shown."""
+
+    def __init__(self, name: str) -> None:
+        self._text = name
+        self._at = 2
+        self._known: list[str] = []
+        self._depth = 0
+
+    def _peek(self, length: int = 1) -> str:
+        return self._text[self._at : self._at + length]
+
+    def _take(self, text: str) -> bool:
+        if self._text.startswith(text, self._at):
+            self._at += len(text)
+            return True
+        return False
+
+    def _expect(self, text: str) -> None:
+        if not self._take(text):
+            raise NotMangledError
+
+    def _enter(self) -> None:
+        self._depth += 1
+        if self._depth > _MOST_NESTED:
+            raise NotMangledError
+
+    def _number(self) -> int:
+        match = re.compile(r"[0-9]{1,6}").match(self._text, self._at)
+        if match is None:
+            raise NotMangledError
+        self._at = match.end()
+        return int(match[0])
+
+    def encoding(self) -> str:
+        """A function's or variable's name; its type is not looked at."""
+        if self._peek() in ("T", "G"):
+            raise NotMangledError
+        return self._name()
+
+    def _name(self) -> str:
+        self._enter()
+        if self._peek() == "N":
+            name = self._nested()
+        elif self._take("Z"):
+            name = self._local()
+        elif self._peek() == "S" and self._peek(2) != "St":
+            name = self._substitution()
+            if self._peek() == "I":
+                self._template_arguments()
+        else:
+            name = "std::" if self._take("St") else ""
+            name += self._unqualified("")
+            if self._peek() == "I":
+                self._known.append(name)
+                self._template_arguments()
+        self._depth -= 1
+        return name
+
+    def _local(self) -> str:
+        function = self.encoding()
+        while self._peek() not in ("E", ""):
+            self._type()
+        self._expect("E")
+        if self._take("s"):
+            self._discriminator()
+            return function
+        if self._take("d"):
+            if self._peek() != "_":
+                self._number()
+            self._expect("_")
+        entity = self._name()
+        self._discriminator()
+        return f"{function}::{entity}"
+
+    def _discriminator(self) -> None:
+        if self._take("__"):
+            self._number()
+            self._expect("_")
+        elif self._peek() == "_" and self._peek(2)[1:].isdigit():
+            self._at += 2
+
+    def _nested(self) -> str:
+        self._expect("N")
+        while self._peek() in ("r", "V", "K", "R", "O") and self._peek():
+            self._at += 1
+        name = ""
+        while not self._take("E"):
+            if name:
+                self._known.append(name)
+            if self._take("St"):
+                self._forget(name)
+                name = "std"
+                # Not a component that can be referred to.
+                name = f"std::{self._unqualified('')}"
+            elif self._peek() == "S":
+                self._forget(name)
+                name = self._substitution()
+                if self._peek() == "I":
+                    self._template_arguments()
+                elif self._peek() != "E":
+                    following = self._component(name)
+                    name = following
+            elif self._peek() == "I":
+                self._template_arguments()
+            elif self._take("M"):
+                self._forget(name)
+            else:
+                name = self._component(name)
+        return name
+
+    def _forget(self, name: str) -> None:
+        if name:
+            self._known.pop()
+
+    def _component(self, name: str) -> str:
+        if self._peek() == "T":
+            self._template_parameter()
+            return name or "T"
+        if self._peek(2) in ("Dt", "DT"):
+            self._type()
+            return name or "decltype"
+        part = self._unqualified(name)
+        return f"{name}::{part}" if name else part
+
+    def _unqualified(self, scope: str) -> str:
+        self._take("L")
+        character = self._peek()
+        if character.isdigit():
+            name = self._source_name()
+        elif character == "C" and self._peek(2)[1:] in ("1", "2", "3", "4", "5", "I"):
+            inherited = self._take("CI")
+            self._at += 1 if inherited else 2
+            name = scope.rpartition("::")[2]
+            if inherited:
+                self._type()
+        elif character == "D" and self._peek(2)[1:] in ("0", "1", "2", "4", "5"):
+            self._at += 2
+            name = f"~{scope.rpartition('::')[2]}"
+        elif self._take("Ul"):
+            while not self._take("E"):
+                self._type()
+            name = f"$_{self._ordinal()}"
+        elif self._take("Ut"):
+            name = f"$_{self._ordinal()}"
+        elif self._take("cv"):
+            name = f"operator {self._type()}".rstrip()
+        elif self._take("li"):
+            name = f'operator "" {self._source_name()}'
+        elif self._peek(2) in _OPERATORS:
+            name = f"operator{_OPERATORS[self._peek(2)]}"
+            self._at += 2
+        else:
+            raise NotMangledError
+        while self._take("B"):
+            self._source_name()
+        return name
+
+    def _ordinal(self) -> int:
+        number = 0 if self._peek() == "_" else self._number() + 1
+        self._expect("_")
+        return number
+
+    def _source_name(self) -> str:
+        length = self._number()
+        name = self._peek(length)
+        if len(name) < length or not name:
+            raise NotMangledError
+        self._at += length
+        return name
+
+    def _substitution(self) -> str:
+        self._expect("S")
+        character = self._peek()
+        if character in _STANDARD and character:
+            self._at += 1
+            return _STANDARD[character]
+        match = re.compile(r"([0-9A-Z]{0,4})_").match(self._text, self._at)
+        if match is None:
+            raise NotMangledError
+        self._at = match.end()
+        number = int(match[1], 36) + 1 if match[1] else 0
+        if number >= len(self._known):
+            raise NotMangledError
+        return self._known[number]
+
+    def _template_parameter(self) -> None:
+        self._expect("T")
+        if self._peek() != "_":
+            self._number()
+        self._expect("_")
+
+    def _template_arguments(self) -> None:
+        self._enter()
+        self._expect("I")
+        while not self._take("E"):
+            self._template_argument()
+        self._depth -= 1
+
+    def _template_argument(self) -> None:
+        if self._take("X"):
+            self._expression()
+            self._expect("E")
+        elif self._peek() == "L":
+            self._literal()
+        elif self._take("J"):
+            self._enter()
+            while not self._take("E"):
+                self._template_argument()
+            self._depth -= 1
+        else:
+            self._type()
+
+    def _literal(self) -> None:
+        self._expect("L")
+        if self._take("_Z"):
+            self.encoding()
+            while self._peek() not in ("E", ""):
+                self._type()
+        else:
+            self._type()
+            end = self._text.find("E", self._at)
+            if end < 0:
+                raise NotMangledError
+            self._at = end
+        self._expect("E")
+
+    def _type(self) -> str:
+        self._enter()
+        name = self._type_inside()
+        self._depth -= 1
+        return name
+
+    def _type_inside(self) -> str:
+        character = self._peek()
+        if character in _BUILTIN and character:
+            self._at += 1
+            return ""
+        if character == "D":
+            return self._type_of_d()
+        if character and character in "rVKPROCG":
+            self._at += 1
+            name = self._type()
+        elif self._take("F"):
+            name = ""
+            self._take("Y")
+            while not self._take("E"):
+                if self._peek(2) in ("RE", "OE"):
+                    self._at += 1
+                    continue
+                self._type()
+        elif self._take("A"):
+            if self._peek().isdigit():
+                self._number()
+            elif self._peek() != "_":
+                self._expression()
+            self._expect("_")
+            name = self._type()
+        elif self._take("M"):
+            self._type()
+            name = self._type()
+        elif self._take("U"):
+            self._source_name()
+            name = self._type()
+        elif self._take("u"):
+            name = self._source_name()
+        elif character == "T":
+            self._template_parameter()
+            name = "T"
+            if self._peek() == "I":
+                self._known.append(name)
+                self._template_arguments()
+        elif character == "S" and self._peek(2) != "St":
+            name = self._substitution()
+            if self._peek() != "I":
+                return name
+            self._template_arguments()
+        else:
+            name = self._name()
+        self._known.append(name)
+        return name
+
+    def _type_of_d(self) -> str:
+        self._expect("D")
+        character = self._peek()
+        self._at += 1
+        if character in _BUILTIN_D and character:
+            return ""
+        if character == "p":
+            name = self._type()
+        elif character in ("t", "T"):
+            self._expression()
+            self._expect("E")
+            name = "decltype"
+        elif character == "o":
+            return self._type()
+        else:
+            raise NotMangledError
+        self._known.append(name)
+        return name
+
+    def _expression(self) -> None:
+        self._enter()
+        two = self._peek(2)
+        if self._peek() == "L":
+            self._literal()
+        elif self._peek() == "T":
+            self._template_parameter()
+        elif two == "fp":
+            self._at += 2
+            if self._peek() != "_":
+                self._number()
+            self._expect("_")
+        elif two in ("st", "at", "ti"):
+            self._at += 2
+            self._type()
+        elif two == "sr":
+            self._at += 2
+            self._type()
+            self._unqualified("")
+            if self._peek() == "I":
+                self._template_arguments()
+        elif two == "cl":
+            self._at += 2
+            while not self._take("E"):
+                self._expression()
+        elif two == "cv":
+            self._at += 2
+            self._type()
+            if self._take("_"):
+                while not self._take("E"):
+                    self._expression()
+            else:
+                self._expression()
+        elif two in ("dt", "pt"):
+            self._at += 2
+            self._expression()
+            self._unqualified("")
+        elif two in ("sZ", "sp"):
+            self._at += 2
+            self._expression()
+        elif two == "qu":
+            self._at += 2
+            for _ in range(3):
+                self._expression()
+        elif two in _UNARY:
+            self._at += 2
+            self._take("_")
+            self._expression()
+        elif two in _OPERATORS:
+            self._at += 2
+            self._expression()
+            self._expression()
+        elif self._peek().isdigit():
+            self._source_name()
+            if self._peek() == "I":
+                self._template_arguments()
+        else:
+            raise NotMangledError
+        self._depth -= 1

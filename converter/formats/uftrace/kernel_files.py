@@ -1,0 +1,270 @@
+"""The kernel's side: kernel_header, kallsyms and kernel-cpuN.dat (utils/kernel.c).
+
+kernel-cpuN.dat has pages of the kernel's ring buffer, as trace.dat has, and kernel_header the formats of their records.
+So they are put into the form of a trace.dat's sections, and read by what reads those:
+
+    PAGE_SIZE: 4096
+    LONG_SIZE: 8
+    ENDIAN: LE
+    TRACEFS: events/header_page: 205
+    (so many bytes)
+"""
+
+from __future__ import annotations
+
+import re
+import struct
+from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
+
+from converter.errors import TraceError
+from converter.formats.trace_cmd.container import (
+    Buffer,
+    CpuData,
+    Section,
+    TraceFile,
+    check_page_size,
+)
+from converter.formats.trace_cmd.decode import Decoding, StreamReader
+from converter.formats.trace_cmd.event_classes import EventClasses
+from converter.formats.trace_cmd.event_format import EventFormat
+from converter.formats.trace_cmd.formats import EventFormats
+from converter.formats.trace_cmd.layout import SectionId
+from converter.formats.trace_cmd.messages import KernelTexts
+from converter.formats.trace_cmd.options import Metadata
+from converter.formats.trace_cmd.pages import PageStream, WindowCache
+from converter.formats.trace_cmd.survey import Survey, survey
+from converter.formats.trace_cmd.symbols import kernel_symbols
+from converter.formats.uftrace.directory import DataDirectory
+from converter.formats.uftrace.event_streams import ReadyEvents
+from converter.ir.symbols import SymbolTable
+from converter.ir.trace import Trace
+from converter.kernels.tasks import TaskTable
+from converter.source import open_source
+
+HEADER_FILE = "kernel_header"
+SYMBOLS_FILE = "kallsyms"
+_CPU_FILE = re.compile(r"kernel-cpu(\d{1,5})\.dat", re.ASCII)
+_BLOCK = re.compile(rb"TRACEFS: ([^\n:]+): (\d{1,9})\n")
+_SETTING = re.compile(rb"(PAGE_SIZE|LONG_SIZE|ENDIAN): *(\w+)\n")
+
+
+@dataclass(slots=True)
+class KernelHeader:
+    """What kernel_header says; formats by system, in the order of the file."""
+
+    page_size: int = 4096
+    long_size: int = 8
+    big_endian: bool = False
+    formats: dict[str, list[bytes]] = field(default_factory=dict)
+
+
+def parse_kernel_header(text: bytes) -> KernelHeader:
+    """The content of kernel_header.
+
+    Raises:
+        TraceError: a line is none of its kinds, a block is cut off, or a size impossible.
+
+    """
+    header = KernelHeader()
+    at = 0
+    while at < len(text):
+        if setting := _SETTING.match(text, at):
+            value = setting[2].decode("ascii", "replace")
+            if setting[1] == b"ENDIAN":
+                header.big_endian = value == "BE"
+            elif not value.isdecimal() or len(value) > 9:
+                raise TraceError(offset=at, field="kernel_header", expected="a number", found=value)
+            elif setting[1] == b"PAGE_SIZE":
+                header.page_size = int(value)
+            else:
+                header.long_size = int(value)
+            at = setting.end()
+        elif block := _BLOCK.match(text, at):
+            size = int(block[2])
+            body = text[block.end() : block.end() + size]
+            if len(body) < size:
+                raise TraceError(
+                    "the description is cut off", offset=at, field="kernel_header", found=block[1]
+                )
+            parts = block[1].decode("utf-8", "surrogateescape").split("/")
+            if len(parts) == 4 and parts[3] == "format":
+                header.formats.setdefault(parts[1], []).append(body)
+            at = block.end() + size
+        elif text[at] == 0x0A:
+            at += 1
+        else:
+            raise TraceError(
+                offset=at,
+                field="kernel_header",
+                expected="a setting or TRACEFS:",
+                found=text[at : at + 40],
+            )
+    check_page_size(header.page_size)
+    if header.long_size not in (4, 8):
+        raise TraceError(field="kernel_header", expected="longs of 4 or 8", found=header.long_size)
+    return header
+
+
+class NamedFormats(EventFormats):
+    """Formats of which some events are called otherwise than their text says: (system, name) by type."""
+
+    def __init__(self, file: TraceFile, names: Mapping[int, tuple[str, str]]) -> None:
+        self._names = names
+        super().__init__(file)
+
+    def get(self, type_id: int) -> EventFormat | None:
+        """The format of a type, parsed; None if there is none that can be parsed."""
+        format = super().get(type_id)
+        if format is None or type_id not in self._names:
+            return format
+        system, name = self._names[type_id]
+        return replace(format, system=system, name=name)
+
+
+class KernelStream:
+    """The events of a kernel-cpuN.dat."""
+
+    def __init__(self, reader: StreamReader, cpu: int, kernel: KernelFiles) -> None:
+        self.cpu = cpu
+        self._reader = reader
+        self._kernel = kernel
+
+    def next(self) -> ReadyEvents | None:
+        """The next events, None after the last."""
+        events = self._reader.next(None)
+        self._kernel.report(self._reader.errors, self.cpu)
+        self._reader.errors = []
+        if events is None:
+            return None
+        return ReadyEvents(
+            events.ts,
+            events.class_id,
+            events.thread,
+            events.start,
+            events.size,
+            events.count,
+            events.pages,
+        )
+
+
+class KernelFiles:
+    """The kernel's files of a directory; `names` are those of events that are called otherwise than their formats say.
+
+    Raises:
+        TraceError: there is no kernel_header, or it makes no sense.
+
+    """
+
+    def __init__(self, directory: DataDirectory, names: Mapping[int, tuple[str, str]]) -> None:
+        self._directory = directory
+        header = parse_kernel_header(directory.read(HEADER_FILE))
+        order = ">" if header.big_endian else "<"
+        ftrace = header.formats.pop("ftrace", [])
+        sections = {
+            SectionId.FTRACE_EVENTS: _group(ftrace, order),
+            SectionId.EVENT_FORMATS: struct.pack(f"{order}I", len(header.formats))
+            + b"".join(
+                system.encode("utf-8", "surrogateescape") + b"\0" + _group(formats, order)
+                for system, formats in header.formats.items()
+            ),
+        }
+        symbols = directory.read_if_there(SYMBOLS_FILE)
+        if symbols is not None:
+            sections[SectionId.KALLSYMS] = struct.pack(f"{order}I", len(symbols)) + symbols
+        self._file = TraceFile(
+            open_source(b"".join(sections.values())),
+            7,
+            header.big_endian,
+            header.long_size,
+            header.page_size,
+        )
+        offset = 0
+        for id, data in sections.items():
+            self._file.sections.append(Section(self._file, id, 0, 0, offset, len(data)))
+            offset += len(data)
+        self._long_size = header.long_size
+        self.formats = NamedFormats(self._file, names)
+        self.symbols: SymbolTable | None = kernel_symbols(self._file)
+        self._streams = list(self._page_streams(header.page_size))
+        self.classes: EventClasses | None = None
+        self._survey: Survey | None = None
+
+    def _page_streams(self, page_size: int) -> Iterator[PageStream]:
+        names = sorted(
+            (int(match[1]), name)
+            for name in self._directory.names
+            if (match := _CPU_FILE.fullmatch(name))
+        )
+        cache = WindowCache()
+        for cpu, name in names:
+            try:
+                source = self._directory.open(name)
+            except TraceError as error:
+                self._directory.warn(error)
+                continue
+            if source.size == 0:
+                continue
+            data = CpuData(cpu, 0, source.size, source.size)
+            buffer = Buffer(b"", b"mono", page_size, False, (data,))
+            file = replace(self._file, source=source, sections=[])
+            yield PageStream(file, buffer, data, len(names), cache)
+
+    def survey(self) -> TaskTable:
+        """Walk all pages once; the tasks that they tell of."""
+        self._survey = survey(
+            self._streams, self.formats, self._long_size, big_endian=self._file.big_endian
+        )
+        return self._survey.tasks
+
+    def add_classes(self, trace: Trace) -> None:
+        """Declare the classes of the records that there are."""
+        assert self._survey is not None, "the pages have not been walked"
+        self.classes = EventClasses(
+            trace, self.formats, KernelTexts(self._file, self.symbols), self._long_size
+        )
+        self.classes.add_types(self._survey.counts.nonzero()[0].tolist())
+        if self._survey.missed:
+            self.classes.add_missed()
+        self.report(self._survey.errors, None)
+        for warning in self._file.warnings:
+            self._directory.warn(replace(warning, format="uftrace").to_error())
+
+    def streams(
+        self, trace: Trace, tasks: TaskTable, pool: ThreadPoolExecutor
+    ) -> list[KernelStream]:
+        """A stream for each CPU, in the order of CPUs."""
+        assert self.classes is not None, "no classes have been declared"
+        decoding = Decoding(
+            self.formats,
+            self.classes,
+            len(trace.event_classes),
+            tasks,
+            Metadata(),
+            trace.strings,
+            self._long_size,
+            self._file.big_endian,
+        )
+        return [
+            KernelStream(StreamReader(decoding, stream, pool), stream.cpu, self)
+            for stream in self._streams
+        ]
+
+    @property
+    def big_endian(self) -> bool:
+        """Whether records are."""
+        return self._file.big_endian
+
+    def report(self, errors: list[TraceError], cpu: int | None) -> None:
+        """Keep damage as warnings."""
+        for error in errors:
+            error.format = "uftrace"
+            self._directory.warn(error, None if cpu is None else f"kernel-cpu{cpu}.dat")
+
+
+def _group(formats: list[bytes], order: str) -> bytes:
+    """Formats as in a section of a trace.dat: their number, then each behind its size."""
+    return struct.pack(f"{order}I", len(formats)) + b"".join(
+        struct.pack(f"{order}Q", len(text)) + text for text in formats
+    )

@@ -1,0 +1,125 @@
+"""The kernel's side of a data directory: events with any typed payload, in the formats and pages of its ring buffer.
+
+`kernel_header`, `kernel-cpuN.dat` and `kallsyms` (uftrace's utils/kernel.c). What they hold is what a trace.dat file
+holds of the same events, and is made by the same code.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Final
+
+from converter.formats.trace_cmd.event_classes import DISCARDED as MISSED
+from converter.formats.trace_cmd.event_format import parse_event_format
+from converter.formats.trace_cmd.event_schemas import COMMON_FIELDS, NewFormat, header_texts
+from converter.formats.trace_cmd.new_contents import KernelEvents
+from converter.formats.trace_cmd.page_writer import PageWriter, SpoolMaker
+from converter.formats.trace_cmd.trace_tables import TaskNumbers
+from converter.ir.events import Batch, EventClass
+from converter.ir.trace import Trace
+from converter.sink import Sink
+
+#: What 64-bit little-endian kernels have.
+_PAGE_SIZE: Final = 4096
+_LONG_SIZE: Final = 8
+
+
+def is_kernel_record(event_class: EventClass) -> bool:
+    """Whether events of a class are records of the kernel's files: all those that end with a record's context."""
+    context = event_class.fields[-len(COMMON_FIELDS) :]
+    return event_class == MISSED or bool(event_class.native) or context == COMMON_FIELDS
+
+
+class KernelOutput:
+    """The kernel's files under construction; `cpus` are those that have events."""
+
+    def __init__(self, trace: Trace, numbers: TaskNumbers) -> None:
+        self._spools = SpoolMaker(b"none", big_endian=False)
+        self._events = _Events(trace, numbers)
+        self._pages = PageWriter(
+            trace.strings,
+            page_size=_PAGE_SIZE,
+            long_size=_LONG_SIZE,
+            big_endian=False,
+            compression=b"none",
+            new_spool=self._spools,
+        )
+        self.has_events = False
+
+    @property
+    def renamed(self) -> dict[int, tuple[str, str]]:
+        """System and name of the events, by id, that have another name in the files."""
+        return self._events.renamed
+
+    def write(self, batch: Batch) -> None:
+        """Append the events of a batch, each to the pages of its CPU."""
+        self.has_events = True
+        self._events.write(batch, self._pages)
+
+    def finish(self, sink: Sink) -> None:
+        """Write the files, if there are events."""
+        if not self.has_events:
+            return
+        for cpu, pages in self._pages.finish().items():
+            with sink.create(f"kernel-cpu{cpu}.dat") as output:
+                for part in pages.parts():
+                    output.write(part)
+        page, _ = header_texts(self._pages.page_size)
+        parts = [
+            b"PAGE_SIZE: %d\nLONG_SIZE: %d\nENDIAN: LE\n" % (self._pages.page_size, _LONG_SIZE),
+            _file("events/header_page", page),
+        ]
+        for system, texts in self._events.formats.items():
+            for text in texts:
+                name = parse_event_format(text, system).name
+                parts.append(_file(f"events/{system}/{name}/format", text))
+        with sink.create("kernel_header") as output:
+            output.write(b"".join(parts))
+        with sink.create("kallsyms") as output:
+            output.write(self._events.symbols())
+
+    def close(self) -> None:
+        """Delete temporary files."""
+        self._spools.close()
+
+
+def _file(name: str, content: bytes) -> bytes:
+    """A file of tracefs, as the header holds it."""
+    return b"TRACEFS: %b: %d\n%b" % (
+        name.encode("utf-8", "surrogateescape"),
+        len(content),
+        content,
+    )
+
+
+class _Events(KernelEvents):
+    """Events in the formats that they had in a directory, or in new ones, each with a name of its own."""
+
+    def __init__(self, trace: Trace, numbers: TaskNumbers) -> None:
+        super().__init__(trace, numbers)
+        self._is_own = trace.format == "uftrace"
+        self._uses: Counter[tuple[str, str]] = Counter()
+        self.renamed: dict[int, tuple[str, str]] = {}
+
+    def format_of(self, event_class: EventClass) -> NewFormat:
+        system = event_class.category
+        if event_class.native and self._is_own:
+            held = parse_event_format(event_class.native, system)
+            self._uses[system, held.name] += 1
+            if held.name != event_class.name:
+                # It was renamed when the directory was made.
+                self.renamed[held.id] = (system, event_class.name)
+            return NewFormat(event_class.native, held)
+        made = super().format_of(event_class)
+        name = made.format.name
+        self._uses[system, name] += 1
+        while (count := self._uses[system, name]) > 1:
+            name = f"{made.format.name}__{count}"
+            self._uses[system, name] += 1
+        if name == made.format.name:
+            return made
+        self.renamed[made.format.id] = (system, made.format.name)
+        text = made.text.replace(
+            b"name: %b\n" % made.format.name.encode(), b"name: %b\n" % name.encode(), 1
+        )
+        return NewFormat(text, parse_event_format(text, system))

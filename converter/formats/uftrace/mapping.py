@@ -1,0 +1,181 @@
+"""What the records of a data directory mean: classes of events, in both directions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from converter.formats.uftrace.layout import ADDRESS_BITS, EventId
+from converter.ir.events import EventClass, Field
+from converter.ir.field_classes import (
+    BytesClass,
+    FieldClass,
+    FloatClass,
+    IntegerClass,
+    Label,
+    StringClass,
+    Style,
+)
+from converter.ir.kinds import Kind, Role
+
+#: Names of functions, and of the file that each is in ("libc.so.6"), empty where the address is in none.
+NAME: Final = Field("name", StringClass(), Role.NAME)
+CATEGORY: Final = Field("category", StringClass(), Role.CATEGORY)
+
+#: Where a function is in the source ("shapes.cc:17").
+SOURCE_LINE: Final = Field("srcline", StringClass())
+
+#: A LOST record.
+DISCARDED: Final = EventClass(
+    Kind.DISCARDED, fields=(Field("count", IntegerClass(ADDRESS_BITS), Role.COUNT),)
+)
+#: An event of events.txt: name and category are the two halves of "provider:name".
+USER_EVENT: Final = EventClass(Kind.INSTANT, fields=(NAME, CATEGORY))
+#: The same with data, which no version of uftrace writes or reads.
+USER_EVENT_WITH_DATA: Final = EventClass(
+    Kind.INSTANT, fields=(NAME, CATEGORY, Field("data", BytesClass()))
+)
+#: An EVENT record with an id or data that nothing describes: the record whole, little-endian.
+NATIVE: Final = EventClass(Kind.NATIVE, fields=(Field("payload", BytesClass(), Role.PAYLOAD),))
+#: A line of extern.dat.
+EXTERNAL: Final = EventClass(Kind.LOG, fields=(Field("message", StringClass(), Role.MESSAGE),))
+
+
+def slice_begin(arguments: tuple[Field, ...]) -> EventClass:
+    """The class of entries of functions with these arguments, and where it is known with `SOURCE_LINE`."""
+    return EventClass(Kind.SLICE_BEGIN, fields=(NAME, CATEGORY, *arguments))
+
+
+def slice_end(returned: tuple[Field, ...]) -> EventClass:
+    """The class of exits that close the function entered last."""
+    return EventClass(Kind.SLICE_END, fields=returned)
+
+
+def unmatched_end(returned: tuple[Field, ...]) -> EventClass:
+    """The class of exits of functions whose entry is not in the recording."""
+    return EventClass(Kind.SLICE_END, fields=(NAME, CATEGORY, *returned))
+
+
+# Values read at a function's entry and exit: utils/event.c, libmcount/event.c.
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """An EVENT record whose data are numbers of one width; a COUNTER with a constant name and category."""
+
+    category: str
+    name: str
+    fields: tuple[Field, ...]
+
+    @property
+    def event_class(self) -> EventClass:
+        """The class of its events."""
+        return EventClass(Kind.COUNTER, fields=(NAME, CATEGORY, *self.fields))
+
+
+def _values(*names: str, signed: bool = False, unit: str = "") -> tuple[Field, ...]:
+    held = IntegerClass(64, signed)
+    return tuple(Field(name, held, Role.VALUE, unit) for name in names)
+
+
+_STATM: Final = ("vmsize", "vmrss", "shared")
+_FAULTS: Final = ("major", "minor")
+_CYCLE: Final = ("cycles", "instructions")
+_CACHE: Final = ("refers", "misses")
+_BRANCH: Final = ("branch", "misses")
+
+READINGS: Final[dict[EventId, Reading]] = {
+    EventId.READ_PROC_STATM: Reading("read", "proc/statm", _values(*_STATM, unit="KB")),
+    EventId.READ_PAGE_FAULT: Reading("read", "page-fault", _values(*_FAULTS)),
+    EventId.DIFF_PROC_STATM: Reading(
+        "diff", "proc/statm", _values(*_STATM, signed=True, unit="KB")
+    ),
+    EventId.DIFF_PAGE_FAULT: Reading("diff", "page-fault", _values(*_FAULTS, signed=True)),
+    EventId.READ_PMU_CYCLE: Reading("read", "pmu-cycle", _values(*_CYCLE)),
+    EventId.DIFF_PMU_CYCLE: Reading("diff", "pmu-cycle", _values(*_CYCLE, signed=True)),
+    EventId.READ_PMU_CACHE: Reading("read", "pmu-cache", _values(*_CACHE)),
+    EventId.DIFF_PMU_CACHE: Reading("diff", "pmu-cache", _values(*_CACHE, signed=True)),
+    EventId.READ_PMU_BRANCH: Reading("read", "pmu-branch", _values(*_BRANCH)),
+    EventId.DIFF_PMU_BRANCH: Reading("diff", "pmu-branch", _values(*_BRANCH, signed=True)),
+    EventId.WATCH_CPU: Reading(
+        "watch", "cpu", (Field("cpu", IntegerClass(32, signed=True), Role.VALUE),)
+    ),
+}
+
+
+def watched_variable(size: int) -> EventClass:
+    """The class of watch:var events of variables of `size` bytes (1, 2, 4, 8); the name is the variable's."""
+    value = Field("value", IntegerClass(8 * size), Role.VALUE)
+    return EventClass(Kind.COUNTER, fields=(NAME, CATEGORY, value))
+
+
+# perf-cpuN.dat. The names are those that uftrace gives such events.
+
+_TID: Final = IntegerClass(32, signed=True)
+
+#: A context switch of a traced task, on its CPU and on no thread. The other task is not known: its tid is 0.
+SCHEDULE: Final = EventClass(
+    Kind.SCHED_SWITCH,
+    "schedule",
+    "linux",
+    fields=(
+        Field("prev_tid", _TID, Role.PREV_TID),
+        Field("next_tid", _TID, Role.NEXT_TID),
+        # Whether a task that leaves could run on is all that is known of its state.
+        Field(
+            "prev_state",
+            IntegerClass(8, labels=(Label(0, 0, "R"), Label(1, 1, "S"))),
+            Role.PREV_STATE,
+        ),
+    ),
+)
+_LIFE: Final = (
+    Field("pid", _TID, Role.PID),
+    Field("parent_pid", _TID),
+    Field("tid", _TID, Role.TID),
+    Field("parent_tid", _TID, Role.PARENT_TID),
+)
+TASK_NEW: Final = EventClass(Kind.TASK_NEW, "task-new", "linux", fields=_LIFE)
+TASK_EXIT: Final = EventClass(Kind.TASK_EXIT, "task-exit", "linux", fields=_LIFE)
+TASK_NAME: Final = EventClass(
+    Kind.TASK_RENAME,
+    "task-name",
+    "linux",
+    fields=(
+        Field("pid", _TID, Role.PID),
+        Field("tid", _TID, Role.TID),
+        Field("comm", StringClass(), Role.NEW_COMM),
+    ),
+)
+
+
+# Arguments: what a specification such as "arg2/x32" says of a field.
+
+#: Media type of structures passed by value, whose members are not recorded; the type's name follows.
+STRUCTURE: Final = "application/x-c-structure; name="
+
+STYLES: Final = {"x": Style.HEXADECIMAL, "o": Style.OCTAL, "p": Style.POINTER}
+_SIGNED: Final = frozenset("di")
+
+
+def value_class(
+    format: str, size: int, labels: tuple[Label, ...] = (), type_name: str = ""
+) -> FieldClass:
+    """The field class of a value of `size` bytes that is recorded in a format (the letter behind "/")."""
+    if format in "sS":
+        return StringClass()
+    if format == "f":
+        # An 80-bit number is rounded to 64 bits.
+        return FloatClass(32 if size == 4 else 64)
+    if format == "t":
+        return BytesClass(f"{STRUCTURE}{type_name}" if type_name else BytesClass().media_type)
+    if format == "c":
+        return IntegerClass(8 * size, True, Style.CHARACTER)
+    if format == "e":
+        return IntegerClass(8 * size, True, labels=labels)
+    return IntegerClass(8 * size, format in _SIGNED, STYLES.get(format, Style.DECIMAL))
+
+
+def argument_field(name: str, value: FieldClass) -> Field:
+    """The field of an argument: its name is "arg1", "fparg1" or "retval"."""
+    return Field(name, value, Role.RETURN if name == "retval" else Role.NONE)

@@ -1,0 +1,161 @@
+"""What a recording has beside its task files: perf_event records of each CPU, and the lines of extern.dat."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from converter.errors import UnsupportedError
+from converter.filters.pieces import string_ids
+from converter.formats.uftrace.layout import (
+    PERF_MISC_SWITCH_OUT,
+    PERF_MISC_SWITCH_OUT_PREEMPT,
+    PerfType,
+)
+from converter.formats.uftrace.mapping import EXTERNAL, SCHEDULE, TASK_EXIT, TASK_NAME, TASK_NEW
+from converter.ir.columns import value
+from converter.ir.events import Batch, EventClass, Table
+from converter.ir.trace import Trace
+from converter.sink import Sink
+
+_HEADER: Final = [("type", "<u4"), ("misc", "<u2"), ("size", "<u2")]
+_SAMPLE_ID: Final = [("sample_pid", "<i4"), ("sample_tid", "<i4"), ("sample_time", "<u8")]
+_SWITCH: Final = np.dtype([*_HEADER, ("pid", "<i4"), ("tid", "<i4"), ("time", "<u8")])
+_LIFE: Final = np.dtype(
+    [
+        *_HEADER,
+        ("pid", "<i4"),
+        ("parent_pid", "<i4"),
+        ("tid", "<i4"),
+        ("parent_tid", "<i4"),
+        ("time", "<u8"),
+        *_SAMPLE_ID,
+    ]
+)
+_TYPES: Final = {
+    SCHEDULE: PerfType.SWITCH,
+    TASK_NEW: PerfType.FORK,
+    TASK_EXIT: PerfType.EXIT,
+    TASK_NAME: PerfType.COMM,
+}
+
+
+def is_perf_record(event_class: EventClass) -> bool:
+    """Whether events of a class are perf_event records."""
+    return event_class in _TYPES
+
+
+def is_external_line(event_class: EventClass) -> bool:
+    """Whether events of a class are lines of extern.dat."""
+    return event_class == EXTERNAL
+
+
+class PerfOutput:
+    """perf-cpuN.dat, created when a CPU first has an event."""
+
+    def __init__(self, trace: Trace, sink: Sink) -> None:
+        self._trace = trace
+        self._sink = sink
+        self._files: dict[int, Sink] = {}
+
+    @property
+    def has_events(self) -> bool:
+        """Whether there are any."""
+        return bool(self._files)
+
+    def write(self, batch: Batch) -> None:
+        """Append the events of a batch, all of classes that are `is_perf_record`.
+
+        Raises:
+            UnsupportedError: a switch names two tasks.
+
+        """
+        order = np.zeros(len(batch), np.int64)
+        records = []
+        for id, table in batch.tables.items():
+            at = np.flatnonzero(batch.class_id == id)
+            rows = batch.row[at]
+            made = self._records(self._trace.event_classes[id], table)[rows]
+            for name in ("time", "sample_time"):
+                if name in (made.dtype.names or ()):
+                    made[name] = batch.ts[at]
+            order[at] = made.dtype.itemsize
+            records.append((at, made))
+        for cpu in np.unique(batch.cpu).tolist():
+            here = batch.cpu == cpu
+            sizes = np.where(here, order, 0)
+            ends = np.cumsum(sizes)
+            data = np.zeros(int(ends[-1]), np.uint8)
+            for at, made in records:
+                chosen = here[at]
+                width = made.dtype.itemsize
+                places = (ends - sizes)[at[chosen], None] + np.arange(width)
+                data[places] = np.frombuffer(made[chosen].tobytes(), np.uint8).reshape(-1, width)
+            number = max(cpu, 0)
+            if number not in self._files:
+                self._files[number] = self._sink.create(f"perf-cpu{number}.dat")
+            self._files[number].write(data.data)
+
+    def _records(self, event_class: EventClass, table: Table) -> NDArray[Any]:
+        """The records of a table, still without times."""
+        columns = [table.column(i) for i in range(table.width)]
+        kind = _TYPES[event_class]
+        if kind is PerfType.SWITCH:
+            return self._switches(*columns)
+        if kind is PerfType.COMM:
+            ids = string_ids(columns[2], self._trace.strings)
+            texts = np.array([self._trace.strings[id] for id in ids.tolist()] or [b""], np.bytes_)
+            width = (texts.dtype.itemsize // 8 + 1) * 8
+            dtype = np.dtype(
+                [*_HEADER, ("pid", "<i4"), ("tid", "<i4"), ("comm", f"S{width}"), *_SAMPLE_ID]
+            )
+            made = np.zeros(len(table), dtype)
+            made["comm"] = texts[: len(table)]
+            made["pid"], made["tid"] = columns[0], columns[1]
+        else:
+            made = np.zeros(len(table), _LIFE)
+            for name, column in zip(
+                ("pid", "parent_pid", "tid", "parent_tid"), columns, strict=True
+            ):
+                made[name] = column
+        made["type"], made["size"] = kind, made.dtype.itemsize
+        made["sample_pid"], made["sample_tid"] = made["pid"], made["tid"]
+        return made
+
+    def _switches(self, leaving: Any, coming: Any, state: Any) -> NDArray[Any]:
+        if ((leaving != 0) & (coming != 0)).any():
+            raise UnsupportedError(
+                "a record of a switch names one task", path=self._sink.name, field="sched_switch"
+            )
+        made = np.zeros(len(leaving), _SWITCH)
+        made["type"], made["size"] = PerfType.SWITCH, _SWITCH.itemsize
+        preempted = np.where(state == 0, PERF_MISC_SWITCH_OUT_PREEMPT, 0)
+        made["misc"] = np.where(leaving != 0, PERF_MISC_SWITCH_OUT | preempted, 0)
+        made["tid"] = leaving + coming
+        made["pid"] = made["tid"]
+        return made
+
+
+class ExternalOutput:
+    """extern.dat."""
+
+    def __init__(self, trace: Trace, sink: Sink) -> None:
+        self._trace = trace
+        self._sink = sink
+        self._file: Sink | None = None
+
+    def write(self, batch: Batch) -> None:
+        """Append the events of a batch, all of the class EXTERNAL, a line each."""
+        if self._file is None:
+            self._file = self._sink.create("extern.dat")
+        (table,) = batch.tables.values()
+        strings = self._trace.strings
+        field = EXTERNAL.fields[0].type
+        lines = [
+            b"%d.%09d %b\n"
+            % (*divmod(ts, 10**9), value(table.column(0), field, row, strings).replace(b"\n", b" "))
+            for ts, row in zip(batch.ts.tolist(), batch.row.tolist(), strict=True)
+        ]
+        self._file.write(b"".join(lines))

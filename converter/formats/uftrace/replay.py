@@ -1,0 +1,31 @@
+"""A directory that nobody has changed since it was read: its files, byte for byte."""
+
+from __future__ import annotations
+
+from converter.formats.uftrace.directory import DataDirectory
+from converter.formats.uftrace.portable import TravelledFiles, travelled_files
+from converter.ir.trace import Trace
+from converter.sink import Sink
+
+
+def whole_directory(trace: Trace) -> DataDirectory | TravelledFiles | None:
+    """The files of the directory that a trace was read from, if the trace has all its events as they are there."""
+    if not trace.is_as_read:
+        return None
+    directory = trace.sidecar.get("uftrace", {}).get("directory")
+    return directory if isinstance(directory, DataDirectory) else travelled_files(trace)
+
+
+def replay(directory: DataDirectory | TravelledFiles, sink: Sink) -> None:
+    """Copy all files.
+
+    Raises:
+        TraceError: one of them cannot be read.
+        OutputError: the sink cannot be written to.
+
+    """
+    names = directory.names if isinstance(directory, TravelledFiles) else directory.readable_names()
+    for name in names:
+        with sink.create(name) as output:
+            for part in directory.parts(name):
+                output.write(part)

@@ -1,0 +1,143 @@
+"""Tasks: the numbers by which files and records name them, `task.txt`, the map of the one session, and their names."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterable
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from converter.formats.trace_cmd.trace_tables import TaskNumbers
+from converter.formats.uftrace.layout import PERF_HEADER, SYMBOL_SIZE, PerfType, symbol_address
+from converter.ir.trace import Trace
+
+#: The one program: its file, where it lies in memory, and the id of its only session.
+PROGRAM: Final = "/traceconv/app"
+BASE: Final = 0x400000
+SESSION: Final = "7472616365636f6e"
+_PAGE: Final = 0x1000
+#: Above it uftrace looks for kernel addresses.
+_STACK: Final = "7ffd00000000-7ffd00021000 rw-p 00000000 00:00 0                          [stack]\n"
+#: comm[TASK_COMM_LEN], its NUL included.
+_COMM_SIZE: Final = 16
+_COMM_EVENT: Final = struct.Struct("<II16sIIQ")
+
+
+class Tasks(TaskNumbers):
+    """The number of each thread, and one for events on no thread: uftrace has none without a task.
+
+    It drops kernel events of tasks that it does not know, and takes the next event for theirs. `uftrace report --task`
+    crashes at numbers of ten digits. Those of Linux are below 4,194,305.
+    """
+
+    largest = 99_999_999
+    first_free = 10_000_000
+
+    def __init__(self, trace: Trace) -> None:
+        super().__init__(trace)
+        self._trace = trace
+        self._processes: list[int] = []
+        #: Set when it was asked for.
+        self.no_thread: int | None = None
+
+    def of(self, thread: NDArray[np.int32]) -> NDArray[np.int32]:
+        numbers = super().of(thread)
+        if len(thread) and int(thread.min()) < 0:
+            numbers = np.where(thread < 0, np.int32(self.number(-1)), numbers)
+        return numbers
+
+    def number(self, thread: int) -> int:
+        """The number of a thread, or (-1) of none."""
+        numbers = self.all()
+        if thread >= 0:
+            return numbers[thread]
+        if self.no_thread is None:
+            self.no_thread = self._free()
+        return self.no_thread
+
+    def process_numbers(self) -> list[int]:
+        """The numbers of the processes: their pids where no task of another has it, else that of their first thread."""
+        if len(self._processes) == len(self._trace.processes):
+            return self._processes
+        of_thread: dict[int, int] = {}
+        first: dict[int, int] = {}
+        for number, thread in zip(self.all(), self._trace.threads, strict=True):
+            of_thread[number] = thread.process
+            first.setdefault(thread.process, number)
+        self._processes = []
+        for index, process in enumerate(self._trace.processes):
+            number = process.pid
+            if not 0 < number <= self.largest or of_thread.get(number, index) != index:
+                number = first[index] if index in first else self._free()
+            self._processes.append(number)
+        return self._processes
+
+    def _free(self) -> int:
+        while self._next in self._taken:
+            self._next += 1
+        self._taken.add(self._next)
+        return self._next
+
+
+def session_map(symbol_count: int) -> bytes:
+    """The map of the session: the program, as large as its functions need."""
+    end = BASE + -(-(symbol_address(symbol_count) + SYMBOL_SIZE) // _PAGE) * _PAGE
+    line = f"{BASE:08x}-{end:08x} r-xp 00000000 00:00 0                          {PROGRAM}\n"
+    return (line + _STACK).encode("ascii")
+
+
+def task_lines(trace: Trace, tasks: Tasks, present: Iterable[int], start: int) -> bytes:
+    """`task.txt`: one session, and the threads `present` (-1: none) with their processes, all from `start` (ns) on.
+
+    Processes that do not belong to the first are its children: uftrace looks for a process's session among its parents.
+    """
+    pids = tasks.process_numbers()
+    by_pid = dict(zip((process.pid for process in trace.processes), pids, strict=True))
+    owners: dict[int, list[int]] = {}
+    alone = []
+    for thread in present:
+        if thread < 0:
+            alone.append(tasks.number(thread))
+        else:
+            owners.setdefault(trace.threads[thread].process, []).append(tasks.number(thread))
+    order = sorted(owners)
+    root = pids[order[0]] if order else alone[0]
+    lines = [f'SESS {_time(start)} pid={root} sid={SESSION} exename="{PROGRAM}"\n']
+    lines.append(f"TASK {_time(start)} tid={root} pid={root}\n")
+    # How far a process is from the first: uftrace crashes where a task is as old as its parent, but for the first.
+    generations = {root: 0}
+    for index in order:
+        pid = pids[index]
+        if pid not in generations:
+            parent = by_pid.get(trace.processes[index].parent_pid or 0, root)
+            parent = parent if parent in generations else root
+            generations[pid] = generations[parent] + 1
+            lines.append(f"FORK {_time(start + generations[pid])} pid={pid} ppid={parent}\n")
+        time = _time(start + generations[pid] + (pid != root))
+        lines += [f"TASK {time} tid={tid} pid={pid}\n" for tid in owners[index] if tid != pid]
+    lines += [f"TASK {_time(start)} tid={tid} pid={root}\n" for tid in alone if tid != root]
+    return "".join(lines).encode("ascii")
+
+
+def _time(time: int) -> str:
+    return f"timestamp={time // 10**9}.{time % 10**9:09d}"
+
+
+def name_records(trace: Trace, tasks: Tasks, present: Iterable[int], start: int) -> bytes:
+    """PERF_RECORD_COMM of the threads `present`: their names, or else those of their processes, from `start` on."""
+    parts = []
+    pids = tasks.process_numbers()
+    header = PERF_HEADER["<"].pack(PerfType.COMM, 0, PERF_HEADER["<"].size + _COMM_EVENT.size)
+    for thread in present:
+        name = "(no thread)"
+        pid = tid = tasks.number(thread)
+        if thread >= 0:
+            of = trace.threads[thread]
+            name = of.name or trace.processes[of.process].name
+            pid = pids[of.process]
+        text = name.encode("utf-8", "surrogateescape").replace(b"\0", b" ")[: _COMM_SIZE - 1]
+        if text:
+            parts.append(header + _COMM_EVENT.pack(pid, tid, text, pid, tid, start))
+    return b"".join(parts)

@@ -1,0 +1,180 @@
+"""What a data directory has no place for, in a file of this converter's own beside the others, `traceconv.json`.
+
+uftrace ignores files that it does not know. Only directories made of other formats' traces have it. It is JSON in
+ASCII; bytes of names that are not UTF-8 are lone surrogates:
+
+    {"trace": TABLES, "no_thread": number or null, "perf_events": true or false, "end_event": id or null,
+    "mark_symbol": number or null,
+     "signatures": [[FIELD]], "symbols": [[name, category, signature, signature]], "events": [[id, name, category]],
+    "kernel_names": [[id, category, name]]}
+
+TABLES are processes, threads, clocks and environment as in trace.dat's option (trace_cmd.trace_tables); the number of a
+thread is the <tid> of its file and of kernel records, and `no_thread` is that of events on no thread. FIELD is a field
+of an event class (ir.forms). Symbol i has the relative address `symbol_address(i)`; its signatures are those of its
+entries and exits. A signature gives all fields of the class: name and category, where they lead, are those of the
+symbol, and the others are the values behind a record, in order.
+
+What uftrace needs is none of the trace: events with the id `end_event` (it forgets kernel events behind the last record
+of a task's file) and the entry and exit of `mark_symbol` (some commands want a function). Kernel events of
+`kernel_names` have another name in `kernel_header`: uftrace tells them apart by name only.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final, NamedTuple
+
+from converter.errors import TraceError
+from converter.formats.trace_cmd.trace_tables import (
+    TABLES_OPTION,
+    TaskNumbers,
+    TraceTables,
+)
+from converter.formats.trace_cmd.trace_tables import (
+    build_tables as build_trace_tables,
+)
+from converter.formats.trace_cmd.trace_tables import (
+    read_tables as read_trace_tables,
+)
+from converter.formats.uftrace.layout import FIRST_USER_EVENT, TABLES_FILE
+from converter.ir.events import EventClass, Field
+from converter.ir.field_classes import (
+    BooleanClass,
+    BytesClass,
+    FloatClass,
+    IntegerClass,
+    StringClass,
+)
+from converter.ir.forms import class_form, class_of
+from converter.ir.kinds import Kind
+from converter.ir.trace import Trace
+
+Signature = tuple[Field, ...]
+
+#: Addresses in records have 48 bits; those of symbols stay well below.
+MAX_SYMBOLS: Final = 1 << 32
+
+
+class Symbol(NamedTuple):
+    """A function that stands for slices of a name and category; entry and exit are numbers of signatures."""
+
+    name: str
+    category: str
+    entry: int
+    exit: int
+
+
+@dataclass(slots=True)
+class Tables:
+    """The file, read or to be written. `perf_events` says that perf records are events, not only names of tasks."""
+
+    trace: TraceTables = field(default_factory=TraceTables)
+    no_thread: int | None = None
+    perf_events: bool = False
+    end_event: int | None = None
+    mark_symbol: int | None = None
+    signatures: list[Signature] = field(default_factory=list)
+    symbols: list[Symbol] = field(default_factory=list)
+    #: Name and category by id.
+    events: dict[int, tuple[str, str]] = field(default_factory=dict)
+    #: Category and name of kernel events by id.
+    kernel_names: dict[int, tuple[str, str]] = field(default_factory=dict)
+
+
+def read_tables(data: bytes) -> Tables:
+    """The tables of a file's content.
+
+    Raises:
+        TraceError: they are damaged.
+
+    """
+    try:
+        held = json.loads(data)
+        trace = read_trace_tables([(TABLES_OPTION, json.dumps(held["trace"]).encode("ascii"))])
+        assert trace is not None
+        tables = Tables(trace, _optional(held["no_thread"], 1 << 31), bool(held["perf_events"]))
+        tables.end_event = _optional(held["end_event"], 1 << 48)
+        tables.mark_symbol = _optional(held["mark_symbol"], MAX_SYMBOLS)
+        tables.signatures = [_signature(form) for form in held["signatures"]]
+        count = len(tables.signatures)
+        for name, category, *signatures in held["symbols"]:
+            entered, left = signatures
+            if not (0 <= _number(entered) < count and 0 <= _number(left) < count):
+                raise ValueError("a symbol without signatures")
+            tables.symbols.append(Symbol(_text(name), _text(category), entered, left))
+        for id, name, category in held["events"]:
+            if not FIRST_USER_EVENT <= _number(id) < 1 << 48:
+                raise ValueError("an event without an id")
+            tables.events[id] = (_text(name), _text(category))
+        for id, category, name in held["kernel_names"]:
+            tables.kernel_names[_number(id)] = (_text(category), _text(name))
+    except TraceError as error:
+        raise TraceError(str(error), field=TABLES_FILE) from error
+    except (
+        ValueError,
+        TypeError,
+        KeyError,
+        AttributeError,
+        RecursionError,
+        ArithmeticError,
+    ) as error:
+        raise TraceError(f"not the tables of a trace: {error}", field=TABLES_FILE) from error
+    return tables
+
+
+def build_tables(trace: Trace, numbers: TaskNumbers, tables: Tables) -> bytes:
+    """The file's content: `trace` and the numbers of its threads, and all of `tables` but its `trace`."""
+    held = {
+        "trace": json.loads(build_trace_tables(trace, numbers)),
+        "no_thread": tables.no_thread,
+        "perf_events": tables.perf_events,
+        "end_event": tables.end_event,
+        "mark_symbol": tables.mark_symbol,
+        "signatures": [
+            class_form(EventClass(Kind.TYPED, fields=signature)).get("fields", [])
+            for signature in tables.signatures
+        ],
+        "symbols": tables.symbols,
+        "kernel_names": [[id, *names] for id, names in sorted(tables.kernel_names.items())],
+        "events": [[id, *names] for id, names in sorted(tables.events.items())],
+    }
+    return json.dumps(held, separators=(",", ":")).encode("ascii")
+
+
+def _signature(form: Any) -> Signature:
+    if not isinstance(form, list) or not all(isinstance(field, Mapping) for field in form):
+        raise TypeError("a signature is no list of fields")
+    signature = class_of({"kind": Kind.TYPED.name, "fields": form}).fields
+    for field_ in signature:
+        _text(field_.name)
+        _text(field_.unit)
+        match field_.type:
+            case IntegerClass(bits) if 1 <= bits <= 64:
+                pass
+            case FloatClass() | BooleanClass() | StringClass() | BytesClass():
+                pass
+            case _:
+                raise ValueError("a field of a type that no record has")
+    return signature
+
+
+def _optional(value: Any, limit: int) -> int | None:
+    if value is not None and not 0 <= _number(value) < limit:
+        raise ValueError(f"a number that is not below {limit}")
+    return None if value is None else _number(value)
+
+
+def _number(value: Any) -> int:
+    if not isinstance(value, int):
+        raise TypeError("not a number")
+    return value
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise TypeError("a name is no text")
+    # UnicodeEncodeError, a ValueError, for lone surrogates other than those of bytes that are not UTF-8.
+    value.encode("utf-8", "surrogateescape")
+    return value

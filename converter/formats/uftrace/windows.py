@@ -1,0 +1,56 @@
+"""Files read window by window: a window starts where the events of the one before it end."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from converter.errors import TraceError
+from converter.source import Source
+
+#: Windows of all streams together, and of one.
+_WINDOWS_IN_ALL = 24 << 20
+_LARGEST = 1 << 20
+_SMALLEST = 1 << 16
+#: Of a window that an event needs.
+_MOST = 1 << 26
+
+
+def window_size(streams: int) -> int:
+    """The size of a window where so many streams are merged."""
+    return max(_SMALLEST, min(_LARGEST, _WINDOWS_IN_ALL // max(streams, 1)))
+
+
+class Windows:
+    """The windows of a file. `start` is the place in the file of the last window that was read."""
+
+    def __init__(self, source: Source, name: str, size: int) -> None:
+        self.source = source
+        self.name = name
+        self.start = 0
+        self.length = 0
+        self._size = size
+
+    def next(self, consumed: int) -> tuple[NDArray[np.uint8], bool]:
+        """The window behind the first `consumed` bytes of the last one, and whether the file ends with it.
+
+        Where nothing was consumed it is twice as large: a single event can be larger than a window.
+
+        Raises:
+            TraceError: an event is larger than any is.
+
+        """
+        if self.length and not consumed:
+            if self._size >= _MOST:
+                raise self.error(0, message=f"an event of more than {_MOST} bytes")
+            self._size *= 2
+        self.start += consumed
+        left = max(self.source.size - self.start, 0)
+        window = np.empty(min(self._size, left), np.uint8)
+        count = self.source.read_into(self.start, window.data) if len(window) else 0
+        self.length = count
+        return window[:count], count < len(window) or self.start + count >= self.source.size
+
+    def error(self, offset: int, **parts: str) -> TraceError:
+        """An error at an offset of the last window."""
+        return TraceError(path=self.source.name, offset=self.start + offset, **parts)

@@ -1,0 +1,48 @@
+from numpy import int32, uint64
+from numpy.typing import NDArray
+
+from converter.kernels.strings import StringTable
+
+#: Operations of a program (operation, size in bytes): integers and floats take a word, as do 80-bit floats, which
+#: become doubles; texts (a length of 16 bits in front) and bytes take two, location and length.
+UNSIGNED: int
+SIGNED: int
+FLOAT80: int
+TEXT: int
+BYTES: int
+
+class FunctionTable:
+    """What the addresses of records are, for one `Scanner`; its arrays are kept.
+
+    `module` and `symbol` are those that the scanner lacks (`NEED_SYMBOL`): with symbol -1 the module's symbols.
+    """
+
+    module: int
+    symbol: int
+
+    def __init__(self, strings: StringTable) -> None: ...
+    def add_module(self) -> int:
+        """A file with symbols, which `load_module` gives when an address is in it; its number."""
+    def load_module(self, number: int, starts: NDArray[uint64], ends: NDArray[uint64]) -> None:
+        """The symbols of a module, ascending."""
+    def add_space(
+        self,
+        starts: NDArray[uint64],
+        ends: NDArray[uint64],
+        bases: NDArray[uint64],
+        modules: NDArray[int32],
+    ) -> int:
+        """Mappings, ascending, of modules (-1: of no symbols); its number."""
+    def add_program(self, operations: NDArray[int32], class_id: int, unmatched_class: int) -> int:
+        """How an argument record is decoded (n x 2), and the class of its events (-1: left out); its number."""
+    def set_site(
+        self,
+        module: int,
+        symbol: int,
+        name: int,
+        category: int,
+        entry: int,
+        leave: int,
+        source: int,
+    ) -> None:
+        """The names (ids) of a symbol, its programs (-1: none), and its place in the source (an id; -1: unknown)."""

@@ -1,0 +1,44 @@
+"""Legacy LTTng (0.x): the binary directories that LTTV read, versions 1.0 and 2.1 to 2.6."""
+
+from __future__ import annotations
+
+import re
+
+from converter.losses import Capabilities
+from converter.registry import Format
+
+#: Files that every legacy trace has: channels of CPUs, with the number behind the last underscore.
+_CHANNEL_FILE = re.compile(rb"(control/)?(flight-)?(cpu|facilities|metadata)_\d+")
+
+
+def capabilities(variant: str) -> Capabilities:
+    """What a legacy trace holds."""
+    from converter.formats.lttng_legacy.capabilities import capabilities_of
+
+    return capabilities_of(variant)
+
+
+def sniff(head: bytes) -> bool:
+    """Whether a directory has channel files of a legacy trace at its top or one folder below."""
+    if not head.startswith(b"dir:"):
+        return False
+    names = head[4:].split(b"\n")
+    return any(
+        _CHANNEL_FILE.fullmatch(name) or _CHANNEL_FILE.fullmatch(name.partition(b"/")[2])
+        for name in names
+    )
+
+
+FORMAT = Format(
+    name="lttng_legacy",
+    title="Legacy LTTng 0.x (LTTV)",
+    suffixes=(".lttng", ".ltt"),
+    spec="https://lttng.org/files/",
+    # The empty one is the version of the source, 2.6 for traces of other formats.
+    variants=("", "2.6", "1.0"),
+    capabilities=capabilities,
+    sniff=sniff,
+    directory=True,
+    replays_as_any_variant=False,
+    has_portable=True,
+)

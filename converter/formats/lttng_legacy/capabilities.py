@@ -1,0 +1,175 @@
+"""What a legacy trace holds of the events of other formats, in the shape in which its reader delivers them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from functools import cache
+
+import numpy as np
+
+from converter.filters.instants import as_typed
+from converter.filters.pieces import Piece, Projection
+from converter.filters.sched_conventions import with_linux_state
+from converter.formats.lttng_legacy.mapping import (
+    SCHEDULING,
+    TIMELINE,
+    MarkerMeaning,
+    argument_field,
+    meanings,
+    written_meanings,
+)
+from converter.ir.columns import Column
+from converter.ir.events import EventClass, Field
+from converter.ir.field_classes import FloatClass, IntegerClass, Style
+from converter.ir.kinds import REQUIRED_ROLES, Kind, Role
+from converter.losses import Adapter, Capabilities, KindSupport, LossKind
+
+#: So many arguments of the longest texts fit the largest block of version 1.0.
+MAX_ARGUMENTS = 24
+MAX_TEXT_BYTES = 30_000
+
+#: Roles without which a marker says nothing, besides those that its kind requires.
+_REQUIRED: dict[Kind, frozenset[Role]] = {
+    Kind.SYSCALL_ENTRY: frozenset({Role.SYSCALL_NUMBER}),
+    Kind.SYSCALL_EXIT: frozenset({Role.SYSCALL_NUMBER}),
+    Kind.FUNCTION_EXIT: frozenset({Role.FUNCTION}),
+    Kind.PROCESS_EXEC: frozenset({Role.FILENAME}),
+    Kind.TASK_EXIT: frozenset({Role.TID}),
+    Kind.TASK_FREE: frozenset({Role.TID}),
+    Kind.SIGNAL_GENERATE: frozenset({Role.SIGNAL}),
+}
+
+_NOT_IN_IDENTIFIERS = re.compile(r"[^A-Za-z0-9_]+")
+
+
+@cache
+def capabilities_of(variant: str) -> Capabilities:  # noqa: ARG001 - all variants hold the same
+    """What any variant holds."""
+    kinds = {kind: _support(meaning) for kind, meaning in written_meanings().items()}
+    kinds[Kind.TYPED] = KindSupport(cpu=True, named=True)
+    adapters: dict[Kind, Adapter] = {
+        Kind.TYPED: _adapt_typed,
+        Kind.SCHED_SWITCH: _adapt_switch,
+        Kind.COUNTER: _whole_values,
+    }
+    return Capabilities(
+        kinds=kinds,
+        floats=frozenset(),
+        booleans=False,
+        nulls=False,
+        blobs=False,
+        styles=frozenset({Style.POINTER, Style.HEXADECIMAL, Style.OCTAL}),
+        wide_styles=frozenset({Style.POINTER}),
+        max_arguments=MAX_ARGUMENTS,
+        max_string_bytes=MAX_TEXT_BYTES,
+        nul_ends_strings=True,
+        identifier=identifier,
+        utf8_only=False,
+        max_cpu=0xFFF,
+        id_bits=31,
+        cpuless=False,
+        lowerings={kind: _lower_to_typed for kind in Kind if kind is not Kind.TYPED},
+        adapters=adapters,
+        clock_names=True,
+        other_clocks=True,
+        epoch=True,
+        environment=True,
+        command_lines=True,
+    )
+
+
+def identifier(name: str) -> str:
+    """A name of letters, digits and underscores: others would end it, or be taken for part of a format."""
+    cleaned = _NOT_IN_IDENTIFIERS.sub("_", name)
+    if cleaned != name:
+        cleaned = cleaned.strip("_")
+    return cleaned or "unnamed"
+
+
+def _support(meaning: MarkerMeaning) -> KindSupport:
+    kind = meaning.kind
+    roles: Callable[[Field], Role] | None = None
+    if kind in SCHEDULING:
+
+        def roles(field: Field) -> Role:
+            return argument_field(kind, field).role
+
+    return KindSupport(
+        fields=meaning.fields,
+        required=REQUIRED_ROLES.get(kind, frozenset()) | _REQUIRED.get(kind, frozenset()),
+        cpu=True,
+        event=None if meaning.channel == TIMELINE else (meaning.channel, meaning.name),
+        argument_role=roles,
+        numeric_values=kind is Kind.COUNTER,
+    )
+
+
+def _lower_to_typed(piece: Piece, _: Projection) -> list[Piece] | None:
+    return None if piece.event_class.kind is Kind.TYPED else [as_typed(piece)]
+
+
+def _adapt_typed(piece: Piece, projection: Projection) -> Piece:
+    """A name that the reader does not take for an event that it knows."""
+    event_class = piece.event_class
+    category, name = identifier(event_class.category), identifier(event_class.name)
+    if all((category, name) != (one.channel, one.name) for one in meanings() if one.written):
+        return piece
+    what = f"name of the class {event_class.category}:{event_class.name}"
+    projection.lose(LossKind.CHANGED, what, piece)
+
+    def renamed() -> EventClass:
+        return replace(event_class, name=f"{name}_event")
+
+    return piece.rewritten(piece.derive(("named",), renamed), piece.lazy_columns())
+
+
+def _adapt_switch(piece: Piece, projection: Projection) -> Piece:
+    """The scheduler's own states, on the thread that leaves the CPU."""
+    piece = with_linux_state(piece)
+    tids = piece.integers(Role.PREV_TID)
+    threads = projection.threads_of(piece)
+    missing = threads < 0
+    if tids is None or not missing.any():
+        return piece
+    found = projection.thread_of_tid(tids)
+    return piece.moved(thread=np.where(missing, found, threads).astype(np.int32))
+
+
+def _whole_values(piece: Piece, projection: Projection) -> Piece:
+    """Values of counters as integers: markers have no others."""
+    floats = [
+        index
+        for index, field in enumerate(piece.event_class.fields)
+        if field.role is Role.VALUE and isinstance(field.type, FloatClass)
+    ]
+    if not floats:
+        return piece
+
+    def made() -> EventClass:
+        fields = list(piece.event_class.fields)
+        for index in floats:
+            fields[index] = replace(fields[index], type=IntegerClass(64, True))
+        return replace(piece.event_class, fields=tuple(fields))
+
+    columns = piece.lazy_columns()
+    for index in floats:
+        columns[index] = _rounded(piece, index, projection)
+    what = f"values of {piece.event_class.kind.name.lower()} as integers"
+    projection.lose(LossKind.RETYPED, what, piece)
+    return piece.rewritten(piece.derive(("whole",), made), columns)
+
+
+def _rounded(piece: Piece, index: int, projection: Projection) -> Callable[[], Column]:
+    def rounded() -> Column:
+        column = piece.table.column(index)
+        assert isinstance(column, np.ndarray)
+        limit = float(1 << 63)
+        whole = np.rint(np.nan_to_num(column.astype(np.float64)))
+        held = np.where(np.abs(whole) < limit, whole, 0)
+        changed = int(np.count_nonzero(held != column))
+        projection.lose(LossKind.CHANGED, "values of counters as integers", piece, changed)
+        return held.astype(np.int64)
+
+    return rounded

@@ -1,0 +1,315 @@
+"""The markers of a trace as event classes: what scanners need of them, and how columns are gathered."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from converter.formats.lttng_legacy.declarations import (
+    HEARTBEAT_32,
+    HEARTBEAT_64,
+    MOST_FIELDS,
+    Marker,
+    core_markers,
+    too_many_fields,
+)
+from converter.formats.lttng_legacy.mapping import (
+    CONTEXT,
+    DISCARDED,
+    NATIVE,
+    MarkerClass,
+    kernel_class,
+    own_class,
+)
+from converter.formats.lttng_legacy.marker_formats import TypeSizes
+from converter.formats.lttng_legacy.programs import (
+    FieldPlace,
+    Program,
+    compile_program,
+    step_array,
+)
+from converter.formats.lttng_legacy.recording import ChannelFile
+from converter.formats.lttng_legacy.sidecar import HeldClass
+from converter.ir.columns import Column, ListColumn
+from converter.ir.events import EventClass, Field
+from converter.ir.field_classes import IntegerClass, Label
+from converter.ir.kinds import Role
+from converter.ir.trace import Trace
+from converter.kernels.gather import Segments
+from converter.kernels.lttng_legacy_fields import Payloads
+from converter.kernels.lttng_legacy_scan import MarkerTable
+from converter.kernels.strings import StringTable
+
+#: What a marker's events are (`MarkerTable`).
+_PLAIN, _ON_THREAD, _HEARTBEAT, _HEARTBEAT_64 = range(4)
+
+
+@dataclass(slots=True)
+class Records:
+    """Where the payloads of the events of a class are; found when a column is first asked for."""
+
+    count: int
+    locate: Callable[[], tuple[NDArray[np.int64], NDArray[np.uint32]]]
+    segments: Segments
+    buffers: Sequence[NDArray[np.uint8]]
+    strings: StringTable
+
+
+@dataclass(frozen=True, slots=True)
+class ClassSource:
+    """How the columns of a class are made."""
+
+    channel: str
+    marker: Marker
+    declared: MarkerClass
+    program: Program
+    big_endian: bool
+    shift: int
+
+    def column(self, index: int, records: Records) -> Column:
+        """Column `index`, of a field that is in the payload or the same in all events."""
+        source = self.declared.sources[index]
+        if isinstance(source, bytes):
+            return np.broadcast_to(np.int32(records.strings.intern(source)), (records.count,))
+        assert source is not None
+        field = self.declared.event_class.fields[index]
+        return self._gathered(self.program.places[source], field, records)
+
+    def _gathered(self, place: FieldPlace, field: Field, records: Records) -> Column:
+        location, size = records.locate()
+        offset = place.offset
+        if place.field.inline:
+            return self._inline(field, records, location, size)
+        if offset is None:
+            behind = np.empty_like(location)
+            left = np.empty_like(location)
+            Payloads(records.buffers).locate(location, size, step_array(place.steps), behind, left)
+            location, size, offset = behind, left.astype(np.uint32), 0
+        if isinstance(field.type, IntegerClass):
+            column = np.empty(records.count, field.type.dtype)
+            big = self.big_endian or place.field.network
+            records.segments.integers(
+                location, size, offset, column.itemsize, big, column.view(np.uint8)
+            )
+            return column
+        span, length = np.empty_like(location), np.empty_like(location)
+        records.segments.fixed_spans(location, size, offset, -1, span, length)
+        if field.role is Role.MESSAGE:
+            # What programs write hardly repeats.
+            offsets = np.empty(records.count + 1, np.int64)
+            records.segments.measure(span, length, True, 1, offsets)
+            values = np.empty(int(offsets[-1]), np.uint8)
+            records.segments.copy(span, offsets, values)
+            return ListColumn(offsets, values)
+        ids = np.empty(records.count, np.int32)
+        records.segments.intern(span, length, records.strings, ids)
+        return ids
+
+    def _inline(
+        self,
+        field: Field,
+        records: Records,
+        location: NDArray[np.int64],
+        size: NDArray[np.uint32],
+    ) -> Column:
+        """The bits of a compact header above its id; the header stands right in front of the payload."""
+        assert isinstance(field.type, IntegerClass)
+        words = np.empty(records.count, np.uint32)
+        records.segments.integers(
+            location - 4, size + np.uint32(4), 0, 4, self.big_endian, words.view(np.uint8)
+        )
+        if self.shift > 31:
+            return np.zeros(records.count, field.type.dtype)
+        return (words >> np.uint32(self.shift)).astype(field.type.dtype)
+
+
+@dataclass(frozen=True, slots=True)
+class _LostEvents:
+    """Counts that the scanner has left in the window: of events, and of sub-buffers."""
+
+    channel: str
+
+    def column(self, index: int, records: Records) -> Column:
+        location, size = records.locate()
+        column = np.empty(records.count, np.uint32)
+        records.segments.integers(location, size, 4 * index, 4, _HOST_IS_BIG, column.view(np.uint8))
+        return column
+
+
+_HOST_IS_BIG = np.dtype("=u4") == np.dtype(">u4")
+
+
+@dataclass(frozen=True, slots=True)
+class _NativeRecords:
+    """Payloads of markers that nobody declared; their ids come with the batch."""
+
+    channel: str
+
+    def column(self, index: int, records: Records) -> Column:
+        assert index == 1
+        location, size = records.locate()
+        offsets = np.zeros(records.count + 1, np.int64)
+        np.cumsum(size, out=offsets[1:])
+        values = np.empty(int(offsets[-1]), np.uint8)
+        records.segments.copy(location, offsets, values)
+        return ListColumn(offsets, values)
+
+
+class Classes:
+    """The event classes of a trace's markers, and the tables by which each channel's files are scanned."""
+
+    def __init__(
+        self,
+        trace: Trace,
+        files: Iterable[ChannelFile],
+        markers: Iterable[Marker],
+        *,
+        own: bool,
+        syscalls: tuple[Label, ...] = (),
+    ) -> None:
+        self._trace = trace
+        self._own = own
+        self._syscalls = syscalls
+        # Before version 2.3 each channel has a class for every marker.
+        self._left = MOST_FIELDS
+        #: By class id.
+        self.sources: list[ClassSource | _LostEvents | _NativeRecords] = []
+        self.tables: dict[str, MarkerTable] = {}
+        #: By channel: the classes of lost events and of undeclared records.
+        self.discarded: dict[str, int] = {}
+        self.native: dict[str, int] = {}
+        held: dict[str, list[Marker]] = {}
+        for marker in markers:
+            held.setdefault(marker.channel, []).append(marker)
+        for file in files:
+            channel = file.marker_channel
+            if channel not in self.tables:
+                self.tables[channel] = self._table(file, held)
+
+    def _add(
+        self, event_class: EventClass, source: ClassSource | _LostEvents | _NativeRecords
+    ) -> int:
+        self._left -= 1 + len(event_class.fields)
+        if self._left < 0:
+            raise too_many_fields()
+        self.sources.append(source)
+        return self._trace.add_class(event_class)
+
+    def _table(self, file: ChannelFile, held: dict[str, list[Marker]]) -> MarkerTable:
+        channel, version = file.marker_channel, file.version
+        self.discarded[channel] = self._add(
+            replace(DISCARDED, category=self._category(channel)), _LostEvents(channel)
+        )
+        self.native[channel] = self._add(
+            replace(NATIVE, category=self._category(channel)), _NativeRecords(channel)
+        )
+        by_id: dict[int, Marker] = {}
+        for marker in held.get(channel if version.per_channel else "", ()):
+            by_id[marker.id] = marker
+        if file.is_metadata or version.major == 1:
+            arch = file.header["arch_size"]
+            sizes = TypeSizes(4, arch, arch, arch, file.header["alignment"])
+            for marker in core_markers(version, sizes):
+                if file.is_metadata or marker.id in (HEARTBEAT_32, HEARTBEAT_64):
+                    by_id[marker.id] = marker
+        rows = np.zeros((max(by_id, default=-1) + 1, 6), np.int32)
+        rows[:, 2] = rows[:, 4] = -1
+        steps: list[tuple[int, int]] = []
+        for id, marker in sorted(by_id.items()):
+            if marker.fields is None:
+                continue
+            program = compile_program(marker.fields, version.limit(marker.sizes.alignment))
+            kind, number = self._class(file, marker, program)
+            size = -1 if program.size is None else program.size
+            rows[id] = (len(steps), len(program.steps), size, program.largest, number, kind)
+            steps += program.steps
+        return MarkerTable(rows, step_array(steps))
+
+    def _class(self, file: ChannelFile, marker: Marker, program: Program) -> tuple[int, int]:
+        """What the marker's events are, and their class."""
+        version = file.version
+        if version.major == 1 and marker.id == HEARTBEAT_32:
+            return _HEARTBEAT, -1
+        if version.major == 1 and marker.id == HEARTBEAT_64:
+            return _HEARTBEAT_64, -1
+        assert marker.fields is not None and marker.format is not None
+        kind = _PLAIN
+        if self._own and not file.is_metadata:
+            fields = marker.fields
+            context = tuple(Field(one.name, one.field_class) for one in fields[-2:])
+            if context == CONTEXT:
+                kind, fields = _ON_THREAD, fields[:-2]
+            declared = own_class(marker.name, fields, version)
+        else:
+            declared = kernel_class(
+                file.marker_channel,
+                marker.name,
+                marker.fields,
+                marker.format,
+                version,
+                self._syscalls,
+            )
+        source = ClassSource(
+            file.marker_channel,
+            marker,
+            declared,
+            program,
+            file.big_endian,
+            file.header.get("compact_data_shift", 0),
+        )
+        return kind, self._add(declared.event_class, source)
+
+    def _category(self, channel: str) -> str:
+        """The category of a channel's events that no marker declares."""
+        return "" if self._own else channel
+
+    def described(self) -> tuple[HeldClass, ...]:
+        """The classes as the sidecar has them."""
+        return tuple(
+            HeldClass(
+                source.channel,
+                source.marker.id,
+                source.marker.format or "",
+                source.declared.sources,
+            )
+            if isinstance(source, ClassSource)
+            else HeldClass(source.channel, -1, "", ())
+            for source in self.sources
+        )
+
+    def geometry(self, file: ChannelFile) -> tuple[list[int], list[int]]:
+        """The header and geometry of a file, as `Scanner` takes them."""
+        layout, header, version = file.version.layout, file.header, file.version
+        offsets = [
+            layout.size,
+            layout.offset("magic_number"),
+            layout.offset("cycle_count_begin"),
+            layout.offset("data_size" if version.own_sizes else "lost_size"),
+            layout.offset("sb_size" if version.own_sizes else "buf_size"),
+            layout.offset("events_lost"),
+            layout.offset("subbuf_corrupt"),
+        ]
+        if version.major == 2:
+            form = 3
+        elif file.is_compact:
+            form = 2
+        else:
+            form = 0 if header["has_heartbeat"] else 1
+        size = max(header["sb_size" if version.own_sizes else "buf_size"], layout.size)
+        return offsets, [
+            version.own_sizes,
+            file.big_endian,
+            version.byte_ids or file.big_endian,
+            size,
+            version.limit(header["alignment"]),
+            header["arch_size"],
+            form,
+            header.get("tscbits", 0),
+            header.get("compact_data_shift", 0),
+            header.get("tsc_lsb_truncate", 0),
+            self.native[file.marker_channel],
+            self.discarded[file.marker_channel],
+        ]

@@ -1,0 +1,273 @@
+"""Files become columns, streams are merged by time, batches are cut."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from converter.errors import TraceWarning
+from converter.formats.lttng_legacy.classes import Classes, Records
+from converter.formats.lttng_legacy.recording import ChannelFile, Recording
+from converter.ir.columns import Column
+from converter.ir.events import Batch, Table
+from converter.ir.kinds import Kind
+from converter.ir.locations import Locations
+from converter.ir.trace import Trace
+from converter.kernels.gather import Segments
+from converter.kernels.lttng_legacy_scan import DONE, NEEDS_DATA, Scanner, ThreadIndex
+from converter.kernels.order import Merge
+
+BATCH_SIZE = 1 << 17
+
+#: Bytes of all files together that are in memory at a time, and the limits of what one of them has of it.
+_MEMORY = 32 << 20
+_SMALLEST_WINDOW = 1 << 14
+_LARGEST_WINDOW = 1 << 20
+#: An event that is larger than this is none.
+_LARGEST_EVENT = 64 << 20
+#: Bytes of a window for each event that there is room for; there can be more, which then take another pass.
+_BYTES_AN_EVENT = 8
+
+
+class Window:
+    """Columns of the events of one stretch of a file; the first `count` entries count.
+
+    ts int64, class_id and thread int32, start and size uint32 (the payload within `data`).
+    """
+
+    __slots__ = ("class_id", "count", "data", "size", "start", "thread", "ts")
+
+    def __init__(self, room: int) -> None:
+        self.count = 0
+        self.data: NDArray[np.uint8] = np.zeros(0, np.uint8)
+        self.ts = np.empty(room, np.int64)
+        self.class_id = np.empty(room, np.int32)
+        self.thread = np.empty(room, np.int32)
+        self.start = np.empty(room, np.uint32)
+        self.size = np.empty(room, np.uint32)
+
+
+class StreamReader:
+    """One file, window by window."""
+
+    def __init__(
+        self,
+        recording: Recording,
+        file: ChannelFile,
+        classes: Classes,
+        threads: ThreadIndex | None,
+        window: int,
+    ) -> None:
+        self._recording = recording
+        self.file = file
+        self._size = recording.size(file.path)
+        self._window = min(window, max(self._size, 1))
+        self.scanner = Scanner(
+            classes.tables[file.marker_channel], threads, *classes.geometry(file)
+        )
+        self._data: NDArray[np.uint8] = np.zeros(0, np.uint8)
+        self._base = 0
+        self._done = False
+        #: Where an event is that is too large, -1 for nowhere.
+        self._gave_up = -1
+
+    def next(self, done: Window | None) -> Window | None:
+        """The next events, None after the last. The columns of `done` are used again."""
+        events = done or Window(self._window // _BYTES_AN_EVENT + 16)
+        while not self._done:
+            if self._base + len(self._data) <= self.scanner.position:
+                self._load()
+                continue
+            events.data = self._data
+            events.count, status = self.scanner.scan(
+                self._data,
+                self._base,
+                self._size,
+                events.ts,
+                events.class_id,
+                events.thread,
+                events.start,
+                events.size,
+            )
+            if status == NEEDS_DATA:
+                self._load()
+            elif status == DONE:
+                self._done = True
+            if events.count:
+                return events
+        return None
+
+    def _load(self) -> None:
+        """The window that begins where the scanner stands, larger where one event does not fit it."""
+        at = self.scanner.position
+        if at >= self._size:
+            self._done = True
+            return
+        size = self._window
+        if at == self._base and len(self._data) >= size:
+            size = 4 * len(self._data)
+        if size > 4 * _LARGEST_EVENT:
+            self._done = True
+            self._gave_up = at
+            return
+        # Of its own: batches keep what they were read from.
+        data = np.empty(min(size, self._size - at), np.uint8)
+        filled = self._recording.read_into(self.file.path, at, data.data)
+        if filled < len(data):
+            # The file has become shorter while it was read.
+            self._size = at + filled
+        self._data, self._base = data[:filled], at
+
+    @property
+    def place(self) -> int:
+        """How much of the file is read."""
+        return min(self.scanner.position, self._size)
+
+    def damage(self, path: str) -> Iterator[TraceWarning]:
+        """What was found to be wrong with the file; complete when it has been read."""
+        scanner = self.scanner
+        name = f"{path}/{self.file.path}"
+        if scanner.damaged:
+            what = "the file ends within a block" if scanner.truncated else None
+            what = what if scanner.damaged == 1 and what else f"{scanner.damaged:,} damaged blocks"
+            yield TraceWarning(
+                message=f"{what}: read up to the damage",
+                format="lttng_legacy",
+                path=name,
+                offset=scanner.first_damage,
+            )
+        if scanner.mismatches:
+            yield TraceWarning(
+                message=f"{scanner.mismatches:,} events are not of the size of their marker's format",
+                format="lttng_legacy",
+                path=name,
+                offset=scanner.first_mismatch,
+            )
+        if scanner.unclosed:
+            yield TraceWarning(
+                message=f"{scanner.unclosed:,} blocks that the tracer never closed",
+                format="lttng_legacy",
+                path=name,
+            )
+        if self._gave_up >= 0:
+            yield TraceWarning(
+                message=f"an event of more than {_LARGEST_EVENT:,} bytes",
+                format="lttng_legacy",
+                path=name,
+                offset=self._gave_up,
+            )
+
+
+class Decoder:
+    """One pass over some files of a trace."""
+
+    def __init__(
+        self,
+        trace: Trace,
+        recording: Recording,
+        classes: Classes,
+        files: Sequence[ChannelFile],
+        threads: ThreadIndex | None,
+    ) -> None:
+        window = _MEMORY // max(len(files), 1)
+        window = min(max(window, _SMALLEST_WINDOW), _LARGEST_WINDOW)
+        self._trace = trace
+        self._classes = classes
+        self.readers = [StreamReader(recording, file, classes, threads, window) for file in files]
+        self._merge = Merge([file.cpu for file in files], [-1] * len(files))
+        self._current: list[Window | None] = [None] * len(files)
+        self._data: list[NDArray[np.uint8]] = []
+
+    def batches(self) -> Iterator[Batch]:
+        """The events, merged by time."""
+        for number in range(len(self.readers)):
+            self._feed(number)
+        while True:
+            batch = self._next()
+            if batch is None:
+                return
+            yield batch
+
+    def place(self) -> int:
+        """How many bytes are read."""
+        return sum(reader.place for reader in self.readers)
+
+    def _feed(self, number: int) -> None:
+        events = self.readers[number].next(self._current[number])
+        self._current[number] = events
+        if events is not None:
+            self._merge.feed(
+                number,
+                events.ts,
+                events.class_id,
+                events.thread,
+                events.start,
+                events.size,
+                events.count,
+                len(self._data),
+            )
+            self._data.append(events.data)
+
+    def _next(self) -> Batch | None:
+        ts = np.empty(BATCH_SIZE, np.int64)
+        class_id, row, thread, cpu, track = (np.empty(BATCH_SIZE, np.int32) for _ in range(5))
+        location = np.empty(BATCH_SIZE, np.int64)
+        size = np.empty(BATCH_SIZE, np.uint32)
+        counts = np.zeros(len(self._classes.sources), np.int32)
+        filled = 0
+        while True:
+            filled, empty = self._merge.fill(
+                ts, class_id, row, thread, cpu, track, location, size, filled, counts
+            )
+            if empty < 0:
+                break
+            self._feed(empty)
+        if filled == 0:
+            return None
+        locations = Locations(
+            class_id[:filled], row[:filled], location[:filled], size[:filled], counts
+        )
+        batch = Batch(
+            ts=ts[:filled],
+            class_id=class_id[:filled],
+            row=row[:filled],
+            tables={},
+            thread=thread[:filled],
+            cpu=cpu[:filled],
+        )
+        segments = Segments(self._data)
+        for id in np.flatnonzero(counts).tolist():
+            records = Records(
+                int(counts[id]), locations.of_class(id), segments, self._data, self._trace.strings
+            )
+            batch.tables[id] = self._table(id, records, batch)
+        self._data = []
+        for number, events in enumerate(self._current):
+            if events is not None:
+                self._merge.renumber(number, len(self._data))
+                self._data.append(events.data)
+        return batch
+
+    def _table(self, id: int, records: Records, batch: Batch) -> Table:
+        source = self._classes.sources[id]
+        event_class = self._trace.event_classes[id]
+
+        def column(index: int) -> Callable[[], Column]:
+            return lambda: source.column(index, records)
+
+        columns: list[Column | Callable[[], Column]] = [
+            column(index) for index in range(len(event_class.fields))
+        ]
+        if event_class.kind is Kind.NATIVE:
+            # The scanner gives the ids in place of threads, of which it knows nothing.
+            places = np.flatnonzero(batch.class_id == id)
+            columns[0] = batch.thread[places].astype(np.uint16)
+            batch.thread[places] = -1
+        return Table(records.count, columns)
+
+
+def damage_of(decoder: Decoder, path: str) -> list[TraceWarning]:
+    """Everything that is wrong with the files of a pass."""
+    return [warning for reader in decoder.readers for warning in reader.damage(path)]

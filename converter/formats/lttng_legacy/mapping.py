@@ -1,0 +1,282 @@
+"""What markers mean: their events' kind and the roles of their fields (``schemas/lttng_legacy/markers.json``).
+
+A marker is told by its channel and name, in versions before 2.3 by its name alone, which then begins with what became
+the channel. In traces that this converter made of others (see `tables`) all markers are in one channel, so that events
+at the same time keep their order; there the name says the category too.
+"""
+
+from __future__ import annotations
+
+import json
+import pkgutil
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any, Final
+
+from converter.filters.sched_conventions import argument_role
+from converter.formats.lttng_legacy.layout import Version
+from converter.formats.lttng_legacy.marker_formats import MarkerField, TypeSizes, parse_format
+from converter.ir.events import EventClass, Field
+from converter.ir.field_classes import BytesClass, FieldClass, IntegerClass, Label, StringClass
+from converter.ir.kinds import REQUIRED_ROLES, Kind, Role
+
+#: The channel of kernel events, and of all events in traces that this converter made of others.
+KERNEL: Final = "kernel"
+#: The one of markers that no kernel has: they are only in traces that this converter made.
+TIMELINE: Final = "timeline"
+
+SCHEDULING: Final = frozenset({Kind.SCHED_SWITCH, Kind.SCHED_WAKEUP, Kind.SCHED_WAKEUP_NEW})
+
+#: Of the types of traces that this converter makes.
+OWN_SIZES: Final = TypeSizes()
+#: What events of such traces end with.
+CONTEXT: Final = (Field("_pid", IntegerClass(32, True)), Field("_tid", IntegerClass(32, True)))
+
+#: Roles of text; all others that markers' fields play are of integers.
+TEXT_ROLES: Final = frozenset({Role.NAME, Role.CATEGORY, Role.MESSAGE, Role.FILENAME})
+
+#: Events that a block's header counts instead of having them (2.2 and later).
+DISCARDED: Final = EventClass(
+    Kind.DISCARDED,
+    fields=(
+        Field("count", IntegerClass(32), Role.COUNT),
+        Field("subbuf_corrupt", IntegerClass(32)),
+    ),
+)
+#: Records of markers that nobody declared.
+NATIVE: Final = EventClass(
+    Kind.NATIVE,
+    fields=(
+        Field("id", IntegerClass(16), Role.TYPE),
+        Field("payload", BytesClass(), Role.PAYLOAD),
+    ),
+)
+
+#: The state dump's list of tasks, and of system calls: by name, whatever the channel.
+PROCESS_STATES: Final = frozenset({"process_state", "list_process_state"})
+SYSCALL_TABLE: Final = "sys_call_table"
+#: The channels in which those are; they are read before all others.
+STATE_CHANNELS: Final = frozenset({"task_state", "syscall_state", "control/processes", "processes"})
+
+_NUMBERED: Final = re.compile(r"~\d+")
+
+
+@dataclass(frozen=True, slots=True)
+class MarkerMeaning:
+    """A marker of the schema."""
+
+    kind: Kind
+    channel: str
+    name: str
+    old_name: str
+    format: str
+    roles: dict[str, Role] = field(default_factory=dict)
+    #: A field that follows from events before; in traces that this converter makes it is one like others.
+    derived: Field | None = None
+    #: The name of the slice that it begins or ends.
+    slice: str = ""
+    written: bool = True
+
+    @property
+    def fields(self) -> tuple[Field, ...]:
+        """The fields of the events that this converter writes as this marker."""
+        own = tuple(
+            Field(one.name, one.field_class, self.roles.get(one.name, Role.NONE))
+            for one in parse_format(self.format, OWN_SIZES)
+        )
+        return own if self.derived is None else (*own, self.derived)
+
+
+@dataclass(frozen=True, slots=True)
+class MarkerClass:
+    """A marker's event class, and where each of its fields comes from.
+
+    That is the number of a field of the payload, a text that is the same in all events, or None for one that follows
+    from events before.
+    """
+
+    event_class: EventClass
+    sources: tuple[int | bytes | None, ...]
+
+
+@cache
+def _schema() -> dict[str, Any]:
+    text = pkgutil.get_data("converter.schemas", "lttng_legacy/markers.json")
+    assert text is not None
+    schema: dict[str, Any] = json.loads(text)
+    return schema
+
+
+@cache
+def core_format(name: str) -> str:
+    """The format of a core marker."""
+    text: str = _schema()["core"][name]["format"]
+    return text
+
+
+@cache
+def meanings() -> tuple[MarkerMeaning, ...]:
+    """All markers of the schema."""
+    found = []
+    for entry in _schema()["markers"]:
+        derived = entry.get("derived")
+        found.append(
+            MarkerMeaning(
+                kind=Kind[entry["kind"]],
+                channel=entry["channel"],
+                name=entry["name"],
+                old_name=entry.get("old_name", ""),
+                format=entry.get("format", ""),
+                roles={name: Role[role] for name, role in entry.get("roles", {}).items()},
+                derived=None
+                if derived is None
+                else Field(
+                    derived["name"],
+                    IntegerClass(derived["bits"], derived["signed"]),
+                    Role[derived["role"]],
+                ),
+                slice=entry.get("slice", ""),
+                written=entry.get("written", True),
+            )
+        )
+    return tuple(found)
+
+
+@cache
+def _by_name() -> dict[tuple[str, str], MarkerMeaning]:
+    return {(one.channel, one.name): one for one in meanings()}
+
+
+@cache
+def _by_old_name() -> dict[str, MarkerMeaning]:
+    return {one.old_name: one for one in meanings() if one.old_name}
+
+
+@cache
+def written_meanings() -> dict[Kind, MarkerMeaning]:
+    """The marker as which events of each kind are written."""
+    return {one.kind: one for one in meanings() if one.written}
+
+
+def meaning_of(channel: str, name: str, version: Version) -> MarkerMeaning | None:
+    """What a kernel's marker means, None where nothing is known."""
+    if not version.per_channel:
+        return _by_old_name().get(name)
+    return None if channel == TIMELINE else _by_name().get((channel, name))
+
+
+# Classes of a kernel's markers
+
+
+def kernel_class(
+    channel: str,
+    name: str,
+    fields: Sequence[MarkerField],
+    format: str,
+    version: Version,
+    syscalls: tuple[Label, ...],
+) -> MarkerClass:
+    """The class of a marker of a kernel's trace; `syscalls` are the names of system calls, where known."""
+    native = format.encode("utf-8", "surrogateescape")
+    meaning = meaning_of(channel, name, version)
+    plain = tuple(Field(one.name, one.field_class) for one in fields)
+    sources: tuple[int | bytes | None, ...] = tuple(range(len(fields)))
+    if meaning is None:
+        return MarkerClass(EventClass(Kind.TYPED, name, channel, plain, native=native), sources)
+    if meaning.slice:
+        leading = (
+            Field("name", StringClass(), Role.NAME),
+            Field("category", StringClass(), Role.CATEGORY),
+        )
+        return MarkerClass(
+            EventClass(meaning.kind, fields=(*leading, *plain), native=native),
+            (meaning.slice.encode(), channel.encode("utf-8", "surrogateescape"), *sources),
+        )
+    typed = tuple(_with_role(one, meaning, syscalls) for one in plain)
+    if meaning.derived is not None and all(one.role is not meaning.derived.role for one in typed):
+        typed = (*typed, _labelled(meaning.derived, syscalls))
+        sources = (*sources, None)
+    roles = {one.role for one in typed}
+    if not REQUIRED_ROLES.get(meaning.kind, frozenset()) <= roles:
+        return MarkerClass(
+            EventClass(Kind.TYPED, name, channel, plain, native=native), tuple(range(len(fields)))
+        )
+    return MarkerClass(EventClass(meaning.kind, name, channel, typed, native=native), sources)
+
+
+def _with_role(field: Field, meaning: MarkerMeaning, syscalls: tuple[Label, ...]) -> Field:
+    role = meaning.roles.get(field.name, Role.NONE)
+    if role is Role.NONE or not _suits(field.type, role):
+        return field
+    return _labelled(Field(field.name, field.type, role), syscalls)
+
+
+def _suits(held: FieldClass, role: Role) -> bool:
+    return isinstance(held, StringClass if role in TEXT_ROLES else IntegerClass)
+
+
+def _labelled(field: Field, syscalls: tuple[Label, ...]) -> Field:
+    if field.role is not Role.SYSCALL_NUMBER or not isinstance(field.type, IntegerClass):
+        return field
+    known = tuple(label for label in syscalls if label.low < 1 << (field.type.bits - 1))
+    named = IntegerClass(field.type.bits, field.type.signed, field.type.style, known)
+    return Field(field.name, named, field.role)
+
+
+# Classes of traces that this converter made
+
+
+def own_marker_name(event_class: EventClass, version: Version, number: int) -> str:
+    """The name of the marker for a class; `number` tells those of one name apart."""
+    meaning = written_meanings().get(event_class.kind)
+    if meaning is None:
+        category, name = event_class.category, event_class.name
+    else:
+        category, name = meaning.channel, meaning.name
+    if not version.per_channel and meaning is not None and meaning.old_name:
+        text = meaning.old_name
+    elif version.per_channel and category == KERNEL:
+        text = name
+    else:
+        text = f"{category}.{name}"
+    return f"{text}~{number}" if number else text
+
+
+def own_class(name: str, fields: Sequence[MarkerField], version: Version) -> MarkerClass:
+    """The class of a marker of a trace that this converter made, without the context at its end."""
+    text, _, number = name.rpartition("~")
+    if text and _NUMBERED.fullmatch(f"~{number}"):
+        name = text
+    category, dot, rest = name.partition(".")
+    meaning: MarkerMeaning | None
+    if dot:
+        meaning = _by_name().get((category, rest))
+    elif version.per_channel:
+        category, rest = KERNEL, name
+        meaning = _by_name().get((KERNEL, name))
+    else:
+        meaning = _by_old_name().get(name)
+        category, rest = (meaning.channel, meaning.name) if meaning else (KERNEL, name)
+    sources = tuple(range(len(fields)))
+    plain = tuple(Field(one.name, one.field_class) for one in fields)
+    if meaning is None or not meaning.written:
+        return MarkerClass(EventClass(Kind.TYPED, rest, category, plain), sources)
+    own = meaning.fields
+    if plain[: len(own)] != tuple(Field(one.name, one.type) for one in own):
+        return MarkerClass(EventClass(Kind.TYPED, rest, category, plain), sources)
+    arguments = tuple(argument_field(meaning.kind, one) for one in plain[len(own) :])
+    if meaning.channel == TIMELINE:
+        category = rest = ""
+    return MarkerClass(EventClass(meaning.kind, rest, category, (*own, *arguments)), sources)
+
+
+def argument_field(kind: Kind, field: Field) -> Field:
+    """An argument of an event of this kind, with the role that it plays by its name and type."""
+    role = Role.NONE
+    if kind in SCHEDULING:
+        role = argument_role(field)
+    elif kind is Kind.COUNTER and isinstance(field.type, IntegerClass):
+        role = Role.VALUE
+    return Field(field.name, field.type, role)

@@ -1,0 +1,76 @@
+"""Markers as programs: where the fields of a payload are, for the kernels that walk and gather them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from converter.formats.lttng_legacy.marker_formats import MarkerField
+
+#: Codes of steps (``kernels/lttng_legacy_payload.pxd``).
+BYTES, STRING, ALIGN = range(3)
+
+Step = tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class FieldPlace:
+    """Where a field is: behind `steps`, or at `offset` of each payload where these are the same in all."""
+
+    field: MarkerField
+    offset: int | None
+    steps: tuple[Step, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """A payload: its steps, its size where that is always the same, and the alignment that it begins with."""
+
+    steps: tuple[Step, ...]
+    size: int | None
+    largest: int
+    places: tuple[FieldPlace, ...]
+
+
+def compile_program(fields: Sequence[MarkerField], alignment: int) -> Program:
+    """The program of a payload with these fields, aligned to at most `alignment` bytes (0: packed)."""
+    steps: list[Step] = []
+    places = []
+    largest = 1
+    offset: int | None = 0
+    for field in fields:
+        if field.inline:
+            places.append(FieldPlace(field, None, ()))
+            continue
+        if not field.size:
+            places.append(FieldPlace(field, offset, tuple(steps)))
+            steps.append((STRING, 0))
+            offset = None
+            continue
+        aligned = min(field.size, alignment)
+        largest = max(largest, aligned)
+        if aligned > 1 and offset is None:
+            steps.append((ALIGN, aligned))
+        elif aligned > 1 and offset is not None and offset % aligned:
+            _skip(steps, -offset % aligned)
+            offset += -offset % aligned
+        places.append(FieldPlace(field, offset, tuple(steps)))
+        _skip(steps, field.size)
+        if offset is not None:
+            offset += field.size
+    return Program(tuple(steps), offset, largest, tuple(places))
+
+
+def _skip(steps: list[Step], size: int) -> None:
+    if steps and steps[-1][0] == BYTES:
+        steps[-1] = (BYTES, steps[-1][1] + size)
+    else:
+        steps.append((BYTES, size))
+
+
+def step_array(steps: Sequence[Step]) -> NDArray[np.int32]:
+    """Steps as the kernels take them, of shape (steps, 2)."""
+    return np.array(steps, np.int32).reshape(-1, 2)

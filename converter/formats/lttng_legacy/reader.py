@@ -1,0 +1,308 @@
+"""Reading the directory of a legacy LTTng trace."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from converter.errors import TraceError, TraceWarning
+from converter.filters.syscalls import syscall_names
+from converter.formats.lttng_legacy.classes import Classes, ClassSource
+from converter.formats.lttng_legacy.declarations import (
+    Declaration,
+    declaration_of,
+    markers,
+)
+from converter.formats.lttng_legacy.decode import Decoder, damage_of
+from converter.formats.lttng_legacy.layout import MACHINES
+from converter.formats.lttng_legacy.mapping import (
+    PROCESS_STATES,
+    STATE_CHANNELS,
+    SYSCALL_TABLE,
+)
+from converter.formats.lttng_legacy.recording import TABLES_NAME, ChannelFile, Recording
+from converter.formats.lttng_legacy.sidecar import Held
+from converter.formats.lttng_legacy.tables import TraceTables, parse_tables
+from converter.formats.lttng_legacy.tasks import Follower, Tasks
+from converter.ir.columns import value
+from converter.ir.events import Batch
+from converter.ir.field_classes import Label
+from converter.ir.trace import ClockDomain, Trace
+from converter.kernels.lttng_legacy_scan import ThreadIndex
+from converter.source import Source
+
+#: Declarations are read whole: more than these no trace has.
+_MOST_DECLARATIONS = 1 << 20
+#: Numbers of system calls: those beyond are of a damaged trace.
+_MOST_SYSCALLS = 4096
+_NANOSECONDS = 1_000_000_000
+
+
+def read(source: Source) -> Trace:
+    """Open the directory of a trace. Its declarations and state dump are read; the rest is when batches are asked for.
+
+    Raises:
+        TraceError: the source is no directory with a legacy LTTng trace.
+        UnsupportedError: it is of a version before 1.0.
+
+    """
+    try:
+        return _Reader(Recording(source)).trace
+    except TraceError as error:
+        raise error.within(format="lttng_legacy", path=source.name) from error
+
+
+class _Reader:
+    """A trace being read."""
+
+    def __init__(self, recording: Recording) -> None:
+        self._recording = recording
+        self._declarations = self._find_declarations()
+        files = recording.files
+        self._first = files[0]
+        self._tables = self._read_tables()
+        self._place = 0
+        version = self._first.version
+        self.trace = Trace(
+            "lttng_legacy",
+            variant=version.name,
+            clock=_clock(self._first),
+            environment=_environment(self._first) if self._tables is None else {},
+            warnings=[error.to_warning() for error in recording.warnings],
+            make_batches=self._batches,
+            progress=lambda: (self._place, sum(file.size for file in files)),
+        )
+        self.trace.source_batches = self.trace.make_batches
+        self._markers = list(markers(self._declarations, version))
+        self._tasks = Tasks(self.trace)
+        self._threads: ThreadIndex | None = None
+        self._syscalls: tuple[Label, ...] = ()
+        if self._tables is not None:
+            self._tables.add_to(self.trace)
+            self._threads = _thread_index(self._tables)
+        else:
+            self._read_state()
+        self._files = files
+        if self._tables is not None:
+            self._files = [file for file in files if not file.is_metadata]
+        self._classes = Classes(
+            self.trace,
+            self._files,
+            self._markers,
+            own=self._tables is not None,
+            syscalls=self._syscalls,
+        )
+        self.trace.sidecar["lttng_legacy"] = {**self._sidecar(), "recording": recording}
+
+    # What precedes the events
+
+    def _find_declarations(self) -> list[Declaration]:
+        """All declarations of markers, whichever way ids are laid out.
+
+        Declarations of ids have id 0, those of formats 1: read the wrong way there are none of formats.
+        """
+        found = self._read_declarations()
+        first = self._recording.files[0]
+        if first.version.major > 1 or first.big_endian or _have_formats(found):
+            return found
+        self._recording.swap_ids()
+        others = self._read_declarations()
+        if _have_formats(others):
+            return others
+        self._recording.swap_ids()
+        return found
+
+    def _read_declarations(self) -> list[Declaration]:
+        """All declarations of markers, in the order of the files that they are in."""
+        files = [file for file in self._recording.files if file.is_metadata]
+        scratch = Trace("lttng_legacy")
+        classes = Classes(scratch, files, (), own=False)
+        found: list[Declaration] = []
+        for file in files:
+            decoder = Decoder(scratch, self._recording, classes, [file], None)
+            for batch in decoder.batches():
+                found.extend(_declarations(scratch, batch, classes, file.cpu))
+                if len(found) > _MOST_DECLARATIONS:
+                    raise TraceError(
+                        field=file.path,
+                        expected=f"at most {_MOST_DECLARATIONS:,} declarations of markers",
+                        found="more",
+                    )
+        return found
+
+    def _read_tables(self) -> TraceTables | None:
+        recording = self._recording
+        if TABLES_NAME not in recording.paths:
+            return None
+        data = bytearray(recording.size(TABLES_NAME))
+        recording.read_into(TABLES_NAME, 0, memoryview(data))
+        try:
+            return parse_tables(bytes(data))
+        except TraceError as error:
+            raise error.within(path=f"{recording.source.name}/{TABLES_NAME}") from None
+
+    def _read_state(self) -> None:
+        """The state dump, which comes after the first events but tells what they are about."""
+        files = [file for file in self._recording.files if file.marker_channel in STATE_CHANNELS]
+        scratch = Trace("lttng_legacy")
+        classes = Classes(scratch, files, self._markers, own=False)
+        decoder = Decoder(scratch, self._recording, classes, files, None)
+        symbols: dict[int, str] = {}
+        for batch in decoder.batches():
+            for id in batch.tables:
+                source = classes.sources[id]
+                if not isinstance(source, ClassSource):
+                    continue
+                if source.marker.name in PROCESS_STATES:
+                    for row in _rows(scratch, batch, id):
+                        self._add_task(row)
+                elif source.marker.name == SYSCALL_TABLE:
+                    for row in _rows(scratch, batch, id):
+                        number, symbol = row.get("id"), row.get("symbol")
+                        if isinstance(number, int) and isinstance(symbol, bytes):
+                            symbols[number] = symbol.decode("utf-8", "replace").partition("+")[0]
+        self._syscalls = tuple(
+            Label(number, number, symbols[number])
+            for number in sorted(symbols)
+            if 0 <= number < _MOST_SYSCALLS
+        )
+        if self._syscalls and "machine" not in self.trace.environment:
+            machine = _machine(symbols)
+            if machine:
+                self.trace.environment["machine"] = machine
+
+    def _add_task(self, row: dict[str, Any]) -> None:
+        tid, parent, name = row.get("pid"), row.get("parent_pid"), row.get("name")
+        tgid = row.get("tgid", tid)
+        if isinstance(tid, int) and isinstance(tgid, int) and isinstance(name, bytes):
+            text = name.decode("utf-8", "surrogateescape")
+            self._tasks.dumped(tid, tgid, parent if isinstance(parent, int) else -1, text)
+
+    def _sidecar(self) -> dict[str, Any]:
+        """What the writer needs to write the trace again: all but the events."""
+        first, header = self._first, self._first.header
+        if "buf_size" in header:
+            # Of a damaged header: no file has so large a block.
+            largest = max(file.size for file in self._recording.files)
+            header = {**header, "buf_size": min(header["buf_size"], largest)}
+        return Held(
+            first.version,
+            first.big_endian,
+            header,
+            first.header.get("start_tsc", first.header["cycle_count_begin"]),
+            self._tables is not None,
+            self._classes.described(),
+            tuple((file.channel, file.cpu) for file in self._recording.files),
+            tuple(self._declarations),
+        ).form()
+
+    # Events
+
+    def _batches(self) -> Iterator[Batch]:
+        trace, recording = self.trace, self._recording
+        decoder = Decoder(trace, recording, self._classes, self._files, self._threads)
+        follower = None
+        if self._tables is None:
+            cpus = 1 + max((file.cpu for file in self._files), default=0)
+            follower = Follower(trace, self._classes, self._tasks, cpus)
+        delivered = 0
+        for batch in decoder.batches():
+            if follower is not None:
+                follower.follow(batch)
+            self._place = decoder.place()
+            delivered += len(batch)
+            yield batch
+        self._place = decoder.place()
+        self._tasks.name_the_rest()
+        damage = damage_of(decoder, recording.source.name)
+        if damage and not delivered:
+            raise damage[0].to_error()
+        self._warn(damage)
+
+    def _warn(self, warnings: Sequence[TraceWarning]) -> None:
+        """Add warnings, unless an earlier pass has."""
+        self.trace.warnings.extend(one for one in warnings if one not in self.trace.warnings)
+
+
+def _have_formats(declarations: Sequence[Declaration]) -> bool:
+    return any(one.format is not None for one in declarations)
+
+
+def _clock(file: ChannelFile) -> ClockDomain:
+    """The cycle counter, and the time of cycle 0.
+
+    A trace's ticks have the rate start_freq / freq_scale; start_time is that of the cycle start_tsc, which from version
+    2.0 on is where the first block of declarations begins.
+    """
+    header = file.header
+    rate = Fraction(header["start_freq"], max(header["freq_scale"], 1))
+    if "start_time_nsec" in header:
+        fraction = header["start_time_nsec"]
+    else:
+        fraction = header["start_time_usec"] * 1000
+    start = header.get("start_tsc", header["cycle_count_begin"])
+    epoch = header["start_time_sec"] * _NANOSECONDS + fraction - int(start * _NANOSECONDS / rate)
+    known = header["start_time_sec"] != 0 and abs(epoch) < 1 << 63
+    return ClockDomain("tsc", rate, epoch if known else None, "cycle counter of the traced machine")
+
+
+def _environment(file: ChannelFile) -> dict[str, str | int]:
+    environment: dict[str, str | int] = {
+        "tracer": f"LTTng, trace format {file.version.name}",
+        "bits": 8 * file.header["arch_size"],
+    }
+    machine = MACHINES.get(file.header.get("arch_type", 0))
+    if machine is not None:
+        environment["machine"] = machine
+    return environment
+
+
+def _machine(symbols: dict[int, str]) -> str:
+    """The architecture whose numbers of system calls are these, as uname -m calls it; empty where none is near."""
+    named = {number: text.removeprefix("sys_") for number, text in symbols.items()}
+    best, machine = 0, ""
+    for candidate in ("i686", "x86_64", "armv7l", "aarch64", "ppc", "ppc64", "mips", "s390x"):
+        known = syscall_names(candidate)
+        count = sum(known.get(number) == text for number, text in named.items())
+        if count > best:
+            best, machine = count, candidate
+    return machine if 2 * best > len(named) else ""
+
+
+def _thread_index(tables: TraceTables) -> ThreadIndex:
+    """The threads by the two numbers at the end of each event."""
+    pids = [tables.processes[thread.process].pid for thread in tables.threads]
+    tids = [thread.tid for thread in tables.threads]
+    mask = 0xFFFF_FFFF
+    return ThreadIndex(
+        np.array([pid & mask for pid in pids], np.uint32).view(np.int32),
+        np.array([tid & mask for tid in tids], np.uint32).view(np.int32),
+    )
+
+
+def _declarations(trace: Trace, batch: Batch, classes: Classes, cpu: int) -> Iterator[Declaration]:
+    """The declarations of a batch, in order."""
+    parts: list[tuple[int, Declaration]] = []
+    for id in batch.tables:
+        source = classes.sources[id]
+        if isinstance(source, ClassSource):
+            places = batch.positions(id).tolist()
+            for place, row in zip(places, _rows(trace, batch, id), strict=True):
+                one = declaration_of(source.marker.id, row, int(batch.ts[place]), cpu)
+                if one is not None:
+                    parts.append((place, one))
+    return (one for _, one in sorted(parts, key=lambda part: part[0]))
+
+
+def _rows(trace: Trace, batch: Batch, id: int) -> Iterator[dict[str, Any]]:
+    """The events of a class by the names of their fields."""
+    fields = trace.event_classes[id].fields
+    table = batch.tables[id]
+    for row in range(len(table)):
+        yield {
+            field.name: value(table.column(index), field.type, row, trace.strings)
+            for index, field in enumerate(fields)
+        }

@@ -1,0 +1,224 @@
+"""The directory of a trace: its files, which of them are of channels, and their contents."""
+
+from __future__ import annotations
+
+import re
+from collections import OrderedDict
+from dataclasses import dataclass, replace
+from typing import Final
+
+from converter.errors import TraceError, UnsupportedError
+from converter.formats.lttng_legacy.layout import (
+    HEAD_SIZE,
+    MAGIC,
+    Version,
+    check_geometry,
+    find_version,
+)
+from converter.source import Source
+
+#: The file of this converter's own with what markers cannot say; readers of this format pass over it.
+TABLES_NAME: Final = "traceconv.json"
+
+#: CPU numbers beyond this are none.
+MAX_CPU: Final = 0xFFFF
+
+#: Files that are open at a time.
+_MOST_OPEN: Final = 100
+#: Files of a trace: more of them than any machine has CPUs and channels.
+_MOST_FILES: Final = 1 << 17
+
+_NAME = re.compile(r"(?P<channel>.+)_(?P<cpu>\d{1,9})", re.DOTALL)
+_FLIGHT: Final = "flight-"
+
+#: Channels with declarations, in all versions.
+METADATA_CHANNELS: Final = frozenset(
+    {"metadata", "control/metadata", "control/facilities", "facilities"}
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ChannelFile:
+    """A file of a channel and CPU. `path` is relative; `header` its first block's."""
+
+    path: str
+    channel: str
+    cpu: int
+    size: int
+    version: Version
+    big_endian: bool
+    header: dict[str, int]
+
+    @property
+    def marker_channel(self) -> str:
+        """The channel as declarations of markers call it: without the prefix of flight recorders."""
+        return without_flight(self.channel)
+
+    @property
+    def is_metadata(self) -> bool:
+        """Whether it declares markers."""
+        return self.marker_channel in METADATA_CHANNELS
+
+    @property
+    def is_compact(self) -> bool:
+        """Whether its event headers are one word (version 1.0)."""
+        return self.version.major == 1 and self.marker_channel == "compact"
+
+
+def without_flight(channel: str) -> str:
+    """The name of a channel without the prefix of flight recorders."""
+    folder, slash, name = channel.rpartition("/")
+    return folder + slash + name.removeprefix(_FLIGHT)
+
+
+class Recording:
+    """A directory with a trace."""
+
+    def __init__(self, source: Source) -> None:
+        self._open: OrderedDict[str, Source] = OrderedDict()
+        self.source = source
+        self.folder = ""
+        self.warnings: list[TraceError] = []
+        #: All files, relative to `folder`.
+        self.paths: list[str] = []
+        self.files: list[ChannelFile] = []
+        self._find()
+
+    def read_into(self, path: str, offset: int, buffer: memoryview) -> int:
+        """Fill a buffer from a file; how many bytes of it."""
+        return self._opened(path).read_into(offset, buffer)
+
+    def size(self, path: str) -> int:
+        """The size of a file."""
+        return self._opened(path).size
+
+    def _opened(self, path: str) -> Source:
+        if path in self._open:
+            self._open.move_to_end(path)
+            return self._open[path]
+        if len(self._open) >= _MOST_OPEN:
+            self._open.popitem(last=False)[1].close()
+        opened = self._open[path] = self.source.open(self.folder + path)
+        return opened
+
+    def _find(self) -> None:
+        if not self.source.is_directory:
+            self._refuse_file()
+        paths = []
+        for path in self.source.walk():
+            paths.append(path)
+            if len(paths) > _MOST_FILES:
+                raise TraceError(expected=f"at most {_MOST_FILES} files", found="more")
+        self.folder = _folder(paths)
+        self.paths = [
+            path.removeprefix(self.folder) for path in paths if path.startswith(self.folder)
+        ]
+        for path in self.paths:
+            try:
+                self._add(path)
+            except UnsupportedError:
+                raise
+            except TraceError as error:
+                self.warnings.append(error.within(path=f"{self.source.name}/{path}"))
+        if not self.files:
+            if self.warnings:
+                raise self.warnings[0]
+            raise TraceError(
+                path=self.source.name, expected="files of a legacy LTTng trace", found="none"
+            )
+        self._check_versions()
+
+    def _refuse_file(self) -> None:
+        head = self.source.read(0, HEAD_SIZE)
+        if find_version(head) is not None:
+            raise TraceError(
+                "this is one file of a trace, which is the directory that it is in",
+                path=self.source.name,
+            )
+        raise TraceError(path=self.source.name, expected="a directory", found="a file")
+
+    def _add(self, path: str) -> None:
+        found = _NAME.fullmatch(path)
+        if found is None or path.rpartition("/")[0] not in ("", "control"):
+            return
+        source = self._opened(path)
+        if source.is_directory or source.size == 0:
+            return
+        head = source.read(0, HEAD_SIZE)
+        known = find_version(head)
+        if known is None:
+            raise TraceError(offset=0, field="block header.magic_number", expected=f"{MAGIC:#010x}")
+        version, big_endian = known
+        layout = version.layout
+        if len(head) < layout.size:
+            raise TraceError(
+                offset=0, field="block header", expected=f"{layout.size} bytes", found=len(head)
+            )
+        header = layout.parse(head, big_endian=big_endian)
+        check_geometry(header)
+        cpu = int(found["cpu"])
+        if cpu > MAX_CPU:
+            raise TraceError("the number of the CPU in the file's name is too large")
+        self.files.append(
+            ChannelFile(path, found["channel"], cpu, source.size, version, big_endian, header)
+        )
+
+    def _check_versions(self) -> None:
+        first = self._reference()
+        mixed = [
+            file
+            for file in self.files
+            if (file.version, file.big_endian) != (first.version, first.big_endian)
+        ]
+        for file in mixed:
+            self.files.remove(file)
+            self.warnings.append(
+                TraceError(
+                    path=f"{self.source.name}/{file.path}",
+                    field="block header",
+                    expected=f"version {first.version.name} as in {first.path}",
+                    found=f"version {file.version.name} or another byte order",
+                )
+            )
+        if first.version.major == 1 and _is_literal(first):
+            self.files = [self._as_literal(file) for file in self.files]
+        self.files.sort(key=lambda file: (not file.is_metadata, file.channel, file.cpu))
+
+    def _reference(self) -> ChannelFile:
+        """The file whose header speaks for the trace."""
+        return min(self.files, key=lambda file: (not file.is_metadata, file.cpu, file.path))
+
+    def swap_ids(self) -> None:
+        """Take the ids of events as the other layout of version 1.0 has them."""
+        self.files = [
+            replace(file, version=replace(file.version, byte_ids=not file.version.byte_ids))
+            for file in self.files
+        ]
+
+    def _as_literal(self, file: ChannelFile) -> ChannelFile:
+        version = Version(1, 0, literal=True, byte_ids=True)
+        head = bytearray(HEAD_SIZE)
+        self.read_into(file.path, 0, memoryview(head))
+        header = version.layout.parse(bytes(head), big_endian=file.big_endian)
+        return ChannelFile(
+            file.path, file.channel, file.cpu, file.size, version, file.big_endian, header
+        )
+
+
+def _folder(paths: list[str]) -> str:
+    """The folder in front of a trace's files: none, or the one that they all are in."""
+    tops = {path.partition("/")[0] for path in paths}
+    at_top = any("/" not in path and _NAME.fullmatch(path) for path in paths)
+    if at_top or len(tops) != 1 or tops == {"control"}:
+        return ""
+    return f"{tops.pop()}/"
+
+
+def _is_literal(file: ChannelFile) -> bool:
+    """Whether a trace of version 1.0 is laid out as the document says, not as the tracer wrote it.
+
+    The document's start_time is two words of 32 bits. Read as the tracer's two of 64 bits, the first has nanoseconds or
+    seconds in its upper half, and the second is the first event's header: neither is a time then.
+    """
+    seconds, microseconds = file.header["start_time_sec"], file.header["start_time_usec"]
+    return seconds >= 1 << 33 or microseconds >= 1_000_000

@@ -1,0 +1,71 @@
+"""Writing a legacy LTTng trace: the files that an unchanged one was read from, or its events as blocks."""
+
+from __future__ import annotations
+
+from converter.errors import TraceError, UnsupportedError
+from converter.formats.lttng_legacy.layout import Version
+from converter.formats.lttng_legacy.native_output import is_native, write_native
+from converter.formats.lttng_legacy.new_output import write_new
+from converter.formats.lttng_legacy.recording import Recording
+from converter.formats.lttng_legacy.sidecar import parse_sidecar
+from converter.ir.trace import Trace
+from converter.sink import Sink
+
+_COPY_SIZE = 1 << 20
+
+
+def write(trace: Trace, sink: Sink, variant: str) -> None:
+    """Write the directory of a trace.
+
+    One that was read from such a directory, and not changed since, is copied file by file. Another with the classes of
+    a kernel's trace is encoded anew with its own markers, all others with markers made of their classes.
+
+    Args:
+        trace: as projected to the format, or as its reader gives it.
+        sink: a directory.
+        variant: the version, "1.0" or "2.6"; empty for that of the source, 2.6 for traces of other formats.
+
+    Raises:
+        UnsupportedError: an event has no place in the format, or a kernel's trace is of another version.
+        OutputError: the sink cannot be written to.
+        TraceError: as `Trace.batches` does.
+
+    """
+    try:
+        _write(trace, sink, variant)
+    except TraceError as error:
+        raise error.within(format="lttng_legacy") from error
+
+
+def _write(trace: Trace, sink: Sink, variant: str) -> None:
+    form = trace.sidecar.get("lttng_legacy")
+    held = None if form is None else parse_sidecar(form)
+    own_version = "" if held is None else held.version.name
+    same = variant in ("", own_version)
+    recording = None if form is None else form.get("recording")
+    if isinstance(recording, Recording) and trace.is_as_read and same:
+        # What is damaged is found by reading it.
+        for _ in trace.batches():
+            pass
+        _copy(recording, sink)
+    elif held is not None and is_native(trace, held):
+        if not same:
+            raise UnsupportedError(
+                f"a trace of version {own_version} is written as version {variant} only when projected"
+            )
+        write_native(trace, held, sink)
+    else:
+        name = variant or (own_version if held is not None and held.own else "") or "2.6"
+        major, minor = name.split(".")
+        write_new(trace, sink, Version(int(major), int(minor)))
+
+
+def _copy(recording: Recording, sink: Sink) -> None:
+    """Write all files of a directory, those that are not of channels too."""
+    for path in recording.paths:
+        size = recording.size(path)
+        output = sink.create(path)
+        for offset in range(0, size, _COPY_SIZE):
+            data = bytearray(min(_COPY_SIZE, size - offset))
+            count = recording.read_into(path, offset, memoryview(data))
+            output.write(memoryview(data)[:count])

@@ -1,0 +1,55 @@
+# What the payloads of a marker are made of: its program, and the columns of one batch that it takes.
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
+
+cdef enum:
+    # Operations: (code, width, alignment, always big-endian).
+    OP_INTEGER = 0
+    OP_STRING = 1
+    OP_RAW = 2  # bytes without an end of their own
+    OP_INLINE = 3  # bits of a compact header
+    OP_LOST = 4  # the two counts of a block's header
+    OP_ID = 5  # the record's id, which is not the marker's
+    MAX_OPERATIONS = 2048
+
+
+cdef struct Operation:
+    int32_t code
+    int32_t width
+    int32_t alignment
+    int32_t big
+
+
+cdef struct ColumnView:
+    const uint8_t* data
+    int64_t stride
+    # Of lists; NULL for integers and ids of strings.
+    const int64_t* offsets
+
+
+cdef struct Rows:
+    uint32_t id
+    # The record's size is written even where it is known, for readers that do not know the marker.
+    bint sized
+    bint context
+    int64_t largest
+    Operation* operations
+    int64_t count
+    ColumnView* views
+    int64_t length
+
+
+cdef class MarkerProgram:
+    cdef Operation* _operations
+    cdef int64_t _count
+    cdef readonly int64_t id
+    cdef bint _sized, _context
+    cdef int64_t _largest
+
+
+cdef class MarkerColumns:
+    cdef MarkerProgram _program
+    cdef Rows rows
+    cdef ColumnView* _views
+    cdef Py_buffer* _buffers
+    cdef int64_t _buffer_count
+    cdef Py_buffer* _hold(self, column, int flags) except NULL

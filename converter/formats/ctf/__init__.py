@@ -1,0 +1,34 @@
+"""CTF, the Common Trace Format: what LTTng 2.x, barectf, perf, Babeltrace and Zephyr write."""
+
+from __future__ import annotations
+
+from converter.losses import Capabilities
+from converter.registry import Format
+
+
+def capabilities(variant: str) -> Capabilities:
+    """What a CTF trace holds."""
+    from converter.formats.ctf.capabilities import capabilities as declared
+
+    return declared(variant)
+
+
+def sniff(head: bytes) -> bool:
+    """Whether a directory has a `metadata` file at any depth, or a file is one."""
+    if not head.startswith(b"dir:"):
+        return head.startswith((b"/* CTF 1.8", b"\x57\x1d\xd1\x75", b"\x75\xd1\x1d\x57"))
+    return any(name.rpartition(b"/")[2] == b"metadata" for name in head[4:].split(b"\n"))
+
+
+FORMAT = Format(
+    name="ctf",
+    title="Common Trace Format (LTTng 2.x, barectf, perf)",
+    suffixes=(".ctf",),
+    spec="https://diamon.org/ctf/",
+    # The empty one is the version of the source, 1.8 for other formats.
+    variants=("", "1.8", "2"),
+    capabilities=capabilities,
+    sniff=sniff,
+    directory=True,
+    has_portable=True,
+)

@@ -1,0 +1,143 @@
+"""What CTF holds of the events of other formats: nearly all, the kernel's in the shape in which LTTng records them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import cache
+from typing import Final
+
+import numpy as np
+
+from converter.filters.pieces import Piece, Projection, Thunk
+from converter.filters.sched_conventions import with_linux_state
+from converter.formats.ctf.lttng_events import EVENTS, NEEDED, is_lttng_event
+from converter.ir.columns import Column
+from converter.ir.events import EventClass, Field
+from converter.ir.field_classes import (
+    ArrayClass,
+    BytesClass,
+    FieldClass,
+    IntegerClass,
+    OptionalClass,
+    StructureClass,
+    Style,
+    VariantClass,
+)
+from converter.ir.kinds import Kind, Role
+from converter.losses import Capabilities, KindSupport, LossKind
+
+#: Events that were lost are counted by the packets.
+LOST: Final = EventClass(
+    Kind.DISCARDED, "discarded", fields=(Field("count", IntegerClass(64, True), Role.COUNT),)
+)
+#: Records that only their own format can interpret.
+_FOREIGN: Final = frozenset({Kind.NATIVE})
+#: Timers that are not of high resolution have other events.
+_TIMERS: Final = frozenset({Kind.TIMER_ENTRY, Kind.TIMER_EXIT})
+_UNKNOWN: Final = "unknown numbers of lost events as 1"
+_ANY: Final = KindSupport(thread=True, cpu=True, track=True, named=True, roles=True)
+
+
+@cache
+def capabilities(variant: str) -> Capabilities:  # noqa: ARG001 - all variants hold the same
+    """What any variant holds."""
+    any_class = replace(_ANY, of_class=_support)
+    kinds = {kind: any_class for kind in Kind if kind not in _FOREIGN}
+    for kind in EVENTS:
+        kinds[kind] = replace(_of_lttng(kind), of_class=_support)
+    kinds[Kind.DISCARDED] = KindSupport(
+        fields=LOST.fields, arguments=False, thread=False, cpu=True, event=("", LOST.name)
+    )
+    return Capabilities(
+        kinds=kinds,
+        integers=frozenset((bits, signed) for bits in range(1, 65) for signed in (False, True)),
+        styles=frozenset(Style),
+        labels=True,
+        units=True,
+        arrays=True,
+        structures=True,
+        variants=True,
+        optionals=True,
+        nul_ends_strings=True,
+        utf8_only=False,
+        negative_times=True,
+        max_cpu=(1 << 31) - 1,
+        # Of the other half of 64-bit numbers, -1 is no thread.
+        id_bits=63,
+        adapters={Kind.SCHED_SWITCH: _with_state, Kind.DISCARDED: _with_count},
+        tracks=True,
+        track_units=True,
+        clock_names=True,
+        other_clocks=True,
+        epoch=True,
+        environment=True,
+        command_lines=True,
+    )
+
+
+def _of_lttng(kind: Kind) -> KindSupport:
+    name, fields = EVENTS[kind]
+    return KindSupport(
+        fields=fields,
+        required=NEEDED[kind],
+        cpu=True,
+        track=True,
+        event=("", name),
+        roles=True,
+    )
+
+
+def _support(event_class: EventClass) -> KindSupport:
+    """How a class is held: as it is, with bytes of any media type, or where it has what LTTng's event needs as that."""
+    kind = event_class.kind
+    roles = {field.role for field in event_class.fields}
+    as_it_is = kind not in EVENTS or kind in _TIMERS or is_lttng_event(event_class)
+    support = _ANY if as_it_is or not roles >= NEEDED[kind] else _of_lttng(kind)
+    media_types = frozenset(
+        each for field in event_class.fields for each in _media_types(field.type)
+    )
+    if not media_types:
+        return support
+    return replace(support, holds=replace(capabilities(""), media_types=media_types))
+
+
+def _media_types(held: FieldClass) -> Iterator[str]:
+    match held:
+        case BytesClass(media_type):
+            yield media_type
+        case ArrayClass(element) | OptionalClass(element):
+            yield from _media_types(element)
+        case StructureClass(members) | VariantClass(members):
+            for member in members:
+                yield from _media_types(member.type)
+
+
+# Conventions
+
+
+def _with_state(piece: Piece, projection: Projection) -> Piece:  # noqa: ARG001
+    """The state of the thread that is switched out in Linux's numbers."""
+    return with_linux_state(piece)
+
+
+def _with_count(piece: Piece, projection: Projection) -> Piece:
+    """A count that a packet's counter can rise by: where nobody knows how many events were lost, one."""
+    event_class = piece.event_class
+    columns: list[Column | Thunk] = [piece.table.lazy(i) for i in range(piece.table.width)]
+    index = event_class.index_of(Role.COUNT)
+    counts = piece.integers(Role.COUNT)
+    if index is None:
+        projection.lose(LossKind.CHANGED, _UNKNOWN, piece, len(piece))
+        counted = replace(event_class, fields=(*LOST.fields, *event_class.fields))
+        ones = np.broadcast_to(np.int64(1), len(piece))
+        return piece.rewritten(counted, [ones, *columns])
+    if counts is None:
+        return piece
+    unknown = counts <= 0
+    count = int(np.count_nonzero(unknown))
+    if not count:
+        return piece
+    projection.lose(LossKind.CHANGED, _UNKNOWN, piece, count)
+    columns[index] = np.where(unknown, counts.dtype.type(1), counts)
+    return piece.rewritten(event_class, columns)

@@ -1,0 +1,157 @@
+"""The JSON of CTF 2's metadata: objects whose properties are asked for by name and type (CTF2-SPEC-2.0, 5)."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from converter.formats.ctf.field_classes import ByteOrder, FieldRole, Mapping, Range
+from converter.formats.ctf.metadata_errors import MAX_ALIGNMENT
+
+_MISSING: Final = object()
+_LARGEST: Final = (1 << 64) - 1
+_ROLES: Final = {role.value: role for role in FieldRole}
+_BYTE_ORDERS: Final[dict[str, ByteOrder]] = {"little-endian": "little", "big-endian": "big"}
+#: How bits are counted in bytes of an order, unless "bit-order" says otherwise.
+NATURAL_BIT_ORDERS: Final = {"little": "first-to-last", "big": "last-to-first"}
+
+
+class FragmentError(Exception):
+    """What is wrong with a fragment, and where in it."""
+
+    def __init__(
+        self, path: str, message: str = "", *, expected: str | None = None, found: object = None
+    ) -> None:
+        super().__init__(message)
+        self.path = path
+        self.message = message
+        self.expected = expected
+        self.found = found
+
+
+class Json:
+    """A JSON object whose properties are asked for by name and type."""
+
+    def __init__(self, value: Any, path: str = "") -> None:
+        if not isinstance(value, dict):
+            raise FragmentError(path, expected="an object", found=kind_of(value))
+        self.value: dict[str, Any] = value
+        self.path = path
+        #: The properties that were asked for.
+        self.known: set[str] = set()
+
+    def get(self, name: str) -> Any:
+        """The value of a property, None if it is not there."""
+        self.known.add(name)
+        return self.value.get(name)
+
+    def text(self, name: str, default: str | None = None) -> str:
+        """A string; one without a default must be there."""
+        value = self.get(name)
+        if value is None and name not in self.value and default is not None:
+            return default
+        if not isinstance(value, str):
+            raise FragmentError(f"{self.path}.{name}", expected="a string", found=kind_of(value))
+        return value
+
+    def integer(
+        self, name: str, lowest: int, default: Any = _MISSING, highest: int = _LARGEST
+    ) -> Any:
+        """An integer; one without a default must be there."""
+        value = self.get(name)
+        if value is None and name not in self.value and default is not _MISSING:
+            return default
+        if not isinstance(value, int) or isinstance(value, bool) or not lowest <= value <= highest:
+            raise FragmentError(
+                f"{self.path}.{name}",
+                expected=f"an integer from {lowest} to {highest}",
+                found=kind_of(value),
+            )
+        return value
+
+    def list(self, name: str) -> list[Any]:
+        """A list; empty if it is not there."""
+        value = self.get(name)
+        if value is None and name not in self.value:
+            return []
+        if not isinstance(value, list):
+            raise FragmentError(f"{self.path}.{name}", expected="a list", found=kind_of(value))
+        return value
+
+
+def kind_of(value: Any) -> object:
+    """What a value is, for messages."""
+    if isinstance(value, dict):
+        return "an object"
+    if isinstance(value, list):
+        return "a list"
+    return "nothing" if value is None else value
+
+
+def byte_order_of(given: Json) -> tuple[ByteOrder, bool]:
+    """The byte order, and whether bits are counted the other way than it does."""
+    text = given.text("byte-order")
+    if text not in _BYTE_ORDERS:
+        raise FragmentError(f"{given.path}.byte-order", expected="a byte order", found=text)
+    order = _BYTE_ORDERS[text]
+    bits = given.text("bit-order", NATURAL_BIT_ORDERS[order])
+    if bits not in NATURAL_BIT_ORDERS.values():
+        raise FragmentError(f"{given.path}.bit-order", expected="a bit order", found=bits)
+    return order, bits != NATURAL_BIT_ORDERS[order]
+
+
+def alignment_of(given: Json, name: str) -> int:
+    """The alignment that a property says, 1 where it is not there."""
+    value = int(given.integer(name, 1, 1, MAX_ALIGNMENT))
+    if value & (value - 1):
+        raise FragmentError(f"{given.path}.{name}", expected="a power of two", found=value)
+    return value
+
+
+def base_of(given: Json) -> int:
+    """The base in which an integer is preferably shown."""
+    value = given.integer("preferred-display-base", 2, 10)
+    if value not in (2, 8, 10, 16):
+        raise FragmentError(
+            f"{given.path}.preferred-display-base", expected="2, 8, 10 or 16", found=value
+        )
+    return int(value)
+
+
+def roles_of(given: Json) -> frozenset[FieldRole]:
+    """The roles of a field class."""
+    roles: list[FieldRole] = []
+    for name in given.list("roles"):
+        if not isinstance(name, str) or name not in _ROLES:
+            raise FragmentError(f"{given.path}.roles", expected="a role", found=name)
+        roles.append(_ROLES[name])
+    return frozenset(roles)
+
+
+def mappings_of(given: Json, name: str, lowest: int) -> tuple[Mapping, ...]:
+    """The names of ranges, none where the property is not there."""
+    held = given.get(name)
+    if held is None:
+        return ()
+    where = Json(held, f"{given.path}.{name}")
+    return tuple(
+        Mapping(label, ranges_of(where.get(label), where, label, lowest)) for label in where.value
+    )
+
+
+def ranges_of(value: Any, given: Json, name: str, lowest: int = -(1 << 63)) -> tuple[Range, ...]:
+    """A list of [lowest, highest]."""
+    where = f"{given.path}.{name}"
+    if not isinstance(value, list) or not value:
+        raise FragmentError(where, expected="a list of ranges", found=kind_of(value))
+    ranges = []
+    for one in value:
+        valid = (
+            isinstance(one, list)
+            and len(one) == 2
+            and all(isinstance(each, int) and not isinstance(each, bool) for each in one)
+            and lowest <= one[0] <= one[1] <= _LARGEST
+        )
+        if not valid:
+            raise FragmentError(where, expected="[lowest, highest]", found=one)
+        ranges.append(Range(*one))
+    return tuple(ranges)

@@ -1,0 +1,214 @@
+"""What CTF event records mean: kinds and roles by their names, and the contexts that say which thread they are on.
+
+Names and fields are those of lttng-modules (instrumentation/events), lttng-ust (liblttng-ust, liblttng-ust-cyg-profile,
+liblttng-ust-fork ...), `perf data convert` (tools/perf/util/data-convert-bt.c) and Zephyr (subsys/tracing/ctf).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from converter.formats.ctf.lttng_events import PRIORITY_ROLES, kernel_name
+from converter.ir.events import EventClass, Field
+from converter.ir.field_classes import (
+    ArrayClass,
+    FieldClass,
+    IntegerClass,
+    StringClass,
+)
+from converter.ir.kinds import REQUIRED_ROLES, Kind, Role
+from converter.linux_tracepoints import MEANINGS, Meaning, meaning
+
+#: Contexts that give the process, the thread and its name, in the order in which they are looked for: LTTng's ids in
+#: the process's namespace, and those of the whole machine.
+PROCESS_CONTEXTS: Final = ("vpid", "pid")
+THREAD_CONTEXTS: Final = ("vtid", "tid")
+NAME_CONTEXT: Final = "procname"
+
+#: The context that gives the track, in traces that state what their tracks are.
+TRACK_CONTEXT: Final = "track"
+
+#: Fields by which perf says the same in the payload.
+PERF_PROCESS: Final = "perf_pid"
+PERF_THREAD: Final = "perf_tid"
+
+#: The packet context's field for the CPU.
+CPU_FIELD: Final = "cpu_id"
+
+_SYSCALL_EXIT: Final = {"ret": Role.RETURN}
+_LOG: Final = {"msg": Role.MESSAGE}
+_CALL: Final = {"addr": Role.FUNCTION, "call_site": Role.PARENT_FUNCTION}
+
+#: What lttng-modules calls the kernel's fields: "pid" in the kernel's tracepoints is a thread.
+_FIELDS: Final = {
+    "pid": "tid",
+    "prev_pid": "prev_tid",
+    "next_pid": "next_tid",
+    "parent_pid": "parent_tid",
+    "child_pid": "child_tid",
+    "old_pid": "old_tid",
+}
+#: Systems of ftrace's own records, which are no tracepoints, and one that lttng-modules records in its own way.
+_NOT_RECORDED: Final = frozenset({"ftrace", "raw_syscalls"})
+#: Systems whose fields lttng-modules names as the kernel does.
+_AS_NAMED: Final = frozenset({"signal"})
+
+
+def _of_kernel() -> dict[str, Meaning]:
+    """The events of lttng-modules, which have no provider in their names: the kernel's under other names."""
+    known: dict[str, Meaning] = {}
+    for (system, event), item in MEANINGS.items():
+        if system in _NOT_RECORDED:
+            continue
+        roles = item.roles
+        if system not in _AS_NAMED:
+            roles = {_FIELDS.get(name, name): role for name, role in roles.items()}
+        known[kernel_name(system, event)] = Meaning(item.kind, roles)
+        if event.startswith(("softirq_", "hrtimer_")):
+            # Before lttng-modules 2.7.
+            known[event] = Meaning(item.kind, roles)
+    fork = known["sched_process_fork"]
+    fork.roles["child_pid"] = Role.PID
+    known["exit_syscall"] = Meaning(Kind.SYSCALL_EXIT, _SYSCALL_EXIT)
+    known["lttng_logger"] = Meaning(Kind.LOG, _LOG)
+    return known
+
+
+_KERNEL: Final = _of_kernel()
+
+#: Events of lttng-ust and its agents, by provider and name.
+_USER: Final[dict[tuple[str, str], Meaning]] = {
+    ("lttng_ust_cyg_profile", "func_entry"): Meaning(Kind.FUNCTION_ENTRY, _CALL),
+    ("lttng_ust_cyg_profile", "func_exit"): Meaning(Kind.FUNCTION_EXIT, _CALL),
+    ("lttng_ust_cyg_profile_fast", "func_entry"): Meaning(Kind.FUNCTION_ENTRY, _CALL),
+    ("lttng_ust_cyg_profile_fast", "func_exit"): Meaning(Kind.FUNCTION_EXIT),
+    ("lttng_ust_tracef", "event"): Meaning(Kind.LOG, _LOG),
+    ("lttng_jul", "event"): Meaning(Kind.LOG, _LOG),
+    ("lttng_log4j", "event"): Meaning(Kind.LOG, _LOG),
+    ("lttng_python", "event"): Meaning(Kind.LOG, _LOG),
+}
+
+#: How lttng-modules names the events of x86's irq_vectors.
+_VECTORS: Final = "x86_irq_vectors_"
+
+_TEXT_ROLES: Final = frozenset(
+    {
+        Role.COMM,
+        Role.FILENAME,
+        Role.MESSAGE,
+        Role.NAME,
+        Role.NEXT_COMM,
+        Role.NEW_COMM,
+        Role.OLD_COMM,
+        Role.PARENT_COMM,
+        Role.PREV_COMM,
+    }
+)
+_ARRAY_ROLES: Final = frozenset({Role.SYSCALL_ARGUMENTS})
+#: Text of these roles repeats.
+NAMING_ROLES: Final = _TEXT_ROLES - {Role.MESSAGE}
+
+_UNKNOWN: Final = Meaning(Kind.TYPED)
+
+
+def split_name(text: str) -> tuple[str, str]:
+    """Category (LTTng: provider; perf: system) and name of an event record class."""
+    category, _, name = text.partition(":")
+    return (category, name) if category and name else ("", text)
+
+
+def joined_name(category: str, name: str) -> str:
+    """The name of an event record class whose category and name `split_name` gives."""
+    return f"{category}:{name}" if category else name
+
+
+def meaning_of(category: str, name: str) -> Meaning:
+    """What a record means, by its name; TYPED when nothing is known."""
+    if category:
+        known = _USER.get((category, name))
+        if known is not None:
+            return known
+        if category == "lttng_ust_tracelog":
+            return Meaning(Kind.LOG, _LOG)
+        return meaning(category, name)
+    known = _KERNEL.get(name)
+    if known is not None:
+        return known
+    bare = name.removeprefix("compat_")
+    if bare.startswith("syscall_entry_") or (bare.startswith("sys_") and name != "sys_"):
+        return Meaning(Kind.SYSCALL_ENTRY)
+    if bare.startswith("syscall_exit_"):
+        return Meaning(Kind.SYSCALL_EXIT, _SYSCALL_EXIT)
+    if name.startswith(_VECTORS):
+        return meaning("irq_vectors", name.removeprefix(_VECTORS))
+    return _UNKNOWN
+
+
+def event_class(
+    text: str,
+    payload: Sequence[tuple[str, FieldClass]],
+    context: Sequence[tuple[str, FieldClass]],
+    *,
+    timed: bool,
+) -> EventClass:
+    """The event class of records with this name, payload and context (name and class of each member)."""
+    category, name = split_name(text)
+    known = meaning_of(category, name)
+    fields = [Field(item, held, known.roles.get(item, Role.NONE)) for item, held in payload]
+    kind = _checked_kind(known, fields)
+    if kind is Kind.TYPED:
+        fields = [Field(field.name, field.type) for field in fields]
+    fields += [Field(item, held, Role.CONTEXT) for item, held in context]
+    return EventClass(kind, name, category, tuple(fields), timed=timed)
+
+
+def shifted_priorities(text: str, delivered: EventClass) -> frozenset[int]:
+    """The fields that hold a priority as LTTng's kernel tracer counts it, in a class of records with this name.
+
+    It counts from the most urgent that is not real-time, ftrace (and so the IR) from the most urgent of all.
+    """
+    category, name = split_name(text)
+    if category or meaning_of(category, name).kind is Kind.TYPED:
+        return frozenset()
+    return frozenset(
+        number
+        for number, field in enumerate(delivered.fields)
+        if field.role in PRIORITY_ROLES and isinstance(field.type, IntegerClass)
+    )
+
+
+def _checked_kind(known: Meaning, fields: Sequence[Field]) -> Kind:
+    """The kind, if the class has the fields that it needs, in types that suit."""
+    roles = [field.role for field in fields if field.role is not Role.NONE]
+    if not REQUIRED_ROLES.get(known.kind, frozenset()) <= set(roles):
+        return Kind.TYPED
+    # A role that two fields have would say two things.
+    if len(set(roles)) < len(roles):
+        return Kind.TYPED
+    for field in fields:
+        if field.role is Role.NONE:
+            continue
+        if field.role in _TEXT_ROLES:
+            fits = isinstance(field.type, StringClass)
+        elif field.role in _ARRAY_ROLES:
+            fits = isinstance(field.type, ArrayClass)
+        else:
+            fits = isinstance(field.type, IntegerClass)
+        if not fits:
+            return Kind.TYPED
+    return known.kind
+
+
+#: Events that were lost, by the counters of packets; of lost packets nobody knows how many events they had.
+DISCARDED: Final = EventClass(
+    Kind.DISCARDED, "discarded", fields=(Field("count", IntegerClass(64, True), Role.COUNT),)
+)
+DISCARDED_PACKETS: Final = EventClass(
+    Kind.DISCARDED,
+    "discarded_packets",
+    fields=(
+        Field("count", IntegerClass(64, True), Role.COUNT),
+        Field("packets", IntegerClass(64)),
+    ),
+)

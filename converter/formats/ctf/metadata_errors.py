@@ -1,0 +1,59 @@
+"""Errors in metadata: each names the line and the column."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+
+from converter.errors import TraceError
+
+#: Structures, arrays and variants in each other: what anybody writes stays far below.
+MAX_DEPTH = 48
+#: Fields that a structure has in all, those of nested ones included, and all structures of a trace together.
+MAX_FIELDS = 1 << 14
+MAX_ALL_FIELDS = 1 << 18
+#: Fields that the uses of aliases stand for where each use has to be looked at by itself.
+MAX_EXPANDED = 1 << 14
+#: Bits of an alignment, and of an integer.
+MAX_ALIGNMENT = 1 << 31
+MAX_INTEGER_BITS = 1 << 16
+#: Bytes of a metadata file.
+MAX_METADATA = 1 << 25
+
+
+class Positions:
+    """Lines and columns of offsets in a text, both counted from 1."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._starts: list[int] | None = None
+
+    def place(self, offset: int) -> tuple[int, int]:
+        """The line and the column."""
+        if self._starts is None:
+            self._starts = [0]
+            at = self._text.find("\n")
+            while at >= 0:
+                self._starts.append(at + 1)
+                at = self._text.find("\n", at + 1)
+        line = bisect_right(self._starts, offset)
+        return line, offset - self._starts[line - 1] + 1
+
+    def error(
+        self,
+        offset: int,
+        message: str = "",
+        *,
+        expected: str | None = None,
+        found: object = None,
+        field: str = "",
+    ) -> TraceError:
+        """An error at an offset, to be raised."""
+        line, column = self.place(offset)
+        where = f"line {line}, column {column}"
+        return TraceError(
+            f"{where}: {message}" if message else where,
+            format="ctf",
+            field=f"metadata.{field}" if field else "metadata",
+            expected=expected,
+            found=found,
+        )

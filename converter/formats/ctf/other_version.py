@@ -1,0 +1,306 @@
+"""The metadata of one version of CTF in the words of the other, for the same data streams.
+
+The bytes of packets and records are the same in both versions (CTF2-SPEC-2.0, 6), so that a trace becomes one of
+the other version by its metadata alone. CTF 2 has a word for nearly all that CTF 1.8 says, and CTF 1.8 for what tracers
+say in CTF 2; whether that is so is found by saying it and reading that back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Any, Final
+
+from converter.errors import TraceError, UnsupportedError
+from converter.formats.ctf.ctf2_printer import print_sequence
+from converter.formats.ctf.field_classes import (
+    Array,
+    Blob,
+    ByteOrder,
+    FieldDeclaration,
+    FieldRole,
+    FixedBits,
+    FixedInteger,
+    Mapping,
+    Member,
+    Option,
+    Optional,
+    Structure,
+    Text,
+    Variant,
+)
+from converter.formats.ctf.metadata_files import parse_metadata
+from converter.formats.ctf.trace_class import EventRecordClass, StreamClass, TraceClass
+from converter.formats.ctf.tsdl_lexer import KEYWORDS
+from converter.formats.ctf.tsdl_printer import print_tsdl
+
+#: By the number that CTF 1.8 says, LTTng's names for log levels (lttng/ust-events.h; lttng-tools, CTF 2 output).
+LOG_LEVELS: Final = (
+    "emergency",
+    "alert",
+    "critical",
+    "error",
+    "warning",
+    "notice",
+    "info",
+    "debug:system",
+    "debug:program",
+    "debug:process",
+    "debug:module",
+    "debug:unit",
+    "debug:function",
+    "debug:line",
+    "debug",
+)
+_TIMES: Final = frozenset({FieldRole.TIMESTAMP, FieldRole.PACKET_END_TIMESTAMP})
+_BYTE: Final = FixedInteger(8, alignment=8)
+
+
+def metadata_in(trace: TraceClass, version: int) -> bytes:
+    """The metadata file in version 1 (1.8) or 2 that declares the data streams of `trace`, which is of the other.
+
+    Raises:
+        UnsupportedError: that version has no words for them.
+
+    """
+    if version == 2:
+        data = print_sequence(_as_ctf2(trace))
+    else:
+        data = print_tsdl(_as_tsdl(trace)).encode("utf-8", "surrogateescape")
+    try:
+        again = parse_metadata(data)
+    except TraceError as error:
+        raise _unsupported("the other version does not allow what was said") from error
+    if _layout(_as_ctf2(again)) != _layout(_as_ctf2(trace)):
+        raise _unsupported("the other version has no words for a field class")
+    return data
+
+
+def _layout(trace: TraceClass) -> tuple[Any, ...]:
+    """What decides how the data streams read."""
+    names = {id: clock.name or id for id, clock in trace.clocks.items()}
+    clocks = {
+        names[id]: (
+            clock.frequency,
+            clock.offset_seconds * clock.frequency + clock.offset_cycles,
+            clock.unix_epoch,
+        )
+        for id, clock in trace.clocks.items()
+    }
+    streams = {
+        id: (
+            names.get(stream.clock),
+            stream.packet_context,
+            stream.event_header,
+            stream.common_context,
+            {number: _event_layout(event) for number, event in stream.events.items()},
+        )
+        for id, stream in trace.streams.items()
+    }
+    return trace.uuid, trace.environment, trace.packet_header, clocks, streams
+
+
+def _event_layout(event: EventRecordClass) -> tuple[Any, ...]:
+    return (
+        event.name,
+        event.log_level,
+        event.model_uri,
+        event.specific_context,
+        event.payload,
+    )
+
+
+def _unsupported(what: str) -> UnsupportedError:
+    return UnsupportedError(what, format="ctf", field="metadata")
+
+
+# In CTF 2
+
+
+def _as_ctf2(trace: TraceClass) -> TraceClass:
+    """The same classes without what only TSDL says: names as declared, clocks of integers, encodings of characters."""
+    return replace(
+        trace,
+        version=(2, 0),
+        packet_header=_root(trace.packet_header),
+        clocks={name: replace(clock, id=name) for name, clock in trace.clocks.items()},
+        streams={
+            id: replace(
+                stream,
+                packet_context=_root(stream.packet_context),
+                event_header=_root(stream.event_header),
+                common_context=_root(stream.common_context),
+                events={number: _event(event) for number, event in stream.events.items()},
+            )
+            for id, stream in trace.streams.items()
+        },
+        remarks=[],
+    )
+
+
+def _event(event: EventRecordClass) -> EventRecordClass:
+    level = event.log_level
+    if isinstance(level, int):
+        if not 0 <= level < len(LOG_LEVELS):
+            raise _unsupported(f"CTF 2 has no name for the log level {level}")
+        level = LOG_LEVELS[level]
+    attributes = event.attributes
+    if attributes.keys() - {"namespace", "uid", "attributes", "extensions"}:
+        # The attributes of TSDL that nobody knows.
+        attributes = {"attributes": {"traceconv": attributes}}
+    return replace(
+        event,
+        log_level=level,
+        attributes=attributes,
+        specific_context=_root(event.specific_context),
+        payload=_root(event.payload),
+    )
+
+
+def _root(structure: Structure | None) -> Structure | None:
+    return None if structure is None else _structure(structure)
+
+
+def _structure(structure: Structure) -> Structure:
+    members = tuple(Member(one.name, _field(one.type)) for one in structure.members)
+    return replace(structure, members=members)
+
+
+def _field(declared: FieldDeclaration) -> FieldDeclaration:
+    match declared:
+        case FixedInteger(mappings=mappings):
+            return replace(declared, clock="", encoding="", mappings=_merged(mappings))
+        case FixedBits(length) if length > 64:
+            raise _unsupported(f"CTF 2 has no integers of {length} bits")
+        case Text(length, encoding, element):
+            if element is not None and (element.length, element.alignment) != (8, 8):
+                raise _unsupported("CTF 2 has no strings of characters that are not bytes")
+            return Text(length, "utf-8" if encoding == "ascii" else encoding)
+        case Array(_, 16, roles=roles) if FieldRole.METADATA_UUID in roles:
+            return Blob(16, roles=roles)
+        case Array(element):
+            return replace(declared, element=_field(element))
+        case Structure():
+            return _structure(declared)
+        case Variant(selector, options):
+            # What no label selects never occurs.
+            held = [Option(one.name, _field(one.type), one.ranges) for one in options if one.ranges]
+            return Variant(selector, tuple(held))
+        case Optional(element=element):
+            return replace(declared, element=_field(element))
+        case _:
+            return declared
+
+
+def _merged(mappings: Iterable[Mapping]) -> tuple[Mapping, ...]:
+    """Mappings that have all ranges of a name together."""
+    ranges: dict[str, tuple[Any, ...]] = {}
+    for name, spans in mappings:
+        ranges[name] = (*ranges.get(name, ()), *spans)
+    return tuple(Mapping(name, spans) for name, spans in ranges.items())
+
+
+# In CTF 1.8
+
+
+def _as_tsdl(trace: TraceClass) -> TraceClass:
+    """The same classes with what TSDL says besides, and without the names and UIDs of traces, which it has not."""
+    names = {id: clock.name or id for id, clock in trace.clocks.items()}
+    if len(set(names.values())) < len(names):
+        raise _unsupported("two clocks have one name")
+    for name in trace.environment:
+        if not name.isascii() or not name.isidentifier() or name in KEYWORDS:
+            raise _unsupported(f"CTF 1.8 has no entry {name!r} in its environment")
+    return replace(
+        trace,
+        version=(1, 8),
+        byte_order=_byte_order(trace),
+        packet_header=_tsdl_root(trace.packet_header, ""),
+        clocks={
+            names[id]: replace(clock, name=names[id], id="") for id, clock in trace.clocks.items()
+        },
+        streams={
+            id: _tsdl_stream(stream, names.get(stream.clock, ""))
+            for id, stream in trace.streams.items()
+        },
+    )
+
+
+def _tsdl_stream(stream: StreamClass, clock: str) -> StreamClass:
+    return replace(
+        stream,
+        clock=clock,
+        packet_context=_tsdl_root(stream.packet_context, clock),
+        event_header=_tsdl_root(stream.event_header, clock),
+        common_context=_tsdl_root(stream.common_context, None),
+        events={number: _tsdl_event(event) for number, event in stream.events.items()},
+    )
+
+
+def _tsdl_event(event: EventRecordClass) -> EventRecordClass:
+    level = event.log_level
+    if isinstance(level, str):
+        if level not in LOG_LEVELS:
+            raise _unsupported(f"CTF 1.8 has no number for the log level {level!r}")
+        level = LOG_LEVELS.index(level)
+    attributes = event.attributes.get("attributes", {}).get("traceconv", {})
+    return replace(
+        event,
+        log_level=level,
+        attributes=attributes,
+        specific_context=_tsdl_root(event.specific_context, None),
+        payload=_tsdl_root(event.payload, None),
+    )
+
+
+def _byte_order(trace: TraceClass) -> ByteOrder:
+    """That of the first integer: with it packets say the trace's."""
+    for member in trace.packet_header.members if trace.packet_header is not None else ():
+        if isinstance(member.type, FixedInteger):
+            return member.type.byte_order
+    return "little"
+
+
+def _tsdl_root(structure: Structure | None, clock: str | None) -> Structure | None:
+    return None if structure is None else _tsdl_structure(structure, clock)
+
+
+def _tsdl_structure(structure: Structure, clock: str | None) -> Structure:
+    """A structure; `clock` is that of the stream in packets and in records' headers, None in what is recorded.
+
+    Names in headers have a meaning and stand as they are, before others LTTng puts an underscore.
+    """
+    members = tuple(
+        Member(
+            one.name,
+            _tsdl_field(one.type, clock),
+            f"_{one.name}" if clock is None else _plain_name(one.name),
+        )
+        for one in structure.members
+    )
+    return replace(structure, members=members)
+
+
+def _tsdl_field(declared: FieldDeclaration, clock: str | None) -> FieldDeclaration:
+    match declared:
+        case FixedInteger(roles=roles) if clock and roles & _TIMES:
+            return replace(declared, clock=clock)
+        case Blob(16, roles=roles) if FieldRole.METADATA_UUID in roles:
+            return Array(_BYTE, 16, roles=roles)
+        case Array(element):
+            return replace(declared, element=_tsdl_field(element, clock))
+        case Structure():
+            return _tsdl_structure(declared, clock)
+        case Variant(selector, options):
+            held = [
+                Option(one.name, _tsdl_field(one.type, clock), one.ranges, _plain_name(one.name))
+                for one in options
+            ]
+            return Variant(selector, tuple(held))
+        case _:
+            return declared
+
+
+def _plain_name(name: str) -> str:
+    """The name as it is, or with the underscore that is no part of it."""
+    return f"_{name}" if name.startswith("_") or name in KEYWORDS else name

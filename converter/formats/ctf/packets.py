@@ -1,0 +1,367 @@
+"""A data stream's packets, scanned window by window: what is wrong with one costs that packet, not the stream."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from sys import getrefcount
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from converter.errors import TraceError
+from converter.formats.ctf.field_classes import FieldRole
+from converter.formats.ctf.layout import PACKET_MAGIC
+from converter.formats.ctf.stream_types import RecordType, StreamType
+from converter.formats.ctf.windows import LOST_EVENTS, LOST_PACKETS, ROOM, Events
+from converter.kernels.ctf_scan import (
+    DAMAGED,
+    DEFECTS,
+    DONE,
+    FULL,
+    INCOMPLETE,
+    NEW_CLASS,
+    PACKET,
+    REALIGN,
+    REGISTERS,
+    TRUNCATED,
+    Scanner,
+)
+from converter.source import Source
+
+#: Bytes of a stream that are read at a time, and the most that one record can have.
+WINDOW: Final = 1 << 20
+LARGEST_WINDOW: Final = 1 << 28
+
+#: Damage of one stream that is told in full.
+_TOLD: Final = 8
+
+_BEGIN: Final = REGISTERS["begin"]
+_CONTENT: Final = REGISTERS["content"]
+_CPU: Final = REGISTERS["cpu"]
+_DISCARDED: Final = REGISTERS["discarded"]
+_EVENT: Final = REGISTERS["event"]
+_LENGTH: Final = REGISTERS["length"]
+_MAGIC: Final = REGISTERS["magic"]
+_SEQUENCE: Final = REGISTERS["sequence"]
+_STREAM_CLASS: Final = REGISTERS["stream class"]
+
+
+@dataclass(slots=True)
+class StreamState:
+    """What goes on from one packet of a stream to the next, also in another file."""
+
+    discarded: int | None = None
+    sequence: int | None = None
+    #: When the packet before began: later packets may say only the lower bits.
+    begin: int = 0
+    #: Its clock at the end of a file, where packets do not say theirs.
+    clock: int = 0
+
+
+def updated_clock(clock: int, value: int, bits: int) -> int:
+    """The clock's value when so many of its lower bits are these (CTF2-SPEC-2.0, 6.3): it never goes back."""
+    mask = (1 << bits) - 1
+    later = clock & ~mask | value
+    return (later if value >= clock & mask else later + mask + 1) & (1 << 64) - 1
+
+
+class StreamFile:
+    """A file of packets of one stream."""
+
+    def __init__(self, source: Source, name: str, stream_type: StreamType) -> None:
+        self.source = source
+        self.name = name
+        self.type = stream_type
+        self.errors: list[TraceError] = []
+        #: Bytes that have been read.
+        self.done = 0
+        self._untold = 0
+
+    def scan(self, state: StreamState, time: tuple[int, int, int]) -> Iterator[Events]:
+        """The events of the file; what is damaged is added to `errors`.
+
+        `time` is what the scanner is told of the clock: shift, numerator, denominator.
+        """
+        self.done = self._untold = 0
+        scan = _Scan(self, state, time)
+        yield from scan.windows()
+        state.clock = scan.clock
+        if self._untold:
+            self.errors.append(
+                TraceError(f"{self._untold:,} more packets are damaged", path=self.source.name)
+            )
+        self.done = self.source.size
+
+    def damage(self, error: TraceError) -> None:
+        """Note what is damaged; of a lot only the first."""
+        if len(self.errors) < _TOLD:
+            self.errors.append(error.within(path=self.source.name))
+        else:
+            self._untold += 1
+
+
+class _Scan:
+    """One pass over a file."""
+
+    def __init__(self, file: StreamFile, state: StreamState, time: tuple[int, int, int]) -> None:
+        self._file = file
+        self._type = declared = file.type
+        self._state = state
+        self._scanner = Scanner(
+            declared.packet_program,
+            declared.header_program,
+            declared.alignment,
+            declared.from_header,
+        )
+        self._scanner.set_time(*time)
+        self._scanner.set_clock(state.clock)
+        self._types: list[RecordType] = []
+        self._places: list[tuple[int, int, int, bytes]] = []
+        self._memory = [np.zeros(0, np.uint8)]
+        self._offset = 0
+        self._cpu = -1
+
+    @property
+    def clock(self) -> int:
+        """The clock's value."""
+        return self._scanner.clock
+
+    def windows(self) -> Iterator[Events]:
+        """The events of each window."""
+        source, scanner = self._file.source, self._scanner
+        at = 0
+        wanted = WINDOW
+        while self._offset < source.size:
+            size = min(wanted, source.size - self._offset)
+            window = self._window(size)
+            count = source.read_into(self._offset, window.data)
+            last = self._offset + count >= source.size or count < size
+            events = Events(ROOM)
+            events.window = window = window[:count]
+            status, at = self._scan_window(events, at, last=last)
+            ended = status is None or (last and status == DONE)
+            if events.count:
+                if scanner.place_count > len(self._places):
+                    self._places = [*self._places, *self._new_places()]
+                events.places = self._places
+                events.types = self._types
+                events.cpu = self._cpu
+                yield events
+            if ended:
+                return
+            # Behind a packet the next one starts, wherever that is; within one, windows keep its alignment.
+            step = at
+            if status in (INCOMPLETE, FULL) or (status == DONE and at <= 8 * count):
+                step = at // self._type.alignment * self._type.alignment
+            if status == INCOMPLETE and step == 0:
+                wanted *= 2
+                if wanted > LARGEST_WINDOW:
+                    self._damage(at, expected="records of at most 256 MiB")
+                    return
+            else:
+                wanted = WINDOW
+            scanner.move(step)
+            at -= step
+            self._offset += step // 8
+            self._file.done = self._offset
+
+    def _window(self, size: int) -> NDArray[np.uint8]:
+        """Memory for a window; that of one that nobody has any more, if there is: new memory has to be cleared."""
+        if size > WINDOW:
+            return np.empty(size, np.uint8)
+        # How many references there are to unused memory, interpreters count in their own ways: the first, which
+        # is never used, shows it.
+        unused = None
+        for memory in self._memory:
+            references = getrefcount(memory)
+            if unused is None:
+                unused = references
+            elif references == unused:
+                return memory[:size]
+        memory = np.empty(min(WINDOW, self._file.source.size), np.uint8)
+        self._memory.append(memory)
+        return memory[:size]
+
+    def _scan_window(self, events: Events, at: int, *, last: bool) -> tuple[int | None, int]:
+        """Scan a window: why it ended and at which bit; None where the file can be read no further."""
+        scanner = self._scanner
+        while True:
+            status, events.count, at = scanner.scan(
+                events.window,
+                at,
+                last,
+                events.ts,
+                events.class_id,
+                events.place,
+                events.start,
+                events.size,
+                events.count,
+            )
+            if status == PACKET:
+                if self._is_other(events):
+                    return REALIGN, scanner.packet_start
+                if not self._enter(events):
+                    return None, at
+            elif status == NEW_CLASS:
+                if not self._add_class():
+                    self._damage(
+                        at,
+                        field="event",
+                        expected="an event record class of the stream",
+                        found=scanner.register(_EVENT),
+                    )
+                    scanner.leave()
+            elif status == DAMAGED:
+                if not scanner.inside:
+                    self._damage(at, field="packet", message=DEFECTS[scanner.defect])
+                    return None, at
+                self._damage(at, message=DEFECTS[scanner.defect])
+                scanner.leave()
+            elif status == TRUNCATED:
+                self._damage(at, message="the file ends within a packet")
+                return None, at
+            else:
+                return status, at
+
+    def _new_places(self) -> Iterator[tuple[int, int, int, bytes]]:
+        for pid, tid, track, name in self._scanner.places(len(self._places)):
+            yield self._type.process_of(pid, tid), tid, track, name
+
+    def _is_other(self, events: Events) -> bool:
+        """Whether the packet's events cannot be in one window with those before."""
+        if not events.count:
+            return False
+        # A packet may have lost events and packets before it.
+        if self._type.packet_registers or events.count > len(events.ts) - 2:
+            return True
+        return self._type.has_cpu and self._cpu_of_packet() != self._cpu
+
+    def _cpu_of_packet(self) -> int:
+        cpu = self._scanner.register(_CPU)
+        return cpu if cpu < 1 << 31 else -1
+
+    def _enter(self, events: Events) -> bool:
+        """Begin the packet that was found; False where the file can be read no further."""
+        declared, scanner = self._type, self._scanner
+        roles = declared.packet_roles
+        start = scanner.packet_start
+        registers = scanner.registers()
+        header = scanner.header_end - start
+        rest = 8 * (self._file.source.size - self._offset) - start
+        if FieldRole.MAGIC in roles and registers[_MAGIC] != PACKET_MAGIC:
+            self._damage(
+                start,
+                field="packet.magic",
+                expected=f"{PACKET_MAGIC:#x}",
+                found=f"{registers[_MAGIC]:#x}",
+            )
+            return False
+        length = registers[_LENGTH] if FieldRole.PACKET_LENGTH in roles else rest
+        if length % 8 or length < max(header, 8) or length >= 1 << 60:
+            self._damage(
+                start,
+                field="packet.packet_size",
+                expected=f"whole bytes, at least {header} bits",
+                found=length,
+            )
+            return False
+        content = registers[_CONTENT] if FieldRole.CONTENT_LENGTH in roles else length
+        if not header <= content <= length:
+            self._damage(
+                start,
+                field="packet.content_size",
+                expected=f"{header} to {length} bits",
+                found=content,
+            )
+            content = header
+        elif FieldRole.STREAM_CLASS_ID in roles and registers[_STREAM_CLASS] != declared.stream.id:
+            self._damage(
+                start,
+                field="packet.stream_id",
+                expected=declared.stream.id,
+                found=registers[_STREAM_CLASS],
+            )
+            content = header
+        scanner.enter(content, length)
+        if FieldRole.TIMESTAMP in roles:
+            self._state.begin = updated_clock(
+                self._state.begin, registers[_BEGIN], declared.begin_bits
+            )
+            scanner.set_clock(self._state.begin)
+        self._cpu = self._cpu_of_packet() if declared.has_cpu else -1
+        if declared.packet_registers:
+            events.packet_registers = registers[: declared.packet_registers]
+        self._note_losses(events, registers)
+        return True
+
+    def _note_losses(self, events: Events, registers: Sequence[int]) -> None:
+        """Compare the packet's counters with those of the packet before."""
+        state, roles = self._state, self._type.packet_roles
+        ts = self._scanner.time(self._scanner.clock)
+        if FieldRole.SEQUENCE_NUMBER in roles:
+            sequence = registers[_SEQUENCE]
+            if state.sequence is not None and sequence > state.sequence + 1:
+                self._lost(events, LOST_PACKETS, sequence - state.sequence - 1, ts)
+            elif state.sequence is not None and sequence <= state.sequence:
+                self._damage(
+                    self._scanner.packet_start,
+                    field="packet.packet_seq_num",
+                    expected=f"more than {state.sequence}",
+                    found=sequence,
+                )
+            state.sequence = sequence
+        if FieldRole.DISCARDED in roles:
+            discarded = registers[_DISCARDED]
+            before = state.discarded if state.discarded is not None else 0
+            if discarded > before:
+                self._lost(events, LOST_EVENTS, discarded - before, ts)
+            elif discarded < before:
+                self._damage(
+                    self._scanner.packet_start,
+                    field="packet.events_discarded",
+                    expected=f"{before} or more",
+                    found=discarded,
+                )
+            state.discarded = discarded
+
+    def _lost(self, events: Events, number: int, count: int, ts: int | None) -> None:
+        if ts is None:
+            return
+        i = events.count
+        events.ts[i] = ts
+        events.class_id[i] = number
+        events.place[i] = -1
+        events.start[i] = count >> 32
+        events.size[i] = count & 0xFFFFFFFF
+        events.count += 1
+
+    def _add_class(self) -> bool:
+        """Declare the class of the record that the scanner has stopped at."""
+        id = self._scanner.register(_EVENT)
+        record_type = self._type.record_type(id)
+        if record_type is None:
+            return False
+        self._types.append(record_type)
+        self._scanner.add_class(id, record_type.scan, record_type.placed)
+        return True
+
+    def _damage(
+        self,
+        at: int,
+        *,
+        message: str | None = None,
+        field: str | None = None,
+        expected: object = None,
+        found: object = None,
+    ) -> None:
+        self._file.damage(
+            TraceError(
+                message,
+                offset=self._offset + at // 8,
+                field=field,
+                expected=None if expected is None else str(expected),
+                found=found,
+            )
+        )

@@ -1,0 +1,192 @@
+"""Columns of field classes that CTF does not have, made of those in which they are written.
+
+Integers are written in whole bytes. What CTF 1.8 has no class for is written in another: booleans as integers, bytes as
+arrays, a name without a value as an empty structure, optionals as variants; and in both versions an element or option
+that needs a length or a selector of its own is the one member of a structure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from converter.ir.columns import (
+    Column,
+    ListColumn,
+    NullColumn,
+    OptionalColumn,
+    StructColumn,
+    UnionColumn,
+    take,
+)
+from converter.ir.field_classes import (
+    ArrayClass,
+    BooleanClass,
+    BytesClass,
+    FieldClass,
+    IntegerClass,
+    NullClass,
+    OptionalClass,
+    StructureClass,
+    VariantClass,
+)
+
+#: A column of a field class made of the one that was read.
+Transform = Callable[[Column], Column]
+
+
+def transform(stated: FieldClass, derived: FieldClass) -> Transform | None:
+    """What makes columns of `stated` of columns of `derived`; None where they are the same.
+
+    Raises:
+        ValueError: values of `stated` are not written so.
+
+    """
+    match stated, derived:
+        case StructureClass(members), StructureClass(others) if len(members) == len(others):
+            return _of_structure(
+                [transform(a.type, b.type) for a, b in zip(members, others, strict=True)]
+            )
+        case NullClass(), StructureClass(()):
+            return lambda column: NullColumn(len(column))
+        case _, StructureClass((only,)):
+            return _of_only_member(transform(stated, only.type))
+        case IntegerClass(bits, signed), IntegerClass(other, sign):
+            if (bits, signed) == (other, sign):
+                return None
+            if signed == sign and bits < other and stated.dtype == derived.dtype:
+                return _of_fewer_bits(stated.dtype.itemsize * 8 - bits)
+        case BooleanClass(), IntegerClass(8, False):
+            return _as_booleans
+        case (BytesClass(), ArrayClass(IntegerClass(8, False), None)) | (
+            BytesClass(),
+            BytesClass(),
+        ):
+            return None
+        case ArrayClass(element, length), ArrayClass(other_element, other_length):
+            if length == other_length:
+                return _of_elements(transform(element, other_element))
+        case VariantClass(options), VariantClass(others):
+            if len(options) == len(others):
+                return _of_options(
+                    [transform(a.type, b.type) for a, b in zip(options, others, strict=True)]
+                )
+        case OptionalClass(element), OptionalClass(other_element):
+            return _of_present(transform(element, other_element))
+        case OptionalClass(element), VariantClass((absent, present)):
+            if absent.type == StructureClass(()):
+                return _as_optional(transform(element, present.type))
+        case _:
+            if stated == derived:
+                return None
+    raise ValueError("written in another way")
+
+
+def _applied(inner: Transform | None, column: Column) -> Column:
+    return column if inner is None else inner(column)
+
+
+def _of_fewer_bits(unused: int) -> Transform:
+    def apply(column: Column) -> Column:
+        assert isinstance(column, np.ndarray)
+        result: NDArray[np.integer[Any]] = (column << unused) >> unused
+        return result
+
+    return apply
+
+
+def _as_booleans(column: Column) -> Column:
+    assert isinstance(column, np.ndarray)
+    truths: NDArray[np.bool_] = column != 0
+    return truths
+
+
+def _of_structure(inner: list[Transform | None]) -> Transform | None:
+    if not any(inner):
+        return None
+
+    def apply(column: Column) -> Column:
+        assert isinstance(column, StructColumn)
+        members = [_applied(one, member) for one, member in zip(inner, column.members, strict=True)]
+        return StructColumn(column.length, tuple(members))
+
+    return apply
+
+
+def _of_only_member(inner: Transform | None) -> Transform:
+    def apply(column: Column) -> Column:
+        assert isinstance(column, StructColumn)
+        return _applied(inner, column.members[0])
+
+    return apply
+
+
+def _of_elements(inner: Transform | None) -> Transform | None:
+    if inner is None:
+        return None
+
+    def apply(column: Column) -> Column:
+        assert isinstance(column, ListColumn)
+        return ListColumn(column.offsets, inner(column.values))
+
+    return apply
+
+
+def _of_options(inner: list[Transform | None]) -> Transform | None:
+    if not any(inner):
+        return None
+
+    def apply(column: Column) -> Column:
+        assert isinstance(column, UnionColumn)
+        options = [_applied(one, held) for one, held in zip(inner, column.options, strict=True)]
+        return UnionColumn(column.tags, column.rows, tuple(options))
+
+    return apply
+
+
+def _of_present(inner: Transform | None) -> Transform | None:
+    if inner is None:
+        return None
+
+    def apply(column: Column) -> Column:
+        assert isinstance(column, OptionalColumn)
+        return OptionalColumn(column.valid, inner(column.values))
+
+    return apply
+
+
+def _as_optional(inner: Transform | None) -> Transform:
+    """A variant of nothing or a value as an optional: what stands where there is none means nothing."""
+
+    def apply(column: Column) -> Column:
+        assert isinstance(column, UnionColumn)
+        valid = column.tags == 1
+        values = _applied(inner, column.options[1])
+        rows = np.where(valid, column.rows, 0)
+        if not len(values) and len(rows):
+            # No value at all that could stand there: the absent ones are not looked at.
+            return OptionalColumn(valid, _absent(values, len(rows)))
+        return OptionalColumn(valid, take(values, rows))
+
+    return apply
+
+
+def _absent(column: Column, length: int) -> Column:
+    """A column of the kind of an empty one with `length` values that nobody looks at."""
+    match column:
+        case np.ndarray():
+            return np.zeros(length, column.dtype)
+        case NullColumn():
+            return NullColumn(length)
+        case ListColumn(_, values):
+            return ListColumn(np.zeros(length + 1, np.int64), values)
+        case StructColumn(_, members):
+            return StructColumn(length, tuple(_absent(member, length) for member in members))
+        case OptionalColumn(_, values):
+            return OptionalColumn(np.zeros(length, np.bool_), _absent(values, length))
+        case UnionColumn(_, _, options):
+            tags, rows = np.zeros(length, np.int16), np.zeros(length, np.int32)
+            return UnionColumn(tags, rows, (_absent(options[0], length), *options[1:]))

@@ -1,0 +1,148 @@
+"""The tables of a batch: the records of each class, found and decoded when the first column is asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
+
+import numpy as np
+from numpy.typing import NDArray
+
+from converter.formats.ctf.program import Decoder
+from converter.formats.ctf.windows import LOST_PACKETS, Events
+from converter.ir.columns import Column
+from converter.ir.events import Table
+from converter.kernels.ctf_scan_columns import decode
+from converter.kernels.order import group_by_class
+from converter.kernels.strings import StringTable
+
+#: Gives location (int64) and size (uint32) of each record of a class.
+Locate = Callable[[], tuple[NDArray[np.int64], NDArray[np.uint32]]]
+
+
+class Records:
+    """The windows in which a batch's records lie."""
+
+    def __init__(self, windows: Sequence[Events], strings: StringTable) -> None:
+        self.windows = [events.window for events in windows]
+        self.strings = strings
+        self._registers = [events.packet_registers for events in windows]
+
+    def packet_registers(self, count: int) -> NDArray[np.uint64]:
+        """The first registers that the packet of each window sets."""
+        packets = np.zeros((len(self.windows), count), np.uint64)
+        if count:
+            for number, values in enumerate(self._registers):
+                if len(values) == count:
+                    packets[number] = values
+        return packets
+
+
+class RecordColumns:
+    """The columns of one class in a batch, all decoded when the first is asked for."""
+
+    def __init__(
+        self, records: Records, decoder: Decoder, registers: int, rows: int, locate: Locate
+    ) -> None:
+        self._records = records
+        self._decoder = decoder
+        self._registers = registers
+        self._rows = rows
+        self._locate = locate
+        self._ahead: Future[list[NDArray[np.uint8]]] | None = None
+        self._slots: list[NDArray[np.uint8]] | None = None
+
+    def table(self, note_use: Callable[[], None]) -> Table:
+        """The table, which notes that a column was asked for."""
+
+        def column(index: int) -> Callable[[], Column]:
+            def build() -> Column:
+                note_use()
+                if self._slots is None:
+                    self._slots = self._decoded_ahead() or self._decode()
+                return self._decoder.plans[index].build(self._slots, self._records.strings)
+
+            return build
+
+        return Table(self._rows, [column(index) for index in range(len(self._decoder.plans))])
+
+    def decode_ahead(self, pool: ThreadPoolExecutor) -> None:
+        """Decode on another thread."""
+        # The places are grouped for all classes at once, by this thread.
+        self._locate()
+        self._ahead = pool.submit(self._decode)
+
+    def _decoded_ahead(self) -> list[NDArray[np.uint8]] | None:
+        ahead, self._ahead = self._ahead, None
+        # One that still waits behind windows to be scanned is done here and now.
+        if ahead is None or ahead.cancel():
+            return None
+        try:
+            return ahead.result()
+        except CancelledError:
+            # The iteration ended before its last batch was used.
+            return None
+
+    def _decode(self) -> list[NDArray[np.uint8]]:
+        location, size = self._locate()
+        return decode(
+            self._decoder.program,
+            self._records.windows,
+            self._records.packet_registers(self._registers),
+            location,
+            size,
+            self._decoder.item_sizes,
+            self._decoder.expected * self._rows,
+            self._records.strings,
+        )
+
+
+def lost_table(number: int, rows: int, locate: Locate) -> Table:
+    """Lost events or packets: their number stands in place of a record."""
+
+    def count() -> NDArray[np.int64]:
+        location, size = locate()
+        upper = (location & 0xFFFFFFFF).astype(np.int64)
+        return upper << 32 | size.astype(np.int64)
+
+    if number == LOST_PACKETS:
+        return Table(
+            rows,
+            [lambda: np.full(rows, -1, np.int64), lambda: count().view(np.uint64)],
+        )
+    return Table(rows, [count])
+
+
+class Grouped:
+    """The places of a batch's records by class; grouped when the first column is asked for."""
+
+    def __init__(
+        self,
+        class_id: NDArray[np.int32],
+        row: NDArray[np.int32],
+        location: NDArray[np.int64],
+        size: NDArray[np.uint32],
+        counts: NDArray[np.int32],
+    ) -> None:
+        self._events = (class_id, row)
+        self._location = location
+        self._size = size
+        self._first = np.zeros(len(counts) + 1, np.int64)
+        np.cumsum(counts, out=self._first[1:])
+        self._done: tuple[NDArray[np.int64], NDArray[np.uint32]] | None = None
+
+    def locate(self, id: int) -> Locate:
+        """A function that gives the places of a class's records."""
+
+        def located() -> tuple[NDArray[np.int64], NDArray[np.uint32]]:
+            if self._done is None:
+                location = np.empty_like(self._location)
+                size = np.empty_like(self._size)
+                group_by_class(
+                    *self._events, self._first[:-1], self._location, self._size, location, size
+                )
+                self._done = location, size
+            here = slice(int(self._first[id]), int(self._first[id + 1]))
+            return self._done[0][here], self._done[1][here]
+
+        return located

@@ -1,0 +1,19 @@
+# What emitting CTF is told and what it gives.
+
+cpdef enum:
+    # Operations, and what they write.
+    OP_SCALAR = 0  # the first `width` bytes of an element
+    OP_STRING = 1  # the bytes of a string and a null character
+    OP_BYTES = 2  # the number of bytes (32 bits), the bytes
+    OP_LIST = 3  # the number of elements (32 bits), the elements
+    OP_ARRAY = 4  # `width` elements
+    OP_UNION = 5  # the number of the option (`width` bytes), its value; a group an option
+    OP_OPTIONAL = 6  # 1 and the value, or 0
+    OP_GROUP = 7  # the operations of an option
+
+    DONE = 0
+    FULL = 1
+    OUT_OF_RANGE = 2
+    BACKWARDS = 3
+    OUT_OF_MEMORY = 4
+    WRONG_LENGTH = 5

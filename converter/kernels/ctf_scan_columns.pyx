@@ -1,0 +1,143 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
+"""Columns of CTF fields, decoded from the records of one event record class; and events placed on threads by CPU."""
+
+import numpy as np
+
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
+from libc.stdlib cimport calloc, free, malloc
+from libc.string cimport memcpy, memset
+
+from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
+
+from converter.kernels.ctf_scan_program cimport INTERNED, Machine, NO_MEMORY, Operation, Program, Range, run, Slot
+from converter.kernels.strings cimport StringTable
+
+cdef extern from *:
+    void __builtin_prefetch(const void*) noexcept nogil
+
+cdef enum:
+    # How many records ahead memory is fetched: the records of one class lie far apart.
+    AHEAD = 8
+
+
+def decode(
+    Program program,
+    windows,
+    const uint64_t[:, ::1] packet_registers,
+    const int64_t[::1] location,
+    const uint32_t[::1] size,
+    const int64_t[::1] item_sizes,
+    const int64_t[::1] expected,
+    StringTable strings,
+):
+    cdef int64_t rows = location.shape[0]
+    cdef int64_t slots = item_sizes.shape[0]
+    cdef int64_t count = len(windows)
+    cdef int64_t i, k, at, window, later
+    cdef int64_t failed = -1
+    cdef int64_t shared = packet_registers.shape[1]
+    cdef int64_t current = -1
+    cdef int64_t done = 0
+    cdef Py_buffer* views
+    cdef int64_t held = 0
+    cdef Machine machine
+    cdef const Operation* operations = program.operations
+    cdef const Range* ranges = program.ranges
+    cdef uint8_t[::1] copied
+    cdef bint interns = False
+    for k in range(program.size):
+        interns = interns or operations[k].flags & INTERNED
+    if size.shape[0] != rows or expected.shape[0] != slots or slots < program.slot_count:
+        raise ValueError("the columns differ in length")
+    if shared and (packet_registers.shape[0] != count or shared > program.register_count):
+        raise ValueError("each window has the registers of its packet")
+    for k in range(slots):
+        if item_sizes[k] not in (1, 2, 4, 8) or expected[k] < 0:
+            raise ValueError(f"slot {k} has values of {item_sizes[k]} bytes")
+    memset(&machine, 0, sizeof(machine))
+    views = <Py_buffer*>calloc(count + 1, sizeof(Py_buffer))
+    machine.slots = <Slot*>calloc(slots + 1, sizeof(Slot))
+    machine.registers = <uint64_t*>calloc(program.register_count + 1, sizeof(uint64_t))
+    machine.idle = <int64_t>1 << 62
+    try:
+        if views is NULL or machine.slots is NULL or machine.registers is NULL:
+            raise MemoryError
+        for buffer in windows:
+            PyObject_GetBuffer(buffer, &views[held], PyBUF_SIMPLE)
+            held += 1
+        for k in range(slots):
+            machine.slots[k].item = item_sizes[k]
+            machine.slots[k].room = expected[k]
+            machine.slots[k].data = <uint8_t*>malloc(expected[k] * item_sizes[k] + 8)
+            if machine.slots[k].data is NULL:
+                raise MemoryError
+        with nogil:
+            # Other threads need the strings too: they wait only for programs that intern.
+            if interns:
+                strings.lock()
+            for i in range(rows):
+                if i + AHEAD < rows:
+                    later = location[i + AHEAD]
+                    if 0 <= later >> 32 < count:
+                        __builtin_prefetch(<const uint8_t*>views[later >> 32].buf + ((later & <int64_t>0xffffffff) >> 3))
+                window = location[i] >> 32
+                at = location[i] & <int64_t>0xffffffff
+                if window < 0 or window >= count or at + size[i] > views[window].len * 8:
+                    failed = i
+                    break
+                if window != current:
+                    current = window
+                    machine.data = <const uint8_t*>views[window].buf
+                    if shared:
+                        memcpy(machine.registers, &packet_registers[window, 0], shared * sizeof(uint64_t))
+                machine.end = at + size[i]
+                done = run(&machine, operations, ranges, strings, at)
+                if done < 0:
+                    failed = i
+                    break
+            if interns:
+                strings.unlock()
+        if done == NO_MEMORY:
+            raise MemoryError
+        if failed >= 0:
+            raise ValueError(f"record {failed} lies outside its window, or is of another class")
+        columns = []
+        for k in range(slots):
+            column = np.empty(machine.slots[k].count * item_sizes[k], np.uint8)
+            if column.shape[0]:
+                copied = column
+                memcpy(&copied[0], machine.slots[k].data, column.shape[0])
+            columns.append(column)
+        return columns
+    finally:
+        if machine.slots is not NULL:
+            for k in range(slots):
+                free(machine.slots[k].data)
+        free(machine.slots)
+        free(machine.registers)
+        for k in range(held):
+            PyBuffer_Release(&views[k])
+        free(views)
+
+
+def follow_switches(
+    const int32_t[:] cpu,
+    const int32_t[::1] before,
+    const int32_t[::1] after,
+    int32_t[::1] current,
+    int32_t[::1] thread,
+):
+    cdef int64_t count = cpu.shape[0]
+    cdef int64_t i
+    if before.shape[0] != count or after.shape[0] != count or thread.shape[0] != count:
+        raise ValueError("the columns differ in length")
+    with nogil:
+        for i in range(count):
+            if cpu[i] < 0 or cpu[i] >= current.shape[0]:
+                continue
+            # -2: no switch.
+            if after[i] != -2:
+                thread[i] = before[i]
+                current[cpu[i]] = after[i]
+            elif thread[i] < 0:
+                thread[i] = current[cpu[i]]

@@ -1,0 +1,107 @@
+# The machine that walks over the fields of CTF records, as the operations of a program say.
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
+
+from converter.kernels.strings cimport StringTable
+
+
+cdef enum:
+    # The operations. Each aligns the position to `align` bits first.
+    END = 0
+    # Go on by `width` bits.
+    SKIP = 1
+    # An integer of `width` bits.
+    INTEGER = 2
+    # LEB128.
+    VARIABLE = 3
+    # Text up to its first null character of `width` bits.
+    ENDED = 4
+    # `target` bytes, or as many as register `aux` says.
+    BYTES = 5
+    # `target` integers of `width` bits, or as many as register `aux` says; each aligned to `stride` bits.
+    INTEGERS = 6
+    # The operations up to LOOP_END, `target` times or as often as register `aux` says.
+    LOOP = 7
+    LOOP_END = 8
+    # Go to the operation that the ranges from `target` on, `width` of them, give for the value in register `aux`.
+    SELECT = 9
+    JUMP = 10
+    # Copy register `aux` to `reg`.
+    COPY = 11
+    # Put register `aux` in the slot.
+    STORE = 12
+
+cdef enum:
+    # Flags of integers; CLOCK: the value updates the clock. TEXT: what lies behind the first null is no content.
+    SIGNED = 1
+    BIG = 2
+    REVERSED = 4
+    CLOCK = 8
+    TEXT = 16
+    INTERNED = 32
+
+cdef enum:
+    # What `run` gives in place of a position.
+    OUT_OF_BOUNDS = -1
+    NO_OPTION = -2
+    BAD_LENGTH = -3
+    TOO_WIDE = -4
+    NO_MEMORY = -5
+
+cdef enum:
+    # Nested loops.
+    DEPTH = 32
+
+
+cdef struct Operation:
+    int64_t code
+    int64_t align
+    int64_t width
+    int64_t flags
+    # Where the value goes: to the slot (a column's buffer), to the register; -1: to none. Of bytes and lists, slot
+    # receives where each ends and the next slot the contents; of text and bytes, registers receive place and size.
+    int64_t slot
+    int64_t reg
+    int64_t target
+    int64_t aux
+    int64_t stride
+
+
+cdef struct Range:
+    int64_t low
+    int64_t high
+    # Of a SELECT: the number of the option, and where its operations are.
+    int64_t option
+    int64_t target
+
+
+cdef struct Slot:
+    uint8_t* data
+    # Bytes of a value; values that there are, and for which there is room.
+    int64_t item
+    int64_t count
+    int64_t room
+
+
+cdef struct Machine:
+    const uint8_t* data
+    # Bits of the data.
+    int64_t end
+    uint64_t* registers
+    Slot* slots
+    uint64_t clock
+    # How many more elements without any bits may be met: what no data back must not take time or memory.
+    int64_t idle
+
+
+cdef class Program:
+    cdef Operation* operations
+    cdef Range* ranges
+    cdef readonly int64_t size
+    cdef readonly int64_t register_count
+    cdef readonly int64_t slot_count
+
+
+# Walk from bit `at` on; where the record ends, or one of the codes above. `strings` must be locked.
+cdef int64_t run(
+    Machine* machine, const Operation* operations, const Range* ranges, StringTable strings, int64_t at
+) noexcept nogil

@@ -93,7 +93,17 @@ class Format:
 
 
 #: The folders of `converter.formats`, in the order in which they are asked whether an input is theirs.
-_NAMES = ("ir", "trace_cmd", "fxt", "perfetto", "chrome", "aix")
+_NAMES = (
+    "ir",
+    "trace_cmd",
+    "fxt",
+    "uftrace",
+    "ctf",
+    "lttng_legacy",
+    "perfetto",
+    "chrome",
+    "aix",
+)
 
 #: How much of a file a format is shown for that.
 _HEAD_SIZE = 4096

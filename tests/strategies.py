@@ -221,7 +221,7 @@ def fitted_traces(
     for number, event_class in enumerate(trace.event_classes):
         support = capabilities.kinds[event_class.kind]
         highest = 3 if capabilities.max_cpu is None else min(3, capabilities.max_cpu)
-        cpu = st.just(-1) if not support.cpu else cpus or st.integers(0, highest)
+        cpu = st.just(-1) if not support.cpu else st.integers(0, highest) if cpus is None else cpus
         first_thread = -1 if capabilities.threadless or not support.thread else 0
         last_thread = len(trace.threads) - 1 if support.thread else -1
         rows.append(

@@ -291,7 +291,13 @@ def test_a_number_is_needed(capfd, arguments):
 
 
 @pytest.mark.parametrize(
-    "path", sorted(p for p in FIXTURES.rglob("*") if p.suffix in (".fxt", ".pftrace", ".json"))
+    "path",
+    sorted(
+        path
+        for folder in ("chrome", "fxt", "perfetto")
+        for path in (FIXTURES / folder).iterdir()
+        if path.suffix in (".fxt", ".pftrace", ".json")
+    ),
 )
 def test_other_formats(capfd, path):
     report = json.loads(info(capfd, path, "--events", 1000, "--json"))

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from chrome_files import FEATURES, FIXTURES, dump, event, load
 from chrome_oracle import compare
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from strategies import fitted_traces, traces
 
@@ -101,6 +101,7 @@ EVENTS = st.fixed_dictionaries(
 
 @settings(suppress_health_check=TOO_SLOW, max_examples=100)
 @given(st.lists(EVENTS, max_size=6))
+@example([{"ph": "B", "ts": "5", "pid": ""}])
 def test_files_of_others_survive_whole(
     tmp_path_factory: pytest.TempPathFactory, found: list[object]
 ) -> None:

@@ -174,10 +174,13 @@ class Tables:
 
     def text_of(self, number: int) -> str:
         """The text that a pid or tid stands for, empty where it is a number."""
-        texts = self._trace.sidecar.get("chrome", {}).get("text_ids", {})
-        return str(texts.get(str(number), ""))
+        return str(self._texts().get(str(number), ""))
 
     def shown(self, number: int) -> str:
         """A pid or tid as JSON text."""
-        text = self.text_of(number)
-        return _text(text) if text else str(number)
+        text = self._texts().get(str(number))
+        return str(number) if text is None else _text(str(text))
+
+    def _texts(self) -> dict[str, Any]:
+        texts: dict[str, Any] = self._trace.sidecar.get("chrome", {}).get("text_ids", {})
+        return texts

@@ -48,7 +48,11 @@ def open_trace(
 
     """
     with open_source(source) as opened, _naming(opened):
-        yield _trace_of(opened, format, options)
+        trace = _trace_of(opened, format, options)
+        try:
+            yield trace
+        finally:
+            trace.close()
 
 
 def read(
@@ -62,7 +66,10 @@ def read(
     """
     opened = open_source(source)
     with _naming(opened):
-        return collect(_trace_of(opened, format, options))
+        trace = _trace_of(opened, format, options)
+        collected = collect(trace)
+    trace.close()
+    return collected
 
 
 def write(

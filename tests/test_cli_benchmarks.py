@@ -10,7 +10,15 @@ ROOT = Path(__file__).parent.parent
 
 def test_a_benchmark_prints_its_line():
     seed = ROOT / "roundtrip_fixtures/trace_cmd/scratch_v6_min.dat"
-    command = [sys.executable, "-m", "benchmarks.convert", "--runs", "1", "--case", "trace_cmd to fxt"]
+    command = [
+        sys.executable,
+        "-m",
+        "benchmarks.convert",
+        "--runs",
+        "1",
+        "--case",
+        "trace_cmd to fxt",
+    ]
     result = subprocess.run(
         [*command, "--input", seed],
         cwd=ROOT,

@@ -23,13 +23,18 @@ INTERRUPTED = 128 + signal.SIGINT
 TERMINATED = 128 + signal.SIGTERM
 BROKEN_PIPE = 128 + signal.SIGPIPE
 
+#: New objects after which the command looks for garbage: more than those of all its modules.
+_OBJECTS = 200_000
+
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command with these arguments (of the process when None); the exit code."""
     # Starting the threads of a linear algebra library that nothing here uses takes 20 ms.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    # Modules live until the end: looking for garbage while they load takes 20 ms. Work that allocates turns it on.
-    gc.disable()
+    whole = arguments is None
+    if whole:
+        # Modules live until the end: looking for garbage while they load takes 20 ms.
+        gc.set_threshold(_OBJECTS)
     previous = _on_termination(_terminated)
     try:
         return _run(list(sys.argv[1:] if arguments is None else arguments))
@@ -37,8 +42,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return request.code if isinstance(request.code, int) else FAILED
     finally:
         _on_termination(previous)
-        # The interpreter looks for garbage once more when it ends, in all that is there: that takes 40 ms.
-        gc.freeze()
+        if whole:
+            # The interpreter looks for garbage once more when it ends, in all that is there: that takes 40 ms.
+            gc.freeze()
 
 
 def _run(arguments: list[str]) -> int:

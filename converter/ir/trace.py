@@ -100,6 +100,10 @@ class Track:
     identity: int = 0
 
 
+def _closed() -> Iterator[Batch]:
+    raise ValueError("the trace is closed")
+
+
 @dataclass(slots=True)
 class Trace:
     """A trace as it streams.
@@ -146,6 +150,15 @@ class Trace:
     def is_as_read(self) -> bool:
         """Whether the events are all those of the source, unchanged, as far as the reader has made that known."""
         return self.make_batches == self.source_batches
+
+    def close(self) -> None:
+        """Let go of what makes the batches: iterating is a ValueError from now on, tables stay.
+
+        A reader and its trace refer to each other. Without this the reader's buffers, which may be large, would stay
+        until Python looks for such cycles.
+        """
+        self.make_batches = _closed
+        self.source_batches = self.describe = self.progress = None
 
     def add_class(self, event_class: EventClass) -> int:
         """Append an event class; its id."""

@@ -24,7 +24,9 @@ class Columns:
     #: Rows that read as zero or as nothing somewhere.
     damaged: int
 
-    def __init__(self, nodes: Sequence[tuple[int, int, bool, int, int, int]], fields: int) -> None: ...
+    def __init__(
+        self, nodes: Sequence[tuple[int, int, bool, int, int, int]], fields: int
+    ) -> None: ...
     def decode(
         self, buffers: Sequence[Any], location: NDArray[int64], size: NDArray[uint32]
     ) -> None:

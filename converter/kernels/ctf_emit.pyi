@@ -34,7 +34,7 @@ class Emitter:
     def add_threads(self, threads: Sequence[tuple[int, int, bytes]]) -> None:
         """Threads in the order of their indices: (process id, thread id, name), ids as signed 64-bit numbers."""
     def add_stream(self, class_id: int, instance: int, cpu: int, tracked: bool) -> int:
-        """A stream; its number. `cpu` is -1 where its class has none; `tracked`: its class has a track in its context."""
+        """A stream; its number. `cpu` is -1 where its class has none; `tracked`: the context has a track."""
     def add_program(
         self, id: int, operations: Sequence[tuple[int, int, int]], discards: bool
     ) -> int:

@@ -46,8 +46,8 @@ OPTIONAL: int
 #: As U64; values are noted for `take_symbols`.
 SYMBOL: int
 
-#: What the events of a program are: packets with a TrackEvent, FtraceEvents, what was lost in front of a bundle, packets
-#: as they are, packets of any other sort (time, sequence and the program's fields).
+#: What the events of a program are: packets with a TrackEvent, FtraceEvents, what was lost in front of a bundle,
+#: packets as they are, packets of any other sort (time, sequence and the program's fields).
 FRAME_TRACK: int
 FRAME_FTRACE: int
 FRAME_LOST: int

@@ -15,6 +15,7 @@ from cpython.pythread cimport (
 )
 from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memcmp, memcpy
+from posix.mman cimport MAP_ANONYMOUS, MAP_FAILED, MAP_PRIVATE, PROT_READ, PROT_WRITE, mmap, munmap
 
 from converter.kernels.utf8 cimport is_utf8
 
@@ -60,7 +61,12 @@ cdef class StringTable:
     def __cinit__(self):
         cdef int64_t slots = 1 << 10
         self._seed = int.from_bytes(os.urandom(8), "little")
-        self._blocks = <Entry**>calloc(MAX_BLOCKS, sizeof(Entry*))
+        # Of these pages the first is all that most tables touch.
+        self._blocks = <Entry**>mmap(
+            NULL, MAX_BLOCKS * sizeof(Entry*), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0
+        )
+        if self._blocks == <Entry**>MAP_FAILED:
+            self._blocks = NULL
         self._slots = <int32_t*>calloc(slots, sizeof(int32_t))
         self._arenas = NULL
         self._unfit = {}
@@ -85,7 +91,7 @@ cdef class StringTable:
                 if self._blocks[i] is NULL:
                     break
                 free(self._blocks[i])
-            free(self._blocks)
+            munmap(self._blocks, MAX_BLOCKS * sizeof(Entry*))
         free(self._slots)
         if self._lock is not NULL:
             PyThread_free_lock(self._lock)

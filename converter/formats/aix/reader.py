@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -116,8 +117,9 @@ class _Reader:
 
     def _prepare(self) -> Decoding:
         found = survey(self._streams, own=self._head.own)
+        warn = partial(_warn, self.trace.warnings, self._streams[0].source.name)
         for error in found.damage:
-            self._warn(error)
+            warn(error)
         if self._head.own:
             if found.declarations.damaged or not found.declarations.tables_hold_together():
                 raise TraceError(
@@ -145,7 +147,7 @@ class _Reader:
                 number: gathers
                 for number, (_, gathers) in zip(class_of_form, declared, strict=True)
             },
-            warn=self._warn,
+            warn=warn,
         )
 
     def _native_threads(self, found: Survey) -> NDArray[np.int32]:
@@ -172,13 +174,12 @@ class _Reader:
         assert self._templates is not None
         return texts_of(batch, self.trace, self._streams[0].bits, self._templates)
 
-    def _warn(self, damage: TraceError | TraceWarning) -> None:
-        """Keep damage as a warning; each pass finds the same."""
-        if isinstance(damage, TraceError):
-            name = self._streams[0].source.name
-            damage = damage.within(format="aix", path=name).to_warning()
-        if damage not in self.trace.warnings:
-            self.trace.warnings.append(damage)
+
+def _warn(warnings: list[TraceWarning], name: str, damage: TraceError) -> None:
+    """Keep damage as a warning; each pass finds the same."""
+    warning = damage.within(format="aix", path=name).to_warning()
+    if warning not in warnings:
+        warnings.append(warning)
 
 
 def _parsed(templates: bytes | None) -> TemplateFile | None:

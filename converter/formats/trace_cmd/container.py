@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from converter.errors import TraceError, TraceWarning, TruncatedError
 from converter.formats.trace_cmd.compression import Decompress
 from converter.formats.trace_cmd.layout import COMPRESSED, Layouts, SectionId, layouts, parse
-from converter.ir.events import Batch
 from converter.source import Source
 
 #: Kernels support 8,192 CPUs at most.
@@ -106,8 +104,6 @@ class TraceFile:
     #: The number of CPUs that version 6 states in front of its options.
     cpu_count: int | None = None
     warnings: list[TraceWarning] = field(default_factory=list)
-    #: The `make_batches` of the trace as read: a trace that still has it has all events of the file.
-    make_batches: Callable[[], Iterator[Batch]] | None = None
     _strings: bytes | None = None
 
     @property

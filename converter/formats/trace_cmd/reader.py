@@ -71,7 +71,7 @@ class _Reader:
             describe=self._describe,
             progress=lambda: (self._batched, self._surveyed),
         )
-        file.make_batches = self.trace.make_batches
+        self.trace.source_batches = self.trace.make_batches
         if self._tables is not None:
             self.trace.clock = self._tables.clock
             self.trace.clock_domains = self._tables.clock_domains

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from converter.errors import TraceError
-from converter.formats.trace_cmd.container import TraceFile
 from converter.formats.trace_cmd.native_contents import native_contents, source_file
 from converter.formats.trace_cmd.new_contents import new_contents
 from converter.formats.trace_cmd.page_writer import SpoolMaker
@@ -40,7 +39,7 @@ def write(trace: Trace, sink: Sink, variant: str) -> None:
         if file is None:
             contents = new_contents(trace, compression, spools)
         else:
-            copy = _is_whole(trace, file)
+            copy = _is_whole(trace)
             contents = native_contents(trace, file, version, compression, spools, copy=copy)
         output = write_version_6 if version == 6 else write_version_7
         output(contents, sink)
@@ -50,9 +49,10 @@ def write(trace: Trace, sink: Sink, variant: str) -> None:
         spools.close()
 
 
-def _is_whole(trace: Trace, file: TraceFile) -> bool:
+def _is_whole(trace: Trace) -> bool:
     """Whether a trace has all events of its undamaged source as they are there, so that the pages can be copied."""
-    if trace.make_batches != file.make_batches:
+    # What has travelled of a file has no pages.
+    if not trace.is_as_read or "skeleton" in trace.sidecar["trace_cmd"]:
         return False
     # The survey of all pages, which precedes the first batch, finds what is damaged.
     batches = iter(trace.batches())

@@ -9,6 +9,7 @@ from converter.footer import HIDDEN_FILE
 from converter.formats.uftrace.layout import Header
 from converter.source import Source
 
+INFO_FILE = "info"
 #: Text files are read whole; larger ones are not what they seem.
 _MOST_TEXT = 256 << 20
 #: What is copied at a time.
@@ -89,3 +90,7 @@ class DataDirectory:
         warning = error.within(format="uftrace", path=path).to_warning()
         if warning not in self._warnings:
             self._warnings.append(warning)
+
+    def warn_of_info(self, error: TraceError) -> None:
+        """The same of the `info` file."""
+        self.warn(error, INFO_FILE)

@@ -19,7 +19,7 @@ from converter.formats.uftrace.batches import (
     TaskStream,
     ahead,
 )
-from converter.formats.uftrace.directory import DataDirectory
+from converter.formats.uftrace.directory import INFO_FILE, DataDirectory
 from converter.formats.uftrace.event_names import event_names
 from converter.formats.uftrace.event_streams import (
     EXTERNAL_FILE,
@@ -62,7 +62,6 @@ if TYPE_CHECKING:
     from converter.formats.uftrace.kernel_files import KernelFiles
     from converter.formats.uftrace.trace_tables import Tables
 
-INFO_FILE = "info"
 _KERNEL_FILE = re.compile(r"kernel-cpu\d{1,5}\.dat", re.ASCII)
 _TASK_FILE = re.compile(r"(\d{1,10})\.dat", re.ASCII)
 _NANOSECONDS = 1_000_000_000
@@ -108,7 +107,9 @@ class _Reader:
         directory = self._directory = DataDirectory(source, header, trace.warnings)
         trace.source_batches = trace.make_batches
         trace.sidecar["uftrace"] = {"directory": directory}
-        self._info = parse_info(text[header.header_size :], header.header_size, self._warn_of_info)
+        self._info = parse_info(
+            text[header.header_size :], header.header_size, directory.warn_of_info
+        )
         self._source_lines = srcline == "yes" or (not srcline and not self._info.auto_args)
         self._order = ">" if header.big_endian else "<"
         self._tables = self._read_tables()
@@ -127,9 +128,6 @@ class _Reader:
         self._total = 0
         self._done: Callable[[], int] = lambda: 0
         trace.progress = lambda: (self._done(), self._total)
-
-    def _warn_of_info(self, error: TraceError) -> None:
-        self._directory.warn(error, INFO_FILE)
 
     def _read_tables(self) -> Tables | None:
         """What a directory that was made of another format's trace says about it."""
@@ -186,7 +184,9 @@ class _Reader:
             if abs(info.utc_offset) < _MOST_OFFSET:
                 epoch = info.utc_offset * _NANOSECONDS
             else:
-                self._warn_of_info(TraceError("not an offset to 1970", field="info.utc_offset"))
+                self._directory.warn_of_info(
+                    TraceError("not an offset to 1970", field="info.utc_offset")
+                )
         trace.clock = ClockDomain("mono", epoch_ns=epoch)
         trace.clock_domains = [trace.clock]
 
@@ -232,7 +232,7 @@ class _Reader:
             self._info,
             directory.header.long_size,
             debug=bool(directory.header.features & Feature.DEBUG_INFO),
-            warn=self._warn_of_info,
+            warn=directory.warn_of_info,
         )
         functions = Functions(
             trace,

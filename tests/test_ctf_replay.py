@@ -10,8 +10,8 @@ from ctf_files import events_of
 from ctf_metadata_cases import ACCEPTED
 
 import converter
+from converter import travelling
 from converter.errors import UnsupportedError
-from converter.formats.ctf import portable
 from converter.formats.ctf.metadata_files import parse_metadata
 from converter.formats.ctf.other_version import LOG_LEVELS, metadata_in
 from converter.ir.canonical import difference
@@ -48,7 +48,7 @@ def test_files_travel_on_and_change_their_version(tmp_path: Path) -> None:
 
 
 def test_large_files_do_not_travel(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(portable, "MAX_TRAVELLING", 10)
+    monkeypatch.setattr(travelling, "MOST", 10)
     source = FIXTURES / "ctf/ctf_small"
     converter.convert(source, tmp_path / "x.fxt", lossless=True)
     converter.convert(tmp_path / "x.fxt", tmp_path / "back", target_format="ctf")
@@ -136,3 +136,23 @@ def test_log_levels_have_names_in_ctf_2(tmp_path: Path) -> None:
     event.log_level = 15
     with pytest.raises(UnsupportedError, match="log level 15"):
         metadata_in(declared, 2)
+
+
+@pytest.mark.parametrize(
+    "held",
+    [
+        {"files": {"a": 5}},
+        {"files": {"metadata": b"no zstd"}, "traces": 7},
+        {"files": {"metadata": b""}, "traces": [{"path": "", "metadata": b"", "version": []}]},
+        {"files": {"metadata": b""}, "traces": [{"version": [1, 8]}]},
+    ],
+)
+def test_a_sidecar_that_makes_no_sense_is_not_replayed(
+    held: dict[str, object], tmp_path: Path
+) -> None:
+    source = FIXTURES / "ctf/ctf_lost"
+    converter.convert(source, tmp_path / "x.fxt", lossless=True)
+    with converter.open_trace(tmp_path / "x.fxt") as trace:
+        trace.sidecar["ctf"] = held
+        converter.write(trace, tmp_path / "back", "ctf")
+    assert difference(converter.read(source), converter.read(tmp_path / "back")) is None

@@ -11,9 +11,9 @@ from uftrace_files import TID, Directory, calls
 from uftrace_oracle import needs_uftrace, run
 
 import converter
+from converter import travelling
 from converter.cli import main
 from converter.errors import TraceError
-from converter.formats.uftrace import portable
 from converter.ir.canonical import difference
 
 RICH = Path(__file__).parent.parent / "roundtrip_fixtures" / "uftrace" / "rich"
@@ -100,7 +100,7 @@ def test_a_sidecar_that_makes_no_sense_is_not_replayed(files, tmp_path):
 
 
 def test_a_recording_that_is_too_large_travels_as_events(tmp_path, monkeypatch):
-    monkeypatch.setattr(portable, "_MOST", 1000)
+    monkeypatch.setattr(travelling, "MOST", 1000)
     with converter.open_trace(travelled(RICH, tmp_path)) as trace:
         assert trace.sidecar["uftrace"] == {}
         assert ["too large to travel" in str(warning) for warning in trace.warnings] == [True]

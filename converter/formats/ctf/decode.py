@@ -18,10 +18,11 @@ from converter.formats.ctf.mapping import DISCARDED, DISCARDED_PACKETS
 from converter.formats.ctf.packets import StreamFile, StreamState
 from converter.formats.ctf.program import Decoder
 from converter.formats.ctf.stream_types import RecordType
-from converter.formats.ctf.tables import Grouped, RecordColumns, Records, lost_table
+from converter.formats.ctf.tables import RecordColumns, Records, lost_table
 from converter.formats.ctf.tasks import Tasks
 from converter.formats.ctf.windows import FIRST_NUMBER, LOST_EVENTS, Events
 from converter.ir.events import Batch, EventClass, Table
+from converter.ir.locations import Locations
 from converter.ir.trace import Trace
 from converter.kernels.order import Merge
 
@@ -287,12 +288,12 @@ class _BatchBuilder:
         size: NDArray[np.uint32],
         counts: NDArray[np.int32],
     ) -> Batch:
-        grouped = Grouped(class_id, row, location, size, counts)
+        locations = Locations(class_id, row, location, size, counts)
         records = Records(self._windows, self._trace.strings)
         tables: dict[int, Table] = {}
         lost = {id: number for number, id in self._classes.lost.items()}
         for id in np.flatnonzero(counts).tolist():
-            locate = grouped.locate(id)
+            locate = locations.of_class(id)
             if id in lost:
                 tables[id] = lost_table(lost[id], int(counts[id]), locate)
             else:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from converter.errors import UnsupportedError
+from converter.formats.ctf.files import FileContents
 from converter.formats.ctf.layout import METADATA_NAME
 from converter.formats.ctf.metadata_files import parse_metadata
 from converter.formats.ctf.other_version import metadata_in
@@ -28,7 +29,7 @@ def replay(trace: Trace, sink: Sink, variant: str) -> bool:
 
     """
     held = trace.sidecar.get("ctf", {})
-    if trace.format != "ctf" or not trace.is_as_read or not held.get("files"):
+    if trace.format != "ctf" or not trace.is_as_read or not _makes_sense(held):
         return False
     try:
         metadata = _metadata(held, variant)
@@ -39,6 +40,25 @@ def replay(trace: Trace, sink: Sink, variant: str) -> bool:
             for part in [metadata[name]] if name in metadata else parts_of(name, content):
                 output.write(part)
     return True
+
+
+def _makes_sense(held: Mapping[str, Any]) -> bool:
+    """Whether there are files: what has travelled can be anything."""
+    files, traces = held.get("files"), held.get("traces")
+    return (
+        isinstance(files, Mapping)
+        and bool(files)
+        and all(isinstance(content, bytes | FileContents) for content in files.values())
+        and isinstance(traces, list)
+        and all(
+            isinstance(one, Mapping)
+            and isinstance(one.get("path"), str)
+            and isinstance(one.get("metadata"), bytes)
+            and isinstance(one.get("version"), list)
+            and bool(one["version"])
+            for one in traces
+        )
+    )
 
 
 def _metadata(held: Mapping[str, Any], variant: str) -> dict[str, bytes]:

@@ -13,7 +13,6 @@ from converter.formats.ctf.windows import LOST_PACKETS, Events
 from converter.ir.columns import Column
 from converter.ir.events import Table
 from converter.kernels.ctf_scan_columns import decode
-from converter.kernels.order import group_by_class
 from converter.kernels.strings import StringTable
 
 #: Gives location (int64) and size (uint32) of each record of a class.
@@ -111,38 +110,3 @@ def lost_table(number: int, rows: int, locate: Locate) -> Table:
             [lambda: np.full(rows, -1, np.int64), lambda: count().view(np.uint64)],
         )
     return Table(rows, [count])
-
-
-class Grouped:
-    """The places of a batch's records by class; grouped when the first column is asked for."""
-
-    def __init__(
-        self,
-        class_id: NDArray[np.int32],
-        row: NDArray[np.int32],
-        location: NDArray[np.int64],
-        size: NDArray[np.uint32],
-        counts: NDArray[np.int32],
-    ) -> None:
-        self._events = (class_id, row)
-        self._location = location
-        self._size = size
-        self._first = np.zeros(len(counts) + 1, np.int64)
-        np.cumsum(counts, out=self._first[1:])
-        self._done: tuple[NDArray[np.int64], NDArray[np.uint32]] | None = None
-
-    def locate(self, id: int) -> Locate:
-        """A function that gives the places of a class's records."""
-
-        def located() -> tuple[NDArray[np.int64], NDArray[np.uint32]]:
-            if self._done is None:
-                location = np.empty_like(self._location)
-                size = np.empty_like(self._size)
-                group_by_class(
-                    *self._events, self._first[:-1], self._location, self._size, location, size
-                )
-                self._done = location, size
-            here = slice(int(self._first[id]), int(self._first[id + 1]))
-            return self._done[0][here], self._done[1][here]
-
-        return located

@@ -17,8 +17,9 @@ from converter.formats.trace_cmd.options import Metadata
 from converter.formats.trace_cmd.pages import Pages, PageStream, Window
 from converter.formats.trace_cmd.survey import WORKERS
 from converter.ir.events import Batch, Table
+from converter.ir.locations import Locations
 from converter.kernels.gather import Segments
-from converter.kernels.order import Merge, group_by_class
+from converter.kernels.order import Merge
 from converter.kernels.ring_buffer import most_records_in, scan_pages
 from converter.kernels.strings import StringTable
 from converter.kernels.tasks import TaskTable
@@ -263,12 +264,12 @@ class _BatchBuilder:
     ) -> Batch:
         decoding = self._decoding
         segments = Segments(self._pages)
-        grouped = _Grouped(class_id, row, location, size, counts)
+        locations = Locations(class_id, row, location, size, counts)
         tables: dict[int, Table] = {}
         for id in np.flatnonzero(counts).tolist():
             records = Records(
                 int(counts[id]),
-                grouped.locate(id),
+                locations.of_class(id),
                 segments,
                 decoding.strings,
                 big_endian=decoding.big_endian,
@@ -283,38 +284,3 @@ class _BatchBuilder:
             cpu=cpu,
             track=track,
         )
-
-
-class _Grouped:
-    """The places of a batch's records by class; grouped when the first column is asked for."""
-
-    def __init__(
-        self,
-        class_id: NDArray[np.int32],
-        row: NDArray[np.int32],
-        location: NDArray[np.int64],
-        size: NDArray[np.uint32],
-        counts: NDArray[np.int32],
-    ) -> None:
-        self._events = (class_id, row)
-        self._location = location
-        self._size = size
-        self._first = np.zeros(len(counts) + 1, np.int64)
-        np.cumsum(counts, out=self._first[1:])
-        self._done: tuple[NDArray[np.int64], NDArray[np.uint32]] | None = None
-
-    def locate(self, id: int) -> Callable[[], tuple[NDArray[np.int64], NDArray[np.uint32]]]:
-        """A function that gives the places of a class's records."""
-
-        def located() -> tuple[NDArray[np.int64], NDArray[np.uint32]]:
-            if self._done is None:
-                location = np.empty_like(self._location)
-                size = np.empty_like(self._size)
-                group_by_class(
-                    *self._events, self._first[:-1], self._location, self._size, location, size
-                )
-                self._done = location, size
-            here = slice(int(self._first[id]), int(self._first[id + 1]))
-            return self._done[0][here], self._done[1][here]
-
-        return located

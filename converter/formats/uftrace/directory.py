@@ -8,12 +8,11 @@ from converter.errors import TraceError, TraceWarning
 from converter.footer import HIDDEN_FILE
 from converter.formats.uftrace.layout import Header
 from converter.source import Source
+from converter.travelling import PART_SIZE
 
 INFO_FILE = "info"
 #: Text files are read whole; larger ones are not what they seem.
 _MOST_TEXT = 256 << 20
-#: What is copied at a time.
-PART_SIZE = 1 << 20
 
 
 class DataDirectory:

@@ -1,21 +1,16 @@
-"""A data directory that travels in another format: its files, compressed one by one."""
+"""A data directory that travels in another format."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, Final
 
-import zstandard
-
+from converter import travelling
 from converter.errors import TraceError
-from converter.formats.uftrace.directory import PART_SIZE, DataDirectory
+from converter.formats.uftrace.directory import DataDirectory
 from converter.ir.trace import Trace
 
-#: What all files together may take when compressed: what travels is held in memory.
-_MOST = 256 << 20
-#: Records of task files shrink five- to eightfold, and faster than they are read.
-_LEVEL = 1
-_TOO_LARGE = (
+_TOO_LARGE: Final = (
     "the files are too large to travel: where they are written again, events are encoded anew"
 )
 
@@ -24,7 +19,7 @@ class TravelledFiles:
     """The files of a directory as they have travelled; `parts` is that of `DataDirectory`.
 
     Args:
-        files: by name, compressed with zstd.
+        files: by name, as `travelling.compressed` has made them.
 
     """
 
@@ -39,23 +34,7 @@ class TravelledFiles:
             TraceError: it is damaged.
 
         """
-        data = self._files[name]
-        done = 0
-        try:
-            expected = zstandard.frame_content_size(data)
-            with zstandard.ZstdDecompressor().stream_reader(data) as reader:
-                while part := reader.read(PART_SIZE):
-                    done += len(part)
-                    yield part
-        except zstandard.ZstdError as error:
-            raise TraceError(f"zstd: {error}", format="uftrace", field=f"files.{name}") from error
-        if done != expected:
-            raise TraceError(
-                format="uftrace",
-                field=f"files.{name}",
-                expected=f"{expected} bytes of uncompressed data",
-                found=done,
-            )
+        return travelling.parts_of(name, self._files[name])
 
 
 def portable(trace: Trace) -> dict[str, Any]:
@@ -71,30 +50,13 @@ def portable(trace: Trace) -> dict[str, Any]:
         return sidecar
     if not trace.is_as_read:
         return {}
-    files: dict[str, bytes] = {}
-    room = _MOST
-    for name in directory.readable_names():
-        parts = []
-        try:
-            for part in _compressed(directory, name):
-                parts.append(part)
-                room -= len(part)
-                if room < 0:
-                    directory.warn(TraceError(_TOO_LARGE))
-                    return {}
-        except zstandard.ZstdError as error:
-            raise TraceError(f"the file changes: {error}", field=name) from error
-        files[name] = b"".join(parts)
-    return {"files": files}
-
-
-def _compressed(directory: DataDirectory, name: str) -> Iterator[bytes]:
-    compressor = zstandard.ZstdCompressor(_LEVEL, write_checksum=True).compressobj(
-        size=directory.size(name)
+    files = travelling.compressed(
+        (name, directory.size(name), directory.parts(name)) for name in directory.readable_names()
     )
-    for part in directory.parts(name):
-        yield compressor.compress(part)
-    yield compressor.flush()
+    if files is None:
+        directory.warn(TraceError(_TOO_LARGE))
+        return {}
+    return {"files": files}
 
 
 def travelled_files(trace: Trace) -> TravelledFiles | None:

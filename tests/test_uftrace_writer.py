@@ -15,7 +15,7 @@ from converter.formats.uftrace.capabilities import capabilities
 from converter.formats.uftrace.layout import HEADER_SIZE, Feature, parse_header
 from converter.formats.uftrace.writer import write
 from converter.ir.collect import collect
-from converter.ir.events import EventClass, Field
+from converter.ir.events import Batch, EventClass, Field, Table
 from converter.ir.field_classes import ArrayClass, BytesClass, FloatClass, IntegerClass, StringClass
 from converter.ir.kinds import Kind, Role
 from converter.ir.trace import ClockDomain, Process, Thread, Trace, Track, TrackScope
@@ -408,3 +408,28 @@ def test_many_symbols_and_tasks_keep_apart(tmp_path):
     assert files["app.sym"].count(b" T f") == 1500
     back = collect(converter.read(tmp_path / "data"))
     assert sum(len(batch) for batch in back.batches()) == count
+
+
+@pytest.mark.parametrize(("count", "found"), [(-1, 1), (0, 0), (7, 7), (1 << 60, (1 << 48) - 1)])
+def test_the_number_of_lost_events_is_one_of_its_record(tmp_path, count, found):
+    """The kernel does not always say how many; a record has no word for that, and 48 bits."""
+    lost = EventClass(Kind.DISCARDED, fields=(Field("n", IntegerClass(64, True), Role.COUNT),))
+    batch = Batch(
+        ts=np.array([5], np.int64),
+        class_id=np.zeros(1, np.int32),
+        row=np.zeros(1, np.int32),
+        cpu=np.zeros(1, np.int32),
+        tables={0: Table(1, [np.array([count], np.int64)])},
+    )
+    trace = with_batches(Trace("other", event_classes=[lost]), [batch])
+    report = converter.write(trace, tmp_path / "out", "uftrace")
+    losses = [str(loss) for loss in report if "numbers of lost events" in str(loss)]
+    assert len(losses) == (count != found)
+    again = converter.read(tmp_path / "out")
+    (table,) = (
+        table
+        for batch in again.batches()
+        for id, table in batch.tables.items()
+        if again.event_classes[id].kind is Kind.DISCARDED
+    )
+    assert table.column(0).tolist() == [found]

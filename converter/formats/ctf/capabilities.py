@@ -7,12 +7,10 @@ from dataclasses import replace
 from functools import cache
 from typing import Final
 
-import numpy as np
-
-from converter.filters.pieces import Piece, Projection, Thunk
+from converter.filters.lost_events import counted
+from converter.filters.pieces import Piece, Projection
 from converter.filters.sched_conventions import with_linux_state
 from converter.formats.ctf.lttng_events import EVENTS, NEEDED, is_lttng_event
-from converter.ir.columns import Column
 from converter.ir.events import EventClass, Field
 from converter.ir.field_classes import (
     ArrayClass,
@@ -25,7 +23,7 @@ from converter.ir.field_classes import (
     VariantClass,
 )
 from converter.ir.kinds import Kind, Role
-from converter.losses import Capabilities, KindSupport, LossKind
+from converter.losses import Capabilities, KindSupport
 
 #: Events that were lost are counted by the packets.
 LOST: Final = EventClass(
@@ -35,7 +33,6 @@ LOST: Final = EventClass(
 _FOREIGN: Final = frozenset({Kind.NATIVE})
 #: Timers that are not of high resolution have other events.
 _TIMERS: Final = frozenset({Kind.TIMER_ENTRY, Kind.TIMER_EXIT})
-_UNKNOWN: Final = "unknown numbers of lost events as 1"
 _ANY: Final = KindSupport(thread=True, cpu=True, track=True, named=True, roles=True)
 
 
@@ -65,7 +62,10 @@ def capabilities(variant: str) -> Capabilities:  # noqa: ARG001 - all variants h
         max_cpu=(1 << 31) - 1,
         # Of the other half of 64-bit numbers, -1 is no thread.
         id_bits=63,
-        adapters={Kind.SCHED_SWITCH: _with_state, Kind.DISCARDED: _with_count},
+        adapters={
+            Kind.SCHED_SWITCH: _with_state,
+            Kind.DISCARDED: counted(LOST.fields[0], 1, (1 << 63) - 1),
+        },
         tracks=True,
         track_units=True,
         clock_names=True,
@@ -119,25 +119,3 @@ def _media_types(held: FieldClass) -> Iterator[str]:
 def _with_state(piece: Piece, projection: Projection) -> Piece:  # noqa: ARG001
     """The state of the thread that is switched out in Linux's numbers."""
     return with_linux_state(piece)
-
-
-def _with_count(piece: Piece, projection: Projection) -> Piece:
-    """A count that a packet's counter can rise by: where nobody knows how many events were lost, one."""
-    event_class = piece.event_class
-    columns: list[Column | Thunk] = [piece.table.lazy(i) for i in range(piece.table.width)]
-    index = event_class.index_of(Role.COUNT)
-    counts = piece.integers(Role.COUNT)
-    if index is None:
-        projection.lose(LossKind.CHANGED, _UNKNOWN, piece, len(piece))
-        counted = replace(event_class, fields=(*LOST.fields, *event_class.fields))
-        ones = np.broadcast_to(np.int64(1), len(piece))
-        return piece.rewritten(counted, [ones, *columns])
-    if counts is None:
-        return piece
-    unknown = counts <= 0
-    count = int(np.count_nonzero(unknown))
-    if not count:
-        return piece
-    projection.lose(LossKind.CHANGED, _UNKNOWN, piece, count)
-    columns[index] = np.where(unknown, counts.dtype.type(1), counts)
-    return piece.rewritten(event_class, columns)

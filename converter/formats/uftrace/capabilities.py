@@ -14,6 +14,7 @@ import numpy as np
 
 from converter.filters.fitting import label
 from converter.filters.instants import as_typed
+from converter.filters.lost_events import counted
 from converter.filters.pieces import Piece, Projection, string_ids
 from converter.filters.texts import cut_utf8
 from converter.formats.trace_cmd.capabilities import (
@@ -23,6 +24,7 @@ from converter.formats.trace_cmd.capabilities import (
 from converter.formats.trace_cmd.capabilities import (
     capabilities as kernel_capabilities,
 )
+from converter.formats.uftrace.layout import MOST_LOST
 from converter.formats.uftrace.mapping import CATEGORY, DISCARDED, NAME
 from converter.ir.columns import Column, ListColumn
 from converter.ir.events import EventClass
@@ -61,6 +63,7 @@ def capabilities(variant: str) -> Capabilities:  # noqa: ARG001 - there is one
     adapters: dict[Kind, Adapter] = dict(kernel.adapters)
     adapters[Kind.SLICE_BEGIN] = _with_printable_texts
     adapters[Kind.SLICE_END] = _adapt_end
+    adapters[Kind.DISCARDED] = counted(DISCARDED.fields[0], 0, MOST_LOST)
     return replace(
         functions,
         kinds=kinds,

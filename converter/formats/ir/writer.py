@@ -103,7 +103,8 @@ class RecordWriter:
         )
         if trace.symbols is not None:
             addresses, names = trace.symbols.entries()
-            tail.symbols.CopyFrom(pb.Symbols(address=pack(addresses), name=names))
+            tail.symbols.address.CopyFrom(pack(addresses))
+            tail.symbols.name.extend(names)
         self._submit([pb.Record(tables=self._new_tables()), pb.Record(tail=tail)])
         while self._pending:
             self._put(self._pending.popleft().result())

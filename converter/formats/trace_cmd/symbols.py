@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import overload
 
 import numpy as np
@@ -35,6 +35,11 @@ class SymbolNames(Sequence[bytes]):
             return SymbolNames(self._text, self._start[index], self._size[index])
         start = int(self._start[index])
         return self._text[start : start + int(self._size[index])]
+
+    def __iter__(self) -> Iterator[bytes]:
+        # All of them travel; one by one that takes ten times as long.
+        text, end = self._text, self._start.astype(np.int64) + self._size
+        return (text[i:j] for i, j in zip(self._start.tolist(), end.tolist(), strict=True))
 
 
 def kernel_symbols(file: TraceFile) -> SymbolTable | None:

@@ -5,10 +5,10 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport realloc
 from libc.string cimport memchr, memcpy
 
+from converter.kernels.byte_order cimport load16, load32, load64
 from converter.kernels.ctf_scan_program cimport (
     BAD_LENGTH, BIG, CLOCK, INTERNED, Machine, NO_MEMORY, Operation, OUT_OF_BOUNDS, REVERSED, SIGNED, Slot, TOO_WIDE,
 )
-from converter.kernels.ring_buffer cimport load16, load32, load64
 from converter.kernels.strings cimport StringTable
 
 cdef extern from *:

@@ -14,7 +14,7 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free
 from libc.string cimport memchr, memcpy, memset
 
-from converter.kernels.ring_buffer cimport load16, load32, load64
+from converter.kernels.byte_order cimport load16, load32, load64
 from converter.kernels.strings cimport StringTable
 
 cdef bint HOST_IS_BIG = sys.byteorder == "big"

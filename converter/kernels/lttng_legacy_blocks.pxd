@@ -3,7 +3,8 @@ from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport realloc
 from libc.string cimport memcpy, memset
 
-from converter.kernels.lttng_legacy_headers cimport HeaderForm, store32, store64
+from converter.kernels.byte_order cimport store32, store64
+from converter.kernels.lttng_legacy_headers cimport HeaderForm
 
 cdef enum:
     PAGE = 4096

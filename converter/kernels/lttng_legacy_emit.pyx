@@ -14,16 +14,16 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, realloc
 from libc.string cimport memcpy, memmove, memset
 
+from converter.kernels.byte_order cimport load16, load32, load64, store16, store32, store64
 from converter.kernels.lttng_legacy_blocks cimport (
     FINE, OUT_OF_MEMORY, OUT_OF_RANGE, TOO_LARGE, UNREPRESENTABLE, BlockForm, Stream, close_block, grow, open_block,
 )
 from converter.kernels.lttng_legacy_headers cimport (
-    HEADER_2, HEADER_32, HEARTBEAT_64_ID, MOST_HEADER, EventHeader, HeaderForm, reaches, store16, store32, store64, write_header,
+    HEADER_2, HEADER_32, HEARTBEAT_64_ID, MOST_HEADER, EventHeader, HeaderForm, reaches, write_header,
 )
 from converter.kernels.lttng_legacy_programs cimport (
     OP_ID, OP_INLINE, OP_INTEGER, OP_LOST, OP_RAW, OP_STRING, ColumnView, MarkerColumns, Operation, Rows,
 )
-from converter.kernels.ring_buffer cimport load16, load32, load64
 from converter.kernels.strings cimport Entry, StringTable
 
 cdef bint HOST_IS_BIG = sys.byteorder == "big"

@@ -1,9 +1,9 @@
 # Event headers of all versions, in both directions: how much of the time they say, ids and sizes, and paddings.
 from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
-from libc.string cimport memcpy, memset
+from libc.string cimport memset
 
+from converter.kernels.byte_order cimport load16, load32, load64, store16, store32, store64
 from converter.kernels.lttng_legacy_payload cimport padding
-from converter.kernels.ring_buffer cimport load16, load32, load64
 
 cdef enum:
     # Forms of event headers.
@@ -206,21 +206,3 @@ cdef inline int64_t write_header(
     store16(block + at + 2, <uint16_t>min(header.size, LONG_SIZE), form.swap)
     at += 4
     return at + padding(at, form.arch_size, form.alignment)
-
-
-cdef inline void store16(uint8_t* to, uint16_t value, bint swap) noexcept nogil:
-    if swap:
-        value = load16(<const uint8_t*>&value, True)
-    memcpy(to, &value, 2)
-
-
-cdef inline void store32(uint8_t* to, uint32_t value, bint swap) noexcept nogil:
-    if swap:
-        value = load32(<const uint8_t*>&value, True)
-    memcpy(to, &value, 4)
-
-
-cdef inline void store64(uint8_t* to, uint64_t value, bint swap) noexcept nogil:
-    if swap:
-        value = load64(<const uint8_t*>&value, True)
-    memcpy(to, &value, 8)

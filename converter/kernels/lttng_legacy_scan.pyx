@@ -14,9 +14,9 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free
 from libc.string cimport memcpy
 
+from converter.kernels.byte_order cimport load32, load64
 from converter.kernels.lttng_legacy_headers cimport HEADER_2, HEADER_32, EventHeader, HeaderForm, read_header
 from converter.kernels.lttng_legacy_payload cimport STEP_ALIGN, padding, walk
-from converter.kernels.ring_buffer cimport load32, load64
 
 cdef bint HOST_IS_BIG = sys.byteorder == "big"
 

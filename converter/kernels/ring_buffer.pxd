@@ -1,6 +1,7 @@
 # The walk over one page of the kernel's ring buffer, inline so that each loop over records compiles around it.
-from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
-from libc.string cimport memcpy
+from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
+
+from converter.kernels.byte_order cimport load32, load64
 
 
 cdef enum:
@@ -37,28 +38,6 @@ cdef struct PageCursor:
     bint clipped
     bint swap
     bint big_endian
-
-
-cdef inline uint16_t load16(const uint8_t* data, bint swap) noexcept nogil:
-    cdef uint16_t value
-    memcpy(&value, data, 2)
-    return <uint16_t>((value >> 8) | (value << 8)) if swap else value
-
-
-cdef inline uint32_t load32(const uint8_t* data, bint swap) noexcept nogil:
-    cdef uint32_t value
-    memcpy(&value, data, 4)
-    if swap:
-        value = (value >> 24) | ((value >> 8) & 0xff00) | ((value << 8) & 0xff0000) | (value << 24)
-    return value
-
-
-cdef inline uint64_t load64(const uint8_t* data, bint swap) noexcept nogil:
-    cdef uint64_t value
-    memcpy(&value, data, 8)
-    if swap:
-        return <uint64_t>load32(data, True) << 32 | load32(data + 4, True)
-    return value
 
 
 # Start on a page of which `available` bytes are there; False when its header is not whole.

@@ -10,6 +10,7 @@ import sys
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 
+from converter.kernels.byte_order cimport load16, load32, load64
 from converter.kernels.ring_buffer cimport *
 from converter.kernels.tasks cimport FORKED, PROCESS_OF, THREAD_OF, TaskTable
 

@@ -18,9 +18,9 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, realloc
 from libc.string cimport memcpy, memmove, memset
 
+from converter.kernels.byte_order cimport load16, load32, load64, store16, store32, store64
 from converter.kernels.ring_buffer cimport (
-    LENGTH_FOLLOWS, MISSED_EVENTS, MISSED_STORED, RECORD, TIME_STAMP, PageCursor, load16, load32, load64, next_record,
-    open_page,
+    LENGTH_FOLLOWS, MISSED_EVENTS, MISSED_STORED, RECORD, TIME_STAMP, PageCursor, next_record, open_page,
 )
 from converter.kernels.strings cimport Entry, StringTable
 
@@ -99,24 +99,6 @@ cdef struct Stream:
     uint32_t flags
     int64_t kept
     int64_t missed
-
-
-cdef inline void store16(uint8_t* to, uint16_t value, bint swap) noexcept nogil:
-    if swap:
-        value = load16(<const uint8_t*>&value, True)
-    memcpy(to, &value, 2)
-
-
-cdef inline void store32(uint8_t* to, uint32_t value, bint swap) noexcept nogil:
-    if swap:
-        value = load32(<const uint8_t*>&value, True)
-    memcpy(to, &value, 4)
-
-
-cdef inline void store64(uint8_t* to, uint64_t value, bint swap) noexcept nogil:
-    if swap:
-        value = load64(<const uint8_t*>&value, True)
-    memcpy(to, &value, 8)
 
 
 # `size` bytes, each `width` of them an element.

@@ -11,7 +11,7 @@ import sys
 from libc.stdint cimport INT64_MAX, int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memchr
 
-from converter.kernels.ring_buffer cimport load16, load32, load64
+from converter.kernels.byte_order cimport load16, load32, load64
 from converter.kernels.tasks cimport FORKED, PROCESS_OF, THREAD_OF, TaskTable
 
 cdef bint HOST_IS_BIG = sys.byteorder == "big"

@@ -7,7 +7,7 @@ from libc.stdint cimport INT64_MAX, int32_t, int64_t, uint8_t, uint32_t
 from libc.stdlib cimport free, realloc
 from libc.string cimport memset
 
-from converter.kernels.ring_buffer cimport load64
+from converter.kernels.byte_order cimport load64
 from converter.kernels.uftrace_functions cimport FunctionTable, grown
 from converter.kernels.uftrace_streams cimport RECORD_SIZE, Heap, Stream, clipped, push
 

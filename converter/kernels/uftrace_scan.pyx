@@ -11,7 +11,7 @@ import sys
 from libc.stdint cimport INT64_MAX, int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport free
 
-from converter.kernels.ring_buffer cimport load16, load32, load64
+from converter.kernels.byte_order cimport load16, load32, load64
 from converter.kernels.strings cimport StringTable
 from converter.kernels.uftrace_addresses cimport Cached, cache_slot
 from converter.kernels.uftrace_frames cimport DEPTHS, UNKNOWN, depth_of, follow, is_top_alone

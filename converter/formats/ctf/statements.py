@@ -26,6 +26,7 @@ from converter.ir.field_classes import (
     VariantClass,
 )
 from converter.ir.forms import class_form, class_of
+from converter.ir.table_forms import process_form, process_of, text_of
 from converter.ir.trace import (
     ClockDomain,
     Process,
@@ -118,9 +119,7 @@ def state(
         "environment": {
             name: value for name, value in trace.environment.items() if name not in held
         },
-        "processes": [
-            [one.pid, one.name, one.parent_pid, list(one.command_line)] for one in trace.processes
-        ],
+        "processes": [process_form(one) for one in trace.processes],
         "threads": [[one.tid, one.process, one.name] for one in trace.threads],
         "tracks": [
             [one.name, one.scope.name, one.owner, one.parent, one.unit, one.identity]
@@ -153,22 +152,14 @@ def _statement_of(form: Any, environment: dict[str, str | int]) -> Statement:
     if form["version"] != _VERSION:
         raise ValueError("a statement of another version")
     for name in form["added"]:
-        environment.pop(_text(name), None)
+        environment.pop(text_of(name), None)
     for name, value in form["environment"].items():
         if isinstance(value, bool) or not isinstance(value, str | int):
             raise TypeError("an environment of other values")
         environment[name] = value
-    processes = [
-        Process(
-            _number(pid),
-            _text(name),
-            None if parent is None else _number(parent),
-            tuple(_text(part) for part in line),
-        )
-        for pid, name, parent, line in form["processes"]
-    ]
+    processes = [process_of(one) for one in form["processes"]]
     threads = [
-        Thread(_number(tid), _number(process, len(processes)), _text(name))
+        Thread(_number(tid), _number(process, len(processes)), text_of(name))
         for tid, process, name in form["threads"]
     ]
     tracks: list[Track] = []
@@ -183,7 +174,7 @@ def _statement_of(form: Any, environment: dict[str, str | int]) -> Statement:
             raise ValueError("a parent of a track")
         if not isinstance(identity, int) or isinstance(identity, bool):
             raise TypeError("an identity of a track")
-        tracks.append(Track(_text(name), track_scope, owner, parent, _text(unit), identity))
+        tracks.append(Track(text_of(name), track_scope, owner, parent, text_of(unit), identity))
     shift = form["shift"]
     if not isinstance(shift, int) or not 0 <= shift < 1 << 63:
         raise ValueError("a shift")
@@ -206,12 +197,6 @@ def _number(value: Any, limit: int = _LARGEST) -> int:
     return value
 
 
-def _text(value: Any) -> str:
-    if not isinstance(value, str):
-        raise TypeError("a text")
-    return value
-
-
 def _clock_form(clock: ClockDomain) -> list[Any]:
     rate = None if clock.ticks_per_second is None else str(clock.ticks_per_second)
     return [clock.name, rate, clock.epoch_ns, clock.description]
@@ -220,10 +205,10 @@ def _clock_form(clock: ClockDomain) -> list[Any]:
 def _clock_of(form: Any) -> ClockDomain:
     name, rate, epoch, description = form
     return ClockDomain(
-        _text(name),
+        text_of(name),
         None if rate is None else parse_rate(rate),
         None if epoch is None else parse_epoch(epoch),
-        _text(description),
+        text_of(description),
     )
 
 
@@ -233,11 +218,11 @@ def _class_of(form: Any) -> EventClass | None:
         if not isinstance(form.get("timed", True), bool):
             raise TypeError("whether a class has times")
         for one in stated.fields:
-            _text(one.name)
-            _text(one.unit)
+            text_of(one.name)
+            text_of(one.unit)
             _check(one.type)
-        _text(stated.name)
-        _text(stated.category)
+        text_of(stated.name)
+        text_of(stated.category)
     except (ValueError, TypeError, KeyError, IndexError, AttributeError, RecursionError):
         return None
     return stated
@@ -257,12 +242,12 @@ def _check(stated: FieldClass) -> None:
             for low, high, text in labels:
                 if {type(low), type(high)} != {int}:
                     raise TypeError("a label")
-                _text(text)
+                text_of(text)
         case BytesClass(media_type):
-            _text(media_type)
+            text_of(media_type)
         case StructureClass(members) | VariantClass(members):
             for member in members:
-                _text(member.name)
+                text_of(member.name)
                 _check(member.type)
         case ArrayClass(element) | OptionalClass(element):
             _check(element)

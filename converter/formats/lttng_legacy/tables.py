@@ -17,10 +17,19 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field
-from typing import Any
 
 from converter.errors import TraceError
-from converter.ir.trace import ClockDomain, Process, Thread, Trace, parse_epoch, parse_rate
+from converter.ir.table_forms import (
+    DAMAGE,
+    clock_form,
+    clock_of,
+    environment_of,
+    id_of,
+    process_form,
+    process_of,
+    text_of,
+)
+from converter.ir.trace import ClockDomain, Process, Thread, Trace
 
 
 @dataclass(slots=True)
@@ -49,34 +58,16 @@ def parse_tables(data: bytes) -> TraceTables:
         if held["version"] != 1:
             raise ValueError("a version that is not known")
         tables = TraceTables(
-            processes=[
-                Process(
-                    _id(pid),
-                    _text(name),
-                    None if parent is None else _id(parent),
-                    tuple(_text(part) for part in line),
-                )
-                for pid, name, parent, line in held["processes"]
-            ],
-            clock=_clock(held["clock"]),
-            clock_domains=[_clock(clock) for clock in held["clock_domains"]],
-            environment={
-                _text(name): value if isinstance(value, int) else _text(value)
-                for name, value in held["environment"].items()
-            },
+            processes=[process_of(form) for form in held["processes"]],
+            clock=clock_of(held["clock"]),
+            clock_domains=[clock_of(form) for form in held["clock_domains"]],
+            environment=environment_of(held["environment"]),
         )
         for tid, process, name in held["threads"]:
-            if not 0 <= _id(process) < len(tables.processes):
+            if not 0 <= id_of(process) < len(tables.processes):
                 raise ValueError("a thread without a process")
-            tables.threads.append(Thread(_id(tid), process, _text(name)))
-    except (
-        ValueError,
-        TypeError,
-        KeyError,
-        AttributeError,
-        RecursionError,
-        ArithmeticError,
-    ) as error:
+            tables.threads.append(Thread(id_of(tid), process, text_of(name)))
+    except DAMAGE as error:
         raise TraceError(f"not the tables of a trace: {error}") from error
     return tables
 
@@ -85,42 +76,10 @@ def build_tables(trace: Trace) -> bytes:
     """The file for a trace."""
     held = {
         "version": 1,
-        "processes": [
-            [process.pid, process.name, process.parent_pid, process.command_line]
-            for process in trace.processes
-        ],
+        "processes": [process_form(process) for process in trace.processes],
         "threads": [[thread.tid, thread.process, thread.name] for thread in trace.threads],
-        "clock": _clock_form(trace.clock),
-        "clock_domains": [_clock_form(clock) for clock in trace.clock_domains],
+        "clock": clock_form(trace.clock),
+        "clock_domains": [clock_form(clock) for clock in trace.clock_domains],
         "environment": trace.environment,
     }
     return json.dumps(held, separators=(",", ":")).encode("ascii") + b"\n"
-
-
-def _clock_form(clock: ClockDomain) -> list[Any]:
-    rate = clock.ticks_per_second
-    return [clock.name, clock.description, clock.epoch_ns, None if rate is None else str(rate)]
-
-
-def _clock(form: Any) -> ClockDomain:
-    name, description, epoch, rate = form
-    return ClockDomain(
-        _text(name),
-        None if rate is None else parse_rate(rate),
-        None if epoch is None else parse_epoch(epoch),
-        _text(description),
-    )
-
-
-def _id(value: Any) -> int:
-    if not isinstance(value, int) or not 0 <= value < 1 << 64:
-        raise ValueError("an id is not one of 64 bits")
-    return value
-
-
-def _text(value: Any) -> str:
-    if not isinstance(value, str):
-        raise TypeError("a name is no text")
-    # UnicodeEncodeError, a ValueError, for lone surrogates other than those of bytes that are not UTF-8.
-    value.encode("utf-8", "surrogateescape")
-    return value

@@ -14,13 +14,22 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from converter.errors import TraceError
-from converter.ir.trace import ClockDomain, Process, Thread, Trace, parse_epoch, parse_rate
+from converter.ir.table_forms import (
+    DAMAGE,
+    clock_form,
+    clock_of,
+    environment_of,
+    id_of,
+    process_form,
+    process_of,
+    text_of,
+)
+from converter.ir.trace import ClockDomain, Process, Thread, Trace
 from converter.kernels.tasks import TaskTable
 
 #: The option's id, far from those that trace-cmd gives one after the other.
@@ -58,32 +67,17 @@ def read_tables(options: list[tuple[int, bytes]]) -> TraceTables | None:
     try:
         held = json.loads(data)
         tables = TraceTables(
-            processes=[
-                Process(
-                    _id(pid), _text(name), None if parent is None else _id(parent), _texts(line)
-                )
-                for pid, name, parent, line in held["processes"]
-            ],
-            clock=_clock(held["clock"]),
-            clock_domains=[_clock(clock) for clock in held["clock_domains"]],
-            environment={
-                _text(name): value if isinstance(value, int) else _text(value)
-                for name, value in held["environment"].items()
-            },
+            processes=[process_of(form) for form in held["processes"]],
+            clock=clock_of(held["clock"]),
+            clock_domains=[clock_of(form) for form in held["clock_domains"]],
+            environment=environment_of(held["environment"]),
         )
         for number, tid, process, name in held["threads"]:
-            if not 0 <= _id(process) < len(tables.processes) or _id(number) > _LAST_NUMBER:
+            if not 0 <= id_of(process) < len(tables.processes) or id_of(number) > _LAST_NUMBER:
                 raise ValueError("a thread without a process or number")
-            tables.threads.append(Thread(_id(tid), process, _text(name)))
+            tables.threads.append(Thread(id_of(tid), process, text_of(name)))
             tables.numbers.append(number)
-    except (
-        ValueError,
-        TypeError,
-        KeyError,
-        AttributeError,
-        RecursionError,
-        ArithmeticError,
-    ) as error:
+    except DAMAGE as error:
         raise TraceError(f"not the tables of a trace: {error}", field="options.TABLES") from error
     return tables
 
@@ -91,16 +85,13 @@ def read_tables(options: list[tuple[int, bytes]]) -> TraceTables | None:
 def build_tables(trace: Trace, numbers: TaskNumbers) -> bytes:
     """The option's data for a trace whose threads have these numbers."""
     held = {
-        "processes": [
-            [process.pid, process.name, process.parent_pid, process.command_line]
-            for process in trace.processes
-        ],
+        "processes": [process_form(process) for process in trace.processes],
         "threads": [
             [number, thread.tid, thread.process, thread.name]
             for number, thread in zip(numbers.all(), trace.threads, strict=True)
         ],
-        "clock": _clock_form(trace.clock),
-        "clock_domains": [_clock_form(clock) for clock in trace.clock_domains],
+        "clock": clock_form(trace.clock),
+        "clock_domains": [clock_form(clock) for clock in trace.clock_domains],
         "environment": trace.environment,
     }
     return json.dumps(held, separators=(",", ":")).encode("ascii")
@@ -138,36 +129,3 @@ class TaskNumbers:
             # The last entry is that of no thread.
             self._column = np.array([*self.all(), -1], np.int32)
         return self._column[thread]
-
-
-def _clock_form(clock: ClockDomain) -> list[Any]:
-    rate = clock.ticks_per_second
-    return [clock.name, clock.description, clock.epoch_ns, None if rate is None else str(rate)]
-
-
-def _clock(form: Any) -> ClockDomain:
-    name, description, epoch, rate = form
-    return ClockDomain(
-        _text(name),
-        None if rate is None else parse_rate(rate),
-        None if epoch is None else parse_epoch(epoch),
-        _text(description),
-    )
-
-
-def _id(value: Any) -> int:
-    if not isinstance(value, int) or not 0 <= value < 1 << 64:
-        raise ValueError("an id is not one of 64 bits")
-    return value
-
-
-def _text(value: Any) -> str:
-    if not isinstance(value, str):
-        raise TypeError("a name is no text")
-    # UnicodeEncodeError, a ValueError, for lone surrogates other than those of bytes that are not UTF-8.
-    value.encode("utf-8", "surrogateescape")
-    return value
-
-
-def _texts(values: Any) -> tuple[str, ...]:
-    return tuple(_text(value) for value in values)

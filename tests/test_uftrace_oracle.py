@@ -168,8 +168,9 @@ def check_copy(data, tmp_path, *more):
 
 
 def without_date(lines):
-    """Chrome's metadata have the date of a file."""
-    return [line for line in lines if not line.startswith('"recorded_time"')]
+    """What is shown, but for the date of a file in it."""
+    dates = ('"recorded_time"', "# recorded on")
+    return [line for line in lines if not line.startswith(dates)]
 
 
 def shown_calls(path):

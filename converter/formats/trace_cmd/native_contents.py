@@ -28,7 +28,7 @@ from converter.formats.trace_cmd.opening import open_file
 from converter.formats.trace_cmd.options import Metadata, interpret
 from converter.formats.trace_cmd.page_data import CopiedChunks, PageData, PlainPages, SpooledPages
 from converter.formats.trace_cmd.page_writer import PageWriter, Records, SpoolMaker, chunk_size
-from converter.formats.trace_cmd.pages import PageStream, WindowCache
+from converter.formats.trace_cmd.pages import PageMemory, PageStream
 from converter.formats.trace_cmd.record_layout import (
     MISSED_PROGRAM,
     UNKNOWN_PROGRAM,
@@ -246,8 +246,8 @@ class _NativeContents:
 
     def _streams(self, buffer: Buffer) -> list[PageStream]:
         count = sum(len(each.cpus) for each in self._file.buffers)
-        cache = WindowCache()
-        return [PageStream(self._file, buffer, data, count, cache) for data in buffer.cpus]
+        memory = PageMemory()
+        return [PageStream(self._file, buffer, data, count, memory) for data in buffer.cpus]
 
     def _copy_pages(self) -> None:
         """The pages as they are, their compression included where it is the same."""

@@ -88,7 +88,7 @@ class PlainPages:
             pages, errors = self._stream.load(window)
             if errors:
                 raise errors[0]
-            yield pages if isinstance(pages, bytes) else pages.data
+            yield pages.data
 
 
 class SpooledPages:

@@ -6,7 +6,7 @@ A window is one contiguous run of pages. Windows are planned in the order of the
 from __future__ import annotations
 
 import struct
-import threading
+import weakref
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
@@ -15,15 +15,14 @@ from numpy.typing import NDArray
 
 from converter.errors import TraceError, TruncatedError
 from converter.formats.trace_cmd.container import Buffer, CpuData, TraceFile
+from converter.formats.trace_cmd.layout import MAX_UNCOMPRESSED
 
 #: Windows of all streams together, and of one.
 _WINDOWS_IN_ALL = 24 << 20
 _LARGEST_WINDOW = 1 << 20
 _SMALLEST_WINDOW = 1 << 16
-#: Decompressed windows that are kept for later passes, in slabs of this size: the system gives large ones huge pages,
-#: which take far less time to come by than the memory in them does to fill.
-_MOST_KEPT = 80 << 20
-_SLAB = 16 << 20
+#: Memory of larger windows is not used again: only damaged files have them.
+_MOST_REUSED = 4 << 20
 #: Chunks are whole pages; those that are not are joined up to this size, in search of the end of a page.
 _MOST_ODD = 1 << 24
 #: Compressed data is read in blocks of this size.
@@ -46,50 +45,45 @@ class Window:
     chunks: list[tuple[int, memoryview, int]] = field(default_factory=list)
 
 
-class WindowCache:
-    """Decompressed windows that later passes need not decompress again: the first ones that fit are kept."""
+class PageMemory:
+    """The memory that windows lie in, used again when nobody refers to them any more.
+
+    New memory takes the system longer to come by than decompressing into it does.
+    """
 
     def __init__(self) -> None:
-        self._kept: dict[int, Pages] = {}
-        self._room = _MOST_KEPT
-        self._slab = np.empty(0, np.uint8)
-        self._lock = threading.Lock()
+        self._free: list[memoryview] = []
+        self._usual = 0
 
-    def get(self, window: Window) -> Pages | None:
-        """The window's pages if they are kept."""
-        return self._kept.get(window.offset)
-
-    def join(self, window: Window, parts: list[bytes]) -> Pages:
-        """The pages that a window's chunks hold, kept if there is room."""
-        place = self._place(window.size)
-        if place is None:
-            return b"".join(parts)
-        np.concatenate([np.frombuffer(part, np.uint8) for part in parts], out=place)
-        self._kept[window.offset] = place
-        return place
-
-    def _place(self, size: int) -> NDArray[np.uint8] | None:
-        with self._lock:
-            if size > self._room:
-                return None
-            self._room -= size
-            if size > len(self._slab):
-                self._slab = np.empty(max(size, _SLAB), np.uint8)
-            place, self._slab = self._slab[:size], self._slab[size:]
-            return place
+    def take(self, size: int) -> NDArray[np.uint8]:
+        """Room for a window, with anything in it; for any thread."""
+        try:
+            memory = self._free.pop()
+        except IndexError:
+            memory = memoryview(b"")
+        reused = size <= _MOST_REUSED
+        if reused:
+            self._usual = max(self._usual, size)
+        if len(memory) < size:
+            memory = np.empty(self._usual if reused else size, np.uint8).data
+        # All that is derived from this array refers to it: NumPy passes over its likes only.
+        pages = np.frombuffer(memory, np.uint8, size)
+        if reused:
+            weakref.finalize(pages, self._free.append, memory).atexit = False
+        return pages
 
 
 class PageStream:
     """The pages of one CPU in one buffer, of a file that has so many streams in all."""
 
     def __init__(
-        self, file: TraceFile, buffer: Buffer, data: CpuData, streams: int, cache: WindowCache
+        self, file: TraceFile, buffer: Buffer, data: CpuData, streams: int, memory: PageMemory
     ) -> None:
         self.buffer = buffer
         self.cpu = data.cpu
         self._file = file
         self._data = data
-        self._cache = cache
+        self._memory = memory
         target = max(_SMALLEST_WINDOW, min(_LARGEST_WINDOW, _WINDOWS_IN_ALL // max(streams, 1)))
         self._target = max(target // buffer.page_size, 1) * buffer.page_size
 
@@ -158,22 +152,24 @@ class PageStream:
             field=f"buffer.cpu {self.cpu}",
         )
 
-    def load(self, window: Window) -> tuple[Pages, list[TraceError]]:
+    def load(self, window: Window) -> tuple[NDArray[np.uint8], list[TraceError]]:
         """The pages of a window, without those of chunks that are damaged, which the errors name."""
         if not window.chunks:
             return self._load_plain(window)
-        kept = self._cache.get(window)
-        if kept is not None:
-            return kept, []
-        parts = []
+        # What a chunk claims beyond this is refused below.
+        room = sum(size for _, _, size in window.chunks if size <= MAX_UNCOMPRESSED)
+        pages = self._memory.take(room)
         errors: list[TraceError] = []
+        filled = 0
         for offset, chunk, size in window.chunks:
             try:
-                parts.append(self._decompressed(chunk, size))
+                data = self._decompressed(chunk, size)
             except TraceError as error:
                 errors.append(error.within(field=f"buffer.cpu {self.cpu}", base=offset))
-        # One copy at the end: first touching memory chunk by chunk would hold the GIL more often than not.
-        return b"".join(parts) if errors else self._cache.join(window, parts), errors
+            else:
+                pages[filled : filled + size] = np.frombuffer(data, np.uint8)
+                filled += size
+        return pages[:filled], errors
 
     def _decompressed(self, chunk: memoryview, size: int) -> bytes:
         decompress = self._file.decompress
@@ -182,7 +178,7 @@ class PageStream:
         return decompress(chunk, size)
 
     def _load_plain(self, window: Window) -> tuple[NDArray[np.uint8], list[TraceError]]:
-        data = np.empty(window.size, np.uint8)
+        data = self._memory.take(window.size)
         count = self._file.source.read_into(window.offset, data.data)
         if count == window.size:
             return data, []

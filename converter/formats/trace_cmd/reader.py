@@ -16,7 +16,7 @@ from converter.formats.trace_cmd.layout import SectionId, parse
 from converter.formats.trace_cmd.messages import KernelTexts
 from converter.formats.trace_cmd.opening import open_file
 from converter.formats.trace_cmd.options import interpret
-from converter.formats.trace_cmd.pages import PageStream, WindowCache
+from converter.formats.trace_cmd.pages import PageMemory, PageStream
 from converter.formats.trace_cmd.survey import survey
 from converter.formats.trace_cmd.symbols import kernel_symbols
 from converter.formats.trace_cmd.tasks import add_tasks, saved_command_lines
@@ -83,9 +83,9 @@ class _Reader:
             for data in buffer.cpus
         ]
         pages.sort(key=lambda item: item[:2])
-        cache = WindowCache()
+        memory = PageMemory()
         self._streams = [
-            PageStream(file, buffer, data, len(pages), cache) for _, _, buffer, data in pages
+            PageStream(file, buffer, data, len(pages), memory) for _, _, buffer, data in pages
         ]
         track_of = {b"": -1}
         for buffer in file.buffers:

@@ -33,7 +33,7 @@ from converter.formats.trace_cmd.formats import EventFormats
 from converter.formats.trace_cmd.layout import SectionId
 from converter.formats.trace_cmd.messages import KernelTexts
 from converter.formats.trace_cmd.options import Metadata
-from converter.formats.trace_cmd.pages import PageStream, WindowCache
+from converter.formats.trace_cmd.pages import PageMemory, PageStream
 from converter.formats.trace_cmd.survey import Survey, survey
 from converter.formats.trace_cmd.symbols import kernel_symbols
 from converter.formats.uftrace.directory import DataDirectory
@@ -197,7 +197,7 @@ class KernelFiles:
             for name in self._directory.names
             if (match := _CPU_FILE.fullmatch(name))
         )
-        cache = WindowCache()
+        memory = PageMemory()
         for cpu, name in names:
             try:
                 source = self._directory.open(name)
@@ -209,7 +209,7 @@ class KernelFiles:
             data = CpuData(cpu, 0, source.size, source.size)
             buffer = Buffer(b"", b"mono", page_size, False, (data,))
             file = replace(self._file, source=source, sections=[])
-            yield PageStream(file, buffer, data, len(names), cache)
+            yield PageStream(file, buffer, data, len(names), memory)
 
     def survey(self) -> TaskTable:
         """Walk all pages once; the tasks that they tell of."""

@@ -1,7 +1,5 @@
 """``python -m converter``: the command."""
 
-import sys
+from converter.cli import command
 
-from converter.cli import main
-
-sys.exit(main())
+command()

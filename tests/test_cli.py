@@ -361,11 +361,12 @@ def test_every_public_name_is_there():
         _ = converter.nothing
 
 
-def python(*arguments, **options):
+def python(*arguments, stdout=subprocess.PIPE, **options):
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     return subprocess.run(
         [sys.executable, *arguments],
-        capture_output=True,
+        stdout=stdout,
+        stderr=subprocess.PIPE,
         env=environment,
         timeout=60,
         check=False,
@@ -396,6 +397,14 @@ def test_importing_the_package_imports_nothing_heavy():
 def test_exit_codes_of_the_process():
     assert python("-m", "converter", "missing", "-o", "x.fxt").returncode == 1
     assert python("-m", "converter").returncode == 2
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full")
+def test_standard_output_that_is_full_is_an_error_that_says_so():
+    with open("/dev/full", "wb") as full:
+        result = python("-m", "converter", "formats", stdout=full)
+    assert result.returncode == 1
+    assert result.stderr == b"traceconv: standard output: No space left on device\n"
 
 
 def test_a_reader_that_goes_away_is_not_an_error():

@@ -60,7 +60,7 @@ def test_the_package_is_marked_as_typed():
 
 def test_the_command_is_installed():
     (script,) = metadata.entry_points(group="console_scripts", name="traceconv")
-    assert script.value == "converter.cli:main"
+    assert script.value == "converter.cli:command"
 
 
 @pytest.mark.parametrize("name", ["install", "test"])

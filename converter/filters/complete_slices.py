@@ -83,6 +83,11 @@ class _Splitter:
             if not len(batch):
                 continue
             split, complete = self._split(batch)
+            if not complete and not len(pending.ts):
+                latest = max(latest, int(split.ts.max()))
+                count += len(batch)
+                yield split
+                continue
             now = np.maximum.accumulate(np.maximum(split.ts, latest))
             latest = int(now[-1])
             # Where the stream has come to the end's time; behind the end's own begin in any case.

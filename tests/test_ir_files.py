@@ -38,6 +38,12 @@ def written(trace, variant=""):
     return sink.getvalue()
 
 
+def packed(numbers, **how):
+    message = pb.Numbers()
+    pack(numbers, message, **how)
+    return message
+
+
 def opened(data):
     return read(open_source(data))
 
@@ -90,7 +96,7 @@ NUMBERS = st.sampled_from(["u1", "u2", "u4", "u8", "i1", "i2", "i4", "i8"]).flat
 @example(np.array([-(1 << 63), (1 << 63) - 1], np.int64))
 @example(np.broadcast_to(np.uint64((1 << 64) - 1), (5,)))
 def test_numbers_survive(numbers):
-    message = pack(numbers)
+    message = packed(numbers)
     again = unpack(message, numbers.dtype, len(numbers), "x")
     assert again.dtype == numbers.dtype
     assert np.array_equal(again, numbers)
@@ -100,15 +106,15 @@ def test_numbers_survive(numbers):
 def test_distances_survive(values):
     numbers = np.array(values, np.int64)
     assert np.array_equal(
-        unpack(pack(numbers, deltas=True), numbers.dtype, len(numbers), "x"), numbers
+        unpack(packed(numbers, deltas=True), numbers.dtype, len(numbers), "x"), numbers
     )
 
 
 def test_numbers_are_stored_as_narrow_as_they_are():
-    assert pack(np.arange(1000, 1255, dtype=np.int64)).width == 1
-    assert pack(np.arange(70_000, dtype=np.int64)).width == 4
-    assert pack(np.arange(10**15, 10**15 + 70_000, dtype=np.int64), deltas=True).width == 1
-    assert pack(np.broadcast_to(np.int32(-1), (9,))).width == 0
+    assert packed(np.arange(1000, 1255, dtype=np.int64)).width == 1
+    assert packed(np.arange(70_000, dtype=np.int64)).width == 4
+    assert packed(np.arange(10**15, 10**15 + 70_000, dtype=np.int64), deltas=True).width == 1
+    assert packed(np.broadcast_to(np.int32(-1), (9,))).width == 0
 
 
 JSON_LIKE = st.recursive(

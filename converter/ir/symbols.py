@@ -3,9 +3,54 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, overload
 
 import numpy as np
 from numpy.typing import NDArray
+
+from converter.ir.columns import ListColumn
+from converter.kernels.gather import Segments
+
+if TYPE_CHECKING:
+    from typing_extensions import Buffer  # in collections.abc from Python 3.12 on
+
+
+class SymbolNames(Sequence[bytes]):
+    """Names as stretches of a text: where each starts (uint32), and its size (uint32)."""
+
+    def __init__(self, text: Buffer, start: NDArray[np.uint32], size: NDArray[np.uint32]) -> None:
+        self._text = memoryview(text)
+        self._start = start
+        self._size = size
+
+    def __len__(self) -> int:
+        return len(self._start)
+
+    @overload
+    def __getitem__(self, index: int) -> bytes: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[bytes]: ...
+    def __getitem__(self, index: int | slice) -> bytes | Sequence[bytes]:
+        if isinstance(index, slice):
+            return SymbolNames(self._text, self._start[index], self._size[index])
+        start = int(self._start[index])
+        return bytes(self._text[start : start + int(self._size[index])])
+
+    def as_list(self) -> ListColumn:
+        """The names as a column."""
+        offsets = np.zeros(len(self) + 1, np.int64)
+        np.cumsum(self._size, out=offsets[1:])
+        values = np.empty(int(offsets[-1]), np.uint8)
+        # There is one segment, so that locations are offsets.
+        Segments([self._text]).copy(self._start.astype(np.int64), offsets, values)
+        return ListColumn(offsets, values)
+
+    @staticmethod
+    def of(column: ListColumn) -> SymbolNames:
+        """The names that a column of bytes holds."""
+        assert isinstance(column.values, np.ndarray), "names are lists of bytes"
+        size = np.diff(column.offsets).astype(np.uint32)
+        return SymbolNames(column.values.data, column.offsets[:-1].astype(np.uint32), size)
 
 
 class SymbolTable:

@@ -40,34 +40,36 @@ _INT32 = np.dtype(np.int32)
 _INT64 = np.dtype(np.int64)
 
 
-def pack_column(column: Column) -> pb.Column:
-    """The message that holds a column."""
+def pack_column(column: Column, message: pb.Column) -> None:
+    """Put a column into a new message."""
     match column:
         case np.ndarray():
-            return pb.Column(numbers=pack(column))
+            pack(column, message.numbers)
         case NullColumn():
-            return pb.Column(nulls=pb.Nothing())
-        case ListColumn(offsets, values):
-            first, last = int(offsets[0]), int(offsets[-1])
-            inner = _between(values, first, last)
-            return pb.Column(
-                list=pb.List(
-                    lengths=pack(np.diff(offsets)), elements=pack_column(inner), count=last - first
-                )
-            )
+            message.nulls.SetInParent()
+        case ListColumn():
+            pack_list(column, message.list)
         case StructColumn(_, members):
-            return pb.Column(structure=pb.Columns(column=map(pack_column, members)))
+            message.structure.SetInParent()
+            for member in members:
+                pack_column(member, message.structure.column.add())
         case UnionColumn(tags, rows, options):
-            return pb.Column(
-                variant=pb.Union(
-                    tags=pack(tags),
-                    rows=pack(rows),
-                    option=map(pack_column, options),
-                    count=map(len, options),
-                )
-            )
+            pack(tags, message.variant.tags)
+            pack(rows, message.variant.rows)
+            for option in options:
+                pack_column(option, message.variant.option.add())
+                message.variant.count.append(len(option))
         case OptionalColumn(valid, values):
-            return pb.Column(optional=pb.Optional(valid=pack(valid), values=pack_column(values)))
+            pack(valid, message.optional.valid)
+            pack_column(values, message.optional.values)
+
+
+def pack_list(column: ListColumn, message: pb.List) -> None:
+    """Put lists into a new message."""
+    first, last = int(column.offsets[0]), int(column.offsets[-1])
+    pack(np.diff(column.offsets), message.lengths)
+    pack_column(_between(column.values, first, last), message.elements)
+    message.count = last - first
 
 
 def _between(column: Column, start: int, end: int) -> Column:
@@ -147,9 +149,9 @@ def unpack_column(
         case (NullClass(), "nulls") if count <= MAX_EQUAL:
             return NullColumn(count)
         case (StringClass() | BytesClass(), "list"):
-            return _unpack_list(message.list, _BYTE, count, strings, what)
+            return unpack_list(message.list, _BYTE, count, strings, what)
         case (ArrayClass(element, length), "list"):
-            column = _unpack_list(message.list, element, count, strings, what)
+            column = unpack_list(message.list, element, count, strings, what)
             if length is not None and (np.diff(column.offsets) != length).any():
                 raise TraceError(field=what, expected=f"arrays of {length} elements")
             return column
@@ -175,9 +177,10 @@ def unpack_column(
     )
 
 
-def _unpack_list(
+def unpack_list(
     message: pb.List, element: FieldClass, count: int, strings: StringIds, what: str
 ) -> ListColumn:
+    """The lists of `count` values; arguments and errors are those of `unpack_column`."""
     lengths = unpack(message.lengths, _INT64, count, what)
     offsets = np.zeros(count + 1, np.int64)
     if count:

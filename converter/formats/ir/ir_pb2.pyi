@@ -375,12 +375,14 @@ class Entries(_message.Message):
     def __init__(self, entry: _Optional[_Iterable[_Union[Entry, _Mapping]]] = ...) -> None: ...
 
 class Symbols(_message.Message):
-    __slots__ = ("address", "name")
+    __slots__ = ("count", "address", "names")
+    COUNT_FIELD_NUMBER: _ClassVar[int]
     ADDRESS_FIELD_NUMBER: _ClassVar[int]
-    NAME_FIELD_NUMBER: _ClassVar[int]
+    NAMES_FIELD_NUMBER: _ClassVar[int]
+    count: int
     address: Numbers
-    name: _containers.RepeatedScalarFieldContainer[bytes]
-    def __init__(self, address: _Optional[_Union[Numbers, _Mapping]] = ..., name: _Optional[_Iterable[bytes]] = ...) -> None: ...
+    names: List
+    def __init__(self, count: _Optional[int] = ..., address: _Optional[_Union[Numbers, _Mapping]] = ..., names: _Optional[_Union[List, _Mapping]] = ...) -> None: ...
 
 class Damage(_message.Message):
     __slots__ = ("message", "format", "path", "offset", "field", "expected", "found")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 import numpy as np
 from google.protobuf.message import DecodeError
 from numpy.typing import NDArray
@@ -28,12 +26,11 @@ def frame(record: bytes) -> bytes:
     return bytes([_RECORD_TAG]) + _varint(len(record)) + record
 
 
-def compressed(records: Iterable[pb.Record]) -> bytes:
+def compressed(records: pb.Trace) -> bytes:
     """One framed record that holds others, compressed."""
     import zstandard
 
-    plain = pb.Trace(record=records).SerializeToString()
-    frame_data = zstandard.ZstdCompressor(level=LEVEL).compress(plain)
+    frame_data = zstandard.ZstdCompressor(level=LEVEL).compress(records.SerializeToString())
     return frame(pb.Record(zstd=frame_data).SerializeToString())
 
 

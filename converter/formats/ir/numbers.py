@@ -16,46 +16,48 @@ _WIDTHS = (1, 2, 4)
 MAX_EQUAL = 1 << 26
 
 
-def pack(numbers: NDArray[Any], *, deltas: bool = False) -> Numbers:
-    """The message for a column of integers, floats or booleans."""
+def pack(numbers: NDArray[Any], message: Numbers, *, deltas: bool = False) -> None:
+    """Put a column of integers, floats or booleans into a new message."""
+    message.SetInParent()
     if numbers.dtype.kind == "f":
         plain = np.ascontiguousarray(numbers, numbers.dtype.newbyteorder("<"))
-        return Numbers(width=plain.itemsize, data=plain.tobytes())
+        message.width, message.data = plain.itemsize, plain.tobytes()
+        return
     if not len(numbers):
-        return Numbers()
+        return
     if numbers.dtype.kind == "b":
         numbers = numbers.view(np.uint8)
     if deltas:
         first = int(numbers[0])
-        distances = np.diff(numbers.view(np.int64), prepend=np.int64(first))
-        message = pack(distances)
+        pack(np.diff(numbers.view(np.int64), prepend=np.int64(first)), message)
         if message.width <= 4:
             # The first distance is from the base: it stands for the number itself.
-            return Numbers(
-                width=message.width,
-                base=_signed(first),
-                data=message.base.to_bytes(8, "little", signed=True) + message.data,
-                deltas=True,
-            )
+            message.data = message.base.to_bytes(8, "little", signed=True) + message.data
+            message.base, message.deltas = _signed(first), True
+            return
+        message.Clear()
     if numbers.strides == (0,) and len(numbers) <= MAX_EQUAL:
-        return Numbers(base=_signed(int(numbers[0])))
+        message.base = _signed(int(numbers[0]))
+        return
     low, high = int(numbers.min()), int(numbers.max())
     span = high - low
     if span == 0 and len(numbers) <= MAX_EQUAL:
-        return Numbers(base=_signed(low))
+        message.base = _signed(low)
+        return
     for width in _WIDTHS:
         if span < 1 << (8 * width):
             break
     else:
         wide = np.ascontiguousarray(numbers, "<i8" if numbers.dtype.kind == "i" else "<u8")
-        return Numbers(width=8, data=wide.tobytes())
+        message.width, message.data = 8, wide.tobytes()
+        return
     if numbers.itemsize == width:
         distances = numbers.view(f"u{width}") - np.array(low).astype(numbers.dtype).view(
             f"u{width}"
         )
     else:
         distances = (numbers - numbers.dtype.type(low)).astype(f"<u{width}")
-    return Numbers(width=width, base=_signed(low), data=distances.tobytes())
+    message.width, message.base, message.data = width, _signed(low), distances.tobytes()
 
 
 def unpack(message: Numbers, dtype: np.dtype[Any], count: int, what: str) -> NDArray[Any]:

@@ -12,7 +12,7 @@ from converter.errors import TraceError
 from converter.formats.ir import ir_pb2 as pb
 from converter.formats.ir import layout
 from converter.formats.ir.classes import unpack_class
-from converter.formats.ir.columns import StringIds, checked_ids, unpack_column
+from converter.formats.ir.columns import StringIds, checked_ids, unpack_column, unpack_list
 from converter.formats.ir.numbers import unpack
 from converter.formats.ir.values import (
     decoded,
@@ -22,15 +22,19 @@ from converter.formats.ir.values import (
     unpack_warning,
 )
 from converter.ir.events import Batch, Table
-from converter.ir.symbols import SymbolTable
+from converter.ir.field_classes import IntegerClass
+from converter.ir.symbols import SymbolNames, SymbolTable
 from converter.ir.trace import Process, Thread, Trace, Track, TrackScope
 from converter.source import Source
 
 _INT32 = np.dtype(np.int32)
 _INT64 = np.dtype(np.int64)
 _UINT64 = np.dtype(np.uint64)
+_BYTE = IntegerClass(8)
 #: More events than any writer puts in a batch.
 _MAX_EVENTS = 1 << 24
+#: More symbols than any program has.
+_MAX_SYMBOLS = 1 << 24
 #: Numbers of CPUs are below.
 _MAX_CPU = 1 << 31
 
@@ -283,8 +287,13 @@ def _check_rows(
 
 
 def _symbols(message: pb.Symbols) -> SymbolTable:
-    names = list(message.name)
-    addresses = unpack(message.address, _UINT64, len(names), "symbols.address")
-    if names and (addresses[1:] < addresses[:-1]).any():
+    count = message.count
+    if count > _MAX_SYMBOLS:
+        raise TraceError(
+            field="symbols.count", expected=f"up to {_MAX_SYMBOLS} symbols", found=count
+        )
+    addresses = unpack(message.address, _UINT64, count, "symbols.address")
+    if (addresses[1:] < addresses[:-1]).any():
         raise TraceError(field="symbols.address", expected="ascending addresses")
-    return SymbolTable(lambda: (addresses, names))
+    names = unpack_list(message.names, _BYTE, count, StringIds(), "symbols.names")
+    return SymbolTable(lambda: (addresses, SymbolNames.of(names)))

@@ -13,7 +13,7 @@ import numpy as np
 from converter.formats.ir import MAGIC, layout
 from converter.formats.ir import ir_pb2 as pb
 from converter.formats.ir.classes import pack_class
-from converter.formats.ir.columns import pack_column
+from converter.formats.ir.columns import pack_column, pack_list
 from converter.formats.ir.numbers import pack
 from converter.formats.ir.values import (
     encoded,
@@ -23,7 +23,9 @@ from converter.formats.ir.values import (
     set_number,
 )
 from converter.ir.collect import collect
+from converter.ir.columns import list_of_bytes
 from converter.ir.events import Batch
+from converter.ir.symbols import SymbolNames
 from converter.ir.trace import Process, Thread, Trace, Track
 from converter.registry import portable_sidecar
 from converter.sink import Sink
@@ -87,39 +89,47 @@ class RecordWriter:
     def add(self, batch: Batch) -> None:
         """Write a batch, which has just been iterated."""
         self._events += len(batch)
-        message = _pack_batch(batch)
+        records = pb.Trace()
+        tables = records.record.add().tables
+        _pack_batch(batch, records.record.add().batch)
         # The columns, which may be decoded only now, intern strings.
-        self._submit([pb.Record(tables=self._new_tables()), pb.Record(batch=message)])
+        self._pack_new(tables)
+        self._submit(records)
 
     def finish(self) -> None:
         """Write what is complete only at the end."""
         trace = self._trace
-        tail = pb.Tail(
-            events=self._events,
-            environment=pack_entries(trace.environment),
-            clock_domain=map(pack_clock, trace.clock_domains),
-            sidecar=pack_entries(portable_sidecar(trace)),
-            warning=map(pack_warning, trace.warnings),
-        )
+        records = pb.Trace()
+        self._pack_new(records.record.add().tables)
+        tail = records.record.add().tail
+        tail.events = self._events
+        tail.environment.extend(pack_entries(trace.environment))
+        tail.clock_domain.extend(map(pack_clock, trace.clock_domains))
+        tail.sidecar.extend(pack_entries(portable_sidecar(trace)))
+        tail.warning.extend(map(pack_warning, trace.warnings))
         if trace.symbols is not None:
             addresses, names = trace.symbols.entries()
-            tail.symbols.address.CopyFrom(pack(addresses))
-            tail.symbols.name.extend(names)
-        self._submit([pb.Record(tables=self._new_tables()), pb.Record(tail=tail)])
+            tail.symbols.count = len(addresses)
+            pack(addresses, tail.symbols.address)
+            held = names.as_list() if isinstance(names, SymbolNames) else list_of_bytes(names)
+            pack_list(held, tail.symbols.names)
+        self._submit(records)
         while self._pending:
             self._put(self._pending.popleft().result())
 
-    def _submit(self, records: list[pb.Record]) -> None:
+    def _submit(self, records: pb.Trace) -> None:
         self._pending.append(self._pool.submit(layout.compressed, records))
         while len(self._pending) > _WAITING:
             self._put(self._pending.popleft().result())
 
-    def _new_tables(self) -> pb.Tables:
+    def _pack_new(self, tables: pb.Tables) -> None:
+        """What has become known since the last time."""
         trace = self._trace
-        tables = pb.Tables(
-            string=[trace.strings[i] for i in range(self._strings, len(trace.strings))],
-            event_class=map(pack_class, trace.event_classes[self._classes :]),
-            track=[_pack_track(i, trace.tracks[i]) for i in range(self._tracks, len(trace.tracks))],
+        tables.SetInParent()
+        tables.string.extend(trace.strings[i] for i in range(self._strings, len(trace.strings)))
+        tables.event_class.extend(map(pack_class, trace.event_classes[self._classes :]))
+        tables.track.extend(
+            _pack_track(i, trace.tracks[i]) for i in range(self._tracks, len(trace.tracks))
         )
         self._strings += len(tables.string)
         self._classes = len(trace.event_classes)
@@ -139,7 +149,6 @@ class RecordWriter:
                 continue
             self._threads[i] = thread.name
             tables.thread.append(_pack_thread(i, thread))
-        return tables
 
 
 def _pack_process(index: int, process: Process) -> pb.Process:
@@ -171,24 +180,20 @@ def _pack_track(index: int, track: Track) -> pb.Track:
     return message
 
 
-def _pack_batch(batch: Batch) -> pb.Batch:
-    message = pb.Batch(
-        count=len(batch),
-        ts=pack(batch.ts, deltas=True),
-        event_class=pack(batch.class_id),
-        cpu=pack(batch.cpu),
-        thread=pack(batch.thread),
-        track=pack(batch.track),
-        table=[
-            pb.Table(
-                event_class=number,
-                rows=len(table),
-                column=[pack_column(table.column(i)) for i in range(table.width)],
-            )
-            for number, table in batch.tables.items()
-            if len(table)
-        ],
-    )
+def _pack_batch(batch: Batch, message: pb.Batch) -> None:
+    """Put a batch into a new message: in place, for each message that is put into another is copied."""
+    message.count = len(batch)
+    pack(batch.ts, message.ts, deltas=True)
+    pack(batch.class_id, message.event_class)
+    pack(batch.cpu, message.cpu)
+    pack(batch.thread, message.thread)
+    pack(batch.track, message.track)
+    for number, table in batch.tables.items():
+        if not len(table):
+            continue
+        held = message.table.add()
+        held.event_class, held.rows = number, len(table)
+        for i in range(table.width):
+            pack_column(table.column(i), held.column.add())
     if not np.array_equal(batch.row, layout.rows_in_order(batch.class_id)):
-        message.row.CopyFrom(pack(batch.row))
-    return message
+        pack(batch.row, message.row)

@@ -31,7 +31,7 @@ class Section:
     def __bytes__(self) -> bytes:
         """The section's data, uncompressed; TraceError where it is damaged."""
         name = section_name(self.id)
-        raw = self.file.source.read_exactly(self.offset, self.size, field=name)
+        raw = self.stored()
         if not self.flags & COMPRESSED:
             return raw
         layout = self.file.layout
@@ -55,6 +55,11 @@ class Section:
             )
         except TraceError as error:
             raise error.within(field=name, base=self.offset) from error
+
+    def stored(self) -> bytes:
+        """The section's data as the file has it; TraceError where it is cut off."""
+        name = section_name(self.id)
+        return self.file.source.read_exactly(self.offset, self.size, field=name)
 
     @property
     def description(self) -> bytes:

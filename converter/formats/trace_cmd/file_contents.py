@@ -20,12 +20,16 @@ METADATA = (
 
 @dataclass(slots=True)
 class SectionContents:
-    """A section's data, uncompressed, and what its header says about it."""
+    """A section's data, uncompressed, and what its header says about it.
+
+    `packed` is the data as a file of the same compression and byte order has it; it must go where `data` changes.
+    """
 
     id: int
     data: bytes
     description: bytes = b""
     compressed: bool = True
+    packed: bytes = b""
 
 
 @dataclass(slots=True)

@@ -23,7 +23,13 @@ from converter.formats.trace_cmd.file_contents import (
     SectionContents,
 )
 from converter.formats.trace_cmd.latency_text import OTHER_LINE, text_class, text_of
-from converter.formats.trace_cmd.layout import BUFFER_SECTIONS, OptionId, SectionId, parse
+from converter.formats.trace_cmd.layout import (
+    BUFFER_SECTIONS,
+    COMPRESSED,
+    OptionId,
+    SectionId,
+    parse,
+)
 from converter.formats.trace_cmd.opening import open_file
 from converter.formats.trace_cmd.options import Metadata, interpret
 from converter.formats.trace_cmd.page_data import CopiedChunks, PageData, PlainPages, SpooledPages
@@ -95,7 +101,7 @@ class _NativeContents:
         self._version = version
         self._compression = compression
         self._spools = spools
-        same = compression == file.compression
+        self._same_compression = same = compression == file.compression
         self._contents = FileContents(
             big_endian=file.big_endian,
             long_size=file.long_size,
@@ -151,6 +157,8 @@ class _NativeContents:
             known = SectionContents(
                 section.id, data, section.description, bool(section.flags) or file.version == 6
             )
+            if section.flags & COMPRESSED and self._version == 7 and self._same_compression:
+                known.packed = section.stored()
             contents.sections.append(known)
             by_offset[section.offset - _SECTION_HEADER_SIZE] = known
         if file.version == 6:
@@ -241,6 +249,7 @@ class _NativeContents:
         section.data = self._file.layout.header_info.build(
             {"page": header.page, "event": header.event}
         )
+        section.packed = b""
 
     # Pages of the source
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import overload
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,35 +10,11 @@ from numpy.typing import NDArray
 from converter.errors import TraceError
 from converter.formats.trace_cmd.container import TraceFile
 from converter.formats.trace_cmd.layout import SectionId, parse
-from converter.ir.symbols import SymbolTable
+from converter.ir.symbols import SymbolNames, SymbolTable
 from converter.kernels.kallsyms import scan_symbols
 
-
-class SymbolNames(Sequence[bytes]):
-    """Names as stretches of the text that they are in."""
-
-    def __init__(self, text: bytes, start: NDArray[np.uint32], size: NDArray[np.uint32]) -> None:
-        self._text = text
-        self._start = start
-        self._size = size
-
-    def __len__(self) -> int:
-        return len(self._start)
-
-    @overload
-    def __getitem__(self, index: int) -> bytes: ...
-    @overload
-    def __getitem__(self, index: slice) -> Sequence[bytes]: ...
-    def __getitem__(self, index: int | slice) -> bytes | Sequence[bytes]:
-        if isinstance(index, slice):
-            return SymbolNames(self._text, self._start[index], self._size[index])
-        start = int(self._start[index])
-        return self._text[start : start + int(self._size[index])]
-
-    def __iter__(self) -> Iterator[bytes]:
-        # All of them travel; one by one that takes ten times as long.
-        text, end = self._text, self._start.astype(np.int64) + self._size
-        return (text[i:j] for i, j in zip(self._start.tolist(), end.tolist(), strict=True))
+#: An address, a type and a name of one character each, the spaces between them and the line's end.
+_SHORTEST_LINE = 6
 
 
 def kernel_symbols(file: TraceFile) -> SymbolTable | None:
@@ -54,12 +29,16 @@ def kernel_symbols(file: TraceFile) -> SymbolTable | None:
         except TraceError as error:
             file.warn(error)
             text = b""
-        room = text.count(b"\n") + 1
+        # Memory that no line needs is never touched.
+        room = len(text) // _SHORTEST_LINE + 1
         address = np.empty(room, np.uint64)
         start = np.empty(room, np.uint32)
         size = np.empty(room, np.uint32)
         count = scan_symbols(text, address, start, size)
-        order = np.argsort(address[:count], kind="stable")
-        return address[order], SymbolNames(text, start[order], size[order])
+        address, start, size = address[:count].copy(), start[:count].copy(), size[:count].copy()
+        if (address[1:] < address[:-1]).any():
+            order = np.argsort(address, kind="stable")
+            address, start, size = address[order], start[order], size[order]
+        return address, SymbolNames(text, start, size)
 
     return SymbolTable(load)

@@ -112,7 +112,7 @@ class _Output:
         offset = self._at
         data, flags = section.data, 0
         if section.compressed and self._compress is not None and data:
-            data, flags = self._chunk(data, self._compress), COMPRESSED
+            data, flags = section.packed or self._chunk(data, self._compress), COMPRESSED
         string = self._string(section.description)
         self._add(self._section_header(section.id, flags, string, len(data)))
         self._add(data)

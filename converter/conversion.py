@@ -173,6 +173,7 @@ def transcribe(
     from converter.residual import Recording, embed
 
     embedding = None if target.directory else target.embedding()
+    sink.keep_checksum()
     with Recording(trace) as recording:
         projected, report = project(recording.trace, target.capabilities(variant), target.name)
         writer(projected, sink, variant)

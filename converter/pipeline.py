@@ -12,7 +12,7 @@ from queue import SimpleQueue
 from types import TracebackType
 from typing import NamedTuple
 
-from converter.ir.events import Batch, EventClass
+from converter.ir.events import Batch, EventClass, decode
 from converter.ir.trace import Process, Thread, Trace, Track
 
 #: Traces of smaller batches are not worth a thread.
@@ -58,7 +58,7 @@ class Pipeline:
         for batch in batches:
             self._tables.follow(self._tables.growth())
             if len(batch) >= _WORTHWHILE:
-                _decode(batch)
+                decode(batch)
                 self._run = run = _Run(batches, self._tables)
                 yield batch
                 del batch
@@ -185,13 +185,6 @@ class _Run:
             batch = None if self._stopped else next(self._batches, None)
             if batch is None:
                 return
-            _decode(batch)
+            decode(batch)
             yield batch
             del batch
-
-
-def _decode(batch: Batch) -> None:
-    """Decode all columns."""
-    for table in batch.tables.values():
-        for index in range(table.width):
-            table.column(index)

@@ -117,8 +117,7 @@ def embed(recording: Recording, sink: Sink, embedding: Embedding | None) -> None
     assert embedding is not None
     head = embedding.open_frames(sink)
     start = sink.tell()
-    checksum = _checksum(sink.read_back, start)
-    footer = bytes(Footer(start, checksum))
+    footer = bytes(Footer(start, sink.checksum()))
     sink.write(head)
     chunks = recording.chunks(embedding.frame_size)
     for number, chunk in enumerate(chain(chunks, [footer])):
@@ -128,10 +127,7 @@ def embed(recording: Recording, sink: Sink, embedding: Embedding | None) -> None
 
 def _embed_in_directory(recording: Recording, sink: Sink) -> None:
     # The new file is not among those that have a checksum.
-    lines = [
-        f"{_checksum(file.read_back, file.tell()):08x} {name}\n"
-        for name, file in sorted(sink.files().items())
-    ]
+    lines = [f"{file.checksum():08x} {name}\n" for name, file in sorted(sink.files().items())]
     hidden = sink.create(HIDDEN_FILE)
     for chunk in recording.chunks(_BLOCK):
         hidden.write(chunk)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import stat
 import sys
+import zlib
 from contextlib import suppress
 from typing import TYPE_CHECKING, Self
 
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 #: Writes below this are collected into blocks of `_BLOCK_SIZE`; others are passed on as they are.
 _SMALL_SIZE = 1 << 16
 _BLOCK_SIZE = 1 << 18
+_READ_SIZE = 1 << 20
 
 
 def open_sink(
@@ -92,6 +94,20 @@ class Sink:
     def read_back(self, offset: int, size: int) -> bytes:
         """Bytes that were written, if `seekable`; it waits until they are."""
         raise NotImplementedError
+
+    def keep_checksum(self) -> None:
+        """Sum up what will be written while that is at hand; before the first write."""
+
+    def checksum(self) -> int:
+        """The CRC-32 of all that was written, if `seekable`; it waits until that is done.
+
+        It is read back unless `keep_checksum` was called and nothing was replaced since.
+        """
+        checksum = 0
+        for offset in range(0, self.tell(), _READ_SIZE):
+            size = min(_READ_SIZE, self.tell() - offset)
+            checksum = zlib.crc32(self.read_back(offset, size), checksum)
+        return checksum
 
     def tell(self) -> int:
         """How many bytes were appended so far."""
@@ -233,6 +249,15 @@ class _FileSink(Sink):
             return self._target.read(size, offset)
         except OSError as error:
             raise _output_error(error, self.name) from error
+
+    def keep_checksum(self) -> None:
+        self._target.keep_checksum()
+
+    def checksum(self) -> int:
+        self._flush()
+        self._thread.finish()
+        kept = self._target.checksum
+        return super().checksum() if kept is None else kept
 
     def tell(self) -> int:
         return self._block_offset + len(self._block)
@@ -376,6 +401,11 @@ class _DirectorySink(Sink):
         self._force = force
         self._thread = WriterThread()
         self._children: dict[str, _ChildSink] = {}
+        self._keeps_checksums = False
+
+    def keep_checksum(self) -> None:
+        """That of each file."""
+        self._keeps_checksums = True
 
     def create(self, relative: str) -> Sink:
         self._check_open()
@@ -393,6 +423,8 @@ class _DirectorySink(Sink):
         except (OSError, ValueError) as error:
             raise _output_error(error, name) from error
         child = _ChildSink(name, self._thread, Named(name, path))
+        if self._keeps_checksums:
+            child.keep_checksum()
         self._children[relative] = child
         return child
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import queue
 import threading
+import zlib
 from collections import OrderedDict
 from contextlib import suppress
 from typing import BinaryIO, NamedTuple
@@ -24,6 +25,24 @@ class Target:
 
     def __init__(self, name: str) -> None:
         self.name = name
+        # Where the checksum's data ends, and the checksum; None where it is not kept, or data was replaced.
+        self._sum: tuple[int, int] | None = None
+
+    @property
+    def checksum(self) -> int | None:
+        """The CRC-32 of all that was written, if it is known."""
+        return None if self._sum is None else self._sum[1]
+
+    def keep_checksum(self) -> None:
+        """Sum up all that will be written, from the first byte on."""
+        self._sum = 0, 0
+
+    def sum_up(self, data: memoryview, offset: int | None) -> None:
+        """Add what was written at an offset or (None) behind the last."""
+        if self._sum is not None:
+            end, checksum = self._sum
+            appended = offset is None or offset == end
+            self._sum = (end + len(data), zlib.crc32(data, checksum)) if appended else None
 
     def write(self, data: memoryview, offset: int | None) -> int:
         """Write some of the data, at an offset or (None) where the last write ended; how much it was."""
@@ -177,6 +196,7 @@ class WriterThread:
                 count = target.write(data, offset)
                 data = data[count:]
                 offset = None if offset is None else offset + count
+            item.target.sum_up(item.data, item.offset)
         except Exception as error:  # noqa: BLE001 - raised again by the next call; here it would only end the thread
             self._error = (item.target.name, error)
 

@@ -7,6 +7,7 @@ import shutil
 import subprocess
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -44,6 +45,16 @@ def test_the_trace_comes_back(target, source, tmp_path):
     assert difference(original, again) is None
     assert again.format == original.format
     assert not again.warnings
+
+
+@pytest.mark.parametrize("target", ["fxt", "perfetto", "chrome"])
+def test_the_same_trace_makes_the_same_file(target, tmp_path):
+    for name in ("one", "two"):
+        trace = converter.read(TRACE)
+        batches = [*trace.batches()] * 7
+        trace.make_batches = partial(iter, batches)
+        converter.write(trace, tmp_path / name, target, lossless=True)
+    assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes()
 
 
 @pytest.mark.parametrize("target", TARGETS)

@@ -6,6 +6,7 @@ import subprocess
 import sys
 import threading
 import time
+import zlib
 
 import numpy as np
 import pytest
@@ -98,13 +99,28 @@ class TestContents:
         self.write_and_patch(data, sink, model)
         assert sink.getvalue() == model
 
-    @given(data=st.data())
-    def test_patches_of_files_are_applied_in_order(self, data, tmp_path_factory):
+    @given(data=st.data(), keep=st.booleans())
+    def test_patches_of_files_are_applied_in_order(self, data, keep, tmp_path_factory):
         path = tmp_path_factory.mktemp("patches") / "out"
         model = bytearray()
         with open_sink(path) as sink:
+            if keep:
+                sink.keep_checksum()
             self.write_and_patch(data, sink, model)
-        assert path.read_bytes() == model
+            assert sink.checksum() == zlib.crc32(model)
+            sink.write(b"more")
+            assert sink.checksum() == zlib.crc32(model + b"more")
+        assert path.read_bytes() == model + b"more"
+
+    @pytest.mark.parametrize("keep", [False, True])
+    def test_checksum_is_that_of_what_was_written(self, sink_and_contents, keep):
+        sink, contents = sink_and_contents
+        if keep:
+            sink.keep_checksum()
+        for data in (b"a", BIG, b"b", BIG[:70_000]):
+            sink.write(data)
+        checksum = sink.checksum()
+        assert checksum == zlib.crc32(contents())
 
     @staticmethod
     def write_and_patch(data, sink, model):

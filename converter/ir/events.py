@@ -158,3 +158,10 @@ class Batch:
                 self.class_id, self.row, {key: len(table) for key, table in self.tables.items()}
             )
         return self._positions[class_id]
+
+
+def decode(batch: Batch) -> None:
+    """Decode all columns of a batch: from then on any thread may look at it."""
+    for table in batch.tables.values():
+        for index in range(table.width):
+            table.column(index)

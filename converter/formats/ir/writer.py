@@ -24,7 +24,7 @@ from converter.formats.ir.values import (
 )
 from converter.ir.collect import collect
 from converter.ir.columns import list_of_bytes
-from converter.ir.events import Batch
+from converter.ir.events import Batch, decode
 from converter.ir.symbols import SymbolNames
 from converter.ir.trace import Process, Thread, Trace, Track
 from converter.registry import portable_sidecar
@@ -32,7 +32,7 @@ from converter.sink import Sink
 
 #: Every table of strings has the empty one.
 _FIRST_STRING: Final = 1
-#: Batches that wait to be compressed: each holds a copy of its columns.
+#: Batches that wait to be packed.
 _WAITING: Final = 2
 
 
@@ -89,12 +89,11 @@ class RecordWriter:
     def add(self, batch: Batch) -> None:
         """Write a batch, which has just been iterated."""
         self._events += len(batch)
+        # What decoding them adds to the strings stands in front of the batch.
+        decode(batch)
         records = pb.Trace()
-        tables = records.record.add().tables
-        _pack_batch(batch, records.record.add().batch)
-        # The columns, which may be decoded only now, intern strings.
-        self._pack_new(tables)
-        self._submit(records)
+        self._pack_new(records.record.add().tables)
+        self._submit(records, batch)
 
     def finish(self) -> None:
         """Write what is complete only at the end."""
@@ -117,8 +116,8 @@ class RecordWriter:
         while self._pending:
             self._put(self._pending.popleft().result())
 
-    def _submit(self, records: pb.Trace) -> None:
-        self._pending.append(self._pool.submit(layout.compressed, records))
+    def _submit(self, records: pb.Trace, batch: Batch | None = None) -> None:
+        self._pending.append(self._pool.submit(_packed, records, batch))
         while len(self._pending) > _WAITING:
             self._put(self._pending.popleft().result())
 
@@ -178,6 +177,13 @@ def _pack_track(index: int, track: Track) -> pb.Track:
     )
     set_number(message, "identity", track.identity)
     return message
+
+
+def _packed(records: pb.Trace, batch: Batch | None) -> bytes:
+    """A record of others and a batch: what can be made on another thread."""
+    if batch is not None:
+        _pack_batch(batch, records.record.add().batch)
+    return layout.compressed(records)
 
 
 def _pack_batch(batch: Batch, message: pb.Batch) -> None:

@@ -18,6 +18,7 @@ are.
 from __future__ import annotations
 
 import re
+import sys
 from dataclasses import dataclass
 from enum import IntEnum
 from typing import Final, NamedTuple
@@ -168,12 +169,12 @@ _PRINT_FMT = b"print fmt:"
 _NAMED = re.compile(r"(.*[\s*.)\]])?([^\s*.()\[\]]+)\s*", re.DOTALL)
 
 
-def peek_event_format(text: bytes) -> tuple[str, int]:
-    """The event's name and ID, without reading the rest (tracefs events/*/format).
+def peek_event_format(text: bytes, start: int = 0, end: int = sys.maxsize) -> tuple[str, int]:
+    """The event's name and ID, without reading the rest (tracefs events/*/format), which is between two places.
 
     Raises `FormatSyntaxError` where the text does not start with both.
     """
-    head = _HEAD.match(text)
+    head = _HEAD.match(text, start, end)
     name = head[1].strip() if head is not None else b""
     if head is None or not name:
         raise FormatSyntaxError("an event format starts with 'name:' and 'ID:'")

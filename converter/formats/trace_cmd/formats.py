@@ -26,8 +26,8 @@ class EventFormats:
 
     def __init__(self, file: TraceFile) -> None:
         self._file = file
-        #: By type: system and text, and the types by system and name.
-        self._texts: dict[int, tuple[str, bytes]] = {}
+        #: By type: system, and the section and the stretch of it that the text is; the types by system and name.
+        self._texts: dict[int, tuple[str, bytes, int, int]] = {}
         self._types: dict[tuple[str, str], int] = {}
         self._parsed: dict[int, EventFormat | None] = {}
         for id, walk in (
@@ -55,16 +55,19 @@ class EventFormats:
 
     def text(self, type_id: int) -> bytes:
         """The format's text, empty if there is none."""
-        return self._texts[type_id][1] if type_id in self._texts else b""
+        if type_id not in self._texts:
+            return b""
+        _, data, start, end = self._texts[type_id]
+        return data[start:end]
 
     def get(self, type_id: int) -> EventFormat | None:
         """The format of a type, parsed; None if there is none that can be parsed."""
         if type_id not in self._parsed:
             self._parsed[type_id] = None
             if type_id in self._texts:
-                system, text = self._texts[type_id]
+                system = self._texts[type_id][0]
                 try:
-                    self._parsed[type_id] = parse_event_format(text, system)
+                    self._parsed[type_id] = parse_event_format(self.text(type_id), system)
                 except FormatSyntaxError as error:
                     self._file.warn(TraceError(str(error), field=f"format of type {type_id}"))
         return self._parsed[type_id]
@@ -110,11 +113,11 @@ class EventFormats:
             if size > len(data) - at:
                 raise struct.error
             try:
-                name, type_id = peek_event_format(data[at : at + min(size, _HEAD)])
+                name, type_id = peek_event_format(data, at, at + min(size, _HEAD))
             except FormatSyntaxError:
                 pass  # A text without a number cannot describe any event; the section keeps it.
             else:
-                self._texts[type_id] = (system, data[at : at + size])
+                self._texts[type_id] = system, data, at, at + size
                 self._types[system, name] = type_id
             at += size
         return at

@@ -98,6 +98,51 @@ def test_text_is_escaped_where_it_must_be_and_nowhere_else() -> None:
     assert names == [text]
 
 
+def test_text_that_occurs_again_is_the_same_in_every_place() -> None:
+    """Names are as they are, values that look like numbers are not: also where their text is kept from before."""
+    event_class = EventClass(Kind.INSTANT, fields=(NAME, Field("v", StringClass())))
+    texts = [
+        b"0x1f",
+        b"0x1f",
+        b"plain",
+        b"plain",
+        b'"',
+        b'"',
+        b"x" * 1000,
+        b"x" * 1000,
+        b"NaN",
+        b"",
+    ]
+    for names in (texts, texts[::-1]):
+        rows = list(zip(names, texts, strict=True))
+        lines = dump(trace_of(event_class, rows)).decode().split("\n")
+        found = [json.loads(line.rstrip(",")) for line in lines if line.startswith('{"ph":"i"')]
+        assert [e.get("name", "").encode() for e in found] == names
+        assert [e["args"]["v"].encode() for e in found] == texts
+        assert sum('"name":"0x1f"' in line for line in lines) == 2
+        assert sum('"v":"\\u0030x1f"' in line for line in lines) == 2
+
+
+def test_times_are_exact_wherever_a_second_begins() -> None:
+    second = 10**9
+    times = [-second, -1, 0, 1, 10, 999, 1000, second - 1, second, second + 1, second + 10]
+    times += [second + 100, second + 1000, 2 * second - 1, 2 * second, 123 * second, 5, second]
+    event_class = EventClass(Kind.INSTANT, fields=(NAME,))
+    text = dump(trace_of(event_class, [(b"n",)] * len(times), ts=times)).decode()
+    written = [
+        line.partition('"ts":')[2].partition(",")[0]
+        for line in text.split("\n")
+        if line.startswith('{"ph":"i"')
+    ]
+    assert [Decimal(each) * 1000 for each in written] == times
+    assert [each for each in written if "." in each and each.endswith("0")] == []
+
+
+@pytest.mark.parametrize("value", [0, 9, 10, 15, 16, 0xABCDEF, 2**32 - 1, 2**32, 2**64 - 1])
+def test_hexadecimal_numbers(value: int) -> None:
+    assert arguments(IntegerClass(64, style=Style.HEXADECIMAL), value) == [f'"{value:#x}"']
+
+
 def test_text_that_looks_like_a_number_is_told_from_one() -> None:
     texts = [b"0x1f", b"NaN", b"-Infinity", b"0x01", b"nan"]
     assert arguments(StringClass(), *texts) == [

@@ -63,6 +63,11 @@ class Program:
     def release(self) -> None:
         """Let go of the columns."""
 
+class Text:
+    """A block of text: a buffer, whose memory the emitter uses again when the last reference goes."""
+
+    def __buffer__(self, flags: int, /) -> memoryview: ...
+
 class Emitter:
     """Emits batches as text: the programs of their events, one after the other."""
 
@@ -81,7 +86,7 @@ class Emitter:
         owners: NDArray[uint8],
         owner_at: NDArray[int64],
         start: int,
-    ) -> tuple[bytes, NDArray[int64], int]:
+    ) -> tuple[Text, NDArray[int64], int]:
         """The text of the events of a batch from number `start` on until a block is full.
 
         Returns the text, where in it durations are not known yet, and the number of the next event. `threads` and

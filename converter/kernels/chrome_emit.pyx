@@ -7,22 +7,22 @@ Columns are numbered; every access to one is checked against its size, so that a
 
 import numpy as np
 
-from cpython.bytes cimport PyBytes_FromStringAndSize
-from libc.math cimport floor, isfinite, isnan, signbit
+from cpython.buffer cimport PyBuffer_FillInfo
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 from libc.stdlib cimport calloc, free
-from libc.string cimport memcpy
+from libc.string cimport memcpy, memset
 
 from converter.kernels.chrome_json cimport (
     Buffer, FINE, append, append_padded, append_signed, append_unsigned, compact, is_hexadecimal, reserve,
     special_number,
 )
+from converter.kernels.chrome_text cimport (
+    Seconds, put_address, put_base64, put_decimal, put_float, put_microseconds, put_string,
+)
 from converter.kernels.strings cimport Entry, PADDING, StringTable
 
-cdef extern from "Python.h":
-    char* PyOS_double_to_string(double value, char format, int precision, int flags, int* type)
-    void PyMem_Free(void* memory)
-    int Py_DTSF_ADD_DOT_0
+cdef extern from *:
+    void __builtin_prefetch(const void*) noexcept nogil
 
 # The operations.
 LITERAL = 1
@@ -81,190 +81,20 @@ cdef enum:
     #: Digits that a duration which is not known yet has room for, and programs' levels of arrays.
     PLACEHOLDER = 20
     MAX_LEVELS = 32
-    #: Text is handed over in blocks that stay in the processor's cache.
+    #: Text is handed over in blocks that stay in the processor's cache, and come back when they are written.
     BLOCK = 1 << 18
-
-cdef uint8_t[256] ESCAPES
-cdef int _byte
-for _byte in range(256):
-    ESCAPES[_byte] = _byte < 32 or _byte == 34 or _byte == 92
-
-cdef int64_t[19] POWERS
-POWERS[0] = 1
-for _byte in range(1, 19):
-    POWERS[_byte] = POWERS[_byte - 1] * 10
-
+    SPARE_BLOCKS = 8
+    #: How many events ahead memory is fetched: the rows of their classes lie in many columns.
+    AHEAD = 10
+    #: Quoted forms are kept of strings of up to so many bytes, and of so many bytes in all.
+    LONGEST_KEPT = 200
+    MOST_KEPT = 1 << 24
 
 cdef struct Span:
     const uint8_t* data
     int64_t size
-
-
-cdef inline int64_t next_escape(const uint8_t* data, int64_t at, int64_t size) noexcept nogil:
-    """The place of the first byte from `at` on that a string has escaped, or `size`. Eight bytes are ruled out at once."""
-    cdef uint64_t word, quote, slash, found
-    while size - at >= 8:
-        memcpy(&word, data + at, 8)
-        quote = word ^ <uint64_t>0x2222222222222222
-        slash = word ^ <uint64_t>0x5C5C5C5C5C5C5C5C
-        found = (word - <uint64_t>0x2020202020202020) & ~word
-        found |= (quote - <uint64_t>0x0101010101010101) & ~quote
-        found |= (slash - <uint64_t>0x0101010101010101) & ~slash
-        if found & <uint64_t>0x8080808080808080:
-            break
-        at += 8
-    while at < size and not ESCAPES[data[at]]:
-        at += 1
-    return at
-
-
-cdef bint put_string(Buffer* out, const uint8_t* data, int64_t size, bint plain) noexcept nogil:
-    """A string in quotes. Unless `plain`, text that the reader takes for a number has its first character escaped."""
-    cdef const char* digits = b"0123456789abcdef"
-    cdef int64_t i = 0
-    cdef int64_t run
-    cdef uint8_t byte
-    if not reserve(out, size + 16):
-        return False
-    out.data[out.used] = 34
-    out.used += 1
-    if not plain and (is_hexadecimal(data, size) or special_number(data, size)):
-        memcpy(out.data + out.used, b"\\u00", 4)
-        out.data[out.used + 4] = <uint8_t>digits[data[0] >> 4]
-        out.data[out.used + 5] = <uint8_t>digits[data[0] & 15]
-        out.used += 6
-        i = 1
-    while i < size:
-        run = i
-        i = next_escape(data, i, size)
-        if not append(out, data + run, i - run):
-            return False
-        if i == size:
-            break
-        byte = data[i]
-        i += 1
-        # Room for this escape and for the closing quote.
-        if not reserve(out, size - i + 16):
-            return False
-        out.data[out.used] = 92
-        if byte == 34 or byte == 92:
-            out.data[out.used + 1] = byte
-            out.used += 2
-        elif byte == 10:
-            out.data[out.used + 1] = 110
-            out.used += 2
-        elif byte == 9:
-            out.data[out.used + 1] = 116
-            out.used += 2
-        else:
-            memcpy(out.data + out.used + 1, b"u00", 3)
-            out.data[out.used + 4] = <uint8_t>digits[byte >> 4]
-            out.data[out.used + 5] = <uint8_t>digits[byte & 15]
-            out.used += 6
-    return append(out, b'"', 1)
-
-
-cdef bint put_decimal(Buffer* out, int64_t value, int places) noexcept nogil:
-    """value / 10**places, without zeros at the end."""
-    cdef uint64_t magnitude = <uint64_t>value
-    cdef uint64_t whole, part
-    cdef uint8_t* text
-    cdef int i
-    if value < 0:
-        magnitude = <uint64_t>0 - magnitude
-        if not append(out, b"-", 1):
-            return False
-    whole = magnitude // <uint64_t>POWERS[places]
-    part = magnitude - whole * <uint64_t>POWERS[places]
-    if not append_unsigned(out, whole):
-        return False
-    if part == 0:
-        return True
-    if not reserve(out, places + 1):
-        return False
-    text = out.data + out.used
-    text[0] = 46
-    for i in range(places, 0, -1):
-        text[i] = <uint8_t>(48 + part % 10)
-        part //= 10
-    while text[places] == 48:
-        places -= 1
-    out.used += places + 1
-    return True
-
-
-cdef bint put_hexadecimal(Buffer* out, uint64_t value, int size) noexcept nogil:
-    """The lowest `size` digits."""
-    cdef int i
-    cdef uint64_t digit
-    if not reserve(out, size):
-        return False
-    for i in range(size):
-        digit = value >> (4 * (size - 1 - i)) & 15
-        out.data[out.used + i] = <uint8_t>(48 + digit if digit < 10 else 87 + digit)
-    out.used += size
-    return True
-
-
-cdef bint put_float(Buffer* out, double value) noexcept nogil:
-    """The shortest text that reads as the same double, always with a point or an exponent."""
-    cdef int places
-    cdef double scaled
-    cdef char* text = NULL
-    cdef int64_t size = 0
-    cdef bint good
-    cdef uint64_t bits
-    if not isfinite(value):
-        if isnan(value):
-            memcpy(&bits, &value, 8)
-            if bits == <uint64_t>0x7FF8000000000000:
-                return append(out, b'"NaN"', 5)
-            return append(out, b'"NaN:', 5) and put_hexadecimal(out, bits, 16) and append(out, b'"', 1)
-        return append(out, b'"-Infinity"', 11) if value < 0 else append(out, b'"Infinity"', 10)
-    if value == 0:
-        return append(out, b"-0.0", 4) if signbit(value) else append(out, b"0.0", 3)
-    for places in range(7):
-        scaled = value * <double>POWERS[places]
-        if not -9007199254740992.0 < scaled < 9007199254740992.0:
-            break
-        # Both are exact doubles, so the quotient is the double nearest to the decimal number.
-        if floor(scaled) == scaled and scaled / <double>POWERS[places] == value:
-            if not put_decimal(out, <int64_t>scaled, places):
-                return False
-            return append(out, b".0", 2) if places == 0 else True
-    with gil:
-        text = PyOS_double_to_string(value, c'r', 0, Py_DTSF_ADD_DOT_0, NULL)
-        if text is NULL:
-            return False
-        while text[size]:
-            size += 1
-        good = append(out, <const uint8_t*>text, size)
-        PyMem_Free(text)
-    return good
-
-
-cdef bint put_base64(Buffer* out, Buffer* scratch, const uint8_t* data, int64_t size) noexcept nogil:
-    cdef const char* letters = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
-    cdef int64_t i = 0
-    cdef uint64_t three
-    cdef uint8_t* place
-    scratch.used = 0
-    if not reserve(scratch, (size + 2) // 3 * 4):
-        return False
-    place = scratch.data
-    while i < size:
-        three = <uint64_t>data[i] << 16
-        if i + 1 < size:
-            three |= <uint64_t>data[i + 1] << 8
-        if i + 2 < size:
-            three |= data[i + 2]
-        place[0] = <uint8_t>letters[three >> 18]
-        place[1] = <uint8_t>letters[three >> 12 & 63]
-        place[2] = <uint8_t>(letters[three >> 6 & 63] if i + 1 < size else 61)
-        place[3] = <uint8_t>(letters[three & 63] if i + 2 < size else 61)
-        place += 4
-        i += 3
-    return put_string(out, scratch.data, (size + 2) // 3 * 4, False)
+    # Of a value: only to fetch it in time.
+    int64_t width
 
 
 cdef class Program:
@@ -299,6 +129,8 @@ cdef class Program:
                     raise ValueError("a literal lies outside the text")
             elif code[i * 4] == _ARRAY and not 0 <= code[i * 4 + 2] < self._count - i:
                 raise ValueError("the elements of an array lie outside the program")
+            if 0 <= code[i * 4 + 1] < columns:
+                self._spans[code[i * 4 + 1]].width = _width_of(code[i * 4])
 
     def __dealloc__(self):
         free(self._code)
@@ -324,13 +156,54 @@ cdef class Program:
             self._spans[i].size = 0
 
 
+cdef int64_t _width_of(int32_t operation):
+    if operation == _LITERAL:
+        return 0
+    if operation == _STRING or operation == _STRING_IF or operation == _THREAD_OF:
+        return 4
+    return 1 if operation == _BOOLEAN or operation == _IF_TRUE else 8
+
+
+cdef inline void fetch(const Span* spans, int64_t count, int64_t row) noexcept nogil:
+    """The values of a row, which need not exist."""
+    cdef int64_t i
+    for i in range(count):
+        if spans[i].width:
+            __builtin_prefetch(spans[i].data + row * spans[i].width)
+
+
+cdef class Text:
+    cdef Buffer _buffer
+    cdef Emitter _emitter
+
+    def __getbuffer__(self, Py_buffer* view, int flags):
+        PyBuffer_FillInfo(view, self, self._buffer.data, self._buffer.used, True, flags)
+
+    def __dealloc__(self):
+        if self._emitter is None or not self._emitter._take_back(self._buffer):
+            free(self._buffer.data)
+
+
+# Where the quoted form of a string is among those that are kept, and its size; 0 where it is not. Of one that could be
+# taken for a number the size is below 0.
+cdef struct Quoted:
+    int64_t start
+    int64_t size
+
+
 cdef class Emitter:
     cdef StringTable _strings
     cdef Buffer _out
     cdef Buffer _scratch
     cdef Buffer _pending
+    cdef Buffer[SPARE_BLOCKS] _spare
+    cdef int _spares
     cdef int _places
     cdef bint _no_memory
+    cdef Seconds _seconds
+    cdef Quoted* _quoted
+    cdef int64_t _quoted_room
+    cdef Buffer _kept
     # Of the batch.
     cdef const uint8_t* _threads
     cdef const int64_t* _thread_at
@@ -348,9 +221,29 @@ cdef class Emitter:
         self._places = places
 
     def __dealloc__(self):
+        cdef int i
+        for i in range(self._spares):
+            free(self._spare[i].data)
         free(self._out.data)
         free(self._scratch.data)
         free(self._pending.data)
+        free(self._kept.data)
+        free(self._quoted)
+
+    cdef bint _take_back(self, Buffer buffer) noexcept:
+        # One that an event of many texts has grown is let go.
+        if self._spares == SPARE_BLOCKS or buffer.room > 4 * BLOCK:
+            return False
+        self._spare[self._spares] = buffer
+        self._spares += 1
+        return True
+
+    cdef Text _handed_over(self):
+        cdef Text text = Text.__new__(Text)
+        text._buffer = self._out
+        text._emitter = self
+        memset(&self._out, 0, sizeof(Buffer))
+        return text
 
     def emit(
         self, list programs, const int32_t[::1] class_id, const int32_t[::1] row, const int64_t[::1] ts,
@@ -359,7 +252,7 @@ cdef class Emitter:
     ):
         cdef int64_t count = class_id.shape[0]
         cdef int64_t i = start
-        cdef int64_t number
+        cdef int64_t number, ahead
         cdef int64_t classes = len(programs)
         cdef Program program
         cdef void** found
@@ -371,9 +264,14 @@ cdef class Emitter:
         self._thread_count = _checked_offsets(threads, thread_at)
         if _checked_offsets(owners, owner_at) != self._thread_count:
             raise ValueError("threads and owners differ in number")
+        if self._out.data is NULL and self._spares:
+            self._spares -= 1
+            self._out = self._spare[self._spares]
         self._out.used = 0
         self._pending.used = 0
         self._no_memory = False
+        if not reserve(&self._out, BLOCK + BLOCK // 8) or not self._make_room_for_quoted():
+            raise MemoryError
         self._threads = &threads[0]
         self._thread_at = &thread_at[0]
         self._owners = &owners[0]
@@ -391,6 +289,12 @@ cdef class Emitter:
                 if class_id[i] < 0 or class_id[i] >= classes or found[class_id[i]] is NULL or row[i] < 0:
                     good = False
                     break
+                ahead = i + AHEAD
+                if ahead < count and 0 <= class_id[ahead] < classes and found[class_id[ahead]] is not NULL:
+                    fetch(
+                        (<Program>found[class_id[ahead]])._spans, (<Program>found[class_id[ahead]])._span_count,
+                        row[ahead],
+                    )
                 self._ts = ts[i]
                 self._thread = thread[i]
                 self._cpu = cpu[i]
@@ -403,8 +307,51 @@ cdef class Emitter:
             raise MemoryError
         if not good:
             raise ValueError(f"event {i} is outside of its class's columns")
-        pending = np.frombuffer(_copied(&self._pending), np.int64)
-        return _copied(&self._out), pending, i
+        pending = np.frombuffer((<const char*>self._pending.data)[:self._pending.used], np.int64)
+        return self._handed_over(), pending, i
+
+    cdef bint _make_room_for_quoted(self):
+        cdef int64_t count = self._strings._count
+        cdef Quoted* grown
+        if count <= self._quoted_room:
+            return True
+        count += count >> 1
+        grown = <Quoted*>calloc(count, sizeof(Quoted))
+        if grown is NULL:
+            return False
+        if self._quoted_room:
+            memcpy(grown, self._quoted, self._quoted_room * sizeof(Quoted))
+        free(self._quoted)
+        self._quoted = grown
+        self._quoted_room = count
+        return True
+
+    # A string by its id, which is in range. Strings are few and occur often: their quoted forms are kept.
+    cdef bint _string(self, int64_t id, bint plain) noexcept nogil:
+        cdef Buffer* out = &self._out
+        cdef Entry* entry
+        cdef Quoted* quoted = NULL
+        cdef int64_t start
+        if id < self._quoted_room:
+            quoted = &self._quoted[id]
+            if quoted.size > 0:
+                return append_padded(out, self._kept.data + quoted.start, quoted.size)
+            if quoted.size < 0 and plain:
+                return append_padded(out, self._kept.data + quoted.start, -quoted.size)
+        entry = self._strings.entry(<int32_t>id)
+        start = out.used
+        if not put_string(out, entry.data, entry.size, plain):
+            return False
+        if quoted is NULL or quoted.size or entry.size > LONGEST_KEPT or self._kept.used >= MOST_KEPT:
+            return True
+        if is_hexadecimal(entry.data, entry.size) or special_number(entry.data, entry.size):
+            if not plain:
+                return True
+            quoted.size = start - out.used
+        else:
+            quoted.size = out.used - start
+        quoted.start = self._kept.used
+        return append(&self._kept, out.data + start, out.used - start) and reserve(&self._kept, PADDING)
 
     cdef bint _program(self, void* program, int64_t row) noexcept nogil:
         cdef Span* spans = (<Program>program)._spans
@@ -424,7 +371,6 @@ cdef class Emitter:
         cdef int64_t after = 0
         cdef uint64_t unsigned
         cdef double floating
-        cdef Entry* entry
         cdef Buffer* out = &self._out
         cdef bint good
         while i < count:
@@ -436,7 +382,7 @@ cdef class Emitter:
             if operation == _LITERAL:
                 good = append_padded(out, text + b, c)
             elif operation == _EVENT_TIME:
-                good = put_decimal(out, self._ts, self._places)
+                good = self._time(self._ts)
             elif operation == _EVENT_THREAD or operation == _EVENT_OWNER or operation == _EVENT_CPU \
                     or operation == _ARGUMENT_CPU:
                 good = self._place(operation)
@@ -465,8 +411,7 @@ cdef class Emitter:
                         if operation == _STRING or number:
                             if operation == _STRING_IF:
                                 good = append_padded(out, text + b, c)
-                            entry = self._strings.entry(<int32_t>number)
-                            good = good and put_string(out, entry.data, entry.size, operation == _STRING_IF)
+                            good = good and self._string(number, operation == _STRING_IF)
                 elif operation == _BOOLEAN or operation == _IF_TRUE:
                     if row + 1 > spans[a].size:
                         return False
@@ -525,11 +470,11 @@ cdef class Emitter:
                     if operation == _SIGNED:
                         good = append_signed(out, number)
                     elif operation == _TIME:
-                        good = put_decimal(out, number, self._places)
+                        good = self._time(number)
                     elif operation == _DURATION:
                         good = self._duration(number)
                     elif operation == _HEXADECIMAL:
-                        good = self._hexadecimal(<uint64_t>number)
+                        good = put_address(out, <uint64_t>number)
                     elif operation == _UNSIGNED:
                         unsigned = <uint64_t>number
                         if unsigned >> 63:
@@ -575,13 +520,10 @@ cdef class Emitter:
         out.used -= 1
         return True
 
-    cdef bint _hexadecimal(self, uint64_t value) noexcept nogil:
-        cdef int size = 1
-        while size < 16 and value >> (4 * size):
-            size += 1
-        return (
-            append(&self._out, b'"0x', 3) and put_hexadecimal(&self._out, value, size) and append(&self._out, b'"', 1)
-        )
+    cdef bint _time(self, int64_t value) noexcept nogil:
+        if self._places == 3:
+            return put_microseconds(&self._out, &self._seconds, value)
+        return put_decimal(&self._out, value, self._places)
 
     # A duration; one below 0 is not known yet, and gets room.
     cdef bint _duration(self, int64_t value) noexcept nogil:
@@ -607,7 +549,3 @@ cdef int64_t _checked_offsets(const uint8_t[::1] text, const int64_t[::1] offset
     if offsets[offsets.shape[0] - 1] > text.shape[0] - PADDING:
         raise ValueError("a text lies outside, or has no padding behind it")
     return offsets.shape[0] - 1
-
-
-cdef bytes _copied(Buffer* buffer):
-    return PyBytes_FromStringAndSize(<const char*>buffer.data, buffer.used)

@@ -90,10 +90,10 @@ class Patched:
         """The place in the output of what is written next."""
         return self._start + self._size if self._size else self._sink.tell()
 
-    def write(self, data: bytes, *, hold: bool) -> None:
-        """Append. With `hold`, or behind what is held, and in a stream, it waits for `release`."""
+    def write(self, data: bytes | memoryview, *, hold: bool) -> None:
+        """Append what nobody will change. In a stream it waits for `release`, with `hold` or behind what is held."""
         if not (hold or self._size) or self._sink.seekable:
-            self._sink.write(data)
+            self._sink.write(data, handover=True)
             return
         if not self._size:
             self._start = self._sink.tell()

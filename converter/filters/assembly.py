@@ -21,6 +21,7 @@ from converter.ir.columns import (
 )
 from converter.ir.events import Batch, Table
 from converter.kernels.strings import StringTable
+from converter.kernels.union import looked_up
 
 #: A piece with the number of the class that its rows had and that of the class that they have.
 Placed = tuple[int, int, Piece]
@@ -49,7 +50,7 @@ def _in_place(
     for source, target, piece in placed:
         if piece.whole:
             numbers[source] = target
-    class_id = numbers[batch.class_id]
+    class_id = looked_up(numbers, batch.class_id)
     row = batch.row
     for target, pieces in by_class.items():
         if len(pieces) == 1 and pieces[0].whole:

@@ -19,6 +19,7 @@ from converter.ir.events import Batch, EventClass, Table
 from converter.ir.field_classes import IntegerClass, OptionalClass
 from converter.ir.kinds import Kind, Role
 from converter.ir.trace import Trace
+from converter.kernels.union import looked_up
 from converter.losses import LossKind, LossReport
 
 _LAST_TIME = np.iinfo(np.int64).max
@@ -137,7 +138,7 @@ class _Splitter:
                 tables[int(numbers[source])] = table
         split = Batch(
             ts=batch.ts,
-            class_id=numbers[batch.class_id],
+            class_id=looked_up(numbers, batch.class_id),
             row=batch.row,
             tables=tables,
             thread=batch.thread,

@@ -15,6 +15,7 @@ from converter.filters.pieces import map_distinct
 from converter.filters.texts import fit_name
 from converter.ir.columns import constant_column
 from converter.ir.trace import Process, Thread, Trace, Track, TrackScope
+from converter.kernels.union import looked_up
 from converter.losses import Capabilities, LossKind, LossReport
 
 #: Where the ids of synthetic processes and threads start: beyond any pid of Linux (PID_MAX_LIMIT, 2^22).
@@ -221,4 +222,4 @@ def _renumbered(column: NDArray[np.int32], numbers: list[int]) -> NDArray[np.int
     if not numbers or numbers[-1] == len(numbers) - 1:
         # Numbers rise, so that all are their own when the last is.
         return column
-    return np.array([*numbers, -1], np.int32)[column]
+    return looked_up(np.array([*numbers, -1], np.int32), column)

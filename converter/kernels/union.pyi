@@ -1,4 +1,4 @@
-from numpy import int32
+from numpy import int32, uint8
 from numpy.typing import NDArray
 
 def number_rows(class_id: NDArray[int32], row: NDArray[int32], counts: NDArray[int32]) -> None:
@@ -13,4 +13,16 @@ def positions_by_class(
     """For each class of `lengths` (rows by class id): entry r is the position of row r in the batch, -1 if nowhere.
 
     Raises ValueError for a row that no table has. Releases the GIL.
+    """
+
+def looked_up(table: NDArray[int32], numbers: NDArray[int32]) -> NDArray[int32]:
+    """The table's entry for each number; -1 stands for the last one.
+
+    Raises ValueError for other numbers that the table does not have. Releases the GIL.
+    """
+
+def mark(marks: NDArray[uint8], numbers: NDArray[int32]) -> None:
+    """Set the mark of each number that occurs to 1; -1 stands for the last one.
+
+    Raises ValueError for other numbers that have no mark. Releases the GIL.
     """

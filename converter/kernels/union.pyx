@@ -1,9 +1,9 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
-"""The dense union of a batch: numbering the rows of each class, and finding their places again."""
+"""The dense union of a batch: numbering the rows of each class, finding their places again, and looking up by number."""
 
 import numpy as np
 
-from libc.stdint cimport int32_t, int64_t
+from libc.stdint cimport int32_t, int64_t, uint8_t
 
 
 def number_rows(const int32_t[:] class_id, int32_t[::1] row, int32_t[::1] counts):
@@ -56,3 +56,45 @@ def positions_by_class(const int32_t[:] class_id, const int32_t[:] row, dict len
     if failed >= 0:
         raise ValueError(f"event {failed} is row {row[failed]} of class {class_id[failed]}, which does not exist")
     return {key: flat[bounds[key]:ends[key]] for key in lengths}
+
+
+def looked_up(const int32_t[::1] table, const int32_t[:] numbers):
+    """The table's entry for each number (int32); -1 stands for the last one."""
+    cdef int64_t count = numbers.shape[0]
+    cdef int64_t size = table.shape[0]
+    cdef int64_t i
+    cdef int64_t failed = -1
+    cdef int64_t number
+    found = np.empty(count, np.int32)
+    cdef int32_t[::1] out = found
+    with nogil:
+        for i in range(count):
+            number = numbers[i]
+            if number < 0:
+                number += size
+            if number < 0 or number >= size or numbers[i] < -1:
+                failed = i
+                break
+            out[i] = table[number]
+    if failed >= 0:
+        raise ValueError(f"number {numbers[failed]} of a table of {size}")
+    return found
+
+
+def mark(uint8_t[::1] marks, const int32_t[:] numbers):
+    """Set the mark of each number that occurs; -1 stands for the last one."""
+    cdef int64_t size = marks.shape[0]
+    cdef int64_t i
+    cdef int64_t failed = -1
+    cdef int64_t number
+    with nogil:
+        for i in range(numbers.shape[0]):
+            number = numbers[i]
+            if number < 0:
+                number += size
+            if number < 0 or number >= size or numbers[i] < -1:
+                failed = i
+                break
+            marks[number] = 1
+    if failed >= 0:
+        raise ValueError(f"number {numbers[failed]} of {size}")

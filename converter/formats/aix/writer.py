@@ -32,6 +32,7 @@ from converter.ir.trace import Process, Thread, Trace, Track
 from converter.kernels.aix_emit import BAD_COLUMN, OK, TOO_LARGE, TOO_MANY_EMPTY, Emitter
 from converter.kernels.aix_scan import DECLARATION, DECLARATION_PART, HEADER
 from converter.kernels.aix_values import NUMBER
+from converter.kernels.union import looked_up
 from converter.sink import Sink
 
 _REASONS: Final = {
@@ -123,7 +124,7 @@ class _Encoder:
                     lines.append(self._add_class(id))
                 self._bind(self._classes[self._numbers[id]], table, batch, id)
         self._declare(b"".join(lines))
-        numbers = self._numbers[batch.class_id]
+        numbers = looked_up(self._numbers, batch.class_id)
         done = 0
         while done < len(batch):
             status, done = self._emitter.emit(

@@ -36,6 +36,7 @@ from converter.ir.events import Batch
 from converter.ir.kinds import Kind, Role
 from converter.ir.trace import Trace
 from converter.kernels.chrome_emit import TEXT_PADDING, Emitter, Program
+from converter.kernels.union import mark
 from converter.sink import Sink
 
 _NANOSECOND_RATE = Fraction(10**9)
@@ -257,7 +258,7 @@ class _Writer:
             grown = np.zeros(count + 1, np.bool_)
             grown[: len(self._used) - 1] = self._used[:-1]
             self._used = grown
-        self._used[threads[:1] if threads.strides == (0,) else threads] = True
+        mark(self._used.view(np.uint8), threads[:1] if threads.strides == (0,) else threads)
 
     def _units(self, batch: Batch) -> NDArray[np.int64]:
         units = self._scale.to_file(np.ascontiguousarray(batch.ts))

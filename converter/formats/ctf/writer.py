@@ -36,6 +36,7 @@ from converter.kernels.ctf_emit import (
     WRONG_LENGTH,
     Emitter,
 )
+from converter.kernels.union import looked_up
 from converter.sink import Sink
 
 #: Bytes from which on a packet is closed.
@@ -162,7 +163,7 @@ class _TraceWriter:
             values, which = distinct(calls)
             bound = [self._bind(class_id, value, table) for value in values.tolist()]
             by_call.append((class_id, np.array(bound, np.int32)[which]))
-        programs = numbers[batch.class_id]
+        programs = looked_up(numbers, batch.class_id)
         for class_id, of_rows in by_call:
             programs[batch.positions(class_id)] = of_rows
         return programs

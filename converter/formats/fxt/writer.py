@@ -31,6 +31,7 @@ from converter.kernels.fxt_emit import (
     TEXT_TOO_LONG,
     Emitter,
 )
+from converter.kernels.union import looked_up
 from converter.sink import Sink
 
 _NANOSECONDS: Final = 1_000_000_000
@@ -135,7 +136,7 @@ class _Encoder:
             ]
             emitter.bind(program, len(table), columns)
         self._names.follow()
-        programs = self._programs[batch.class_id]
+        programs = looked_up(self._programs, batch.class_id)
         done = 0
         while done < len(batch):
             status, done = emitter.emit(

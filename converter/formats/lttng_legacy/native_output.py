@@ -32,6 +32,7 @@ from converter.ir.field_classes import FieldClass, IntegerClass, StringClass
 from converter.ir.kinds import Kind
 from converter.ir.trace import Trace
 from converter.kernels.lttng_legacy_programs import MarkerColumns
+from converter.kernels.union import looked_up
 from converter.sink import Sink
 
 #: Blocks of other sizes are of damaged headers.
@@ -153,7 +154,7 @@ class _NativeOutput:
 
     def _streams_of(self, batch: Batch, channel_of: NDArray[np.int32]) -> NDArray[np.int32]:
         """The file of each event: that of its channel and CPU."""
-        channel = channel_of[batch.class_id]
+        channel = looked_up(channel_of, batch.class_id)
         if not len(batch):
             return channel
         if int(channel.min()) < 0 or int(batch.cpu.min()) < 0:

@@ -24,6 +24,7 @@ from converter.ir.kinds import Kind
 from converter.ir.trace import Trace
 from converter.kernels import proto_emit as kernel
 from converter.kernels.proto_emit import Emitter
+from converter.kernels.union import looked_up
 from converter.linux_tracepoints import MEANINGS
 from converter.sink import Sink
 
@@ -117,7 +118,7 @@ class _Encoder:
         gathered = self._gather(batch)
         self._finish_emission()
         self._bind(gathered)
-        numbers = self._numbers[batch.class_id]
+        numbers = looked_up(self._numbers, batch.class_id)
         self._pending = self._emission.submit(self._emit_batch, gathered, numbers)
 
     def _gather(self, batch: Batch) -> _Gathered:

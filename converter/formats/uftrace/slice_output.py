@@ -50,6 +50,7 @@ from converter.kernels.uftrace_emit import (
 from converter.kernels.uftrace_emit import (
     USER_EVENT as USER_EVENT_RECORD,
 )
+from converter.kernels.union import looked_up
 from converter.sink import Sink
 
 _REASONS: Final = {
@@ -120,7 +121,11 @@ class SliceOutput:
                 self._programs[class_id] = self._compile(class_id, table)
             self._programs[class_id].bind(emitter, table, self._trace)
         status, done = emitter.emit(
-            batch.ts, self._numbers[batch.class_id], batch.row, batch.thread + np.int32(1), 0
+            batch.ts,
+            looked_up(self._numbers, batch.class_id),
+            batch.row,
+            batch.thread + np.int32(1),
+            0,
         )
         emitter.release()
         if status != OK:

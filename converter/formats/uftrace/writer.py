@@ -35,6 +35,7 @@ from converter.formats.uftrace.task_output import (
 from converter.formats.uftrace.trace_tables import Tables, build_tables
 from converter.ir.events import Batch, EventClass
 from converter.ir.trace import Trace
+from converter.kernels.union import looked_up
 from converter.sink import Sink
 
 #: Where events of a class go.
@@ -84,7 +85,7 @@ class _Output:
         self._perf = PerfOutput(trace, sink)
         self._external = ExternalOutput(trace, sink)
         #: By class id: where its events go.
-        self._places: NDArray[np.int8] = np.zeros(0, np.int8)
+        self._places: NDArray[np.int32] = np.zeros(0, np.int32)
         self._start: int | None = None
         self._end = 0
         self._cpus = 1
@@ -103,7 +104,7 @@ class _Output:
         self._start = start if self._start is None else min(start, self._start)
         self._end = max(self._end, end)
         self._cpus = max(self._cpus, int(batch.cpu.max()) + 1)
-        places = self._places[batch.class_id]
+        places = looked_up(self._places, batch.class_id)
         for place in np.unique(places).tolist():
             classes = {id for id in batch.tables if self._places[id] == place}
             part = batch
@@ -192,7 +193,7 @@ class _Output:
     def _place(self, batch: Batch) -> None:
         """Learn where the events of new classes go."""
         new = range(len(self._places), len(self._trace.event_classes))
-        self._places = np.append(self._places, np.full(len(new), -1, np.int8))
+        self._places = np.append(self._places, np.full(len(new), -1, np.int32))
         for id in batch.tables:
             if self._places[id] < 0 and len(batch.tables[id]):
                 self._places[id] = self._place_of(self._trace.event_classes[id])

@@ -63,11 +63,6 @@ class Program:
     def release(self) -> None:
         """Let go of the columns."""
 
-class Text:
-    """A block of text: a buffer, whose memory the emitter uses again when the last reference goes."""
-
-    def __buffer__(self, flags: int, /) -> memoryview: ...
-
 class Emitter:
     """Emits batches as text: the programs of their events, one after the other."""
 
@@ -86,10 +81,11 @@ class Emitter:
         owners: NDArray[uint8],
         owner_at: NDArray[int64],
         start: int,
-    ) -> tuple[Text, NDArray[int64], int]:
+    ) -> tuple[memoryview, NDArray[int64], int]:
         """The text of the events of a batch from number `start` on until a block is full.
 
-        Returns the text, where in it durations are not known yet, and the number of the next event. `threads` and
-        `owners` are the texts of threads, one behind the other and `TEXT_PADDING` bytes at the end, with n + 1
-        offsets. Raises ValueError when an event is outside of its class's columns. Releases the GIL.
+        Returns the text, where in it durations are not known yet, and the number of the next event. The text is a
+        block that is used again when it is let go of. `threads` and `owners` are the texts of threads, one behind the
+        other and `TEXT_PADDING` bytes at the end, with n + 1 offsets. Raises ValueError when an event is outside of
+        its class's columns. Releases the GIL.
         """

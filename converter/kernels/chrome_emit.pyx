@@ -7,11 +7,11 @@ Columns are numbered; every access to one is checked against its size, so that a
 
 import numpy as np
 
-from cpython.buffer cimport PyBuffer_FillInfo
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 from libc.stdlib cimport calloc, free
 from libc.string cimport memcpy, memset
 
+from converter.kernels.blocks cimport Blocks, Memory
 from converter.kernels.chrome_json cimport (
     Buffer, FINE, append, append_padded, append_signed, append_unsigned, compact, is_hexadecimal, reserve,
     special_number,
@@ -81,9 +81,8 @@ cdef enum:
     #: Digits that a duration which is not known yet has room for, and programs' levels of arrays.
     PLACEHOLDER = 20
     MAX_LEVELS = 32
-    #: Text is handed over in blocks that stay in the processor's cache, and come back when they are written.
+    #: Text is handed over in blocks that stay in the processor's cache.
     BLOCK = 1 << 18
-    SPARE_BLOCKS = 8
     #: How many events ahead memory is fetched: the rows of their classes lie in many columns.
     AHEAD = 10
     #: Quoted forms are kept of strings of up to so many bytes, and of so many bytes in all.
@@ -172,18 +171,6 @@ cdef inline void fetch(const Span* spans, int64_t count, int64_t row) noexcept n
             __builtin_prefetch(spans[i].data + row * spans[i].width)
 
 
-cdef class Text:
-    cdef Buffer _buffer
-    cdef Emitter _emitter
-
-    def __getbuffer__(self, Py_buffer* view, int flags):
-        PyBuffer_FillInfo(view, self, self._buffer.data, self._buffer.used, True, flags)
-
-    def __dealloc__(self):
-        if self._emitter is None or not self._emitter._take_back(self._buffer):
-            free(self._buffer.data)
-
-
 # Where the quoted form of a string is among those that are kept, and its size; 0 where it is not. Of one that could be
 # taken for a number the size is below 0.
 cdef struct Quoted:
@@ -196,8 +183,7 @@ cdef class Emitter:
     cdef Buffer _out
     cdef Buffer _scratch
     cdef Buffer _pending
-    cdef Buffer[SPARE_BLOCKS] _spare
-    cdef int _spares
+    cdef Blocks _blocks
     cdef int _places
     cdef bint _no_memory
     cdef Seconds _seconds
@@ -219,31 +205,14 @@ cdef class Emitter:
             raise ValueError("times have 0 to 18 decimals")
         self._strings = strings
         self._places = places
+        self._blocks = Blocks()
 
     def __dealloc__(self):
-        cdef int i
-        for i in range(self._spares):
-            free(self._spare[i].data)
         free(self._out.data)
         free(self._scratch.data)
         free(self._pending.data)
         free(self._kept.data)
         free(self._quoted)
-
-    cdef bint _take_back(self, Buffer buffer) noexcept:
-        # One that an event of many texts has grown is let go.
-        if self._spares == SPARE_BLOCKS or buffer.room > 4 * BLOCK:
-            return False
-        self._spare[self._spares] = buffer
-        self._spares += 1
-        return True
-
-    cdef Text _handed_over(self):
-        cdef Text text = Text.__new__(Text)
-        text._buffer = self._out
-        text._emitter = self
-        memset(&self._out, 0, sizeof(Buffer))
-        return text
 
     def emit(
         self, list programs, const int32_t[::1] class_id, const int32_t[::1] row, const int64_t[::1] ts,
@@ -253,6 +222,7 @@ cdef class Emitter:
         cdef int64_t count = class_id.shape[0]
         cdef int64_t i = start
         cdef int64_t number, ahead
+        cdef Memory memory
         cdef int64_t classes = len(programs)
         cdef Program program
         cdef void** found
@@ -264,9 +234,9 @@ cdef class Emitter:
         self._thread_count = _checked_offsets(threads, thread_at)
         if _checked_offsets(owners, owner_at) != self._thread_count:
             raise ValueError("threads and owners differ in number")
-        if self._out.data is NULL and self._spares:
-            self._spares -= 1
-            self._out = self._spare[self._spares]
+        if self._out.data is NULL:
+            memory = self._blocks.take()
+            self._out.data, self._out.room = memory.data, memory.room
         self._out.used = 0
         self._pending.used = 0
         self._no_memory = False
@@ -308,7 +278,9 @@ cdef class Emitter:
         if not good:
             raise ValueError(f"event {i} is outside of its class's columns")
         pending = np.frombuffer((<const char*>self._pending.data)[:self._pending.used], np.int64)
-        return self._handed_over(), pending, i
+        memory.data, memory.used, memory.room = self._out.data, self._out.used, self._out.room
+        memset(&self._out, 0, sizeof(Buffer))
+        return self._blocks.hand_over(memory), pending, i
 
     cdef bint _make_room_for_quoted(self):
         cdef int64_t count = self._strings._count

@@ -22,8 +22,8 @@ class Emitter:
     def __init__(self, strings: StringTable, *, big_endian: bool) -> None: ...
     def put(self, data: bytes) -> None:
         """Emit whole records as they are."""
-    def take(self) -> bytes:
-        """What was emitted since the last time."""
+    def take(self) -> memoryview:
+        """What was emitted since the last time: a block that nobody changes, used again when it is let go of."""
     def add_program(
         self,
         shape: int,

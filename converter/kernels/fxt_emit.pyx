@@ -6,12 +6,12 @@ met, in the middle of a record under construction, is inserted in front of that 
 """
 
 from cpython.buffer cimport Py_buffer, PyBUF_FORMAT, PyBUF_STRIDES, PyBuffer_Release, PyObject_GetBuffer
-from cpython.bytes cimport PyBytes_FromStringAndSize
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, realloc
 from libc.string cimport memcpy, memset
 
+from converter.kernels.blocks cimport Blocks, Memory
 from converter.kernels.fxt_emit_records cimport (
     Emission, Text, emit_blob, emit_discarded, emit_event, emit_large, emit_legacy_switch, emit_log, emit_native,
     emit_object, emit_profiler, emit_scheduling, put_text,
@@ -44,6 +44,7 @@ WIDTHS[:] = [0, 4, 1, 1, 2, 4, 4, 8, 8, 8, 1, 8, 1, 1]
 cdef class Emitter:
     cdef StringTable _strings
     cdef Emission _emission
+    cdef Blocks _blocks
     cdef Program** _programs
     cdef int64_t _program_count
     cdef list _buffers
@@ -51,6 +52,7 @@ cdef class Emitter:
 
     def __cinit__(self, StringTable strings not None, *, bint big_endian):
         self._strings = strings
+        self._blocks = Blocks()
         self._emission.out.swap = big_endian
         self._buffers = []
         self._process = strings.intern(b"process")
@@ -69,8 +71,12 @@ cdef class Emitter:
 
     def take(self):
         """What was emitted since the last time."""
-        data = PyBytes_FromStringAndSize(<const char*>self._emission.out.data, self._emission.out.used)
-        self._emission.out.used = 0
+        cdef Output* out = &self._emission.out
+        cdef Memory memory
+        memory.data, memory.used, memory.room = out.data, out.used, out.room
+        data = self._blocks.hand_over(memory)
+        memory = self._blocks.take()
+        out.data, out.used, out.room = memory.data, 0, memory.room
         return data
 
     def put(self, const uint8_t[::1] data):

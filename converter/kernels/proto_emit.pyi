@@ -73,8 +73,8 @@ class Emitter:
     @property
     def size(self) -> int:
         """Bytes since the last `take`."""
-    def take(self) -> bytes:
-        """What was emitted since the last time."""
+    def take(self) -> memoryview:
+        """What was emitted since the last time: a block that nobody changes, used again when it is let go of."""
     def put(self, data: bytes) -> None:
         """Append bytes."""
     def set_threads(self, tids: NDArray[int64], uuids: NDArray[uint64]) -> None:

@@ -6,7 +6,6 @@ the interned texts that it is the first to use.
 """
 
 from cpython.buffer cimport Py_buffer, PyBUF_STRIDES, PyBuffer_Release, PyObject_GetBuffer
-from cpython.bytes cimport PyBytes_FromStringAndSize
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc, realloc
@@ -14,9 +13,10 @@ from libc.string cimport memcpy, memset
 
 import numpy as np
 
+from converter.kernels.blocks cimport Blocks, Memory
 from converter.kernels.proto_bundles cimport Events, put_bundle
 from converter.kernels.proto_interning cimport TABLES, follow_strings, free_interning
-from converter.kernels.proto_output cimport BLOCK, MAX_OPEN, ensure, put
+from converter.kernels.proto_output cimport BLOCK, MAX_OPEN, Output, ensure, put
 from converter.kernels.proto_packets cimport put_packets
 from converter.kernels.proto_programs cimport (
     STEPS, Program, Step, fFTRACE, fLOST, fRAW, fRECORD, fTRACK,
@@ -79,9 +79,11 @@ cdef class Emitter:
     cdef Addresses _addresses
     cdef list _new_symbols
     cdef list _buffers
+    cdef Blocks _blocks
 
     def __cinit__(self, StringTable strings not None, uint32_t sequence):
         self._strings = strings
+        self._blocks = Blocks()
         self._sequence = sequence
         self._buffers = []
         self._new_symbols = []
@@ -106,8 +108,12 @@ cdef class Emitter:
 
     def take(self):
         """What was emitted since the last time."""
-        data = PyBytes_FromStringAndSize(<const char*>self._to.out.data, self._to.out.used)
-        self._to.out.used = 0
+        cdef Output* out = &self._to.out
+        cdef Memory memory
+        memory.data, memory.used, memory.room = out.data, out.used, out.end - out.data
+        data = self._blocks.hand_over(memory)
+        memory = self._blocks.take()
+        out.data, out.used, out.end = memory.data, 0, memory.data + memory.room
         return data
 
     def put(self, const uint8_t[::1] data):

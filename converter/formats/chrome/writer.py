@@ -236,10 +236,9 @@ class _Writer:
         cpu = np.ascontiguousarray(batch.cpu)
         at = 0
         while at < len(batch):
-            block, pending, at = self._emitter.emit(
+            text, pending, at = self._emitter.emit(
                 programs, class_ids, row, units, thread, cpu, *self._texts.arrays, at
             )
-            text = memoryview(block)
             if self._first:
                 # The first event has no comma in front.
                 text, pending = text[1:], pending - 1

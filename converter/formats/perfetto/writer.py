@@ -222,7 +222,7 @@ class _Encoder:
 
     def _flush(self) -> None:
         if self._emitter.size:
-            self._sink.write(self._emitter.take())
+            self._sink.write(self._emitter.take(), handover=True)
 
     def _compile(self, event_class: EventClass) -> _Program:
         """The program for an event class."""

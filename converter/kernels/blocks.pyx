@@ -1,0 +1,52 @@
+# cython: language_level=3, boundscheck=False, wraparound=False
+"""Blocks of output: handed over to whoever writes them without a copy, and used again when that has let go of them.
+
+New memory takes the system longer to come by than filling it with text does.
+"""
+
+from cpython.buffer cimport PyBuffer_FillInfo
+from libc.stdlib cimport free
+from libc.string cimport memset
+
+
+cdef class Blocks:
+    def __dealloc__(self):
+        cdef int i
+        for i in range(self._spares):
+            free(self._spare[i].data)
+
+    cdef Memory take(self) noexcept:
+        cdef Memory memory
+        memset(&memory, 0, sizeof(Memory))
+        if self._spares:
+            self._spares -= 1
+            memory = self._spare[self._spares]
+            memory.used = 0
+        return memory
+
+    cdef object hand_over(self, Memory memory):
+        cdef Block block = Block.__new__(Block)
+        block._memory = memory
+        block._home = self
+        try:
+            return memoryview(block)
+        except BaseException:
+            # It stays with the caller.
+            memset(&block._memory, 0, sizeof(Memory))
+            raise
+
+    cdef bint _take_back(self, Memory memory) noexcept:
+        if memory.data is NULL or self._spares == SPARE_BLOCKS or memory.room > MOST_ROOM:
+            return False
+        self._spare[self._spares] = memory
+        self._spares += 1
+        return True
+
+
+cdef class Block:
+    def __getbuffer__(self, Py_buffer* view, int flags):
+        PyBuffer_FillInfo(view, self, self._memory.data, self._memory.used, True, flags)
+
+    def __dealloc__(self):
+        if self._home is None or not self._home._take_back(self._memory):
+            free(self._memory.data)

@@ -26,7 +26,7 @@ class Case:
     """One input and one target.
 
     `make(seed, target, megabytes)` writes the input from the bundled `seed`; `tool` is the command that reads it to
-    the end, without the path, which comes last.
+    the end, without the path, which comes last. A lossless conversion stands beside the plain one.
     """
 
     name: str
@@ -34,6 +34,7 @@ class Case:
     make: Callable[[Path, Path, int], None]
     output: str
     tool: tuple[str, ...] | None
+    lossless: bool = False
 
 
 _TRACE_CMD = ("trace-cmd", "report", "-i")
@@ -55,6 +56,8 @@ CASES = (
     Case("trace_cmd to fxt", *_KERNEL, "out.fxt", _TRACE_CMD),
     Case("trace_cmd to chrome", *_KERNEL, "out.json", _TRACE_CMD),
     Case("trace_cmd to perfetto", *_KERNEL, "out.pftrace", _TRACE_CMD),
+    Case("trace_cmd to fxt, lossless", *_KERNEL, "out.fxt", None, lossless=True),
+    Case("trace_cmd to perfetto, lossless", *_KERNEL, "out.pftrace", None, lossless=True),
     Case("uftrace to chrome", *_UFTRACE_DATA, "out.json", _UFTRACE),
     Case("uftrace to fxt", *_UFTRACE_DATA, "out.fxt", _UFTRACE),
     Case("ctf to perfetto", *_LTTNG, "out.pftrace", _BABELTRACE),
@@ -80,7 +83,7 @@ def main() -> None:
         if options.case is None or any(text in case.name for text in options.case)
     ]
     heads = ("ours", "tool", "ratio", "ns/event", "cpu", "tool", "ratio", "memory", "tool")
-    print(f"{'case':<26}{'events':>12}" + "".join(f"{head:>9}" for head in heads))
+    print(f"{'case':<32}{'events':>12}" + "".join(f"{head:>9}" for head in heads))
     with tempfile.TemporaryDirectory(prefix="traceconv-benchmark-") as folder:
         for case in cases:
             source = options.input or _made(case, Path(folder), options.megabytes)
@@ -98,7 +101,9 @@ def _made(case: Case, folder: Path, megabytes: int) -> Path:
 def _measure(case: Case, source: Path, output: Path, runs: int) -> None:
     ours = [sys.executable, "-m", "converter", str(source), "-o", str(output), "--force", "-q"]
     commands = [ours]
-    if case.tool is not None and shutil.which(case.tool[0]) is not None:
+    if case.lossless:
+        commands = [[*ours, "--lossless"], ours]
+    elif case.tool is not None and shutil.which(case.tool[0]) is not None:
         commands.append([*case.tool, str(source)])
     events = _events(source)
     run, *tools = interleaved(commands, runs)
@@ -114,7 +119,7 @@ def _measure(case: Case, source: Path, output: Path, runs: int) -> None:
         f"{run.memory >> 20:,} MB",
         f"{tool.memory >> 20:,} MB" if tool else "-",
     ]
-    print(f"{case.name:<26}{events:>12,}" + "".join(f"{cell:>9}" for cell in cells), flush=True)
+    print(f"{case.name:<32}{events:>12,}" + "".join(f"{cell:>9}" for cell in cells), flush=True)
 
 
 def _events(source: Path) -> int:

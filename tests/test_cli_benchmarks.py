@@ -29,10 +29,12 @@ def test_a_benchmark_prints_its_line():
         check=False,
     )
     assert result.returncode == 0, result.stderr
-    head, line = result.stdout.splitlines()
+    head, line, lossless = result.stdout.splitlines()
     assert head.split()[:3] == ["case", "events", "ours"]
     assert line.startswith("trace_cmd to fxt ")
     assert line.split()[3] == "4", "events"
+    assert lossless.startswith("trace_cmd to fxt, lossless ")
+    assert lossless.split()[4] == "4", "events"
 
 
 def test_a_generated_input_repeats_every_event(tmp_path):

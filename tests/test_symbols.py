@@ -1,5 +1,7 @@
 """Names of addresses."""
 
+import threading
+
 import numpy as np
 import pytest
 
@@ -36,3 +38,31 @@ def test_without_symbols_nothing_has_a_name():
     assert len(empty) == 0
     assert empty.lookup(5) is None
     assert empty.names(np.array([5], np.uint64)) == [None]
+
+
+def test_symbols_are_loaded_once_also_when_fetched_before():
+    calls = []
+
+    def load():
+        calls.append(threading.current_thread())
+        return np.array([16], np.uint64), [b"start"]
+
+    table = SymbolTable(load)
+    table.prefetch()
+    table.prefetch()
+    assert table.lookup(16) == (b"start", 0)
+    table.prefetch()
+    assert len(table) == 1
+    assert len(calls) == 1
+    assert calls[0] is not threading.main_thread()
+
+
+def test_an_error_of_fetching_comes_up_where_symbols_are_needed():
+    def load():
+        raise ValueError("no symbols")
+
+    table = SymbolTable(load)
+    table.prefetch()
+    for _ in range(2):
+        with pytest.raises(ValueError, match="no symbols"):
+            table.lookup(16)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, overload
 
 import numpy as np
@@ -59,13 +61,26 @@ class SymbolTable:
     `load` returns (addresses uint64 ascending, names: an indexable of bytes).
     """
 
-    __slots__ = ("_load", "_loaded")
+    __slots__ = ("_load", "_loaded", "_loading")
 
     def __init__(self, load: Callable[[], tuple[NDArray[np.uint64], Sequence[bytes]]]) -> None:
         self._load = load
         self._loaded: tuple[NDArray[np.uint64], Sequence[bytes]] | None = None
+        self._loading: threading.Thread | None = None
+
+    def prefetch(self) -> None:
+        """Load on another thread what will be needed; errors come up where it is."""
+        if self._loaded is None and self._loading is None:
+            self._loading = threading.Thread(target=self._try_to_load, daemon=True)
+            self._loading.start()
+
+    def _try_to_load(self) -> None:
+        with suppress(Exception):
+            self._loaded = self._load()
 
     def _table(self) -> tuple[NDArray[np.uint64], Sequence[bytes]]:
+        if self._loading is not None:
+            self._loading.join()
         if self._loaded is None:
             self._loaded = self._load()
         return self._loaded

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from converter.errors import TraceError
@@ -21,7 +21,8 @@ from converter.formats.trace_cmd.survey import survey
 from converter.formats.trace_cmd.symbols import kernel_symbols
 from converter.formats.trace_cmd.tasks import add_tasks, saved_command_lines
 from converter.formats.trace_cmd.trace_tables import TraceTables, read_tables
-from converter.ir.events import Batch
+from converter.ir.events import Batch, EventClass
+from converter.ir.kinds import Role
 from converter.ir.trace import Trace, Track
 from converter.kernels.tasks import TaskTable
 from converter.source import Source
@@ -42,6 +43,11 @@ def read(source: Source) -> Trace:
         return _Reader(open_file(source)).trace
     except TraceError as error:
         raise error.within(format="trace_cmd", path=source.name) from error
+
+
+def _names_functions(event_classes: Sequence[EventClass]) -> bool:
+    roles = {field.role for event_class in event_classes for field in event_class.fields}
+    return not roles.isdisjoint({Role.FUNCTION, Role.PARENT_FUNCTION})
 
 
 class _Reader:
@@ -159,6 +165,8 @@ class _Reader:
             counts[classes.missed] = found.missed
         for buffer, lines in text_buffers:
             self._add_text(buffer, lines, classes, found.tasks, counts)
+        if trace.symbols is not None and _names_functions(trace.event_classes):
+            trace.symbols.prefetch()
         trace.sidecar["trace_cmd"]["counts"] = counts
         self._surveyed = sum(counts.values())
         self._report(found.errors)

@@ -38,6 +38,7 @@ NAME = Field("name", StringClass(), Role.NAME)
 CATEGORY = Field("category", StringClass(), Role.CATEGORY)
 BEGIN = EventClass(Kind.SLICE_BEGIN, fields=(NAME, CATEGORY))
 END = EventClass(Kind.SLICE_END)
+TYPED = EventClass(Kind.TYPED, "event", "group")
 U32 = IntegerClass(32)
 
 
@@ -77,6 +78,16 @@ def records(data):
         found.append((time, word & 3, word >> 2 & 1, word >> 6 & 1023, word >> 16))
         assert word >> 3 & 7 == 5
     return found
+
+
+@pytest.mark.parametrize("ts", [0, 5, 2**63 - 2, 2**63 - 1])
+def test_what_stands_behind_the_last_event_has_a_time_that_is_read(ts, tmp_path):
+    """A mark without which some commands show nothing, and one without which others forget kernel events."""
+    trace, _ = project(trace_of([(TYPED, ts, 0, ())]), capabilities(""), "uftrace")
+    written(tmp_path / "data", trace)
+    again = converter.read(tmp_path / "data")
+    assert not again.warnings
+    assert [time for batch in again.batches() for time in batch.ts.tolist()] == [ts]
 
 
 # Records

@@ -62,6 +62,8 @@ _READINGS: Final[dict[EventClass, EventId]] = {
     reading.event_class: id for id, reading in READINGS.items()
 }
 _VARIABLES: Final = frozenset(watched_variable(size) for size in (1, 2, 4, 8))
+#: The latest time that a trace has: there is none to put a record behind it.
+_LAST_TIME: Final = (1 << 63) - 1
 #: The name of the function of exits that match no entry.
 _NO_FUNCTION: Final = "(no function)"
 #: That of the function that is no slice: some commands of uftrace need one.
@@ -139,13 +141,13 @@ class SliceOutput:
         self._emitter.add_tasks(len(self._trace.threads) + 1)
         for thread, time in last.items():
             if self._emitter.last_time(thread + 1) <= time or thread not in self._files:
-                self._emitter.put_event(thread + 1, time + 1, event)
+                self._emitter.put_event(thread + 1, min(time + 1, _LAST_TIME), event)
         self._flush()
 
     def mark_function(self, thread: int, time: int) -> None:
         """Enter and leave the function that is no slice, at a time (ns)."""
         self._emitter.add_tasks(len(self._trace.threads) + 1)
-        self._emitter.put_mark(thread + 1, time)
+        self._emitter.put_mark(thread + 1, min(time, _LAST_TIME))
         self._flush()
 
     @property

@@ -12,6 +12,8 @@ from converter.ir.columns import value
 from converter.ir.trace import Trace
 from converter.source import open_source
 
+FIXTURES = Path(__file__).parent.parent / "roundtrip_fixtures" / "ctf"
+
 UUID = "2a6422d0-6cee-11e0-8c08-cb07d7b3a564"
 MAGIC = 0xC1FC1FC1
 
@@ -201,3 +203,11 @@ def events_of(trace: Trace) -> list[Event]:
             }
             result.append((int(batch.ts[i]), declared.name, fields))
     return result
+
+
+def single(tmp_path: Path, stream: Stream, *packets: bytes) -> list[Event]:
+    """The events of these packets, which are read without a warning."""
+    trace = open_trace(stream.write(tmp_path / "trace", *packets))
+    found = events_of(trace)
+    assert not trace.warnings
+    return found

@@ -5,15 +5,53 @@ Nothing here is shared with the converter: headers are packed by hand, after ltt
 
 from __future__ import annotations
 
+import itertools
 import struct
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from converter.ir.canonical import canonical
 from converter.sink import open_sink
 from converter.source import open_source
 
+FIXTURES = Path(__file__).parent.parent / "roundtrip_fixtures" / "lttng_legacy"
+
 RATE = 1_000_000_000
 START = 1000
+
+
+#: Every version and header.
+VARIANTS_1 = [
+    {
+        "version": (1, 0), "big_endian": big, "arch_size": size, "heartbeat": heartbeat,
+        "alignment": size * aligned, "literal": literal,
+    }
+    for big, size, heartbeat, aligned, literal in itertools.product(
+        (False, True), (4, 8), (False, True), (0, 1), (False, True)
+    )
+]  # fmt: skip
+VARIANTS_2 = [
+    {"version": (2, minor), "big_endian": big, "arch_size": size, "alignment": size * aligned}
+    for minor, big, size, aligned in itertools.product(range(1, 7), (False, True), (4, 8), (0, 1))
+]
+
+
+def spelled(options):
+    """The name of a variant."""
+    return "-".join(str(value) for value in options.values())
+
+
+def events(trace, *, declarations=False):
+    """(ts, kind, name, cpu, tid, values) of each event."""
+    form = canonical(trace)
+    result = []
+    for ts, number, cpu, thread, _, values in form["events"]:
+        held = form["classes"][number]
+        if not declarations and held.get("category", "").endswith(("metadata", "facilities")):
+            continue
+        tid = None if thread is None else form["threads"][thread][1]
+        result.append((ts, held["kind"], held.get("name", ""), cpu, tid, values))
+    return result
 
 
 def pad(at, size, alignment):

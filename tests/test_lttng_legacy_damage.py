@@ -7,9 +7,18 @@ import struct
 from random import Random
 
 import pytest
-from lttng_legacy_files import START, Trace, contents, opened, sample, save, written
+from lttng_legacy_files import (
+    FIXTURES,
+    START,
+    Trace,
+    contents,
+    events,
+    opened,
+    sample,
+    save,
+    written,
+)
 from small_traces import trace_of
-from test_lttng_legacy_reader import FIXTURES, events
 
 import converter
 from converter.errors import TraceError, UnsupportedError

@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
-import itertools
 from fractions import Fraction
-from pathlib import Path
 
 import pytest
-from lttng_legacy_files import RATE, START, Trace, opened, sample, save
+from lttng_legacy_files import (
+    FIXTURES,
+    RATE,
+    START,
+    VARIANTS_1,
+    VARIANTS_2,
+    Trace,
+    events,
+    opened,
+    sample,
+    save,
+    spelled,
+)
 
 import converter
 from converter.errors import TraceError, UnsupportedError
@@ -21,22 +31,7 @@ from converter.ir.field_classes import IntegerClass, StringClass, Style
 from converter.ir.invariants import check
 from converter.ir.kinds import REQUIRED_ROLES, Kind, Role
 
-FIXTURES = Path(__file__).parent.parent / "roundtrip_fixtures" / "lttng_legacy"
-
 SIZES_32 = TypeSizes(4, 4, 4, 4, 0)
-
-
-def events(trace, *, declarations=False):
-    """(ts, kind, name, cpu, tid, values) of each event."""
-    form = canonical(trace)
-    result = []
-    for ts, number, cpu, thread, _, values in form["events"]:
-        held = form["classes"][number]
-        if not declarations and held.get("category", "").endswith(("metadata", "facilities")):
-            continue
-        tid = None if thread is None else form["threads"][thread][1]
-        result.append((ts, held["kind"], held.get("name", ""), cpu, tid, values))
-    return result
 
 
 # Real recordings
@@ -87,24 +82,6 @@ def test_system_calls_have_the_names_of_the_state_dump():
 
 
 # Every version and header
-
-VARIANTS_1 = [
-    {
-        "version": (1, 0), "big_endian": big, "arch_size": size, "heartbeat": heartbeat,
-        "alignment": size * aligned, "literal": literal,
-    }
-    for big, size, heartbeat, aligned, literal in itertools.product(
-        (False, True), (4, 8), (False, True), (0, 1), (False, True)
-    )
-]  # fmt: skip
-VARIANTS_2 = [
-    {"version": (2, minor), "big_endian": big, "arch_size": size, "alignment": size * aligned}
-    for minor, big, size, aligned in itertools.product(range(1, 7), (False, True), (4, 8), (0, 1))
-]
-
-
-def spelled(options):
-    return "-".join(str(value) for value in options.values())
 
 
 @pytest.mark.parametrize("options", [*VARIANTS_1, *VARIANTS_2], ids=spelled)

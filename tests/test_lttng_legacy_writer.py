@@ -12,9 +12,20 @@ import pytest
 from field_strategies import names
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from lttng_legacy_files import START, Trace, contents, opened, sample, save, written
+from lttng_legacy_files import (
+    FIXTURES,
+    START,
+    VARIANTS_1,
+    VARIANTS_2,
+    Trace,
+    contents,
+    opened,
+    sample,
+    save,
+    spelled,
+    written,
+)
 from strategies import fitted_traces, traces
-from test_lttng_legacy_reader import FIXTURES, VARIANTS_1, VARIANTS_2, spelled
 
 import converter
 from converter.errors import UnsupportedError

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 import os
-from pathlib import Path
 
 import pytest
-from uftrace_files import TID, Directory, calls
+from uftrace_files import RICH, TID, Directory, calls
 from uftrace_oracle import needs_uftrace, run
 
 import converter
@@ -15,8 +14,6 @@ from converter import travelling
 from converter.cli import main
 from converter.errors import TraceError
 from converter.ir.canonical import difference
-
-RICH = Path(__file__).parent.parent / "roundtrip_fixtures" / "uftrace" / "rich"
 
 
 def files_of(path):

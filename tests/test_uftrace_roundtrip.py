@@ -12,9 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from strategies import batch_of, fitted_traces, texts, traces, with_batches
-from test_uftrace_reader import kernel_header
 from trace_cmd_files import Kernel
-from uftrace_files import BAR, BASE, ENTRY, EXIT, FOO, LOST, MAIN, TID, Directory
+from uftrace_files import BAR, BASE, ENTRY, EXIT, FOO, LOST, MAIN, TID, Directory, kernel_header
 
 from converter.errors import TraceError
 from converter.formats.uftrace.capabilities import capabilities

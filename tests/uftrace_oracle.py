@@ -1,7 +1,8 @@
-"""The records that `uftrace dump` prints, and the same from a trace, to be compared."""
+"""What uftrace prints of a directory; the records that it dumps are compared with those of a trace."""
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 import struct
@@ -14,6 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import converter
 from converter.ir.columns import value
 from converter.ir.field_classes import BytesClass, FloatClass, IntegerClass, StringClass
 from converter.ir.kinds import Kind, Role
@@ -21,6 +23,22 @@ from converter.ir.trace import Trace
 
 needs_uftrace = pytest.mark.skipif(
     shutil.which("uftrace") is None, reason="uftrace is not installed"
+)
+
+#: All commands that read a directory, and need no terminal.
+COMMANDS = (
+    ("info",),
+    ("info", "--task"),
+    ("dump",),
+    ("dump", "--chrome"),
+    ("dump", "--flame-graph"),
+    ("dump", "--graphviz"),
+    ("replay",),
+    ("replay", "-f", "time,tid,duration,task,module"),
+    ("report",),
+    ("report", "--task"),
+    ("graph",),
+    ("graph", "--task"),
 )
 
 _RECORD = re.compile(
@@ -45,6 +63,29 @@ class Dumped:
 def run(*command: str, cwd: Path | None = None) -> bytes:
     """What a command prints; it must succeed."""
     return subprocess.run(command, cwd=cwd, check=True, capture_output=True, timeout=60).stdout
+
+
+def uftrace(path: Path, *command: str) -> list[str]:
+    """The lines that a command prints."""
+    return (
+        run("uftrace", *command, "--no-pager", "-d", str(path))
+        .decode("utf-8", "replace")
+        .split("\n")
+    )
+
+
+def check_commands(path: Path, *, lost: bool = False) -> None:
+    """All commands take a directory, and its Chrome export is JSON."""
+    for command in COMMANDS:
+        lines = uftrace(path, *command)
+        if command == ("dump", "--chrome") and not lost:
+            json.loads("\n".join(lines))
+
+
+def convert(source: Path, path: Path) -> None:
+    """Write a recording as a directory."""
+    with converter.open_trace(str(source)) as trace:
+        converter.write(trace, path, "uftrace")
 
 
 def dumped_records(path: Path) -> dict[int, list[Dumped]]:

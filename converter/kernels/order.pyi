@@ -1,7 +1,11 @@
 from collections.abc import Sequence
+from typing import TypeVar
 
 from numpy import int32, int64, uint32
 from numpy.typing import NDArray
+
+_First = TypeVar("_First", int64, int32)
+_Second = TypeVar("_Second", uint32, int32)
 
 class Merge:
     """Streams of events merged by time: heads are compared, at equal times the lower stream goes first.
@@ -50,12 +54,12 @@ def group_by_class(
     class_id: NDArray[int32],
     row: NDArray[int32],
     first: NDArray[int64],
-    location: NDArray[int64],
-    size: NDArray[uint32],
-    grouped_location: NDArray[int64],
-    grouped_size: NDArray[uint32],
+    one: NDArray[_First],
+    other: NDArray[_Second],
+    grouped_one: NDArray[_First],
+    grouped_other: NDArray[_Second],
 ) -> None:
-    """Put event i's location and size at place ``first[class] + row``.
+    """Put event i's values in two columns at place ``first[class] + row``.
 
     Raises ValueError for an event that has no place. Releases the GIL.
     """

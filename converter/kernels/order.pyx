@@ -210,21 +210,30 @@ cdef class Merge:
         return filled, empty
 
 
+ctypedef fused first_value:
+    int64_t
+    int32_t
+
+ctypedef fused second_value:
+    uint32_t
+    int32_t
+
+
 def group_by_class(
     const int32_t[::1] class_id,
     const int32_t[::1] row,
     const int64_t[::1] first,
-    const int64_t[::1] location,
-    const uint32_t[::1] size,
-    int64_t[::1] grouped_location,
-    uint32_t[::1] grouped_size,
+    const first_value[::1] one,
+    const second_value[::1] other,
+    first_value[::1] grouped_one,
+    second_value[::1] grouped_other,
 ):
     cdef int64_t count = class_id.shape[0]
     cdef int64_t i, at
     cdef int64_t failed = -1
-    if row.shape[0] != count or location.shape[0] != count or size.shape[0] != count:
+    if row.shape[0] != count or one.shape[0] != count or other.shape[0] != count:
         raise ValueError("the columns differ in length")
-    if grouped_location.shape[0] != count or grouped_size.shape[0] != count:
+    if grouped_one.shape[0] != count or grouped_other.shape[0] != count:
         raise ValueError("the columns differ in length")
     with nogil:
         for i in range(count):
@@ -235,7 +244,7 @@ def group_by_class(
             if at < 0 or at >= count:
                 failed = i
                 break
-            grouped_location[at] = location[i]
-            grouped_size[at] = size[i]
+            grouped_one[at] = one[i]
+            grouped_other[at] = other[i]
     if failed >= 0:
         raise ValueError(f"event {failed} has no place")

@@ -19,7 +19,7 @@ from converter.ir.field_classes import (
 )
 from converter.kernels.gather import Segments
 from converter.kernels.order import group_by_class
-from converter.kernels.uftrace_columns import gather_words, group_names
+from converter.kernels.uftrace_columns import gather_words
 
 #: What recorders once wrote for a null pointer in place of a text.
 _OLD_NULL = b"\xff\xff\xff\xff"
@@ -65,7 +65,7 @@ class BatchValues:
         self._bases = np.zeros(len(counts) + 1, np.int64)
         np.cumsum(counts, out=self._bases[1:])
         self._names = np.empty_like(name), np.empty_like(category)
-        group_names(class_id, row, self._bases[:-1], name, category, *self._names)
+        group_by_class(class_id, row, self._bases[:-1], name, category, *self._names)
         self._payloads = np.empty_like(first), np.empty_like(size)
         group_by_class(class_id, row, self._bases[:-1], first, size, *self._payloads)
         self._rows: dict[int, NDArray[np.uint64]] = {}

@@ -1,0 +1,9 @@
+# What becomes of an event that is to be written.
+
+cpdef enum:
+    OK = 0
+    TOO_LARGE = 1
+    BAD_COLUMN = 2
+    NO_MEMORY = 3
+    # A list of more values without bytes than can be told.
+    TOO_MANY_EMPTY = 4

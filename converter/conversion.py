@@ -12,8 +12,9 @@ from converter.footer import has_residual
 from converter.ir.collect import collect
 from converter.ir.trace import Trace
 from converter.losses import LossReport
+from converter.outputs import open_sink
 from converter.registry import Format
-from converter.sink import Sink, open_sink
+from converter.sink import Sink
 from converter.source import Source, SourceArgument, open_source
 
 

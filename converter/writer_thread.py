@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import queue
 import threading
-import zlib
 from collections import OrderedDict
 from contextlib import suppress
 from typing import BinaryIO, NamedTuple
@@ -40,6 +39,8 @@ class Target:
     def sum_up(self, data: memoryview, offset: int | None) -> None:
         """Add what was written at an offset or (None) behind the last."""
         if self._sum is not None:
+            import zlib  # which most outputs do not need
+
             end, checksum = self._sum
             appended = offset is None or offset == end
             self._sum = (end + len(data), zlib.crc32(data, checksum)) if appended else None

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from converter.ir.canonical import canonical
-from converter.sink import open_sink
+from converter.outputs import open_sink
 from converter.source import open_source
 
 FIXTURES = Path(__file__).parent.parent / "roundtrip_fixtures" / "lttng_legacy"

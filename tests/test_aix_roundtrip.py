@@ -465,7 +465,7 @@ def test_declarations_read_what_they_wrote():
 
 
 def test_templates_appear_beside_a_file(tmp_path):
-    from converter.sink import open_sink
+    from converter.outputs import open_sink
 
     trace = _trace(EVERYTHING, rows=[(0, 5, 1, -1, -1, EVERYTHING_VALUES)])
     with open_sink(tmp_path / "out.aix") as sink:

@@ -19,8 +19,8 @@ from converter.ir.collect import collect
 from converter.ir.field_classes import Style
 from converter.ir.kinds import Role
 from converter.ir.trace import ClockDomain, Trace
+from converter.outputs import open_sink
 from converter.projection import project
-from converter.sink import open_sink
 from converter.source import open_source
 
 #: Some of all: hypothesis prints strategies, and those of all are long.

@@ -49,8 +49,8 @@ from converter.kernels.ctf_emit import (
     Emitter,
 )
 from converter.kernels.strings import StringTable
+from converter.outputs import open_sink
 from converter.projection import project
-from converter.sink import open_sink
 
 trace_of: Callable[..., Trace] = small_traces.trace_of
 event_class: Callable[..., EventClass] = small_traces.event_class

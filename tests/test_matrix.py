@@ -30,9 +30,9 @@ from converter.ir.canonical import canonical, difference
 from converter.ir.collect import collect
 from converter.ir.kinds import Kind
 from converter.ir.trace import Trace
+from converter.outputs import open_sink
 from converter.projection import project
 from converter.registry import FORMATS, Format, format_named
-from converter.sink import open_sink
 
 ROOT = Path(__file__).parents[1]
 RECORDINGS = ROOT / "roundtrip_fixtures"

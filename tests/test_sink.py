@@ -14,7 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from converter.errors import OutputError, TraceError, UnsupportedError
-from converter.sink import BufferSink, open_sink
+from converter.outputs import open_sink
+from converter.sink import BufferSink
 
 BIG = np.random.default_rng(3).bytes(300_000)
 
@@ -469,7 +470,7 @@ class TestDirectory:
 
 
 def run(program, **arguments):
-    program = "from converter.sink import open_sink\n" + program
+    program = "from converter.outputs import open_sink\n" + program
     return subprocess.Popen([sys.executable, "-c", program], **arguments)
 
 

@@ -472,7 +472,7 @@ class TestDirectory:
 
 def test_importing_loads_no_decompressor():
     program = (
-        "import sys, converter.source, converter.sink;"
+        "import sys, converter.source, converter.outputs;"
         "print(sorted({'zstandard', 'gzip', 'zlib', 'tempfile', 'numpy'} & set(sys.modules)))"
     )
     result = subprocess.run([sys.executable, "-c", program], capture_output=True, check=True)

@@ -26,8 +26,8 @@ from converter.ir.field_classes import (
 )
 from converter.ir.kinds import Kind, Role
 from converter.ir.trace import Process, Thread, Trace
+from converter.outputs import open_sink
 from converter.projection import project
-from converter.sink import open_sink
 
 pytestmark = needs_uftrace
 

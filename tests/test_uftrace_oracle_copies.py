@@ -15,7 +15,7 @@ from uftrace_oracle import check_commands, convert, needs_uftrace, run, uftrace
 import converter
 from converter.formats.uftrace.writer import write
 from converter.ir.kinds import Kind
-from converter.sink import open_sink
+from converter.outputs import open_sink
 
 pytestmark = needs_uftrace
 

@@ -28,8 +28,8 @@ from converter.ir.events import EventClass, Field
 from converter.ir.field_classes import IntegerClass, StringClass
 from converter.ir.kinds import Kind
 from converter.ir.trace import Process, Thread, Trace
+from converter.outputs import open_sink
 from converter.projection import project
-from converter.sink import open_sink
 from converter.source import open_source
 
 CAPABILITIES = capabilities("")

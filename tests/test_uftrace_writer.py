@@ -31,8 +31,8 @@ from converter.kernels.uftrace_emit import (
     VALUE,
     Emitter,
 )
+from converter.outputs import open_sink
 from converter.projection import project
-from converter.sink import open_sink
 
 NAME = Field("name", StringClass(), Role.NAME)
 CATEGORY = Field("category", StringClass(), Role.CATEGORY)

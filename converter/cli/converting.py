@@ -11,8 +11,8 @@ from converter.conversion import open_trace, refuse_damage, refuse_losses, trans
 from converter.errors import OutputError, UnknownFormatError, UnsupportedError
 from converter.ir.trace import Trace
 from converter.losses import LossKind, LossReport
+from converter.outputs import open_sink
 from converter.registry import Format
-from converter.sink import open_sink
 
 #: How many things a line of the summary names.
 _NAMED = 3

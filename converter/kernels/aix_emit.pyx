@@ -94,6 +94,8 @@ cdef class Emitter:
                     raise ValueError(f"no number is at {which}")
             if text >= fields or (text >= 0 and nodes[text][0] not in (NODE_STRING, NODE_BYTES)):
                 raise ValueError(f"no text is at {text}")
+            if generic and (text < 0 or not words):
+                raise ValueError("a generic hook has a word and a text")
         moved = <Program*>realloc(self._programs, (self._program_count + 1) * sizeof(Program))
         if moved is NULL:
             raise MemoryError

@@ -288,10 +288,12 @@ cdef class EventScanner(ValueScanner):
         cdef int64_t size
         cdef int32_t key_id
         cdef uint8_t[16] key
+        cdef Scanned result
         memset(&key[0], 0, 16)
         self._text.used = text
-        if compact(self._data, start, self._end, &self._text, &stop) != FINE:
-            return MALFORMED
+        result = compact(self._data, start, self._end, &self._text, &stop)
+        if result != FINE:
+            return NO_MEMORY if result == NO_MEMORY else MALFORMED
         size = self._text.used - text
         if size == 2:
             self._text.used = text

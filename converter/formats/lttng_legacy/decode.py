@@ -18,6 +18,7 @@ from converter.ir.trace import Trace
 from converter.kernels.gather import Segments
 from converter.kernels.lttng_legacy_scan import DONE, NEEDS_DATA, Scanner, ThreadIndex
 from converter.kernels.order import Merge
+from converter.window_memory import WindowMemory
 
 BATCH_SIZE = 1 << 17
 
@@ -64,6 +65,7 @@ class StreamReader:
         self.file = file
         self._size = recording.size(file.path)
         self._window = min(window, max(self._size, 1))
+        self._memory = WindowMemory()
         self.scanner = Scanner(
             classes.tables[file.marker_channel], threads, *classes.geometry(file)
         )
@@ -112,8 +114,8 @@ class StreamReader:
             self._done = True
             self._gave_up = at
             return
-        # Of its own: batches keep what they were read from.
-        data = np.empty(min(size, self._size - at), np.uint8)
+        # Not that of the last one: batches keep what they were read from.
+        data = self._memory.take(min(size, self._size - at))
         filled = self._recording.read_into(self.file.path, at, data.data)
         if filled < len(data):
             # The file has become shorter while it was read.

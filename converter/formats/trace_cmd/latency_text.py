@@ -20,11 +20,12 @@ from converter.formats.trace_cmd.container import Buffer, CpuData, TraceFile
 from converter.formats.trace_cmd.fields import BytesAt, Records
 from converter.formats.trace_cmd.layout import MAX_UNCOMPRESSED
 from converter.formats.trace_cmd.mapping import TEXT_MARKERS
-from converter.formats.trace_cmd.pages import PageMemory, PageStream
+from converter.formats.trace_cmd.pages import PageStream
 from converter.ir.columns import Column, ListColumn, list_of_bytes
 from converter.ir.events import EventClass, Field
 from converter.ir.field_classes import StringClass
 from converter.ir.kinds import Kind, Role
+from converter.window_memory import WindowMemory
 
 
 @cache
@@ -126,7 +127,7 @@ def text_of(file: TraceFile, buffer: Buffer) -> bytes:
     # Text is compressed in chunks as pages are; it counts as pages of a byte.
     plain = Buffer(buffer.name, buffer.clock, 1, True)
     data = CpuData(0, section.offset, size, section.offset + size)
-    stream = PageStream(file, plain, data, 1, PageMemory())
+    stream = PageStream(file, plain, data, 1, WindowMemory())
     parts: list[bytes] = []
     left = MAX_UNCOMPRESSED
     for window in stream.windows():

@@ -34,7 +34,7 @@ from converter.formats.trace_cmd.opening import open_file
 from converter.formats.trace_cmd.options import Metadata, interpret
 from converter.formats.trace_cmd.page_data import CopiedChunks, PageData, PlainPages, SpooledPages
 from converter.formats.trace_cmd.page_writer import PageWriter, Records, SpoolMaker, chunk_size
-from converter.formats.trace_cmd.pages import PageMemory, PageStream
+from converter.formats.trace_cmd.pages import PageStream
 from converter.formats.trace_cmd.record_layout import (
     MISSED_PROGRAM,
     UNKNOWN_PROGRAM,
@@ -46,6 +46,7 @@ from converter.ir.events import Batch, EventClass
 from converter.ir.kinds import Kind
 from converter.ir.trace import Trace
 from converter.source import open_source
+from converter.window_memory import WindowMemory
 
 _SECTION_HEADER_SIZE = 16
 #: The description of a page that has a size in it: that of the data behind its header.
@@ -255,7 +256,7 @@ class _NativeContents:
 
     def _streams(self, buffer: Buffer) -> list[PageStream]:
         count = sum(len(each.cpus) for each in self._file.buffers)
-        memory = PageMemory()
+        memory = WindowMemory()
         return [PageStream(self._file, buffer, data, count, memory) for data in buffer.cpus]
 
     def _copy_pages(self) -> None:

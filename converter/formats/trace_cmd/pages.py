@@ -6,7 +6,6 @@ A window is one contiguous run of pages. Windows are planned in the order of the
 from __future__ import annotations
 
 import struct
-import weakref
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
@@ -16,13 +15,12 @@ from numpy.typing import NDArray
 from converter.errors import TraceError, TruncatedError
 from converter.formats.trace_cmd.container import Buffer, CpuData, TraceFile
 from converter.formats.trace_cmd.layout import MAX_UNCOMPRESSED
+from converter.window_memory import WindowMemory
 
 #: Windows of all streams together, and of one.
 _WINDOWS_IN_ALL = 24 << 20
 _LARGEST_WINDOW = 1 << 20
 _SMALLEST_WINDOW = 1 << 16
-#: Memory of larger windows is not used again: only damaged files have them.
-_MOST_REUSED = 4 << 20
 #: Chunks are whole pages; those that are not are joined up to this size, in search of the end of a page.
 _MOST_ODD = 1 << 24
 #: Compressed data is read in blocks of this size.
@@ -45,39 +43,11 @@ class Window:
     chunks: list[tuple[int, memoryview, int]] = field(default_factory=list)
 
 
-class PageMemory:
-    """The memory that windows lie in, used again when nobody refers to them any more.
-
-    New memory takes the system longer to come by than decompressing into it does.
-    """
-
-    def __init__(self) -> None:
-        self._free: list[memoryview] = []
-        self._usual = 0
-
-    def take(self, size: int) -> NDArray[np.uint8]:
-        """Room for a window, with anything in it; for any thread."""
-        try:
-            memory = self._free.pop()
-        except IndexError:
-            memory = memoryview(b"")
-        reused = size <= _MOST_REUSED
-        if reused:
-            self._usual = max(self._usual, size)
-        if len(memory) < size:
-            memory = np.empty(self._usual if reused else size, np.uint8).data
-        # All that is derived from this array refers to it: NumPy passes over its likes only.
-        pages = np.frombuffer(memory, np.uint8, size)
-        if reused:
-            weakref.finalize(pages, self._free.append, memory).atexit = False
-        return pages
-
-
 class PageStream:
     """The pages of one CPU in one buffer, of a file that has so many streams in all."""
 
     def __init__(
-        self, file: TraceFile, buffer: Buffer, data: CpuData, streams: int, memory: PageMemory
+        self, file: TraceFile, buffer: Buffer, data: CpuData, streams: int, memory: WindowMemory
     ) -> None:
         self.buffer = buffer
         self.cpu = data.cpu

@@ -16,7 +16,7 @@ from converter.formats.trace_cmd.layout import SectionId, parse
 from converter.formats.trace_cmd.messages import KernelTexts
 from converter.formats.trace_cmd.opening import open_file
 from converter.formats.trace_cmd.options import interpret
-from converter.formats.trace_cmd.pages import PageMemory, PageStream
+from converter.formats.trace_cmd.pages import PageStream
 from converter.formats.trace_cmd.survey import survey
 from converter.formats.trace_cmd.symbols import kernel_symbols
 from converter.formats.trace_cmd.tasks import add_tasks, saved_command_lines
@@ -26,6 +26,7 @@ from converter.ir.kinds import Role
 from converter.ir.trace import Trace, Track
 from converter.kernels.tasks import TaskTable
 from converter.source import Source
+from converter.window_memory import WindowMemory
 
 if TYPE_CHECKING:
     from converter.formats.trace_cmd.record_text import RecordTexts
@@ -89,7 +90,7 @@ class _Reader:
             for data in buffer.cpus
         ]
         pages.sort(key=lambda item: item[:2])
-        memory = PageMemory()
+        memory = WindowMemory()
         self._streams = [
             PageStream(file, buffer, data, len(pages), memory) for _, _, buffer, data in pages
         ]

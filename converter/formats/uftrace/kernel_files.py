@@ -33,7 +33,7 @@ from converter.formats.trace_cmd.formats import EventFormats
 from converter.formats.trace_cmd.layout import SectionId
 from converter.formats.trace_cmd.messages import KernelTexts
 from converter.formats.trace_cmd.options import Metadata
-from converter.formats.trace_cmd.pages import PageMemory, PageStream
+from converter.formats.trace_cmd.pages import PageStream
 from converter.formats.trace_cmd.survey import Survey, survey
 from converter.formats.trace_cmd.symbols import kernel_symbols
 from converter.formats.uftrace.directory import DataDirectory
@@ -42,6 +42,7 @@ from converter.ir.symbols import SymbolTable
 from converter.ir.trace import Trace
 from converter.kernels.tasks import TaskTable
 from converter.source import open_source
+from converter.window_memory import WindowMemory
 
 HEADER_FILE = "kernel_header"
 SYMBOLS_FILE = "kallsyms"
@@ -197,7 +198,7 @@ class KernelFiles:
             for name in self._directory.names
             if (match := _CPU_FILE.fullmatch(name))
         )
-        memory = PageMemory()
+        memory = WindowMemory()
         for cpu, name in names:
             try:
                 source = self._directory.open(name)

@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from converter.errors import TraceError
 from converter.source import Source
+from converter.window_memory import WindowMemory
 
 #: Windows of all streams together, and of one.
 _WINDOWS_IN_ALL = 24 << 20
@@ -30,6 +31,7 @@ class Windows:
         self.start = 0
         self.length = 0
         self._size = size
+        self._memory = WindowMemory()
 
     def next(self, consumed: int) -> tuple[NDArray[np.uint8], bool]:
         """The window behind the first `consumed` bytes of the last one, and whether the file ends with it.
@@ -46,7 +48,7 @@ class Windows:
             self._size *= 2
         self.start += consumed
         left = max(self.source.size - self.start, 0)
-        window = np.empty(min(self._size, left), np.uint8)
+        window = self._memory.take(min(self._size, left))
         count = self.source.read_into(self.start, window.data) if len(window) else 0
         self.length = count
         return window[:count], count < len(window) or self.start + count >= self.source.size

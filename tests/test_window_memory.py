@@ -1,10 +1,10 @@
-"""Windows of pages share memory, but never one that somebody still looks at."""
+"""Windows share memory, but never one that somebody still looks at."""
 
 import numpy as np
 import pytest
 
-from converter.formats.trace_cmd.pages import PageMemory
 from converter.kernels.gather import Segments
+from converter.window_memory import WindowMemory
 
 
 def place(pages):
@@ -12,7 +12,7 @@ def place(pages):
 
 
 def test_memory_is_used_again_when_nobody_refers_to_it():
-    memory = PageMemory()
+    memory = WindowMemory()
     pages = memory.take(1 << 16)
     first = place(pages)
     assert place(memory.take(1 << 16)) != first
@@ -31,7 +31,7 @@ def test_memory_is_used_again_when_nobody_refers_to_it():
     ids=["slice", "view", "memoryview", "segments"],
 )
 def test_memory_is_not_used_again_while_anything_derived_from_it_lives(derive):
-    memory = PageMemory()
+    memory = WindowMemory()
     pages = memory.take(1 << 16)
     first = place(pages)
     derived = derive(pages)
@@ -42,8 +42,15 @@ def test_memory_is_not_used_again_while_anything_derived_from_it_lives(derive):
 
 
 def test_memory_grows_with_the_windows():
-    memory = PageMemory()
+    memory = WindowMemory()
     memory.take(16)
     large = memory.take(1 << 20)
     large[:] = 1
     assert len(large) == 1 << 20
+
+
+def test_a_window_may_be_empty():
+    memory = WindowMemory()
+    assert len(memory.take(0)) == 0
+    memory.take(10)
+    assert len(memory.take(0)) == 0

@@ -26,6 +26,7 @@ from converter.kernels.proto_scan import (
     scan_packets,
 )
 from converter.source import Source
+from converter.window_memory import WindowMemory
 
 #: How much is read at once: what bounds a batch.
 WINDOW_BYTES = 1 << 22
@@ -78,8 +79,9 @@ def windows(source: Source, damage: Damage) -> Iterator[Window]:
     """
     offset = 0
     size = WINDOW_BYTES
+    memory = WindowMemory()
     while offset < source.size:
-        data = np.empty(min(size, source.size - offset), np.uint8)
+        data = memory.take(min(size, source.size - offset))
         data = data[: source.read_into(offset, data.data)]
         rows = np.empty((WINDOW_PACKETS, COLUMNS), np.int64)
         count, end, stopped = scan_packets(data, 0, rows)

@@ -2,6 +2,7 @@
 
 import os
 
+import pytest
 from hypothesis import HealthCheck, settings
 
 # Deadlines measure how busy the machine is. The long profile is for a night, not for every change.
@@ -10,3 +11,10 @@ settings.register_profile(
     "long", max_examples=5000, deadline=None, suppress_health_check=[HealthCheck.too_slow]
 )
 settings.load_profile(os.environ.get("TRACECONV_HYPOTHESIS_PROFILE", "ci"))
+
+
+@pytest.fixture
+def no_temporary_files(tmp_path):
+    """No temporary file of an output stays behind, whatever the test does."""
+    yield
+    assert [path for path in tmp_path.rglob("*") if path.name.startswith(".traceconv-")] == []

@@ -1,0 +1,21 @@
+"""What tests of sinks write, fail with, and look for afterwards."""
+
+import contextlib
+import os
+
+import numpy as np
+
+BIG = np.random.default_rng(3).bytes(300_000)
+
+
+class BrokenError(Exception):
+    """What a producer fails with."""
+
+
+def open_descriptors(folder):
+    """How many descriptors of this process are files below `folder`."""
+    targets = []
+    for number in os.listdir("/proc/self/fd"):
+        with contextlib.suppress(OSError):  # the descriptor that listed them is closed by now
+            targets.append(os.readlink(f"/proc/self/fd/{number}"))
+    return sum(target.startswith(f"{folder}/") for target in targets)

@@ -7,7 +7,7 @@ from fractions import Fraction
 from pathlib import Path
 
 import pytest
-from chrome_files import FEATURES, FIXTURES, dump, event, load
+from chrome_files import FEATURES, FIXTURES, dump, event, events, load
 from chrome_oracle import compare
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
@@ -111,6 +111,34 @@ def test_files_of_others_survive_whole(
     back = load(dump(trace))
     assert difference(trace, back, sidecar=True) is None
     assert difference(back, load(dump(back)), sidecar=True) is None
+
+
+def with_commas(value: object) -> str:
+    """JSON with a comma behind each last element, and space that must not matter."""
+    if isinstance(value, dict) and value:
+        return f"{{{''.join(f'{json.dumps(k)}:{with_commas(v)} ,' for k, v in value.items())}\n}}"
+    if isinstance(value, list) and value:
+        return f"[{''.join(f'{with_commas(item)}, ' for item in value)}]"
+    return json.dumps(value)
+
+
+@settings(suppress_health_check=TOO_SLOW)
+@given(st.lists(EVENTS, max_size=4), JSON)
+def test_a_comma_behind_the_last_element_changes_nothing(
+    found: list[object], member: object
+) -> None:
+    document = {"before": member, "traceEvents": found, "behind": member}
+    expected = load(json.dumps(document, indent=1))
+    assert difference(expected, load(with_commas(document)), sidecar=True) is None
+    assert json.loads(dump(load(with_commas(document))))
+
+
+@pytest.mark.parametrize("text", ["{,}", '{"x":1,,}', "[,]", "[1,,]", '{"x":,}'])
+def test_a_comma_behind_nothing_is_damage(text: str) -> None:
+    for place in ("args", "other", "ts"):
+        trace = load(f'[{{"ph":"i","ts":1}},{{"ph":"i","{place}":{text},"ts":2}}]')
+        assert len(events(trace)) == 1
+        assert len(trace.warnings) == 1
 
 
 @pytest.mark.parametrize("path", sorted(FIXTURES.glob("*.json")), ids=lambda path: path.stem)

@@ -281,7 +281,8 @@ cdef inline bint good_escapes(const uint8_t* data, int64_t at, int64_t end) noex
 
 
 # Copy the value at `at` without white space, as valid JSON in UTF-8, and set `after` to its end. What is not JSON but
-# meant (bare NaN, raw control characters) is put right; on anything but FINE the copy is taken back.
+# meant (bare NaN, raw control characters, a comma behind the last element) is put right; on anything but FINE the copy
+# is taken back.
 cdef inline Scanned compact(
     const uint8_t* data, int64_t at, int64_t end, Buffer* out, int64_t* after
 ) noexcept nogil:
@@ -307,6 +308,14 @@ cdef inline Scanned compact(
         if expected == 4:
             is_object = nesting[(depth - 1) >> 6] >> ((depth - 1) & 63) & 1
             if byte == 44:
+                stop = skip_space(data, at + 1, end)
+                if stop >= end:
+                    result = UNFINISHED
+                    break
+                if data[stop] == (125 if is_object else 93):
+                    at = stop
+                    result = UNFINISHED
+                    continue
                 expected = 2 if is_object else 0
             elif byte == (125 if is_object else 93):
                 depth -= 1

@@ -80,7 +80,6 @@ cdef inline Scanned scan_members(
     cdef int64_t at = start + 1
     cdef int64_t key, key_end
     cdef bint escaped
-    cdef bint first = True
     cdef int member
     cdef Scanned result
     memset(members, 0, sizeof(Members))
@@ -94,11 +93,11 @@ cdef inline Scanned scan_members(
         at = skip_space(data, at, end)
         if at >= end:
             return UNFINISHED
-        if first and data[at] == 125:
+        if data[at] == 125:
+            # Also behind a comma, as is not JSON but common.
             break
         if data[at] != 34:
             return MALFORMED
-        first = False
         escaped = False
         key = at + 1
         key_end = string_end(data, key, end, &escaped)
@@ -346,6 +345,8 @@ cdef inline Scanned scan_id2(
         kind[0] = 0
         return scanner._skip(start, after)
     at = skip_space(data, at, end)
+    if at < end and data[at] == 44:
+        at = skip_space(data, at + 1, end)
     if at >= end:
         return UNFINISHED
     if data[at] != 125:

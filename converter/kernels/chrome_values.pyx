@@ -283,7 +283,6 @@ cdef class ValueScanner:
         cdef int64_t id = 0
         cdef int32_t name
         cdef Scanned result
-        cdef bint first = True
         if not append(&self._signature, b"{", 1):
             return NO_MEMORY
         at += 1
@@ -291,7 +290,8 @@ cdef class ValueScanner:
             at = skip_space(self._data, at, self._end)
             if at >= self._end:
                 return UNFINISHED
-            if first and self._data[at] == 125:
+            if self._data[at] == 125:
+                # Also behind a comma, as is not JSON but common.
                 break
             if self._data[at] != 34:
                 return MALFORMED
@@ -317,7 +317,6 @@ cdef class ValueScanner:
             if self._data[at] != 44:
                 return MALFORMED
             at += 1
-            first = False
         after[0] = at + 1
         return FINE if append(&self._signature, b"}", 1) else NO_MEMORY
 
@@ -367,12 +366,16 @@ cdef class ValueScanner:
                 at = skip_space(self._data, at, self._end)
                 if at >= self._end:
                     return UNFINISHED
-                if self._data[at] == 93:
-                    at += 1
-                    break
-                if self._data[at] != 44:
+                if self._data[at] == 44:
+                    at = skip_space(self._data, at + 1, self._end)
+                    if at >= self._end:
+                        return UNFINISHED
+                    if self._data[at] != 93:
+                        continue
+                elif self._data[at] != 93:
                     return MALFORMED
                 at += 1
+                break
         if not uniform:
             self._signature.used = signature
             self._arguments.used = arguments

@@ -379,6 +379,43 @@ def extra_counters() -> bytes:
     return file.bytes()
 
 
+def callstacks() -> bytes:
+    """Call stacks of track events: inline, interned, without frames, unknown; weights, and ids that correlate."""
+    file = File()
+    file.thread_track(2, 10, 11, "worker")
+    for ts, lines in ((10, (10, 42)), (12, ()), (14, (7,))):
+        event = file.event(ts, BEGIN, "inline", 2)
+        event.callstack.SetInParent()
+        for line in lines:
+            frame = event.callstack.frames.add(function_name=f"at {line}", line_number=line)
+            if line > 7:
+                frame.source_file = f"source{line}.cc"
+    packet = file.packet(20, 7, sequence_flags=1)
+    data = packet.interned_data
+    for iid, name in enumerate((b"outer", b"inner"), 1):
+        data.function_names.add(iid=iid, str=name)
+    data.mapping_paths.add(iid=1, str=b"bin")
+    data.mapping_paths.add(iid=2, str=b"program")
+    data.source_paths.add(iid=1, str=b"main.c")
+    data.build_ids.add(iid=1, str=b"build id")
+    data.mappings.add(iid=1, path_string_ids=[1, 2], build_id=1, start=4096, end=8192)
+    data.frames.add(iid=1, function_name_id=1, mapping_id=1, rel_pc=16)
+    data.frames.add(
+        iid=2, function_name_id=2, mapping_id=1, rel_pc=2**63, source_path_iid=1, line_number=5
+    )
+    data.callstacks.add(iid=1, frame_ids=[1, 2])
+    data.callstacks.add(iid=2, frame_ids=[2, 2, 1])
+    packet.track_event.type = BEGIN
+    packet.track_event.track_uuid = 2
+    packet.track_event.callstack_iid = 1
+    for ts, kind, iid in ((21, END, 2), (22, INSTANT, 1), (23, INSTANT, 9)):
+        event = file.event(ts, kind, "interned", 2)
+        event.callstack_iid = iid
+        event.callstack_weight = 0.5
+        event.correlation_id = 2**64 - 1
+    return file.bytes()
+
+
 def clocks() -> bytes:
     """Snapshots, a sequence's own clock, an incremental one by default, and one that nothing relates."""
     file = File()
@@ -461,6 +498,7 @@ FILES: dict[str, Callable[[], bytes]] = {
         interned,
         legacy,
         extra_counters,
+        callstacks,
         clocks,
         tables,
     )

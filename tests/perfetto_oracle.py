@@ -213,6 +213,33 @@ class Sequences:
         return bytes(item.str) if kind == "debug_annotation_string_values" else item.name.encode()
 
 
+def frames(event: Any, sequence: int, state: Sequences) -> tuple[Any, ...] | None:
+    """The frames of a track event's call stack, innermost first; None without one."""
+
+    def interned(kind: str, iid: int, message: Any) -> Any:
+        return state.interned.get((sequence, kind, iid), message())
+
+    if event.HasField("callstack"):
+        return tuple(
+            (frame.function_name.encode(), b"", 0, frame.source_file.encode(), frame.line_number)
+            for frame in reversed(event.callstack.frames)
+        )
+    if not event.HasField("callstack_iid"):
+        return None
+    result = []
+    for iid in reversed(interned("callstacks", event.callstack_iid, pb.Callstack).frame_ids):
+        frame = interned("frames", iid, pb.Frame)
+        found = interned("mappings", frame.mapping_id, pb.Mapping)
+        path = b"".join(
+            b"/" + interned("mapping_paths", part, pb.InternedString).str
+            for part in found.path_string_ids
+        )
+        function = interned("function_names", frame.function_name_id, pb.InternedString).str
+        source = interned("source_paths", frame.source_path_iid, pb.InternedString).str
+        result.append((function, path, frame.rel_pc, source, frame.line_number))
+    return tuple(result)
+
+
 def nested(item: Any) -> Any:
     """The value of the older form of nested annotations."""
     if item.nested_type == 1:
@@ -276,14 +303,19 @@ def track_event(packet: Any, state: Sequences, into: Events) -> None:
         counted = state.counted(uuid, counted)
         name = b""
     label = f"timeline {kind}"
-    into[label].append((name, b",".join(categories), tuple(flows), tuple(ends), arguments, counted))
+    into[label].append(
+        (
+            *(name, b",".join(categories), tuple(flows), tuple(ends), arguments, counted),
+            frames(event, sequence, state),
+        )
+    )
     tracks = list(event.extra_counter_track_uuids) or state.extra.get(sequence, [])
     counts = list(zip(tracks, event.extra_counter_values, strict=False))
     counts += zip(
         event.extra_double_counter_track_uuids, event.extra_double_counter_values, strict=False
     )
     for uuid, number in counts:
-        into["timeline COUNTER"].append((b"", b"", (), (), [], state.counted(uuid, number)))
+        into["timeline COUNTER"].append((b"", b"", (), (), [], state.counted(uuid, number), None))
 
 
 def expected(source: Source) -> Events:
@@ -382,18 +414,23 @@ def _timeline_row(
     flows: tuple[Any, ...] = ()
     ends: tuple[Any, ...] = ()
     arguments = []
-    counted = None
+    counted = stack = None
     for name, field, item in zip(names[2:], event_class.fields[2:], row[2:], strict=True):
         if field == mapping.FLOW_IDS:
             flows = tuple(item)
         elif field == mapping.TERMINATING_FLOW_IDS:
             ends = tuple(item)
+        elif field == mapping.CALLSTACK:
+            stack = tuple(tuple(member for _, member in frame) for frame in item)
         elif event_class.kind is Kind.COUNTER and name == "value":
             counted = item
         elif field.role is Role.NONE:
             arguments.append((name, plain(field.type, item)))
     name = b"" if event_class.kind is Kind.COUNTER else row[0]
-    return f"timeline {event_class.kind.name}", (name, row[1], flows, ends, arguments, counted)
+    return f"timeline {event_class.kind.name}", (
+        *(name, row[1], flows, ends, arguments, counted),
+        stack,
+    )
 
 
 def differences(source: Source) -> list[str]:

@@ -28,13 +28,13 @@ from converter.losses import LossKind
 def keep_lists(piece: Piece, projection: Projection) -> Piece:
     """Arrays of numbers and texts, and arrays of those, of any length; other arrays become text."""
     fields = piece.event_class.fields
-    if not any(_is_argument(field) and _has_list(field.type) for field in fields):
+    if not any(field not in mapping.PARTS and _has_list(field.type) for field in fields):
         return piece
     columns: list[Any] = piece.lazy_columns()
     changed: list[Field] = []
     for index, field in enumerate(fields):
         kept = field
-        if _is_argument(field) and _has_list(field.type):
+        if field not in mapping.PARTS and _has_list(field.type):
             what = f"{field.name!r} of {label(piece.event_class)}"
             kind = _kept(field.type)
             if kind is None:
@@ -57,11 +57,6 @@ def _as_text(piece: Piece, index: int, what: str, projection: Projection) -> Any
         return rendered(piece.table.column(index), kind, what, piece, projection)
 
     return text
-
-
-def _is_argument(field: Field) -> bool:
-    """Call stacks too, which a track event has as interned frames, not as they are here."""
-    return field not in mapping.PARTS or field == mapping.CALLSTACK
 
 
 def _has_list(field_class: FieldClass) -> bool:

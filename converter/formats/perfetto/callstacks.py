@@ -42,11 +42,11 @@ class CallStacks:
             ]
         return known
 
-    def inline(self, data: NDArray[np.uint8], start: int, size: int, scope: int) -> Frames:
-        """The frames of a TrackEvent.Callstack, which names its functions itself."""
+    def inline(self, data: NDArray[np.uint8], start: int, size: int) -> Frames:
+        """The frames of a TrackEvent.InlineCallstack, which names its functions itself."""
         try:
-            callstack = decode("TrackEvent.Callstack", data, start, size)
-        except (ValueError, AttributeError):
+            callstack = decode("TrackEvent.InlineCallstack", data, start, size)
+        except ValueError:
             return []
         return [
             _frame_value(

@@ -88,10 +88,7 @@ def program_of(message: str) -> tuple[ProgramField, ...]:
         LookupError: the package has no such message.
 
     """
-    declared = message_type(message)
-    if declared is None:
-        raise LookupError(f"the perfetto package has no message {message}")
-    return tuple(_program_field(field) for field in declared.fields)
+    return tuple(map(_program_field, _fields_by_number(message).values()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +125,9 @@ def typed_event_numbers() -> tuple[int, ...]:
 @cache
 def _fields_by_number(message: str) -> dict[int, FieldType]:
     declared = message_type(message)
-    return {} if declared is None else {field.number: field for field in declared.fields}
+    if declared is None:
+        raise LookupError(f"the perfetto package has no message {message}")
+    return {field.number: field for field in declared.fields}
 
 
 def described_event(
@@ -179,6 +178,7 @@ def decode(message: str, data: Any, start: int, size: int) -> dict[str, Any]:
 
     Raises:
         ValueError: the message is damaged.
+        LookupError: the package has no such message.
 
     """
     return _decode(message, data, start, size, 0)

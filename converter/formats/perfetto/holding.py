@@ -262,12 +262,9 @@ _SAMPLE: Final = KindSupport(
     holds=Capabilities({}, arrays=True, structures=True),
 )
 
-#: Call stacks are interned frame by frame; they are written as text.
-_PARTS: Final = tuple(part for part in mapping.PARTS if part != mapping.CALLSTACK)
-
 _COUNTER: Final = KindSupport(
     (*mapping.leading_fields(Kind.COUNTER), mapping.COUNTER_VALUES[True]),
-    (mapping.COUNTER_VALUES[False], *_PARTS),
+    (mapping.COUNTER_VALUES[False], *mapping.PARTS),
     required=frozenset({Role.VALUE}),
     thread=False,
     track=True,
@@ -305,7 +302,7 @@ def capabilities(variant: str) -> Capabilities:
     for kind in mapping.TYPE_KINDS.values():
         kinds[kind] = KindSupport(
             mapping.leading_fields(kind),
-            _PARTS,
+            mapping.PARTS,
             track=True,
             one_place=True,
             holds=_ARGUMENTS,
@@ -314,7 +311,7 @@ def capabilities(variant: str) -> Capabilities:
     for kind in sorted(mapping.ID_KINDS):
         kinds[kind] = KindSupport(
             mapping.leading_fields(kind),
-            _PARTS,
+            mapping.PARTS,
             required=frozenset({Role.ID}),
             track=True,
             one_place=True,

@@ -9,16 +9,15 @@ from numpy.typing import NDArray
 
 from converter.errors import UnsupportedError
 from converter.formats.perfetto import mapping
+from converter.formats.perfetto.callstack_output import InternedStacks
 from converter.formats.perfetto.clocks import Clocks
 from converter.formats.perfetto.layout import (
-    NO_PATH,
     BuiltinClock,
-    InternedField,
     PacketField,
     TaskState,
     TaskStateField,
 )
-from converter.formats.perfetto.messages import encode, varint
+from converter.formats.perfetto.messages import varint
 from converter.formats.perfetto.metadata_output import (
     UNKNOWN_WALL_CLOCK,
     new_packet,
@@ -33,15 +32,12 @@ from converter.formats.perfetto.steps import (
     as_text,
     field_getter,
     tag_of,
-    text_field,
 )
-from converter.ir.columns import ListColumn, StructColumn
 from converter.ir.events import Batch, EventClass, Field
 from converter.ir.field_classes import IntegerClass, StringClass
 from converter.ir.kinds import Kind
 from converter.ir.trace import Trace
 from converter.kernels import proto_emit as kernel
-from converter.kernels.strings import StringTable
 
 _SWITCHES: Final = (mapping.SWITCH, mapping.SWITCH_WITH_STATE)
 #: By number of a thread state.
@@ -53,9 +49,6 @@ _LOG_EVENTS, _LOG_PID, _LOG_TIMESTAMP = 1, 2, 5
 _SAMPLE_CPU, _SAMPLE_PID, _SAMPLE_CALLSTACK = 1, 2, 4
 _LOG_NUMBERS: Final = {"log_id": 1, "uid": 4, "tag": 6, "prio": 7, "message": 8}
 _SAMPLE_NUMBERS: Final = {"cpu_mode": 5, "timebase_count": 6}
-
-#: The iid of the call stack without frames: beyond those that a table of strings gives.
-_EMPTY_STACK: Final = 1 << 31
 
 #: Where fields of `mapping.SWITCH` are: in the event of their task, and, of the task that leaves, in that of the other.
 _SWITCH_NUMBERS: Final = (
@@ -80,14 +73,14 @@ def is_record(event_class: EventClass) -> bool:
 
 
 class RecordOutput:
-    """Programs of classes of records; interns call stacks, and puts times of log entries on the wall clock.
+    """Programs of classes of records; puts times of log entries on the wall clock.
 
     `place` names the batch and class whose columns are asked for next.
     """
 
-    def __init__(self, trace: Trace) -> None:
+    def __init__(self, trace: Trace, stacks: InternedStacks) -> None:
         self._trace = trace
-        self._stacks = InternedStacks(trace.strings)
+        self._stacks = stacks
         self._clocks: Clocks | None = sidecar_clocks(trace)
         #: pid and tid of each thread, behind those of none.
         self._ids: NDArray[np.uint32] = np.zeros((1, 2), np.uint32)
@@ -131,10 +124,6 @@ class RecordOutput:
             format="perfetto",
             field=event_class.kind.name.lower(),
         )
-
-    def take_interned(self) -> bytes:
-        """The packet with call stacks that are new since the last time."""
-        return self._stacks.take()
 
     # Log entries
 
@@ -261,103 +250,3 @@ def _in_order(parts: list[tuple[int, Steps]]) -> Steps:
 
 def _number_field(number: int, value: int) -> bytes:
     return varint(tag_of(number, VARINT)) + varint(value)
-
-
-class InternedStacks:
-    """Call stacks, frames and mappings of the writer's sequence, each with the iid that it has got."""
-
-    def __init__(self, strings: StringTable) -> None:
-        self._strings = strings
-        #: Frames as five numbers of 64 bits (`mapping.FRAME`), stacks as numbers of frames; their ids are their iids,
-        #: but for the empty stack, whose id is 0.
-        self._frames = StringTable()
-        self._stacks = StringTable()
-        self._frames_told = self._stacks_told = 1
-        self._empty_told = False
-        self._texts_told: set[tuple[InternedField, int]] = set()
-
-    def iids(self, column: Any) -> NDArray[np.uint64]:
-        """The iid of each call stack of a column of `mapping.CALLSTACK`."""
-        assert isinstance(column, ListColumn)
-        assert isinstance(column.values, StructColumn)
-        members = [np.asarray(member) for member in column.values.members]
-        frames = np.empty((len(column.values), len(members)), np.uint64)
-        for index, member in enumerate(members):
-            frames[:, index] = member
-        ids = np.empty(len(frames), np.int32)
-        width = 8 * len(members)
-        starts = np.arange(len(frames), dtype=np.int64) * width
-        self._frames.intern_spans(
-            frames.view(np.uint8).reshape(-1), starts, np.full(len(frames), width, np.int64), ids
-        )
-        # Stored outermost first.
-        backward = ids[::-1].copy()
-        offsets = np.asarray(column.offsets, np.int64)
-        stacks = np.empty(len(offsets) - 1, np.int32)
-        self._stacks.intern_spans(
-            backward.view(np.uint8),
-            4 * (len(ids) - offsets[1:]),
-            4 * np.diff(offsets),
-            stacks,
-        )
-        self._empty_told |= bool((stacks == 0).any())
-        return np.where(stacks == 0, np.uint64(_EMPTY_STACK), stacks.astype(np.uint64))
-
-    def take(self) -> bytes:
-        """A packet with what is new since the last time; nothing where that is nothing."""
-        frames = range(self._frames_told, len(self._frames))
-        stacks = range(self._stacks_told, len(self._stacks))
-        empty, self._empty_told = self._empty_told, False
-        if not frames and not stacks and not empty:
-            return b""
-        self._frames_told, self._stacks_told = len(self._frames), len(self._stacks)
-        parts: dict[InternedField, list[bytes]] = {field: [] for field in sorted(InternedField)}
-        for number in frames:
-            self._add_frame(number, parts)
-        for number in stacks:
-            ids = np.frombuffer(self._stacks[number], np.int32).tolist()
-            stack = encode("Callstack", {"iid": number, "frame_ids": ids})
-            parts[InternedField.CALLSTACKS].append(stack)
-        if empty:
-            parts[InternedField.CALLSTACKS].append(encode("Callstack", {"iid": _EMPTY_STACK}))
-        content = b"".join(
-            text_field(field, part) for field, found in parts.items() for part in found
-        )
-        return new_packet(interned_data=content)
-
-    def _add_frame(self, number: int, parts: dict[InternedField, list[bytes]]) -> None:
-        function, path, rel_pc, source, line = np.frombuffer(
-            self._frames[number], np.uint64
-        ).tolist()
-        frame = {"iid": number, "mapping_id": path + 1, "rel_pc": rel_pc, "line_number": line}
-        if function:
-            frame["function_name_id"] = self._text(InternedField.FUNCTION_NAMES, function, parts)
-        if source:
-            frame["source_path_iid"] = self._text(InternedField.SOURCE_PATHS, source, parts)
-        parts[InternedField.FRAMES].append(encode("Frame", frame))
-        if (InternedField.MAPPINGS, path) not in self._texts_told:
-            self._texts_told.add((InternedField.MAPPINGS, path))
-            parts[InternedField.MAPPINGS].append(self._mapping(path, parts))
-
-    def _mapping(self, path: int, parts: dict[InternedField, list[bytes]]) -> bytes:
-        """A Mapping; importers want one of each frame, and put a slash in front of its path."""
-        if not path:
-            return encode("Mapping", {"iid": 1})
-        is_path = self._strings[path].startswith(b"/")
-        iids = [self._text(InternedField.MAPPING_PATHS, path, parts, skipped=int(is_path))]
-        data = encode("Mapping", {"iid": path + 1, "path_string_ids": iids})
-        return data if is_path else data + varint(tag_of(NO_PATH, VARINT)) + varint(1)
-
-    def _text(
-        self,
-        field: InternedField,
-        id: int,
-        parts: dict[InternedField, list[bytes]],
-        skipped: int = 0,
-    ) -> int:
-        """The iid of a text, which the packet brings if none did before."""
-        if (field, id) not in self._texts_told:
-            self._texts_told.add((field, id))
-            text = {"iid": id + 1, "str": self._strings[id][skipped:]}
-            parts[field].append(encode("InternedString", text))
-        return id + 1

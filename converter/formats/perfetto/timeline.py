@@ -191,7 +191,7 @@ class TrackEventClasses:
                 size = int(events.words[first + item.word + 1])
                 if item.code == "k":
                     kinds.append(mapping.CALLSTACK.type)
-                    values.append(callstacks.inline(read.data, word, size, of))
+                    values.append(callstacks.inline(read.data, word, size))
                 else:
                     kind, value = nested_value(read.data, word, size, text)
                     kinds.append(kind)

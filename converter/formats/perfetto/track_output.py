@@ -10,6 +10,7 @@ from converter.errors import UnsupportedError
 from converter.filters.pieces import string_ids
 from converter.formats.perfetto import mapping
 from converter.formats.perfetto.annotations import EMPTY_LIST_OF, RAW_ANNOTATION
+from converter.formats.perfetto.callstack_output import InternedStacks
 from converter.formats.perfetto.declarations import type_text
 from converter.formats.perfetto.layout import AnnotationField as Annotation
 from converter.formats.perfetto.layout import LegacyField
@@ -58,7 +59,8 @@ _TYPES: Final = {kind: int(number) for number, kind in mapping.TYPE_KINDS.items(
 # Fields of TrackEvent (track_event.proto).
 _CATEGORY_IIDS, _ANNOTATIONS, _LEGACY, _TYPE, _NAME_IID = 3, 4, 6, 9, 10
 _TRACK_UUID, _VALUE, _DOUBLE_VALUE = 11, 30, 44
-_FLOWS, _TERMINATING, _CORRELATION, _CORRELATION_NAME, _WEIGHT = 47, 48, 52, 53, 57
+_FLOWS, _TERMINATING, _CORRELATION, _CORRELATION_NAME = 47, 48, 52, 53
+_CALLSTACK_IID, _WEIGHT = 56, 57
 #: Behind all others.
 _REMAINDER = 1 << 29
 
@@ -72,22 +74,25 @@ _EMPTY_DICTIONARY: Final = b"\x42\x02\x08\x01"
 _EMPTY_ARRAY: Final = b"\x42\x02\x08\x02"
 
 
-def track_program(event_class: EventClass, strings: StringTable) -> Steps:
+def track_program(event_class: EventClass, strings: StringTable, stacks: InternedStacks) -> Steps:
     """The steps of a class of track events.
 
     Raises:
         UnsupportedError: no track event holds the class.
 
     """
-    return _Builder(event_class, strings).steps()
+    return _Builder(event_class, strings, stacks).steps()
 
 
 class _Builder:
     """The fields of one class's TrackEvent, which are put in order of their numbers."""
 
-    def __init__(self, event_class: EventClass, strings: StringTable) -> None:
+    def __init__(
+        self, event_class: EventClass, strings: StringTable, stacks: InternedStacks
+    ) -> None:
         self._class = event_class
         self._strings = strings
+        self._stacks = stacks
         self._parts: list[tuple[int, Steps]] = []
         self._legacy: list[tuple[int, Steps]] = []
 
@@ -153,6 +158,10 @@ class _Builder:
             tag = tag_of(_CORRELATION_NAME, BYTES)
             steps.add(kernel.TEXT, tag, lambda table: as_text(getter(table)))
             self._parts.append((_CORRELATION_NAME, steps))
+        elif field == mapping.CALLSTACK:
+            iids = self._stacks.iids
+            steps.scalar(_CALLSTACK_IID, IntegerClass(64), lambda table: iids(getter(table)))
+            self._parts.append((_CALLSTACK_IID, steps))
         elif field == mapping.CALLSTACK_WEIGHT:
             steps.scalar(_WEIGHT, field.type, getter)
             self._parts.append((_WEIGHT, steps))

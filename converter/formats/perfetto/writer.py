@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from converter.errors import UnsupportedError
 from converter.formats.perfetto import mapping
+from converter.formats.perfetto.callstack_output import InternedStacks
 from converter.formats.perfetto.ftrace_output import FtraceOutput
 from converter.formats.perfetto.layout import LOST_COUNT, PACKET_TAG
 from converter.formats.perfetto.metadata_output import SEQUENCE, head, symbols_packet, table_packets
@@ -105,7 +106,8 @@ class _Encoder:
         self._pending: Future[None] | None = None
         self._emitter = Emitter(trace.strings, SEQUENCE)
         self._ftrace = FtraceOutput()
-        self._records = RecordOutput(trace)
+        self._stacks = InternedStacks(trace.strings)
+        self._records = RecordOutput(trace, self._stacks)
         self._programs: dict[int, _Program] = {}
         #: By class id: the number of its program, -1 before its first event.
         self._numbers: NDArray[np.int32] = np.zeros(0, np.int32)
@@ -161,7 +163,7 @@ class _Encoder:
             rows = len(gathered.batch.tables[class_id])
             emitter.bind(int(self._numbers[class_id]), rows, columns)
         emitter.put(self._ftrace.take_declarations())
-        emitter.put(self._records.take_interned())
+        emitter.put(self._stacks.take())
         places = (gathered.threads, gathered.tracks, gathered.counters)
         self._tables.follow(*map(np.concatenate, places))
         symbols = emitter.take_symbols()
@@ -227,7 +229,8 @@ class _Encoder:
     def _compile(self, event_class: EventClass) -> _Program:
         """The program for an event class."""
         if event_class.kind in TRACK_KINDS:
-            return _Program(kernel.FRAME_TRACK, track_program(event_class, self._trace.strings))
+            steps = track_program(event_class, self._trace.strings, self._stacks)
+            return _Program(kernel.FRAME_TRACK, steps)
         if is_record(event_class):
             return _Program(kernel.FRAME_RECORD, *self._records.program(event_class))
         if event_class.kind in _KERNEL_KINDS:

@@ -121,7 +121,7 @@ def test_windows_cut_records_anywhere(tmp_path: Path, monkeypatch: pytest.Monkey
 
 
 def test_batches_are_bounded_and_can_be_iterated_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("converter.formats.ctf.decode.BATCH_SIZE", 100)
+    monkeypatch.setattr("converter.stream_merge.BATCH_SIZE", 100)
     trace = open_trace(FIXTURES / "ctf_small")
     first = [len(batch) for batch in trace.batches()]
     assert first == [100] * 5 + [64]
@@ -131,7 +131,7 @@ def test_batches_are_bounded_and_can_be_iterated_again(monkeypatch: pytest.Monke
 
 
 def test_columns_of_batches_that_outlive_their_iteration(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("converter.formats.ctf.decode.BATCH_SIZE", 50)
+    monkeypatch.setattr("converter.stream_merge.BATCH_SIZE", 50)
     trace = open_trace(FIXTURES / "ctf_small")
     expected = [str(event) for event in events_of(trace)]
     # Windows' memory is used again only when no batch has a part of it.

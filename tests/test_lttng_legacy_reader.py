@@ -370,7 +370,7 @@ def test_windows_of_any_size_give_the_same(monkeypatch, window):
     monkeypatch.setattr(decode, "_SMALLEST_WINDOW", window)
     monkeypatch.setattr(decode, "_LARGEST_WINDOW", window)
     monkeypatch.setattr(decode, "_BYTES_AN_EVENT", 40)
-    monkeypatch.setattr(decode, "BATCH_SIZE", 100)
+    monkeypatch.setattr("converter.stream_merge.BATCH_SIZE", 100)
     with converter.open_trace(path) as trace:
         assert len(list(trace.batches())) == 49
         check(trace)

@@ -19,9 +19,8 @@ from converter.ir.locations import Locations
 from converter.ir.trace import Trace
 from converter.kernels.aix_scan import Forms, Scanner
 from converter.kernels.gather import Segments
-from converter.kernels.order import Merge
+from converter.stream_merge import StreamMerge, WindowColumns
 
-_BATCH_SIZE: Final = 1 << 17
 #: Entries of a window that are decoded at a time; those that are smaller on average take several turns.
 _ROOM: Final = 1 << 17
 
@@ -133,9 +132,9 @@ def batches(decoding: Decoding) -> Iterator[tuple[Batch, int]]:
             # No entry at all: the magic number is all there is to copy.
             yield _batch(decoding, Window(0, len(decoding.trace.event_classes)), head), len(head)
         return
-    merging = _Merging(decoding)
-    while (batch := merging.next()) is not None:
-        yield batch, merging.done
+    merge = _EntryMerge(decoding)
+    while (batch := merge.batch()) is not None:
+        yield batch, merge.done
 
 
 def _batch(decoding: Decoding, window: Window, head: bytes) -> Batch:
@@ -165,75 +164,41 @@ def _batch(decoding: Decoding, window: Window, head: bytes) -> Batch:
     )
 
 
-class _Merging:
+class _EntryMerge(StreamMerge[Window, memoryview]):
     """Streams of several CPUs, merged; all of their entries are a kernel's."""
 
     def __init__(self, decoding: Decoding) -> None:
+        super().__init__([stream.cpu for stream in decoding.streams])
         self._decoding = decoding
         self._passes = [_Pass(decoding, stream) for stream in decoding.streams]
         self._windows = [one.windows() for one in self._passes]
-        self._current: list[Window | None] = [None] * len(self._passes)
-        self._buffers: list[memoryview] = []
-        cpus = [stream.cpu for stream in decoding.streams]
-        self._merge = Merge(cpus, [-1] * len(cpus))
-        for number in range(len(cpus)):
-            self._feed(number)
 
     @property
     def done(self) -> int:
         """How many bytes have been read."""
         return sum(one.offset for one in self._passes)
 
-    def _feed(self, number: int) -> None:
-        window = next((one for one in self._windows[number] if one.count), None)
-        self._current[number] = window
-        if window is not None:
-            self._merge.feed(
-                number,
-                window.ts,
-                window.class_id,
-                window.thread,
-                window.location.astype(np.uint32),
-                window.shown,
-                window.count,
-                len(self._buffers),
-            )
-            self._buffers.append(window.data)
+    def next_window(self, stream: int, done: Window | None) -> Window | None:
+        return next((window for window in self._windows[stream] if window.count), None)
 
-    def next(self) -> Batch | None:
+    def columns(self, window: Window) -> WindowColumns:
+        start = window.location.astype(np.uint32)
+        return WindowColumns(
+            window.ts, window.class_id, window.thread, start, window.shown, window.count
+        )
+
+    def segment(self, window: Window) -> memoryview:
+        return window.data
+
+    def class_count(self) -> int:
+        return len(self._decoding.trace.event_classes)
+
+    def batch(self) -> Batch | None:
         """The next batch, None after the last."""
-        ts, location = np.empty(_BATCH_SIZE, np.int64), np.empty(_BATCH_SIZE, np.int64)
-        class_id, row, thread, cpu, track = (np.empty(_BATCH_SIZE, np.int32) for _ in range(5))
-        size = np.empty(_BATCH_SIZE, np.uint32)
-        counts = np.zeros(len(self._decoding.trace.event_classes), np.int32)
-        filled = 0
-        while True:
-            filled, empty = self._merge.fill(
-                ts, class_id, row, thread, cpu, track, location, size, filled, counts
-            )
-            if empty < 0:
-                break
-            self._feed(empty)
-        if filled == 0:
+        merged = self.next()
+        if merged is None:
             return None
-        places = Locations(
-            class_id[:filled], row[:filled], location[:filled], size[:filled], counts
-        )
-        batch = Batch(
-            ts=ts[:filled],
-            class_id=class_id[:filled],
-            row=row[:filled],
-            thread=thread[:filled],
-            cpu=cpu[:filled],
-            track=track[:filled],
-            tables=_tables(self._decoding, places, list(self._buffers)),
-        )
-        self._buffers = []
-        for number, window in enumerate(self._current):
-            if window is not None:
-                self._merge.renumber(number, len(self._buffers))
-                self._buffers.append(window.data)
-        return batch
+        return merged.batch(_tables(self._decoding, merged.locations, merged.segments))
 
 
 def _tables(

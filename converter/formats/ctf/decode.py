@@ -22,11 +22,8 @@ from converter.formats.ctf.tables import RecordColumns, Records, lost_table
 from converter.formats.ctf.tasks import Tasks
 from converter.formats.ctf.windows import FIRST_NUMBER, LOST_EVENTS, Events
 from converter.ir.events import Batch, EventClass, Table
-from converter.ir.locations import Locations
 from converter.ir.trace import Trace
-from converter.kernels.order import Merge
-
-BATCH_SIZE: Final = 1 << 17
+from converter.stream_merge import StreamMerge, WindowColumns
 
 #: Bytes of windows that a batch may hold.
 _BATCH_BYTES: Final = 1 << 26
@@ -153,9 +150,9 @@ def batches(
         try:
             ahead = max(1, _AHEAD // max(1, len(streams)))
             readers = [_StreamReader(stream, pool, ahead) for stream in streams]
-            builder = _BatchBuilder(trace, readers, classes, tasks, pool)
+            merge = _PacketMerge(trace, readers, classes, tasks, pool)
             while True:
-                batch = builder.next()
+                batch = merge.batch()
                 for reader in readers:
                     if errors := reader.take_errors():
                         report(errors)
@@ -166,7 +163,9 @@ def batches(
             pool.shutdown(cancel_futures=True)
 
 
-class _BatchBuilder:
+class _PacketMerge(StreamMerge[Events, Events]):
+    """The data streams of all traces, merged. What merging calls threads are places: threads and tracks."""
+
     def __init__(
         self,
         trace: Trace,
@@ -175,39 +174,32 @@ class _BatchBuilder:
         tasks: Tasks,
         pool: ThreadPoolExecutor,
     ) -> None:
+        super().__init__([-1] * len(readers), most_bytes=_BATCH_BYTES)
         self._pool = pool
         self._trace = trace
         self._readers = readers
         self._classes = classes
         self._tasks = tasks
-        self._current: list[Events | None] = [None] * len(readers)
-        self._windows: list[Events] = []
-        self._bytes = 0
-        absent = [-1] * len(readers)
-        self._merge = Merge(absent, absent)
-        for number in range(len(readers)):
-            self._feed(number)
 
-    def _feed(self, number: int) -> None:
-        events = self._readers[number].next()
-        self._current[number] = events
-        if events is None:
-            return
-        class_id = self._class_ids(events)
-        place = self._places(events, class_id)
-        self._merge.move(number, events.cpu)
-        self._merge.feed(
-            number,
-            events.ts,
-            class_id,
-            place,
-            events.start,
-            events.size,
-            events.count,
-            len(self._windows),
-        )
-        self._windows.append(events)
-        self._bytes += len(events.window)
+    def next_window(self, stream: int, done: Events | None) -> Events | None:
+        events = self._readers[stream].next()
+        if events is not None:
+            self.merge.move(stream, events.cpu)
+        return events
+
+    def columns(self, window: Events) -> WindowColumns:
+        class_id = self._class_ids(window)
+        place = self._places(window, class_id)
+        return WindowColumns(window.ts, class_id, place, window.start, window.size, window.count)
+
+    def segment(self, window: Events) -> Events:
+        return window
+
+    def class_count(self) -> int:
+        return len(self._trace.event_classes)
+
+    def size_of(self, segment: Events) -> int:
+        return len(segment.window)
 
     def _class_ids(self, events: Events) -> NDArray[np.int32]:
         """The classes of the trace, by the scanner's numbers."""
@@ -236,81 +228,25 @@ class _BatchBuilder:
                     class_id[i] = self._classes.id_of(named())
         return places[numbers]
 
-    def next(self) -> Batch | None:
+    def batch(self) -> Batch | None:
         """The next batch, None after the last."""
-        ts = np.empty(BATCH_SIZE, np.int64)
-        class_id, row, place, cpu, track = (np.empty(BATCH_SIZE, np.int32) for _ in range(5))
-        location = np.empty(BATCH_SIZE, np.int64)
-        size = np.empty(BATCH_SIZE, np.uint32)
-        counts = np.zeros(len(self._trace.event_classes), np.int32)
-        filled = 0
-        while True:
-            filled, empty = self._merge.fill(
-                ts, class_id, row, place, cpu, track, location, size, filled, counts
-            )
-            if empty < 0:
-                break
-            self._feed(empty)
-            if len(self._trace.event_classes) > len(counts):
-                more = len(self._trace.event_classes) - len(counts)
-                counts = np.concatenate([counts, np.zeros(more, np.int32)])
-            if filled and self._bytes > _BATCH_BYTES:
-                break
-        if filled == 0:
+        merged = self.next()
+        if merged is None:
             return None
-        batch = self._batch(
-            ts[:filled],
-            class_id[:filled],
-            row[:filled],
-            place[:filled],
-            cpu[:filled],
-            location[:filled],
-            size[:filled],
-            counts,
-        )
-        self._windows = []
-        self._bytes = 0
-        for number, events in enumerate(self._current):
-            if events is not None:
-                self._merge.renumber(number, len(self._windows))
-                self._windows.append(events)
-                self._bytes += len(events.window)
-        return batch
-
-    def _batch(
-        self,
-        ts: NDArray[np.int64],
-        class_id: NDArray[np.int32],
-        row: NDArray[np.int32],
-        place: NDArray[np.int32],
-        cpu: NDArray[np.int32],
-        location: NDArray[np.int64],
-        size: NDArray[np.uint32],
-        counts: NDArray[np.int32],
-    ) -> Batch:
-        locations = Locations(class_id, row, location, size, counts)
-        records = Records(self._windows, self._trace.strings)
+        records = Records(merged.segments, self._trace.strings)
         tables: dict[int, Table] = {}
         lost = {id: number for number, id in self._classes.lost.items()}
-        for id in np.flatnonzero(counts).tolist():
-            locate = locations.of_class(id)
+        for id in merged.class_ids:
+            locate = merged.locations.of_class(id)
+            count = int(merged.locations.counts[id])
             if id in lost:
-                tables[id] = lost_table(lost[id], int(counts[id]), locate)
+                tables[id] = lost_table(lost[id], count, locate)
             else:
                 decoder, registers = self._classes.decoder(id)
-                columns = RecordColumns(records, decoder, registers, int(counts[id]), locate)
+                columns = RecordColumns(records, decoder, registers, count, locate)
                 if id in self._classes.wanted:
                     columns.decode_ahead(self._pool)
                 tables[id] = columns.table(partial(self._classes.wanted.add, id))
-        thread, track = self._tasks.threads_and_tracks(place)
-        batch = Batch(
-            ts=ts,
-            class_id=class_id,
-            row=row,
-            tables=tables,
-            thread=thread,
-            cpu=cpu,
-            track=track,
-        )
+        batch = merged.batch(tables, self._tasks.threads_and_tracks(merged.thread))
         self._tasks.place(batch)
         return batch

@@ -13,14 +13,11 @@ from converter.formats.lttng_legacy.recording import ChannelFile, Recording
 from converter.ir.columns import Column
 from converter.ir.events import Batch, Table
 from converter.ir.kinds import Kind
-from converter.ir.locations import Locations
 from converter.ir.trace import Trace
 from converter.kernels.gather import Segments
 from converter.kernels.lttng_legacy_scan import DONE, NEEDS_DATA, Scanner, ThreadIndex
-from converter.kernels.order import Merge
+from converter.stream_merge import MergedEvents, StreamMerge, WindowColumns
 from converter.window_memory import WindowMemory
-
-BATCH_SIZE = 1 << 17
 
 #: Bytes of all files together that are in memory at a time, and the limits of what one of them has of it.
 _MEMORY = 32 << 20
@@ -162,7 +159,7 @@ class StreamReader:
             )
 
 
-class Decoder:
+class Decoder(StreamMerge[Window, NDArray[np.uint8]]):
     """One pass over some files of a trace."""
 
     def __init__(
@@ -173,86 +170,48 @@ class Decoder:
         files: Sequence[ChannelFile],
         threads: ThreadIndex | None,
     ) -> None:
+        super().__init__([file.cpu for file in files])
         window = _MEMORY // max(len(files), 1)
         window = min(max(window, _SMALLEST_WINDOW), _LARGEST_WINDOW)
         self._trace = trace
         self._classes = classes
         self.readers = [StreamReader(recording, file, classes, threads, window) for file in files]
-        self._merge = Merge([file.cpu for file in files], [-1] * len(files))
-        self._current: list[Window | None] = [None] * len(files)
-        self._data: list[NDArray[np.uint8]] = []
 
     def batches(self) -> Iterator[Batch]:
         """The events, merged by time."""
-        for number in range(len(self.readers)):
-            self._feed(number)
-        while True:
-            batch = self._next()
-            if batch is None:
-                return
-            yield batch
+        while (merged := self.next()) is not None:
+            segments = Segments(merged.segments)
+            tables: dict[int, Table] = {}
+            for id in merged.class_ids:
+                records = Records(
+                    int(merged.locations.counts[id]),
+                    merged.locations.of_class(id),
+                    segments,
+                    merged.segments,
+                    self._trace.strings,
+                )
+                tables[id] = self._table(id, records, merged)
+            yield merged.batch(tables)
 
     def place(self) -> int:
         """How many bytes are read."""
         return sum(reader.place for reader in self.readers)
 
-    def _feed(self, number: int) -> None:
-        events = self.readers[number].next(self._current[number])
-        self._current[number] = events
-        if events is not None:
-            self._merge.feed(
-                number,
-                events.ts,
-                events.class_id,
-                events.thread,
-                events.start,
-                events.size,
-                events.count,
-                len(self._data),
-            )
-            self._data.append(events.data)
+    def next_window(self, stream: int, done: Window | None) -> Window | None:
+        return self.readers[stream].next(done)
 
-    def _next(self) -> Batch | None:
-        ts = np.empty(BATCH_SIZE, np.int64)
-        class_id, row, thread, cpu, track = (np.empty(BATCH_SIZE, np.int32) for _ in range(5))
-        location = np.empty(BATCH_SIZE, np.int64)
-        size = np.empty(BATCH_SIZE, np.uint32)
-        counts = np.zeros(len(self._classes.sources), np.int32)
-        filled = 0
-        while True:
-            filled, empty = self._merge.fill(
-                ts, class_id, row, thread, cpu, track, location, size, filled, counts
-            )
-            if empty < 0:
-                break
-            self._feed(empty)
-        if filled == 0:
-            return None
-        locations = Locations(
-            class_id[:filled], row[:filled], location[:filled], size[:filled], counts
+    def columns(self, window: Window) -> WindowColumns:
+        return WindowColumns(
+            window.ts, window.class_id, window.thread, window.start, window.size, window.count
         )
-        batch = Batch(
-            ts=ts[:filled],
-            class_id=class_id[:filled],
-            row=row[:filled],
-            tables={},
-            thread=thread[:filled],
-            cpu=cpu[:filled],
-        )
-        segments = Segments(self._data)
-        for id in np.flatnonzero(counts).tolist():
-            records = Records(
-                int(counts[id]), locations.of_class(id), segments, self._data, self._trace.strings
-            )
-            batch.tables[id] = self._table(id, records, batch)
-        self._data = []
-        for number, events in enumerate(self._current):
-            if events is not None:
-                self._merge.renumber(number, len(self._data))
-                self._data.append(events.data)
-        return batch
 
-    def _table(self, id: int, records: Records, batch: Batch) -> Table:
+    def segment(self, window: Window) -> NDArray[np.uint8]:
+        return window.data
+
+    def class_count(self) -> int:
+        return len(self._classes.sources)
+
+    def _table(self, id: int, records: Records, merged: MergedEvents[NDArray[np.uint8]]) -> Table:
         source = self._classes.sources[id]
         event_class = self._trace.event_classes[id]
 
@@ -264,9 +223,9 @@ class Decoder:
         ]
         if event_class.kind is Kind.NATIVE:
             # The scanner gives the ids in place of threads, of which it knows nothing.
-            places = np.flatnonzero(batch.class_id == id)
-            columns[0] = batch.thread[places].astype(np.uint16)
-            batch.thread[places] = -1
+            places = np.flatnonzero(merged.class_id == id)
+            columns[0] = merged.thread[places].astype(np.uint16)
+            merged.thread[places] = -1
         return Table(records.count, columns)
 
 

@@ -7,7 +7,6 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from converter.errors import TraceError
 from converter.formats.trace_cmd.event_classes import EventClasses
@@ -17,14 +16,11 @@ from converter.formats.trace_cmd.options import Metadata
 from converter.formats.trace_cmd.pages import Pages, PageStream, Window
 from converter.formats.trace_cmd.survey import WORKERS
 from converter.ir.events import Batch, Table
-from converter.ir.locations import Locations
 from converter.kernels.gather import Segments
-from converter.kernels.order import Merge
 from converter.kernels.ring_buffer import most_records_in, scan_pages
 from converter.kernels.strings import StringTable
 from converter.kernels.tasks import TaskTable
-
-BATCH_SIZE = 1 << 17
+from converter.stream_merge import StreamMerge, WindowColumns
 
 
 class Events:
@@ -173,9 +169,9 @@ def batches(
                 *(StreamReader(decoding, stream, pool) for stream in streams),
                 *(ReadyEvents(events) for events in ready),
             ]
-            builder = _BatchBuilder(decoding, Merge(cpus, tracks), readers)
+            merge = _PageMerge(decoding, readers, cpus, tracks)
             while True:
-                batch = builder.next()
+                batch = merge.batch()
                 for reader in readers:
                     if reader.errors:
                         report(reader.errors)
@@ -187,100 +183,49 @@ def batches(
             pool.shutdown(cancel_futures=True)
 
 
-class _BatchBuilder:
+class _PageMerge(StreamMerge[Events, Pages]):
+    """The streams of all buffers and CPUs, merged."""
+
     def __init__(
-        self, decoding: Decoding, merge: Merge, readers: Sequence[StreamReader | ReadyEvents]
-    ) -> None:
-        self._decoding = decoding
-        self._merge = merge
-        self._readers = readers
-        self._current: list[Events | None] = [None] * len(readers)
-        self._pages: list[Pages] = []
-        for number in range(len(readers)):
-            self._feed(number)
-
-    def _feed(self, number: int) -> None:
-        events = self._readers[number].next(self._current[number])
-        self._current[number] = events
-        if events is not None:
-            self._merge.feed(
-                number,
-                events.ts,
-                events.class_id,
-                events.thread,
-                events.start,
-                events.size,
-                events.count,
-                len(self._pages),
-            )
-            self._pages.append(events.pages)
-
-    def next(self) -> Batch | None:
-        """The next batch, None after the last."""
-        ts = np.empty(BATCH_SIZE, np.int64)
-        class_id, row, thread, cpu, track = (np.empty(BATCH_SIZE, np.int32) for _ in range(5))
-        location = np.empty(BATCH_SIZE, np.int64)
-        size = np.empty(BATCH_SIZE, np.uint32)
-        counts = np.zeros(self._decoding.class_count, np.int32)
-        filled = 0
-        while True:
-            filled, empty = self._merge.fill(
-                ts, class_id, row, thread, cpu, track, location, size, filled, counts
-            )
-            if empty < 0:
-                break
-            self._feed(empty)
-        if filled == 0:
-            return None
-        batch = self._batch(
-            ts[:filled],
-            class_id[:filled],
-            row[:filled],
-            thread[:filled],
-            cpu[:filled],
-            track[:filled],
-            location[:filled],
-            size[:filled],
-            counts,
-        )
-        self._pages = []
-        for number, events in enumerate(self._current):
-            if events is not None:
-                self._merge.renumber(number, len(self._pages))
-                self._pages.append(events.pages)
-        return batch
-
-    def _batch(
         self,
-        ts: NDArray[np.int64],
-        class_id: NDArray[np.int32],
-        row: NDArray[np.int32],
-        thread: NDArray[np.int32],
-        cpu: NDArray[np.int32],
-        track: NDArray[np.int32],
-        location: NDArray[np.int64],
-        size: NDArray[np.uint32],
-        counts: NDArray[np.int32],
-    ) -> Batch:
+        decoding: Decoding,
+        readers: Sequence[StreamReader | ReadyEvents],
+        cpus: Sequence[int],
+        tracks: Sequence[int],
+    ) -> None:
+        super().__init__(cpus, tracks)
+        self._decoding = decoding
+        self._readers = readers
+
+    def next_window(self, stream: int, done: Events | None) -> Events | None:
+        return self._readers[stream].next(done)
+
+    def columns(self, window: Events) -> WindowColumns:
+        return WindowColumns(
+            window.ts, window.class_id, window.thread, window.start, window.size, window.count
+        )
+
+    def segment(self, window: Events) -> Pages:
+        return window.pages
+
+    def class_count(self) -> int:
+        return self._decoding.class_count
+
+    def batch(self) -> Batch | None:
+        """The next batch, None after the last."""
+        merged = self.next()
+        if merged is None:
+            return None
         decoding = self._decoding
-        segments = Segments(self._pages)
-        locations = Locations(class_id, row, location, size, counts)
+        segments = Segments(merged.segments)
         tables: dict[int, Table] = {}
-        for id in np.flatnonzero(counts).tolist():
+        for id in merged.class_ids:
             records = Records(
-                int(counts[id]),
-                locations.of_class(id),
+                int(merged.locations.counts[id]),
+                merged.locations.of_class(id),
                 segments,
                 decoding.strings,
                 big_endian=decoding.big_endian,
             )
             tables[id] = decoding.classes.table(id, records)
-        return Batch(
-            ts=ts,
-            class_id=class_id,
-            row=row,
-            tables=tables,
-            thread=thread,
-            cpu=cpu,
-            track=track,
-        )
+        return merged.batch(tables)

@@ -1,0 +1,170 @@
+"""Windows of several streams, merged by time into batches of events; their contents stay where they were read."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final, Generic, NamedTuple, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from converter.ir.events import Batch, Table
+from converter.ir.locations import Locations
+from converter.kernels.order import Merge
+
+#: Events of a batch.
+BATCH_SIZE: Final = 1 << 17
+
+#: The next events of a stream, as its reader has them.
+Window = TypeVar("Window")
+#: What the contents of a window's events lie in.
+Segment = TypeVar("Segment")
+
+
+class WindowColumns(NamedTuple):
+    """The events of a window, in the order of their stream: the first `filled` entries of each column.
+
+    `ts` is int64, `class_id` and `thread` are int32; `start` and `size` (uint32) say where contents lie in the segment.
+    """
+
+    ts: NDArray[np.int64]
+    class_id: NDArray[np.int32]
+    thread: NDArray[np.int32]
+    start: NDArray[np.uint32]
+    size: NDArray[np.uint32]
+    filled: int
+
+
+@dataclass(slots=True)
+class MergedEvents(Generic[Segment]):
+    """The events of a batch, in stream order: int32 but for `ts` (int64), an entry for each event.
+
+    `locations` are theirs in `segments`: the segment's number above 32 bits that are the place in it.
+    """
+
+    ts: NDArray[np.int64]
+    class_id: NDArray[np.int32]
+    row: NDArray[np.int32]
+    thread: NDArray[np.int32]
+    cpu: NDArray[np.int32]
+    track: NDArray[np.int32]
+    locations: Locations
+    segments: list[Segment]
+
+    @property
+    def class_ids(self) -> list[int]:
+        """The classes that have events, ascending."""
+        return [int(id) for id in np.flatnonzero(self.locations.counts)]
+
+    def batch(
+        self,
+        tables: dict[int, Table],
+        places: tuple[NDArray[np.int32], NDArray[np.int32] | None] | None = None,
+    ) -> Batch:
+        """The batch with these tables; `places` are threads and tracks, where merging knew something else."""
+        thread, track = (self.thread, self.track) if places is None else places
+        return Batch(
+            ts=self.ts,
+            class_id=self.class_id,
+            row=self.row,
+            tables=tables,
+            thread=thread,
+            cpu=self.cpu,
+            track=track,
+        )
+
+
+class StreamMerge(ABC, Generic[Window, Segment]):
+    """Streams merged by time; at equal times the lower stream goes first. A reader says how windows come by.
+
+    `cpus` and `tracks` are those of the events of each stream, -1 for none. A batch ends at 131,072 events, or when it
+    holds more than `most_bytes`.
+    """
+
+    def __init__(
+        self,
+        cpus: Sequence[int],
+        tracks: Sequence[int] | None = None,
+        *,
+        most_bytes: int | None = None,
+    ) -> None:
+        self.merge: Final = Merge(cpus, [-1] * len(cpus) if tracks is None else tracks)
+        self._most_bytes = most_bytes
+        self._current: list[Window | None] = [None] * len(cpus)
+        self._segments: list[Segment] = []
+        self._bytes = 0
+        self._begun = False
+
+    @abstractmethod
+    def next_window(self, stream: int, done: Window | None) -> Window | None:
+        """The next window of a stream with events, None after the last. The one before is `done`, and can be reused."""
+
+    @abstractmethod
+    def columns(self, window: Window) -> WindowColumns:
+        """The events of a window; the arrays are kept until its stream's next is asked for."""
+
+    @abstractmethod
+    def segment(self, window: Window) -> Segment:
+        """What the contents of a window's events lie in; kept as long as batches need it."""
+
+    @abstractmethod
+    def class_count(self) -> int:
+        """How many classes there are by now."""
+
+    def size_of(self, segment: Segment) -> int:
+        """The bytes of a segment, where a batch may hold so many only."""
+        return 0
+
+    def next(self) -> MergedEvents[Segment] | None:
+        """The events of the next batch, None after the last."""
+        if not self._begun:
+            self._begun = True
+            for stream in range(len(self._current)):
+                self._feed(stream)
+        ts, location = (np.empty(BATCH_SIZE, np.int64) for _ in range(2))
+        class_id, row, thread, cpu, track = (np.empty(BATCH_SIZE, np.int32) for _ in range(5))
+        size = np.empty(BATCH_SIZE, np.uint32)
+        counts = np.zeros(self.class_count(), np.int32)
+        filled = 0
+        while True:
+            filled, empty = self.merge.fill(
+                ts, class_id, row, thread, cpu, track, location, size, filled, counts
+            )
+            if empty < 0:
+                break
+            self._feed(empty)
+            more = self.class_count() - len(counts)
+            if more:
+                counts = np.append(counts, np.zeros(more, np.int32))
+            if filled and self._most_bytes is not None and self._bytes > self._most_bytes:
+                break
+        if filled == 0:
+            return None
+        segments, self._segments, self._bytes = self._segments, [], 0
+        for stream, window in enumerate(self._current):
+            if window is not None:
+                self.merge.renumber(stream, self._hold(window))
+        return MergedEvents(
+            ts[:filled],
+            class_id[:filled],
+            row[:filled],
+            thread[:filled],
+            cpu[:filled],
+            track[:filled],
+            Locations(class_id[:filled], row[:filled], location[:filled], size[:filled], counts),
+            segments,
+        )
+
+    def _feed(self, stream: int) -> None:
+        window = self._current[stream] = self.next_window(stream, self._current[stream])
+        if window is not None:
+            self.merge.feed(stream, *self.columns(window), self._hold(window))
+
+    def _hold(self, window: Window) -> int:
+        """The number of the window's segment in the batch."""
+        segment = self.segment(window)
+        self._segments.append(segment)
+        self._bytes += self.size_of(segment)
+        return len(self._segments) - 1

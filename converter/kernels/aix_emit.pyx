@@ -5,7 +5,6 @@ An event whose data exceed what an entry holds goes on in entries of the metadat
 are followed by it, as its kernel would write it.
 """
 
-from cpython.buffer cimport Py_buffer, PyBUF_FORMAT, PyBUF_STRIDES, PyBuffer_Release, PyObject_GetBuffer
 from cpython.bytes cimport PyBytes_FromStringAndSize
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
@@ -22,6 +21,7 @@ from converter.kernels.aix_nodes cimport (
 from converter.kernels.aix_own_hooks cimport (
     FOLLOWED, MAX_REST, METADATA_HOOK, OWN_CONTINUATION, OWN_TIME, REST_PLACE,
 )
+from converter.kernels.buffers cimport HeldColumn
 from converter.kernels.strings cimport StringTable
 
 
@@ -160,17 +160,16 @@ cdef class Emitter:
         self._buffers.clear()
 
     cdef const uint8_t* _held(self, array, int width, int64_t count, int64_t* stride) except? NULL:
-        cdef Held held = Held(array, width, count)
+        cdef HeldColumn held = HeldColumn(array, width, count)
         self._buffers.append(held)
-        stride[0] = held.view.strides[0]
-        return <const uint8_t*>held.view.buf
+        stride[0] = held.stride
+        return held.data
 
     cdef const uint8_t* _contiguous(self, array, int width, int64_t count) except? NULL:
-        cdef int64_t stride
-        cdef const uint8_t* data = self._held(array, width, count, &stride)
-        if count > 1 and stride != width:
-            raise ValueError("a column is not contiguous")
-        return data
+        cdef HeldColumn held = HeldColumn(array, width, count)
+        held.adjoin()
+        self._buffers.append(held)
+        return held.data
 
     def metadata(self, uint32_t kind, const uint8_t[::1] data, int64_t ts):
         """An entry of the metadata hook; ValueError for data that do not fit."""
@@ -296,19 +295,3 @@ cdef class Emitter:
             end_generic(out, METADATA_HOOK, part, tid, ts, program.timed)
             at += part
         return OK
-
-
-cdef class Held:
-    """A buffer of the wanted element size and at least `count` elements, held as long as this is."""
-    cdef Py_buffer view
-    cdef bint filled
-
-    def __cinit__(self, array, int width, int64_t count):
-        PyObject_GetBuffer(array, &self.view, PyBUF_STRIDES | PyBUF_FORMAT)
-        self.filled = True
-        if self.view.ndim != 1 or self.view.itemsize != width or self.view.shape[0] < count:
-            raise ValueError(f"expected {count} elements of {width} bytes")
-
-    def __dealloc__(self):
-        if self.filled:
-            PyBuffer_Release(&self.view)

@@ -6,8 +6,6 @@ A row whose data end too early, or contradict the declaration, reads as zero or 
 
 import numpy as np
 
-from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
-
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, realloc
 from libc.string cimport memcpy, memset
@@ -17,6 +15,7 @@ from converter.kernels.aix_nodes cimport (
     NODE_OPTIONAL, NODE_STRING, NODE_STRUCTURE, NODE_VARIANT,
 )
 from converter.kernels.aix_words cimport big16, big32, big64
+from converter.kernels.buffers cimport HeldBuffers
 
 # For those who make nodes.
 NUMBER = NODE_NUMBER
@@ -95,39 +94,31 @@ cdef class Columns:
 
     def decode(self, buffers, const int64_t[::1] location, const uint32_t[::1] size):
         """Decode the rows at these locations (segment << 32 | offset in one of `buffers`)."""
-        cdef Py_buffer views[2]
-        cdef int held = 0
+        cdef HeldBuffers held = HeldBuffers(buffers)
         cdef int64_t i, segment, offset
         cdef int32_t k
         cdef int status = 0
-        if len(buffers) > 2 or location.shape[0] != size.shape[0]:
+        if location.shape[0] != size.shape[0]:
             raise ValueError("locations and sizes differ in length")
-        try:
-            for buffer in buffers:
-                PyObject_GetBuffer(buffer, &views[held], PyBUF_SIMPLE)
-                held += 1
-            with nogil:
-                for i in range(location.shape[0]):
-                    segment = location[i] >> 32
-                    offset = location[i] & <int64_t>0xFFFFFFFF
-                    self._failed = (
-                        segment < 0 or segment >= held or offset + <int64_t>size[i] > views[segment].len
-                    )
-                    self._left = 0
-                    if not self._failed:
-                        self._at = <const uint8_t*>views[segment].buf + offset
-                        self._left = size[i]
-                    for k in range(self._fields):
-                        status = self._read(&self._nodes[k])
-                        if status < 0:
-                            break
+        with nogil:
+            for i in range(location.shape[0]):
+                segment = location[i] >> 32
+                offset = location[i] & <int64_t>0xFFFFFFFF
+                self._failed = (
+                    segment < 0 or segment >= held.count or offset + <int64_t>size[i] > held.sizes[segment]
+                )
+                self._left = 0
+                if not self._failed:
+                    self._at = held.data[segment] + offset
+                    self._left = size[i]
+                for k in range(self._fields):
+                    status = self._read(&self._nodes[k])
                     if status < 0:
                         break
-                    if self._failed or self._left:
-                        self.damaged += 1
-        finally:
-            for k in range(held):
-                PyBuffer_Release(&views[k])
+                if status < 0:
+                    break
+                if self._failed or self._left:
+                    self.damaged += 1
         if status == TOO_MANY_DEFAULTS:
             raise ValueError("more values that are not there than any trace has")
         if status < 0:

@@ -6,13 +6,13 @@ write: all that a list has, the one that a variant has chosen, the one that is t
 starts at whole bytes. Packets have LTTng's header and context, events its large header (CTF 1.8.3, 5 and 6).
 """
 
-from cpython.buffer cimport Py_buffer, PyBUF_STRIDES, PyBuffer_Release, PyObject_GetBuffer
 from cpython.bytes cimport PyBytes_FromStringAndSize
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, realloc
 from libc.string cimport memcpy, memmove, memset
 
+from converter.kernels.buffers cimport HeldColumn
 from converter.kernels.ctf_emit_packets cimport Stream, ThreadContext, close_packet, open_packet, put_header
 from converter.kernels.ctf_emit_program cimport Operation, Program, View, run
 from converter.kernels.strings cimport StringTable
@@ -139,7 +139,7 @@ cdef class Emitter:
         cdef View* view
         cdef int64_t i
         cdef int32_t code
-        cdef Held held
+        cdef HeldColumn held
         if not 0 <= number < self._program_count or rows < 0:
             raise ValueError("no such program, or rows")
         program = &self._programs[number]
@@ -155,50 +155,43 @@ cdef class Emitter:
                 continue
             if code in (OP_STRING, OP_BYTES) and isinstance(given, tuple):
                 held = self._hold(given[0], 1)
-                if held.view.shape[0] > 1 and held.view.strides[0] != 1:
-                    raise ValueError(f"the bytes of column {i} are not contiguous")
-                view.data = <const uint8_t*>held.view.buf
-                view.stride = held.view.shape[0]
+                held.adjoin()
+                view.data = held.data
+                view.stride = held.length
                 held = self._hold(given[1], 8)
-                self._contiguous(held, 8)
-                view.more = <const uint8_t*>held.view.buf
-                view.length = held.view.shape[0] - 1
+                held.adjoin()
+                view.more = held.data
+                view.length = held.length - 1
             elif code == OP_BYTES:
                 raise ValueError(f"column {i} is no list")
             elif code == OP_LIST or code == OP_ARRAY:
                 held = self._hold(given, 8)
-                self._contiguous(held, 8)
-                view.more = <const uint8_t*>held.view.buf
-                view.length = held.view.shape[0] - 1
+                held.adjoin()
+                view.more = held.data
+                view.length = held.length - 1
             elif code == OP_UNION:
                 held = self._hold(given[0], 2)
-                view.data = <const uint8_t*>held.view.buf
-                view.stride = held.view.strides[0]
-                view.length = held.view.shape[0]
+                view.data = held.data
+                view.stride = held.stride
+                view.length = held.length
                 held = self._hold(given[1], 4)
-                self._contiguous(held, 4)
-                if held.view.shape[0] < view.length:
+                held.adjoin()
+                if held.length < view.length:
                     raise ValueError(f"column {i} has tags without rows")
-                view.more = <const uint8_t*>held.view.buf
+                view.more = held.data
             else:
                 held = self._hold(given, 4 if code == OP_STRING else 1 if code == OP_OPTIONAL else 0)
-                if code == OP_SCALAR and held.view.itemsize < program.operations[i].width:
+                if code == OP_SCALAR and held.width < program.operations[i].width:
                     raise ValueError(f"column {i} is too narrow")
-                view.data = <const uint8_t*>held.view.buf
-                view.stride = held.view.strides[0]
-                view.length = held.view.shape[0]
+                view.data = held.data
+                view.stride = held.stride
+                view.length = held.length
         program.rows = rows
 
-    cdef Held _hold(self, given, int64_t width):
-        cdef Held held = Held(given)
-        if width and held.view.itemsize != width:
-            raise ValueError(f"a column of {held.view.itemsize} bytes where {width} are needed")
+    cdef HeldColumn _hold(self, given, int64_t width):
+        cdef HeldColumn held = HeldColumn(given, width)
         self._buffers.append(held)
         return held
-
-    cdef _contiguous(self, Held held, int64_t width):
-        if held.view.shape[0] > 1 and held.view.strides[0] != width:
-            raise ValueError("a column is not contiguous")
 
     def release(self):
         """Let go of the columns that were bound."""
@@ -353,19 +346,3 @@ def check_nesting(operations, int64_t begin, int64_t end, int64_t depth):
                 at += 1 + operations[at][2]
         check_nesting(operations, i + 1, i + 1 + inner, depth + 1)
         i += 1 + inner
-
-
-cdef class Held:
-    """A one-dimensional buffer, held as long as this is."""
-    cdef Py_buffer view
-    cdef bint filled
-
-    def __cinit__(self, array):
-        PyObject_GetBuffer(array, &self.view, PyBUF_STRIDES)
-        self.filled = True
-        if self.view.ndim != 1:
-            raise ValueError("a column has one dimension")
-
-    def __dealloc__(self):
-        if self.filled:
-            PyBuffer_Release(&self.view)

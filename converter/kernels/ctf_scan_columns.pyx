@@ -7,8 +7,8 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memcpy, memset
 
-from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
 
+from converter.kernels.buffers cimport HeldBuffers
 from converter.kernels.ctf_scan_program cimport INTERNED, Machine, NO_MEMORY, Operation, Program, Range, run, Slot
 from converter.kernels.strings cimport StringTable
 
@@ -38,8 +38,7 @@ def decode(
     cdef int64_t shared = packet_registers.shape[1]
     cdef int64_t current = -1
     cdef int64_t done = 0
-    cdef Py_buffer* views
-    cdef int64_t held = 0
+    cdef HeldBuffers held = HeldBuffers(windows)
     cdef Machine machine
     cdef const Operation* operations = program.operations
     cdef const Range* ranges = program.ranges
@@ -55,16 +54,12 @@ def decode(
         if item_sizes[k] not in (1, 2, 4, 8) or expected[k] < 0:
             raise ValueError(f"slot {k} has values of {item_sizes[k]} bytes")
     memset(&machine, 0, sizeof(machine))
-    views = <Py_buffer*>calloc(count + 1, sizeof(Py_buffer))
     machine.slots = <Slot*>calloc(slots + 1, sizeof(Slot))
     machine.registers = <uint64_t*>calloc(program.register_count + 1, sizeof(uint64_t))
     machine.idle = <int64_t>1 << 62
     try:
-        if views is NULL or machine.slots is NULL or machine.registers is NULL:
+        if machine.slots is NULL or machine.registers is NULL:
             raise MemoryError
-        for buffer in windows:
-            PyObject_GetBuffer(buffer, &views[held], PyBUF_SIMPLE)
-            held += 1
         for k in range(slots):
             machine.slots[k].item = item_sizes[k]
             machine.slots[k].room = expected[k]
@@ -79,15 +74,15 @@ def decode(
                 if i + AHEAD < rows:
                     later = location[i + AHEAD]
                     if 0 <= later >> 32 < count:
-                        __builtin_prefetch(<const uint8_t*>views[later >> 32].buf + ((later & <int64_t>0xffffffff) >> 3))
+                        __builtin_prefetch(held.data[later >> 32] + ((later & <int64_t>0xffffffff) >> 3))
                 window = location[i] >> 32
                 at = location[i] & <int64_t>0xffffffff
-                if window < 0 or window >= count or at + size[i] > views[window].len * 8:
+                if window < 0 or window >= count or at + size[i] > held.sizes[window] * 8:
                     failed = i
                     break
                 if window != current:
                     current = window
-                    machine.data = <const uint8_t*>views[window].buf
+                    machine.data = held.data[window]
                     if shared:
                         memcpy(machine.registers, &packet_registers[window, 0], shared * sizeof(uint64_t))
                 machine.end = at + size[i]
@@ -115,9 +110,6 @@ def decode(
                 free(machine.slots[k].data)
         free(machine.slots)
         free(machine.registers)
-        for k in range(held):
-            PyBuffer_Release(&views[k])
-        free(views)
 
 
 def follow_switches(

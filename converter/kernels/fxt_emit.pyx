@@ -5,13 +5,13 @@ A record refers to strings and threads that records before it have registered. W
 met, in the middle of a record under construction, is inserted in front of that record.
 """
 
-from cpython.buffer cimport Py_buffer, PyBUF_FORMAT, PyBUF_STRIDES, PyBuffer_Release, PyObject_GetBuffer
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, realloc
 from libc.string cimport memcpy, memset
 
 from converter.kernels.blocks cimport Blocks, Memory
+from converter.kernels.buffers cimport HeldColumn
 from converter.kernels.fxt_emit_records cimport (
     Emission, Text, emit_blob, emit_discarded, emit_event, emit_large, emit_legacy_switch, emit_log, emit_native,
     emit_object, emit_profiler, emit_scheduling, put_text,
@@ -130,6 +130,7 @@ cdef class Emitter:
         cdef int i
         cdef int codec
         cdef Column* column
+        cdef HeldColumn held, ends
         if not 0 <= number < self._program_count:
             raise ValueError(f"no program {number}")
         if not 0 <= rows < 1 << 62:
@@ -149,20 +150,19 @@ cdef class Emitter:
                 values, offsets = given
                 if codec not in (CODEC_STRING, CODEC_BYTES, CODEC_FRAMES, CODEC_PAYLOAD, CODEC_UNKNOWN):
                     raise ValueError(f"column {i} is a list")
-                held = Held(values, 8 if codec == CODEC_FRAMES else 1, len(values))
-                ends = Held(offsets, 8, rows + 1)
-                if ends.view.strides[0] != 8 or (len(values) > 1 and held.view.strides[0] != held.view.itemsize):
-                    raise ValueError(f"column {i} is not contiguous")
+                held = HeldColumn(values, 8 if codec == CODEC_FRAMES else 1)
+                held.adjoin()
+                ends = HeldColumn(offsets, 8, rows + 1)
                 self._buffers.append(ends)
-                column.offsets = <const int64_t*>ends.view.buf
-                column.length = len(values)
+                column.offsets = ends.offsets()
+                column.length = held.length
             else:
                 if codec in (CODEC_BYTES, CODEC_FRAMES, CODEC_PAYLOAD, CODEC_UNKNOWN):
                     raise ValueError(f"column {i} is no list")
-                held = Held(given, WIDTHS[codec], rows)
-                column.stride = held.view.strides[0]
+                held = HeldColumn(given, WIDTHS[codec], rows)
+                column.stride = held.stride
             self._buffers.append(held)
-            column.data = <const uint8_t*>held.view.buf
+            column.data = held.data
         program.rows = rows
 
     def add_threads(self, koids):
@@ -317,19 +317,3 @@ cdef class Emitter:
         if shape == SHAPE_DISCARDED:
             return emit_discarded(to, program, row)
         return emit_native(to, program, row)
-
-
-cdef class Held:
-    """A buffer of the wanted element size and at least `count` elements, held as long as this is."""
-    cdef Py_buffer view
-    cdef bint filled
-
-    def __cinit__(self, array, int width, int64_t count):
-        PyObject_GetBuffer(array, &self.view, PyBUF_STRIDES | PyBUF_FORMAT)
-        self.filled = True
-        if self.view.ndim != 1 or self.view.itemsize != width or self.view.shape[0] < count:
-            raise ValueError(f"expected {count} elements of {width} bytes")
-
-    def __dealloc__(self):
-        if self.filled:
-            PyBuffer_Release(&self.view)

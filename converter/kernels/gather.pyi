@@ -1,19 +1,16 @@
-from collections.abc import Sequence
-
 from numpy import int32, int64, uint8, uint32
 from numpy.typing import NDArray
 
+from converter.kernels.buffers import HeldBuffers
 from converter.kernels.strings import StringTable
 
-class Segments:
+class Segments(HeldBuffers):
     """The buffers in which a batch's records lie, kept alive; a location is ``segment << 32 | offset``.
 
     All methods release the GIL, and raise ValueError when columns differ in length. Locations outside their segment
     and fields outside their record read as zero or as nothing.
     """
 
-    def __init__(self, buffers: Sequence[memoryview | bytes | NDArray[uint8]]) -> None: ...
-    def __len__(self) -> int: ...
     def integers(
         self,
         location: NDArray[int64],

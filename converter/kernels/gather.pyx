@@ -9,11 +9,11 @@ import sys
 
 import numpy as np
 
-from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free
 from libc.string cimport memchr, memcpy, memset
 
+from converter.kernels.buffers cimport HeldBuffers
 from converter.kernels.byte_order cimport load16, load32, load64
 from converter.kernels.strings cimport StringTable
 
@@ -37,53 +37,22 @@ cdef struct CachedName:
     int32_t known
 
 
-cdef class Segments:
-    cdef Py_buffer* _views
-    cdef const uint8_t** _data
-    cdef int64_t* _sizes
-    cdef int64_t _count
-
-    def __init__(self, buffers):
-        cdef int64_t room = len(buffers)
-        if self._views is not NULL:
-            raise TypeError("segments cannot be set anew")
-        self._views = <Py_buffer*>calloc(room + 1, sizeof(Py_buffer))
-        self._data = <const uint8_t**>calloc(room + 1, sizeof(uint8_t*))
-        self._sizes = <int64_t*>calloc(room + 1, sizeof(int64_t))
-        if self._views is NULL or self._data is NULL or self._sizes is NULL:
-            raise MemoryError
-        for buffer in buffers:
-            PyObject_GetBuffer(buffer, &self._views[self._count], PyBUF_SIMPLE)
-            self._data[self._count] = <const uint8_t*>self._views[self._count].buf
-            self._sizes[self._count] = self._views[self._count].len
-            self._count += 1
-
-    def __dealloc__(self):
-        cdef int64_t i
-        for i in range(self._count):
-            PyBuffer_Release(&self._views[i])
-        free(self._views)
-        free(self._data)
-        free(self._sizes)
-
-    def __len__(self):
-        return self._count
-
+cdef class Segments(HeldBuffers):
     cdef inline const uint8_t* _at(self, int64_t location, int64_t size) noexcept nogil:
         # The bytes of a record or span, NULL when it is not wholly within its segment.
         cdef int64_t segment = location >> 32
         cdef int64_t offset = location & <int64_t>0xffffffff
-        if segment < 0 or segment >= self._count or offset + size > self._sizes[segment]:
+        if segment < 0 or segment >= self.count or offset + size > self.sizes[segment]:
             return NULL
-        return self._data[segment] + offset
+        return self.data[segment] + offset
 
     cdef inline void _fetch(self, const int64_t[::1] location, int64_t i, int64_t offset) noexcept nogil:
         # What is at `offset` from a location behind location i will soon be read.
         cdef int64_t later
         if i + AHEAD < location.shape[0]:
             later = location[i + AHEAD]
-            if 0 <= later >> 32 < self._count:
-                __builtin_prefetch(self._data[later >> 32] + (later & <int64_t>0xffffffff) + offset)
+            if 0 <= later >> 32 < self.count:
+                __builtin_prefetch(self.data[later >> 32] + (later & <int64_t>0xffffffff) + offset)
 
     def integers(
         self,

@@ -1,12 +1,11 @@
-from collections.abc import Sequence
-
-from numpy import int32, int64, uint8, uint32
+from numpy import int32, int64, uint32
 from numpy.typing import NDArray
 
-class Payloads:
+from converter.kernels.buffers import HeldBuffers
+
+class Payloads(HeldBuffers):
     """The windows in which a batch's payloads lie, kept alive; a location is ``segment << 32 | offset``."""
 
-    def __init__(self, buffers: Sequence[memoryview | bytes | NDArray[uint8]]) -> None: ...
     def locate(
         self,
         location: NDArray[int64],

@@ -1,33 +1,13 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
 """Where a field is in each payload of a marker, when strings stand in front of it."""
 
-from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
-from libc.stdlib cimport calloc, free
 
+from converter.kernels.buffers cimport HeldBuffers
 from converter.kernels.lttng_legacy_payload cimport STEP_ALIGN, walk
 
 
-cdef class Payloads:
-    cdef Py_buffer* _views
-    cdef int64_t _count
-
-    def __init__(self, buffers):
-        if self._views is not NULL:
-            raise TypeError("payloads cannot be set anew")
-        self._views = <Py_buffer*>calloc(len(buffers) + 1, sizeof(Py_buffer))
-        if self._views is NULL:
-            raise MemoryError
-        for buffer in buffers:
-            PyObject_GetBuffer(buffer, &self._views[self._count], PyBUF_SIMPLE)
-            self._count += 1
-
-    def __dealloc__(self):
-        cdef int64_t i
-        for i in range(self._count):
-            PyBuffer_Release(&self._views[i])
-        free(self._views)
-
+cdef class Payloads(HeldBuffers):
     def locate(
         self,
         const int64_t[::1] location,
@@ -54,9 +34,9 @@ cdef class Payloads:
                 offset = location[i] & <int64_t>0xffffffff
                 place[i] = location[i]
                 left[i] = 0
-                if segment < 0 or segment >= self._count or offset + size[i] > self._views[segment].len:
+                if segment < 0 or segment >= self.count or offset + size[i] > self.sizes[segment]:
                     continue
-                at = walk(program, steps.shape[0], <const uint8_t*>self._views[segment].buf + offset, size[i])
+                at = walk(program, steps.shape[0], self.data[segment] + offset, size[i])
                 if at >= 0:
                     place[i] = location[i] + at
                     left[i] = size[i] - at

@@ -50,6 +50,4 @@ cdef class MarkerColumns:
     cdef MarkerProgram _program
     cdef Rows rows
     cdef ColumnView* _views
-    cdef Py_buffer* _buffers
-    cdef int64_t _buffer_count
-    cdef Py_buffer* _hold(self, column, int flags) except NULL
+    cdef list _held

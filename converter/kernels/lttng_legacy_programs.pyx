@@ -1,9 +1,10 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
 """The programs by which `lttng_legacy_emit` makes payloads: one operation a column, checked against what it is given."""
 
-from cpython.buffer cimport PyBUF_SIMPLE, PyBUF_STRIDED_RO, PyBuffer_Release, PyObject_GetBuffer
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
+from libc.stdint cimport int32_t, int64_t, uint32_t
 from libc.stdlib cimport calloc, free
+
+from converter.kernels.buffers cimport HeldColumn, HeldList
 
 INTEGER = OP_INTEGER
 STRING = OP_STRING
@@ -50,45 +51,41 @@ cdef class MarkerProgram:
 
 cdef class MarkerColumns:
     def __init__(self, MarkerProgram program not None, columns, int64_t length):
-        cdef int64_t i, j
+        cdef int64_t i
         cdef ColumnView* view
         cdef Operation* operation
-        cdef Py_buffer* buffer
-        cdef bint fits
+        cdef HeldColumn held
+        cdef HeldList listed
         if self._views is not NULL:
             raise TypeError("columns cannot be set anew")
         if len(columns) != program._count:
             raise ValueError("a marker's program has not a column for each operation")
         self._program = program
+        self._held = []
         self._views = <ColumnView*>calloc(program._count + 1, sizeof(ColumnView))
-        self._buffers = <Py_buffer*>calloc(2 * program._count + 1, sizeof(Py_buffer))
-        if self._views is NULL or self._buffers is NULL:
+        if self._views is NULL:
             raise MemoryError
         for i in range(program._count):
             view = &self._views[i]
             operation = &program._operations[i]
             column = columns[i]
             if isinstance(column, tuple):
+                if operation.code not in (OP_STRING, OP_RAW):
+                    raise ValueError("a list where a number is expected")
                 offsets, values = column
-                buffer = self._hold(offsets, PyBUF_SIMPLE)
-                if buffer.len != 8 * (length + 1) or operation.code not in (OP_STRING, OP_RAW):
-                    raise ValueError("a list has not a value for each row, or is no text")
-                view.offsets = <const int64_t*>buffer.buf
-                buffer = self._hold(values, PyBUF_SIMPLE)
-                view.data = <const uint8_t*>buffer.buf
-                fits = view.offsets[0] >= 0 and view.offsets[length] <= buffer.len
-                for j in range(length):
-                    fits &= view.offsets[j] <= view.offsets[j + 1]
-                if not fits:
-                    raise ValueError("a list lies outside its values")
+                listed = HeldList(offsets, values, length)
+                self._held.append(listed)
+                view.offsets = listed.offsets
+                view.data = listed.data
                 continue
-            buffer = self._hold(column, PyBUF_STRIDED_RO)
-            if buffer.ndim != 1 or buffer.shape[0] != length or operation.code == OP_RAW:
+            if operation.code == OP_RAW:
+                raise ValueError("bytes that are no list")
+            held = HeldColumn(column, 4 if operation.code == OP_STRING else operation.width)
+            if held.length != length:
                 raise ValueError("the columns differ in length")
-            if buffer.itemsize != (4 if operation.code == OP_STRING else operation.width):
-                raise ValueError(f"a column of {buffer.itemsize} bytes for a field of {operation.width}")
-            view.data = <const uint8_t*>buffer.buf
-            view.stride = buffer.strides[0]
+            self._held.append(held)
+            view.data = held.data
+            view.stride = held.stride
         self.rows.id = <uint32_t>program.id
         self.rows.sized = program._sized
         self.rows.context = program._context
@@ -98,15 +95,5 @@ cdef class MarkerColumns:
         self.rows.views = self._views
         self.rows.length = length
 
-    cdef Py_buffer* _hold(self, column, int flags) except NULL:
-        cdef Py_buffer* buffer = &self._buffers[self._buffer_count]
-        PyObject_GetBuffer(column, buffer, flags)
-        self._buffer_count += 1
-        return buffer
-
     def __dealloc__(self):
-        cdef int64_t i
-        for i in range(self._buffer_count):
-            PyBuffer_Release(&self._buffers[i])
-        free(self._buffers)
         free(self._views)

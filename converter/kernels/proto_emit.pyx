@@ -5,7 +5,6 @@ Kernel events are gathered in a bundle for each CPU and batch of them; any other
 the interned texts that it is the first to use.
 """
 
-from cpython.buffer cimport Py_buffer, PyBUF_STRIDES, PyBuffer_Release, PyObject_GetBuffer
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc, realloc
@@ -14,6 +13,7 @@ from libc.string cimport memcpy, memset
 import numpy as np
 
 from converter.kernels.blocks cimport Blocks, Memory
+from converter.kernels.buffers cimport HeldColumn
 from converter.kernels.proto_bundles cimport Events, put_bundle
 from converter.kernels.proto_interning cimport TABLES, follow_strings, free_interning
 from converter.kernels.proto_output cimport BLOCK, MAX_OPEN, Output, ensure, put
@@ -39,30 +39,6 @@ FRAME_TRACK, FRAME_FTRACE, FRAME_LOST, FRAME_RAW, FRAME_RECORD = fTRACK, fFTRACE
 # Bytes of a value of each step's column; 0: none, -1: a list or another shape of its own.
 cdef int WIDTHS[STEPS]
 WIDTHS[:] = [1, 2, 4, 8, 1, 2, 4, 8, 4, 8, -1, -1, 0, 0, 0, -1, 0, 0, -1, -1, -1, 0, 1, 8]
-
-
-cdef class Held:
-    """A one-dimensional buffer of the wanted element size, held as long as this is."""
-    cdef Py_buffer view
-    cdef bint filled
-
-    def __cinit__(self, array, int width, bint contiguous=False):
-        PyObject_GetBuffer(array, &self.view, PyBUF_STRIDES)
-        self.filled = True
-        if self.view.ndim != 1 or self.view.itemsize != width:
-            raise ValueError(f"expected elements of {width} bytes")
-        if contiguous and self.view.shape[0] > 1 and self.view.strides[0] != width:
-            raise ValueError("a column is not contiguous")
-
-    def __dealloc__(self):
-        if self.filled:
-            PyBuffer_Release(&self.view)
-
-    cdef const int64_t* offsets(self) except NULL:
-        """What it holds as offsets, of which there is one at least."""
-        if self.view.shape[0] == 0:
-            raise ValueError("a column has no offsets")
-        return <const int64_t*>self.view.buf
 
 
 cdef class Emitter:
@@ -231,7 +207,7 @@ cdef class Emitter:
         program.rows = rows
 
     cdef int _bind_step(self, Step* step, given) except -1:
-        cdef Held held, second
+        cdef HeldColumn held, second
         cdef uint64_t value
         cdef int64_t k
         cdef int width = WIDTHS[step.op]
@@ -239,33 +215,34 @@ cdef class Emitter:
         step.offsets = NULL
         step.second = NULL
         if step.op == sEACH:
-            held = Held(given, 8, True)
+            held = HeldColumn(given, 8)
             step.offsets = held.offsets()
-            step.rows = held.view.shape[0] - 1
+            step.rows = held.length - 1
         elif step.op == sCHOICE or step.op == sUNION:
-            held = Held(given[0], 8 if step.op == sCHOICE else 2)
-            second = Held(given[1], 1 if step.op == sCHOICE else 4)
+            held = HeldColumn(given[0], 8 if step.op == sCHOICE else 2)
+            second = HeldColumn(given[1], 1 if step.op == sCHOICE else 4)
             self._buffers.append(second)
-            step.second = <const uint8_t*>second.view.buf
-            step.second_stride = second.view.strides[0]
-            step.rows = held.view.shape[0]
-            if second.view.shape[0] != step.rows:
+            step.second = second.data
+            step.second_stride = second.stride
+            step.rows = held.length
+            if second.length != step.rows:
                 raise ValueError("columns differ in length")
         elif width < 0 and isinstance(given, tuple):
-            held = Held(given[0], 1, True)
-            second = Held(given[1], 8, True)
+            held = HeldColumn(given[0], 1)
+            held.adjoin()
+            second = HeldColumn(given[1], 8)
             self._buffers.append(second)
-            step.size = held.view.shape[0]
+            step.size = held.length
             step.offsets = second.offsets()
-            step.rows = second.view.shape[0] - 1
+            step.rows = second.length - 1
         else:
             if step.op == sRAW:
                 raise ValueError("expected a list of bytes")
-            held = Held(given, 4 if width < 0 else width)
-            step.rows = held.view.shape[0]
+            held = HeldColumn(given, 4 if width < 0 else width)
+            step.rows = held.length
         self._buffers.append(held)
-        step.data = <const uint8_t*>held.view.buf
-        step.stride = held.view.strides[0]
+        step.data = held.data
+        step.stride = held.stride
         if step.op == sSYMBOL:
             for k in range(step.rows):
                 memcpy(&value, step.data + k * step.stride, 8)

@@ -13,11 +13,11 @@ import sys
 
 import numpy as np
 
-from cpython.buffer cimport PyBUF_SIMPLE, PyBUF_STRIDED_RO, PyBuffer_Release, PyObject_GetBuffer
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 from libc.stdlib cimport calloc, free, realloc
 from libc.string cimport memcpy, memmove, memset
 
+from converter.kernels.buffers cimport HeldColumn, HeldList
 from converter.kernels.ring_buffer cimport PageCursor, open_page
 from converter.kernels.ring_buffer_emit_pages cimport (
     MAX_PAGE, PageForm, Stream, append_page, close_page, reserve, start_after_missed,
@@ -104,53 +104,48 @@ cdef class RecordColumns:
     cdef RecordLayout _layout
     cdef Rows _rows
     cdef ColumnView* _views
-    cdef Py_buffer* _buffers
-    cdef int64_t _buffer_count
+    cdef list _held
 
     def __init__(self, RecordLayout layout not None, columns, int64_t length):
         cdef int64_t i
         cdef ColumnView* view
         cdef Operation* operation
-        cdef Py_buffer* buffer
+        cdef HeldColumn held
+        cdef HeldList listed
+        cdef bint is_integer
         if self._views is not NULL:
             raise TypeError("columns cannot be set anew")
         if len(columns) != layout._count:
             raise ValueError("a record's program has not a column for each operation")
         self._layout = layout
+        self._held = []
         self._views = <ColumnView*>calloc(layout._count + 1, sizeof(ColumnView))
-        self._buffers = <Py_buffer*>calloc(2 * layout._count + 1, sizeof(Py_buffer))
-        if self._views is NULL or self._buffers is NULL:
+        if self._views is NULL:
             raise MemoryError
         for i in range(layout._count):
             view = &self._views[i]
             operation = &layout._operations[i]
             column = columns[i]
+            is_integer = operation.code in (OP_INTEGER, OP_MISSED)
             if isinstance(column, tuple):
-                offsets, values = column
-                buffer = self._hold(offsets, PyBUF_SIMPLE)
-                if buffer.len != 8 * (length + 1):
-                    raise ValueError("a list has not a value for each row")
-                view.kind = LISTS
-                view.offsets = <const int64_t*>buffer.buf
-                buffer = self._hold(values, PyBUF_SIMPLE)
-                view.data = <const uint8_t*>buffer.buf
-                view.values = buffer.len // operation.width
-                self._check_offsets(view, length)
-                if operation.code in (OP_INTEGER, OP_MISSED):
+                if is_integer:
                     raise ValueError("a list where integers are expected")
+                offsets, values = column
+                listed = HeldList(offsets, values, length, operation.width)
+                self._held.append(listed)
+                view.kind = LISTS
+                view.offsets = listed.offsets
+                view.data = listed.data
                 continue
-            buffer = self._hold(column, PyBUF_STRIDED_RO)
-            if buffer.ndim != 1 or buffer.shape[0] != length:
+            if not is_integer and operation.width != 1:
+                raise ValueError("ids of strings where elements are no characters")
+            held = HeldColumn(column, operation.width if is_integer else 4)
+            if held.length != length:
                 raise ValueError("the columns differ in length")
-            view.data = <const uint8_t*>buffer.buf
-            view.stride = buffer.strides[0]
-            view.kind = STRINGS
-            if operation.code in (OP_INTEGER, OP_MISSED):
-                view.kind = INTEGERS
-                if buffer.itemsize != operation.width:
-                    raise ValueError(f"a column of {buffer.itemsize} bytes for a field of {operation.width}")
-            elif buffer.itemsize != 4 or operation.width != 1:
-                raise ValueError("ids of strings are int32, and characters bytes")
+            self._held.append(held)
+            view.kind = INTEGERS if is_integer else STRINGS
+            view.data = held.data
+            view.stride = held.stride
         self._rows.template = layout._bytes
         self._rows.size = layout._size
         self._rows.pid_offset = layout._pid_offset
@@ -161,26 +156,7 @@ cdef class RecordColumns:
         self._rows.views = self._views
         self._rows.length = length
 
-    cdef Py_buffer* _hold(self, column, int flags) except NULL:
-        cdef Py_buffer* buffer = &self._buffers[self._buffer_count]
-        PyObject_GetBuffer(column, buffer, flags)
-        self._buffer_count += 1
-        return buffer
-
-    cdef _check_offsets(self, ColumnView* view, int64_t length):
-        cdef int64_t i
-        cdef bint fits = view.offsets[0] >= 0 and view.offsets[length] <= view.values
-        with nogil:
-            for i in range(length):
-                fits &= view.offsets[i] <= view.offsets[i + 1]
-        if not fits:
-            raise ValueError("a list lies outside its values")
-
     def __dealloc__(self):
-        cdef int64_t i
-        for i in range(self._buffer_count):
-            PyBuffer_Release(&self._buffers[i])
-        free(self._buffers)
         free(self._views)
 
 

@@ -37,7 +37,6 @@ cdef struct ColumnView:
     int64_t stride
     # Of lists.
     const int64_t* offsets
-    int64_t values
 
 
 # The layout of a class and its columns in a batch.

@@ -1,12 +1,12 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
 """Programs that write the records of event classes: what a record's head is followed by, and the columns it is from."""
 
-from cpython.buffer cimport PyBUF_SIMPLE, PyBUF_STRIDED_RO, PyBuffer_Release, PyObject_GetBuffer
 
 from libc.stdint cimport int32_t, int64_t, uint8_t
 from libc.stdlib cimport calloc, free, realloc
 from libc.string cimport memcpy, memset
 
+from converter.kernels.buffers cimport HeldColumn, HeldList
 from converter.kernels.strings cimport Entry, StringTable
 from converter.kernels.uftrace_task_buffers cimport RECORD_SIZE, Task, store_value
 from converter.kernels.uftrace_values cimport padded
@@ -72,8 +72,8 @@ cdef class Programs:
         cdef int64_t leading
         cdef int32_t code
         cdef int64_t width
-        cdef _Array array
-        cdef _List listed
+        cdef HeldColumn array
+        cdef HeldList listed
         if not 0 <= number < self._program_count or not 0 <= rows < 1 << 62:
             raise ValueError(f"no program {number}, or {rows} rows")
         program = &self._programs[number]
@@ -91,14 +91,16 @@ cdef class Programs:
                 if code == O_VALUE or i < leading:
                     raise ValueError(f"column {i} is a list")
                 offsets, values = given
-                listed = _List(offsets, values, rows)
+                listed = HeldList(offsets, values, rows)
                 self._held.append(listed)
                 column.offsets = listed.offsets
                 column.data = listed.data
                 continue
             if code == O_BYTES:
                 raise ValueError(f"column {i} is no list")
-            array = _Array(given, width, rows)
+            array = HeldColumn(given, width)
+            if array.length != rows:
+                raise ValueError(f"column {i} has {array.length} values for {rows} rows")
             self._held.append(array)
             column.data = array.data
             column.stride = array.stride
@@ -215,56 +217,3 @@ cdef class Programs:
         head[0] = <uint8_t>length
         head[1] = <uint8_t>(length >> 8)
         task.used += size
-
-
-cdef class _Array:
-    """A column of one number a row, held as long as this is."""
-    cdef Py_buffer view
-    cdef bint filled
-    cdef const uint8_t* data
-    cdef int64_t stride
-
-    def __cinit__(self, array, int64_t width, int64_t rows):
-        PyObject_GetBuffer(array, &self.view, PyBUF_STRIDED_RO)
-        self.filled = True
-        if self.view.ndim != 1 or self.view.itemsize != width or self.view.shape[0] != rows:
-            raise ValueError(f"expected {rows} values of {width} bytes")
-        self.data = <const uint8_t*>self.view.buf
-        self.stride = self.view.strides[0]
-
-    def __dealloc__(self):
-        if self.filled:
-            PyBuffer_Release(&self.view)
-
-
-cdef class _List:
-    """A column of lists of bytes, held as long as this is."""
-    cdef Py_buffer ends
-    cdef Py_buffer values
-    cdef int filled
-    cdef const uint8_t* data
-    cdef const int64_t* offsets
-
-    def __cinit__(self, offsets, values, int64_t rows):
-        cdef int64_t i
-        cdef bint fits
-        PyObject_GetBuffer(offsets, &self.ends, PyBUF_SIMPLE)
-        self.filled = 1
-        PyObject_GetBuffer(values, &self.values, PyBUF_SIMPLE)
-        self.filled = 2
-        if self.ends.len != 8 * (rows + 1):
-            raise ValueError("a list has not a value for each row")
-        self.offsets = <const int64_t*>self.ends.buf
-        self.data = <const uint8_t*>self.values.buf
-        fits = self.offsets[0] >= 0 and self.offsets[rows] <= self.values.len
-        with nogil:
-            for i in range(rows):
-                fits &= self.offsets[i] <= self.offsets[i + 1]
-        if not fits:
-            raise ValueError("a list lies outside its values")
-
-    def __dealloc__(self):
-        if self.filled > 0:
-            PyBuffer_Release(&self.ends)
-        if self.filled > 1:
-            PyBuffer_Release(&self.values)

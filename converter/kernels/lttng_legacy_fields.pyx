@@ -1,7 +1,7 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
 """Where a field is in each payload of a marker, when strings stand in front of it."""
 
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
+from libc.stdint cimport int32_t, int64_t, uint32_t
 
 from converter.kernels.buffers cimport HeldBuffers
 from converter.kernels.lttng_legacy_payload cimport STEP_ALIGN, walk

@@ -2,7 +2,7 @@
 """Packet sequences: what their packets interned, their defaults, clocks and counters."""
 
 from converter.kernels.proto_maps cimport KeyMap
-from converter.kernels.proto_vectors cimport Vector, push_repeated, reserve
+from converter.kernels.proto_vectors cimport push_repeated, reserve
 from converter.kernels.proto_wire cimport WIRE_BYTES, WIRE_VARINT, WireField, next_field
 from converter.kernels.strings cimport StringTable
 

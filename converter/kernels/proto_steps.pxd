@@ -8,7 +8,7 @@ from converter.kernels.proto_interning cimport Interning, intern, tSTRINGS
 from converter.kernels.proto_output cimport Output, close_message, ensure, open_message, put
 from converter.kernels.proto_programs cimport (
     Program, Step, sCHOICE, sCLOSE, sEACH, sFIXED32, sFIXED64, sI16, sI32, sI64,
-    sI8, sINTERNED, sLITERAL, sNAME, sOPEN, sOPTIONAL, sPLACE, sRAW, sSYMBOL, sTEXT, sU16, sU32, sU64, sU8, sUNION,
+    sINTERNED, sLITERAL, sNAME, sOPEN, sOPTIONAL, sPLACE, sRAW, sSYMBOL, sTEXT, sU16, sU32, sU64, sU8, sUNION,
     span_of, takes_column,
 )
 from converter.kernels.strings cimport Entry, StringTable

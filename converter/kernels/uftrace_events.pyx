@@ -12,7 +12,7 @@ from libc.stdint cimport INT64_MAX, int32_t, int64_t, uint8_t, uint32_t, uint64_
 from libc.string cimport memchr
 
 from converter.kernels.byte_order cimport load16, load32, load64
-from converter.kernels.tasks cimport FORKED, PROCESS_OF, THREAD_OF, TaskTable
+from converter.kernels.tasks cimport PROCESS_OF, THREAD_OF, TaskTable
 
 cdef bint HOST_IS_BIG = sys.byteorder == "big"
 

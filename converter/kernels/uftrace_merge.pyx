@@ -9,7 +9,7 @@ from libc.string cimport memset
 
 from converter.kernels.byte_order cimport load64
 from converter.kernels.uftrace_functions cimport FunctionTable, grown
-from converter.kernels.uftrace_streams cimport RECORD_SIZE, Heap, Stream, clipped, push
+from converter.kernels.uftrace_streams cimport RECORD_SIZE, Stream, clipped, push
 
 cdef bint HOST_IS_BIG = sys.byteorder == "big"
 

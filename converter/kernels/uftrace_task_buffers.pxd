@@ -3,8 +3,6 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 from libc.stdlib cimport realloc
 from libc.string cimport memcpy
 
-from converter.kernels.uftrace_values cimport padded
-
 
 cdef extern from *:
     """

@@ -1,5 +1,5 @@
 # Values of uftrace's argument records: integers and floats of the recorded program's byte order.
-from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint64_t
 from libc.string cimport memcpy
 
 from converter.kernels.byte_order cimport load16, load32, load64

@@ -10,6 +10,7 @@ import io
 import os
 import stat
 import sys
+import weakref
 from collections.abc import Iterator
 from typing import BinaryIO, Self
 
@@ -166,15 +167,12 @@ class _FileSource(Source):
     def __init__(self, name: str, descriptor: int) -> None:
         super().__init__(name, os.fstat(descriptor).st_size)
         self._descriptor = descriptor
+        # Also where a trace lives until the interpreter ends, when a method could no longer call anything.
+        self._release = weakref.finalize(self, os.close, descriptor)
 
     def close(self) -> None:
-        descriptor, self._descriptor = self._descriptor, -1
-        if descriptor >= 0:
-            os.close(descriptor)
-
-    def __del__(self) -> None:
-        if getattr(self, "_descriptor", -1) >= 0:
-            self.close()
+        self._descriptor = -1
+        self._release()
 
     def _fill(self, offset: int, view: memoryview) -> int:
         if self._descriptor < 0:

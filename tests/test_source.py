@@ -479,6 +479,18 @@ def test_importing_loads_no_decompressor():
     assert result.stdout.strip() == b"[]"
 
 
+def test_a_file_may_outlive_what_it_was_opened_by(file):
+    # As at the end of an interpreter that takes its modules apart.
+    program = f"""
+import converter.source as module
+held = module.open_source({str(file)!r})
+module.os = None
+del held
+"""
+    result = subprocess.run([sys.executable, "-c", program], capture_output=True, check=True)
+    assert result.stderr == b""
+
+
 def test_a_file_opened_by_path_knows_the_directory_beside_it(file):
     (file.parent / "companion").write_bytes(b"more")
     with open_source(file) as source:

@@ -7,11 +7,14 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from converter.filters.pieces import string_ids
+from converter.formats.perfetto import mapping
 from converter.formats.perfetto.layout import NO_PATH, InternedField
 from converter.formats.perfetto.messages import encode, varint
 from converter.formats.perfetto.metadata_output import new_packet
 from converter.formats.perfetto.steps import VARINT, tag_of, text_field
 from converter.ir.columns import ListColumn, StructColumn
+from converter.ir.field_classes import StringClass
 from converter.kernels.strings import StringTable
 
 #: The iid of the call stack without frames: beyond those that a table of strings gives.
@@ -35,10 +38,11 @@ class InternedStacks:
         """The iid of each call stack of a column of `mapping.CALLSTACK`."""
         assert isinstance(column, ListColumn)
         assert isinstance(column.values, StructColumn)
-        members = [np.asarray(member) for member in column.values.members]
+        members = column.values.members
         frames = np.empty((len(column.values), len(members)), np.uint64)
-        for index, member in enumerate(members):
-            frames[:, index] = member
+        for index, (member, values) in enumerate(zip(mapping.FRAME.members, members, strict=True)):
+            is_text = isinstance(member.type, StringClass)
+            frames[:, index] = string_ids(values, self._strings) if is_text else np.asarray(values)
         ids = np.empty(len(frames), np.int32)
         width = 8 * len(members)
         starts = np.arange(len(frames), dtype=np.int64) * width

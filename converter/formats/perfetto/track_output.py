@@ -220,8 +220,7 @@ class _Builder:
             ids = as_array(getter(table), np.dtype(np.uint64))
             if space is None:
                 return ids, np.broadcast_to(np.uint8(unscoped), ids.shape)
-            spaces = table.column(space)
-            assert isinstance(spaces, np.ndarray)
+            spaces = string_ids(table.column(space), self._strings)
             tags = np.full(len(ids), unscoped, np.uint8)
             for text, tag in texts.items():
                 tags[spaces == text] = tag

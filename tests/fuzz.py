@@ -8,25 +8,29 @@ alone: ``--format F --first N --seconds 0`` makes number N again.
 from __future__ import annotations
 
 import argparse
+import contextlib
 import faulthandler
+import io
 import mmap
 import os
 import random
 import resource
 import struct
 import sys
+import tarfile
 import time
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
 
-from converter.conversion import transcribe  # noqa: E402 - the path is set above
+from converter.conversion import detect, transcribe  # noqa: E402 - the path is set above
 from converter.errors import TraceError, UnsupportedError  # noqa: E402
 from converter.ir.collect import collect  # noqa: E402
 from converter.ir.invariants import check  # noqa: E402
+from converter.ir.trace import Trace  # noqa: E402
 from converter.registry import FORMATS, format_named, source_format  # noqa: E402
-from converter.sink import BufferSink  # noqa: E402
+from converter.sink import BufferSink, Sink  # noqa: E402
 from converter.source import open_source  # noqa: E402
 
 LARGEST = 32 << 10
@@ -42,29 +46,109 @@ TOKENS = b'" \\ [ { ] } , : null true -1.5e999 1e-400 \\ud800 \\u0000 "args":{'.
 TOKENS += (b"[" * 5000, b'{"a":' * 5000, b"9" * 400, b"\xff" * 9 + b"\1", b"\x80" * 12, b"\0" * 40)
 
 
-def fixtures(format: str) -> list[bytes]:
+#: The files of an input by name; that of a format that is one file has none.
+Files = dict[str, bytes]
+
+
+class MemoryDirectory(BufferSink):
+    """An output directory in memory."""
+
+    is_directory = True
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._files: dict[str, BufferSink] = {}
+
+    def create(self, relative: str) -> BufferSink:
+        """A new file."""
+        if relative in self._files:
+            raise TraceError("there already", path=relative)
+        self._files[relative] = BufferSink(relative)
+        return self._files[relative]
+
+    def files(self) -> dict[str, Sink]:
+        """The files so far."""
+        return dict(self._files)
+
+    def contents(self) -> Files:
+        """What is in the files."""
+        return {name: sink.getvalue() for name, sink in self._files.items()}
+
+
+def packed(files: Files) -> bytes:
+    """An input as one file: as it is, or an archive, which is read as a directory."""
+    if "" in files:
+        return files[""]
+    archive = io.BytesIO()
+    with tarfile.open(fileobj=archive, mode="w") as tar:
+        for name, data in files.items():
+            member = tarfile.TarInfo(name)
+            member.size = len(data)
+            tar.addfile(member, io.BytesIO(data))
+    return archive.getvalue()
+
+
+def written(trace: Trace, target: str, *, lossless: bool = False) -> Files:
+    """A trace in a format."""
+    format, variant = format_named(target)
+    sink = MemoryDirectory() if format.directory else BufferSink()
+    transcribe(trace, sink, format, variant, lossless=lossless)
+    return sink.contents() if isinstance(sink, MemoryDirectory) else {"": sink.getvalue()}
+
+
+def opened(format: str, data: bytes) -> Trace:
+    """The trace of an input, all of it read."""
+    return collect(source_format(format)[0].reader()(open_source(data)))
+
+
+def fixtures(format: str) -> list[Files]:
     """The small fixtures of a format."""
-    folder = ROOT / "roundtrip_fixtures" / format
-    files = [path for path in sorted(folder.glob("*")) if path.suffix not in (".md", ".zst")]
-    return [path.read_bytes() for path in files if path.stat().st_size <= LARGEST]
+    found: list[Files] = []
+    for path in sorted((ROOT / "roundtrip_fixtures" / format).glob("*")):
+        with contextlib.suppress(TraceError):  # descriptions, and what tools printed
+            if detect(path).name != format:
+                continue
+            if path.is_dir():
+                inside = [file for file in sorted(path.rglob("*")) if file.is_file()]
+                found.append({str(f.relative_to(path)): f.read_bytes() for f in inside})
+            elif ".tar" in path.suffixes:
+                found.append(unpacked(path))
+            else:
+                found.append({"": path.read_bytes()})
+    return [files for files in found if size_of(files) <= LARGEST]
 
 
-def originals(format: str) -> list[bytes]:
-    """The small fixtures of a format, those of the others written in it, and for trace_cmd files of every version."""
+def unpacked(path: Path) -> Files:
+    """The files of an archive."""
+    with tarfile.open(path) as archive:
+        members = [(member.name, archive.extractfile(member)) for member in archive]
+        return {name: file.read() for name, file in members if file is not None}
+
+
+def size_of(files: Files) -> int:
+    """How many bytes an input has."""
+    return sum(map(len, files.values()))
+
+
+def originals(format: str) -> list[Files]:
+    """The small fixtures of a format, those of the others written in it, and for trace_cmd files of every version.
+
+    Every other of those that were written holds the whole trace (`lossless`).
+    """
     found = fixtures(format)
     for other in FORMATS:
         if other.name != format and other.readable and source_format(format)[0].writable:
-            for data in fixtures(other.name):
-                sink = BufferSink()
-                transcribe(collect(other.reader()(open_source(data))), sink, *format_named(format))
-                found.append(sink.getvalue())
-    found = [data for data in found if len(data) <= 4 * LARGEST]
+            for number, files in enumerate(fixtures(other.name)):
+                trace = opened(other.name, packed(files))
+                found.append(written(trace, format, lossless=bool(number & 1)))
+    found = [files for files in found if size_of(files) <= 4 * LARGEST]
     if format == "trace_cmd":
         from test_trace_cmd_damage import Kernel, rich
 
         kernels = [Kernel(), Kernel(big_endian=True), Kernel(long_size=4)]
-        found += [rich(version, kernel) for version in ("6", "none") for kernel in kernels]
-        found += [rich("zstd"), rich("zlib")]
+        versions = [*((version, kernel) for version in ("6", "none") for kernel in kernels)]
+        found += [{"": rich(version, kernel)} for version, kernel in versions]
+        found += [{"": rich("zstd")}, {"": rich("zlib")}]
     return found
 
 
@@ -101,36 +185,41 @@ def damaged(whole: bytes, rng: random.Random) -> bytes:
     return bytes(data)
 
 
-def numbered(format: str, number: int, files: list[bytes]) -> tuple[bytes, str]:
+def numbered(format: str, number: int, inputs: list[Files]) -> tuple[bytes, str]:
     """The input of this number, and the name and variant of the format in which it is written."""
     rng = random.Random(f"{format} {number}")
-    # The larger a file, the longer it takes, and the less a change of it matters.
-    whole = rng.choices(files, [1 / (4096 + len(data)) for data in files])[0]
+    # The larger an input, the longer it takes, and the less a change of it matters.
+    files = dict(rng.choices(inputs, [1 / (4096 + size_of(files)) for files in inputs])[0])
+    changed = rng.choice([name for name, data in files.items() if data])
+    if "" not in files and rng.random() < 0.05:
+        del files[changed]
+    else:
+        files[changed] = damaged(files[changed], rng)
     targets = [
         f"{target.name}{variant and '+'}{variant}"
         for target in FORMATS
         if target.writable
         for variant in target.variants or ("",)
     ]
-    return damaged(whole, rng), rng.choice(targets)
+    return packed(files), rng.choice(targets)
 
 
 def attempt(format: str, data: bytes, target: str) -> bool:
     """Read an input and write it in a format; whether there was something to write."""
     try:
-        trace = collect(source_format(format)[0].reader()(open_source(data)))
+        trace = opened(format, data)
         check(trace)
     except TraceError as error:
         str(error)
         return False
     try:
-        transcribe(trace, BufferSink(), *format_named(target))
+        written(trace, target)
     except UnsupportedError as error:
         str(error)
     return True
 
 
-def read_until(until: float, format: str, files: list[bytes], first: int, done: mmap.mmap) -> None:
+def read_until(until: float, format: str, inputs: list[Files], first: int, done: mmap.mmap) -> None:
     """Read up to `ROUND` inputs; `done` is the number of the one that is being read, and how many were usable."""
     used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
     if "asan" not in os.environ.get("LD_PRELOAD", ""):
@@ -140,7 +229,7 @@ def read_until(until: float, format: str, files: list[bytes], first: int, done: 
         done[:] = struct.pack("QQ", number, usable)
         if number > first and time.monotonic() > until:
             return
-        data, target = numbered(format, number, files)
+        data, target = numbered(format, number, inputs)
         faulthandler.dump_traceback_later(SECONDS_EACH, exit=True)
         usable += attempt(format, data, target)
     done[:] = struct.pack("QQ", first + ROUND, usable)
@@ -148,7 +237,7 @@ def read_until(until: float, format: str, files: list[bytes], first: int, done: 
 
 def fuzz(format: str, seconds: float, number: int) -> int:
     """Read inputs from `number` on, and say which fail; how many did."""
-    files, until = originals(format), time.monotonic() + seconds
+    inputs, until = originals(format), time.monotonic() + seconds
     done = mmap.mmap(-1, 16)
     first, total, failed = number, 0, 0
     while number == first or time.monotonic() < until:
@@ -156,7 +245,7 @@ def fuzz(format: str, seconds: float, number: int) -> int:
         if not child:
             # The end of the child must not be that of the program, whatever happens.
             try:
-                read_until(until, format, files, number, done)
+                read_until(until, format, inputs, number, done)
                 os._exit(0)
             except BaseException:  # noqa: BLE001
                 sys.excepthook(*sys.exc_info())
@@ -165,7 +254,7 @@ def fuzz(format: str, seconds: float, number: int) -> int:
         bad = os.waitpid(child, 0)[1] != 0
         number, usable = struct.unpack("QQ", done[:])
         if bad:
-            target = numbered(format, number, files)[1]
+            target = numbered(format, number, inputs)[1]
             sys.stdout.write(f"{format}: number {number}, to be written as {target}, failed\n")
         number, total, failed = number + bad, total + usable, failed + bad
     sys.stdout.write(f"{format}: {number - first} inputs, {total} usable, {failed} failed\n")

@@ -45,6 +45,9 @@ class TargetTables:
         self._synthetic_processes: dict[str, int] = {}
         self._thread_of_tid: dict[int, int] = {}
         self._ids: set[int] = set()
+        # Of each process in the target; those that were cut.
+        self._own_tids: set[tuple[int, int]] = set()
+        self._cut_tids: set[tuple[int, int]] = set()
         self._next_id = min(SYNTHETIC_ID, 3 << max(capabilities.id_bits - 2, 0))
         self._tids = np.zeros(0, np.int64)
         self._pids = np.zeros(0, np.int64)
@@ -63,10 +66,10 @@ class TargetTables:
         for thread in source.threads[len(self._threads) :]:
             number = len(target.threads)
             self._threads.append(number)
-            tid = self._fitted_id(thread.tid, "thread")
+            owner = self._processes[thread.process]
             self._thread_of_tid.setdefault(thread.tid, number)
             target.threads.append(
-                Thread(tid, self._processes[thread.process], self._name(thread.name))
+                Thread(self._fitted_tid(thread.tid, owner), owner, self._name(thread.name))
             )
         for track in source.tracks[len(self._tracks) :]:
             self._tracks.append(len(self.tracks))
@@ -91,13 +94,25 @@ class TargetTables:
         fitted.name = self._name(process.name)
         return fitted
 
+    def _fitted_tid(self, tid: int, owner: int) -> int:
+        # What is left of a longer id is what events say of it, unless that is another thread of the process.
+        fitted = self._fitted_id(tid, "thread")
+        if (owner, fitted) in (self._cut_tids if fitted == tid else self._own_tids):
+            self._report.add(LossKind.CHANGED, self._long_ids("thread"), fitted == tid)
+            fitted = self._new_id()
+        self._own_tids.add((owner, fitted))
+        if fitted != tid:
+            self._cut_tids.add((owner, fitted))
+        return fitted
+
     def _fitted_id(self, id: int, what: str) -> int:
         fitted = id & self._mask
-        if fitted != id:
-            bits = self._capabilities.id_bits
-            self._report.add(LossKind.CHANGED, f"{what} ids that are not of {bits} bits")
+        self._report.add(LossKind.CHANGED, self._long_ids(what), fitted != id)
         self._ids.add(fitted)
         return fitted
+
+    def _long_ids(self, what: str) -> str:
+        return f"{what} ids that are not of {self._capabilities.id_bits} bits"
 
     def _fitted_track(self, track: Track) -> Track:
         fitted = replace(track, owner=self._owner(track), name=self._name(track.name))

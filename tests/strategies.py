@@ -258,6 +258,12 @@ def fitted_event_classes(
         draw(argument_fields(held, support, contents))
         for _ in range(count if support.arguments else 0)
     ]
+    # Of formats that hold any class: what its kind needs all the same.
+    present = {field.role for field in (*support.fields, *support.trailing)}
+    arguments += [
+        replace(draw(argument_fields(held, support, contents)), role=role)
+        for role in sorted(REQUIRED_ROLES.get(kind, frozenset()) - present)
+    ]
     category, name = support.event or ("", "")
     if support.named:
         name, category = draw(contents.names), draw(contents.names)

@@ -12,6 +12,8 @@ import pytest
 from hypothesis import given
 from strategies import batch_of, fitted_traces, traces
 
+from converter.errors import TraceError
+from converter.formats.ir.classes import pack_class, unpack_class
 from converter.ir import invariants
 from converter.ir.collect import with_batches
 from converter.ir.columns import ListColumn, NullColumn, OptionalColumn, StructColumn, UnionColumn
@@ -32,6 +34,7 @@ from converter.ir.field_classes import (
     Style,
     VariantClass,
 )
+from converter.ir.forms import class_form, class_of
 from converter.ir.invariants import check, violations
 from converter.ir.kinds import Kind, Role
 from converter.ir.trace import ClockDomain, Process, Thread, Trace, Track, TrackScope
@@ -339,3 +342,24 @@ def test_fitted_traces_are_sound_and_within_the_capabilities(trace: Trace) -> No
             assert (batch.thread[place] >= 0) == support.thread
             assert (batch.cpu[place] >= 0) == support.cpu
             assert batch.ts[place] >= 0
+
+
+BACKWARD = IntegerClass(8, labels=(Label(3, 2, "l"),))
+
+
+@pytest.mark.parametrize(
+    ("event_class", "fault"),
+    [
+        (EventClass(Kind.SLICE_BEGIN), "SLICE_BEGIN, has no field of role NAME"),
+        (
+            EventClass(Kind.TYPED, fields=(Field("x", ArrayClass(BACKWARD)),)),
+            "field 'x': label 'l' of no value",
+        ),
+    ],
+)
+def test_classes_that_cannot_be_are_not_taken_from_files(event_class, fault):
+    assert list(invariants.class_faults(event_class)) == [fault]
+    with pytest.raises(ValueError, match=fault):
+        class_of(class_form(event_class))
+    with pytest.raises(TraceError, match=fault):
+        unpack_class(pack_class(event_class))

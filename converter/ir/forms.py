@@ -34,6 +34,7 @@ from converter.ir.field_classes import (
     Style,
     VariantClass,
 )
+from converter.ir.invariants import class_faults
 from converter.ir.kinds import Kind, Role
 from converter.kernels.strings import StringTable
 
@@ -63,7 +64,12 @@ def class_form(event_class: EventClass) -> dict[str, Json]:
 
 
 def class_of(form: Mapping[str, Json]) -> EventClass:
-    """The event class of a form."""
+    """The event class of a form.
+
+    Raises:
+        ValueError: such a class there cannot be (`invariants.class_faults`).
+
+    """
     fields = tuple(
         Field(
             field["name"],
@@ -73,13 +79,17 @@ def class_of(form: Mapping[str, Json]) -> EventClass:
         )
         for field in form.get("fields", ())
     )
-    return EventClass(
+    event_class = EventClass(
         Kind[form["kind"]],
         form.get("name", ""),
         form.get("category", ""),
         fields,
         timed=form.get("timed", True),
     )
+    fault = next(class_faults(event_class), None)
+    if fault is not None:
+        raise ValueError(fault)
+    return event_class
 
 
 def type_form(field_class: FieldClass) -> Json:

@@ -23,7 +23,7 @@ from converter.ir.columns import (
     UnionColumn,
     take,
 )
-from converter.ir.events import Batch
+from converter.ir.events import Batch, EventClass
 from converter.ir.field_classes import (
     ArrayClass,
     BooleanClass,
@@ -59,6 +59,12 @@ def check(trace: Trace) -> None:
         found = list(violations(trace, batch))
         if found:
             raise ValueError("\n".join(f"batch {number}: {line}" for line in found))
+
+
+def class_faults(event_class: EventClass) -> Iterator[str]:
+    """What is wrong with a class by itself: of a class that a file declares, which can say anything."""
+    yield from _missing_roles(event_class)
+    yield from _field_faults(event_class)
 
 
 def violations(trace: Trace, batch: Batch) -> Iterator[str]:
@@ -106,9 +112,8 @@ def clock_rates(trace: Trace, _: Batch) -> Iterator[str]:
 def required_roles(trace: Trace, _: Batch) -> Iterator[str]:
     """A class has the roles that its kind needs (`kinds.REQUIRED_ROLES`)."""
     for i, event_class in enumerate(trace.event_classes):
-        present = {field.role for field in event_class.fields}
-        for role in sorted(REQUIRED_ROLES.get(event_class.kind, frozenset()) - present):
-            yield f"class {i}, {event_class.kind.name}, has no field of role {role.name}"
+        for line in _missing_roles(event_class):
+            yield f"class {i}, {line}"
 
 
 def field_classes(trace: Trace, _: Batch) -> Iterator[str]:
@@ -117,9 +122,8 @@ def field_classes(trace: Trace, _: Batch) -> Iterator[str]:
     An optional holds neither an optional nor a null, since as a value both would look absent.
     """
     for i, event_class in enumerate(trace.event_classes):
-        for field in event_class.fields:
-            for line in _field_class_faults(field.type):
-                yield f"class {i}, field {field.name!r}: {line}"
+        for line in _field_faults(event_class):
+            yield f"class {i}, {line}"
 
 
 def common_columns(_: Trace, batch: Batch) -> Iterator[str]:
@@ -377,6 +381,18 @@ def _outside(what: str, numbers: NDArray[Any], lowest: int, limit: int) -> Itera
         low, high = int(numbers.min()), int(numbers.max())
         if low < lowest or high >= limit:
             yield f"{what} {low if low < lowest else high} is not in {lowest}..{limit - 1}"
+
+
+def _missing_roles(event_class: EventClass) -> Iterator[str]:
+    present = {field.role for field in event_class.fields}
+    for role in sorted(REQUIRED_ROLES.get(event_class.kind, frozenset()) - present):
+        yield f"{event_class.kind.name}, has no field of role {role.name}"
+
+
+def _field_faults(event_class: EventClass) -> Iterator[str]:
+    for field in event_class.fields:
+        for line in _field_class_faults(field.type):
+            yield f"field {field.name!r}: {line}"
 
 
 def _field_class_faults(field_class: FieldClass) -> Iterator[str]:

@@ -24,6 +24,7 @@ from converter.ir.field_classes import (
     Style,
     VariantClass,
 )
+from converter.ir.invariants import class_faults
 from converter.ir.kinds import Kind, Role
 
 _Enumeration = TypeVar("_Enumeration", Kind, Role, Style)
@@ -56,10 +57,10 @@ def unpack_class(message: pb.EventClass) -> EventClass:
     """The event class of a message.
 
     Raises:
-        TraceError: a kind, role or type that does not exist.
+        TraceError: a kind, role or type that does not exist, or a class that cannot be.
 
     """
-    return EventClass(
+    event_class = EventClass(
         kind=_member(Kind, message.kind, "kind"),
         name=decoded(message.name),
         category=decoded(message.category),
@@ -75,6 +76,10 @@ def unpack_class(message: pb.EventClass) -> EventClass:
         timed=not message.untimed,
         native=message.native,
     )
+    fault = next(class_faults(event_class), None)
+    if fault is not None:
+        raise TraceError(f"such a class cannot be: {fault}", field="event_class")
+    return event_class
 
 
 def _pack_type(field_class: FieldClass) -> pb.FieldClass:

@@ -25,7 +25,7 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
 
 from converter.conversion import detect, transcribe  # noqa: E402 - the path is set above
-from converter.errors import TraceError, UnsupportedError  # noqa: E402
+from converter.errors import TraceError  # noqa: E402
 from converter.ir.collect import collect  # noqa: E402
 from converter.ir.invariants import check  # noqa: E402
 from converter.ir.trace import Trace  # noqa: E402
@@ -214,7 +214,8 @@ def attempt(format: str, data: bytes, target: str) -> bool:
         return False
     try:
         written(trace, target)
-    except UnsupportedError as error:
+    except TraceError as error:
+        # What has travelled of another file is looked at only when that is written again.
         str(error)
     return True
 

@@ -2,6 +2,7 @@
 
 import random
 import zlib
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,10 @@ from trace_cmd_files import NEWTASK, File, Kernel
 from converter.errors import TraceError
 from converter.formats.trace_cmd.decode import Events
 from converter.formats.trace_cmd.reader import read
+from converter.formats.trace_cmd.writer import write
+from converter.ir.collect import collect
+from converter.registry import portable_sidecar
+from converter.sink import BufferSink
 from converter.source import open_source
 
 FIXTURES = Path(__file__).parent.parent / "roundtrip_fixtures" / "trace_cmd"
@@ -148,3 +153,12 @@ def test_columns_are_made_for_the_pages_that_there_are(claimed, monkeypatch):
     )
     assert consume(bytes(data)) == (0, 1)
     assert max(made, default=0) < 1000
+
+
+def test_formats_that_were_damaged_on_their_way_are_an_error():
+    trace = read(open_source(rich("none")))
+    trace = replace(collect(trace), sidecar=portable_sidecar(trace))
+    number = next(i for i, one in enumerate(trace.event_classes) if one.native)
+    trace.event_classes[number] = replace(trace.event_classes[number], native=b"name: x\nID")
+    with pytest.raises(TraceError, match="starts with"):
+        write(trace, BufferSink(), "v7_none")

@@ -23,11 +23,13 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import Final, NamedTuple
 
+from converter.errors import TraceError
+
 #: `array_length` of a declaration with empty brackets: how many elements there are is not part of the type.
 FLEXIBLE: Final = -1
 
 
-class FormatSyntaxError(ValueError):
+class FormatSyntaxError(TraceError):
     """A text from tracefs does not follow the kernel's grammar for it."""
 
 

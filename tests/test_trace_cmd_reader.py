@@ -7,13 +7,25 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from trace_cmd_files import BPRINT, BPUTS, DYNAMIC, EXEC, FORK, NEWTASK, RENAME, File, Kernel
+from trace_cmd_files import (
+    BPRINT,
+    BPUTS,
+    DYNAMIC,
+    EXEC,
+    FORK,
+    NEWTASK,
+    RENAME,
+    File,
+    Kernel,
+    format_text,
+)
 from trace_cmd_oracle import compare
 
 from converter.errors import TraceError, UnsupportedError
 from converter.formats.trace_cmd.reader import read
 from converter.ir.columns import value
 from converter.ir.field_classes import ArrayClass, BytesClass, IntegerClass, StringClass, Style
+from converter.ir.invariants import check
 from converter.ir.kinds import REQUIRED_ROLES, Kind, Role
 from converter.ir.trace import TrackScope
 from converter.source import open_source
@@ -262,6 +274,22 @@ def test_sizes_that_are_four_bytes_short_do_not_matter():
             count, compressed = np.frombuffer(raw, "<u4")[:2].tolist()
             assert count == 1
             assert compressed + 12 == data.size + 4
+
+
+@pytest.mark.parametrize("big_endian", [False, True])
+def test_arrays_that_records_are_too_short_for_are_filled_up(big_endian):
+    k = Kernel(big_endian=big_endian)
+    text = format_text("many", 900, "u32 values[3] 8 12 0\nu16 last 20 2 0", '"%d", REC->last')
+    records = [
+        k.common(900, 1) + k.pack("IIIH", 1, 2, 3, 4),
+        k.common(900, 1) + k.pack("II", 5, 6),
+        k.common(900, 1),
+    ]
+    pages = k.page(100, *(k.record(1, record) for record in records))
+    trace = opened(File(k, {0: pages}, formats={"test": [text]}).version_7())
+    check(trace)
+    found = [(fields["values"], fields["last"]) for *_, fields in events(trace)]
+    assert found == [([1, 2, 3], 4), ([5, 6, 0], 0), ([0, 0, 0], 0)]
 
 
 def test_names_and_processes_are_inferred():

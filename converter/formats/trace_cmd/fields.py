@@ -195,10 +195,11 @@ class StringAt(NamedTuple):
 
 
 class ArrayAt(NamedTuple):
-    """An array of integers."""
+    """An array of integers, of `length` in each record if that is not None: what a record is too short for is zero."""
 
     bytes: BytesAt
     dtype: np.dtype[np.generic]
+    length: int | None = None
 
     def load(self, records: Records) -> Column:
         """The column."""
@@ -207,7 +208,12 @@ class ArrayAt(NamedTuple):
         assert isinstance(column.values, np.ndarray)
         stored = self.dtype.newbyteorder("big" if records.big_endian else "little")
         values = column.values.view(stored).astype(self.dtype, copy=False)
-        return ListColumn(column.offsets // width, values)
+        offsets = column.offsets // width
+        if self.length is None or len(values) == records.count * self.length:
+            return ListColumn(offsets, values)
+        whole = np.zeros((records.count, self.length), self.dtype)
+        whole[np.arange(self.length) < np.diff(offsets)[:, np.newaxis]] = values
+        return ListColumn(np.arange(records.count + 1) * self.length, whole.reshape(-1))
 
 
 class MissedCount:
@@ -289,7 +295,7 @@ def _field_class(
         element = IntegerClass(8 * width, item.signed and not item.is_bitmask, style)
         if length is not None and length * width != item.size:
             length = None
-        return ArrayClass(element, length), ArrayAt(place, element.dtype)
+        return ArrayClass(element, length), ArrayAt(place, element.dtype, length)
     style = Style.DECIMAL
     if role in SYMBOL_ROLES:
         style = Style.SYMBOL

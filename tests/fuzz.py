@@ -185,8 +185,8 @@ def damaged(whole: bytes, rng: random.Random) -> bytes:
     return bytes(data)
 
 
-def numbered(format: str, number: int, inputs: list[Files]) -> tuple[bytes, str]:
-    """The input of this number, and the name and variant of the format in which it is written."""
+def numbered(format: str, number: int, inputs: list[Files]) -> tuple[bytes, str, bool]:
+    """The input of this number, the name and variant of the format in which it is written, and whether all of it is."""
     rng = random.Random(f"{format} {number}")
     # The larger an input, the longer it takes, and the less a change of it matters.
     files = dict(rng.choices(inputs, [1 / (4096 + size_of(files)) for files in inputs])[0])
@@ -201,10 +201,10 @@ def numbered(format: str, number: int, inputs: list[Files]) -> tuple[bytes, str]
         if target.writable
         for variant in target.variants or ("",)
     ]
-    return packed(files), rng.choice(targets)
+    return packed(files), rng.choice(targets), rng.random() < 0.2
 
 
-def attempt(format: str, data: bytes, target: str) -> bool:
+def attempt(format: str, data: bytes, target: str, lossless: bool) -> bool:
     """Read an input and write it in a format; whether there was something to write."""
     try:
         trace = opened(format, data)
@@ -213,7 +213,7 @@ def attempt(format: str, data: bytes, target: str) -> bool:
         str(error)
         return False
     try:
-        written(trace, target)
+        written(trace, target, lossless=lossless)
     except TraceError as error:
         # What has travelled of another file is looked at only when that is written again.
         str(error)
@@ -230,9 +230,9 @@ def read_until(until: float, format: str, inputs: list[Files], first: int, done:
         done[:] = struct.pack("QQ", number, usable)
         if number > first and time.monotonic() > until:
             return
-        data, target = numbered(format, number, inputs)
+        made = numbered(format, number, inputs)
         faulthandler.dump_traceback_later(SECONDS_EACH, exit=True)
-        usable += attempt(format, data, target)
+        usable += attempt(format, *made)
     done[:] = struct.pack("QQ", first + ROUND, usable)
 
 

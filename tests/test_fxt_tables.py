@@ -164,6 +164,10 @@ def test_initialization_with_wall_clock():
     trace = opened(magic("little") + initialization("little", 3, 7, epoch, 99))
     assert trace.clock.epoch_ns == epoch - 2_333_333_334
     assert trace.sidecar == {"fxt": {"initialization": [7, 99]}}
+    # A time that is none is kept, but is no epoch.
+    trace = opened(magic("little") + initialization("little", 3, 7, 2**64 - 1, 99))
+    assert trace.clock.epoch_ns is None
+    assert trace.sidecar == {"fxt": {"initialization": [7, 2**64 - 1, 99]}}
     trace = opened(magic("little") + initialization("little", 3, 7))
     assert trace.clock.epoch_ns is None
     assert trace.sidecar == {"fxt": {"initialization": [7]}}

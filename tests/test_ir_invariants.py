@@ -168,6 +168,10 @@ DEFECTS: dict[str, tuple[str, Callable[[], Trace]]] = {
         "clock_rates",
         lambda: replace(sound(), clock=ClockDomain("c", Fraction(0))),
     ),
+    "clock that counts from nowhere": (
+        "clock_rates",
+        lambda: replace(sound(), clock_domains=[ClockDomain("c", epoch_ns=1 << 63)]),
+    ),
     "counter without a name": (
         "required_roles",
         lambda: replace(sound(), event_classes=[EVENT, EventClass(Kind.COUNTER)]),

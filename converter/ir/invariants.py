@@ -38,7 +38,7 @@ from converter.ir.field_classes import (
     VariantClass,
 )
 from converter.ir.kinds import REQUIRED_ROLES
-from converter.ir.trace import Trace, TrackScope
+from converter.ir.trace import Trace, TrackScope, known_epoch
 
 Invariant = Callable[[Trace, Batch], Iterator[str]]
 
@@ -103,8 +103,10 @@ def track_owners(trace: Trace, _: Batch) -> Iterator[str]:
 
 
 def clock_rates(trace: Trace, _: Batch) -> Iterator[str]:
-    """Clocks run forward."""
+    """Clocks run forward, and count from a time that 64 bits of nanoseconds can say."""
     for clock in (trace.clock, *trace.clock_domains):
+        if clock.epoch_ns is not None and known_epoch(clock.epoch_ns) is None:
+            yield f"clock {clock.name!r} counts from {clock.epoch_ns} ns"
         if clock.ticks_per_second is not None and clock.ticks_per_second <= 0:
             yield f"clock {clock.name!r} has {clock.ticks_per_second} ticks per second"
 

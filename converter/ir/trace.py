@@ -47,6 +47,11 @@ def parse_rate(text: object) -> Fraction:
     return Fraction(text)
 
 
+def known_epoch(nanoseconds: int) -> int | None:
+    """The epoch of a clock that a file leads to, None where it is out of all bounds: 64 bits are 292 years each way."""
+    return nanoseconds if -(1 << 63) <= nanoseconds < 1 << 63 else None
+
+
 def parse_epoch(value: object) -> int:
     """The epoch of a clock, in nanoseconds, that a file gives.
 
@@ -54,7 +59,7 @@ def parse_epoch(value: object) -> int:
         ValueError: it is no integer of 64 bits.
 
     """
-    if not isinstance(value, int) or not -(1 << 63) <= value < 1 << 63:
+    if not isinstance(value, int) or known_epoch(value) is None:
         raise ValueError("a clock's epoch is no integer of 64 bits")
     return value
 

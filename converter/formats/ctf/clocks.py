@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from fractions import Fraction
 
 from converter.formats.ctf.trace_class import ClockClass
-from converter.ir.trace import NANOSECONDS, ClockDomain
+from converter.ir.trace import NANOSECONDS, ClockDomain, known_epoch
 
 _SECOND = 1_000_000_000
 
@@ -60,5 +60,4 @@ def _base_ns(clock: ClockClass) -> int:
 
 def _origin(clock: ClockClass) -> int | None:
     """The time of tick 0, in nanoseconds since 1970, where that is known and fits."""
-    base = _base_ns(clock)
-    return base if clock.unix_epoch and -(1 << 63) <= base < 1 << 63 else None
+    return known_epoch(_base_ns(clock)) if clock.unix_epoch else None

@@ -13,7 +13,7 @@ from converter.errors import TraceError, TraceWarning
 from converter.formats.fxt.layout import ByteOrder, Layout, layout
 from converter.formats.fxt.mapping import PROVIDER_ID, PROVIDER_NAME
 from converter.formats.fxt.record_types import MAGIC, MAX_RECORD_BYTES, MetadataType, RecordType
-from converter.ir.trace import ClockDomain
+from converter.ir.trace import ClockDomain, known_epoch
 from converter.kernels.fxt_survey import Survey
 from converter.source import Source
 
@@ -75,7 +75,9 @@ def survey(source: Source) -> Overview:
         base_ticks, *more = record.more
         if more:
             # floor(base_time - base_ticks / rate): the writer's ceiling undoes it.
-            epoch_ns = more.pop(0) - _ceiling(base_ticks, record.ticks_per_second)
+            epoch_ns = known_epoch(more[0] - _ceiling(base_ticks, record.ticks_per_second))
+        if epoch_ns is not None:
+            del more[0]
         if base_ticks or more or epoch_ns is None:
             sidecar["initialization"] = [base_ticks, *more]
     clock = ClockDomain("ns", Fraction(rate), epoch_ns)

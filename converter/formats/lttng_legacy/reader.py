@@ -30,7 +30,7 @@ from converter.formats.lttng_legacy.tasks import Follower, Tasks
 from converter.ir.columns import value
 from converter.ir.events import Batch
 from converter.ir.field_classes import Label
-from converter.ir.trace import ClockDomain, Trace
+from converter.ir.trace import ClockDomain, Trace, known_epoch
 from converter.kernels.lttng_legacy_scan import ThreadIndex
 from converter.source import Source
 
@@ -245,8 +245,8 @@ def _clock(file: ChannelFile) -> ClockDomain:
         fraction = header["start_time_usec"] * 1000
     start = header.get("start_tsc", header["cycle_count_begin"])
     epoch = header["start_time_sec"] * _NANOSECONDS + fraction - int(start * _NANOSECONDS / rate)
-    known = header["start_time_sec"] != 0 and abs(epoch) < 1 << 63
-    return ClockDomain("tsc", rate, epoch if known else None, "cycle counter of the traced machine")
+    known = known_epoch(epoch) if header["start_time_sec"] else None
+    return ClockDomain("tsc", rate, known, "cycle counter of the traced machine")
 
 
 def _environment(file: ChannelFile) -> dict[str, str | int]:

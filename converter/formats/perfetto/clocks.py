@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from converter.formats.perfetto.layout import SEQUENCE_CLOCKS, BuiltinClock
 from converter.formats.perfetto.mapping import CLOCK_NAMES
-from converter.ir.trace import ClockDomain
+from converter.ir.trace import ClockDomain, known_epoch
 
 #: A clock: (packet sequence, clock id); the sequence is 0 for clocks that all sequences share.
 ClockKey = tuple[int, int]
@@ -107,7 +107,7 @@ class Clocks:
             return 0
         for snapshot in self._snapshots:
             if key in snapshot and real in snapshot:
-                return snapshot[real] - snapshot[key]
+                return known_epoch(snapshot[real] - snapshot[key])
         return None
 
     def _route(self, key: ClockKey) -> list[Edge] | None:

@@ -19,7 +19,7 @@ from converter.formats.trace_cmd.layout import (
     parse,
 )
 from converter.formats.trace_cmd.mapping import NANOSECOND_CLOCKS
-from converter.ir.trace import ClockDomain
+from converter.ir.trace import ClockDomain, known_epoch
 
 _U64 = (1 << 64) - 1
 
@@ -115,7 +115,9 @@ def interpret(file: TraceFile) -> Metadata:
     name = clock.decode("utf-8", "replace") or "local"
     nanoseconds = name in NANOSECOND_CLOCKS or metadata.multiplier != 0
     metadata.clock = ClockDomain(
-        name, Fraction(1_000_000_000) if nanoseconds else None, epoch_ns=date
+        name,
+        Fraction(1_000_000_000) if nanoseconds else None,
+        epoch_ns=None if date is None else known_epoch(date),
     )
     return metadata
 

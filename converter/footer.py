@@ -10,23 +10,25 @@ from converter.source import Source
 #: The file in a directory: hidden, because other readers of such directories open every file that they see.
 HIDDEN_FILE = ".traceconv"
 
-_FOOTER = re.compile(rb"traceconv residual ([0-9a-f]{16}) ([0-9a-f]{8})\.")
+_FOOTER = re.compile(rb"traceconv residual ([0-9a-f]{16}) ([0-9a-f]{8}) ([0-9a-f]{8})\.")
 #: The footer is the last thing in the file but for what closes its frame.
 _DISTANCE = 256
 
 
 class Footer(NamedTuple):
-    """Where the frames start, and the checksum (CRC-32) of what precedes them."""
+    """Where the frames start, and the checksums (CRC-32) of what precedes them and of the records that they hold."""
 
     start: int
     checksum: int
+    records: int
 
     def __bytes__(self) -> bytes:
-        return f"traceconv residual {self.start:016x} {self.checksum:08x}.".encode()
+        sums = f"{self.checksum:08x} {self.records:08x}"
+        return f"traceconv residual {self.start:016x} {sums}.".encode()
 
 
 #: Of its text.
-FOOTER_SIZE = len(bytes(Footer(0, 0)))
+FOOTER_SIZE = len(bytes(Footer(0, 0, 0)))
 
 
 def footer_of(source: Source) -> Footer | None:
@@ -36,7 +38,7 @@ def footer_of(source: Source) -> Footer | None:
     if not matches:
         return None
     found = matches[-1]
-    footer = Footer(int(found[1], 16), int(found[2], 16))
+    footer = Footer(*(int(number, 16) for number in found.groups()))
     return footer if footer.start <= source.size else None
 
 

@@ -3,7 +3,8 @@
 What a target has no place for would otherwise be gone. With `lossless` the whole trace, columns and sidecar, is
 encoded as `schemas/ir.proto` says, compressed, and appended in records that other readers of the format skip. Reading
 such a file gives the trace that it was made from. A checksum over all that precedes it tells whether someone has
-changed the file since: then what the file says holds, and what travelled in it is dropped with a warning.
+changed the file since, and one over the records whether they are whole: if not, what the file says holds, and what
+travelled in it is dropped with a warning.
 
 A file ends in frames, of which the last holds the footer; a directory has a hidden file of records, with the checksum
 of every other file at its end.
@@ -16,7 +17,6 @@ import zlib
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from itertools import chain
 from typing import IO, Self
 
 from converter.errors import TraceError, TraceWarning
@@ -117,11 +117,12 @@ def embed(recording: Recording, sink: Sink, embedding: Embedding | None) -> None
     assert embedding is not None
     head = embedding.open_frames(sink)
     start = sink.tell()
-    footer = bytes(Footer(start, sink.checksum()))
+    checksum, records, number = sink.checksum(), 0, 0
     sink.write(head)
-    chunks = recording.chunks(embedding.frame_size)
-    for number, chunk in enumerate(chain(chunks, [footer])):
-        sink.write(embedding.frame(sink, chunk, number))
+    for number, chunk in enumerate(recording.chunks(embedding.frame_size), 1):
+        records = zlib.crc32(chunk, records)
+        sink.write(embedding.frame(sink, chunk, number - 1))
+    sink.write(embedding.frame(sink, bytes(Footer(start, checksum, records)), number))
     sink.write(embedding.close_frames(sink, start))
 
 
@@ -129,12 +130,14 @@ def _embed_in_directory(recording: Recording, sink: Sink) -> None:
     # The new file is not among those that have a checksum.
     lines = [f"{file.checksum():08x} {name}\n" for name, file in sorted(sink.files().items())]
     hidden = sink.create(HIDDEN_FILE)
+    records = 0
     for chunk in recording.chunks(_BLOCK):
+        records = zlib.crc32(chunk, records)
         hidden.write(chunk)
     start = hidden.tell()
     text = "".join(lines).encode("utf-8", "surrogateescape")
     hidden.write(text)
-    hidden.write(bytes(Footer(start, zlib.crc32(text))))
+    hidden.write(bytes(Footer(start, zlib.crc32(text), records)))
 
 
 def _checksum(read: Callable[[int, int], bytes], size: int) -> int:
@@ -158,10 +161,12 @@ def extract(
     if _checksum(source.read, footer.start) != footer.checksum:
         return None, content, _stale(source)
     try:
-        return _trace_in(embedding.frames(source, footer.start), source.name), content, None
+        chunks = _but_last(embedding.frames(source, footer.start))
+        trace = _trace_in(chunks, source.name, footer.records)
     except TraceError:
         # Something was put behind the frames, or among them.
         return None, source, _stale(source)
+    return trace, content, _stale(source) if trace is None else None
 
 
 def _extract_from_directory(
@@ -180,7 +185,8 @@ def _extract_from_directory(
         blocks = (
             hidden.read(offset, min(_BLOCK, start - offset)) for offset in range(0, start, _BLOCK)
         )
-        return _trace_in(chain(blocks, [b""]), source.name), source, None
+        trace = _trace_in(blocks, source.name, footer.records)
+        return trace, source, _stale(source) if trace is None else None
 
 
 def _is_unchanged(source: Source, lines: bytes) -> bool:
@@ -199,12 +205,28 @@ def _is_unchanged(source: Source, lines: bytes) -> bool:
     return True
 
 
-def _trace_in(frames: Iterator[bytes], name: str) -> Trace:
-    """The trace whose records all frames but the last, the footer, hold."""
-    return read_records(spooled(_but_last(frames), name))
+def _trace_in(chunks: Iterator[bytes], name: str, checksum: int) -> Trace | None:
+    """The trace whose records these are; None where they are not those of the checksum, or no trace."""
+    found = 0
+
+    def summed() -> Iterator[bytes]:
+        nonlocal found
+        for chunk in chunks:
+            found = zlib.crc32(chunk, found)
+            yield chunk
+
+    records = spooled(summed(), name)
+    try:
+        if found == checksum:
+            return read_records(records)
+    except TraceError:
+        pass
+    records.close()
+    return None
 
 
 def _but_last(frames: Iterator[bytes]) -> Iterator[bytes]:
+    """What the frames hold but for the last, which is the footer's."""
     before = None
     for frame in frames:
         if before is not None:

@@ -24,14 +24,12 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
 
-from converter.conversion import detect, transcribe  # noqa: E402 - the path is set above
+from converter.conversion import detect, read, transcribe  # noqa: E402 - the path is set above
 from converter.errors import TraceError  # noqa: E402
-from converter.ir.collect import collect  # noqa: E402
 from converter.ir.invariants import check  # noqa: E402
 from converter.ir.trace import Trace  # noqa: E402
 from converter.registry import FORMATS, format_named, source_format  # noqa: E402
 from converter.sink import BufferSink, Sink  # noqa: E402
-from converter.source import open_source  # noqa: E402
 
 LARGEST = 32 << 10
 SECONDS_EACH = 10
@@ -97,8 +95,8 @@ def written(trace: Trace, target: str, *, lossless: bool = False) -> Files:
 
 
 def opened(format: str, data: bytes) -> Trace:
-    """The trace of an input, all of it read."""
-    return collect(source_format(format)[0].reader()(open_source(data)))
+    """The trace of an input, or what has travelled in it, all of it read."""
+    return read(data, format)
 
 
 def fixtures(format: str) -> list[Files]:

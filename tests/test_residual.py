@@ -14,12 +14,15 @@ import pytest
 
 import converter
 from converter.errors import UnsupportedError
+from converter.footer import footer_of
 from converter.formats.chrome import FORMAT as CHROME
 from converter.ir.canonical import difference
 from converter.registry import FORMATS
+from converter.source import open_source
 
 FIXTURES = Path(__file__).parent.parent / "roundtrip_fixtures"
 TRACE = FIXTURES / "trace_cmd/small.dat"
+MARKERS = FIXTURES / "trace_cmd/markers.dat"
 TIMELINE = FIXTURES / "chrome/features.json"
 
 TARGETS = [
@@ -81,6 +84,26 @@ def test_an_edited_file_holds_what_it_says(target, tmp_path):
         footer = data.rindex(b"traceconv residual ")
         checksum = data[footer + 36 : footer + 44]
         out.write_bytes(data.replace(checksum, bytes(reversed(checksum))))
+    again = converter.read(out)
+    assert "changed" in str(again.warnings[-1])
+    assert difference(converter.read(plain), again) is None
+
+
+@pytest.mark.parametrize("part", range(1, 8))
+@pytest.mark.parametrize("target", TARGETS)
+def test_damage_to_what_travels_leaves_what_the_file_says(target, part, tmp_path):
+    source = MARKERS if target == "chrome" else TIMELINE
+    out = lossless(source, target, tmp_path)
+    plain = tmp_path / "plain"
+    converter.convert(source, plain, target_format=target)
+    file = out / ".traceconv" if out.is_dir() else out
+    data = bytearray(file.read_bytes())
+    with open_source(file) as opened:
+        footer = footer_of(opened)
+        assert footer is not None
+    begin, end = (0, footer.start) if out.is_dir() else (footer.start, len(data) - 100)
+    data[begin + (end - begin) * part // 8] ^= 0xA5
+    file.write_bytes(data)
     again = converter.read(out)
     assert "changed" in str(again.warnings[-1])
     assert difference(converter.read(plain), again) is None

@@ -54,11 +54,19 @@ class _Frames(Embedding):
             if len(texts) % 2:
                 rest = texts.pop() + b'"' + rest
             for text in texts[1::2]:
-                yield text if text.startswith(b"traceconv residual ") else b64decode(text)
+                yield text if text.startswith(b"traceconv residual ") else _decoded(text)
 
     def content(self, source: Source, start: int) -> Source:
         """The object without the member."""
         return View(source.name, source, 0, start, b"}\n")
+
+
+def _decoded(text: bytes) -> bytes:
+    try:
+        return b64decode(text, validate=True)
+    except ValueError:
+        # As it is: the checksum of the records tells that it is none of theirs.
+        return text
 
 
 EMBEDDING: Final = _Frames()

@@ -16,7 +16,10 @@ import tempfile
 import zlib
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import replace
+from functools import partial
+from itertools import chain
 from typing import IO, Self
 
 from converter.errors import TraceError, TraceWarning
@@ -66,6 +69,8 @@ class Recording:
         self._spool: IO[bytes] = tempfile.TemporaryFile(buffering=_BLOCK)  # noqa: SIM115 - closed on leaving
         self._records: RecordWriter | None = None
         self._complete = False
+        #: Of the records so far.
+        self.checksum = 0
         self.trace = replace(trace, make_batches=self._batches)
 
     def __enter__(self) -> Self:
@@ -82,6 +87,7 @@ class Recording:
         self._stop()
         self._spool.seek(0)
         self._spool.truncate()
+        self.checksum = 0
         records = self._records = RecordWriter(self._source, self._put)
         for batch in self._source.batches():
             records.add(batch)
@@ -89,6 +95,7 @@ class Recording:
         self._complete = True
 
     def _put(self, data: bytes) -> None:
+        self.checksum = zlib.crc32(data, self.checksum)
         self._spool.write(data)
 
     def _stop(self) -> None:
@@ -97,7 +104,7 @@ class Recording:
             self._records = None
 
     def chunks(self, size: int) -> Iterator[bytes]:
-        """The records of the whole trace."""
+        """The records of the whole trace, all of which `checksum` is of from now on."""
         if not self._complete:
             # Whoever wrote the output had no need of the rest.
             for _ in self._batches():
@@ -105,8 +112,7 @@ class Recording:
         assert self._records is not None
         self._records.finish()
         self._spool.seek(0)
-        while chunk := self._spool.read(size):
-            yield chunk
+        return iter(partial(self._spool.read, size), b"")
 
 
 def embed(recording: Recording, sink: Sink, embedding: Embedding | None) -> None:
@@ -117,12 +123,11 @@ def embed(recording: Recording, sink: Sink, embedding: Embedding | None) -> None
     assert embedding is not None
     head = embedding.open_frames(sink)
     start = sink.tell()
-    checksum, records, number = sink.checksum(), 0, 0
+    chunks = recording.chunks(embedding.frame_size)
+    footer = bytes(Footer(start, sink.checksum(), recording.checksum))
     sink.write(head)
-    for number, chunk in enumerate(recording.chunks(embedding.frame_size), 1):
-        records = zlib.crc32(chunk, records)
-        sink.write(embedding.frame(sink, chunk, number - 1))
-    sink.write(embedding.frame(sink, bytes(Footer(start, checksum, records)), number))
+    for number, chunk in enumerate(chain(chunks, [footer])):
+        sink.write(embedding.frame(sink, chunk, number))
     sink.write(embedding.close_frames(sink, start))
 
 
@@ -130,14 +135,12 @@ def _embed_in_directory(recording: Recording, sink: Sink) -> None:
     # The new file is not among those that have a checksum.
     lines = [f"{file.checksum():08x} {name}\n" for name, file in sorted(sink.files().items())]
     hidden = sink.create(HIDDEN_FILE)
-    records = 0
     for chunk in recording.chunks(_BLOCK):
-        records = zlib.crc32(chunk, records)
         hidden.write(chunk)
     start = hidden.tell()
     text = "".join(lines).encode("utf-8", "surrogateescape")
     hidden.write(text)
-    hidden.write(bytes(Footer(start, zlib.crc32(text), records)))
+    hidden.write(bytes(Footer(start, zlib.crc32(text), recording.checksum)))
 
 
 def _checksum(read: Callable[[int, int], bytes], size: int) -> int:
@@ -216,11 +219,9 @@ def _trace_in(chunks: Iterator[bytes], name: str, checksum: int) -> Trace | None
             yield chunk
 
     records = spooled(summed(), name)
-    try:
-        if found == checksum:
+    if found == checksum:
+        with suppress(TraceError):
             return read_records(records)
-    except TraceError:
-        pass
     records.close()
     return None
 

@@ -37,6 +37,27 @@ class WindowColumns(NamedTuple):
     filled: int
 
 
+class EventWindow(Generic[Segment]):
+    """Columns for the events of a window (`WindowColumns`), used again for others. Contents lie in `segment`."""
+
+    __slots__ = ("class_id", "count", "segment", "size", "start", "thread", "ts")
+
+    segment: Segment
+
+    def __init__(self, room: int) -> None:
+        self.count = 0
+        self.ts = np.empty(room, np.int64)
+        self.class_id = np.empty(room, np.int32)
+        self.thread = np.empty(room, np.int32)
+        self.start = np.empty(room, np.uint32)
+        self.size = np.empty(room, np.uint32)
+
+    @property
+    def columns(self) -> WindowColumns:
+        """The events, of which there are `count`."""
+        return WindowColumns(self.ts, self.class_id, self.thread, self.start, self.size, self.count)
+
+
 @dataclass(slots=True)
 class MergedEvents(Generic[Segment]):
     """The events of a batch, in stream order: int32 but for `ts` (int64), an entry for each event.

@@ -9,13 +9,13 @@ import pytest
 from trace_cmd_files import NEWTASK, File, Kernel
 
 from converter.errors import TraceError
-from converter.formats.trace_cmd.decode import Events
 from converter.formats.trace_cmd.reader import read
 from converter.formats.trace_cmd.writer import write
 from converter.ir.collect import collect
 from converter.registry import portable_sidecar
 from converter.sink import BufferSink
 from converter.source import open_source
+from converter.stream_merge import EventWindow
 
 FIXTURES = Path(__file__).parent.parent / "roundtrip_fixtures" / "trace_cmd"
 
@@ -147,9 +147,9 @@ def test_columns_are_made_for_the_pages_that_there_are(claimed, monkeypatch):
     place = data.rindex(zlib.compress(k.page(5, k.record(0, k.slice(1, 1))))) - 4
     data[place : place + 4] = k.pack("I", claimed)
     made = []
-    original = Events.__init__
+    original = EventWindow.__init__
     monkeypatch.setattr(
-        Events, "__init__", lambda self, room: (made.append(room), original(self, room))[1]
+        EventWindow, "__init__", lambda self, room: (made.append(room), original(self, room))[1]
     )
     assert consume(bytes(data)) == (0, 1)
     assert max(made, default=0) < 1000

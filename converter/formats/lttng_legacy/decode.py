@@ -16,7 +16,7 @@ from converter.ir.kinds import Kind
 from converter.ir.trace import Trace
 from converter.kernels.gather import Segments
 from converter.kernels.lttng_legacy_scan import DONE, NEEDS_DATA, Scanner, ThreadIndex
-from converter.stream_merge import MergedEvents, StreamMerge, WindowColumns
+from converter.stream_merge import EventWindow, MergedEvents, StreamMerge, WindowColumns
 from converter.window_memory import WindowMemory
 
 #: Bytes of all files together that are in memory at a time, and the limits of what one of them has of it.
@@ -29,22 +29,8 @@ _LARGEST_EVENT = 64 << 20
 _BYTES_AN_EVENT = 8
 
 
-class Window:
-    """Columns of the events of one stretch of a file; the first `count` entries count.
-
-    ts int64, class_id and thread int32, start and size uint32 (the payload within `data`).
-    """
-
-    __slots__ = ("class_id", "count", "data", "size", "start", "thread", "ts")
-
-    def __init__(self, room: int) -> None:
-        self.count = 0
-        self.data: NDArray[np.uint8] = np.zeros(0, np.uint8)
-        self.ts = np.empty(room, np.int64)
-        self.class_id = np.empty(room, np.int32)
-        self.thread = np.empty(room, np.int32)
-        self.start = np.empty(room, np.uint32)
-        self.size = np.empty(room, np.uint32)
+#: The events of a stretch of a file.
+Window = EventWindow[NDArray[np.uint8]]
 
 
 class StreamReader:
@@ -79,7 +65,7 @@ class StreamReader:
             if self._base + len(self._data) <= self.scanner.position:
                 self._load()
                 continue
-            events.data = self._data
+            events.segment = self._data
             events.count, status = self.scanner.scan(
                 self._data,
                 self._base,
@@ -201,12 +187,10 @@ class Decoder(StreamMerge[Window, NDArray[np.uint8]]):
         return self.readers[stream].next(done)
 
     def columns(self, window: Window) -> WindowColumns:
-        return WindowColumns(
-            window.ts, window.class_id, window.thread, window.start, window.size, window.count
-        )
+        return window.columns
 
     def segment(self, window: Window) -> NDArray[np.uint8]:
-        return window.data
+        return window.segment
 
     def class_count(self) -> int:
         return len(self._classes.sources)

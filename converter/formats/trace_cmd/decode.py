@@ -6,8 +6,6 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import NamedTuple
 
-import numpy as np
-
 from converter.errors import TraceError
 from converter.formats.trace_cmd.event_classes import EventClasses
 from converter.formats.trace_cmd.fields import Records
@@ -20,25 +18,10 @@ from converter.kernels.gather import Segments
 from converter.kernels.ring_buffer import most_records_in, scan_pages
 from converter.kernels.strings import StringTable
 from converter.kernels.tasks import TaskTable
-from converter.stream_merge import StreamMerge, WindowColumns
+from converter.stream_merge import EventWindow, StreamMerge, WindowColumns
 
-
-class Events:
-    """Columns of the events of one window, in the order of their stream; the first `count` entries count.
-
-    ts int64, class_id and thread int32, start and size uint32 (the record's payload within `pages`).
-    """
-
-    __slots__ = ("class_id", "count", "pages", "size", "start", "thread", "ts")
-
-    def __init__(self, room: int) -> None:
-        self.count = 0
-        self.pages: Pages = b""
-        self.ts = np.empty(room, np.int64)
-        self.class_id = np.empty(room, np.int32)
-        self.thread = np.empty(room, np.int32)
-        self.start = np.empty(room, np.uint32)
-        self.size = np.empty(room, np.uint32)
+#: The events of a window of pages.
+Events = EventWindow[Pages]
 
 
 class Decoding(NamedTuple):
@@ -65,7 +48,7 @@ class Decoding(NamedTuple):
         metadata = self.metadata
         host_time = metadata.host_time
         raw = host_time is not None
-        events.pages = pages
+        events.segment = pages
         events.count, damaged, first = scan_pages(
             pages,
             page_size,
@@ -201,12 +184,10 @@ class _PageMerge(StreamMerge[Events, Pages]):
         return self._readers[stream].next(done)
 
     def columns(self, window: Events) -> WindowColumns:
-        return WindowColumns(
-            window.ts, window.class_id, window.thread, window.start, window.size, window.count
-        )
+        return window.columns
 
     def segment(self, window: Events) -> Pages:
-        return window.pages
+        return window.segment
 
     def class_count(self) -> int:
         return self._decoding.class_count

@@ -194,7 +194,7 @@ class _Reader:
         for cpu, lines in text.lines.items():
             events = Events(len(lines))
             events.count = len(lines)
-            events.pages = text.text
+            events.segment = text.text
             ids = [classes.of_text(line.event) for line in lines]
             for id in ids:
                 counts[id] = counts.get(id, 0) + 1

@@ -146,7 +146,7 @@ class KernelStream:
             events.start,
             events.size,
             events.count,
-            events.pages,
+            events.segment,
         )
 
 

@@ -6,11 +6,12 @@ import json
 from pathlib import Path
 from typing import Any
 
+from small_traces import fields_at
+
 from converter.formats.chrome.mapping import CAPABILITIES
 from converter.formats.chrome.reader import read
 from converter.formats.chrome.writer import write
 from converter.ir.collect import collect
-from converter.ir.columns import value
 from converter.ir.trace import Trace
 from converter.projection import project
 from converter.sink import BufferSink
@@ -45,14 +46,8 @@ def events(trace: Trace) -> list[tuple[str, int, dict[str, Any]]]:
     result = []
     for batch in trace.batches():
         for i, class_id in enumerate(batch.class_id.tolist()):
-            event_class = trace.event_classes[class_id]
-            table = batch.tables[class_id]
-            row = int(batch.row[i])
-            fields = {
-                field.name: value(table.column(k), field.type, row, trace.strings)
-                for k, field in enumerate(event_class.fields)
-            }
-            result.append((event_class.kind.name, int(batch.ts[i]), fields))
+            kind = trace.event_classes[class_id].kind
+            result.append((kind.name, int(batch.ts[i]), fields_at(trace, batch, i)))
     return result
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 from perfetto.protos.perfetto.trace import perfetto_trace_pb2 as pb
+from small_traces import fields_at
 from strategies import batch_of
 
 from converter.formats.perfetto import FORMAT, mapping, tracepoints
@@ -13,7 +14,6 @@ from converter.formats.perfetto.descriptors import typed_event
 from converter.formats.perfetto.reader import read
 from converter.formats.perfetto.writer import write
 from converter.ir.collect import collect, with_batches
-from converter.ir.columns import value
 from converter.ir.events import EventClass
 from converter.ir.field_classes import (
     ArrayClass,
@@ -72,16 +72,7 @@ def events_of(trace: Trace) -> list[dict[str, Any]]:
     """The fields of each event, by name."""
     found = []
     for batch in trace.batches():
-        for place in range(len(batch)):
-            number = int(batch.class_id[place])
-            table, row = batch.tables[number], int(batch.row[place])
-            fields = trace.event_classes[number].fields
-            found.append(
-                {
-                    field.name: value(table.column(k), field.type, row, trace.strings)
-                    for k, field in enumerate(fields)
-                }
-            )
+        found += [fields_at(trace, batch, place) for place in range(len(batch))]
     return found
 
 

@@ -39,6 +39,16 @@ def projected(trace, capabilities):
     return target, [str(loss) for loss in report]
 
 
+def fields_at(trace, batch, i):
+    """The fields of event i of a batch, by name."""
+    number = int(batch.class_id[i])
+    table, row = batch.tables[number], int(batch.row[i])
+    return {
+        field.name: value(table.column(k), field.type, row, trace.strings)
+        for k, field in enumerate(trace.event_classes[number].fields)
+    }
+
+
 def events_of(trace):
     """Every event as (ts, kind, where it is, its fields by name), text as str."""
     result = []

@@ -12,6 +12,7 @@ import pytest
 from google.protobuf.descriptor_pb2 import DescriptorProto
 from perfetto.protos.perfetto.trace import perfetto_trace_pb2 as pb
 from perfetto_files import BEGIN, FILES, INSTANT, File, kernel_event
+from small_traces import fields_at
 
 from converter.errors import TraceError
 from converter.formats.perfetto import FORMAT, mapping, tracepoints
@@ -22,7 +23,6 @@ from converter.formats.perfetto.descriptors import (
 )
 from converter.formats.perfetto.reader import read
 from converter.ir import canonical, invariants
-from converter.ir.columns import value
 from converter.ir.kinds import Kind, Role
 from converter.ir.trace import Trace, TrackScope
 from converter.linux_tracepoints import MEANINGS
@@ -38,17 +38,11 @@ def events(trace: Trace) -> list[tuple[Any, ...]]:
     result = []
     for batch in trace.batches():
         for i in range(len(batch)):
-            id = int(batch.class_id[i])
-            event_class = trace.event_classes[id]
-            table, row = batch.tables[id], int(batch.row[i])
-            fields = {
-                field.name: value(table.column(k), field.type, row, trace.strings)
-                for k, field in enumerate(event_class.fields)
-            }
+            event_class = trace.event_classes[int(batch.class_id[i])]
             thread = int(batch.thread[i])
             tid = trace.threads[thread].tid if thread >= 0 else None
             label = event_class.name or event_class.kind.name
-            result.append((int(batch.ts[i]), label, tid, fields))
+            result.append((int(batch.ts[i]), label, tid, fields_at(trace, batch, i)))
     return result
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from small_traces import fields_at
 from trace_cmd_files import (
     BPRINT,
     BPUTS,
@@ -23,7 +24,6 @@ from trace_cmd_oracle import compare
 
 from converter.errors import TraceError, UnsupportedError
 from converter.formats.trace_cmd.reader import read
-from converter.ir.columns import value
 from converter.ir.field_classes import ArrayClass, BytesClass, IntegerClass, StringClass, Style
 from converter.ir.invariants import check
 from converter.ir.kinds import REQUIRED_ROLES, Kind, Role
@@ -58,13 +58,8 @@ def events(trace):
     found = []
     for batch in trace.batches():
         for i in range(len(batch)):
-            id = int(batch.class_id[i])
-            event_class = trace.event_classes[id]
-            table = batch.tables[id]
-            fields = {
-                item.name: value(table.column(c), item.type, int(batch.row[i]), trace.strings)
-                for c, item in enumerate(event_class.fields)
-            }
+            event_class = trace.event_classes[int(batch.class_id[i])]
+            fields = fields_at(trace, batch, i)
             thread = int(batch.thread[i])
             tid = trace.threads[thread].tid if thread >= 0 else -1
             found.append((int(batch.ts[i]), int(batch.cpu[i]), tid, event_class.name, fields))

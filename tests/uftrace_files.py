@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from small_traces import fields_at
 from trace_cmd_files import FORMATS, FTRACE_FORMATS, Kernel
 
 from converter.formats.uftrace.layout import (
@@ -20,7 +21,6 @@ from converter.formats.uftrace.layout import (
     build_header,
 )
 from converter.formats.uftrace.reader import read
-from converter.ir.columns import value
 from converter.ir.field_classes import FieldClass
 from converter.ir.kinds import Kind
 from converter.ir.trace import Trace
@@ -297,13 +297,8 @@ def events(trace: Trace) -> list[Event]:
     found = []
     for batch in trace.batches():
         for i in range(len(batch)):
-            number = int(batch.class_id[i])
-            event_class = trace.event_classes[number]
-            table = batch.tables[number]
-            values = {
-                item.name: value(table.column(j), item.type, int(batch.row[i]), trace.strings)
-                for j, item in enumerate(event_class.fields)
-            }
+            event_class = trace.event_classes[int(batch.class_id[i])]
+            values = fields_at(trace, batch, i)
             tid = trace.threads[batch.thread[i]].tid if batch.thread[i] >= 0 else None
             found.append((int(batch.ts[i]), event_class.kind, tid, int(batch.cpu[i]), values))
     return found

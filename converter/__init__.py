@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     )
     from converter.ir.canonical import difference
     from converter.ir.trace import Trace
-    from converter.losses import Loss, LossReport
+    from converter.projection.losses import Loss, LossReport
     from converter.registry import FORMATS, Format
     from converter.round_trips import RoundTrip, roundtrip
 
@@ -71,7 +71,7 @@ _MODULES = {
     ),
     "converter.ir.canonical": ("difference",),
     "converter.ir.trace": ("Trace",),
-    "converter.losses": ("Loss", "LossReport"),
+    "converter.projection.losses": ("Loss", "LossReport"),
     "converter.registry": ("FORMATS", "Format"),
     "converter.round_trips": ("RoundTrip", "roundtrip"),
 }

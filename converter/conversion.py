@@ -8,14 +8,14 @@ from contextlib import contextmanager
 
 from converter import registry
 from converter.errors import StrictLossError, TraceError, TraceWarning, UnsupportedError
-from converter.footer import has_residual
 from converter.ir.collect import collect
 from converter.ir.trace import Trace
-from converter.losses import LossReport
-from converter.outputs import open_sink
+from converter.lossless.footer import has_residual
+from converter.projection.losses import LossReport
 from converter.registry import Format
-from converter.sink import Sink
-from converter.source import Source, SourceArgument, open_source
+from converter.storage.outputs import open_sink
+from converter.storage.sink import Sink
+from converter.storage.source import Source, SourceArgument, open_source
 
 
 def detect(source: SourceArgument) -> Format:
@@ -159,8 +159,8 @@ def transcribe(
         # Its own reader made it: all of it is in the format, and the writer replays what only the format has.
         writer(trace, sink, variant)
         return LossReport()
-    from converter.pipeline import Pipeline
-    from converter.projection import project
+    from converter.projection.project import project
+    from converter.streaming.pipeline import Pipeline
 
     if not lossless:
         projected, report = project(trace, target.capabilities(variant), target.name)
@@ -171,7 +171,7 @@ def transcribe(
             with Pipeline(projected) as ahead:
                 writer(ahead, sink, variant)
         return report
-    from converter.residual import Recording, embed
+    from converter.lossless.residual import Recording, embed
 
     embedding = None if target.directory else target.embedding()
     sink.keep_checksum()
@@ -224,7 +224,7 @@ def _extracted(source: Source, format: Format) -> tuple[Trace | None, Source, Tr
     """The trace that travels in an input, the input without it, and a warning where that is stale."""
     if not has_residual(source):
         return None, source, None
-    from converter.residual import extract
+    from converter.lossless.residual import extract
 
     return extract(source, format.embedding if format.embeds else None)
 

@@ -11,13 +11,13 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, cast
 
 from converter.errors import UnknownFormatError, UnsupportedError
-from converter.losses import Capabilities
+from converter.projection.losses import Capabilities
 
 if TYPE_CHECKING:
     from converter.ir.trace import Trace
-    from converter.residual import Embedding
-    from converter.sink import Sink
-    from converter.source import Source
+    from converter.lossless.residual import Embedding
+    from converter.storage.sink import Sink
+    from converter.storage.source import Source
 
 #: Makes a trace of a source: ``read(source, **options) -> Trace``. Cheap: decoding starts with `Trace.batches`.
 Reader = Callable[..., "Trace"]

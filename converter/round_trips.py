@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from converter import registry
 from converter.comparison import TraceDifference, diff
 from converter.conversion import open_trace, write
-from converter.losses import LossReport
+from converter.projection.losses import LossReport
 
 
 @dataclass(slots=True)

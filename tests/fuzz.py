@@ -29,7 +29,7 @@ from converter.errors import TraceError  # noqa: E402
 from converter.ir.invariants import check  # noqa: E402
 from converter.ir.trace import Trace  # noqa: E402
 from converter.registry import FORMATS, format_named, source_format  # noqa: E402
-from converter.sink import BufferSink, Sink  # noqa: E402
+from converter.storage.sink import BufferSink, Sink  # noqa: E402
 
 LARGEST = 32 << 10
 SECONDS_EACH = 10
@@ -141,7 +141,7 @@ def originals(format: str) -> list[Files]:
                 found.append(written(trace, format, lossless=bool(number & 1)))
     found = [files for files in found if size_of(files) <= 4 * LARGEST]
     if format == "trace_cmd":
-        from test_trace_cmd_damage import Kernel, rich
+        from support.trace_cmd_files import Kernel, rich
 
         kernels = [Kernel(), Kernel(big_endian=True), Kernel(long_size=4)]
         versions = [*((version, kernel) for version in ("6", "none") for kernel in kernels)]

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from strategies import traces
+from support.strategies import traces
 
 import converter
 from converter.comparison import diff

@@ -15,7 +15,7 @@ from converter.ir.events import Batch, EventClass
 from converter.ir.kinds import Role
 from converter.ir.text import class_label, printable, text_of_value
 from converter.ir.trace import Trace
-from converter.outputs import open_sink
+from converter.storage.outputs import open_sink
 
 #: Text that is not written yet; more than that is not kept.
 _BLOCK = 1 << 16

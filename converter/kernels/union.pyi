@@ -1,4 +1,4 @@
-from numpy import int32, uint8
+from numpy import int32, uint8, uint64
 from numpy.typing import NDArray
 
 def number_rows(class_id: NDArray[int32], row: NDArray[int32], counts: NDArray[int32]) -> None:
@@ -25,4 +25,10 @@ def mark(marks: NDArray[uint8], numbers: NDArray[int32]) -> None:
     """Set the mark of each number that occurs to 1; -1 stands for the last one.
 
     Raises ValueError for other numbers that have no mark. Releases the GIL.
+    """
+
+def number_values(column: NDArray[uint64]) -> tuple[NDArray[uint64], NDArray[int32]]:
+    """The distinct values of a column in the order in which they first occur, and for each row which of them it holds.
+
+    Raises ValueError for more than 2^30 rows, MemoryError. Releases the GIL.
     """

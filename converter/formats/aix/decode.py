@@ -13,13 +13,13 @@ from converter.errors import TraceError
 from converter.formats.aix.encoding import Decoded, Nodes
 from converter.formats.aix.layout import MIN_ENTRY
 from converter.formats.aix.native_classes import Entries, Gather, columns_of
+from converter.formats.aix.scan import Forms, Scanner
 from converter.formats.aix.streams import Stream
 from converter.ir.events import Batch, NativeRecords, Table
 from converter.ir.locations import Locations
 from converter.ir.trace import Trace
-from converter.kernels.aix_scan import Forms, Scanner
 from converter.kernels.gather import Segments
-from converter.stream_merge import StreamMerge, WindowColumns
+from converter.streaming.stream_merge import StreamMerge, WindowColumns
 
 #: Entries of a window that are decoded at a time; those that are smaller on average take several turns.
 _ROOM: Final = 1 << 17

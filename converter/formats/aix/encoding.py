@@ -1,4 +1,4 @@
-"""Fields of events as the bytes of this converter's own hooks: trees of nodes (`kernels/aix_nodes.pxd`), both ways."""
+"""Fields of events as the bytes of this converter's own hooks: trees of nodes (`formats/aix/nodes.pxd`), both ways."""
 
 from __future__ import annotations
 
@@ -9,6 +9,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from converter.errors import TraceError
+from converter.formats.aix.values import (
+    ARRAY,
+    BOOLEAN,
+    BYTES,
+    NULL_VALUE,
+    NUMBER,
+    OPTIONAL,
+    STRING,
+    STRUCTURE,
+    VARIANT,
+    Columns,
+)
 from converter.ir.columns import (
     Column,
     ListColumn,
@@ -32,18 +44,6 @@ from converter.ir.field_classes import (
     VariantClass,
 )
 from converter.ir.kinds import Role
-from converter.kernels.aix_values import (
-    ARRAY,
-    BOOLEAN,
-    BYTES,
-    NULL_VALUE,
-    NUMBER,
-    OPTIONAL,
-    STRING,
-    STRUCTURE,
-    VARIANT,
-    Columns,
-)
 from converter.kernels.strings import StringTable
 
 #: (operation, width, signed, first child, children, extent), as the kernels take it.

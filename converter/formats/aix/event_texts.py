@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from converter.formats.aix.scan import presented
 from converter.formats.aix.trcfmt import Entry, Environment, TemplateFile, evaluate
 from converter.ir.events import Batch
 from converter.ir.trace import Trace
-from converter.kernels.aix_scan import presented
 
 
 def entry_of(batch: Batch, position: int, bits: int) -> Entry | None:

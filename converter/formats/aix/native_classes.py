@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from converter.formats.aix.hooks import HOOKS, Hook, Word
 from converter.formats.aix.layout import hook_text
+from converter.formats.aix.scan import DOCUMENTED, FORM_BITS, GENERIC, RAGGED, WIDE
 from converter.ir.columns import Column, ListColumn
 from converter.ir.events import EventClass, Field
 from converter.ir.field_classes import (
@@ -27,7 +28,6 @@ from converter.ir.field_classes import (
     Style,
 )
 from converter.ir.kinds import Kind, Role
-from converter.kernels.aix_scan import DOCUMENTED, FORM_BITS, GENERIC, RAGGED, WIDE
 from converter.kernels.gather import Segments
 from converter.kernels.strings import StringTable
 

@@ -13,12 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from converter.formats.aix.hooks import HOOKS
+from converter.formats.aix.report import copy_spans, numbers, words
 from converter.formats.aix.trcfmt.model import digits_of
 from converter.ir.columns import Column, ListColumn
 from converter.ir.events import EventClass, Field
 from converter.ir.field_classes import IntegerClass, Label, StringClass, Style
 from converter.ir.kinds import Kind, Role
-from converter.kernels.aix_report_texts import copy_spans, numbers, words
 from converter.kernels.strings import StringTable
 
 #: Which of the four columns of text a line is in.

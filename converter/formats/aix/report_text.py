@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from converter.errors import TraceError, TraceWarning
+from converter.formats.aix.report import scan
 from converter.formats.aix.report_classes import (
     LEVEL,
     MESSAGE,
@@ -23,9 +24,8 @@ from converter.ir.events import Batch, EventClass, Field, Table
 from converter.ir.field_classes import IntegerClass, StringClass
 from converter.ir.kinds import Kind, Role
 from converter.ir.trace import ClockDomain, Process, Thread, Trace
-from converter.kernels.aix_report import scan
 from converter.kernels.union import number_rows
-from converter.source import Source
+from converter.storage.source import Source
 
 #: Of `Trace.format`: such a trace has none of the bytes of a trace file.
 FORMAT = "trcrpt"

@@ -7,11 +7,11 @@ from typing import Final
 
 from converter.errors import TraceError
 from converter.formats.aix.layout import MAGIC, METADATA_HOOK
-from converter.residual import Embedding
-from converter.sink import Sink
-from converter.source import Source
+from converter.lossless.residual import Embedding
+from converter.storage.sink import Sink
+from converter.storage.source import Source
 
-#: The data word of the entries; those of declarations are smaller (`kernels/aix_scan.pyx`).
+#: The data word of the entries; those of declarations are smaller (`formats/aix/scan.pyx`).
 _DATA_WORD: Final = 16
 #: Generic data with a time stamp, in a 64-bit hook word and in a 32-bit one.
 _FLAGS_64: Final = 0xC000

@@ -12,8 +12,8 @@ import numpy as np
 
 from converter.errors import TraceError
 from converter.formats.aix.layout import MAGIC
-from converter.kernels.aix_scan import BAD, DONE, FULL, INCOMPLETE, presented
-from converter.source import Source
+from converter.formats.aix.scan import BAD, DONE, FULL, INCOMPLETE, presented
+from converter.storage.source import Source
 
 #: Bytes of a stream that are decoded at a time.
 WINDOW: Final = 4 << 20

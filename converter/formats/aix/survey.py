@@ -18,8 +18,7 @@ from converter.formats.aix.layout import (
     OWN_MAGIC,
     UTIL_HOOK,
 )
-from converter.formats.aix.streams import Stream
-from converter.kernels.aix_scan import (
+from converter.formats.aix.scan import (
     DECLARATION,
     DECLARATION_PART,
     HEADER,
@@ -27,6 +26,7 @@ from converter.kernels.aix_scan import (
     Scanner,
     presented,
 )
+from converter.formats.aix.streams import Stream
 
 #: Where the time conversion and a mark of this converter's are looked for: the first entries of a stream.
 HEAD: Final = 1 << 18

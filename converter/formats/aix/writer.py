@@ -15,6 +15,7 @@ from converter.formats.aix.declarations import (
     trace_line,
     track_line,
 )
+from converter.formats.aix.emit import BAD_COLUMN, OK, TOO_LARGE, TOO_MANY_EMPTY, Emitter
 from converter.formats.aix.encoding import Nodes, bound
 from converter.formats.aix.layout import (
     CONVERSION,
@@ -25,15 +26,14 @@ from converter.formats.aix.layout import (
     UTIL_HOOK,
 )
 from converter.formats.aix.mapping import DocumentedHook, documented_hook, field_of
+from converter.formats.aix.scan import DECLARATION, DECLARATION_PART, HEADER
 from converter.formats.aix.user_templates import class_template, place_of, shared_templates
+from converter.formats.aix.values import NUMBER
 from converter.ir.events import Batch, EventClass, Table
 from converter.ir.kinds import Role
 from converter.ir.trace import Process, Thread, Trace, Track
-from converter.kernels.aix_emit import BAD_COLUMN, OK, TOO_LARGE, TOO_MANY_EMPTY, Emitter
-from converter.kernels.aix_scan import DECLARATION, DECLARATION_PART, HEADER
-from converter.kernels.aix_values import NUMBER
 from converter.kernels.union import looked_up
-from converter.sink import Sink
+from converter.storage.sink import Sink
 
 _REASONS: Final = {
     TOO_LARGE: "an event has more than 64 MiB of data",

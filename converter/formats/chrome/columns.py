@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from converter.formats.chrome.layout import ArrayNode, Leaf, Node, ObjectNode
 from converter.formats.chrome.mapping import JSON_TEXT, LEAF_CLASSES
+from converter.formats.chrome.scan_values import copy_spans
 from converter.ir.columns import (
     Column,
     ListColumn,
@@ -35,7 +36,6 @@ from converter.ir.field_classes import (
     StringClass,
     StructureClass,
 )
-from converter.kernels.chrome_values import copy_spans
 from converter.kernels.strings import StringTable
 
 Positions = NDArray[np.int64]

@@ -12,9 +12,9 @@ from typing import Any
 
 from converter.errors import TraceError, TruncatedError
 from converter.formats.chrome.layout import BYTE_ORDER_MARK, SPACE, TRACE_EVENTS
-from converter.kernels.chrome_scan import EventScanner
-from converter.kernels.chrome_values import end_of_value
-from converter.source import Source
+from converter.formats.chrome.scan import EventScanner
+from converter.formats.chrome.scan_values import end_of_value
+from converter.storage.source import Source
 
 _WINDOW = 1 << 22
 #: What `EventScanner.scan` says of where it stopped.

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from converter.filters.pieces import Piece, Projection, Thunk
 from converter.formats.chrome.layout import Need, Phase
 from converter.ir.events import Field
 from converter.ir.field_classes import (
@@ -24,7 +23,8 @@ from converter.ir.field_classes import (
     Style,
 )
 from converter.ir.kinds import Kind, Role
-from converter.losses import Capabilities, KindSupport
+from converter.projection.losses import Capabilities, KindSupport
+from converter.projection.pieces import Piece, Projection, Thunk
 
 #: JSON that stays text: arguments without a regular shape, members that are not standard, events that are not known.
 JSON_TEXT = BytesClass("application/json")

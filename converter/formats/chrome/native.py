@@ -13,9 +13,9 @@ import numpy as np
 
 from converter.formats.chrome.layout import ClassKey
 from converter.formats.chrome.mapping import PHASE_TABLE
+from converter.formats.chrome.scan import EventScanner
 from converter.ir.columns import Column, ListColumn, list_of_bytes
 from converter.ir.events import Table
-from converter.kernels.chrome_scan import EventScanner
 from converter.kernels.strings import StringTable
 
 _OPENING = b'{"native":"'

@@ -11,6 +11,8 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from converter.formats.chrome import emit as op
+from converter.formats.chrome.emit import Program
 from converter.formats.chrome.layout import Phase
 from converter.formats.chrome.mapping import (
     BINDS,
@@ -48,8 +50,6 @@ from converter.ir.field_classes import (
 )
 from converter.ir.forms import type_form
 from converter.ir.kinds import Kind, Role
-from converter.kernels import chrome_emit as op
-from converter.kernels.chrome_emit import Program
 
 #: Objects nested deeper are read as JSON text (the scanner's limit).
 _MAX_LEVELS = 16

@@ -22,6 +22,7 @@ from converter.formats.chrome.layout import (
 from converter.formats.chrome.mapping import PHASE_TABLE
 from converter.formats.chrome.metadata import Tables
 from converter.formats.chrome.native import unwrapped
+from converter.formats.chrome.scan import EventScanner
 from converter.formats.chrome.times import (
     MAX_DECIMALS,
     MAX_GUESSED_DECIMALS,
@@ -31,10 +32,9 @@ from converter.formats.chrome.times import (
 from converter.ir.events import Batch, EventClass, Table
 from converter.ir.kinds import Kind
 from converter.ir.trace import ClockDomain, Trace, parse_epoch, parse_rate
-from converter.kernels.chrome_scan import EventScanner
 from converter.kernels.strings import StringTable
 from converter.kernels.union import number_rows
-from converter.source import Source
+from converter.storage.source import Source
 
 #: Events in a batch.
 BATCH_SIZE = 1 << 16

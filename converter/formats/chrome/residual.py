@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from typing import Final
 
 from converter.errors import TraceError
-from converter.residual import Embedding
-from converter.sink import Sink
-from converter.source import Source, View
+from converter.lossless.residual import Embedding
+from converter.storage.sink import Sink
+from converter.storage.source import Source, View
 
 MEMBER: Final = "traceconvResidual"
 _HEAD: Final = f',\n"{MEMBER}":['.encode()

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from converter.errors import OutputError
-from converter.sink import Sink
+from converter.storage.sink import Sink
 
 #: A duration that is not known yet.
 UNKNOWN = -1

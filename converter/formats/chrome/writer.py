@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from converter.errors import UnsupportedError
+from converter.formats.chrome.emit import TEXT_PADDING, Emitter, Program
 from converter.formats.chrome.layout import (
     BIND_POINT,
     DISPLAY_TIME_UNIT,
@@ -35,9 +36,8 @@ from converter.ir.columns import Column
 from converter.ir.events import Batch
 from converter.ir.kinds import Kind, Role
 from converter.ir.trace import Trace
-from converter.kernels.chrome_emit import TEXT_PADDING, Emitter, Program
 from converter.kernels.union import mark
-from converter.sink import Sink
+from converter.storage.sink import Sink
 
 _NANOSECOND_RATE = Fraction(10**9)
 #: From about 50 days on (2**42 microseconds) a double no longer holds every nanosecond; readers use doubles.

@@ -7,9 +7,6 @@ from dataclasses import replace
 from functools import cache
 from typing import Final
 
-from converter.filters.lost_events import counted
-from converter.filters.pieces import Piece, Projection
-from converter.filters.sched_conventions import with_linux_state
 from converter.formats.ctf.lttng_events import EVENTS, NEEDED, is_lttng_event
 from converter.ir.events import EventClass, Field
 from converter.ir.field_classes import (
@@ -23,7 +20,10 @@ from converter.ir.field_classes import (
     VariantClass,
 )
 from converter.ir.kinds import Kind, Role
-from converter.losses import Capabilities, KindSupport
+from converter.projection.losses import Capabilities, KindSupport
+from converter.projection.lost_events import counted
+from converter.projection.pieces import Piece, Projection
+from converter.projection.sched_conventions import with_linux_state
 
 #: Events that were lost are counted by the packets.
 LOST: Final = EventClass(

@@ -23,7 +23,7 @@ from converter.formats.ctf.tasks import Tasks
 from converter.formats.ctf.windows import FIRST_NUMBER, LOST_EVENTS, Events
 from converter.ir.events import Batch, EventClass, Table
 from converter.ir.trace import Trace
-from converter.stream_merge import StreamMerge, WindowColumns
+from converter.streaming.stream_merge import StreamMerge, WindowColumns
 
 #: Bytes of windows that a batch may hold.
 _BATCH_BYTES: Final = 1 << 26

@@ -39,7 +39,7 @@ from converter.formats.ctf.field_classes import (
     alignment_of,
 )
 from converter.formats.ctf.scalar_program import ScalarAssembler, integer_flags
-from converter.kernels.ctf_scan_program import MAX_DEPTH
+from converter.formats.ctf.scan_programs import MAX_DEPTH
 
 
 class FieldAssembler(ScalarAssembler):

@@ -21,12 +21,12 @@ from converter.formats.ctf.layout import (
 from converter.formats.ctf.metadata_errors import MAX_METADATA
 from converter.formats.ctf.metadata_files import parse_metadata
 from converter.formats.ctf.packets import StreamFile
+from converter.formats.ctf.scan import PACKET, REGISTERS, Scanner
 from converter.formats.ctf.special_fields import empty_program, header_program
 from converter.formats.ctf.statements import Statement, read_statement
 from converter.formats.ctf.stream_types import StreamType
 from converter.formats.ctf.trace_class import TraceClass
-from converter.kernels.ctf_scan import PACKET, REGISTERS, Scanner
-from converter.source import Source
+from converter.storage.source import Source
 
 #: The most that is read of a packet's header and context at first.
 _HEAD: Final = 1 << 16

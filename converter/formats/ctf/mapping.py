@@ -18,7 +18,7 @@ from converter.ir.field_classes import (
     StringClass,
 )
 from converter.ir.kinds import REQUIRED_ROLES, Kind, Role
-from converter.linux_tracepoints import MEANINGS, Meaning, meaning
+from converter.projection.linux_tracepoints import MEANINGS, Meaning, meaning
 
 #: Contexts that give the process, the thread and its name, in the order in which they are looked for: LTTng's ids in
 #: the process's namespace, and those of the whole machine.

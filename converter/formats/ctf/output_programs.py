@@ -6,7 +6,6 @@ from typing import Any, Final
 
 import numpy as np
 
-from converter.filters.syscalls import name_in_class
 from converter.formats.ctf.lttng_events import (
     PRIORITY_OFFSET,
     PRIORITY_ROLES,
@@ -19,6 +18,7 @@ from converter.ir.columns import Column
 from converter.ir.events import EventClass, Table
 from converter.ir.field_classes import IntegerClass
 from converter.ir.kinds import Kind
+from converter.projection.syscalls import name_in_class
 
 SYSCALL_KINDS: Final = frozenset({Kind.SYSCALL_ENTRY, Kind.SYSCALL_EXIT})
 

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from converter.filters.pieces import distinct
+from converter.formats.ctf.emit import Emitter
 from converter.formats.ctf.layout import IndexEntry
-from converter.kernels.ctf_emit import Emitter
-from converter.sink import Sink
+from converter.projection.pieces import distinct
+from converter.storage.sink import Sink
 
 
 @dataclass(slots=True)

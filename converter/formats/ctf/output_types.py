@@ -14,6 +14,16 @@ from typing import Any, Final
 import numpy as np
 
 from converter.errors import UnsupportedError
+from converter.formats.ctf.emit import (
+    OP_ARRAY,
+    OP_BYTES,
+    OP_GROUP,
+    OP_LIST,
+    OP_OPTIONAL,
+    OP_SCALAR,
+    OP_STRING,
+    OP_UNION,
+)
 from converter.formats.ctf.field_classes import (
     Array,
     Blob,
@@ -53,16 +63,6 @@ from converter.ir.field_classes import (
     StructureClass,
     Style,
     VariantClass,
-)
-from converter.kernels.ctf_emit import (
-    OP_ARRAY,
-    OP_BYTES,
-    OP_GROUP,
-    OP_LIST,
-    OP_OPTIONAL,
-    OP_SCALAR,
-    OP_STRING,
-    OP_UNION,
 )
 
 #: (code, width, number of operations of nested fields).

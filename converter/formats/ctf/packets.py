@@ -13,9 +13,7 @@ from numpy.typing import NDArray
 from converter.errors import TraceError
 from converter.formats.ctf.field_classes import FieldRole
 from converter.formats.ctf.layout import PACKET_MAGIC
-from converter.formats.ctf.stream_types import RecordType, StreamType
-from converter.formats.ctf.windows import LOST_EVENTS, LOST_PACKETS, ROOM, Events
-from converter.kernels.ctf_scan import (
+from converter.formats.ctf.scan import (
     DAMAGED,
     DEFECTS,
     DONE,
@@ -28,7 +26,9 @@ from converter.kernels.ctf_scan import (
     TRUNCATED,
     Scanner,
 )
-from converter.source import Source
+from converter.formats.ctf.stream_types import RecordType, StreamType
+from converter.formats.ctf.windows import LOST_EVENTS, LOST_PACKETS, ROOM, Events
+from converter.storage.source import Source
 
 #: Bytes of a stream that are read at a time, and the most that one record can have.
 WINDOW: Final = 1 << 20

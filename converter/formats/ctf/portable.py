@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from converter import travelling
 from converter.formats.ctf.files import FileContents
 from converter.ir.trace import Trace
+from converter.lossless import travelling
 
 
 def portable(trace: Trace) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from converter.errors import TraceError
 from converter.formats.ctf.columns import Plan
 from converter.formats.ctf.field_classes import Location, Range
-from converter.kernels.ctf_scan_program import FLAGS, OPERATIONS, Program
+from converter.formats.ctf.scan_programs import FLAGS, OPERATIONS, Program
 
 #: More operations than any record class needs.
 _MAX_OPERATIONS: Final = 1 << 17

@@ -12,7 +12,7 @@ from converter.formats.ctf.tasks import Tasks, follows_switches
 from converter.formats.ctf.trace_class import ClockClass
 from converter.ir.events import Batch
 from converter.ir.trace import ClockDomain, Trace
-from converter.source import Source
+from converter.storage.source import Source
 
 
 def read(source: Source) -> Trace:

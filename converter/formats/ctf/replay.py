@@ -12,7 +12,7 @@ from converter.formats.ctf.metadata_files import parse_metadata
 from converter.formats.ctf.other_version import metadata_in
 from converter.formats.ctf.portable import parts_of
 from converter.ir.trace import Trace
-from converter.sink import Sink
+from converter.storage.sink import Sink
 
 
 def replay(trace: Trace, sink: Sink, variant: str) -> bool:

@@ -22,8 +22,8 @@ from converter.formats.ctf.field_classes import (
     alignment_of,
 )
 from converter.formats.ctf.program import Assembler, Registers
+from converter.formats.ctf.scan_programs import FLAGS
 from converter.ir.field_classes import IntegerClass
-from converter.kernels.ctf_scan_program import FLAGS
 
 #: Fixed-length texts of at most so many characters are names, which repeat.
 _NAME_LENGTH: Final = 32

@@ -21,9 +21,9 @@ from converter.formats.ctf.field_program import FieldAssembler
 from converter.formats.ctf.field_trees import fields_in
 from converter.formats.ctf.mapping import CPU_FIELD
 from converter.formats.ctf.program import Registers
+from converter.formats.ctf.scan import FIRST_FREE, REGISTERS
+from converter.formats.ctf.scan_programs import FLAGS, Program
 from converter.formats.ctf.trace_class import TraceClass
-from converter.kernels.ctf_scan import FIRST_FREE, REGISTERS
-from converter.kernels.ctf_scan_program import FLAGS, Program
 
 _ROLE_REGISTERS: Final = {
     FieldRole.MAGIC: "magic",

@@ -34,6 +34,8 @@ from converter.formats.ctf.mapping import (
     shifted_priorities,
 )
 from converter.formats.ctf.program import Decoder, Registers
+from converter.formats.ctf.scan import FIRST_FREE, REGISTERS
+from converter.formats.ctf.scan_programs import Program
 from converter.formats.ctf.special_fields import (
     begin_bits,
     header_special,
@@ -47,8 +49,6 @@ from converter.formats.ctf.trace_class import EventRecordClass, StreamClass, Tra
 from converter.ir.columns import Column
 from converter.ir.events import EventClass
 from converter.ir.field_classes import FieldClass
-from converter.kernels.ctf_scan import FIRST_FREE, REGISTERS
-from converter.kernels.ctf_scan_program import Program
 
 #: The largest alignment that records can be read with: windows start at multiples of it.
 MAX_ALIGNMENT: Final = 1 << 20

@@ -9,13 +9,13 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from converter.formats.ctf.scan_programs import follow_switches
 from converter.formats.ctf.statements import Statement
 from converter.ir.columns import ListColumn
 from converter.ir.events import Batch, EventClass, Table
 from converter.ir.field_classes import IntegerClass, StringClass
 from converter.ir.kinds import Kind, Role
 from converter.ir.trace import Process, Thread, Trace
-from converter.kernels.ctf_scan_columns import follow_switches
 
 #: Process and thread of records without a thread.
 NO_ID: Final = -1

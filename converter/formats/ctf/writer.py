@@ -10,10 +10,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from converter.errors import TraceError, UnsupportedError
-from converter.filters.pieces import distinct
-from converter.filters.syscalls import syscall_names
 from converter.formats.ctf.capabilities import LOST
 from converter.formats.ctf.ctf2_printer import print_sequence
+from converter.formats.ctf.emit import (
+    BACKWARDS,
+    DONE,
+    FULL,
+    OP_SCALAR,
+    OUT_OF_RANGE,
+    WRONG_LENGTH,
+    Emitter,
+)
 from converter.formats.ctf.layout import METADATA_NAME, IndexEntry, build_index
 from converter.formats.ctf.lttng_events import field_names
 from converter.formats.ctf.metadata_errors import MAX_METADATA
@@ -27,17 +34,10 @@ from converter.formats.ctf.tsdl_printer import print_tsdl
 from converter.ir.events import Batch, Table
 from converter.ir.kinds import Role
 from converter.ir.trace import Trace
-from converter.kernels.ctf_emit import (
-    BACKWARDS,
-    DONE,
-    FULL,
-    OP_SCALAR,
-    OUT_OF_RANGE,
-    WRONG_LENGTH,
-    Emitter,
-)
 from converter.kernels.union import looked_up
-from converter.sink import Sink
+from converter.projection.pieces import distinct
+from converter.projection.syscalls import syscall_names
+from converter.storage.sink import Sink
 
 #: Bytes from which on a packet is closed.
 _PACKET_SIZE: Final = 1 << 18

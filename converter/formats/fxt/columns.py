@@ -9,13 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from converter.formats.fxt.mapping import Codec
-from converter.ir.columns import Column, ListColumn, NullColumn
-from converter.kernels.fxt_columns import (
+from converter.formats.fxt.scan_columns import (
     gather_arguments,
     gather_payloads,
     gather_texts,
     scatter,
 )
+from converter.ir.columns import Column, ListColumn, NullColumn
 from converter.kernels.strings import StringTable
 
 _INLINE = np.uint64(63)

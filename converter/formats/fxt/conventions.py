@@ -7,13 +7,13 @@ from typing import Final
 
 import numpy as np
 
-from converter.filters.pieces import Piece, Projection, Thunk, map_distinct
-from converter.filters.sched_conventions import adapt_sched_switch, adapt_sched_wakeup
-from converter.filters.texts import cut_utf8
 from converter.formats.fxt.record_types import MAX_PROFILER_LENGTH
 from converter.ir.columns import Column, ListColumn, take
 from converter.ir.kinds import Kind, Role
-from converter.losses import Adapter, LossKind
+from converter.projection.losses import Adapter, LossKind
+from converter.projection.pieces import Piece, Projection, Thunk, map_distinct
+from converter.projection.sched_conventions import adapt_sched_switch, adapt_sched_wakeup
+from converter.projection.texts import cut_utf8
 
 
 def adapt_native(piece: Piece, projection: Projection) -> Piece:

@@ -2,7 +2,7 @@
 
 Declared from the "Fuchsia trace format" reference, section by section in its spelling. Files consist of records for
 which a declaration takes about 20 us each, so these parse and build what is rare (metadata); events go through
-`converter.kernels.fxt_scan` and `fxt_emit`, which the tests hold against these declarations.
+`converter.formats.fxt.scan` and `emit`, which the tests hold against these declarations.
 """
 
 from __future__ import annotations

@@ -10,8 +10,6 @@ from dataclasses import replace
 from enum import IntEnum, unique
 from typing import Final, NamedTuple
 
-from converter.filters.sched_conventions import argument_role
-from converter.filters.thread_states import THREAD_STATES
 from converter.formats.fxt.conventions import ADAPTERS
 from converter.formats.fxt.record_types import (
     MAX_ARGUMENTS,
@@ -36,7 +34,9 @@ from converter.ir.field_classes import (
     Style,
 )
 from converter.ir.kinds import Kind, Role
-from converter.losses import Capabilities, KindSupport
+from converter.projection.losses import Capabilities, KindSupport
+from converter.projection.sched_conventions import argument_role
+from converter.projection.thread_states import THREAD_STATES
 
 #: What a file is written as when it comes from elsewhere.
 PROVIDER_ID: Final = 1
@@ -55,7 +55,7 @@ EXTENSION: Final = Field("extension", BytesClass("application/x-fxt-words"))
 
 @unique
 class Codec(IntEnum):
-    """How a field's value is held: in a scan's value words, and in the columns of `fxt_emit`."""
+    """How a field's value is held: in a scan's value words, and in the columns of `emit`."""
 
     NULL = 0
     STRING = 1  # an id, or the span of a text

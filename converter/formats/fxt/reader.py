@@ -18,11 +18,7 @@ from converter.formats.fxt.mapping import (
     argument_field,
 )
 from converter.formats.fxt.record_types import RecordType
-from converter.formats.fxt.survey import survey
-from converter.ir.columns import Column
-from converter.ir.events import Batch, EventClass, NativeRecords, Table
-from converter.ir.trace import Process, Thread, Trace
-from converter.kernels.fxt_scan import (
+from converter.formats.fxt.scan import (
     DONE,
     FULL,
     INCOMPLETE,
@@ -30,7 +26,11 @@ from converter.kernels.fxt_scan import (
     ZERO_SIZE,
     Scanner,
 )
-from converter.source import Source
+from converter.formats.fxt.survey import survey
+from converter.ir.columns import Column
+from converter.ir.events import Batch, EventClass, NativeRecords, Table
+from converter.ir.trace import Process, Thread, Trace
+from converter.storage.source import Source
 
 #: Bytes of the file that make a batch: 50,000 to 250,000 events as a rule.
 WINDOW = 4 << 20

@@ -7,9 +7,9 @@ from typing import Final, Literal
 
 from converter.errors import TraceError
 from converter.formats.fxt.record_types import MAGIC, RecordType
-from converter.residual import Embedding
-from converter.sink import Sink
-from converter.source import Source
+from converter.lossless.residual import Embedding
+from converter.storage.sink import Sink
+from converter.storage.source import Source
 
 _NAME: Final = b"traceconv residual"
 _PADDED_NAME: Final = _NAME.ljust(24, b"\0")

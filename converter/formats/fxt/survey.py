@@ -13,9 +13,9 @@ from converter.errors import TraceError, TraceWarning
 from converter.formats.fxt.layout import ByteOrder, Layout, layout
 from converter.formats.fxt.mapping import PROVIDER_ID, PROVIDER_NAME
 from converter.formats.fxt.record_types import MAGIC, MAX_RECORD_BYTES, MetadataType, RecordType
+from converter.formats.fxt.scan import Survey
 from converter.ir.trace import ClockDomain, known_epoch
-from converter.kernels.fxt_survey import Survey
-from converter.source import Source
+from converter.storage.source import Source
 
 _WINDOW = 1 << 20
 _NANOSECONDS = 1_000_000_000

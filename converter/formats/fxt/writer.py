@@ -7,6 +7,14 @@ from typing import Any, Final
 import numpy as np
 
 from converter.errors import UnsupportedError
+from converter.formats.fxt.emit import (
+    BAD_COLUMN,
+    BAD_RECORD,
+    OK,
+    RECORD_TOO_LARGE,
+    TEXT_TOO_LONG,
+    Emitter,
+)
 from converter.formats.fxt.layout import ByteOrder, layout
 from converter.formats.fxt.mapping import (
     EXTENSION,
@@ -23,16 +31,8 @@ from converter.ir.columns import Column, ListColumn
 from converter.ir.events import Batch, EventClass, NativeRecords
 from converter.ir.kinds import Kind
 from converter.ir.trace import Trace
-from converter.kernels.fxt_emit import (
-    BAD_COLUMN,
-    BAD_RECORD,
-    OK,
-    RECORD_TOO_LARGE,
-    TEXT_TOO_LONG,
-    Emitter,
-)
 from converter.kernels.union import looked_up
-from converter.sink import Sink
+from converter.storage.sink import Sink
 
 _NANOSECONDS: Final = 1_000_000_000
 _KOID: Final = (1 << 64) - 1

@@ -10,7 +10,7 @@ from converter.errors import TraceError, TruncatedError
 from converter.formats.ir import MAGIC
 from converter.formats.ir import ir_pb2 as pb
 from converter.kernels.union import number_rows
-from converter.source import Source
+from converter.storage.source import Source
 
 VERSION = 1
 #: Field 1 of `Trace`, length-delimited.

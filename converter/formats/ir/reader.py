@@ -25,7 +25,7 @@ from converter.ir.events import Batch, Table
 from converter.ir.field_classes import IntegerClass
 from converter.ir.symbols import SymbolNames, SymbolTable
 from converter.ir.trace import Process, Thread, Trace, Track, TrackScope
-from converter.source import Source
+from converter.storage.source import Source
 
 _INT32 = np.dtype(np.int32)
 _INT64 = np.dtype(np.int64)

@@ -28,7 +28,7 @@ from converter.ir.events import Batch, decode
 from converter.ir.symbols import SymbolNames
 from converter.ir.trace import Process, Thread, Trace, Track
 from converter.registry import portable_sidecar
-from converter.sink import Sink
+from converter.storage.sink import Sink
 
 #: Every table of strings has the empty one.
 _FIRST_STRING: Final = 1

@@ -10,24 +10,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 from converter.errors import UnsupportedError
-from converter.formats.lttng_legacy.layout import MAGIC, Version
-from converter.formats.lttng_legacy.marker_formats import MarkerField
-from converter.formats.lttng_legacy.programs import compile_program
-from converter.ir.columns import Column, ListColumn
-from converter.ir.events import Batch
-from converter.kernels.lttng_legacy_emit import BlockEmitter
-from converter.kernels.lttng_legacy_programs import (
+from converter.formats.lttng_legacy.emit import (
     INLINE,
     INTEGER,
     LOST,
     RAW,
     RECORD_ID,
     STRING,
+    BlockEmitter,
     MarkerColumns,
     MarkerProgram,
 )
+from converter.formats.lttng_legacy.layout import MAGIC, Version
+from converter.formats.lttng_legacy.marker_formats import MarkerField
+from converter.formats.lttng_legacy.programs import compile_program
+from converter.ir.columns import Column, ListColumn
+from converter.ir.events import Batch
 from converter.kernels.strings import StringTable
-from converter.sink import Sink
+from converter.storage.sink import Sink
 
 #: Sizes of blocks: of those with a size of their own, and of those that all have one.
 OWN_BLOCK_SIZE = 1 << 16

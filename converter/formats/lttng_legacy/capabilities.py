@@ -9,9 +9,6 @@ from functools import cache
 
 import numpy as np
 
-from converter.filters.instants import as_typed
-from converter.filters.pieces import Piece, Projection
-from converter.filters.sched_conventions import with_linux_state
 from converter.formats.lttng_legacy.mapping import (
     SCHEDULING,
     TIMELINE,
@@ -24,7 +21,10 @@ from converter.ir.columns import Column
 from converter.ir.events import EventClass, Field
 from converter.ir.field_classes import FloatClass, IntegerClass, Style
 from converter.ir.kinds import REQUIRED_ROLES, Kind, Role
-from converter.losses import Adapter, Capabilities, KindSupport, LossKind
+from converter.projection.instants import as_typed
+from converter.projection.losses import Adapter, Capabilities, KindSupport, LossKind
+from converter.projection.pieces import Piece, Projection
+from converter.projection.sched_conventions import with_linux_state
 
 #: So many arguments of the longest texts fit the largest block of version 1.0.
 MAX_ARGUMENTS = 24

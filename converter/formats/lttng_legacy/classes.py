@@ -32,6 +32,7 @@ from converter.formats.lttng_legacy.programs import (
     step_array,
 )
 from converter.formats.lttng_legacy.recording import ChannelFile
+from converter.formats.lttng_legacy.scan import MarkerTable, Payloads
 from converter.formats.lttng_legacy.sidecar import HeldClass
 from converter.ir.columns import Column, ListColumn
 from converter.ir.events import EventClass, Field
@@ -39,8 +40,6 @@ from converter.ir.field_classes import IntegerClass, Label
 from converter.ir.kinds import Role
 from converter.ir.trace import Trace
 from converter.kernels.gather import Segments
-from converter.kernels.lttng_legacy_fields import Payloads
-from converter.kernels.lttng_legacy_scan import MarkerTable
 from converter.kernels.strings import StringTable
 
 #: What a marker's events are (`MarkerTable`).

@@ -10,14 +10,14 @@ from numpy.typing import NDArray
 from converter.errors import TraceWarning
 from converter.formats.lttng_legacy.classes import Classes, Records
 from converter.formats.lttng_legacy.recording import ChannelFile, Recording
+from converter.formats.lttng_legacy.scan import DONE, NEEDS_DATA, Scanner, ThreadIndex
 from converter.ir.columns import Column
 from converter.ir.events import Batch, Table
 from converter.ir.kinds import Kind
 from converter.ir.trace import Trace
 from converter.kernels.gather import Segments
-from converter.kernels.lttng_legacy_scan import DONE, NEEDS_DATA, Scanner, ThreadIndex
-from converter.stream_merge import EventWindow, MergedEvents, StreamMerge, WindowColumns
-from converter.window_memory import WindowMemory
+from converter.storage.window_memory import WindowMemory
+from converter.streaming.stream_merge import EventWindow, MergedEvents, StreamMerge, WindowColumns
 
 #: Bytes of all files together that are in memory at a time, and the limits of what one of them has of it.
 _MEMORY = 32 << 20

@@ -15,12 +15,12 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Any, Final
 
-from converter.filters.sched_conventions import argument_role
 from converter.formats.lttng_legacy.layout import Version
 from converter.formats.lttng_legacy.marker_formats import MarkerField, TypeSizes, parse_format
 from converter.ir.events import EventClass, Field
 from converter.ir.field_classes import BytesClass, FieldClass, IntegerClass, Label, StringClass
 from converter.ir.kinds import REQUIRED_ROLES, Kind, Role
+from converter.projection.sched_conventions import argument_role
 
 #: The channel of kernel events, and of all events in traces that this converter made of others.
 KERNEL: Final = "kernel"

@@ -23,6 +23,7 @@ from converter.formats.lttng_legacy.declarations import (
     build_declaration,
     markers,
 )
+from converter.formats.lttng_legacy.emit import MarkerColumns
 from converter.formats.lttng_legacy.mapping import DISCARDED, NATIVE
 from converter.formats.lttng_legacy.marker_formats import MarkerField
 from converter.formats.lttng_legacy.recording import MAX_CPU, METADATA_CHANNELS, without_flight
@@ -31,9 +32,8 @@ from converter.ir.events import Batch, EventClass
 from converter.ir.field_classes import FieldClass, IntegerClass, StringClass
 from converter.ir.kinds import Kind
 from converter.ir.trace import Trace
-from converter.kernels.lttng_legacy_programs import MarkerColumns
 from converter.kernels.union import looked_up
-from converter.sink import Sink
+from converter.storage.sink import Sink
 
 #: Blocks of other sizes are of damaged headers.
 _SMALLEST_BLOCK = 512

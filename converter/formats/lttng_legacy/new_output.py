@@ -23,6 +23,7 @@ from converter.formats.lttng_legacy.declarations import (
     build_declaration,
     core_markers,
 )
+from converter.formats.lttng_legacy.emit import MarkerColumns
 from converter.formats.lttng_legacy.layout import MACHINES, Version
 from converter.formats.lttng_legacy.mapping import (
     CONTEXT,
@@ -36,8 +37,7 @@ from converter.formats.lttng_legacy.recording import TABLES_NAME
 from converter.formats.lttng_legacy.tables import build_tables
 from converter.ir.events import Batch, EventClass
 from converter.ir.trace import ClockDomain, Trace
-from converter.kernels.lttng_legacy_programs import MarkerColumns
-from converter.sink import Sink
+from converter.storage.sink import Sink
 
 _NANOSECONDS = 1_000_000_000
 #: Ids that the tracer of version 1.0 gives markers of normal channels start here.

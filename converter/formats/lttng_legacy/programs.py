@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from converter.formats.lttng_legacy.marker_formats import MarkerField
 
-#: Codes of steps (``kernels/lttng_legacy_payload.pxd``).
+#: Codes of steps (``formats/lttng_legacy/payload.pxd``).
 BYTES, STRING, ALIGN = range(3)
 
 Step = tuple[int, int]

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from converter.errors import TraceError, TraceWarning
-from converter.filters.syscalls import syscall_names
 from converter.formats.lttng_legacy.classes import Classes, ClassSource
 from converter.formats.lttng_legacy.declarations import (
     Declaration,
@@ -24,6 +23,7 @@ from converter.formats.lttng_legacy.mapping import (
     SYSCALL_TABLE,
 )
 from converter.formats.lttng_legacy.recording import TABLES_NAME, ChannelFile, Recording
+from converter.formats.lttng_legacy.scan import ThreadIndex
 from converter.formats.lttng_legacy.sidecar import Held
 from converter.formats.lttng_legacy.tables import TraceTables, parse_tables
 from converter.formats.lttng_legacy.tasks import Follower, Tasks
@@ -31,8 +31,8 @@ from converter.ir.columns import value
 from converter.ir.events import Batch
 from converter.ir.field_classes import Label
 from converter.ir.trace import ClockDomain, Trace, known_epoch
-from converter.kernels.lttng_legacy_scan import ThreadIndex
-from converter.source import Source
+from converter.projection.syscalls import syscall_names
+from converter.storage.source import Source
 
 #: Declarations are read whole: more than these no trace has.
 _MOST_DECLARATIONS = 1 << 20

@@ -15,7 +15,7 @@ from converter.formats.lttng_legacy.layout import (
     check_geometry,
     find_version,
 )
-from converter.source import Source
+from converter.storage.source import Source
 
 #: The file of this converter's own with what markers cannot say; readers of this format pass over it.
 TABLES_NAME: Final = "traceconv.json"

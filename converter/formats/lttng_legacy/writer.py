@@ -9,7 +9,7 @@ from converter.formats.lttng_legacy.new_output import write_new
 from converter.formats.lttng_legacy.recording import Recording
 from converter.formats.lttng_legacy.sidecar import parse_sidecar
 from converter.ir.trace import Trace
-from converter.sink import Sink
+from converter.storage.sink import Sink
 
 _COPY_SIZE = 1 << 20
 

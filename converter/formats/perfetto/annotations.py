@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from converter.formats.perfetto.declarations import parse_type
 from converter.formats.perfetto.layout import AnnotationField as Annotation
 from converter.formats.perfetto.layout import InternedField
+from converter.formats.perfetto.scan import split_fields
 from converter.ir.field_classes import (
     ArrayClass,
     BooleanClass,
@@ -25,7 +26,6 @@ from converter.ir.field_classes import (
     Style,
     VariantClass,
 )
-from converter.kernels.proto_scan import split_fields
 
 #: Deeper annotations stay bytes.
 _MAX_DEPTH = 32

@@ -5,9 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from converter.filters.fitting import label
-from converter.filters.pieces import Piece, Projection
-from converter.filters.texts import rendered
 from converter.formats.perfetto import mapping
 from converter.formats.perfetto.declarations import type_text
 from converter.ir.columns import Column
@@ -22,7 +19,10 @@ from converter.ir.field_classes import (
     StringClass,
     StructureClass,
 )
-from converter.losses import LossKind
+from converter.projection.fitting import label
+from converter.projection.losses import LossKind
+from converter.projection.pieces import Piece, Projection
+from converter.projection.texts import rendered
 
 
 def keep_lists(piece: Piece, projection: Projection) -> Piece:

@@ -7,7 +7,6 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from converter.filters.pieces import string_ids
 from converter.formats.perfetto import mapping
 from converter.formats.perfetto.layout import NO_PATH, InternedField
 from converter.formats.perfetto.messages import encode, varint
@@ -16,6 +15,7 @@ from converter.formats.perfetto.steps import VARINT, tag_of, text_field
 from converter.ir.columns import ListColumn, StructColumn
 from converter.ir.field_classes import StringClass
 from converter.kernels.strings import StringTable
+from converter.projection.pieces import string_ids
 
 #: The iid of the call stack without frames: beyond those that a table of strings gives.
 _EMPTY_STACK: Final = 1 << 31

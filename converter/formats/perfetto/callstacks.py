@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from converter.formats.perfetto.descriptors import decode
 from converter.formats.perfetto.layout import NO_PATH, InternedField
-from converter.kernels.proto_scan import split_fields
-from converter.kernels.proto_timeline import Timeline
+from converter.formats.perfetto.scan import split_fields
+from converter.formats.perfetto.scan_timeline import Timeline
 from converter.kernels.strings import StringTable
 
 #: A call stack as `ir.columns.column_from_values` takes it for `mapping.CALLSTACK`: innermost frame first.

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from converter.formats.perfetto.descriptors import ProgramField
+from converter.formats.perfetto.scan_fields import decode_messages, decode_repeated, repeated_spans
 from converter.ir.columns import Column, ListColumn
 from converter.ir.field_classes import (
     ArrayClass,
@@ -18,7 +19,6 @@ from converter.ir.field_classes import (
     IntegerClass,
     StringClass,
 )
-from converter.kernels.proto_fields import decode_messages, decode_repeated, repeated_spans
 from converter.kernels.strings import StringTable
 
 

@@ -13,8 +13,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from converter.filters.types import converts
 from converter.formats.perfetto.descriptors import ProgramField
+from converter.formats.perfetto.scan_fields import BOOLEAN, FIXED32, FIXED64, SPAN, VARINT
 from converter.ir.events import Field
 from converter.ir.field_classes import (
     ArrayClass,
@@ -27,7 +27,7 @@ from converter.ir.field_classes import (
     Style,
 )
 from converter.ir.kinds import REQUIRED_ROLES, Kind, Role
-from converter.kernels.proto_fields import BOOLEAN, FIXED32, FIXED64, SPAN, VARINT
+from converter.projection.types import converts
 
 #: The trace attribute with declarations, as JSON: a list of {"event": field number in FtraceEvent, "shape": which of
 #: the event's declarations, "fields": [[name, number, type, role], ...]}. It stands alone in its packet.

@@ -19,6 +19,8 @@ from converter.formats.perfetto.messages import (
     message_type,
     parse_field,
 )
+from converter.formats.perfetto.scan import split_fields
+from converter.formats.perfetto.scan_fields import BOOLEAN, FIXED32, FIXED64, SPAN, VARINT, ZIGZAG
 from converter.ir.field_classes import (
     ArrayClass,
     BooleanClass,
@@ -29,8 +31,6 @@ from converter.ir.field_classes import (
     Label,
     StringClass,
 )
-from converter.kernels.proto_fields import BOOLEAN, FIXED32, FIXED64, SPAN, VARINT, ZIGZAG
-from converter.kernels.proto_scan import split_fields
 
 _MAX_DEPTH: Final = 32
 _MAX_NUMBER: Final = 1 << 29

@@ -7,17 +7,17 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
+from converter.formats.perfetto import scan_ftrace as kernel
 from converter.formats.perfetto.clocks import ClockKey, Clocks
 from converter.formats.perfetto.descriptors import decode
 from converter.formats.perfetto.ftrace_classes import KernelClasses, KernelEvents
 from converter.formats.perfetto.layout import BuiltinClock, FtraceClock, PacketField
 from converter.formats.perfetto.packets import Damage, Window
 from converter.formats.perfetto.parts import Part
+from converter.formats.perfetto.scan import DATA, DATA_SIZE, DATA_START
+from converter.formats.perfetto.scan_fields import repeated_spans
 from converter.formats.perfetto.tracks import Places
 from converter.ir.trace import Trace
-from converter.kernels import proto_ftrace as kernel
-from converter.kernels.proto_fields import repeated_spans
-from converter.kernels.proto_scan import DATA, DATA_SIZE, DATA_START
 
 
 class FtraceBundles:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from converter.formats.perfetto import mapping, tracepoints
+from converter.formats.perfetto import scan_ftrace as kernel
 from converter.formats.perfetto.columns import MessageColumns, string_column
 from converter.formats.perfetto.declarations import (
     COMMON_FLAGS,
@@ -22,12 +23,7 @@ from converter.formats.perfetto.declarations import (
 from converter.formats.perfetto.descriptors import ProgramField, described_event, typed_event
 from converter.formats.perfetto.layout import FtraceField
 from converter.formats.perfetto.packets import Damage
-from converter.ir.columns import Column
-from converter.ir.events import EventClass
-from converter.ir.field_classes import ArrayClass, BytesClass, IntegerClass, StringClass
-from converter.ir.trace import Trace
-from converter.kernels import proto_ftrace as kernel
-from converter.kernels.proto_fields import (
+from converter.formats.perfetto.scan_fields import (
     SPAN,
     VARINT,
     decode_repeated,
@@ -35,6 +31,10 @@ from converter.kernels.proto_fields import (
     generic_values,
     repeated_spans,
 )
+from converter.ir.columns import Column
+from converter.ir.events import EventClass
+from converter.ir.field_classes import ArrayClass, BytesClass, IntegerClass, StringClass
+from converter.ir.trace import Trace
 from converter.kernels.strings import StringTable
 
 #: Types of the fields of GenericFtraceEvent, as `proto_fields.generic_signatures` names them.

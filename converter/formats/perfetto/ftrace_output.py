@@ -7,6 +7,7 @@ from typing import Any, Final
 import numpy as np
 
 from converter.errors import UnsupportedError
+from converter.formats.perfetto import emit as kernel
 from converter.formats.perfetto import tracepoints
 from converter.formats.perfetto.declarations import (
     EVENTS_ATTRIBUTE,
@@ -47,7 +48,6 @@ from converter.ir.field_classes import (
     Style,
 )
 from converter.ir.kinds import Role
-from converter.kernels import proto_emit as kernel
 
 #: The message of a typed event of a lower number stands in front of common_flags.
 _FLAGS: Final = FtraceField.COMMON_FLAGS

@@ -7,7 +7,6 @@ from dataclasses import replace
 from functools import cache
 from typing import Final
 
-from converter.filters.thread_states import THREAD_STATES, ThreadState
 from converter.formats.perfetto.descriptors import program_of
 from converter.formats.perfetto.layout import BuiltinClock, LegacyField, TaskState, TrackEventType
 from converter.ir.events import EventClass, Field
@@ -24,6 +23,7 @@ from converter.ir.field_classes import (
     Style,
 )
 from converter.ir.kinds import Kind, Role
+from converter.projection.thread_states import THREAD_STATES, ThreadState
 
 # The timeline
 

@@ -18,7 +18,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from converter.kernels.proto_scan import split_fields
+from converter.formats.perfetto.scan import split_fields
 
 _MODULE: Final = "perfetto.protos.perfetto.trace.perfetto_trace_pb2"
 _PACKAGE: Final = ".perfetto.protos."

@@ -22,11 +22,7 @@ from converter.formats.perfetto.layout import (
     PacketField,
 )
 from converter.formats.perfetto.packets import Damage, Window
-from converter.formats.perfetto.tracks import Places, text
-from converter.ir.symbols import SymbolTable
-from converter.ir.trace import ClockDomain, Trace, parse_epoch, parse_rate
-from converter.kernels.proto_fields import repeated_spans
-from converter.kernels.proto_scan import (
+from converter.formats.perfetto.scan import (
     DAMAGED,
     DATA,
     DATA_SIZE,
@@ -39,7 +35,11 @@ from converter.kernels.proto_scan import (
     SIZE,
     START,
 )
-from converter.kernels.proto_timeline import Timeline
+from converter.formats.perfetto.scan_fields import repeated_spans
+from converter.formats.perfetto.scan_timeline import Timeline
+from converter.formats.perfetto.tracks import Places, text
+from converter.ir.symbols import SymbolTable
+from converter.ir.trace import ClockDomain, Trace, parse_epoch, parse_rate
 
 #: Packets that the trace's tables are made of: message of each.
 TABLE_PACKETS: Final[dict[PacketField, str]] = {

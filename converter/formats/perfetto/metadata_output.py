@@ -13,8 +13,8 @@ from converter.formats.perfetto.layout import PACKET_TAG, BuiltinClock, PacketFi
 from converter.formats.perfetto.mapping import CLOCK_NAMES
 from converter.formats.perfetto.messages import encode, varint
 from converter.formats.perfetto.metadata import TABLE_PACKETS, TRACE_ATTRIBUTE
+from converter.formats.perfetto.scan import split_fields
 from converter.ir.trace import ClockDomain, Trace
-from converter.kernels.proto_scan import split_fields
 
 #: The packet sequence that the writer's packets are on: a number that no producer of the tracing service reaches.
 SEQUENCE: Final = 0x7463_0001

@@ -16,7 +16,7 @@ from converter.formats.perfetto.layout import (
     MAX_PACKET_BYTES,
     PacketField,
 )
-from converter.kernels.proto_scan import (
+from converter.formats.perfetto.scan import (
     COLUMNS,
     DATA,
     DATA_SIZE,
@@ -25,8 +25,8 @@ from converter.kernels.proto_scan import (
     START,
     scan_packets,
 )
-from converter.source import Source
-from converter.window_memory import WindowMemory
+from converter.storage.source import Source
+from converter.storage.window_memory import WindowMemory
 
 #: How much is read at once: what bounds a batch.
 WINDOW_BYTES = 1 << 22

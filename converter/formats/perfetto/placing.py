@@ -8,9 +8,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from converter.filters.instants import NAME
-from converter.filters.pieces import Piece, Projection, map_distinct
-from converter.filters.syscalls import name_in_class, syscall_names
 from converter.formats.perfetto.layout import PacketField
 from converter.ir.columns import ListColumn
 from converter.ir.events import EventClass, Field
@@ -21,7 +18,10 @@ from converter.ir.field_classes import (
 )
 from converter.ir.kinds import Kind, Role
 from converter.ir.trace import TrackScope
-from converter.losses import LossKind
+from converter.projection.instants import NAME
+from converter.projection.losses import LossKind
+from converter.projection.pieces import Piece, Projection, map_distinct
+from converter.projection.syscalls import name_in_class, syscall_names
 
 _NUMBER = IntegerClass(64, signed=True)
 

@@ -19,21 +19,21 @@ from converter.formats.perfetto.metadata import Metadata
 from converter.formats.perfetto.packets import Damage, Window, windows
 from converter.formats.perfetto.parts import Part, assemble
 from converter.formats.perfetto.records import Records
-from converter.formats.perfetto.timeline import TrackEventClasses
-from converter.formats.perfetto.tracks import Places
-from converter.ir.events import Batch
-from converter.ir.trace import Trace
-from converter.kernels.proto_ftrace import CpuStates
-from converter.kernels.proto_scan import (
+from converter.formats.perfetto.scan import (
     DAMAGED,
     DATA,
     FLAGS,
     SEQUENCE,
     TIMED,
 )
-from converter.kernels.proto_timeline import Timeline
+from converter.formats.perfetto.scan_ftrace import CpuStates
+from converter.formats.perfetto.scan_timeline import Timeline
+from converter.formats.perfetto.timeline import TrackEventClasses
+from converter.formats.perfetto.tracks import Places
+from converter.ir.events import Batch
+from converter.ir.trace import Trace
 from converter.kernels.strings import StringTable
-from converter.source import Source
+from converter.storage.source import Source
 
 
 def read(source: Source) -> Trace:

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from converter.errors import UnsupportedError
+from converter.formats.perfetto import emit as kernel
 from converter.formats.perfetto import mapping
 from converter.formats.perfetto.callstack_output import InternedStacks
 from converter.formats.perfetto.clocks import Clocks
@@ -37,7 +38,6 @@ from converter.ir.events import Batch, EventClass, Field
 from converter.ir.field_classes import IntegerClass, StringClass
 from converter.ir.kinds import Kind
 from converter.ir.trace import Trace
-from converter.kernels import proto_emit as kernel
 
 _SWITCHES: Final = (mapping.SWITCH, mapping.SWITCH_WITH_STATE)
 #: By number of a thread state.

@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from converter.filters.fitting import label
-from converter.filters.pieces import Piece, Projection
 from converter.formats.perfetto import mapping
 from converter.ir.columns import ListColumn, StructColumn
 from converter.ir.events import EventClass, Field
 from converter.ir.field_classes import ArrayClass, FieldClass, StringClass
 from converter.ir.kinds import Role
-from converter.losses import LossKind
+from converter.projection.fitting import label
+from converter.projection.losses import LossKind
+from converter.projection.pieces import Piece, Projection
 
 #: AndroidLogPriority.PRIO_INFO (android_log_constants.proto).
 _INFO = np.int32(4)

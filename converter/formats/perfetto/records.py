@@ -16,14 +16,14 @@ from converter.formats.perfetto.descriptors import ProgramField, program_of
 from converter.formats.perfetto.layout import BuiltinClock, TaskStateField
 from converter.formats.perfetto.packets import Window
 from converter.formats.perfetto.parts import UNTIMED, Part
+from converter.formats.perfetto.scan import DATA, DATA_SIZE, DATA_START, FLAGS, SIZE, START, TIMED
+from converter.formats.perfetto.scan_fields import SPAN, VARINT, decode_repeated, repeated_spans
 from converter.formats.perfetto.tracks import THREAD_SPACE, Places
 from converter.ir.columns import Column, column_from_values, take
 from converter.ir.events import EventClass, Field
 from converter.ir.field_classes import IntegerClass, StringClass
 from converter.ir.kinds import Kind
 from converter.ir.trace import Trace
-from converter.kernels.proto_fields import SPAN, VARINT, decode_repeated, repeated_spans
-from converter.kernels.proto_scan import DATA, DATA_SIZE, DATA_START, FLAGS, SIZE, START, TIMED
 
 _LOG = "AndroidLogPacket.LogEvent"
 #: Where the fields of `mapping.SWITCH_WITH_STATE` are, and the CPU.

@@ -11,9 +11,9 @@ from typing import Final
 
 from converter.errors import TraceError
 from converter.formats.perfetto.layout import RESIDUAL
-from converter.residual import Embedding
-from converter.sink import Sink
-from converter.source import Source
+from converter.lossless.residual import Embedding
+from converter.storage.sink import Sink
+from converter.storage.source import Source
 
 _KEY: Final = RESIDUAL << 3 | 2
 #: Field 1 of Trace, length-delimited.

@@ -7,16 +7,16 @@ from typing import Any, Final
 
 import numpy as np
 
-from converter.filters.fitting import label
-from converter.filters.pieces import Piece, Projection
-from converter.filters.sched_conventions import with_linux_state
-from converter.filters.thread_states import thread_state
 from converter.formats.perfetto import mapping
 from converter.formats.perfetto.placing import off_tracks, on_threads_by_tid
 from converter.ir.events import EventClass
 from converter.ir.field_classes import IntegerClass
 from converter.ir.kinds import Kind, Role
-from converter.losses import LossKind
+from converter.projection.fitting import label
+from converter.projection.losses import LossKind
+from converter.projection.pieces import Piece, Projection
+from converter.projection.sched_conventions import with_linux_state
+from converter.projection.thread_states import thread_state
 
 #: What tracers of Linux call a switch.
 _LINUX_SWITCHES: Final = frozenset({"", "sched_switch", "sched_schedule", "schedule"})

@@ -1,4 +1,4 @@
-"""Programs of `proto_emit`: steps, and where each takes its columns from."""
+"""Programs of `emit`: steps, and where each takes its columns from."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from typing import Any, Final
 
 import numpy as np
 
+from converter.formats.perfetto import emit as kernel
 from converter.formats.perfetto.messages import varint
 from converter.ir.columns import Column, ListColumn
 from converter.ir.events import Table
 from converter.ir.field_classes import BooleanClass, FieldClass, FloatClass, IntegerClass
-from converter.kernels import proto_emit as kernel
 
 #: Wire types (protobuf.dev, "Encoding").
 VARINT, FIXED64, BYTES, FIXED32 = 0, 1, 2, 5

@@ -7,11 +7,11 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from converter.formats.perfetto.emit import Emitter
 from converter.formats.perfetto.layout import PacketField
 from converter.formats.perfetto.mapping import derived_uuid
 from converter.formats.perfetto.metadata_output import TablePacket, new_packet
 from converter.ir.trace import Process, Trace, Track, TrackScope
-from converter.kernels.proto_emit import Emitter
 
 #: SIBLING_MERGE_BEHAVIOR_BY_SIBLING_MERGE_KEY (track_descriptor.proto).
 _BY_KEY: Final = 2

@@ -1,4 +1,4 @@
-"""Track events: what `proto_timeline` read, as events of the timeline's kinds."""
+"""Track events: what `scan_timeline` read, as events of the timeline's kinds."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from converter.formats.perfetto.columns import bytes_column
 from converter.formats.perfetto.layout import LegacyField, TrackEventType
 from converter.formats.perfetto.packets import Window
 from converter.formats.perfetto.parts import Part
+from converter.formats.perfetto.scan_timeline import Timeline, TrackEvents
 from converter.formats.perfetto.tracks import Places
 from converter.ir.columns import Column, ListColumn, NullColumn, column_from_values
 from converter.ir.events import EventClass, Field
@@ -31,7 +32,6 @@ from converter.ir.field_classes import (
 )
 from converter.ir.kinds import Kind, Role
 from converter.ir.trace import Trace
-from converter.kernels.proto_timeline import Timeline, TrackEvents
 from converter.kernels.strings import StringTable
 
 _ITEM = struct.Struct("<BII")

@@ -14,7 +14,7 @@ from converter.formats.perfetto.messages import message_order
 from converter.ir.events import EventClass, Field
 from converter.ir.field_classes import IntegerClass, Style
 from converter.ir.kinds import Kind, Role
-from converter.linux_tracepoints import MEANINGS, Meaning, meaning
+from converter.projection.linux_tracepoints import MEANINGS, Meaning, meaning
 
 #: The kernel's systems in the order of the .proto files that declare their events, each with the first event of its
 #: file (protos/perfetto/trace/ftrace/*.proto; a file is named after its system). Messages of a file stand together in

@@ -7,7 +7,7 @@ from typing import Any, Final
 import numpy as np
 
 from converter.errors import UnsupportedError
-from converter.filters.pieces import string_ids
+from converter.formats.perfetto import emit as kernel
 from converter.formats.perfetto import mapping
 from converter.formats.perfetto.annotations import EMPTY_LIST_OF, RAW_ANNOTATION
 from converter.formats.perfetto.callstack_output import InternedStacks
@@ -46,8 +46,8 @@ from converter.ir.field_classes import (
     VariantClass,
 )
 from converter.ir.kinds import Kind, Role
-from converter.kernels import proto_emit as kernel
 from converter.kernels.strings import StringTable
+from converter.projection.pieces import string_ids
 
 #: Kinds that are track events.
 TRACK_KINDS: Final = frozenset(
@@ -64,7 +64,7 @@ _CALLSTACK_IID, _WEIGHT = 56, 57
 #: Behind all others.
 _REMAINDER = 1 << 29
 
-# Tables of interned texts, as `proto_emit` numbers them.
+# Tables of interned texts, as `emit` numbers them.
 _CATEGORIES_TABLE, _NAMES_TABLE, _ANNOTATION_NAMES_TABLE, _STRINGS_TABLE = range(4)
 
 _LEGACY_NUMBERS: Final = {field: int(number) for number, field in mapping.LEGACY_PARTS.items()}

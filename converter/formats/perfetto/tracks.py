@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from converter.formats.perfetto.mapping import UNITS, derived_uuid
+from converter.formats.perfetto.scan_sequences import KeyMap
 from converter.ir.trace import Process, Thread, Trace, Track, TrackScope
-from converter.kernels.proto_maps import KeyMap
 
 #: Spaces of places: a track's uuid, and a thread as ``pid << 32 | tid`` (both of 32 bits).
 UUID_SPACE: Final = 0

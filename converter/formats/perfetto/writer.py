@@ -11,8 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from converter.errors import UnsupportedError
+from converter.formats.perfetto import emit as kernel
 from converter.formats.perfetto import mapping
 from converter.formats.perfetto.callstack_output import InternedStacks
+from converter.formats.perfetto.emit import Emitter
 from converter.formats.perfetto.ftrace_output import FtraceOutput
 from converter.formats.perfetto.layout import LOST_COUNT, PACKET_TAG
 from converter.formats.perfetto.metadata_output import SEQUENCE, head, symbols_packet, table_packets
@@ -23,11 +25,9 @@ from converter.formats.perfetto.track_output import TRACK_KINDS, track_program
 from converter.ir.events import Batch, EventClass
 from converter.ir.kinds import Kind
 from converter.ir.trace import Trace
-from converter.kernels import proto_emit as kernel
-from converter.kernels.proto_emit import Emitter
 from converter.kernels.union import looked_up
-from converter.linux_tracepoints import MEANINGS
-from converter.sink import Sink
+from converter.projection.linux_tracepoints import MEANINGS
+from converter.storage.sink import Sink
 
 _KERNEL_KINDS: Final = frozenset({Kind.TYPED, *(meaning.kind for meaning in MEANINGS.values())})
 

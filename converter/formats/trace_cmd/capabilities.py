@@ -9,11 +9,6 @@ from functools import cache
 
 import numpy as np
 
-from converter.filters.atrace_text import TEXT_LOWERINGS
-from converter.filters.instants import as_typed
-from converter.filters.pieces import Piece, Projection
-from converter.filters.sched_conventions import with_linux_state
-from converter.filters.texts import cut_utf8
 from converter.formats.trace_cmd.event_classes import DISCARDED
 from converter.formats.trace_cmd.event_format import EventFormat, Location
 from converter.formats.trace_cmd.event_schemas import COMMON_FIELDS, EVENTS, kernel_format
@@ -22,8 +17,19 @@ from converter.ir.columns import Column, ListColumn
 from converter.ir.events import EventClass, Field
 from converter.ir.field_classes import ArrayClass, IntegerClass, StringClass, Style
 from converter.ir.kinds import REQUIRED_ROLES, Kind, Role
-from converter.linux_tracepoints import meaning
-from converter.losses import Adapter, Capabilities, KindSupport, LossKind, Lowering
+from converter.projection.atrace_text import TEXT_LOWERINGS
+from converter.projection.instants import as_typed
+from converter.projection.linux_tracepoints import meaning
+from converter.projection.losses import (
+    Adapter,
+    Capabilities,
+    KindSupport,
+    LossKind,
+    Lowering,
+)
+from converter.projection.pieces import Piece, Projection
+from converter.projection.sched_conventions import with_linux_state
+from converter.projection.texts import cut_utf8
 
 #: A data location reaches 65,535 bytes: so many arguments of such texts, and the kernel's own fields, stay within.
 MAX_ARGUMENTS = 24

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from converter.errors import TraceError, TraceWarning, TruncatedError
 from converter.formats.trace_cmd.compression import Decompress
 from converter.formats.trace_cmd.layout import COMPRESSED, Layouts, SectionId, layouts, parse
-from converter.source import Source
+from converter.storage.source import Source
 
 #: Kernels support 8,192 CPUs at most.
 _MOST_CPUS = 0xFFFF

@@ -12,13 +12,13 @@ from converter.formats.trace_cmd.fields import Records
 from converter.formats.trace_cmd.formats import EventFormats
 from converter.formats.trace_cmd.options import Metadata
 from converter.formats.trace_cmd.pages import Pages, PageStream, Window
+from converter.formats.trace_cmd.scan import most_records_in, scan_pages
 from converter.formats.trace_cmd.survey import WORKERS
 from converter.ir.events import Batch, Table
 from converter.kernels.gather import Segments
-from converter.kernels.ring_buffer import most_records_in, scan_pages
 from converter.kernels.strings import StringTable
 from converter.kernels.tasks import TaskTable
-from converter.stream_merge import EventWindow, StreamMerge, WindowColumns
+from converter.streaming.stream_merge import EventWindow, StreamMerge, WindowColumns
 
 #: The events of a window of pages.
 Events = EventWindow[Pages]

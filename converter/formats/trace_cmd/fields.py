@@ -37,7 +37,7 @@ from converter.ir.field_classes import (
 from converter.ir.kinds import REQUIRED_ROLES, Kind, Role
 from converter.kernels.gather import Segments
 from converter.kernels.strings import StringTable
-from converter.linux_tracepoints import Meaning, meaning
+from converter.projection.linux_tracepoints import Meaning, meaning
 
 _WIDTHS = frozenset({1, 2, 4, 8})
 

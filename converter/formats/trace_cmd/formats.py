@@ -14,7 +14,7 @@ from converter.formats.trace_cmd.event_format import (
 )
 from converter.formats.trace_cmd.layout import SectionId
 from converter.formats.trace_cmd.mapping import PID_FIELD, TYPE_FIELD
-from converter.linux_tracepoints import MEANINGS
+from converter.projection.linux_tracepoints import MEANINGS
 
 _FTRACE = "ftrace"
 #: Enough of a format to hold its name and number.

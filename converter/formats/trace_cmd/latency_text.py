@@ -25,7 +25,7 @@ from converter.ir.columns import Column, ListColumn, list_of_bytes
 from converter.ir.events import EventClass, Field
 from converter.ir.field_classes import StringClass
 from converter.ir.kinds import Kind, Role
-from converter.window_memory import WindowMemory
+from converter.storage.window_memory import WindowMemory
 
 
 @cache

@@ -45,8 +45,8 @@ from converter.formats.trace_cmd.trace_tables import TaskNumbers, read_tables
 from converter.ir.events import Batch, EventClass
 from converter.ir.kinds import Kind
 from converter.ir.trace import Trace
-from converter.source import open_source
-from converter.window_memory import WindowMemory
+from converter.storage.source import open_source
+from converter.storage.window_memory import WindowMemory
 
 _SECTION_HEADER_SIZE = 16
 #: The description of a page that has a size in it: that of the data behind its header.

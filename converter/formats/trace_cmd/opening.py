@@ -7,7 +7,7 @@ from converter.formats.trace_cmd.container import TraceFile
 from converter.formats.trace_cmd.layout import HEADER_START, parse
 from converter.formats.trace_cmd.version6 import open_version_6
 from converter.formats.trace_cmd.version7 import open_version_7
-from converter.source import Source
+from converter.storage.source import Source
 
 
 def open_file(source: Source) -> TraceFile:

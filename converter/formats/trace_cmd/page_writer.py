@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from converter.errors import UnsupportedError
 from converter.formats.trace_cmd.compression import decompressor
+from converter.formats.trace_cmd.emit import PageEmitter, RecordColumns
 from converter.formats.trace_cmd.page_data import PageSpool, SpooledPages
-from converter.kernels.ring_buffer_emit import PageEmitter, RecordColumns
 from converter.kernels.strings import StringTable
 
 #: A chunk has at least ten pages, as many as trace-cmd puts in one (lib/trace-cmd, PAGES_IN_CHUNK), and this size.

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from converter.errors import TraceError, TruncatedError
 from converter.formats.trace_cmd.container import Buffer, CpuData, TraceFile
 from converter.formats.trace_cmd.layout import MAX_UNCOMPRESSED
-from converter.window_memory import WindowMemory
+from converter.storage.window_memory import WindowMemory
 
 #: Windows of all streams together, and of one.
 _WINDOWS_IN_ALL = 24 << 20

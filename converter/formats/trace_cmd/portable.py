@@ -8,7 +8,7 @@ from typing import Any
 from converter.formats.trace_cmd.native_contents import source_file
 from converter.formats.trace_cmd.writer import write
 from converter.ir.trace import Trace
-from converter.sink import BufferSink
+from converter.storage.sink import BufferSink
 
 
 def portable(trace: Trace) -> dict[str, Any]:

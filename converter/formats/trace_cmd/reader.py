@@ -25,8 +25,8 @@ from converter.ir.events import Batch, EventClass
 from converter.ir.kinds import Role
 from converter.ir.trace import Trace, Track
 from converter.kernels.tasks import TaskTable
-from converter.source import Source
-from converter.window_memory import WindowMemory
+from converter.storage.source import Source
+from converter.storage.window_memory import WindowMemory
 
 if TYPE_CHECKING:
     from converter.formats.trace_cmd.record_text import RecordTexts

@@ -12,6 +12,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from converter.errors import UnsupportedError
+from converter.formats.trace_cmd.emit import (
+    DATA_LOC,
+    INLINE,
+    INTEGER,
+    MISSED,
+    REL_LOC,
+    TAIL,
+    RecordColumns,
+    RecordLayout,
+)
 from converter.formats.trace_cmd.event_format import EventFormat, FormatField, Location
 from converter.formats.trace_cmd.mapping import PID_FIELD, TYPE_FIELD
 from converter.ir.columns import Column, ListColumn
@@ -22,16 +32,6 @@ from converter.ir.field_classes import (
     FieldClass,
     IntegerClass,
     StringClass,
-)
-from converter.kernels.ring_buffer_emit import (
-    DATA_LOC,
-    INLINE,
-    INTEGER,
-    MISSED,
-    REL_LOC,
-    TAIL,
-    RecordColumns,
-    RecordLayout,
 )
 
 _Operation = tuple[int, int, int, int, int]

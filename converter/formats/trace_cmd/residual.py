@@ -12,9 +12,9 @@ from typing import Any, Final
 
 from converter.errors import TraceError
 from converter.formats.trace_cmd.layout import HEADER_START, OptionId, SectionId, layouts, parse
-from converter.residual import Embedding
-from converter.sink import Sink
-from converter.source import Source, View
+from converter.lossless.residual import Embedding
+from converter.storage.sink import Sink
+from converter.storage.source import Source, View
 
 #: Of an option; trace-cmd counts its own from 0.
 OPTION: Final = 0x7463

@@ -19,8 +19,7 @@ from converter.formats.trace_cmd.event_format import EventFormat, FormatField, L
 from converter.formats.trace_cmd.formats import EventFormats
 from converter.formats.trace_cmd.mapping import NAMING_ROLES
 from converter.formats.trace_cmd.pages import PageStream, Window
-from converter.ir.kinds import Kind, Role
-from converter.kernels.ring_buffer import (
+from converter.formats.trace_cmd.scan import (
     SURVEY_FORK,
     SURVEY_LEADER,
     SURVEY_MARKER,
@@ -28,8 +27,9 @@ from converter.kernels.ring_buffer import (
     SURVEY_NEW_TASK,
     survey_pages,
 )
+from converter.ir.kinds import Kind, Role
 from converter.kernels.tasks import TaskTable
-from converter.linux_tracepoints import meaning
+from converter.projection.linux_tracepoints import meaning
 
 TYPES = 1 << 16
 #: Threads that decompress and walk pages; Python runs none of their work.

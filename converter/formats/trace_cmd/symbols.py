@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from converter.errors import TraceError
 from converter.formats.trace_cmd.container import TraceFile
 from converter.formats.trace_cmd.layout import SectionId, parse
+from converter.formats.trace_cmd.scan import scan_symbols
 from converter.ir.symbols import SymbolNames, SymbolTable
-from converter.kernels.kallsyms import scan_symbols
 
 #: An address, a type and a name of one character each, the spaces between them and the line's end.
 _SHORTEST_LINE = 6

@@ -24,7 +24,7 @@ from converter.formats.trace_cmd.layout import (
     layouts,
     parse,
 )
-from converter.source import Source
+from converter.storage.source import Source
 
 _BLOCK = 1 << 18
 #: A version 6 file states its CPUs before it describes them; kernels support no more than 8,192.

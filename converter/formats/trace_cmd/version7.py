@@ -22,7 +22,7 @@ from converter.formats.trace_cmd.layout import (
     layouts,
     parse,
 )
-from converter.source import Source
+from converter.storage.source import Source
 
 _SECTION_HEADER_SIZE = 16
 _OPTION_HEADER_SIZE = 6

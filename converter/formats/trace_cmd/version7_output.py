@@ -19,7 +19,7 @@ from converter.formats.trace_cmd.layout import (
     SectionId,
     layouts,
 )
-from converter.sink import Sink
+from converter.storage.sink import Sink
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer  # in collections.abc from Python 3.12 on

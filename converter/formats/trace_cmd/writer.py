@@ -9,7 +9,7 @@ from converter.formats.trace_cmd.page_writer import SpoolMaker
 from converter.formats.trace_cmd.version6_output import write_version_6
 from converter.formats.trace_cmd.version7_output import write_version_7
 from converter.ir.trace import Trace
-from converter.sink import Sink
+from converter.storage.sink import Sink
 
 #: Version and compression by variant; the empty one keeps those of the source.
 _VARIANTS = {

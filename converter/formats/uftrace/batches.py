@@ -15,14 +15,7 @@ from converter.formats.trace_cmd.fields import Gather, Records
 from converter.formats.uftrace.columns import BatchValues
 from converter.formats.uftrace.event_streams import ReadyEvents
 from converter.formats.uftrace.functions import Functions, operations_array
-from converter.formats.uftrace.symbols import Module
-from converter.formats.uftrace.windows import Windows
-from converter.ir.columns import Column
-from converter.ir.events import Batch, Table
-from converter.ir.trace import Trace
-from converter.kernels.gather import Segments
-from converter.kernels.uftrace_functions import FunctionTable
-from converter.kernels.uftrace_scan import (
+from converter.formats.uftrace.scan import (
     BAD_MAGIC,
     BAD_TIME,
     DAMAGED,
@@ -32,6 +25,13 @@ from converter.kernels.uftrace_scan import (
     TRUNCATED,
     Scanner,
 )
+from converter.formats.uftrace.scan_functions import FunctionTable
+from converter.formats.uftrace.symbols import Module
+from converter.formats.uftrace.windows import Windows
+from converter.ir.columns import Column
+from converter.ir.events import Batch, Table
+from converter.ir.trace import Trace
+from converter.kernels.gather import Segments
 
 if TYPE_CHECKING:
     from converter.formats.trace_cmd.event_classes import EventClasses

@@ -12,11 +12,6 @@ from functools import cache
 
 import numpy as np
 
-from converter.filters.fitting import label
-from converter.filters.instants import as_typed
-from converter.filters.lost_events import counted
-from converter.filters.pieces import Piece, Projection, string_ids
-from converter.filters.texts import cut_utf8
 from converter.formats.trace_cmd.capabilities import (
     MAX_ARGUMENTS,
     MAX_TEXT_BYTES,
@@ -30,7 +25,12 @@ from converter.ir.columns import Column, ListColumn
 from converter.ir.events import EventClass
 from converter.ir.field_classes import IntegerClass, StringClass, Style
 from converter.ir.kinds import Kind, Role
-from converter.losses import Adapter, Capabilities, KindSupport, LossKind
+from converter.projection.fitting import label
+from converter.projection.instants import as_typed
+from converter.projection.losses import Adapter, Capabilities, KindSupport, LossKind
+from converter.projection.lost_events import counted
+from converter.projection.pieces import Piece, Projection, string_ids
+from converter.projection.texts import cut_utf8
 
 #: uftrace prints all arguments of an event into 1,024 bytes, and crashes over about 2,100; a text may take twice
 #: its size there, a number about 22 bytes.

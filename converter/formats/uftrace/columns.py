@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from converter.formats.uftrace.functions import ClassColumns, Place
+from converter.formats.uftrace.scan import gather_words
 from converter.ir.columns import Column, ListColumn, NullColumn
 from converter.ir.events import EventClass, Table
 from converter.ir.field_classes import (
@@ -19,7 +20,6 @@ from converter.ir.field_classes import (
 )
 from converter.kernels.gather import Segments
 from converter.kernels.order import group_by_class
-from converter.kernels.uftrace_columns import gather_words
 
 #: What recorders once wrote for a null pointer in place of a text.
 _OLD_NULL = b"\xff\xff\xff\xff"

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from converter.errors import TraceError, TraceWarning
-from converter.footer import HIDDEN_FILE
 from converter.formats.uftrace.layout import Header
-from converter.source import Source
-from converter.travelling import PART_SIZE
+from converter.lossless.footer import HIDDEN_FILE
+from converter.lossless.travelling import PART_SIZE
+from converter.storage.source import Source
 
 INFO_FILE = "info"
 #: Text files are read whole; larger ones are not what they seem.

@@ -17,11 +17,11 @@ from converter.formats.uftrace.layout import (
     PerfType,
 )
 from converter.formats.uftrace.mapping import SCHEDULE, TASK_EXIT, TASK_NAME, TASK_NEW
+from converter.formats.uftrace.scan_events import scan_lines, scan_perf, survey_perf
 from converter.formats.uftrace.windows import Windows, window_size
 from converter.ir.columns import Column
 from converter.ir.events import EventClass
 from converter.kernels.tasks import TaskTable
-from converter.kernels.uftrace_events import scan_lines, scan_perf, survey_perf
 
 _PERF_FILE = re.compile(r"perf-cpu(\d{1,5})\.dat", re.ASCII)
 EXTERNAL_FILE = "extern.dat"

@@ -23,6 +23,7 @@ from converter.formats.uftrace.mapping import (
     unmatched_end,
     value_class,
 )
+from converter.formats.uftrace.scan_functions import BYTES, FLOAT80, SIGNED, TEXT, UNSIGNED
 from converter.formats.uftrace.symbols import Module
 from converter.ir.events import EventClass, Field
 from converter.ir.field_classes import (
@@ -36,7 +37,6 @@ from converter.ir.field_classes import (
 )
 from converter.ir.kinds import Kind
 from converter.ir.trace import Trace
-from converter.kernels.uftrace_functions import BYTES, FLOAT80, SIGNED, TEXT, UNSIGNED
 
 if TYPE_CHECKING:
     from converter.formats.uftrace.trace_tables import Tables

@@ -41,8 +41,8 @@ from converter.formats.uftrace.event_streams import ReadyEvents
 from converter.ir.symbols import SymbolTable
 from converter.ir.trace import Trace
 from converter.kernels.tasks import TaskTable
-from converter.source import open_source
-from converter.window_memory import WindowMemory
+from converter.storage.source import open_source
+from converter.storage.window_memory import WindowMemory
 
 HEADER_FILE = "kernel_header"
 SYMBOLS_FILE = "kallsyms"

@@ -17,7 +17,7 @@ from converter.formats.trace_cmd.page_writer import PageWriter, SpoolMaker
 from converter.formats.trace_cmd.trace_tables import TaskNumbers
 from converter.ir.events import Batch, EventClass
 from converter.ir.trace import Trace
-from converter.sink import Sink
+from converter.storage.sink import Sink
 
 #: What 64-bit little-endian kernels have.
 _PAGE_SIZE: Final = 4096

@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from converter.errors import UnsupportedError
-from converter.filters.pieces import string_ids
 from converter.formats.uftrace.layout import (
     PERF_MISC_SWITCH_OUT,
     PERF_MISC_SWITCH_OUT_PREEMPT,
@@ -18,7 +17,8 @@ from converter.formats.uftrace.mapping import EXTERNAL, SCHEDULE, TASK_EXIT, TAS
 from converter.ir.columns import value
 from converter.ir.events import Batch, EventClass, Table
 from converter.ir.trace import Trace
-from converter.sink import Sink
+from converter.projection.pieces import string_ids
+from converter.storage.sink import Sink
 
 _HEADER: Final = [("type", "<u4"), ("misc", "<u2"), ("size", "<u2")]
 _SAMPLE_ID: Final = [("sample_pid", "<i4"), ("sample_tid", "<i4"), ("sample_time", "<u8")]

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from converter import travelling
 from converter.errors import TraceError
 from converter.formats.uftrace.directory import DataDirectory
 from converter.ir.trace import Trace
+from converter.lossless import travelling
 
 _TOO_LARGE: Final = (
     "the files are too large to travel: where they are written again, events are encoded anew"

@@ -56,7 +56,7 @@ from converter.formats.uftrace.windows import Windows, window_size
 from converter.ir.events import Batch
 from converter.ir.trace import ClockDomain, Trace
 from converter.kernels.tasks import TaskTable
-from converter.source import Source
+from converter.storage.source import Source
 
 if TYPE_CHECKING:
     from converter.formats.uftrace.kernel_files import KernelFiles

@@ -5,7 +5,7 @@ from __future__ import annotations
 from converter.formats.uftrace.directory import DataDirectory
 from converter.formats.uftrace.portable import TravelledFiles, travelled_files
 from converter.ir.trace import Trace
-from converter.sink import Sink
+from converter.storage.sink import Sink
 
 
 def whole_directory(trace: Trace) -> DataDirectory | TravelledFiles | None:

@@ -11,7 +11,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from converter.errors import UnsupportedError
-from converter.filters.pieces import string_ids
+from converter.formats.uftrace.emit import (
+    BAD_COLUMN,
+    BAD_VALUE,
+    ENTRY,
+    EVENT,
+    EXIT,
+    LOST,
+    OK,
+    RAW,
+    TEXT_TOO_LONG,
+    VARIABLE,
+    Emitter,
+)
+from converter.formats.uftrace.emit import (
+    USER_EVENT as USER_EVENT_RECORD,
+)
 from converter.formats.uftrace.layout import SYMBOL_SIZE, EventId, symbol_address
 from converter.formats.uftrace.mapping import (
     DISCARDED,
@@ -34,24 +49,9 @@ from converter.ir.columns import Column, ListColumn
 from converter.ir.events import Batch, EventClass, Table
 from converter.ir.kinds import Kind
 from converter.ir.trace import Trace
-from converter.kernels.uftrace_emit import (
-    BAD_COLUMN,
-    BAD_VALUE,
-    ENTRY,
-    EVENT,
-    EXIT,
-    LOST,
-    OK,
-    RAW,
-    TEXT_TOO_LONG,
-    VARIABLE,
-    Emitter,
-)
-from converter.kernels.uftrace_emit import (
-    USER_EVENT as USER_EVENT_RECORD,
-)
 from converter.kernels.union import looked_up
-from converter.sink import Sink
+from converter.projection.pieces import string_ids
+from converter.storage.sink import Sink
 
 _REASONS: Final = {
     BAD_COLUMN: "a value lies outside its column or table",

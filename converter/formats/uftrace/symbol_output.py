@@ -12,6 +12,7 @@ from posixpath import basename
 from typing import Final, NamedTuple
 
 from converter.errors import UnsupportedError
+from converter.formats.uftrace.emit import BYTES, TEXT, VALUE
 from converter.formats.uftrace.layout import symbol_address
 from converter.formats.uftrace.mapping import CATEGORY, NAME
 from converter.formats.uftrace.task_output import PROGRAM
@@ -26,7 +27,6 @@ from converter.ir.field_classes import (
     StringClass,
     Style,
 )
-from converter.kernels.uftrace_emit import BYTES, TEXT, VALUE
 
 #: The files of the program.
 SYMBOLS_FILE: Final = f"{basename(PROGRAM)}.sym"

@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from converter.errors import TraceError
-from converter.source import Source
-from converter.window_memory import WindowMemory
+from converter.storage.source import Source
+from converter.storage.window_memory import WindowMemory
 
 #: Windows of all streams together, and of one.
 _WINDOWS_IN_ALL = 24 << 20

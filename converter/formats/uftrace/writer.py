@@ -36,7 +36,7 @@ from converter.formats.uftrace.trace_tables import Tables, build_tables
 from converter.ir.events import Batch, EventClass
 from converter.ir.trace import Trace
 from converter.kernels.union import looked_up
-from converter.sink import Sink
+from converter.storage.sink import Sink
 
 #: Where events of a class go.
 _TASK: Final = 0

@@ -1,0 +1,24 @@
+# cython: language_level=3
+"""Entries of this converter's own hooks, all of them generic: what their data words and data are.
+
+The data of an event begin with five numbers of 4 bytes: its class, then CPU, thread and track, each plus 1 and 0 for
+none, and how many bytes of its data come in continuations. Its fields are behind them (`nodes`).
+"""
+
+cdef enum:
+    METADATA_HOOK = 0x0100
+    # The hooks of event classes end here; they begin behind that of the metadata.
+    LAST_HOOK = 0x0FF0
+    # Data words of the metadata hook.
+    OWN_HEADER = 1
+    OWN_DECLARATION = 2
+    OWN_DECLARATION_PART = 3
+    OWN_CONTINUATION = 4
+    OWN_TIME = 5
+    # Of an event's five numbers: their size, and where that of the bytes in continuations is.
+    CONTEXT_SIZE = 20
+    REST_PLACE = 16
+    # At most so many bytes in continuations.
+    MAX_REST = 1 << 26
+    # With the number of the class: the hook that AIX has for the event is the next entry.
+    FOLLOWED = 0x80000000

@@ -1,0 +1,271 @@
+"""Values as JSON text: strings, decimal and hexadecimal numbers, doubles, bytes. False is always: no memory."""
+
+from libc.math cimport floor, isfinite, isnan, signbit
+from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
+from libc.string cimport memcpy
+
+from converter.formats.chrome.json_text cimport (
+    Buffer, append, append_unsigned, decimal_pairs, is_hexadecimal, reserve, special_number,
+)
+
+cdef extern from "Python.h":
+    char* PyOS_double_to_string(double value, char format, int precision, int flags, int* type)
+    void PyMem_Free(void* memory)
+    int Py_DTSF_ADD_DOT_0
+
+cdef extern from *:
+    """
+    static const char hexadecimal_digits[] = "0123456789abcdef";
+    static const long long powers_of_ten[19] = {
+        1LL, 10LL, 100LL, 1000LL, 10000LL, 100000LL, 1000000LL, 10000000LL, 100000000LL, 1000000000LL, 10000000000LL,
+        100000000000LL, 1000000000000LL, 10000000000000LL, 100000000000000LL, 1000000000000000LL,
+        10000000000000000LL, 100000000000000000LL, 1000000000000000000LL,
+    };
+
+    /* The eight digits of a number of 32 bits, the highest first: nibbles are spread to a byte each. */
+    static inline void eight_digits(unsigned char* to, unsigned long long value)
+    {
+        unsigned long long letters;
+        value = (value & 0xffff0000ULL) << 16 | (value & 0xffffULL);
+        value = (value << 8 | value) & 0x00ff00ff00ff00ffULL;
+        value = (value << 4 | value) & 0x0f0f0f0f0f0f0f0fULL;
+        letters = (value + 0x0606060606060606ULL) >> 4 & 0x0101010101010101ULL;
+        value += 0x3030303030303030ULL + letters * ('a' - '0' - 10);
+    #if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+        value = __builtin_bswap64(value);
+    #endif
+        memcpy(to, &value, 8);
+    }
+    """
+    void eight_digits(uint8_t* to, uint64_t value) noexcept nogil
+    const char* hexadecimal_digits
+    const int64_t* powers_of_ten
+    int __builtin_clzll(unsigned long long) noexcept nogil
+
+
+cdef inline int64_t next_escape(const uint8_t* data, int64_t at, int64_t size) noexcept nogil:
+    """The place of the first byte from `at` on that a string has escaped, or `size`. Eight bytes are ruled out at once."""
+    cdef uint64_t word, quote, slash, found
+    while size - at >= 8:
+        memcpy(&word, data + at, 8)
+        quote = word ^ <uint64_t>0x2222222222222222
+        slash = word ^ <uint64_t>0x5C5C5C5C5C5C5C5C
+        found = (word - <uint64_t>0x2020202020202020) & ~word
+        found |= (quote - <uint64_t>0x0101010101010101) & ~quote
+        found |= (slash - <uint64_t>0x0101010101010101) & ~slash
+        if found & <uint64_t>0x8080808080808080:
+            break
+        at += 8
+    while at < size and data[at] >= 32 and data[at] != 34 and data[at] != 92:
+        at += 1
+    return at
+
+
+cdef inline bint put_string(Buffer* out, const uint8_t* data, int64_t size, bint plain) noexcept nogil:
+    """A string in quotes. Unless `plain`, text that the reader takes for a number has its first character escaped."""
+    cdef int64_t i = 0
+    cdef int64_t run
+    cdef uint8_t byte
+    if not reserve(out, size + 16):
+        return False
+    out.data[out.used] = 34
+    out.used += 1
+    if not plain and (is_hexadecimal(data, size) or special_number(data, size)):
+        memcpy(out.data + out.used, b"\\u00", 4)
+        out.data[out.used + 4] = <uint8_t>hexadecimal_digits[data[0] >> 4]
+        out.data[out.used + 5] = <uint8_t>hexadecimal_digits[data[0] & 15]
+        out.used += 6
+        i = 1
+    while i < size:
+        run = i
+        i = next_escape(data, i, size)
+        if not append(out, data + run, i - run):
+            return False
+        if i == size:
+            break
+        byte = data[i]
+        i += 1
+        # Room for this escape and for the closing quote.
+        if not reserve(out, size - i + 16):
+            return False
+        out.data[out.used] = 92
+        if byte == 34 or byte == 92:
+            out.data[out.used + 1] = byte
+            out.used += 2
+        elif byte == 10:
+            out.data[out.used + 1] = 110
+            out.used += 2
+        elif byte == 9:
+            out.data[out.used + 1] = 116
+            out.used += 2
+        else:
+            memcpy(out.data + out.used + 1, b"u00", 3)
+            out.data[out.used + 4] = <uint8_t>hexadecimal_digits[byte >> 4]
+            out.data[out.used + 5] = <uint8_t>hexadecimal_digits[byte & 15]
+            out.used += 6
+    return append(out, b'"', 1)
+
+
+cdef inline bint put_decimal(Buffer* out, int64_t value, int places) noexcept nogil:
+    """value / 10**places, without zeros at the end."""
+    cdef uint64_t magnitude = <uint64_t>value
+    cdef uint64_t whole, part
+    cdef uint8_t* text
+    cdef int i
+    if value < 0:
+        magnitude = <uint64_t>0 - magnitude
+        if not append(out, b"-", 1):
+            return False
+    whole = magnitude // <uint64_t>powers_of_ten[places]
+    part = magnitude - whole * <uint64_t>powers_of_ten[places]
+    if not append_unsigned(out, whole):
+        return False
+    if part == 0:
+        return True
+    if not reserve(out, places + 1):
+        return False
+    text = out.data + out.used
+    text[0] = 46
+    for i in range(places, 0, -1):
+        text[i] = <uint8_t>(48 + part % 10)
+        part //= 10
+    while text[places] == 48:
+        places -= 1
+    out.used += places + 1
+    return True
+
+
+cdef inline bint put_hexadecimal(Buffer* out, uint64_t value, int size) noexcept nogil:
+    """The lowest `size` digits, up to 16."""
+    cdef uint8_t[32] digits
+    if not reserve(out, 16):
+        return False
+    eight_digits(digits, value >> 32)
+    eight_digits(digits + 8, value & <uint64_t>0xFFFFFFFF)
+    # A copy of a fixed size is two instructions; what it has beyond `size` is written over.
+    memcpy(out.data + out.used, digits + 16 - size, 16)
+    out.used += size
+    return True
+
+
+cdef inline bint put_address(Buffer* out, uint64_t value) noexcept nogil:
+    """"0x..." in quotes, without zeros in front."""
+    if not reserve(out, 24):
+        return False
+    memcpy(out.data + out.used, b'"0x', 4)
+    out.used += 3
+    put_hexadecimal(out, value, 1 if value == 0 else (67 - __builtin_clzll(value)) >> 2)
+    out.data[out.used] = 34
+    out.used += 1
+    return True
+
+
+cdef inline bint put_float(Buffer* out, double value) noexcept nogil:
+    """The shortest text that reads as the same double, always with a point or an exponent."""
+    cdef int places
+    cdef double scaled
+    cdef char* text = NULL
+    cdef int64_t size = 0
+    cdef bint good
+    cdef uint64_t bits
+    if not isfinite(value):
+        if isnan(value):
+            memcpy(&bits, &value, 8)
+            if bits == <uint64_t>0x7FF8000000000000:
+                return append(out, b'"NaN"', 5)
+            return append(out, b'"NaN:', 5) and put_hexadecimal(out, bits, 16) and append(out, b'"', 1)
+        return append(out, b'"-Infinity"', 11) if value < 0 else append(out, b'"Infinity"', 10)
+    if value == 0:
+        return append(out, b"-0.0", 4) if signbit(value) else append(out, b"0.0", 3)
+    for places in range(7):
+        scaled = value * <double>powers_of_ten[places]
+        if not -9007199254740992.0 < scaled < 9007199254740992.0:
+            break
+        # Both are exact doubles, so the quotient is the double nearest to the decimal number.
+        if floor(scaled) == scaled and scaled / <double>powers_of_ten[places] == value:
+            if not put_decimal(out, <int64_t>scaled, places):
+                return False
+            return append(out, b".0", 2) if places == 0 else True
+    with gil:
+        text = PyOS_double_to_string(value, c'r', 0, Py_DTSF_ADD_DOT_0, NULL)
+        if text is NULL:
+            return False
+        while text[size]:
+            size += 1
+        good = append(out, <const uint8_t*>text, size)
+        PyMem_Free(text)
+    return good
+
+
+cdef inline bint put_base64(Buffer* out, Buffer* scratch, const uint8_t* data, int64_t size) noexcept nogil:
+    cdef const char* letters = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
+    cdef int64_t i = 0
+    cdef uint64_t three
+    cdef uint8_t* place
+    scratch.used = 0
+    if not reserve(scratch, (size + 2) // 3 * 4):
+        return False
+    place = scratch.data
+    while i < size:
+        three = <uint64_t>data[i] << 16
+        if i + 1 < size:
+            three |= <uint64_t>data[i + 1] << 8
+        if i + 2 < size:
+            three |= data[i + 2]
+        place[0] = <uint8_t>letters[three >> 18]
+        place[1] = <uint8_t>letters[three >> 12 & 63]
+        place[2] = <uint8_t>(letters[three >> 6 & 63] if i + 1 < size else 61)
+        place[3] = <uint8_t>(letters[three & 63] if i + 2 < size else 61)
+        place += 4
+        i += 3
+    return put_string(out, scratch.data, (size + 2) // 3 * 4, False)
+
+
+cdef struct Seconds:
+    # Times from `start` on, up to a second later, begin with this text of up to 16 characters.
+    int64_t start
+    int64_t size
+    uint8_t text[16]
+
+
+cdef inline bint put_microseconds(Buffer* out, Seconds* seconds, int64_t value) noexcept nogil:
+    """What `put_decimal` says with three places. Most times are in the same second as the one before."""
+    cdef uint64_t beyond = <uint64_t>value - <uint64_t>seconds.start
+    cdef uint32_t whole, part, pair
+    cdef uint8_t* place
+    cdef int64_t start
+    if seconds.size == 0 or beyond >= 1000000000:
+        if value < 1000000000:
+            return put_decimal(out, value, 3)
+        # Up to ten digits.
+        start = out.used
+        if not append_unsigned(out, <uint64_t>value // 1000000000):
+            return False
+        seconds.size = out.used - start
+        memcpy(seconds.text, out.data + start, seconds.size)
+        out.used = start
+        beyond = <uint64_t>value % 1000000000
+        seconds.start = value - <int64_t>beyond
+    if not reserve(out, 32):
+        return False
+    place = out.data + out.used
+    memcpy(place, seconds.text, 16)
+    place += seconds.size
+    whole = <uint32_t>beyond // 1000
+    part = <uint32_t>beyond - whole * 1000
+    pair = whole // 10000
+    memcpy(place, decimal_pairs + 2 * pair, 2)
+    whole -= pair * 10000
+    pair = whole // 100
+    memcpy(place + 2, decimal_pairs + 2 * pair, 2)
+    memcpy(place + 4, decimal_pairs + 2 * (whole - pair * 100), 2)
+    place += 6
+    if part:
+        place[0] = 46
+        pair = part // 10
+        memcpy(place + 1, decimal_pairs + 2 * pair, 2)
+        part -= pair * 10
+        place[3] = <uint8_t>(48 + part)
+        place += 4 if part else 3 if place[2] != 48 else 2
+    out.used = place - out.data
+    return True

@@ -1,0 +1,372 @@
+"""Scanning the members of one event object, in any order, into a struct of the standard ones.
+
+Arguments become slots and a signature in the scanner (`scan_values`), members that are not standard a text.
+"""
+
+from libc.stdint cimport int32_t, int64_t, uint8_t
+from libc.string cimport memcmp, memset
+
+from converter.formats.chrome.json_text cimport (
+    Buffer, FINE, MALFORMED, NO_MEMORY, Scanned, UNFINISHED, append, append_cleaned, compact, good_escapes, is_digit,
+    number_end, parse_ticks, skip_space, string_end,
+)
+from converter.formats.chrome.members cimport (
+    BINDS_ENCLOSING, BIND_ID_MEMBER, HAS_ARGUMENTS, HAS_CATEGORY, HAS_CPU, HAS_DURATION, HAS_EVENT_PID,
+    HAS_EVENT_TID, HAS_FLOW_IN, HAS_FLOW_OUT, HAS_ID_SCOPE, HAS_NAME, HAS_PHASE, HAS_PID, HAS_SCOPE,
+    HAS_THREAD_DURATION, HAS_THREAD_TIME, HAS_TID, HAS_TS, HAS_TYPES, ID2_MEMBER, ID_MEMBER, OTHER_MEMBER, member_of,
+)
+from converter.formats.chrome.scan_values cimport ValueScanner
+
+cdef enum:
+    # Arguments with a longer signature become JSON text.
+    MAX_SIGNATURE = 1 << 15
+
+
+# How times are counted, and what was seen of them.
+cdef struct Clock:
+    int digits
+    int64_t rounded
+    int places
+    int64_t largest
+
+
+# A place in the window. No value begins at its first byte: a `start` of 0 is none.
+cdef struct Place:
+    int64_t start
+    int64_t end
+
+
+cdef struct Members:
+    # Bits HAS_*, and whether there is something that only the event's text can tell.
+    int32_t present
+    bint odd
+    uint8_t phase
+    int64_t ts
+    int64_t duration
+    int64_t thread_time
+    int64_t thread_duration
+    # Ids of strings.
+    int64_t name
+    int64_t category
+    int64_t scope
+    int64_t id_scope
+    # Slots of ids, their types, and where the first is from; 0 for none.
+    int64_t id
+    int64_t bind_id
+    uint8_t id_kind
+    uint8_t bind_kind
+    uint8_t id_place
+    bint flow_in
+    bint flow_out
+    # -1 for none.
+    int64_t cpu
+    # Id of the text of "arg_types".
+    int64_t types
+    Place pid
+    Place tid
+    Place event_pid
+    Place event_tid
+    # Where arguments begin, -1 for none, and whether they are to become text.
+    int64_t arguments
+    bint arguments_as_text
+
+
+# The members of the object at `start`; those that are not standard to `others`.
+cdef inline Scanned scan_members(
+    ValueScanner scanner, Clock* clock, int64_t start, int64_t* after, Members* members, Buffer* others
+) noexcept nogil:
+    cdef const uint8_t* data = scanner._data
+    cdef int64_t end = scanner._end
+    cdef int64_t at = start + 1
+    cdef int64_t key, key_end
+    cdef bint escaped
+    cdef int member
+    cdef Scanned result
+    memset(members, 0, sizeof(Members))
+    members.cpu = -1
+    members.arguments = -1
+    scanner._signature.used = 0
+    scanner._arguments.used = 0
+    scanner._with_array = False
+    others.used = 0
+    while True:
+        at = skip_space(data, at, end)
+        if at >= end:
+            return UNFINISHED
+        if data[at] == 125:
+            # Also behind a comma, as is not JSON but common.
+            break
+        if data[at] != 34:
+            return MALFORMED
+        escaped = False
+        key = at + 1
+        key_end = string_end(data, key, end, &escaped)
+        if key_end < 0:
+            return UNFINISHED
+        if escaped and not good_escapes(data, key, key_end):
+            return MALFORMED
+        at = skip_space(data, key_end + 1, end)
+        if at >= end:
+            return UNFINISHED
+        if data[at] != 58:
+            return MALFORMED
+        at = skip_space(data, at + 1, end)
+        if at >= end:
+            return UNFINISHED
+        member = OTHER_MEMBER if escaped else member_of(data + key, key_end - key)
+        if member == BINDS_ENCLOSING:
+            if end - at < 3:
+                return UNFINISHED
+            if memcmp(data + at, b'"e"', 3) != 0:
+                member = OTHER_MEMBER
+        if member > 0:
+            # Twice the same: an event that only its text can tell.
+            if members.present & member:
+                members.odd = True
+            members.present |= member
+        if member == OTHER_MEMBER:
+            result = add_member(scanner, others, key, key_end, at, &at)
+        else:
+            result = scan_member(scanner, clock, member, at, &at, members)
+        if result != FINE:
+            return result
+        at = skip_space(data, at, end)
+        if at >= end:
+            return UNFINISHED
+        if data[at] == 125:
+            break
+        if data[at] != 44:
+            return MALFORMED
+        at += 1
+    after[0] = at + 1
+    return FINE
+
+
+# The value of a standard member.
+cdef inline Scanned scan_member(
+    ValueScanner scanner, Clock* clock, int member, int64_t at, int64_t* after, Members* members
+) noexcept nogil:
+    cdef const uint8_t* data = scanner._data
+    cdef int64_t value = at
+    cdef Scanned result
+    if member == HAS_NAME:
+        return scan_text(scanner, at, after, &members.name, &members.odd)
+    if member == HAS_CATEGORY:
+        return scan_text(scanner, at, after, &members.category, &members.odd)
+    if member == HAS_PHASE:
+        if scanner._end - at >= 3 and data[at] == 34 and data[at + 2] == 34 and data[at + 1] != 92:
+            members.phase = data[at + 1]
+            after[0] = at + 3
+            return FINE
+        members.odd = True
+    elif member == BINDS_ENCLOSING:
+        after[0] = at + 3
+        return FINE
+    elif member == HAS_TS:
+        return scan_time(scanner, clock, at, after, &members.ts, &members.odd)
+    elif member == HAS_DURATION:
+        return scan_time(scanner, clock, at, after, &members.duration, &members.odd)
+    elif member == HAS_THREAD_TIME:
+        return scan_time(scanner, clock, at, after, &members.thread_time, &members.odd)
+    elif member == HAS_THREAD_DURATION:
+        return scan_time(scanner, clock, at, after, &members.thread_duration, &members.odd)
+    elif member == HAS_PID:
+        return scan_task(scanner, at, after, False, &members.pid, &members.odd)
+    elif member == HAS_TID:
+        return scan_task(scanner, at, after, False, &members.tid, &members.odd)
+    elif member == HAS_EVENT_PID:
+        return scan_task(scanner, at, after, True, &members.event_pid, &members.odd)
+    elif member == HAS_EVENT_TID:
+        return scan_task(scanner, at, after, True, &members.event_tid, &members.odd)
+    elif member == HAS_ARGUMENTS:
+        members.arguments = at
+        members.arguments_as_text = True
+        if not members.odd and data[at] == 123:
+            result = scanner._object(at, 0, after)
+            members.arguments_as_text = scanner._signature.used > MAX_SIGNATURE
+            return result
+    elif member == ID_MEMBER:
+        members.odd |= members.id_kind != 0
+        result = scanner._identity(at, after, &members.id, &members.id_kind)
+        members.id_place = 1
+        members.odd |= members.id_kind == 0
+        return result
+    elif member == ID2_MEMBER:
+        members.odd |= members.id_kind != 0
+        result = scan_id2(scanner, at, after, &members.id, &members.id_kind, &members.id_place)
+        members.odd |= members.id_kind == 0
+        return result
+    elif member == BIND_ID_MEMBER:
+        members.odd |= members.bind_kind != 0
+        result = scanner._identity(at, after, &members.bind_id, &members.bind_kind)
+        members.odd |= members.bind_kind == 0
+        return result
+    elif member == HAS_SCOPE:
+        return scan_text(scanner, at, after, &members.scope, &members.odd)
+    elif member == HAS_ID_SCOPE:
+        return scan_text(scanner, at, after, &members.id_scope, &members.odd)
+    result = scanner._skip(at, after)
+    if result != FINE:
+        return result
+    if member == HAS_CPU:
+        members.cpu = cpu_of(data + value, after[0] - value, &members.odd)
+    elif member == HAS_TYPES:
+        members.types = scanner._intern(scanner._names, data + value, after[0] - value)
+        if members.types < 0:
+            return NO_MEMORY
+    elif member == HAS_FLOW_IN or member == HAS_FLOW_OUT:
+        if data[value] != 116 and data[value] != 102:
+            members.odd = True
+        if member == HAS_FLOW_IN:
+            members.flow_in = data[value] == 116
+        else:
+            members.flow_out = data[value] == 116
+    return FINE
+
+
+# A string, interned among the strings of the trace.
+cdef inline Scanned scan_text(
+    ValueScanner scanner, int64_t at, int64_t* after, int64_t* id, bint* odd
+) noexcept nogil:
+    if scanner._data[at] != 34:
+        odd[0] = True
+        return scanner._skip(at, after)
+    return scanner._string(scanner._strings, at, after, id)
+
+
+cdef inline Scanned scan_time(
+    ValueScanner scanner, Clock* clock, int64_t at, int64_t* after, int64_t* ticks, bint* odd
+) noexcept nogil:
+    cdef const uint8_t* data = scanner._data
+    cdef int64_t stop
+    cdef bint integer, escaped = False
+    cdef bint rounded = False
+    cdef int places = 0
+    if data[at] == 34:
+        stop = string_end(data, at + 1, scanner._end, &escaped)
+        if stop < 0:
+            return UNFINISHED
+        after[0] = stop + 1
+        at += 1
+        if number_end(data, at, stop, &integer) != stop:
+            odd[0] = True
+            return FINE
+    else:
+        stop = number_end(data, at, scanner._end, &integer)
+        if stop < 0:
+            odd[0] = True
+            return scanner._skip(at, after)
+        if stop == scanner._end:
+            return UNFINISHED
+        after[0] = stop
+    if not parse_ticks(data + at, stop - at, clock.digits, ticks, &rounded, &places):
+        odd[0] = True
+        return FINE
+    clock.rounded += rounded
+    if places > clock.places:
+        clock.places = places
+    if ticks[0] > clock.largest:
+        clock.largest = ticks[0]
+    elif -ticks[0] > clock.largest:
+        clock.largest = -ticks[0]
+    return FINE
+
+
+# The id of a process or thread. `literals` says that it may be true, false or null.
+cdef inline Scanned scan_task(
+    ValueScanner scanner, int64_t at, int64_t* after, bint literals, Place* place, bint* odd
+) noexcept nogil:
+    cdef const uint8_t* data = scanner._data
+    cdef int64_t stop = at
+    cdef Scanned result = FINE
+    if is_digit(data[at]):
+        # The usual case without the grammar of numbers.
+        while stop < scanner._end and is_digit(data[stop]):
+            stop += 1
+        if stop == scanner._end or data[stop] == 46 or data[stop] | 32 == 101:
+            result = scanner._skip(at, &stop)
+    else:
+        if data[at] == 123 or data[at] == 91 or (data[at] > 57 and not literals):
+            odd[0] = True
+        result = scanner._skip(at, &stop)
+    place.start = at
+    place.end = after[0] = stop
+    return result
+
+
+cdef inline int64_t cpu_of(const uint8_t* text, int64_t size, bint* odd) noexcept nogil:
+    cdef int64_t i
+    cdef int64_t cpu = 0
+    for i in range(size if size <= 10 else 10):
+        odd[0] = odd[0] or not is_digit(text[i])
+        cpu = cpu * 10 + (text[i] - 48)
+    odd[0] = odd[0] or size > 10 or cpu > 0x7fffffff
+    return cpu
+
+
+# {"local": text} or {"global": text}: `place` 2 or 3. Anything else has kind 0.
+cdef inline Scanned scan_id2(
+    ValueScanner scanner, int64_t at, int64_t* after, int64_t* slot, uint8_t* kind, uint8_t* place
+) noexcept nogil:
+    cdef const uint8_t* data = scanner._data
+    cdef int64_t end = scanner._end
+    cdef int64_t start = at
+    cdef int64_t stop, key
+    cdef bint escaped = False
+    kind[0] = 0
+    if data[at] != 123:
+        return scanner._skip(start, after)
+    at = skip_space(data, at + 1, end)
+    if at >= end:
+        return UNFINISHED
+    if data[at] != 34:
+        return scanner._skip(start, after)
+    key = at + 1
+    stop = string_end(data, key, end, &escaped)
+    if stop < 0:
+        return UNFINISHED
+    if stop - key == 5 and memcmp(data + key, b"local", 5) == 0:
+        place[0] = 2
+    elif stop - key == 6 and memcmp(data + key, b"global", 6) == 0:
+        place[0] = 3
+    else:
+        return scanner._skip(start, after)
+    at = skip_space(data, stop + 1, end)
+    if at >= end:
+        return UNFINISHED
+    if data[at] != 58:
+        return MALFORMED
+    at = skip_space(data, at + 1, end)
+    if at >= end:
+        return UNFINISHED
+    if data[at] != 34:
+        return scanner._skip(start, after)
+    if scanner._identity(at, &at, slot, kind) != FINE:
+        kind[0] = 0
+        return scanner._skip(start, after)
+    at = skip_space(data, at, end)
+    if at < end and data[at] == 44:
+        at = skip_space(data, at + 1, end)
+    if at >= end:
+        return UNFINISHED
+    if data[at] != 125:
+        kind[0] = 0
+        return scanner._skip(start, after)
+    after[0] = at + 1
+    return FINE
+
+
+# A member that is not standard, added to `others`; without a key, it is "args".
+cdef inline Scanned add_member(
+    ValueScanner scanner, Buffer* others, int64_t key, int64_t key_end, int64_t value, int64_t* after
+) noexcept nogil:
+    if not append(others, b"," if others.used else b"{", 1) or not append(others, b'"', 1):
+        return NO_MEMORY
+    if key < 0:
+        if not append(others, b"args", 4):
+            return NO_MEMORY
+    elif not append_cleaned(others, scanner._data + key, key_end - key):
+        return NO_MEMORY
+    if not append(others, b'":', 2):
+        return NO_MEMORY
+    return compact(scanner._data, value, scanner._end, others, after)

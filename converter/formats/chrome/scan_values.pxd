@@ -1,0 +1,35 @@
+from libc.stdint cimport int32_t, int64_t, uint8_t
+
+from converter.formats.chrome.json_text cimport Buffer, Scanned
+from converter.kernels.strings cimport StringTable
+
+
+# The strings' lock must be held while it scans; it is let go where a number needs the GIL.
+cdef class ValueScanner:
+    cdef StringTable _strings
+    cdef StringTable _names
+    # The window.
+    cdef const uint8_t* _data
+    cdef int64_t _end
+    # Text that slots refer to.
+    cdef Buffer _text
+    # Of the value being scanned: its shape and its slots.
+    cdef Buffer _signature
+    cdef Buffer _arguments
+    cdef Buffer _scratch
+    cdef bint _with_array
+
+    # The id of a text in a table.
+    cdef int32_t _intern(self, StringTable table, const uint8_t* data, int64_t size) noexcept nogil
+    cdef Scanned _unescape(self, const uint8_t* data, int64_t size) noexcept nogil
+    cdef Scanned _string(self, StringTable table, int64_t at, int64_t* after, int64_t* id) noexcept nogil
+    cdef Scanned _skip(self, int64_t at, int64_t* after) noexcept nogil
+    cdef Scanned _push(self, uint8_t tag, int64_t slot) noexcept nogil
+    cdef Scanned _leaf(self, int64_t at, int64_t* after) noexcept nogil
+    cdef Scanned _value(self, int64_t at, int depth, int64_t* after) noexcept nogil
+    cdef Scanned _push_special(self, const uint8_t* text, int special) noexcept nogil
+    cdef Scanned _number(self, int64_t at, int64_t* after) noexcept nogil
+    cdef bint _float(self, int64_t at, int64_t stop, double* number) noexcept nogil
+    cdef Scanned _object(self, int64_t at, int depth, int64_t* after) noexcept nogil
+    cdef Scanned _array(self, int64_t at, int depth, int64_t* after) noexcept nogil
+    cdef Scanned _identity(self, int64_t at, int64_t* after, int64_t* slot, uint8_t* kind) noexcept nogil

@@ -1,0 +1,463 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
+"""Scanning JSON values of any shape into slots, with a signature of the shape: `scan` does arguments with it."""
+
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
+from libc.stdlib cimport free
+from libc.string cimport memcmp, memcpy
+
+from converter.formats.chrome.json_text cimport (
+    Buffer, FINE, MALFORMED, NO_MEMORY, Scanned, UNFINISHED, append, compact, good_escapes, hexadecimal,
+    is_hexadecimal, number_end, parse_ticks, reserve, runs_to_end, skip_space, special_end, special_number,
+    string_end, word_end,
+)
+from converter.kernels.strings cimport StringTable
+
+cdef extern from "Python.h":
+    # With NULL for the last, numbers out of range become infinite instead of raising.
+    double PyOS_string_to_double(const char* text, char** end, void* overflow)
+
+cdef enum:
+    # Objects nested deeper become JSON text.
+    MAX_LEVELS = 16
+
+cdef double[23] POWERS
+cdef int _power
+for _power in range(23):
+    POWERS[_power] = 10.0 ** _power
+
+
+# A value of four hexadecimal digits; they are known to be such.
+cdef inline uint32_t hex4(const uint8_t* text) noexcept nogil:
+    cdef uint32_t value = 0
+    cdef int i
+    for i in range(4):
+        value = (value << 4) | ((text[i] - 48) if text[i] <= 57 else ((text[i] | 32) - 87))
+    return value
+
+
+cdef class ValueScanner:
+
+    def __dealloc__(self):
+        free(self._text.data)
+        free(self._signature.data)
+        free(self._arguments.data)
+        free(self._scratch.data)
+
+    cdef int32_t _intern(self, StringTable table, const uint8_t* data, int64_t size) noexcept nogil:
+        if size > 0x7fffffff:
+            return -1
+        return table.find_or_add(data, <uint32_t>size)
+
+    # The inside of a string without its escapes, in `_scratch`.
+    cdef Scanned _unescape(self, const uint8_t* data, int64_t size) noexcept nogil:
+        cdef int64_t i = 0
+        cdef uint32_t code, low
+        cdef Buffer* out = &self._scratch
+        cdef uint8_t* place
+        out.used = 0
+        if not good_escapes(data, 0, size):
+            return MALFORMED
+        # Nothing becomes longer by unescaping.
+        if not reserve(out, size):
+            return NO_MEMORY
+        place = out.data
+        while i < size:
+            if data[i] != 92:
+                place[0] = data[i]
+                place += 1
+                i += 1
+                continue
+            if data[i + 1] != 117:
+                code = data[i + 1]
+                place[0] = <uint8_t>(
+                    10 if code == 110 else 9 if code == 116 else 13 if code == 114 else 8 if code == 98
+                    else 12 if code == 102 else code
+                )
+                place += 1
+                i += 2
+                continue
+            code = hex4(data + i + 2)
+            i += 6
+            if 0xD800 <= code < 0xDC00 and size - i >= 6 and data[i] == 92 and data[i + 1] == 117:
+                low = hex4(data + i + 2)
+                if 0xDC00 <= low < 0xE000:
+                    code = 0x10000 + ((code - 0xD800) << 10) + (low - 0xDC00)
+                    i += 6
+            if code < 0x80:
+                place[0] = <uint8_t>code
+                place += 1
+            elif code < 0x800:
+                place[0] = <uint8_t>(0xC0 | code >> 6)
+                place[1] = <uint8_t>(0x80 | code & 63)
+                place += 2
+            elif code < 0x10000:
+                place[0] = <uint8_t>(0xE0 | code >> 12)
+                place[1] = <uint8_t>(0x80 | code >> 6 & 63)
+                place[2] = <uint8_t>(0x80 | code & 63)
+                place += 3
+            else:
+                place[0] = <uint8_t>(0xF0 | code >> 18)
+                place[1] = <uint8_t>(0x80 | code >> 12 & 63)
+                place[2] = <uint8_t>(0x80 | code >> 6 & 63)
+                place[3] = <uint8_t>(0x80 | code & 63)
+                place += 4
+        out.used = place - out.data
+        return FINE
+
+    # The string whose opening quote is at `at`, interned in `table`.
+    cdef Scanned _string(self, StringTable table, int64_t at, int64_t* after, int64_t* id) noexcept nogil:
+        cdef bint escaped = False
+        cdef int64_t stop = string_end(self._data, at + 1, self._end, &escaped)
+        cdef Scanned result
+        if stop < 0:
+            return UNFINISHED
+        after[0] = stop + 1
+        if escaped:
+            result = self._unescape(self._data + at + 1, stop - at - 1)
+            if result != FINE:
+                return result
+            id[0] = self._intern(table, self._scratch.data, self._scratch.used)
+        else:
+            id[0] = self._intern(table, self._data + at + 1, stop - at - 1)
+        return FINE if id[0] >= 0 else NO_MEMORY
+
+    # Move past any value.
+    cdef Scanned _skip(self, int64_t at, int64_t* after) noexcept nogil:
+        cdef int64_t used = self._text.used
+        cdef Scanned result = compact(self._data, at, self._end, &self._text, after)
+        self._text.used = used
+        return result
+
+    cdef Scanned _push(self, uint8_t tag, int64_t slot) noexcept nogil:
+        if not append(&self._signature, &tag, 1) or not append(&self._arguments, <uint8_t*>&slot, 8):
+            return NO_MEMORY
+        return FINE
+
+    # A value as compact JSON text.
+    cdef Scanned _leaf(self, int64_t at, int64_t* after) noexcept nogil:
+        cdef int64_t start = self._text.used
+        cdef Scanned result = compact(self._data, at, self._end, &self._text, after)
+        cdef int64_t size = self._text.used - start
+        if result != FINE:
+            return result
+        result = self._push(106, start)
+        if result == FINE and not append(&self._arguments, <uint8_t*>&size, 8):
+            result = NO_MEMORY
+        return result
+
+    cdef Scanned _value(self, int64_t at, int depth, int64_t* after) noexcept nogil:
+        cdef uint8_t byte
+        cdef bint escaped = False
+        cdef int64_t stop, id = 0
+        cdef Scanned result
+        cdef double number
+        cdef int special
+        at = skip_space(self._data, at, self._end)
+        if at >= self._end:
+            return UNFINISHED
+        byte = self._data[at]
+        if byte == 34:
+            stop = string_end(self._data, at + 1, self._end, &escaped)
+            if stop < 0:
+                return UNFINISHED
+            if not escaped:
+                if is_hexadecimal(self._data + at + 1, stop - at - 1):
+                    after[0] = stop + 1
+                    return self._push(120, <int64_t>hexadecimal(self._data + at + 3, stop - at - 3))
+                special = special_number(self._data + at + 1, stop - at - 1)
+                if special:
+                    after[0] = stop + 1
+                    return self._push_special(self._data + at + 1, special)
+            result = self._string(self._strings, at, after, &id)
+            return self._push(115, id) if result == FINE else result
+        if byte == 123:
+            return self._object(at, depth, after) if depth < MAX_LEVELS else self._leaf(at, after)
+        if byte == 91:
+            return self._array(at, depth, after) if depth < MAX_LEVELS else self._leaf(at, after)
+        stop = special_end(self._data, at, self._end)
+        if stop >= 0:
+            after[0] = stop
+            return self._push_special(self._data + at, special_number(self._data + at, stop - at))
+        stop = word_end(self._data, at, self._end)
+        if stop >= 0:
+            after[0] = stop
+            if byte == 110:
+                byte = 110
+                return FINE if append(&self._signature, &byte, 1) else NO_MEMORY
+            return self._push(98, byte == 116)
+        return self._number(at, after)
+
+    # A float that JSON has no number for, whose text `special_number` has accepted.
+    cdef Scanned _push_special(self, const uint8_t* text, int special) noexcept nogil:
+        cdef uint64_t bits = 0x7FF8000000000000
+        if special == 2:
+            bits = 0x7FF0000000000000
+        elif special == 3:
+            bits = <uint64_t>0xFFF0000000000000
+        elif special == 4:
+            bits = hexadecimal(text + 4, 16)
+        return self._push(100, <int64_t>bits)
+
+    cdef Scanned _number(self, int64_t at, int64_t* after) noexcept nogil:
+        cdef bint integer = False
+        cdef int64_t stop = number_end(self._data, at, self._end, &integer)
+        cdef int64_t i
+        cdef uint64_t value = 0
+        cdef bint negative, fits
+        cdef double number = 0
+        cdef int64_t bits
+        if stop < 0 or stop == self._end:
+            return UNFINISHED if runs_to_end(self._data, at, self._end) else MALFORMED
+        after[0] = stop
+        if integer:
+            negative = self._data[at] == 45
+            fits = True
+            for i in range(at + negative, stop):
+                if value > <uint64_t>1844674407370955161 or (
+                    value == <uint64_t>1844674407370955161 and self._data[i] > 53
+                ):
+                    fits = False
+                    break
+                value = value * 10 + (self._data[i] - 48)
+            # "-0" is the float -0.0: an integer would lose its sign.
+            if fits and negative and 0 < value <= <uint64_t>1 << 63:
+                return self._push(105, <int64_t>(<uint64_t>0 - value))
+            if fits and not negative:
+                return self._push(105 if value < <uint64_t>1 << 63 else 117, <int64_t>value)
+        if not self._float(at, stop, &number):
+            return NO_MEMORY
+        memcpy(&bits, &number, 8)
+        return self._push(100, bits)
+
+    # The nearest double of a number: directly where mantissa and power of ten are exact doubles (Clinger 1990), else as
+    # Python reads it.
+    cdef bint _float(self, int64_t at, int64_t stop, double* number) noexcept nogil:
+        cdef uint64_t mantissa = 0
+        cdef int64_t exponent = 0
+        cdef int64_t power = 0
+        cdef int64_t i = at
+        cdef bint exact = True
+        cdef bint behind_point = False
+        cdef bint negative_power = False
+        if self._data[i] == 45:
+            i += 1
+        while i < stop and self._data[i] != 101 and self._data[i] != 69:
+            if self._data[i] == 46:
+                behind_point = True
+            else:
+                if mantissa >= <uint64_t>900719925474099:
+                    exact = False
+                    break
+                mantissa = mantissa * 10 + (self._data[i] - 48)
+                exponent -= behind_point
+            i += 1
+        if exact and i < stop:
+            i += 1
+            if self._data[i] == 43 or self._data[i] == 45:
+                negative_power = self._data[i] == 45
+                i += 1
+            while i < stop and power < 1000:
+                power = power * 10 + (self._data[i] - 48)
+                i += 1
+            exponent += -power if negative_power else power
+        if exact and -22 <= exponent <= 22:
+            number[0] = <double>mantissa
+            if exponent < 0:
+                number[0] /= POWERS[-exponent]
+            else:
+                number[0] *= POWERS[exponent]
+            if self._data[at] == 45:
+                number[0] = -number[0]
+            return True
+        self._scratch.used = 0
+        if not append(&self._scratch, self._data + at, stop - at) or not append(&self._scratch, b"\0", 1):
+            return False
+        # Nothing may wait for the GIL with the lock held.
+        self._strings.unlock()
+        with gil:
+            number[0] = PyOS_string_to_double(<const char*>self._scratch.data, NULL, NULL)
+        self._strings.lock()
+        return True
+
+    cdef Scanned _object(self, int64_t at, int depth, int64_t* after) noexcept nogil:
+        cdef int64_t id = 0
+        cdef int32_t name
+        cdef Scanned result
+        if not append(&self._signature, b"{", 1):
+            return NO_MEMORY
+        at += 1
+        while True:
+            at = skip_space(self._data, at, self._end)
+            if at >= self._end:
+                return UNFINISHED
+            if self._data[at] == 125:
+                # Also behind a comma, as is not JSON but common.
+                break
+            if self._data[at] != 34:
+                return MALFORMED
+            result = self._string(self._names, at, &at, &id)
+            if result != FINE:
+                return result
+            name = <int32_t>id
+            if not append(&self._signature, b",", 1) or not append(&self._signature, <uint8_t*>&name, 4):
+                return NO_MEMORY
+            at = skip_space(self._data, at, self._end)
+            if at >= self._end:
+                return UNFINISHED
+            if self._data[at] != 58:
+                return MALFORMED
+            result = self._value(at + 1, depth + 1, &at)
+            if result != FINE:
+                return result
+            at = skip_space(self._data, at, self._end)
+            if at >= self._end:
+                return UNFINISHED
+            if self._data[at] == 125:
+                break
+            if self._data[at] != 44:
+                return MALFORMED
+            at += 1
+        after[0] = at + 1
+        return FINE if append(&self._signature, b"}", 1) else NO_MEMORY
+
+    # An array whose elements are all of one shape, and none of them an array; any other becomes JSON text.
+    cdef Scanned _array(self, int64_t at, int depth, int64_t* after) noexcept nogil:
+        cdef int64_t start = at
+        cdef int64_t signature = self._signature.used
+        cdef int64_t arguments = self._arguments.used
+        cdef int64_t text = self._text.used
+        cdef int64_t element, size
+        cdef int64_t width = 0
+        cdef int64_t length = 0
+        cdef bint outer = self._with_array
+        cdef bint uniform = True
+        cdef Scanned result
+        self._with_array = False
+        result = self._push(91, 0)
+        if result != FINE:
+            return result
+        element = self._signature.used
+        at = skip_space(self._data, at + 1, self._end)
+        if at >= self._end:
+            return UNFINISHED
+        if self._data[at] == 93:
+            if not append(&self._signature, b"n", 1):
+                return NO_MEMORY
+            at += 1
+        else:
+            while True:
+                size = self._signature.used
+                result = self._value(at, depth + 1, &at)
+                if result != FINE:
+                    return result
+                if length == 0:
+                    width = self._signature.used - element
+                elif self._signature.used - size != width or memcmp(
+                    self._signature.data + element, self._signature.data + size, <size_t>width
+                ) != 0:
+                    uniform = False
+                    break
+                else:
+                    self._signature.used = size
+                if self._with_array:
+                    uniform = False
+                    break
+                length += 1
+                at = skip_space(self._data, at, self._end)
+                if at >= self._end:
+                    return UNFINISHED
+                if self._data[at] == 44:
+                    at = skip_space(self._data, at + 1, self._end)
+                    if at >= self._end:
+                        return UNFINISHED
+                    if self._data[at] != 93:
+                        continue
+                elif self._data[at] != 93:
+                    return MALFORMED
+                at += 1
+                break
+        if not uniform:
+            self._signature.used = signature
+            self._arguments.used = arguments
+            self._text.used = text
+            self._with_array = outer
+            return self._leaf(start, after)
+        self._with_array = True
+        after[0] = at
+        memcpy(self._arguments.data + arguments, &length, 8)
+        return FINE if append(&self._signature, b"]", 1) else NO_MEMORY
+
+    # An identity: a number, hexadecimal text, or any text. `kind` is i, x, s, or 0 where it is none of them.
+    cdef Scanned _identity(self, int64_t at, int64_t* after, int64_t* slot, uint8_t* kind) noexcept nogil:
+        cdef int64_t stop
+        cdef bint escaped = False
+        cdef bint rounded = False
+        cdef bint integer = False
+        cdef int places = 0
+        kind[0] = 0
+        if self._data[at] == 34:
+            stop = string_end(self._data, at + 1, self._end, &escaped)
+            if stop < 0:
+                return UNFINISHED
+            if not escaped and is_hexadecimal(self._data + at + 1, stop - at - 1):
+                slot[0] = <int64_t>hexadecimal(self._data + at + 3, stop - at - 3)
+                kind[0] = 120
+                after[0] = stop + 1
+                return FINE
+            kind[0] = 115
+            return self._string(self._strings, at, after, slot)
+        stop = number_end(self._data, at, self._end, &integer)
+        if stop >= 0:
+            if stop == self._end:
+                return UNFINISHED
+            after[0] = stop
+            if integer and not (stop - at > 1 and self._data[at] == 45 and self._data[at + 1] == 48):
+                if parse_ticks(self._data + at, stop - at, 0, slot, &rounded, &places):
+                    kind[0] = 105
+            return FINE
+        return self._skip(at, after)
+
+
+def end_of_value(const uint8_t[::1] data, int64_t at):
+    cdef Buffer out
+    cdef int64_t after = at
+    cdef Scanned result
+    if not 0 <= at <= data.shape[0]:
+        raise ValueError("the place lies outside the data")
+    if data.shape[0] == 0:
+        return None
+    out.data = NULL
+    out.used = 0
+    out.room = 0
+    with nogil:
+        result = compact(&data[0], at, data.shape[0], &out, &after)
+    try:
+        if result == NO_MEMORY:
+            raise MemoryError
+        if result == MALFORMED:
+            raise ValueError("not a JSON value")
+        return None if result == UNFINISHED else (after, out.data[:out.used])
+    finally:
+        free(out.data)
+
+
+def copy_spans(const uint8_t[::1] text, const int64_t[::1] starts, const int64_t[::1] offsets, uint8_t[::1] out):
+    cdef int64_t i, size
+    cdef int64_t count = starts.shape[0]
+    cdef bint good = offsets.shape[0] == count + 1
+    if good and count == 0:
+        return
+    with nogil:
+        if good:
+            for i in range(count):
+                size = offsets[i + 1] - offsets[i]
+                if (
+                    size < 0 or starts[i] < 0 or starts[i] > text.shape[0] - size or offsets[i] < 0
+                    or offsets[i + 1] > out.shape[0]
+                ):
+                    good = False
+                    break
+                if size:
+                    memcpy(&out[offsets[i]], &text[starts[i]], <size_t>size)
+    if not good:
+        raise ValueError("a span lies outside the text")

@@ -1,0 +1,319 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
+"""Columns to FXT records: each event class has a program, run row by row in stream order into one buffer.
+
+A record refers to strings and threads that records before it have registered. What is not registered yet when it is
+met, in the middle of a record under construction, is inserted in front of that record.
+"""
+
+
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
+from libc.stdlib cimport calloc, free, realloc
+from libc.string cimport memcpy, memset
+
+from converter.kernels.blocks cimport Blocks, Memory
+from converter.kernels.buffers cimport HeldColumn
+from converter.formats.fxt.emit_records cimport (
+    Emission, Text, emit_blob, emit_discarded, emit_event, emit_large, emit_legacy_switch, emit_log, emit_native,
+    emit_object, emit_profiler, emit_scheduling, put_text,
+)
+from converter.formats.fxt.emit_output cimport BLOCK, Output, ensure, put_word, set_size
+from converter.formats.fxt.emit_programs cimport (
+    CODEC_BYTES, CODEC_FRAMES, CODEC_NULL, CODEC_PAYLOAD, CODEC_STRING, CODEC_UNKNOWN, Column, MAX_ARGUMENTS,
+    MAX_COLUMNS, Program, shape_fits,
+)
+from converter.formats.fxt.emit_slots cimport (
+    register_string, slots_free, string_slot, strings_follow, thread_add, thread_slot,
+)
+from converter.formats.fxt.words cimport (
+    EVENT, INLINE, KERNEL_OBJECT, MAX_RECORD, SHAPE_BLOB, SHAPE_DISCARDED, SHAPE_KERNEL_OBJECT, SHAPE_LARGE,
+    SHAPE_LARGE_TIMED, SHAPE_LEGACY_SWITCH, SHAPE_LOG, SHAPE_MAPPING, SHAPE_MODULE, SHAPE_NATIVE, SHAPE_SAMPLE,
+    SHAPE_SWITCH, SHAPE_USERSPACE_OBJECT, SHAPE_WAKEUP, rarely,
+)
+from converter.kernels.strings cimport StringTable
+
+cdef enum:
+    OBJECT_PROCESS = 1
+    OBJECT_THREAD = 2
+    ARGUMENT_KOID = 8
+
+# Bytes of a column's elements, by codec.
+cdef int WIDTHS[14]
+WIDTHS[:] = [0, 4, 1, 1, 2, 4, 4, 8, 8, 8, 1, 8, 1, 1]
+
+
+cdef class Emitter:
+    cdef StringTable _strings
+    cdef Emission _emission
+    cdef Blocks _blocks
+    cdef Program** _programs
+    cdef int64_t _program_count
+    cdef list _buffers
+    cdef int32_t _process
+
+    def __cinit__(self, StringTable strings not None, *, bint big_endian):
+        self._strings = strings
+        self._blocks = Blocks()
+        self._emission.out.swap = big_endian
+        self._buffers = []
+        self._process = strings.intern(b"process")
+
+    def __dealloc__(self):
+        cdef int64_t i
+        for i in range(self._program_count):
+            free(self._programs[i])
+        free(self._programs)
+        free(self._emission.out.data)
+        slots_free(&self._emission.strings, &self._emission.threads)
+
+    @property
+    def size(self):
+        return self._emission.out.used
+
+    def take(self):
+        """What was emitted since the last time."""
+        cdef Output* out = &self._emission.out
+        cdef Memory memory
+        memory.data, memory.used, memory.room = out.data, out.used, out.room
+        data = self._blocks.hand_over(memory)
+        memory = self._blocks.take()
+        out.data, out.used, out.room = memory.data, 0, memory.room
+        return data
+
+    def put(self, const uint8_t[::1] data):
+        cdef Output* out = &self._emission.out
+        if data.shape[0]:
+            if not ensure(out, data.shape[0]):
+                raise MemoryError
+            memcpy(out.data + out.used, &data[0], data.shape[0])
+            out.used += data.shape[0]
+
+    def add_program(self, int shape, codecs, arguments, bint extended):
+        """A program for a class; its number. `arguments` are (type, string id of the name)."""
+        cdef Program program
+        cdef Program* kept
+        cdef void* moved
+        cdef int i
+        memset(&program, 0, sizeof(Program))
+        if len(codecs) > MAX_COLUMNS or len(arguments) > MAX_ARGUMENTS:
+            raise ValueError("too many fields for a record")
+        program.shape = shape
+        program.extended = extended
+        program.fields = len(codecs)
+        program.arguments = len(arguments)
+        for i in range(program.fields):
+            if not 0 <= codecs[i] <= CODEC_UNKNOWN:
+                raise ValueError(f"no codec {codecs[i]}")
+            program.codecs[i] = codecs[i]
+        if not shape_fits(&program):
+            raise ValueError(f"shape {shape:#x} does not have these fields")
+        for i in range(program.arguments):
+            program.names[i].kind, program.names[i].name = arguments[i]
+            if not 0 <= program.names[i].kind <= 15:
+                raise ValueError(f"no argument type {program.names[i].kind}")
+            if not 0 <= program.names[i].name < len(self._strings):
+                raise ValueError(f"no string {program.names[i].name}")
+        moved = realloc(self._programs, (self._program_count + 1) * sizeof(Program*))
+        if moved is NULL:
+            raise MemoryError
+        self._programs = <Program**>moved
+        kept = <Program*>calloc(1, sizeof(Program))
+        if kept is NULL:
+            raise MemoryError
+        memcpy(kept, &program, sizeof(Program))
+        self._programs[self._program_count] = kept
+        self._program_count += 1
+        return self._program_count - 1
+
+    def bind(self, int number, int64_t rows, columns):
+        """Columns for the next `emit`: an array each, None for nulls, or (values, offsets) for lists."""
+        cdef Program* program
+        cdef int i
+        cdef int codec
+        cdef Column* column
+        cdef HeldColumn held, ends
+        if not 0 <= number < self._program_count:
+            raise ValueError(f"no program {number}")
+        if not 0 <= rows < 1 << 62:
+            raise ValueError(f"{rows} rows")
+        program = self._programs[number]
+        if len(columns) != program.fields:
+            raise ValueError(f"{len(columns)} columns for {program.fields} fields")
+        program.rows = 0
+        for i in range(program.fields):
+            codec = program.codecs[i]
+            column = &program.columns[i]
+            memset(column, 0, sizeof(Column))
+            given = columns[i]
+            if codec == CODEC_NULL:
+                continue
+            if isinstance(given, tuple):
+                values, offsets = given
+                if codec not in (CODEC_STRING, CODEC_BYTES, CODEC_FRAMES, CODEC_PAYLOAD, CODEC_UNKNOWN):
+                    raise ValueError(f"column {i} is a list")
+                held = HeldColumn(values, 8 if codec == CODEC_FRAMES else 1)
+                held.adjoin()
+                ends = HeldColumn(offsets, 8, rows + 1)
+                self._buffers.append(ends)
+                column.offsets = ends.offsets()
+                column.length = held.length
+            else:
+                if codec in (CODEC_BYTES, CODEC_FRAMES, CODEC_PAYLOAD, CODEC_UNKNOWN):
+                    raise ValueError(f"column {i} is no list")
+                held = HeldColumn(given, WIDTHS[codec], rows)
+                column.stride = held.stride
+            self._buffers.append(held)
+            column.data = held.data
+        program.rows = rows
+
+    def add_threads(self, koids):
+        """(process koid, thread koid) of the threads that follow those known."""
+        for pid, tid in koids:
+            if not thread_add(&self._emission.threads, pid, tid):
+                raise MemoryError
+
+    def name_process(self, uint64_t koid, bytes name):
+        """A kernel object record that names a process."""
+        self._name(OBJECT_PROCESS, koid, 0, name)
+
+    def name_thread(self, int64_t thread, bytes name):
+        """A kernel object record that names a thread."""
+        cdef const uint64_t* koids = self._emission.threads.koids
+        if not 0 <= thread < self._emission.threads.count:
+            raise ValueError(f"no thread {thread}")
+        self._name(OBJECT_THREAD, koids[2 * thread + 1], koids[2 * thread], name)
+        self._emission.threads.seen[thread] = 1
+
+    def declare_threads(self):
+        """Thread records for all threads that no record has mentioned."""
+        cdef Emission* to = &self._emission
+        cdef int64_t i
+        for i in range(to.threads.count):
+            if not to.threads.seen[i]:
+                to.out.record = to.out.used
+                if thread_slot(&to.threads, &to.out, <int32_t>i) < 0:
+                    raise MemoryError
+
+    def emit(
+        self,
+        const int64_t[:] ts,
+        const int32_t[:] program,
+        const int32_t[:] row,
+        const int32_t[:] thread,
+        const int32_t[:] cpu,
+        int64_t start,
+    ):
+        """Emit events from number `start` on until a block is full: (status, number of the next event)."""
+        cdef int64_t count = ts.shape[0]
+        cdef int64_t at = start
+        cdef int status = OK
+        if (
+            program.shape[0] != count or row.shape[0] != count or thread.shape[0] != count or cpu.shape[0] != count
+            or not 0 <= start <= count
+        ):
+            raise ValueError("columns differ in length")
+        self._follow_strings()
+        with nogil:
+            while at < count and self._emission.out.used < BLOCK:
+                status = self._emit(ts[at], program[at], row[at], thread[at], cpu[at])
+                if status != OK:
+                    break
+                at += 1
+        if status == NO_MEMORY:
+            raise MemoryError
+        return status, at
+
+    def release(self):
+        """Let go of the columns that were bound."""
+        cdef int64_t i
+        for i in range(self._program_count):
+            self._programs[i].rows = 0
+        self._buffers.clear()
+
+    def _name(self, int kind, uint64_t koid, uint64_t process_koid, bytes name):
+        cdef Emission* to = &self._emission
+        cdef Output* out = &to.out
+        cdef const uint8_t[::1] view = name
+        cdef Text text
+        cdef int64_t reference = 0
+        cdef int64_t of_process = 0
+        cdef uint64_t header
+        self._follow_strings()
+        text.length = view.shape[0]
+        text.data = &view[0] if text.length else NULL
+        to.strings.record += 1
+        out.record = out.used
+        if text.length > MAX_RECORD - 32:
+            reference = register_string(&to.strings, out, text.data, text.length, -1)
+            if reference == TEXT_TOO_LONG:
+                raise ValueError("name too long")
+        elif text.length:
+            reference = INLINE | text.length
+        if kind == OBJECT_THREAD:
+            of_process = string_slot(&to.strings, out, self._strings, self._process)
+        if reference < 0 or of_process < 0 or not ensure(out, text.length):
+            raise MemoryError
+        text.reference = <uint32_t>reference
+        header = KERNEL_OBJECT | <uint64_t>kind << 16 | <uint64_t>text.reference << 24
+        if kind == OBJECT_THREAD:
+            header |= <uint64_t>1 << 40
+        put_word(out, header)
+        put_word(out, koid)
+        put_text(out, &text)
+        if kind == OBJECT_THREAD:
+            put_word(out, ARGUMENT_KOID | <uint64_t>2 << 4 | <uint64_t>of_process << 16)
+            put_word(out, process_koid)
+        set_size(out, header)
+
+    def _follow_strings(self):
+        """Room for the slots of all strings there are."""
+        if not strings_follow(&self._emission.strings, len(self._strings)):
+            raise MemoryError
+
+    cdef int _emit(self, int64_t ts, int32_t number, int64_t row, int32_t thread, int32_t cpu) noexcept nogil:
+        cdef Emission* to = &self._emission
+        cdef Program* program
+        cdef int status
+        if number < 0 or number >= self._program_count:
+            return BAD_COLUMN
+        program = self._programs[number]
+        if row < 0 or row >= program.rows:
+            return BAD_COLUMN
+        to.out.record = to.out.used
+        to.strings.record += 1
+        if not ensure(&to.out, 0):
+            return NO_MEMORY
+        status = self._run(program, ts, row, thread, cpu)
+        if rarely(status == RECORD_TOO_LARGE) and program.shape != SHAPE_NATIVE:
+            # Once more, with all its texts in slots. What was inserted before stays.
+            to.out.used = to.out.record
+            to.all_registered = True
+            status = self._run(program, ts, row, thread, cpu)
+            to.all_registered = False
+        if status != OK:
+            to.out.used = to.out.record
+        return status
+
+    cdef int _run(
+        self, Program* program, int64_t ts, int64_t row, int32_t thread, int32_t cpu
+    ) noexcept nogil:
+        cdef Emission* to = &self._emission
+        cdef int shape = program.shape
+        if shape >> 4 == EVENT:
+            return emit_event(to, self._strings, program, ts, row, thread)
+        if shape == SHAPE_SWITCH or shape == SHAPE_WAKEUP:
+            return emit_scheduling(to, self._strings, program, ts, row, cpu)
+        if shape == SHAPE_LEGACY_SWITCH:
+            return emit_legacy_switch(to, program, ts, row, cpu)
+        if shape == SHAPE_LOG:
+            return emit_log(to, self._strings, program, ts, row, thread)
+        if shape == SHAPE_BLOB:
+            return emit_blob(to, self._strings, program, row)
+        if shape == SHAPE_USERSPACE_OBJECT or shape == SHAPE_KERNEL_OBJECT:
+            return emit_object(to, self._strings, program, row)
+        if shape == SHAPE_MODULE or shape == SHAPE_MAPPING or shape == SHAPE_SAMPLE:
+            return emit_profiler(to, self._strings, program, ts, row, thread)
+        if shape == SHAPE_LARGE or shape == SHAPE_LARGE_TIMED:
+            return emit_large(to, self._strings, program, ts, row, thread)
+        if shape == SHAPE_DISCARDED:
+            return emit_discarded(to, program, row)
+        return emit_native(to, program, row)

@@ -1,0 +1,164 @@
+# Programs: what an event class is written as, and the columns that its records are filled from.
+
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.string cimport memcpy
+
+from converter.formats.fxt.words cimport (
+    EVENT, SHAPE_BLOB, SHAPE_DISCARDED, SHAPE_KERNEL_OBJECT, SHAPE_LARGE, SHAPE_LARGE_TIMED, SHAPE_LEGACY_SWITCH,
+    SHAPE_LOG, SHAPE_MAPPING, SHAPE_MODULE, SHAPE_NATIVE, SHAPE_SAMPLE, SHAPE_SWITCH, SHAPE_USERSPACE_OBJECT,
+    SHAPE_WAKEUP,
+)
+
+cdef extern from *:
+    void __builtin_prefetch(const void*) noexcept nogil
+
+cdef enum:
+    MAX_ARGUMENTS = 15
+    MAX_COLUMNS = 24
+    # How many rows ahead a column is fetched: a batch has more columns than the processor keeps track of by itself.
+    AHEAD = 32
+
+    # `mapping.Codec`.
+    CODEC_NULL = 0
+    CODEC_STRING = 1
+    CODEC_BYTES = 2
+    CODEC_U8 = 3
+    CODEC_U16 = 4
+    CODEC_U32 = 5
+    CODEC_I32 = 6
+    CODEC_U64 = 7
+    CODEC_I64 = 8
+    CODEC_F64 = 9
+    CODEC_BOOLEAN = 10
+    CODEC_FRAMES = 11
+    CODEC_PAYLOAD = 12
+    CODEC_UNKNOWN = 13
+
+
+cdef struct Column:
+    const uint8_t* data
+    int64_t stride
+    # Of lists; NULL for scalars. `length` is then the number of elements.
+    const int64_t* offsets
+    int64_t length
+
+
+cdef struct Argument:
+    int32_t kind
+    int32_t name
+    # Once registered, for as long as slots are plenty.
+    uint32_t slot
+
+
+cdef struct Program:
+    int32_t shape
+    int32_t fields
+    int32_t arguments
+    bint extended
+    int64_t rows
+    int32_t codecs[MAX_COLUMNS]
+    Column columns[MAX_COLUMNS]
+    Argument names[MAX_ARGUMENTS]
+
+
+# The bytes of a list; false where its offsets lie outside its values.
+cdef inline bint span_of(
+    Column* column, int64_t row, int64_t width, const uint8_t** data, int64_t* length
+) noexcept nogil:
+    cdef int64_t start = column.offsets[row]
+    cdef int64_t end = column.offsets[row + 1]
+    if start < 0 or end < start or end > column.length:
+        return False
+    data[0] = column.data + start * width
+    length[0] = (end - start) * width
+    return True
+
+
+# The bits of a number.
+cdef inline uint64_t integer_of(Program* program, int index, int64_t row) noexcept nogil:
+    cdef const uint8_t* at = program.columns[index].data + row * program.columns[index].stride
+    cdef int codec = program.codecs[index]
+    cdef uint64_t wide
+    cdef uint32_t narrow
+    cdef uint16_t half
+    __builtin_prefetch(at + AHEAD * program.columns[index].stride)
+    if CODEC_U64 <= codec <= CODEC_F64:
+        memcpy(&wide, at, 8)
+        return wide
+    if codec == CODEC_U32 or codec == CODEC_I32:
+        memcpy(&narrow, at, 4)
+        return narrow
+    if codec == CODEC_U16:
+        memcpy(&half, at, 2)
+        return half
+    return at[0]
+
+
+# A column of string ids.
+cdef inline int32_t id_of(Column* column, int64_t row) noexcept nogil:
+    cdef int32_t id
+    __builtin_prefetch(column.data + (row + AHEAD) * column.stride)
+    memcpy(&id, column.data + row * column.stride, 4)
+    return id
+
+
+# Whether a program has the fixed fields that its shape's code reads, and one for each argument.
+cdef inline bint shape_fits(Program* program) noexcept nogil:
+    cdef int shape = program.shape
+    cdef int tail = shape & 15
+    cdef int fixed
+    cdef int* wanted
+    cdef int[7] event_fields = [CODEC_STRING, CODEC_STRING, CODEC_U64, 0, 0, 0, 0]
+    cdef int[7] blob = [CODEC_STRING, CODEC_U8, CODEC_PAYLOAD, 0, 0, 0, 0]
+    cdef int[7] userspace = [CODEC_U64, CODEC_STRING, CODEC_U64, 0, 0, 0, 0]
+    cdef int[7] kernel = [CODEC_U8, CODEC_U64, CODEC_STRING, 0, 0, 0, 0]
+    cdef int[7] switch = [CODEC_U64, CODEC_U64, CODEC_U8, CODEC_U64, CODEC_U64, CODEC_U8, CODEC_U8]
+    cdef int[7] message = [CODEC_STRING, 0, 0, 0, 0, 0, 0]
+    cdef int[7] module = [CODEC_U16, CODEC_STRING, CODEC_BYTES, 0, 0, 0, 0]
+    cdef int[7] mapping = [CODEC_U16, CODEC_U8, CODEC_U64, CODEC_U64, CODEC_U64, 0, 0]
+    cdef int[7] sample = [CODEC_FRAMES, 0, 0, 0, 0, 0, 0]
+    cdef int[7] large = [CODEC_STRING, CODEC_STRING, CODEC_PAYLOAD, 0, 0, 0, 0]
+    cdef int[7] provider = [CODEC_U32, 0, 0, 0, 0, 0, 0]
+    cdef int[7] native = [CODEC_U8, CODEC_PAYLOAD, 0, 0, 0, 0, 0]
+    cdef int i
+    if shape >> 4 == EVENT and tail <= 10:
+        wanted, fixed = event_fields, 3 if tail == 1 or tail >= 4 else 2
+        if tail == 4:
+            event_fields[2] = CODEC_I64
+    elif shape == SHAPE_BLOB:
+        wanted, fixed = blob, 3
+    elif shape == SHAPE_USERSPACE_OBJECT:
+        wanted, fixed = userspace, 3
+    elif shape == SHAPE_KERNEL_OBJECT:
+        wanted, fixed = kernel, 3
+    elif shape == SHAPE_LEGACY_SWITCH:
+        wanted, fixed = switch, 7
+    elif shape == SHAPE_SWITCH:
+        wanted, fixed = switch, 3
+    elif shape == SHAPE_WAKEUP:
+        wanted, fixed = switch, 1
+    elif shape == SHAPE_LOG:
+        wanted, fixed = message, 1
+    elif shape == SHAPE_MODULE:
+        wanted, fixed = module, 3
+    elif shape == SHAPE_MAPPING:
+        wanted, fixed = mapping, 5
+    elif shape == SHAPE_SAMPLE:
+        wanted, fixed = sample, 1
+    elif shape == SHAPE_LARGE or shape == SHAPE_LARGE_TIMED:
+        wanted, fixed = large, 3
+    elif shape == SHAPE_DISCARDED:
+        wanted, fixed = provider, 1
+    elif shape == SHAPE_NATIVE:
+        wanted, fixed = native, 2
+    else:
+        return False
+    if program.fields != fixed + program.arguments + (1 if program.extended else 0):
+        return False
+    for i in range(fixed):
+        if program.codecs[i] != wanted[i]:
+            return False
+    for i in range(fixed, program.fields):
+        if program.codecs[i] in (CODEC_U8, CODEC_U16, CODEC_FRAMES, CODEC_PAYLOAD):
+            return False
+    return not program.extended or program.codecs[program.fields - 1] == CODEC_BYTES

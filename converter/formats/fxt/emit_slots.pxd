@@ -1,0 +1,173 @@
+# The string and thread slots of the provider that is written: each a ring, whose next slot goes to what has none.
+#
+# What is not registered yet when a record refers to it is inserted in front of that record.
+
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.stdlib cimport free, realloc
+from libc.string cimport memcpy, memset
+
+from converter.formats.fxt.emit cimport BAD_COLUMN, NO_MEMORY, TEXT_TOO_LONG
+from converter.formats.fxt.emit_output cimport Output, insert, store
+from converter.formats.fxt.words cimport MAX_TEXT, STRING, STRING_SLOTS, THREAD, THREAD_SLOTS, padded, rarely
+from converter.kernels.strings cimport StringTable
+
+cdef enum:
+    # Slots left when it begins to matter which ones a record under construction uses: a record uses at most 32.
+    SCARCE = 64
+
+
+cdef struct StringSlots:
+    # The slot of each string, 0 without one: of `known` strings, with room for more.
+    uint16_t* slots
+    int64_t known
+    int64_t room
+    # What each slot holds (the string plus one), and the number of the record that last used it.
+    int32_t owners[STRING_SLOTS]
+    uint32_t stamps[STRING_SLOTS]
+    uint32_t record
+    int32_t last
+    int64_t registered
+    # Slots are used again, so that those of the record under construction must be left alone.
+    bint scarce
+
+
+cdef struct ThreadSlots:
+    # Of each thread: process and thread koid, its slot or 0, whether a record has mentioned it.
+    uint64_t* koids
+    uint8_t* slots
+    uint8_t* seen
+    int64_t count
+    int64_t room
+    # What each slot holds (the thread plus one).
+    int32_t owners[THREAD_SLOTS]
+    int32_t last
+
+
+# Room for the slots of `count` strings; false without memory.
+cdef inline bint strings_follow(StringSlots* strings, int64_t count) noexcept nogil:
+    cdef uint16_t* moved
+    if count > strings.room:
+        moved = <uint16_t*>realloc(strings.slots, count * 2 * sizeof(uint16_t))
+        if moved is NULL:
+            return False
+        memset(moved + strings.room, 0, (count * 2 - strings.room) * sizeof(uint16_t))
+        strings.slots = moved
+        strings.room = count * 2
+    strings.known = count
+    return True
+
+
+# The slot of a string, registered when it has none; or why there is none.
+cdef inline int64_t string_slot(StringSlots* strings, Output* out, StringTable table, int32_t id) noexcept nogil:
+    cdef uint32_t slot
+    if id == 0:
+        return 0
+    if id < 0 or id >= strings.known:
+        return BAD_COLUMN
+    slot = strings.slots[id]
+    if rarely(slot == 0):
+        return register_string(strings, out, table.entry(id).data, table.entry(id).size, id)
+    if strings.scarce:
+        strings.stamps[slot] = strings.record
+    return slot
+
+
+# Put a string into the next slot that this record does not use; `id` -1: for this record only.
+cdef inline int64_t register_string(
+    StringSlots* strings, Output* out, const uint8_t* data, int64_t length, int32_t id
+) noexcept nogil:
+    cdef int32_t slot = strings.last
+    cdef uint8_t* place
+    cdef uint64_t zero = 0
+    if length > MAX_TEXT:
+        return TEXT_TOO_LONG
+    place = insert(out, 8 + padded(length))
+    if place is NULL:
+        return NO_MEMORY
+    while True:
+        slot = slot + 1 if slot + 1 < STRING_SLOTS else 1
+        if not strings.scarce or strings.stamps[slot] != strings.record:
+            break
+    strings.last = slot
+    if strings.owners[slot]:
+        strings.slots[strings.owners[slot] - 1] = 0
+    strings.owners[slot] = id + 1
+    if id >= 0:
+        strings.slots[id] = <uint16_t>slot
+    strings.stamps[slot] = strings.record
+    strings.registered += 1
+    strings.scarce = strings.registered > STRING_SLOTS - SCARCE
+    store(
+        out, place,
+        STRING | <uint64_t>(1 + (padded(length) >> 3)) << 4 | <uint64_t>slot << 16 | <uint64_t>length << 32,
+    )
+    if length:
+        memcpy(place + padded(length), &zero, 8)
+        memcpy(place + 8, data, length)
+    return slot
+
+
+# The slot of a thread, registered when it has none; 0 for no thread; or why there is none.
+cdef inline int thread_slot(ThreadSlots* threads, Output* out, int32_t thread) noexcept nogil:
+    cdef int slot
+    if thread < 0:
+        return 0
+    if thread >= threads.count:
+        return BAD_COLUMN
+    slot = threads.slots[thread]
+    return register_thread(threads, out, thread) if rarely(slot == 0) else slot
+
+
+# Put a thread into the next slot.
+cdef inline int register_thread(ThreadSlots* threads, Output* out, int32_t thread) noexcept nogil:
+    cdef uint8_t* place = insert(out, 24)
+    cdef int slot
+    if place is NULL:
+        return NO_MEMORY
+    slot = threads.last + 1 if threads.last + 1 < THREAD_SLOTS else 1
+    threads.last = slot
+    if threads.owners[slot]:
+        threads.slots[threads.owners[slot] - 1] = 0
+    threads.owners[slot] = thread + 1
+    threads.slots[thread] = <uint8_t>slot
+    threads.seen[thread] = 1
+    store(out, place, THREAD | <uint64_t>3 << 4 | <uint64_t>slot << 16)
+    store(out, place + 8, threads.koids[2 * thread])
+    store(out, place + 16, threads.koids[2 * thread + 1])
+    return slot
+
+
+# Add a thread behind those known; false without memory.
+cdef inline bint thread_add(ThreadSlots* threads, uint64_t pid, uint64_t tid) noexcept nogil:
+    cdef int64_t room
+    cdef void* moved
+    if threads.count == threads.room:
+        room = threads.room * 2 + 64
+        if room > 0x3fffffff:
+            return False
+        moved = realloc(threads.koids, room * 2 * sizeof(uint64_t))
+        if moved is NULL:
+            return False
+        threads.koids = <uint64_t*>moved
+        moved = realloc(threads.slots, room)
+        if moved is NULL:
+            return False
+        threads.slots = <uint8_t*>moved
+        moved = realloc(threads.seen, room)
+        if moved is NULL:
+            return False
+        threads.seen = <uint8_t*>moved
+        threads.room = room
+    threads.koids[2 * threads.count] = pid
+    threads.koids[2 * threads.count + 1] = tid
+    threads.slots[threads.count] = 0
+    threads.seen[threads.count] = 0
+    threads.count += 1
+    return True
+
+
+cdef inline void slots_free(StringSlots* strings, ThreadSlots* threads) noexcept nogil:
+    free(strings.slots)
+    free(threads.koids)
+    free(threads.slots)
+    free(threads.seen)

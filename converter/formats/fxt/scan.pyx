@@ -1,0 +1,346 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
+"""FXT records to columns: the scan that makes events of a window's records.
+
+A window is a stretch of the file that starts with a record. The scan makes one pass over it and puts each event's
+field values, as 64-bit words in the order of its class's fields, behind those of the event before; `scan_columns` later
+sorts them by class into rows, of which a column is a strided view.
+
+What a value word holds: an integer or the bits of a double; the id of a string; or, with `SPAN` set, the place of a
+text or of bytes in the window (offset << 15 | length). Payloads that can be longer take two words, offset and length.
+
+The first look at an FXT file: its providers and the rates of their clocks.
+"""
+
+from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t, uint8_t
+import numpy as np
+import os
+
+from converter.formats.fxt.scan_classes cimport classes_free, Signature
+from converter.formats.fxt.scan_providers cimport (
+    NO_PROVIDER, providers_enter, providers_free, TOO_MANY,
+)
+from converter.formats.fxt.scan_records cimport (
+    scan_blob, scan_event, scan_initialization, scan_kernel_object, scan_large, scan_log, scan_metadata,
+    scan_native, scan_profiler, scan_scheduling, scan_string, scan_thread, scan_userspace_object,
+)
+from converter.formats.fxt.scan_threads cimport Namings, threads_free
+from converter.formats.fxt.scan_window cimport ABSENT, MALFORMED, MAX_VALUES, note, Window
+from converter.formats.fxt.words cimport (
+    BLOB, EVENT, FAILED, INITIALIZATION, KERNEL_OBJECT, LARGE, load, LOG, MAX_PROVIDERS, METADATA,
+    NANOSECONDS, Pairs, pairs_find, pairs_free, PROFILER, SCHEDULING, STRING, THREAD, USERSPACE_OBJECT,
+)
+from converter.kernels.strings cimport StringTable
+
+
+cpdef enum:
+    DONE = 0
+    INCOMPLETE = 1
+    ZERO_SIZE = 2
+    TOO_MANY_PROVIDERS = 4
+    FULL = 5
+
+cdef enum:
+    NO_MEMORY = 3
+
+
+cdef class Scanner:
+    cdef StringTable _strings
+    cdef Window _window
+    cdef readonly int64_t consumed
+
+    def __cinit__(self, StringTable strings not None, *, bint big_endian, uint64_t ticks_per_second):
+        cdef Window* window = &self._window
+        cdef uint64_t seed = int.from_bytes(os.urandom(8), "little")
+        self._strings = strings
+        window.swap = big_endian
+        window.classes.seed = window.providers.ids.seed = seed
+        window.threads.threads.koids.seed = window.threads.processes.koids.seed = seed
+        window.threads.process = strings.intern(b"process")
+        window.providers.rate = ticks_per_second
+        if providers_enter(&window.providers, NO_PROVIDER) != 0:
+            raise MemoryError
+
+    def __dealloc__(self):
+        providers_free(&self._window.providers)
+        threads_free(&self._window.threads)
+        classes_free(&self._window.classes)
+
+    @property
+    def unresolved_strings(self):
+        return self._window.unresolved_strings.count, self._window.unresolved_strings.first
+
+    @property
+    def unresolved_threads(self):
+        return self._window.unresolved_threads.count, self._window.unresolved_threads.first
+
+    @property
+    def malformed(self):
+        return self._window.malformed.count, self._window.malformed.first
+
+    @property
+    def overflows(self):
+        return self._window.overflows.count, self._window.overflows.first
+
+    def scan(
+        self,
+        const uint8_t[::1] data,
+        int64_t[::1] ts,
+        int32_t[::1] class_id,
+        int32_t[::1] row,
+        int32_t[::1] thread,
+        int32_t[::1] cpu,
+        int64_t[::1] first,
+        int64_t[::1] starts,
+        int64_t[::1] sizes,
+        uint64_t[::1] values,
+    ):
+        cdef Window* window = &self._window
+        cdef int64_t size = data.shape[0]
+        cdef int64_t room = ts.shape[0]
+        cdef int64_t i
+        cdef int status
+        if (
+            room < 1 or values.shape[0] < MAX_VALUES or class_id.shape[0] < room or row.shape[0] < room
+            or thread.shape[0] < room or cpu.shape[0] < room or first.shape[0] < room or starts.shape[0] < room
+            or sizes.shape[0] < room
+        ):
+            raise ValueError("an output array is too small")
+        self.consumed = 0
+        window.events = window.value_count = window.threads.namings.count = 0
+        for i in range(window.classes.count):
+            window.classes.rows[i] = 0
+        if size == 0:
+            return DONE, 0, 0
+        window.data = &data[0]
+        window.ts = &ts[0]
+        window.class_id = &class_id[0]
+        window.row = &row[0]
+        window.thread = &thread[0]
+        window.cpu = &cpu[0]
+        window.first = &first[0]
+        window.starts = &starts[0]
+        window.sizes = &sizes[0]
+        window.values = &values[0]
+        window.room = room
+        window.value_room = values.shape[0] - MAX_VALUES
+        with nogil:
+            self._strings.lock()
+            status = self._walk(size)
+            self._strings.unlock()
+        if status == NO_MEMORY:
+            raise MemoryError("no room for more strings, threads or event classes")
+        return status, window.events, window.value_count
+
+    def signatures(self, int64_t known):
+        """Shape and (argument type, name id) of each class from number `known` on."""
+        cdef const uint64_t* words = self._window.classes.words
+        cdef const Signature* entry
+        cdef int64_t i, j
+        result = []
+        if known < 0:
+            raise ValueError(f"class {known}")
+        for i in range(known, self._window.classes.count):
+            entry = &self._window.classes.entries[i]
+            result.append((
+                <int>words[entry.start],
+                [
+                    (<int>(words[j] >> 32), <int32_t>words[j])
+                    for j in range(entry.start + 1, entry.start + entry.length)
+                ],
+            ))
+        return result
+
+    def row_counts(self):
+        counts = np.empty(self._window.classes.count, np.int32)
+        cdef int32_t[::1] view = counts
+        cdef int64_t i
+        for i in range(self._window.classes.count):
+            view[i] = self._window.classes.rows[i]
+        return counts
+
+    def threads(self, int64_t known):
+        cdef const uint64_t* koids = self._window.threads.threads.koids.keys
+        cdef int64_t i
+        if known < 0:
+            raise ValueError(f"thread {known}")
+        return [(koids[2 * i], koids[2 * i + 1]) for i in range(known, self._window.threads.threads.koids.count)]
+
+    def processes(self, int64_t known):
+        cdef const uint64_t* koids = self._window.threads.processes.koids.keys
+        cdef int64_t i
+        if known < 0:
+            raise ValueError(f"process {known}")
+        return [koids[2 * i] for i in range(known, self._window.threads.processes.koids.count)]
+
+    def namings(self):
+        cdef Namings* namings = &self._window.threads.namings
+        cdef int64_t i
+        return [
+            (bool(namings.given[2 * i] & 1), <int64_t>(namings.given[2 * i] >> 1), <int64_t>namings.given[2 * i + 1])
+            for i in range(namings.count)
+        ]
+
+    cdef int _walk(self, int64_t size) noexcept nogil:
+        cdef Window* window = &self._window
+        cdef const uint8_t* record
+        cdef const uint8_t* end
+        cdef bint swap = window.swap
+        cdef uint64_t header
+        cdef int64_t at = 0
+        cdef int64_t words
+        cdef uint32_t kind
+        cdef int result
+        while at < size:
+            if window.events >= window.room or window.value_count > window.value_room:
+                return FULL
+            if size - at < 8:
+                return INCOMPLETE
+            record = window.data + at
+            header = load(record, swap)
+            kind = header & 15
+            words = <uint32_t>(header >> 4) if kind == LARGE else <int64_t>((header >> 4) & 0xfff)
+            if words == 0:
+                return ZERO_SIZE
+            if words > (size - at) >> 3:
+                return INCOMPLETE
+            end = record + words * 8
+            window.at = at
+            result = self._record(kind, record + 8, end, header)
+            if result == MALFORMED or result == ABSENT:
+                if result == MALFORMED:
+                    note(window, &window.malformed)
+                result = scan_native(window, end, kind)
+            if result == FAILED:
+                return NO_MEMORY
+            if result == TOO_MANY:
+                return TOO_MANY_PROVIDERS
+            at += words * 8
+            self.consumed = at
+        return DONE
+
+    cdef inline int _record(
+        self, uint32_t kind, const uint8_t* at, const uint8_t* end, uint64_t header
+    ) noexcept nogil:
+        cdef Window* window = &self._window
+        if kind == EVENT:
+            return scan_event(window, self._strings, at, end, header)
+        if kind == STRING:
+            return scan_string(window, self._strings, at, end, header)
+        if kind == THREAD:
+            return scan_thread(window, at, end, header)
+        if kind == SCHEDULING:
+            return scan_scheduling(window, self._strings, at, end, header)
+        if kind == METADATA:
+            return scan_metadata(window, at, end, header)
+        if kind == INITIALIZATION:
+            return scan_initialization(window, at, end)
+        if kind == BLOB:
+            return scan_blob(window, self._strings, at, end, header)
+        if kind == USERSPACE_OBJECT:
+            return scan_userspace_object(window, self._strings, at, end, header)
+        if kind == KERNEL_OBJECT:
+            return scan_kernel_object(window, self._strings, at, end, header)
+        if kind == LOG:
+            return scan_log(window, at, end, header)
+        if kind == PROFILER:
+            return scan_profiler(window, self._strings, at, end, header)
+        if kind == LARGE:
+            return scan_large(window, self._strings, at, end, header)
+        return ABSENT
+
+
+cdef enum:
+    MAX_RATES = 64
+
+
+cdef class Survey:
+    """The first look at a file: which clock rates and providers it has. Reads no more than headers and times."""
+    cdef bint _swap
+    cdef Pairs _provider_ids
+    # Numbers of rates. The last is of what precedes the first provider.
+    cdef int32_t _provider_rates[MAX_PROVIDERS + 1]
+    cdef int32_t _provider
+    cdef int32_t _rate
+    cdef uint64_t _rates[MAX_RATES]
+    cdef uint64_t _latest[MAX_RATES]
+    cdef bint _used[MAX_RATES]
+    cdef int32_t _rate_count
+    cdef readonly bint too_many_rates
+    cdef readonly list providers
+    cdef readonly int64_t extended_initialization
+
+    def __cinit__(self, *, bint big_endian):
+        self._swap = big_endian
+        self._provider_ids.seed = int.from_bytes(os.urandom(8), "little")
+        self._rates[0] = NANOSECONDS
+        self._rate_count = 1
+        self._provider = MAX_PROVIDERS
+        self.providers = []
+        self.extended_initialization = -1
+
+    def __dealloc__(self):
+        pairs_free(&self._provider_ids)
+
+    def feed(self, const uint8_t[::1] window, int64_t offset):
+        """Look at a window that stands at `offset` of the file; how much of it was passed. 0: no record to pass."""
+        cdef int64_t size = window.shape[0]
+        cdef int64_t at = 0
+        cdef int64_t words
+        cdef uint64_t header, ticks
+        cdef uint32_t kind
+        cdef const uint8_t* data
+        cdef int32_t number
+        if size < 8:
+            return 0
+        data = &window[0]
+        while size - at >= 8:
+            header = load(data + at, self._swap)
+            kind = header & 15
+            words = <uint32_t>(header >> 4) if kind == LARGE else <int64_t>((header >> 4) & 0xfff)
+            if words == 0 or words > (size - at) >> 3:
+                break
+            if kind == EVENT or (SCHEDULING <= kind <= PROFILER):
+                if words >= 2:
+                    ticks = load(data + at + 8, self._swap)
+                    self._used[self._rate] = True
+                    if ticks > self._latest[self._rate]:
+                        self._latest[self._rate] = ticks
+            elif kind == METADATA and (header >> 16) & 15 in (1, 2):
+                number = pairs_find(&self._provider_ids, <uint32_t>(header >> 20), 0)
+                if number == FAILED:
+                    raise MemoryError
+                if number >= MAX_PROVIDERS:
+                    break
+                if number == len(self.providers):
+                    self.providers.append(offset + at)
+                self._provider = number
+                self._rate = self._provider_rates[number]
+            elif kind == INITIALIZATION and words >= 2:
+                self._initialize(load(data + at + 8, self._swap))
+                if words > 2 and self.extended_initialization < 0:
+                    self.extended_initialization = offset + at
+            at += words * 8
+        return at
+
+    cdef void _initialize(self, uint64_t rate):
+        cdef int32_t i
+        if rate == 0:
+            rate = NANOSECONDS
+        for i in range(self._rate_count):
+            if self._rates[i] == rate:
+                break
+        else:
+            if self._rate_count == MAX_RATES:
+                self.too_many_rates = True
+                return
+            i = self._rate_count
+            self._rates[i] = rate
+            self._rate_count += 1
+        self._rate = i
+        self._provider_rates[self._provider] = i
+
+    @property
+    def rates(self):
+        """(ticks per second, latest time in ticks or None where nothing happened), in the order of the file."""
+        cdef int32_t i
+        return [(self._rates[i], self._latest[i] if self._used[i] else None) for i in range(self._rate_count)]

@@ -1,0 +1,439 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
+"""Columns into blocks of legacy LTTng files: the reverse of `scan`.
+
+Each marker has a program, one operation a column; `BlockEmitter.emit` runs them row by row, in the order of the batch, into
+the open block of each event's stream. An event header says as much of the time as its form has room for. Where that is
+not enough version 2 has a header with all bits; version 1.0 gets a heartbeat in front, or a new block.
+
+The programs by which `emit` makes payloads: one operation a column, checked against what it is given.
+"""
+
+from libc.stdint cimport int32_t, int64_t, uint16_t, uint32_t, uint64_t, uint8_t
+from libc.stdlib cimport calloc, free, realloc
+from libc.string cimport memcpy, memmove, memset
+import numpy as np
+import sys
+
+from converter.formats.lttng_legacy.emit_blocks cimport (
+    BlockForm, close_block, FINE, grow, open_block, OUT_OF_MEMORY, OUT_OF_RANGE, Stream, TOO_LARGE,
+    UNREPRESENTABLE,
+)
+from converter.formats.lttng_legacy.headers cimport (
+    EventHeader, HEADER_2, HEADER_32, HeaderForm, HEARTBEAT_64_ID, MOST_HEADER, reaches, write_header,
+)
+from converter.kernels.buffers cimport HeldColumn, HeldList
+from converter.kernels.byte_order cimport load16, load32, load64, store16, store32, store64
+from converter.kernels.strings cimport Entry, StringTable
+
+
+cdef bint HOST_IS_BIG = sys.byteorder == "big"
+
+
+cdef struct Span:
+    const uint8_t* data
+    int64_t size
+
+
+cdef class BlockEmitter:
+    cdef Stream* _streams
+    cdef int64_t _count
+    cdef StringTable _strings
+    cdef int64_t _strings_count
+    cdef bytes _template
+    cdef BlockForm _blocks
+    cdef HeaderForm _headers
+
+    def __init__(self, StringTable strings not None, bytes template, header, geometry):
+        cdef BlockForm* blocks = &self._blocks
+        cdef HeaderForm* headers = &self._headers
+        self._strings = strings
+        self._template = template
+        blocks.header = <const uint8_t*>self._template
+        blocks.header_size = len(template)
+        blocks.begin_at, blocks.end_at, blocks.data_at, blocks.size_at, blocks.lost_at = header
+        (blocks.own_sizes, big, ids_big, blocks.block_size, headers.alignment, headers.arch_size, headers.tscbits,
+         headers.shift, headers.truncate) = geometry
+        for at, size in ((blocks.begin_at, 8), (blocks.end_at, 8), (blocks.data_at, 4), (blocks.size_at, 4)):
+            if not 0 <= at <= blocks.header_size - size:
+                raise ValueError("a member lies outside the block's header")
+        if not -1 <= blocks.lost_at <= blocks.header_size - 8:
+            raise ValueError("the counts of lost events lie outside the block's header")
+        if not blocks.header_size + MOST_HEADER < blocks.block_size < 1 << 31:
+            raise ValueError(f"blocks of {blocks.block_size} bytes")
+        if headers.alignment not in (0, 1, 2, 4, 8, 16) or headers.arch_size not in (4, 8):
+            raise ValueError("no such alignment")
+        if headers.tscbits > headers.shift or headers.shift > 32 or headers.truncate > 31:
+            raise ValueError("no event header is such")
+        blocks.swap = headers.swap = bool(big) != HOST_IS_BIG
+        headers.ids_swap = bool(ids_big) != HOST_IS_BIG
+
+    def __dealloc__(self):
+        cdef int64_t i
+        for i in range(self._count):
+            free(self._streams[i].data)
+        free(self._streams)
+
+    def add_stream(self, int form):
+        cdef Stream* streams
+        if not HEADER_32 <= form <= HEADER_2:
+            raise ValueError(f"no event header {form}")
+        streams = <Stream*>realloc(self._streams, (self._count + 1) * sizeof(Stream))
+        if streams is NULL:
+            raise MemoryError
+        self._streams = streams
+        memset(&streams[self._count], 0, sizeof(Stream))
+        streams[self._count].fill = -1
+        streams[self._count].headers = self._headers
+        streams[self._count].headers.form = form
+        self._count += 1
+        return self._count - 1
+
+    def begin(self, int64_t stream, uint64_t ts):
+        if not 0 <= stream < self._count:
+            raise ValueError("no such stream")
+        if open_block(&self._blocks, &self._streams[stream], ts) != FINE:
+            raise MemoryError
+
+    def put(self, int64_t stream, uint64_t ts, uint32_t id, const uint8_t[::1] payload):
+        cdef Rows rows
+        cdef uint8_t* to
+        cdef int status
+        if not 0 <= stream < self._count or id >= 65536:
+            raise ValueError("no such stream or id")
+        memset(&rows, 0, sizeof(Rows))
+        rows.largest = 1
+        status = self._reserve(&self._streams[stream], &rows, id, ts, payload.shape[0], 0, &to)
+        if status == OUT_OF_MEMORY:
+            raise MemoryError
+        if status != FINE:
+            return False
+        if payload.shape[0]:
+            memcpy(to, &payload[0], payload.shape[0])
+        return True
+
+    def emit(
+        self,
+        const int64_t[::1] ts,
+        const int32_t[:] class_id,
+        const int32_t[:] row,
+        const int32_t[:] stream,
+        const int32_t[:] pid,
+        const int32_t[:] tid,
+        tables,
+    ):
+        cdef int64_t count = ts.shape[0]
+        cdef int64_t i = 0
+        cdef int status = FINE
+        cdef int32_t id
+        cdef MarkerColumns columns
+        cdef Rows** by_class
+        cdef int64_t classes = max(tables, default=-1) + 1
+        if (class_id.shape[0] != count or row.shape[0] != count or stream.shape[0] != count
+                or pid.shape[0] != count or tid.shape[0] != count):
+            raise ValueError("the columns differ in length")
+        if min(tables, default=0) < 0:
+            raise ValueError("negative numbers of classes")
+        by_class = <Rows**>calloc(classes + 1, sizeof(Rows*))
+        if by_class is NULL:
+            raise MemoryError
+        self._strings_count = len(self._strings)
+        try:
+            for number, held in tables.items():
+                columns = <MarkerColumns?>held
+                by_class[<int64_t>number] = &columns.rows
+            with nogil:
+                while i < count:
+                    # A class without a table has no events in the output.
+                    id = class_id[i]
+                    if id < 0 or not 0 <= stream[i] < self._count or ts[i] < 0:
+                        status = OUT_OF_RANGE
+                        break
+                    if id < classes and by_class[id] is not NULL:
+                        status = self._emit_one(
+                            by_class[id], row[i], &self._streams[stream[i]], <uint64_t>ts[i], pid[i], tid[i]
+                        )
+                        if status != FINE:
+                            break
+                    i += 1
+        finally:
+            free(by_class)
+        if status == OUT_OF_MEMORY:
+            raise MemoryError
+        if status == OUT_OF_RANGE:
+            raise ValueError(f"event {i} has no row, stream, time or string of its own")
+        return i, status
+
+    cdef inline Span _span(self, ColumnView* view, int64_t row) noexcept nogil:
+        cdef Span span
+        cdef int32_t id
+        cdef Entry* entry
+        if view.offsets is not NULL:
+            span.data = view.data + view.offsets[row]
+            span.size = view.offsets[row + 1] - view.offsets[row]
+            return span
+        memcpy(&id, view.data + row * view.stride, 4)
+        span.data = NULL
+        span.size = -1
+        if 0 <= id < self._strings_count:
+            entry = self._strings.entry(id)
+            span.data = entry.data
+            span.size = entry.size
+        return span
+
+    cdef int _emit_one(
+        self, Rows* rows, int64_t row, Stream* stream, uint64_t ts, int32_t pid, int32_t tid
+    ) noexcept nogil:
+        cdef Operation* operation
+        cdef ColumnView* view
+        cdef Span span
+        cdef int64_t i, at
+        cdef int64_t size = 0
+        cdef uint32_t inside = 0
+        cdef uint32_t id = rows.id
+        cdef uint16_t own_id
+        cdef uint8_t* to
+        cdef int status
+        if row < 0 or row >= rows.length:
+            return OUT_OF_RANGE
+        for i in range(rows.count):
+            operation = &rows.operations[i]
+            if operation.code == OP_INTEGER:
+                size += (-size & (operation.alignment - 1)) + operation.width
+            elif operation.code == OP_INLINE:
+                view = &rows.views[i]
+                # The low bytes, of which the header has fewer.
+                memcpy(&inside, view.data + row * view.stride, min(operation.width, 4))
+            elif operation.code == OP_ID:
+                view = &rows.views[i]
+                memcpy(&own_id, view.data + row * view.stride, 2)
+                id = own_id
+            elif operation.code == OP_LOST:
+                return self._start_after_lost(rows, row, stream, ts)
+            else:
+                span = self._span(&rows.views[i], row)
+                if span.size < 0:
+                    return OUT_OF_RANGE
+                size += span.size + (operation.code == OP_STRING)
+        if rows.context:
+            size += 8
+        status = self._reserve(stream, rows, id, ts, size, inside, &to)
+        if status != FINE:
+            return status
+        at = 0
+        for i in range(rows.count):
+            operation = &rows.operations[i]
+            view = &rows.views[i]
+            if operation.code == OP_INTEGER:
+                while at & (operation.alignment - 1):
+                    to[at] = 0
+                    at += 1
+                self._store(to + at, view.data + row * view.stride, operation)
+                at += operation.width
+            elif operation.code == OP_STRING or operation.code == OP_RAW:
+                span = self._span(view, row)
+                if span.size:
+                    memcpy(to + at, span.data, span.size)
+                at += span.size
+                if operation.code == OP_STRING:
+                    to[at] = 0
+                    at += 1
+        if rows.context:
+            store32(to + at, <uint32_t>pid, self._blocks.swap)
+            store32(to + at + 4, <uint32_t>tid, self._blocks.swap)
+        return FINE
+
+    cdef inline void _store(self, uint8_t* to, const uint8_t* value, Operation* operation) noexcept nogil:
+        cdef bint swap = (not HOST_IS_BIG) if operation.big else self._blocks.swap
+        if operation.width == 4:
+            store32(to, load32(value, False), swap)
+        elif operation.width == 8:
+            store64(to, load64(value, False), swap)
+        elif operation.width == 2:
+            store16(to, load16(value, False), swap)
+        else:
+            to[0] = value[0]
+
+    # Room for an event with a payload of `size` bytes; its header is written.
+    cdef int _reserve(
+        self, Stream* stream, Rows* rows, uint32_t id, uint64_t ts, int64_t size, uint32_t inside, uint8_t** payload
+    ) noexcept nogil:
+        cdef const BlockForm* form = &self._blocks
+        cdef const HeaderForm* headers = &stream.headers
+        cdef int64_t needed = MOST_HEADER + size
+        cdef EventHeader header
+        cdef uint8_t* block
+        cdef int64_t at
+        cdef int status
+        cdef bint full = stream.fill < 0 or (
+            # In blocks of one size a record may need the last bytes of an empty one.
+            stream.fill + needed > form.block_size and (form.own_sizes or stream.fill > form.header_size)
+        )
+        if not full and headers.form != HEADER_2 and not reaches(headers, stream.tsc, ts):
+            full = not self._beat(stream, ts, needed)
+        if full:
+            if not form.own_sizes and form.header_size + size > form.block_size:
+                return TOO_LARGE
+            status = open_block(form, stream, ts)
+            if status != FINE:
+                return status
+        if grow(stream, stream.done + stream.fill + needed) != FINE:
+            return OUT_OF_MEMORY
+        header.tsc = ts
+        header.id = id
+        header.size = size
+        block = stream.data + stream.done
+        at = write_header(headers, block, stream.fill, &header, stream.tsc, rows.sized, rows.largest, inside)
+        if at < 0:
+            return UNREPRESENTABLE
+        if not form.own_sizes and at + size > form.block_size:
+            return TOO_LARGE
+        payload[0] = block + at
+        stream.fill = at + size
+        stream.tsc = stream.last = ts
+        return FINE
+
+    # Write a heartbeat with all bits of a time, if there is room for it and the `needed` bytes behind it.
+    cdef bint _beat(self, Stream* stream, uint64_t ts, int64_t needed) noexcept nogil:
+        cdef EventHeader header
+        cdef int64_t at
+        needed += MOST_HEADER + 8
+        if stream.fill + needed > self._blocks.block_size or grow(stream, stream.done + stream.fill + needed) != FINE:
+            return False
+        header.tsc = ts
+        header.id = HEARTBEAT_64_ID
+        header.size = 8
+        at = write_header(&stream.headers, stream.data + stream.done, stream.fill, &header, stream.tsc, False, 1, 0)
+        if at < 0:
+            return False
+        store64(stream.data + stream.done + at, ts, self._blocks.swap)
+        stream.fill = at + 8
+        stream.tsc = ts
+        return True
+
+    cdef int _start_after_lost(self, Rows* rows, int64_t row, Stream* stream, uint64_t ts) noexcept nogil:
+        cdef uint32_t lost, corrupt
+        cdef int status
+        if rows.count != 2 or self._blocks.lost_at < 0:
+            return UNREPRESENTABLE
+        memcpy(&lost, rows.views[0].data + row * rows.views[0].stride, 4)
+        memcpy(&corrupt, rows.views[1].data + row * rows.views[1].stride, 4)
+        status = open_block(&self._blocks, stream, ts)
+        stream.lost += lost
+        stream.corrupt += corrupt
+        return status
+
+    def finish(self, int64_t stream, bint shrink):
+        if not 0 <= stream < self._count:
+            raise ValueError("no such stream")
+        if close_block(&self._blocks, &self._streams[stream], shrink) != FINE:
+            raise MemoryError
+
+    def take(self, int64_t stream):
+        cdef Stream* held
+        cdef int64_t size
+        if not 0 <= stream < self._count:
+            raise ValueError("no such stream")
+        held = &self._streams[stream]
+        size = held.done
+        if size == 0:
+            return None
+        result = np.empty(size, np.uint8)
+        cdef uint8_t[::1] view = result
+        memcpy(&view[0], held.data, size)
+        if held.fill > 0:
+            memmove(held.data, held.data + size, held.fill)
+        held.done = 0
+        return result
+
+
+INTEGER = OP_INTEGER
+STRING = OP_STRING
+RAW = OP_RAW
+INLINE = OP_INLINE
+LOST = OP_LOST
+RECORD_ID = OP_ID
+
+
+cdef class MarkerProgram:
+    def __init__(self, int64_t id, const int32_t[:, ::1] operations, int64_t largest, bint context, bint sized):
+        cdef int64_t i
+        cdef Operation* operation
+        if self._operations is not NULL:
+            raise TypeError("a program cannot be set anew")
+        if operations.shape[0] > MAX_OPERATIONS or (operations.shape[0] and operations.shape[1] != 4):
+            raise ValueError("a marker's program has at most 2,048 operations of four numbers")
+        if not 0 <= id < 65536 or not 0 < largest <= 16 or largest & (largest - 1):
+            raise ValueError("no marker has such an id or alignment")
+        self._operations = <Operation*>calloc(operations.shape[0] + 1, sizeof(Operation))
+        if self._operations is NULL:
+            raise MemoryError
+        for i in range(operations.shape[0]):
+            operation = &self._operations[i]
+            operation.code = operations[i, 0]
+            operation.width = operations[i, 1]
+            operation.alignment = operations[i, 2]
+            operation.big = operations[i, 3]
+            if not OP_INTEGER <= operation.code <= OP_ID:
+                raise ValueError(f"no operation {operation.code}")
+            if operation.code == OP_ID and operation.width != 2 or operation.code == OP_LOST and operation.width != 4:
+                raise ValueError("ids have two bytes, counts four")
+            if operation.width not in (1, 2, 4, 8) or operation.alignment not in (1, 2, 4, 8, 16):
+                raise ValueError(f"a field of {operation.width} bytes, aligned to {operation.alignment}")
+        self._count = operations.shape[0]
+        self.id = id
+        self._largest = largest
+        self._context = context
+        self._sized = sized
+
+    def __dealloc__(self):
+        free(self._operations)
+
+
+cdef class MarkerColumns:
+    def __init__(self, MarkerProgram program not None, columns, int64_t length):
+        cdef int64_t i
+        cdef ColumnView* view
+        cdef Operation* operation
+        cdef HeldColumn held
+        cdef HeldList listed
+        if self._views is not NULL:
+            raise TypeError("columns cannot be set anew")
+        if len(columns) != program._count:
+            raise ValueError("a marker's program has not a column for each operation")
+        self._program = program
+        self._held = []
+        self._views = <ColumnView*>calloc(program._count + 1, sizeof(ColumnView))
+        if self._views is NULL:
+            raise MemoryError
+        for i in range(program._count):
+            view = &self._views[i]
+            operation = &program._operations[i]
+            column = columns[i]
+            if isinstance(column, tuple):
+                if operation.code not in (OP_STRING, OP_RAW):
+                    raise ValueError("a list where a number is expected")
+                offsets, values = column
+                listed = HeldList(offsets, values, length)
+                self._held.append(listed)
+                view.offsets = listed.offsets
+                view.data = listed.data
+                continue
+            if operation.code == OP_RAW:
+                raise ValueError("bytes that are no list")
+            held = HeldColumn(column, 4 if operation.code == OP_STRING else operation.width)
+            if held.length != length:
+                raise ValueError("the columns differ in length")
+            self._held.append(held)
+            view.data = held.data
+            view.stride = held.stride
+        self.rows.id = <uint32_t>program.id
+        self.rows.sized = program._sized
+        self.rows.context = program._context
+        self.rows.largest = program._largest
+        self.rows.operations = program._operations
+        self.rows.count = program._count
+        self.rows.views = self._views
+        self.rows.length = length
+
+    def __dealloc__(self):
+        free(self._views)

@@ -1,0 +1,455 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
+"""Blocks of legacy LTTng files into columns.
+
+A scanner walks one file, window by window: block headers, event headers of each version, and payloads by the programs
+that format texts compile to, since most event headers do not say how long the payload is. It stops where a window ends
+and goes on with the next, so that blocks of any size take no more memory than a window.
+
+Sources: block and event headers of LTTV's tracefile.c and the tracer's ltt-tracer.h; see docs/formats/lttng_legacy.md.
+
+Where a field is in each payload of a marker, when strings stand in front of it.
+"""
+
+from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t, uint8_t
+from libc.stdlib cimport calloc, free
+from libc.string cimport memcpy
+import sys
+
+from converter.formats.lttng_legacy.headers cimport (
+    EventHeader, HEADER_2, HEADER_32, HeaderForm, read_header,
+)
+from converter.formats.lttng_legacy.payload cimport padding, STEP_ALIGN, walk
+from converter.kernels.buffers cimport HeldBuffers
+from converter.kernels.byte_order cimport load32, load64
+
+
+cdef bint HOST_IS_BIG = sys.byteorder == "big"
+
+cdef enum:
+    # What a marker's events are.
+    PLAIN = 0
+    ON_THREAD = 1  # the last two 32-bit numbers are pid and tid
+    HEARTBEAT = 2  # no event, only time
+    HEARTBEAT_64 = 3  # the same, with all bits of the time
+    # What became of a record.
+    RECORD = 0
+    INCOMPLETE = 1
+    UNDECODABLE = 2
+    BLOCK_END = 3
+
+# What `scan` ended with.
+DONE = 0
+FULL = 1
+NEEDS_DATA = 2
+
+cdef enum:
+    ENDED = 0
+    NO_ROOM = 1
+    NO_DATA = 2
+
+
+cdef struct Marker:
+    const int32_t* steps
+    int64_t count
+    # Of the payload, -1 where it varies.
+    int64_t size
+    int64_t largest
+    int32_t class_id
+    int32_t kind
+
+
+cdef class MarkerTable:
+    cdef Marker* _markers
+    cdef int64_t _count
+    cdef int32_t* _steps
+
+    def __init__(self, const int32_t[:, ::1] markers, const int32_t[:, ::1] steps):
+        cdef int64_t i
+        cdef int64_t total = steps.shape[0]
+        cdef Marker* marker
+        if self._markers is not NULL:
+            raise TypeError("markers cannot be set anew")
+        if markers.shape[0] > 65536 or (markers.shape[0] and markers.shape[1] != 6) or (total and steps.shape[1] != 2):
+            raise ValueError("markers have six numbers, steps two")
+        self._markers = <Marker*>calloc(markers.shape[0] + 1, sizeof(Marker))
+        self._steps = <int32_t*>calloc(2 * total + 1, sizeof(int32_t))
+        if self._markers is NULL or self._steps is NULL:
+            raise MemoryError
+        for i in range(total):
+            if steps[i, 0] < 0 or steps[i, 0] > STEP_ALIGN or steps[i, 1] < 0:
+                raise ValueError(f"no step {steps[i, 0]}")
+            if steps[i, 0] == STEP_ALIGN and (steps[i, 1] & (steps[i, 1] - 1) or steps[i, 1] == 0):
+                raise ValueError(f"an alignment to {steps[i, 1]}")
+            self._steps[2 * i] = steps[i, 0]
+            self._steps[2 * i + 1] = steps[i, 1]
+        for i in range(markers.shape[0]):
+            marker = &self._markers[i]
+            if markers[i, 0] < 0 or markers[i, 1] < 0 or <int64_t>markers[i, 0] + markers[i, 1] > total:
+                raise ValueError("a marker's steps lie outside the steps")
+            marker.steps = self._steps + 2 * markers[i, 0]
+            marker.count = markers[i, 1]
+            marker.size = markers[i, 2]
+            marker.largest = markers[i, 3]
+            marker.class_id = markers[i, 4]
+            marker.kind = markers[i, 5]
+        self._count = markers.shape[0]
+
+    def __dealloc__(self):
+        free(self._markers)
+        free(self._steps)
+
+
+cdef struct Slot:
+    uint64_t key
+    # The thread's number and 1, 0 for an empty slot.
+    int32_t known
+
+
+cdef class ThreadIndex:
+    cdef Slot* _slots
+    cdef uint64_t _mask
+
+    def __init__(self, const int32_t[::1] pids, const int32_t[::1] tids):
+        cdef int64_t i
+        cdef uint64_t size = 16
+        cdef uint64_t key, slot
+        if self._slots is not NULL:
+            raise TypeError("threads cannot be set anew")
+        if pids.shape[0] != tids.shape[0]:
+            raise ValueError("pids and tids differ in length")
+        while size < 2 * <uint64_t>pids.shape[0] + 2:
+            size *= 2
+        self._slots = <Slot*>calloc(size, sizeof(Slot))
+        if self._slots is NULL:
+            raise MemoryError
+        self._mask = size - 1
+        for i in range(pids.shape[0]):
+            key = <uint64_t><uint32_t>pids[i] << 32 | <uint32_t>tids[i]
+            slot = self._place(key)
+            if self._slots[slot].known == 0:
+                self._slots[slot].key = key
+                self._slots[slot].known = <int32_t>(i + 1)
+
+    def __dealloc__(self):
+        free(self._slots)
+
+    cdef inline uint64_t _place(self, uint64_t key) noexcept nogil:
+        cdef uint64_t slot = (key * <uint64_t>0x9E3779B97F4A7C15) >> 20 & self._mask
+        while self._slots[slot].known and self._slots[slot].key != key:
+            slot = (slot + 1) & self._mask
+        return slot
+
+    cdef inline int32_t find(self, uint64_t key) noexcept nogil:
+        return self._slots[self._place(key)].known - 1
+
+
+cdef struct Record:
+    uint64_t tsc
+    uint32_t id
+    # Of the payload, from the start of the window; -1 for a size that the header does not tell.
+    int64_t start
+    int64_t size
+
+
+cdef class Scanner:
+    cdef MarkerTable _table
+    cdef ThreadIndex _threads
+    # Where members of a block's header are.
+    cdef int64_t _header_size, _magic_at, _begin_at, _data_at, _size_at, _lost_at, _corrupt_at
+    cdef bint _own_sizes, _swap
+    cdef int64_t _block_size
+    cdef HeaderForm _form
+    cdef int32_t _native_class, _discarded_class
+    # The file: what comes next, and the block that it is in.
+    cdef readonly int64_t position
+    cdef int64_t _block, _data_end, _next_block
+    cdef bint _unclosed
+    cdef uint64_t _tsc
+    cdef uint32_t _lost, _corrupt
+    cdef readonly int64_t damaged, first_damage, mismatches, first_mismatch, undeclared, unclosed, blocks
+    cdef readonly bint truncated
+
+    def __init__(self, MarkerTable table not None, ThreadIndex threads, header, geometry):
+        self._table = table
+        self._threads = threads
+        (self._header_size, self._magic_at, self._begin_at, self._data_at, self._size_at, self._lost_at,
+         self._corrupt_at) = header
+        (self._own_sizes, big, ids_big, self._block_size, self._form.alignment, self._form.arch_size, self._form.form,
+         self._form.tscbits, self._form.shift, self._form.truncate, self._native_class,
+         self._discarded_class) = geometry
+        for at, size in ((self._magic_at, 4), (self._begin_at, 8), (self._data_at, 4), (self._size_at, 4)):
+            if not 0 <= at <= self._header_size - size:
+                raise ValueError("a member lies outside the block's header")
+        if self._lost_at > self._header_size - 8 or self._corrupt_at != (-1 if self._lost_at < 0 else self._lost_at + 4):
+            raise ValueError("the counts of lost events lie outside the block's header")
+        if self._block_size < self._header_size:
+            raise ValueError("no block is so small")
+        if self._form.alignment not in (0, 1, 2, 4, 8, 16) or self._form.arch_size not in (4, 8):
+            raise ValueError("no such alignment")
+        if not HEADER_32 <= self._form.form <= HEADER_2 or self._form.truncate > 31:
+            raise ValueError("no event header is such")
+        if self._form.tscbits > self._form.shift or self._form.shift > 32:
+            raise ValueError("a compact header has no such bits")
+        self._swap = self._form.swap = bool(big) != HOST_IS_BIG
+        self._form.ids_swap = bool(ids_big) != HOST_IS_BIG
+        self._block = -1
+        self.first_damage = self.first_mismatch = -1
+
+    def scan(
+        self,
+        uint8_t[::1] data,
+        int64_t base,
+        int64_t file_size,
+        int64_t[::1] ts,
+        int32_t[::1] class_id,
+        int32_t[::1] thread,
+        uint32_t[::1] start,
+        uint32_t[::1] size,
+    ):
+        cdef int64_t room = ts.shape[0]
+        cdef int64_t length = data.shape[0]
+        cdef int64_t count = 0
+        cdef int64_t limit
+        cdef int found, status
+        cdef Record record
+        cdef Marker* marker
+        cdef uint8_t* window
+        if class_id.shape[0] != room or thread.shape[0] != room or start.shape[0] != room or size.shape[0] != room:
+            raise ValueError("the columns differ in length")
+        if base < 0 or self.position < base or self.position > base + length or length > 0xffffffff:
+            raise ValueError("the window is not the next one")
+        if length == 0:
+            return 0, ENDED
+        window = &data[0]
+        status = ENDED
+        with nogil:
+            while True:
+                if count == room:
+                    status = NO_ROOM
+                    break
+                if self._block < 0:
+                    found = self._open(window, self.position - base, length, file_size, &record)
+                    if found == INCOMPLETE:
+                        status = NO_DATA
+                        break
+                    if found == BLOCK_END:
+                        break
+                    if found == RECORD:
+                        ts[count] = <int64_t>record.tsc
+                        class_id[count] = self._discarded_class
+                        thread[count] = -1
+                        start[count] = <uint32_t>record.start
+                        size[count] = 8
+                        count += 1
+                    continue
+                if self.position >= self._data_end:
+                    self._close()
+                    continue
+                limit = min(self._data_end - base, length)
+                found = self._next(window, self.position - base, limit, &record)
+                if found == RECORD:
+                    marker = &self._table._markers[record.id] if record.id < self._table._count else NULL
+                    self.position = base + record.start + record.size
+                    self._tsc = record.tsc
+                    if marker is NULL or marker.class_id < 0:
+                        if marker is not NULL and marker.kind >= HEARTBEAT:
+                            if marker.kind == HEARTBEAT_64 and record.size >= 8:
+                                self._tsc = load64(window + record.start + record.size - 8, self._swap)
+                            continue
+                        self.undeclared += 1
+                        # The record's id stands right before its size; both are kept for the record's bytes.
+                        class_id[count] = self._native_class
+                        thread[count] = <int32_t>record.id
+                    else:
+                        class_id[count] = marker.class_id
+                        thread[count] = -1
+                        if marker.kind == ON_THREAD and record.size >= 8 and self._threads is not None:
+                            thread[count] = self._thread_of(window + record.start + record.size - 8)
+                    ts[count] = <int64_t>record.tsc
+                    start[count] = <uint32_t>record.start
+                    size[count] = <uint32_t>record.size
+                    count += 1
+                    continue
+                if found == INCOMPLETE and limit < self._data_end - base:
+                    if base + length < file_size:
+                        status = NO_DATA
+                        break
+                    self.truncated = True
+                    self._damage(self.position)
+                    self.position = file_size
+                    self._block = -1
+                    break
+                if found != BLOCK_END and not self._unclosed:
+                    self._damage(self.position)
+                self._close()
+        return count, status
+
+    cdef inline int32_t _thread_of(self, const uint8_t* context) noexcept nogil:
+        cdef uint64_t pid = load32(context, self._swap)
+        cdef uint64_t tid = load32(context + 4, self._swap)
+        return self._threads.find(pid << 32 | tid)
+
+    cdef inline void _damage(self, int64_t place) noexcept nogil:
+        if self.damaged == 0:
+            self.first_damage = place
+        self.damaged += 1
+
+    cdef inline void _close(self) noexcept nogil:
+        self.position = self._next_block
+        self._block = -1
+
+    # Read the header of the block that begins at `at` of the window. RECORD: events were lost before it; UNDECODABLE:
+    # there is nothing to deliver; BLOCK_END: the file ends.
+    cdef int _open(self, uint8_t* window, int64_t at, int64_t length, int64_t file_size, Record* record) noexcept nogil:
+        cdef int64_t left = file_size - self.position
+        cdef uint8_t* header = window + at
+        cdef uint32_t size, used, lost, corrupt
+        if left <= 0:
+            return BLOCK_END
+        if left < self._header_size:
+            self.truncated = True
+            self._damage(self.position)
+            self.position = file_size
+            return BLOCK_END
+        if length - at < self._header_size:
+            return INCOMPLETE
+        size = <uint32_t>self._block_size
+        if load32(header + self._magic_at, self._swap) != <uint32_t>0x00D6B7ED:
+            self._damage(self.position)
+            # Blocks of one size have a next one all the same.
+            self.position = file_size if self._own_sizes else self.position + size
+            return UNDECODABLE
+        if self._own_sizes:
+            size = load32(header + self._size_at, self._swap)
+        if size < self._header_size:
+            self._damage(self.position)
+            self.position = file_size
+            return UNDECODABLE
+        self.blocks += 1
+        self._tsc = load64(header + self._begin_at, self._swap)
+        self._next_block = self.position + size
+        if self._tsc >> 63:
+            self._damage(self.position)
+            self.position = self._next_block
+            return UNDECODABLE
+        used = load32(header + self._data_at, self._swap)
+        self._unclosed = used == <uint32_t>0xffffffff
+        if self._unclosed:
+            self.unclosed += 1
+            used = size
+        elif not self._own_sizes:
+            used = size - used if used <= size else size + 1
+        if used < self._header_size or used > size:
+            self._damage(self.position)
+            used = size
+        self._block = self.position
+        self._data_end = self.position + used
+        self.position += self._header_size
+        if self._lost_at < 0:
+            return UNDECODABLE
+        lost = load32(header + self._lost_at, self._swap)
+        corrupt = load32(header + self._corrupt_at, self._swap)
+        if lost == self._lost and corrupt == self._corrupt:
+            return UNDECODABLE
+        record.tsc = self._tsc
+        record.start = at + self._lost_at
+        # What the header counts from the beginning of the trace is, in the window, what was lost before this block.
+        lost -= self._lost
+        corrupt -= self._corrupt
+        self._lost += lost
+        self._corrupt += corrupt
+        memcpy(window + record.start, &lost, 4)
+        memcpy(window + record.start + 4, &corrupt, 4)
+        return RECORD
+
+    # The record at `at` of the window, which ends, or whose block ends, at `limit`.
+    cdef inline int _next(self, const uint8_t* window, int64_t at, int64_t limit, Record* record) noexcept nogil:
+        cdef int64_t inside = self.position - self._block
+        cdef int64_t begin = at
+        cdef int64_t decoded
+        cdef EventHeader header
+        cdef Marker* marker
+        at = read_header(&self._form, window, at, limit, inside, self._tsc, &header)
+        if at < 0:
+            return self._tail(window, begin, limit)
+        if self._unclosed and header.blank:
+            return BLOCK_END
+        if header.tsc >> 63:
+            return UNDECODABLE
+        record.tsc = header.tsc
+        record.id = header.id
+        marker = &self._table._markers[header.id] if header.id < self._table._count else NULL
+        if marker is not NULL and marker.size < 0 and marker.count == 0:
+            # An id that nobody declared.
+            marker = NULL
+        if self._form.form == HEADER_2 and marker is not NULL:
+            at += padding(inside + at - begin, marker.largest, marker.largest)
+        if at > limit:
+            return INCOMPLETE
+        record.start = at
+        if marker is NULL:
+            if header.size < 0:
+                return UNDECODABLE
+            record.size = header.size
+            return RECORD if header.size <= limit - at else INCOMPLETE
+        if marker.size >= 0:
+            decoded = marker.size
+            if header.size < 0 and decoded > limit - at:
+                return INCOMPLETE
+        else:
+            decoded = walk(marker.steps, marker.count, window + at, limit - at)
+            if decoded < 0 and header.size < 0:
+                return INCOMPLETE
+        if header.size >= 0:
+            if header.size > limit - at:
+                return INCOMPLETE
+            if decoded != header.size:
+                if self.mismatches == 0:
+                    self.first_mismatch = self.position
+                self.mismatches += 1
+            decoded = header.size
+        record.size = decoded
+        return RECORD
+
+    # What is left of a block where no event header fits: padding, unless the window ends there.
+    cdef inline int _tail(self, const uint8_t* window, int64_t at, int64_t limit) noexcept nogil:
+        cdef int64_t i
+        for i in range(at, limit):
+            if window[i]:
+                return INCOMPLETE
+        return INCOMPLETE if self._data_end - self.position > limit - at else BLOCK_END
+
+
+cdef class Payloads(HeldBuffers):
+    def locate(
+        self,
+        const int64_t[::1] location,
+        const uint32_t[::1] size,
+        const int32_t[:, ::1] steps,
+        int64_t[::1] place,
+        int64_t[::1] left,
+    ):
+        cdef int64_t count = location.shape[0]
+        cdef int64_t i, segment, offset, at
+        cdef const int32_t* program = NULL
+        if size.shape[0] != count or place.shape[0] != count or left.shape[0] != count:
+            raise ValueError("the columns differ in length")
+        if steps.shape[0]:
+            if steps.shape[1] != 2:
+                raise ValueError("a step has two numbers")
+            program = &steps[0, 0]
+        for i in range(steps.shape[0]):
+            if steps[i, 1] < 0 or (steps[i, 0] == STEP_ALIGN and (steps[i, 1] == 0 or steps[i, 1] & (steps[i, 1] - 1))):
+                raise ValueError("a step goes nowhere")
+        with nogil:
+            for i in range(count):
+                segment = location[i] >> 32
+                offset = location[i] & <int64_t>0xffffffff
+                place[i] = location[i]
+                left[i] = 0
+                if segment < 0 or segment >= self.count or offset + size[i] > self.sizes[segment]:
+                    continue
+                at = walk(program, steps.shape[0], self.data[segment] + offset, size[i])
+                if at >= 0:
+                    place[i] = location[i] + at
+                    left[i] = size[i] - at

@@ -1,0 +1,389 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
+"""Columns to TracePackets: each event class has a program of steps, run row by row into one growing buffer.
+
+Kernel events are gathered in a bundle for each CPU and batch of them; any other event is a packet of its own, which brings
+the interned texts that it is the first to use.
+"""
+
+
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
+from libc.stdlib cimport calloc, free, malloc, realloc
+from libc.string cimport memcpy, memset
+
+import numpy as np
+
+from converter.kernels.blocks cimport Blocks, Memory
+from converter.kernels.buffers cimport HeldColumn
+from converter.formats.perfetto.emit_bundles cimport Events, put_bundle
+from converter.formats.perfetto.emit_interning cimport TABLES, follow_strings, free_interning
+from converter.formats.perfetto.emit_output cimport BLOCK, MAX_OPEN, Output, ensure, put
+from converter.formats.perfetto.emit_packets cimport put_packets
+from converter.formats.perfetto.emit_programs cimport (
+    STEPS, Program, Step, fFTRACE, fLOST, fRAW, fRECORD, fTRACK,
+    sCHOICE, sCLOSE, sEACH, sFIXED32, sFIXED64, sI16, sI32, sI64, sI8, sINTERNED, sLITERAL, sNAME, sOPEN, sOPTION,
+    sOPTIONAL, sPLACE, sRAW, sSYMBOL, sTEXT, sU16, sU32, sU64, sU8, sUNION, takes_column,
+)
+from converter.formats.perfetto.emit_steps cimport Emission
+from converter.formats.perfetto.emit_symbols cimport Addresses, note_address
+from converter.kernels.strings cimport StringTable
+
+cdef enum:
+    MAX_CPUS = 1024
+
+U8, U16, U32, U64, I8, I16, I32, I64 = sU8, sU16, sU32, sU64, sI8, sI16, sI32, sI64
+FIXED32, FIXED64, TEXT, RAW, LITERAL, OPEN, CLOSE = sFIXED32, sFIXED64, sTEXT, sRAW, sLITERAL, sOPEN, sCLOSE
+INTERNED, NAME, PLACE, CHOICE, EACH = sINTERNED, sNAME, sPLACE, sCHOICE, sEACH
+UNION, OPTION, OPTIONAL, SYMBOL = sUNION, sOPTION, sOPTIONAL, sSYMBOL
+FRAME_TRACK, FRAME_FTRACE, FRAME_LOST, FRAME_RAW, FRAME_RECORD = fTRACK, fFTRACE, fLOST, fRAW, fRECORD
+
+# Bytes of a value of each step's column; 0: none, -1: a list or another shape of its own.
+cdef int WIDTHS[STEPS]
+WIDTHS[:] = [1, 2, 4, 8, 1, 2, 4, 8, 4, 8, -1, -1, 0, 0, 0, -1, 0, 0, -1, -1, -1, 0, 1, 8]
+
+
+cdef class Emitter:
+    cdef StringTable _strings
+    cdef Emission _to
+    cdef uint64_t _sequence
+    cdef Program* _programs
+    cdef int _program_count
+    cdef int64_t* _tids
+    cdef uint64_t* _thread_uuids
+    cdef int64_t _threads
+    cdef uint64_t* _track_uuids
+    cdef int64_t _tracks
+    cdef Addresses _addresses
+    cdef list _new_symbols
+    cdef list _buffers
+    cdef Blocks _blocks
+
+    def __cinit__(self, StringTable strings not None, uint32_t sequence):
+        self._strings = strings
+        self._blocks = Blocks()
+        self._sequence = sequence
+        self._buffers = []
+        self._new_symbols = []
+
+    def __dealloc__(self):
+        cdef int i, k
+        for i in range(self._program_count):
+            for k in range(self._programs[i].steps):
+                free(self._programs[i].step[k].literal)
+            free(self._programs[i].step)
+        free(self._programs)
+        free(self._to.out.data)
+        free_interning(&self._to.interning)
+        free(self._tids)
+        free(self._thread_uuids)
+        free(self._track_uuids)
+        free(self._addresses.slots)
+
+    @property
+    def size(self):
+        return self._to.out.used
+
+    def take(self):
+        """What was emitted since the last time."""
+        cdef Output* out = &self._to.out
+        cdef Memory memory
+        memory.data, memory.used, memory.room = out.data, out.used, out.end - out.data
+        data = self._blocks.hand_over(memory)
+        memory = self._blocks.take()
+        out.data, out.used, out.end = memory.data, 0, memory.data + memory.room
+        return data
+
+    def put(self, const uint8_t[::1] data):
+        cdef uint8_t* at
+        if data.shape[0]:
+            at = ensure(&self._to.out, self._to.out.data + self._to.out.used, data.shape[0])
+            if at is NULL:
+                raise MemoryError
+            memcpy(at, &data[0], data.shape[0])
+            self._to.out.used += data.shape[0]
+
+    def set_threads(self, const int64_t[:] tids, const uint64_t[:] uuids):
+        cdef int64_t i
+        cdef int64_t count = tids.shape[0]
+        cdef void* moved
+        if uuids.shape[0] != count:
+            raise ValueError("tids and uuids differ in length")
+        moved = realloc(self._tids, (count + 1) * 8)
+        if moved is NULL:
+            raise MemoryError
+        self._tids = <int64_t*>moved
+        moved = realloc(self._thread_uuids, (count + 1) * 8)
+        if moved is NULL:
+            raise MemoryError
+        self._thread_uuids = <uint64_t*>moved
+        self._threads = count
+        for i in range(count):
+            self._tids[i] = tids[i]
+            self._thread_uuids[i] = uuids[i]
+
+    def set_tracks(self, const uint64_t[:] uuids):
+        cdef int64_t i
+        cdef void* moved = realloc(self._track_uuids, (uuids.shape[0] + 1) * 8)
+        if moved is NULL:
+            raise MemoryError
+        self._track_uuids = <uint64_t*>moved
+        self._tracks = uuids.shape[0]
+        for i in range(self._tracks):
+            self._track_uuids[i] = uuids[i]
+
+    # Programs
+
+    def add_program(self, int frame, steps, int middle=0):
+        cdef void* moved
+        cdef Program* program
+        cdef int i, depth = 0
+        if not 0 <= frame <= fRECORD:
+            raise ValueError(f"no frame {frame}")
+        if middle and (frame != fRECORD or not 0 < middle < len(steps)):
+            raise ValueError(f"no second packet at step {middle}")
+        moved = realloc(self._programs, (self._program_count + 1) * sizeof(Program))
+        if moved is NULL:
+            raise MemoryError
+        self._programs = <Program*>moved
+        program = &self._programs[self._program_count]
+        memset(program, 0, sizeof(Program))
+        program.step = <Step*>calloc(len(steps) + 1, sizeof(Step))
+        if program.step is NULL:
+            raise MemoryError
+        self._program_count += 1
+        program.frame = frame
+        program.steps = len(steps)
+        program.middle = middle
+        for i in range(program.steps):
+            self._set_step(&program.step[i], steps[i], program.steps - i)
+            depth += (program.step[i].op == sOPEN) - (program.step[i].op == sCLOSE)
+            if not 0 <= depth < MAX_OPEN - 4 or (i == middle - 1 and depth):
+                raise ValueError("messages nest too deep, or not at all")
+        if depth:
+            raise ValueError("messages are not closed")
+        if frame == fRAW and (program.steps != 1 or program.step[0].op != sTEXT):
+            raise ValueError("a raw packet is one field")
+        return self._program_count - 1
+
+    cdef int _set_step(self, Step* step, given, int left) except -1:
+        """A step of those that `left` are still to come, itself included."""
+        cdef uint64_t tag, inline_tag
+        cdef const uint8_t[::1] literal
+        op, tag, inline_tag, table, count, data = given
+        if not 0 <= op < STEPS or tag >> 32 or inline_tag >> 31 or not 0 <= count < left:
+            raise ValueError(f"no step {given}")
+        if op in (sINTERNED, sNAME) and not 0 <= table < TABLES:
+            raise ValueError(f"no table {table}")
+        step.op = op
+        step.tag_size = <int32_t>(put(step.tag, tag) - step.tag) if tag else 0
+        step.inline_tag = inline_tag
+        step.table = table
+        step.count = count
+        if data:
+            literal = data
+            step.literal = <uint8_t*>malloc(len(data))
+            if step.literal is NULL:
+                raise MemoryError
+            memcpy(step.literal, &literal[0], len(data))
+            step.literal_size = len(data)
+        return 0
+
+    def bind(self, int number, int64_t rows, columns):
+        """Columns for the next `emit`, one for each step that takes any."""
+        cdef Program* program
+        cdef int i
+        cdef int64_t used = 0
+        if not 0 <= number < self._program_count:
+            raise ValueError(f"no program {number}")
+        program = &self._programs[number]
+        program.rows = 0
+        for i in range(program.steps):
+            if takes_column(program.step[i].op):
+                if used >= len(columns):
+                    raise ValueError("too few columns")
+                self._bind_step(&program.step[i], columns[used])
+                used += 1
+        if used != len(columns):
+            raise ValueError("too many columns")
+        program.rows = rows
+
+    cdef int _bind_step(self, Step* step, given) except -1:
+        cdef HeldColumn held, second
+        cdef uint64_t value
+        cdef int64_t k
+        cdef int width = WIDTHS[step.op]
+        cdef int new
+        step.offsets = NULL
+        step.second = NULL
+        if step.op == sEACH:
+            held = HeldColumn(given, 8)
+            step.offsets = held.offsets()
+            step.rows = held.length - 1
+        elif step.op == sCHOICE or step.op == sUNION:
+            held = HeldColumn(given[0], 8 if step.op == sCHOICE else 2)
+            second = HeldColumn(given[1], 1 if step.op == sCHOICE else 4)
+            self._buffers.append(second)
+            step.second = second.data
+            step.second_stride = second.stride
+            step.rows = held.length
+            if second.length != step.rows:
+                raise ValueError("columns differ in length")
+        elif width < 0 and isinstance(given, tuple):
+            held = HeldColumn(given[0], 1)
+            held.adjoin()
+            second = HeldColumn(given[1], 8)
+            self._buffers.append(second)
+            step.size = held.length
+            step.offsets = second.offsets()
+            step.rows = second.length - 1
+        else:
+            if step.op == sRAW:
+                raise ValueError("expected a list of bytes")
+            held = HeldColumn(given, 4 if width < 0 else width)
+            step.rows = held.length
+        self._buffers.append(held)
+        step.data = held.data
+        step.stride = held.stride
+        if step.op == sSYMBOL:
+            for k in range(step.rows):
+                memcpy(&value, step.data + k * step.stride, 8)
+                new = note_address(&self._addresses, value)
+                if new < 0:
+                    raise MemoryError
+                if new:
+                    self._new_symbols.append(value)
+        return 0
+
+    def release(self):
+        """Let go of the columns that were bound."""
+        cdef int i
+        for i in range(self._program_count):
+            self._programs[i].rows = 0
+        self._buffers.clear()
+
+    def take_symbols(self):
+        """The values of symbol fields that were bound for the first time since the last call."""
+        values, self._new_symbols = self._new_symbols, []
+        return values
+
+    # Events
+
+    def emit(
+        self,
+        const int64_t[:] ts,
+        const int32_t[:] program,
+        const int32_t[:] row,
+        const int32_t[:] thread,
+        const int32_t[:] track,
+        int64_t start,
+    ):
+        """Emit events that are no kernel's from `start` on until a block is full: (status, number of the next)."""
+        cdef int64_t count = ts.shape[0]
+        cdef int64_t at = start
+        cdef int status = OK
+        cdef int frame
+        self._check(count, program)
+        if row.shape[0] != count or thread.shape[0] != count or track.shape[0] != count:
+            raise ValueError("columns differ in length")
+        if not 0 <= start <= count:
+            raise ValueError("no such event")
+        with nogil:
+            while at < count and self._to.out.used < BLOCK:
+                frame = self._programs[program[at]].frame
+                if frame != fFTRACE and frame != fLOST:
+                    if track[at] >= self._tracks or thread[at] >= self._threads:
+                        status = BAD_COLUMN
+                        break
+                    self._to.placed = track[at] >= 0 or thread[at] >= 0
+                    if self._to.placed:
+                        self._to.place = (
+                            self._track_uuids[track[at]] if track[at] >= 0 else self._thread_uuids[thread[at]]
+                        )
+                    status = put_packets(
+                        &self._to, self._strings, &self._programs[program[at]], self._sequence, ts[at], row[at]
+                    )
+                    if status != OK:
+                        break
+                at += 1
+        if status == NO_MEMORY:
+            raise MemoryError
+        return status, at
+
+    def group(self, const int32_t[:] program, const int32_t[:] cpu):
+        """(status, events of kernels by CPU, each CPU's in order); on BAD_CPU the number of the event."""
+        cdef int64_t count = cpu.shape[0]
+        cdef int64_t i, total = 0
+        cdef int64_t ends[MAX_CPUS + 1]
+        cdef int32_t[::1] order
+        cdef int frame
+        self._check(count, program)
+        memset(ends, 0, sizeof(ends))
+        for i in range(count):
+            frame = self._programs[program[i]].frame
+            if frame == fFTRACE or frame == fLOST:
+                if not 0 <= cpu[i] < MAX_CPUS:
+                    return BAD_CPU, i
+                ends[cpu[i] + 1] += 1
+                total += 1
+        result = np.empty(total, np.int32)
+        if total == 0:
+            return OK, result
+        order = result
+        for i in range(MAX_CPUS):
+            ends[i + 1] += ends[i]
+        for i in range(count):
+            frame = self._programs[program[i]].frame
+            if frame == fFTRACE or frame == fLOST:
+                order[ends[cpu[i]]] = <int32_t>i
+                ends[cpu[i]] += 1
+        return OK, result
+
+    def emit_bundles(
+        self,
+        const int64_t[::1] ts,
+        const int32_t[::1] program,
+        const int32_t[::1] row,
+        const int32_t[::1] thread,
+        const int32_t[::1] cpu,
+        const int32_t[::1] order,
+        int64_t start,
+    ):
+        """Emit the kernel events of `group` from its number `start` on until a block is full: (status, the next)."""
+        cdef int64_t count = ts.shape[0]
+        cdef int64_t at = start
+        cdef int64_t i
+        cdef Events events
+        cdef bint fine = True
+        self._check(count, program)
+        if row.shape[0] != count or thread.shape[0] != count or cpu.shape[0] != count:
+            raise ValueError("columns differ in length")
+        for i in range(order.shape[0]):
+            fine &= 0 <= order[i] < count
+        if not fine or not 0 <= start <= order.shape[0]:
+            raise ValueError("no such event")
+        if start == order.shape[0]:
+            return OK, start
+        events.ts, events.program, events.row = &ts[0], &program[0], &row[0]
+        events.thread, events.cpu, events.order = &thread[0], &cpu[0], &order[0]
+        events.count = order.shape[0]
+        events.programs = self._programs
+        events.tids, events.threads = self._tids, self._threads
+        self._to.status = OK
+        with nogil:
+            while at < events.count and self._to.out.used < BLOCK:
+                if not put_bundle(&self._to, self._strings, &events, self._sequence, &at):
+                    break
+        if self._to.status == NO_MEMORY:
+            raise MemoryError
+        return self._to.status, at
+
+    cdef int _check(self, int64_t count, const int32_t[:] program) except -1:
+        cdef int64_t i
+        cdef bint fine = program.shape[0] == count
+        if fine:
+            for i in range(count):
+                fine &= 0 <= program[i] < self._program_count
+        if not fine:
+            raise ValueError("no such program")
+        if not follow_strings(&self._to.interning, len(self._strings)):
+            raise MemoryError
+        return 0

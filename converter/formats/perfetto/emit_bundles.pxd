@@ -1,0 +1,162 @@
+# Bundles of kernel events (ftrace_event_bundle.proto): the events of one CPU, one behind the other.
+
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
+from libc.string cimport memcpy, memmove
+
+from converter.formats.perfetto.emit cimport BAD_COLUMN, NO_MEMORY
+from converter.formats.perfetto.emit_output cimport (
+    MARGIN, close_message, ensure, open_message, put, put_size, varint_size,
+)
+from converter.formats.perfetto.emit_programs cimport Program, fFTRACE, fLOST
+from converter.formats.perfetto.emit_steps cimport Emission, failed, run
+from converter.kernels.strings cimport StringTable
+
+cdef enum:
+    # A bundle ends at whichever comes first.
+    BUNDLE_EVENTS = 1024
+    BUNDLE_BYTES = 1 << 16
+    # Bytes kept free for a bundle's size: it is moved where that takes fewer or more.
+    BUNDLE_SIZE = 3
+
+
+# The events of a batch, and what their programs and threads are. The caller has checked programs and lengths.
+cdef struct Events:
+    const int64_t* ts
+    const int32_t* program
+    const int32_t* row
+    const int32_t* thread
+    const int32_t* cpu
+    # Kernel events by CPU, each CPU's in order.
+    const int32_t* order
+    int64_t count
+    Program* programs
+    const int64_t* tids
+    int64_t threads
+
+
+cdef inline uint8_t* open_bundle(Emission* to, int32_t cpu) noexcept nogil:
+    cdef uint8_t* at = ensure(&to.out, to.out.data + to.out.used, MARGIN)
+    if at is NULL:
+        return failed(to, NO_MEMORY)
+    at += 2 + 2 * BUNDLE_SIZE
+    at[0] = 1 << 3
+    return put(at + 1, <uint64_t>cpu)
+
+
+# Sizes of bundle and packet, and the packet's sequence; false without memory.
+cdef inline bint close_bundle(Emission* to, uint64_t sequence, uint8_t* at) noexcept nogil:
+    cdef uint8_t* begin
+    cdef uint8_t* content
+    cdef int64_t size, whole
+    cdef int inner, outer
+    cdef uint8_t tail[16]
+    cdef uint8_t* end = tail
+    at = ensure(&to.out, at, MARGIN)
+    if at is NULL:
+        to.status = NO_MEMORY
+        return False
+    begin = to.out.data + to.out.used
+    content = begin + 2 + 2 * BUNDLE_SIZE
+    size = at - content
+    end[0] = 10 << 3
+    end = put(end + 1, sequence)
+    end[0] = 13 << 3
+    end[1] = 2
+    end += 2
+    inner = varint_size(<uint64_t>size)
+    whole = 1 + inner + size + (end - tail)
+    outer = varint_size(<uint64_t>whole)
+    if inner + outer != 2 * BUNDLE_SIZE:
+        memmove(begin + 2 + inner + outer, content, size)
+    begin[0] = 1 << 3 | 2
+    put_size(begin + 1, whole, outer)
+    begin[1 + outer] = 1 << 3 | 2
+    put_size(begin + 2 + outer, size, inner)
+    at = begin + 2 + inner + outer + size
+    memcpy(at, tail, end - tail)
+    to.out.used = at + (end - tail) - to.out.data
+    return True
+
+
+# An FtraceEvent: timestamp, pid and then the event, which is the order that Perfetto reads fast.
+cdef inline uint8_t* kernel_event(
+    Emission* to, StringTable strings, Events* events, int64_t i, uint8_t* at
+) noexcept nogil:
+    cdef Program* one = &events.programs[events.program[i]]
+    cdef int32_t thread = events.thread[i]
+    at = ensure(&to.out, at, MARGIN)
+    if at is NULL:
+        return failed(to, NO_MEMORY)
+    at[0] = 2 << 3 | 2
+    at = open_message(&to.out, at + 1)
+    at[0] = 1 << 3
+    at = put(at + 1, <uint64_t>events.ts[i])
+    if thread >= 0:
+        if thread >= events.threads:
+            return failed(to, BAD_COLUMN)
+        at[0] = 2 << 3
+        at = put(at + 1, <uint64_t>(<uint32_t>events.tids[thread]))
+    if events.row[i] < 0 or events.row[i] >= one.rows:
+        return failed(to, BAD_COLUMN)
+    at = run(to, strings, one, 0, one.steps, events.row[i], at)
+    if at is NULL:
+        return NULL
+    at = close_message(&to.out, at)
+    return failed(to, NO_MEMORY) if at is NULL else at
+
+
+# What was lost in front of a bundle, which it says with its own fields.
+cdef inline uint8_t* lost_events(
+    Emission* to, StringTable strings, Events* events, int64_t i, uint8_t* at
+) noexcept nogil:
+    cdef Program* one = &events.programs[events.program[i]]
+    at = ensure(&to.out, at, MARGIN)
+    if at is NULL:
+        return failed(to, NO_MEMORY)
+    at[0] = 3 << 3
+    at[1] = 1
+    at += 2
+    if events.ts[i]:
+        at[0] = 10 << 3
+        at = put(at + 1, <uint64_t>events.ts[i])
+    if events.row[i] < 0 or events.row[i] >= one.rows:
+        return failed(to, BAD_COLUMN)
+    return run(to, strings, one, 0, one.steps, events.row[i], at)
+
+
+# A bundle from number `place` in the order of the events on, which becomes that of the next, or of the one that failed.
+cdef inline bint put_bundle(
+    Emission* to, StringTable strings, Events* events, uint64_t sequence, int64_t* place
+) noexcept nogil:
+    cdef int64_t at = place[0]
+    cdef int64_t i = events.order[at]
+    cdef int64_t most = at + BUNDLE_EVENTS
+    cdef int32_t cpu = events.cpu[i]
+    cdef bint lost = events.programs[events.program[i]].frame == fLOST
+    cdef uint8_t* out = open_bundle(to, cpu)
+    to.out.depth = 0
+    if out is NULL:
+        return False
+    if lost:
+        at += 1
+        if events.ts[i] == 0:
+            # Without the time at which the bundle before ended, it would be taken for that of the next event.
+            most = at
+    while (
+        at < events.count and at < most and events.cpu[events.order[at]] == cpu
+        and events.programs[events.program[events.order[at]]].frame == fFTRACE
+        and out - (to.out.data + to.out.used) < BUNDLE_BYTES
+    ):
+        out = kernel_event(to, strings, events, events.order[at], out)
+        if out is NULL:
+            place[0] = at
+            return False
+        at += 1
+    if lost:
+        out = lost_events(to, strings, events, i, out)
+        if out is NULL:
+            return False
+    if not close_bundle(to, sequence, out):
+        return False
+    place[0] = at
+    return True

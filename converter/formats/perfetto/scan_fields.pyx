@@ -1,0 +1,364 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
+"""Fields of many messages of one type into columns, by a program: which field number goes where, read how."""
+
+import numpy as np
+
+from converter.formats.perfetto.wire cimport (
+    WIRE_BYTES, WIRE_FIXED32, WIRE_FIXED64, WIRE_VARINT, WireField, next_field, read_varint,
+)
+from converter.kernels.strings cimport StringTable
+
+from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.stdlib cimport free, realloc
+from libc.string cimport memchr, memcpy
+
+cdef enum:
+    wVARINT = 0
+    wZIGZAG = 1
+    wBOOLEAN = 2
+    wFIXED64 = 3
+    wFIXED32 = 4
+    wSPAN = 5
+    # Field numbers below this are looked up in a table.
+    TABLE = 256
+    MAX_COLUMNS = 4096
+
+VARINT, ZIGZAG, BOOLEAN, FIXED64, FIXED32, SPAN = wVARINT, wZIGZAG, wBOOLEAN, wFIXED64, wFIXED32, wSPAN
+
+
+cdef struct Step:
+    uint32_t number
+    uint32_t wire
+    int32_t way
+    int32_t width
+    uint8_t* column
+
+
+cdef int check_spans(int64_t end, const int64_t[:] starts, const int64_t[:] sizes) except -1:
+    cdef int64_t i
+    if sizes.shape[0] != starts.shape[0]:
+        raise ValueError("starts and sizes differ in length")
+    for i in range(starts.shape[0]):
+        if starts[i] < 0 or sizes[i] < 0 or starts[i] > end or sizes[i] > end - starts[i]:
+            raise ValueError(f"message {i} lies outside the data")
+    return 0
+
+
+cdef inline void store(Step* step, int64_t i, WireField* field) noexcept nogil:
+    cdef uint64_t value = field.value
+    cdef int64_t* span
+    if step.way == wSPAN:
+        span = <int64_t*>step.column + 2 * i
+        span[0] = field.start
+        span[1] = field.size
+        return
+    if step.way == wZIGZAG:
+        value = (value >> 1) ^ (0 - (value & 1))
+    elif step.way == wBOOLEAN:
+        value = value != 0
+    if step.width == 8:
+        (<uint64_t*>step.column)[i] = value
+    elif step.width == 4:
+        (<uint32_t*>step.column)[i] = <uint32_t>value
+    elif step.width == 2:
+        (<uint16_t*>step.column)[i] = <uint16_t>value
+    else:
+        step.column[i] = <uint8_t>value
+
+
+def decode_messages(
+    const uint8_t[::1] data, const int64_t[:] starts, const int64_t[:] sizes, numbers, ways, columns
+):
+    cdef int64_t count = starts.shape[0]
+    cdef int64_t total = data.shape[0]
+    cdef int steps = len(numbers)
+    cdef Step program[MAX_COLUMNS]
+    cdef int16_t table[TABLE]
+    cdef int k
+    cdef int64_t i, at, end
+    cdef int64_t damaged = 0
+    cdef WireField field
+    cdef uint8_t[::1] column
+    cdef const uint8_t* bytes
+    if len(ways) != steps or len(columns) != steps or steps > MAX_COLUMNS:
+        raise ValueError("numbers, ways and columns differ in length")
+    check_spans(total, starts, sizes)
+    if count == 0 or total == 0:
+        return 0
+    for k in range(TABLE):
+        table[k] = -1
+    for k in range(steps):
+        program[k].number = numbers[k]
+        program[k].way = ways[k]
+        program[k].width = 16 if ways[k] == wSPAN else columns[k].dtype.itemsize
+        program[k].wire = (
+            WIRE_BYTES if ways[k] == wSPAN
+            else WIRE_FIXED64 if ways[k] == wFIXED64
+            else WIRE_FIXED32 if ways[k] == wFIXED32
+            else WIRE_VARINT
+        )
+        column = columns[k].reshape(-1).view(np.uint8)
+        if column.shape[0] != count * program[k].width or not columns[k].flags.c_contiguous:
+            raise ValueError(f"column {k} does not fit")
+        program[k].column = &column[0]
+        if program[k].number < TABLE:
+            table[program[k].number] = <int16_t>k
+    bytes = &data[0]
+    with nogil:
+        for i in range(count):
+            at = starts[i]
+            end = at + sizes[i]
+            while at < end:
+                at = next_field(bytes, at, end, &field)
+                if at < 0:
+                    damaged += 1
+                    break
+                if field.number < TABLE:
+                    k = table[field.number]
+                    if k >= 0 and program[k].wire == field.wire:
+                        store(&program[k], i, &field)
+                else:
+                    for k in range(steps):
+                        if program[k].number == field.number and program[k].wire == field.wire:
+                            store(&program[k], i, &field)
+    return damaged
+
+
+# The values of field `number` of one message, stored from `count` on while there is room; the count behind them.
+cdef int64_t read_repeated(
+    const uint8_t* data, int64_t at, int64_t end, uint32_t number, uint64_t* out, int64_t count, int64_t room
+) noexcept nogil:
+    cdef WireField field
+    cdef int64_t inner, inner_end
+    while at < end:
+        at = next_field(data, at, end, &field)
+        if at < 0:
+            break
+        if field.number != number:
+            continue
+        if field.wire == WIRE_BYTES:
+            inner = field.start
+            inner_end = field.start + field.size
+            while inner < inner_end and count < room:
+                inner = read_varint(data, inner, inner_end, &out[count])
+                if inner < 0:
+                    break
+                count += 1
+        elif count < room:
+            out[count] = field.value
+            count += 1
+    return count
+
+
+def decode_repeated(
+    const uint8_t[::1] data, const int64_t[:] starts, const int64_t[:] sizes, uint32_t number, int64_t[::1] offsets
+):
+    cdef int64_t count = starts.shape[0]
+    cdef int64_t i
+    cdef int64_t filled = 0
+    cdef int64_t room = 0
+    cdef uint64_t[::1] values
+    check_spans(data.shape[0], starts, sizes)
+    if offsets.shape[0] != count + 1:
+        raise ValueError("offsets do not fit")
+    # A value takes a byte at least. Of the room only the pages that values reach are ever touched.
+    for i in range(count):
+        room += sizes[i]
+    result = np.empty(room, np.uint64)
+    offsets[0] = 0
+    values = result
+    with nogil:
+        for i in range(count):
+            if sizes[i]:
+                filled = read_repeated(
+                    &data[0], starts[i], starts[i] + sizes[i], number, &values[0], filled, room
+                )
+            offsets[i + 1] = filled
+    return result[:filled]
+
+
+def repeated_spans(
+    const uint8_t[::1] data, const int64_t[:] starts, const int64_t[:] sizes, uint32_t number, int64_t[::1] offsets
+):
+    cdef int64_t count = starts.shape[0]
+    cdef int64_t i, at, end, found
+    cdef int turn
+    cdef WireField field
+    cdef int64_t[:, ::1] spans = np.empty((0, 2), np.int64)
+    check_spans(data.shape[0], starts, sizes)
+    if offsets.shape[0] != count + 1:
+        raise ValueError("offsets do not fit")
+    for turn in range(2):
+        found = 0
+        offsets[0] = 0
+        with nogil:
+            for i in range(count):
+                at = starts[i]
+                end = at + sizes[i]
+                while at < end:
+                    at = next_field(&data[0], at, end, &field)
+                    if at < 0:
+                        break
+                    if field.number == number and field.wire == WIRE_BYTES:
+                        if turn == 1:
+                            spans[found, 0] = field.start
+                            spans[found, 1] = field.size
+                        found += 1
+                offsets[i + 1] = found
+        if turn == 0:
+            spans = np.empty((found, 2), np.int64)
+    return np.asarray(spans)
+
+
+cdef struct Text:
+    uint8_t* data
+    int64_t size
+    int64_t room
+
+
+cdef int append(Text* text, const uint8_t* data, int64_t size) noexcept nogil:
+    cdef uint8_t* grown
+    cdef int64_t room
+    if text.size + size > text.room:
+        room = 2 * (text.size + size) + 64
+        grown = <uint8_t*>realloc(text.data, room)
+        if grown is NULL:
+            return -1
+        text.data = grown
+        text.room = room
+    if size:
+        memcpy(text.data + text.size, data, size)
+    text.size += size
+    return 0
+
+
+# The value field of a GenericFtraceEvent.Field, and where its name is; -1 when damaged.
+cdef int read_generic_field(
+    const uint8_t* data, int64_t at, int64_t end, int64_t* name, int64_t* name_size, uint8_t* kind, int64_t* value
+) noexcept nogil:
+    cdef WireField field
+    name[0] = at
+    name_size[0] = 0
+    kind[0] = 45
+    value[0] = 0
+    value[1] = 0
+    while at < end:
+        at = next_field(data, at, end, &field)
+        if at < 0:
+            return -1
+        if field.number == 1 and field.wire == WIRE_BYTES:
+            name[0] = field.start
+            name_size[0] = field.size
+        elif field.number == 3 and field.wire == WIRE_BYTES:
+            kind[0] = 115
+            value[0] = field.start
+            value[1] = field.size
+        elif (field.number == 4 or field.number == 5) and field.wire == WIRE_VARINT:
+            kind[0] = 105 if field.number == 4 else 117
+            value[0] = <int64_t>field.value
+            value[1] = 0
+    return 0
+
+
+# Build the shape of one event; 1 when it is damaged or names hold a NUL, -1 when memory runs out.
+cdef int shape_of(const uint8_t* data, int64_t at, int64_t end, Text* text) noexcept nogil:
+    cdef WireField field
+    cdef int64_t start = at
+    cdef int64_t name = 0
+    cdef int64_t name_size = 0
+    cdef int64_t value[2]
+    cdef uint8_t kind
+    cdef uint8_t zero = 0
+    text.size = 0
+    while at < end:
+        at = next_field(data, at, end, &field)
+        if at < 0:
+            return 1
+        if field.number == 1 and field.wire == WIRE_BYTES:
+            name = field.start
+            name_size = field.size
+    if name_size and memchr(data + name, 0, name_size) is not NULL:
+        return 1
+    if append(text, data + name, name_size) < 0 or append(text, &zero, 1) < 0:
+        return -1
+    at = start
+    while at < end:
+        at = next_field(data, at, end, &field)
+        if field.number == 2 and field.wire == WIRE_BYTES:
+            if read_generic_field(
+                data, field.start, field.start + field.size, &name, &name_size, &kind, value
+            ) < 0:
+                return 1
+            if name_size and memchr(data + name, 0, name_size) is not NULL:
+                return 1
+            if (
+                append(text, &kind, 1) < 0
+                or append(text, data + name, name_size) < 0
+                or append(text, &zero, 1) < 0
+            ):
+                return -1
+    return 0
+
+
+def generic_signatures(
+    const uint8_t[::1] data, const int64_t[:] starts, const int64_t[:] sizes, StringTable signatures, int32_t[::1] ids
+):
+    cdef int64_t count = starts.shape[0]
+    cdef int64_t i
+    cdef Text text
+    cdef int state = 0
+    check_spans(data.shape[0], starts, sizes)
+    if ids.shape[0] != count:
+        raise ValueError("starts and ids differ in length")
+    if data.shape[0] == 0:
+        return
+    text.data = NULL
+    text.size = 0
+    text.room = 0
+    with nogil:
+        signatures.lock()
+        for i in range(count):
+            state = shape_of(&data[0], starts[i], starts[i] + sizes[i], &text)
+            if state < 0:
+                break
+            ids[i] = 0 if state else signatures.find_or_add(text.data, <uint32_t>text.size)
+            if ids[i] < 0:
+                state = -1
+                break
+        signatures.unlock()
+    free(text.data)
+    if state < 0:
+        raise MemoryError("no room for more event classes")
+
+
+def generic_values(
+    const uint8_t[::1] data, const int64_t[:] starts, const int64_t[:] sizes, int64_t index, int64_t[:, ::1] values
+):
+    cdef int64_t count = starts.shape[0]
+    cdef int64_t i, at, end, seen
+    cdef int64_t name, name_size
+    cdef uint8_t kind
+    cdef WireField field
+    check_spans(data.shape[0], starts, sizes)
+    if values.shape[0] != count or values.shape[1] != 2:
+        raise ValueError("values do not fit")
+    if data.shape[0] == 0:
+        return
+    with nogil:
+        for i in range(count):
+            at = starts[i]
+            end = at + sizes[i]
+            seen = 0
+            values[i, 0] = 0
+            values[i, 1] = 0
+            while at < end:
+                at = next_field(&data[0], at, end, &field)
+                if at < 0:
+                    break
+                if field.number == 2 and field.wire == WIRE_BYTES:
+                    if seen == index:
+                        read_generic_field(
+                            &data[0], field.start, field.start + field.size, &name, &name_size, &kind, &values[i, 0]
+                        )
+                        break
+                    seen += 1

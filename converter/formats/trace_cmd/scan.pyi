@@ -1,0 +1,79 @@
+from numpy import int32, int64, uint8, uint32, uint64
+from numpy.typing import NDArray
+
+from converter.kernels.tasks import TaskTable
+
+#: Steps of a survey; the columns of `steps` are (step, next step or -1, a, b, c), offsets within the record:
+#: NAME: a task's pid at a has the name in the c bytes at b.
+SURVEY_NAME: int
+#: NEW_TASK: the record's own task made the task whose pid is at a; clone flags of c bytes at b.
+SURVEY_NEW_TASK: int
+#: FORK: the task whose pid is at a made the one whose pid is at b.
+SURVEY_FORK: int
+#: LEADER: the task whose pid is at a is the leader of a process.
+SURVEY_LEADER: int
+#: MARKER: text at a may name the process of the record's own task ("B|1234|name").
+SURVEY_MARKER: int
+
+def scan_pages(
+    data: memoryview | bytes | NDArray[uint8],
+    page_size: int,
+    long_size: int,
+    big_endian: bool,
+    class_of_type: NDArray[int32],
+    class_of_missed: int,
+    tasks: TaskTable,
+    type_offset: int,
+    pid_offset: int,
+    multiplier: int,
+    shift: int,
+    time_offset: int,
+    ts: NDArray[int64],
+    class_id: NDArray[int32],
+    thread: NDArray[int32],
+    start: NDArray[uint32],
+    size: NDArray[uint32],
+) -> tuple[int, int, int]:
+    """Walk whole pages into columns: (records, damaged pages, where the first damage is or -1).
+
+    `class_of_type` has 65,536 entries; records whose entry is -1 are left out. Record i's payload is
+    ``data[start[i]:start[i] + size[i]]``. A page with the missed-events flag first gives a record of
+    `class_of_missed` (unless -1) at the page's time, whose payload is the count, or empty if it is not known.
+    Times are ``(raw * multiplier >> shift) + time_offset``; a multiplier of 0 means raw. The columns must have room
+    for `most_records_in` records. A page is left at its first record that makes no sense; the last page may be cut.
+    Raises ValueError for columns that are too short and impossible geometry. Releases the GIL.
+    """
+
+def survey_pages(
+    data: memoryview | bytes | NDArray[uint8],
+    page_size: int,
+    long_size: int,
+    big_endian: bool,
+    type_offset: int,
+    pid_offset: int,
+    first_step: NDArray[int32],
+    steps: NDArray[int32],
+    tasks: TaskTable,
+    counts: NDArray[int64],
+) -> tuple[int, int]:
+    """Count records by type into `counts` (65,536 entries) and collect what they say about tasks.
+
+    `first_step[type]` is the row of `steps` (int32, n x 5) to take for a record of the type, or -1.
+    Returns (pages with missed events, damaged pages).
+    Raises ValueError for impossible geometry and steps. Releases the GIL.
+    """
+
+def most_records_in(total: int, page_size: int) -> int:
+    """Entries that the columns of `scan_pages` must have for `total` bytes of pages."""
+
+def scan_symbols(
+    text: memoryview | bytes | NDArray[uint8],
+    address: NDArray[uint64],
+    name_start: NDArray[uint32],
+    name_size: NDArray[uint32],
+) -> int:
+    """The symbols of a kallsyms text, in its order, into the columns: how many (no more than there is room for).
+
+    Left out are lines that are no symbol, absolute symbols (type a or A) and ARM's mapping symbols ("$...").
+    Releases the GIL.
+    """

@@ -1,0 +1,334 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
+"""Pages of the kernel's ring buffer: walking their records into columns.
+
+Source: the kernel's kernel/trace/ring_buffer.c, and libtraceevent's kbuffer-parse.c, which the files' own tool reads
+with. A page is a time (u64), a commit word (a long: length and flags) and records; a record is a word of type_len and
+time delta (5 and 27 bits), followed by its payload.
+
+The kernel's symbol list (/proc/kallsyms): ``address type name[\\t[module]]`` lines into columns.
+"""
+
+from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t, uint8_t
+import sys
+
+from converter.kernels.byte_order cimport load16, load32, load64
+from converter.kernels.tasks cimport FORKED, PROCESS_OF, TaskTable, THREAD_OF
+
+
+cdef bint HOST_IS_BIG = sys.byteorder == "big"
+
+cdef enum:
+    # Steps of a survey: see the .pyi.
+    STEP_NAME = 1
+    STEP_NEW_TASK = 2
+    STEP_FORK = 3
+    STEP_LEADER = 4
+    STEP_MARKER = 5
+    CLONE_THREAD = 0x10000
+
+SURVEY_NAME = STEP_NAME
+SURVEY_NEW_TASK = STEP_NEW_TASK
+SURVEY_FORK = STEP_FORK
+SURVEY_LEADER = STEP_LEADER
+SURVEY_MARKER = STEP_MARKER
+
+
+cdef inline uint64_t scaled(uint64_t ts, uint64_t multiplier, uint32_t shift) noexcept nogil:
+    # The kernel's mul_u64_u32_shr, for shift <= 32.
+    cdef uint64_t low = ((ts & <uint64_t>0xffffffff) * multiplier) >> shift
+    cdef uint64_t high = ts >> 32
+    if high:
+        low += (high * multiplier) << (32 - shift)
+    return low
+
+
+def scan_pages(
+    const uint8_t[::1] data,
+    int64_t page_size,
+    int64_t long_size,
+    bint big_endian,
+    const int32_t[::1] class_of_type,
+    int32_t class_of_missed,
+    TaskTable tasks,
+    int64_t type_offset,
+    int64_t pid_offset,
+    uint64_t multiplier,
+    uint32_t shift,
+    uint64_t time_offset,
+    int64_t[::1] ts,
+    int32_t[::1] class_id,
+    int32_t[::1] thread,
+    uint32_t[::1] start,
+    uint32_t[::1] size,
+):
+    cdef int64_t total = data.shape[0]
+    cdef int64_t room = ts.shape[0]
+    cdef int64_t page, available
+    cdef int64_t count = 0
+    cdef int64_t damaged = 0
+    cdef int64_t first_damage = -1
+    cdef int64_t end = total
+    cdef int found
+    cdef int32_t last_pid = -1
+    cdef int32_t last_thread = -1
+    cdef int32_t pid
+    cdef int64_t index
+    cdef uint64_t time
+    cdef PageCursor cursor
+    check_geometry(total, page_size, long_size, shift)
+    if class_of_type.shape[0] != 65536:
+        raise ValueError("class_of_type has not an entry for each of the 65,536 types")
+    if class_id.shape[0] != room or thread.shape[0] != room or start.shape[0] != room or size.shape[0] != room:
+        raise ValueError("the columns differ in length")
+    if room < most_records(total, page_size):
+        raise ValueError("the columns have not room for the records of the pages")
+    if type_offset < 0 or pid_offset < 0 or type_offset > 4096 or pid_offset > 4096:
+        raise ValueError("common fields lie outside a record")
+    cursor.big_endian = big_endian
+    cursor.swap = big_endian != HOST_IS_BIG
+    with nogil:
+        page = 0
+        while page < total:
+            available = total - page if total - page < page_size else page_size
+            if not open_page(&cursor, &data[page], available, long_size):
+                damaged += 1
+                if first_damage < 0:
+                    first_damage = page
+                break
+            if cursor.flags & <uint32_t>MISSED_EVENTS and class_of_missed >= 0:
+                time = scaled(cursor.ts, multiplier, shift) if multiplier else cursor.ts
+                ts[count] = <int64_t>(time + time_offset)
+                class_id[count] = class_of_missed
+                thread[count] = -1
+                # The count, where stored, is a long right behind the records.
+                start[count] = <uint32_t>(page + cursor.end)
+                size[count] = 0
+                if cursor.flags & <uint32_t>MISSED_STORED and cursor.end + long_size <= available:
+                    size[count] = <uint32_t>long_size
+                count += 1
+            while True:
+                found = next_record(&cursor)
+                if found != RECORD:
+                    break
+                if type_offset + 2 > cursor.size:
+                    found = DAMAGED
+                    break
+                pid = -1
+                if pid_offset + 4 <= cursor.size:
+                    pid = <int32_t>load32(cursor.page + cursor.start + pid_offset, cursor.swap)
+                if pid != last_pid:
+                    last_pid = pid
+                    index = tasks.find(pid) if pid >= 0 else -1
+                    last_thread = tasks._tasks[index].thread if index >= 0 else -1
+                time = scaled(cursor.ts, multiplier, shift) if multiplier else cursor.ts
+                ts[count] = <int64_t>(time + time_offset)
+                class_id[count] = class_of_type[load16(cursor.page + cursor.start + type_offset, cursor.swap)]
+                thread[count] = last_thread
+                start[count] = <uint32_t>(page + cursor.start)
+                size[count] = <uint32_t>cursor.size
+                # Records of types that are not to be delivered have class -1: the next one takes their place.
+                count += class_id[count] >= 0
+            if found == DAMAGED or cursor.clipped:
+                damaged += 1
+                if first_damage < 0:
+                    first_damage = page + cursor.at
+            page += page_size
+    return count, damaged, first_damage
+
+
+def survey_pages(
+    const uint8_t[::1] data,
+    int64_t page_size,
+    int64_t long_size,
+    bint big_endian,
+    int64_t type_offset,
+    int64_t pid_offset,
+    const int32_t[::1] first_step,
+    const int32_t[:, ::1] steps,
+    TaskTable tasks,
+    int64_t[::1] counts,
+):
+    cdef int64_t total = data.shape[0]
+    cdef int64_t page, available
+    cdef int64_t damaged = 0
+    cdef int64_t missed = 0
+    cdef int64_t number_of_steps = steps.shape[0]
+    cdef int64_t step
+    cdef int found
+    cdef int32_t pid
+    cdef int32_t last_pid = -1
+    cdef uint32_t kind
+    cdef PageCursor cursor
+    check_geometry(total, page_size, long_size, 0)
+    if counts.shape[0] != 65536 or first_step.shape[0] != 65536:
+        raise ValueError("counts and first_step have not an entry for each of the 65,536 types")
+    if type_offset < 0 or pid_offset < 0 or type_offset > 4096 or pid_offset > 4096:
+        raise ValueError("common fields lie outside a record")
+    if number_of_steps and steps.shape[1] != 5:
+        raise ValueError("a step has not five columns")
+    for step in range(number_of_steps):
+        if steps[step, 1] >= number_of_steps or -1 < steps[step, 1] <= step:
+            raise ValueError("a step does not lead to a later one")
+        if steps[step, 2] < 0 or steps[step, 3] < 0 or steps[step, 4] < 0:
+            raise ValueError("a step reads outside a record")
+    cursor.big_endian = big_endian
+    cursor.swap = big_endian != HOST_IS_BIG
+    with nogil:
+        page = 0
+        while page < total:
+            available = total - page if total - page < page_size else page_size
+            if not open_page(&cursor, &data[page], available, long_size):
+                damaged += 1
+                break
+            missed += (cursor.flags & <uint32_t>MISSED_EVENTS) != 0
+            while True:
+                found = next_record(&cursor)
+                if found != RECORD:
+                    break
+                if type_offset + 2 > cursor.size:
+                    found = DAMAGED
+                    break
+                kind = load16(cursor.page + cursor.start + type_offset, cursor.swap)
+                counts[kind] += 1
+                pid = -1
+                if pid_offset + 4 <= cursor.size:
+                    pid = <int32_t>load32(cursor.page + cursor.start + pid_offset, cursor.swap)
+                if pid != last_pid and pid >= 0:
+                    last_pid = pid
+                    tasks.find_or_add(pid)
+                step = first_step[kind]
+                while 0 <= step < number_of_steps:
+                    take_step(&cursor, &steps[step, 0], pid, tasks)
+                    step = steps[step, 1]
+            damaged += found == DAMAGED or cursor.clipped
+            page += page_size
+    return missed, damaged
+
+
+cdef void take_step(PageCursor* cursor, const int32_t* step, int32_t pid, TaskTable tasks) noexcept nogil:
+    cdef const uint8_t* record = cursor.page + cursor.start
+    cdef int64_t size = cursor.size
+    cdef int64_t a = step[2]
+    cdef int64_t b = step[3]
+    cdef int64_t c = step[4]
+    cdef int64_t ts = <int64_t>cursor.ts
+    cdef int32_t first, second
+    cdef int64_t index
+    cdef uint64_t flags
+    if step[0] == STEP_NAME:
+        if a + 4 <= size and b + c <= size:
+            first = <int32_t>load32(record + a, cursor.swap)
+            if first >= 0:
+                tasks.note_name(first, ts, record + b, c)
+    elif step[0] == STEP_NEW_TASK:
+        if a + 4 <= size and b + c <= size and (c == 4 or c == 8):
+            first = <int32_t>load32(record + a, cursor.swap)
+            flags = load32(record + b, cursor.swap) if c == 4 else load64(record + b, cursor.swap)
+            if first >= 0 and pid >= 0:
+                tasks.note_creator(first, ts, pid, THREAD_OF if flags & CLONE_THREAD else PROCESS_OF)
+    elif step[0] == STEP_FORK:
+        if a + 4 <= size and b + 4 <= size:
+            first = <int32_t>load32(record + a, cursor.swap)
+            second = <int32_t>load32(record + b, cursor.swap)
+            if first >= 0 and second >= 0:
+                tasks.note_creator(second, ts, first, FORKED)
+    elif step[0] == STEP_LEADER:
+        if a + 4 <= size:
+            first = <int32_t>load32(record + a, cursor.swap)
+            index = tasks.find_or_add(first) if first >= 0 else -1
+            if index >= 0:
+                tasks._tasks[index].leader = True
+    elif step[0] == STEP_MARKER:
+        if pid > 0 and a < size:
+            first = process_in_marker(record + a, size - a)
+            index = tasks.find_or_add(pid) if first > 0 else -1
+            if index >= 0:
+                tasks._tasks[index].process = first
+
+
+# The process id in "B|1234|name", "E|1234" or "C|1234|name|5", -1 in any other text.
+cdef int32_t process_in_marker(const uint8_t* text, int64_t size) noexcept nogil:
+    cdef int64_t value = 0
+    cdef int64_t at = 2
+    if size < 3 or text[1] != c'|' or (text[0] != c'B' and text[0] != c'E' and text[0] != c'C'):
+        return -1
+    while at < size and c'0' <= text[at] <= c'9':
+        value = value * 10 + (text[at] - c'0')
+        if value > 0x7fffffff:
+            return -1
+        at += 1
+    if at == 2:
+        return -1
+    if at == size or text[at] == c'|' or text[0] == c'E':
+        return <int32_t>value
+    return -1
+
+
+def most_records_in(int64_t total, int64_t page_size):
+    check_geometry(total, page_size, 8, 0)
+    return most_records(total, page_size)
+
+
+cdef inline int64_t most_records(int64_t total, int64_t page_size) noexcept nogil:
+    # A record takes 8 bytes or more; each page may add one for missed events, and one slot is written ahead.
+    return total // 8 + total // page_size + 2
+
+
+cdef check_geometry(int64_t total, int64_t page_size, int64_t long_size, uint32_t shift):
+    if page_size < 16 or page_size > 1 << 30:
+        raise ValueError(f"pages of {page_size} bytes")
+    if long_size != 4 and long_size != 8:
+        raise ValueError(f"longs of {long_size} bytes")
+    if total > 0xffffffff:
+        raise ValueError("more than 4 GiB of pages at once")
+    if shift > 32:
+        raise ValueError(f"a shift of {shift} bits")
+
+
+def scan_symbols(
+    const uint8_t[::1] text, uint64_t[::1] address, uint32_t[::1] name_start, uint32_t[::1] name_size
+):
+    cdef int64_t total = text.shape[0]
+    cdef int64_t room = address.shape[0]
+    cdef int64_t at = 0
+    cdef int64_t count = 0
+    cdef int64_t digits, start
+    cdef uint64_t value
+    cdef uint8_t byte, kind
+    if name_start.shape[0] != room or name_size.shape[0] != room:
+        raise ValueError("the columns differ in length")
+    if total > 0xffffffff:
+        raise ValueError("more than 4 GiB of symbols")
+    with nogil:
+        while at < total and count < room:
+            value = 0
+            digits = 0
+            while at < total:
+                byte = text[at]
+                if c'0' <= byte <= c'9':
+                    byte -= c'0'
+                elif c'a' <= byte <= c'f':
+                    byte -= c'a' - 10
+                elif c'A' <= byte <= c'F':
+                    byte -= c'A' - 10
+                else:
+                    break
+                value = value << 4 | byte
+                digits += 1
+                at += 1
+            if 0 < digits <= 16 and at + 3 < total and text[at] == c' ' and text[at + 2] == c' ':
+                kind = text[at + 1]
+                at += 3
+                start = at
+                while at < total and text[at] != c'\n' and text[at] != c'\t' and text[at] != c' ':
+                    at += 1
+                # Absolute symbols are no code, and "$a" and the like mark kinds of ARM code.
+                if kind != c'a' and kind != c'A' and at > start and text[start] != c'$':
+                    address[count] = value
+                    name_start[count] = <uint32_t>start
+                    name_size[count] = <uint32_t>(at - start)
+                    count += 1
+            while at < total and text[at] != c'\n':
+                at += 1
+            at += 1
+    return count

@@ -1,0 +1,68 @@
+# Programs that write the records of event classes, and the columns that they run over.
+from libc.stdint cimport int32_t, int64_t, uint8_t
+
+from converter.kernels.strings cimport StringTable
+from converter.formats.uftrace.emit_tasks cimport Task
+
+
+cdef enum:
+    # What programs write: see emit.pyi.
+    P_ENTRY = 0
+    P_EXIT = 1
+    P_LOST = 2
+    P_USER_EVENT = 3
+    P_EVENT = 4
+    P_RAW = 5
+    P_VARIABLE = 6
+    # Operations.
+    O_VALUE = 0
+    O_TEXT = 1
+    O_BYTES = 2
+    MAX_OPERATIONS = 256
+    MAX_TEXT = 0xffff
+    ADDRESS_SIZE = 8
+    S_OK = 0
+    S_NO_MEMORY = -1
+    S_BAD_COLUMN = -2
+    S_TEXT_TOO_LONG = -3
+    S_BAD_VALUE = -4
+
+
+cdef struct Column:
+    const uint8_t* data
+    int64_t stride
+    # Of lists.
+    const int64_t* offsets
+
+
+cdef struct Operation:
+    int32_t code
+    int32_t width
+
+
+cdef struct Program:
+    int32_t record
+    # Columns 0 and 1 are name and category.
+    bint named
+    int64_t event
+    int32_t count
+    Operation* operations
+    Column* columns
+    int64_t rows
+
+
+cdef class Programs:
+    cdef StringTable _strings
+    cdef int64_t _string_count
+    cdef Program* _programs
+    cdef int64_t _program_count
+    cdef list _held
+
+    # How many bytes follow a record's head (of P_RAW: that it is), as a status.
+    cdef int _measure(self, Program* program, int64_t row, int64_t* size) noexcept nogil
+    cdef bint _span(self, Column* column, int64_t row, const uint8_t** data, int64_t* length) noexcept nogil
+    # The arguments or the value returned: each padded to 4 bytes, all to 8.
+    cdef void _put_values(self, Task* task, Program* program, int64_t row, int64_t size) noexcept nogil
+    # An event's data: their size in two bytes, then the values without gaps, all padded to 8. The first `length` bytes
+    # of them are there already.
+    cdef void _put_data(self, Task* task, Program* program, int64_t row, int64_t size, int64_t length) noexcept nogil

@@ -1,0 +1,403 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
+"""Records of uftrace's task files to columns, merged by time with each other and with events decoded elsewhere.
+
+A record is two 64-bit words: a time, and type:2, more:1, magic:3, depth:10, addr:48 (uftrace.h, struct
+uftrace_record). Values follow where `more` is set; what they are only the function's specifications tell, which are
+compiled to programs. One pass fills the columns; a task's stack tells which exits belong to which entries.
+
+Columns of the values of scanned uftrace records.
+"""
+
+from libc.stdint cimport int32_t, INT64_MAX, int64_t, uint32_t, uint64_t, uint8_t
+from libc.stdlib cimport free
+from libc.string cimport memcpy
+import sys
+
+from converter.formats.uftrace.scan_addresses cimport cache_slot, Cached
+from converter.formats.uftrace.scan_frames cimport depth_of, DEPTHS, follow, is_top_alone, UNKNOWN
+from converter.formats.uftrace.scan_functions cimport FunctionTable, grown, SITE_MISSING
+from converter.formats.uftrace.scan_merge cimport Streams
+from converter.formats.uftrace.scan_streams cimport (
+    Columns, copy_ready, emit, ENTRY, EXIT, limit_of, LOST, pop, RECORD_SIZE, sink, Stream, TURN_OVER,
+)
+from converter.formats.uftrace.values cimport decode_values, integer, MOST_VALUES, padded, Program
+from converter.kernels.byte_order cimport load16, load32, load64
+from converter.kernels.strings cimport StringTable
+
+
+cdef bint HOST_IS_BIG = sys.byteorder == "big"
+
+cpdef enum:
+    DONE = 0
+    FULL = 1
+    NEED_WINDOW = 2
+    NEED_SYMBOL = 3
+    DAMAGED = 4
+
+cpdef enum:
+    TRUNCATED = 1
+    BAD_MAGIC = 2
+    BAD_TIME = 3
+    NO_SPECIFICATION = 4
+
+cdef enum:
+    # More results of a run over one stream.
+    ENDED = 6
+    NO_MEMORY = 7
+
+    MAGIC = 5
+    WATCH_VAR = 100012
+
+    # Numbers in `classes`.
+    CLASS_ENTRY = 0
+    CLASS_EXIT = 1
+    CLASS_UNMATCHED = 2
+    CLASS_LOST = 3
+    CLASS_NATIVE = 4
+    CLASS_USER_DATA = 5
+    CLASS_WATCH = 6
+    CLASS_ENTRY_WITH_SOURCE = 10
+    CLASSES = 11
+
+
+cdef struct Event:
+    uint64_t id
+    int32_t class_id
+    int32_t name
+    int32_t category
+    int32_t words
+    int32_t width
+
+
+cdef class Scanner(Streams):
+    cdef StringTable _strings
+    cdef int32_t[CLASSES] _classes
+    cdef int32_t _highest_class
+    # By ascending id.
+    cdef Event* _events
+    cdef int64_t _event_count
+    cdef readonly int32_t stream
+    cdef readonly int32_t reason
+    cdef readonly int64_t offset
+    cdef readonly int64_t rounded
+
+    def __cinit__(
+        self, StringTable strings not None, FunctionTable functions not None, *, bint big_endian,
+        bint close_abandoned, const int32_t[::1] classes,
+    ):
+        cdef int64_t i
+        if classes.shape[0] != CLASSES:
+            raise ValueError(f"{classes.shape[0]} classes")
+        self._strings = strings
+        for i in range(CLASSES):
+            self._classes[i] = classes[i]
+            self._note_class(classes[i])
+
+    def __dealloc__(self):
+        free(self._events)
+
+    cdef _note_class(self, int32_t class_id):
+        if class_id < 0:
+            raise ValueError(f"class {class_id}")
+        self._highest_class = max(self._highest_class, class_id)
+
+    def add_event(self, uint64_t id, int32_t class_id, int32_t name, int32_t category, int32_t words, int32_t width):
+        cdef int64_t at = self._event_count
+        if not 0 <= words <= MOST_VALUES or width not in (4, 8):
+            raise ValueError(f"{words} words of {width} bytes")
+        if class_id >= 0:
+            self._note_class(class_id)
+        self._events = <Event*>grown(self._events, self._event_count, sizeof(Event))
+        while at and self._events[at - 1].id > id:
+            self._events[at] = self._events[at - 1]
+            at -= 1
+        self._events[at].id = id
+        self._events[at].class_id = class_id
+        self._events[at].name = name
+        self._events[at].category = category
+        self._events[at].words = words
+        self._events[at].width = width
+        self._event_count += 1
+
+    # The pass
+
+    def fill(
+        self,
+        int64_t[::1] ts,
+        int32_t[::1] class_id,
+        int32_t[::1] row,
+        int32_t[::1] thread,
+        int32_t[::1] cpu,
+        int32_t[::1] name,
+        int32_t[::1] category,
+        int64_t[::1] first,
+        uint32_t[::1] size,
+        uint64_t[::1] values,
+        int64_t filled,
+        int64_t value_count,
+        int32_t[::1] counts,
+    ):
+        cdef Columns out
+        cdef int status
+        out.room = ts.shape[0]
+        out.value_room = values.shape[0] - 2 * MOST_VALUES - 1
+        if (
+            class_id.shape[0] != out.room or row.shape[0] != out.room or thread.shape[0] != out.room
+            or cpu.shape[0] != out.room or name.shape[0] != out.room or category.shape[0] != out.room
+            or first.shape[0] != out.room or size.shape[0] != out.room or out.room == 0
+        ):
+            raise ValueError("the columns differ in length")
+        if out.value_room <= 0 or not 0 <= filled <= out.room or not 0 <= value_count <= values.shape[0]:
+            raise ValueError("more is filled than there is")
+        if counts.shape[0] <= max(self._highest_class, self._functions.highest_class):
+            raise ValueError(f"{counts.shape[0]} classes")
+        out.ts = &ts[0]
+        out.class_id = &class_id[0]
+        out.row = &row[0]
+        out.thread = &thread[0]
+        out.cpu = &cpu[0]
+        out.name = &name[0]
+        out.category = &category[0]
+        out.first = &first[0]
+        out.size = &size[0]
+        out.values = &values[0]
+        out.counts = &counts[0]
+        out.filled = filled
+        out.value_count = value_count
+        with nogil:
+            self._strings.lock()
+            status = self._merge(&out, counts.shape[0])
+            self._strings.unlock()
+        if status == NO_MEMORY:
+            raise MemoryError("no room for more strings or frames")
+        return status, out.filled, out.value_count
+
+    cdef int _merge(self, Columns* out, int64_t classes) noexcept nogil:
+        cdef int64_t limit
+        cdef Stream* stream
+        cdef int status
+        while self._heap.waiting:
+            if out.filled >= out.room or out.value_count > out.value_room:
+                return FULL
+            self.stream = self._heap.items[0]
+            stream = &self._streams[self.stream]
+            limit = limit_of(&self._heap)
+            status = copy_ready(stream, out, limit, classes) if stream.is_ready else self._run(stream, out, limit)
+            if status == TURN_OVER:
+                sink(&self._heap)
+            elif status == NEED_SYMBOL or status == FULL or status == NO_MEMORY:
+                return status
+            else:
+                pop(&self._heap)
+                if status != ENDED:
+                    return status
+        return DONE
+
+    # Over one stream, as long as its records are not later than `limit`.
+    cdef int _run(self, Stream* stream, Columns* out, int64_t limit) noexcept nogil:
+        cdef const uint8_t* record
+        cdef uint64_t time, word, address
+        cdef int64_t ts, left, length, absolute, first
+        cdef int32_t kind, number, class_id
+        cdef int32_t space = stream.spaces[stream.space_at]
+        cdef Cached* cached
+        cdef const Program* program
+        cdef bint swap = self._swap
+        cdef int matched
+        cdef int status
+        while True:
+            left = stream.end - stream.at
+            if left < RECORD_SIZE:
+                return self._at_end(stream, left)
+            record = stream.data + stream.at
+            time = load64(record, swap)
+            if time > <uint64_t>INT64_MAX:
+                return self._damage(stream, BAD_TIME)
+            ts = <int64_t>time
+            if ts > limit:
+                stream.next_ts = ts
+                return TURN_OVER
+            if out.filled >= out.room or out.value_count > out.value_room:
+                stream.next_ts = ts
+                return FULL
+            word = load64(record + 8, swap)
+            if (word >> 3) & 7 != MAGIC:
+                return self._damage(stream, BAD_MAGIC)
+            kind = word & 3
+            address = word >> 16
+            while ts >= stream.next_space and stream.space_at + 1 < stream.space_count:
+                stream.space_at += 1
+                space = stream.spaces[stream.space_at]
+                stream.next_space = (
+                    stream.times[stream.space_at + 1] if stream.space_at + 1 < stream.space_count else INT64_MAX
+                )
+            if kind > EXIT:
+                if kind == LOST:
+                    stream.adrift = True
+                    out.values[out.value_count] = address
+                    emit(out, ts, self._classes[CLASS_LOST], stream.thread, -1, -1, out.value_count)
+                    out.value_count += 1
+                    stream.at += RECORD_SIZE
+                    continue
+                status = self._event(stream, out, ts, word, left)
+                if status:
+                    return status
+                continue
+            cached = &self._functions.cache[cache_slot(address, space)]
+            if cached.address != address or cached.space != space:
+                status = self._functions.resolve(cached, address, space)
+                if status:
+                    stream.next_ts = ts
+                    return self._unresolved(status)
+            matched = True
+            if stream.tracked:
+                absolute = depth_of(stream, (word >> 6) & (DEPTHS - 1), kind)
+                if kind == ENTRY:
+                    if stream.depth > absolute:
+                        self._abandon(stream, out, ts)
+                        continue
+                elif stream.depth > absolute + 1 and not is_top_alone(stream, cached.site.name, absolute):
+                    self._abandon(stream, out, ts)
+                    continue
+            length = RECORD_SIZE
+            first = out.value_count
+            number = cached.site.entry if kind == ENTRY else cached.site.exit
+            program = NULL if number < 0 else &self._functions.programs[number]
+            if word & 4:
+                if program is NULL:
+                    return self._damage(stream, NO_SPECIFICATION)
+                length = decode_values(
+                    program, record, RECORD_SIZE, left, stream.segment << 32 | stream.at, swap, swap != HOST_IS_BIG,
+                    out.values, &out.value_count, &self.rounded,
+                )
+                if length < 0:
+                    return self._at_end(stream, left)
+            elif program is not NULL and program.count:
+                # The function has values, but none were recorded.
+                program = NULL
+            if stream.tracked:
+                matched = follow(stream, kind, absolute, cached.site.name)
+                if matched < 0:
+                    return NO_MEMORY
+            if kind == ENTRY:
+                class_id = self._classes[CLASS_ENTRY] if program is NULL else program.class_id
+                if cached.site.source >= 0:
+                    if program is NULL:
+                        class_id = self._classes[CLASS_ENTRY_WITH_SOURCE]
+                    out.values[out.value_count] = cached.site.source
+                    out.value_count += 1
+            elif matched:
+                class_id = self._classes[CLASS_EXIT] if program is NULL else program.class_id
+            else:
+                class_id = self._classes[CLASS_UNMATCHED] if program is NULL else program.unmatched
+            stream.at += length
+            if class_id < 0:
+                out.value_count = first
+                continue
+            emit(out, ts, class_id, stream.thread, cached.site.name, cached.site.category, first)
+
+    cdef int _damage(self, Stream* stream, int reason) noexcept nogil:
+        self.reason = reason
+        self.offset = stream.at
+        return DAMAGED
+
+    # The window ends within a record, or at its end.
+    cdef int _at_end(self, Stream* stream, int64_t left) noexcept nogil:
+        if not stream.final:
+            return NEED_WINDOW
+        return ENDED if left == 0 else self._damage(stream, TRUNCATED)
+
+    cdef inline int _unresolved(self, int status) noexcept nogil:
+        return NEED_SYMBOL if status == SITE_MISSING else NO_MEMORY
+
+    # The innermost function has been left without an exit. One whose entry is not known is just forgotten.
+    cdef void _abandon(self, Stream* stream, Columns* out, int64_t ts) noexcept nogil:
+        stream.depth -= 1
+        if stream.frames[stream.depth] != UNKNOWN:
+            emit(out, ts, self._classes[CLASS_EXIT], stream.thread, -1, -1, out.value_count)
+
+    # An EVENT record.
+    cdef int _event(self, Stream* stream, Columns* out, int64_t ts, uint64_t word, int64_t left) noexcept nogil:
+        cdef const uint8_t* record = stream.data + stream.at
+        cdef uint64_t id = word >> 16
+        cdef int64_t length = RECORD_SIZE
+        cdef int64_t size = -1
+        cdef int64_t first = out.value_count
+        cdef int64_t at
+        cdef int32_t i
+        cdef const Event* event = NULL
+        cdef const uint8_t* data = record + RECORD_SIZE + 2
+        cdef Cached found
+        cdef int status
+        if word & 4:
+            if left < RECORD_SIZE + 2:
+                return self._at_end(stream, left)
+            size = load16(record + RECORD_SIZE, self._swap)
+            length += padded(2 + size, 8)
+            if left < length:
+                return self._at_end(stream, left)
+        at = self._event_at(id)
+        if at >= 0:
+            event = &self._events[at]
+        if event is not NULL and event.class_id < 0:
+            pass
+        elif event is not NULL and (size == event.words * event.width or (event.words == 0 and size < 0)):
+            for i in range(event.words):
+                out.values[out.value_count] = (
+                    load64(data + 8 * i, self._swap) if event.width == 8 else load32(data + 4 * i, self._swap)
+                )
+                out.value_count += 1
+            emit(out, ts, event.class_id, stream.thread, event.name, event.category, first)
+        elif event is not NULL and event.words == 0:
+            self._bytes(stream, out, RECORD_SIZE + 2, size)
+            emit(out, ts, self._classes[CLASS_USER_DATA], stream.thread, event.name, event.category, first)
+        elif id == WATCH_VAR and event is not NULL and (size == 9 or size == 10 or size == 12 or size == 16):
+            status = self._functions.resolve(&found, load64(data, self._swap), stream.spaces[stream.space_at])
+            if status:
+                stream.next_ts = ts
+                return self._unresolved(status)
+            i = 0 if size == 9 else 1 if size == 10 else 2 if size == 12 else 3
+            out.values[out.value_count] = integer(data + 8, size - 8, False, self._swap)
+            out.value_count += 1
+            emit(out, ts, self._classes[CLASS_WATCH + i], stream.thread, found.site.name, event.category, first)
+        else:
+            self._bytes(stream, out, 0, length)
+            emit(out, ts, self._classes[CLASS_NATIVE], stream.thread, -1, -1, first)
+        stream.at += length
+        return 0
+
+    cdef inline void _bytes(self, Stream* stream, Columns* out, int64_t offset, int64_t size) noexcept nogil:
+        out.values[out.value_count] = <uint64_t>(stream.segment << 32 | (stream.at + offset))
+        out.values[out.value_count + 1] = <uint64_t>size
+        out.value_count += 2
+
+    cdef inline int64_t _event_at(self, uint64_t id) noexcept nogil:
+        cdef int64_t low = 0
+        cdef int64_t high = self._event_count
+        cdef int64_t middle
+        while low < high:
+            middle = (low + high) >> 1
+            if self._events[middle].id < id:
+                low = middle + 1
+            else:
+                high = middle
+        return low if low < self._event_count and self._events[low].id == id else -1
+
+
+def gather_words(const uint64_t[::1] values, const int64_t[::1] first, uint64_t[:, ::1] rows):
+    cdef int64_t count = first.shape[0]
+    cdef int64_t words = rows.shape[1]
+    cdef int64_t i
+    cdef int64_t failed = -1
+    if rows.shape[0] != count:
+        raise ValueError("first and rows differ in length")
+    if words == 0:
+        return
+    with nogil:
+        for i in range(count):
+            if first[i] < 0 or first[i] > values.shape[0] - words:
+                failed = i
+                break
+            memcpy(&rows[i, 0], &values[first[i]], words * 8)
+    if failed >= 0:
+        raise ValueError(f"event {failed} lies outside the values")

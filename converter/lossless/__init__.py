@@ -1,0 +1,1 @@
+"""Lossless conversion: the trace that travels in an output."""

@@ -1,0 +1,242 @@
+"""Lossless conversion: the trace as it was read travels inside the output, where the format has room for it.
+
+What a target has no place for would otherwise be gone. With `lossless` the whole trace, columns and sidecar, is
+encoded as `schemas/ir.proto` says, compressed, and appended in records that other readers of the format skip. Reading
+such a file gives the trace that it was made from. A checksum over all that precedes it tells whether someone has
+changed the file since, and one over the records whether they are whole: if not, what the file says holds, and what
+travelled in it is dropped with a warning.
+
+A file ends in frames, of which the last holds the footer; a directory has a hidden file of records, with the checksum
+of every other file at its end.
+"""
+
+from __future__ import annotations
+
+import tempfile
+import zlib
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import replace
+from functools import partial
+from itertools import chain
+from typing import IO, Self
+
+from converter.errors import TraceError, TraceWarning
+from converter.formats.ir.reader import read as read_records
+from converter.formats.ir.writer import RecordWriter
+from converter.ir.events import Batch
+from converter.ir.trace import Trace
+from converter.lossless.footer import FOOTER_SIZE, HIDDEN_FILE, Footer, footer_of
+from converter.storage.sink import Sink
+from converter.storage.source import Source, View, spooled
+
+_BLOCK = 1 << 20
+
+
+class Embedding(ABC):
+    """How a format holds frames at the end of its files: `EMBEDDING` of its module `residual`."""
+
+    #: How much of the residual a frame holds at most.
+    frame_size: int
+
+    def open_frames(self, sink: Sink) -> bytes:
+        """Prepare a complete file for frames to be appended; what stands in front of the first."""
+        return b""
+
+    @abstractmethod
+    def frame(self, sink: Sink, data: bytes, number: int) -> bytes:
+        """A frame with up to `frame_size` bytes."""
+
+    def close_frames(self, sink: Sink, start: int) -> bytes:
+        """What stands behind the last frame of those that start at `start`."""
+        return b""
+
+    @abstractmethod
+    def frames(self, source: Source, start: int) -> Iterator[bytes]:
+        """What the frames from `start` on hold."""
+
+    def content(self, source: Source, start: int) -> Source:
+        """The file as it was without its frames."""
+        return View(source.name, source, 0, start)
+
+
+class Recording:
+    """A trace that is recorded while its batches pass. A context manager, for the temporary file."""
+
+    def __init__(self, trace: Trace) -> None:
+        self._source = trace
+        self._spool: IO[bytes] = tempfile.TemporaryFile(buffering=_BLOCK)  # noqa: SIM115 - closed on leaving
+        self._records: RecordWriter | None = None
+        self._complete = False
+        #: Of the records so far.
+        self.checksum = 0
+        self.trace = replace(trace, make_batches=self._batches)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stop()
+        self._spool.close()
+
+    def _batches(self) -> Iterator[Batch]:
+        if self._complete:
+            yield from self._source.batches()
+            return
+        self._stop()
+        self._spool.seek(0)
+        self._spool.truncate()
+        self.checksum = 0
+        records = self._records = RecordWriter(self._source, self._put)
+        for batch in self._source.batches():
+            records.add(batch)
+            yield batch
+        self._complete = True
+
+    def _put(self, data: bytes) -> None:
+        self.checksum = zlib.crc32(data, self.checksum)
+        self._spool.write(data)
+
+    def _stop(self) -> None:
+        if self._records is not None:
+            self._records.__exit__()
+            self._records = None
+
+    def chunks(self, size: int) -> Iterator[bytes]:
+        """The records of the whole trace, all of which `checksum` is of from now on."""
+        if not self._complete:
+            # Whoever wrote the output had no need of the rest.
+            for _ in self._batches():
+                pass
+        assert self._records is not None
+        self._records.finish()
+        self._spool.seek(0)
+        return iter(partial(self._spool.read, size), b"")
+
+
+def embed(recording: Recording, sink: Sink, embedding: Embedding | None) -> None:
+    """Append what a recording holds to a complete output: a directory, or a file of a format that has frames."""
+    if sink.is_directory:
+        _embed_in_directory(recording, sink)
+        return
+    assert embedding is not None
+    head = embedding.open_frames(sink)
+    start = sink.tell()
+    chunks = recording.chunks(embedding.frame_size)
+    footer = bytes(Footer(start, sink.checksum(), recording.checksum))
+    sink.write(head)
+    for number, chunk in enumerate(chain(chunks, [footer])):
+        sink.write(embedding.frame(sink, chunk, number))
+    sink.write(embedding.close_frames(sink, start))
+
+
+def _embed_in_directory(recording: Recording, sink: Sink) -> None:
+    # The new file is not among those that have a checksum.
+    lines = [f"{file.checksum():08x} {name}\n" for name, file in sorted(sink.files().items())]
+    hidden = sink.create(HIDDEN_FILE)
+    for chunk in recording.chunks(_BLOCK):
+        hidden.write(chunk)
+    start = hidden.tell()
+    text = "".join(lines).encode("utf-8", "surrogateescape")
+    hidden.write(text)
+    hidden.write(bytes(Footer(start, zlib.crc32(text), recording.checksum)))
+
+
+def _checksum(read: Callable[[int, int], bytes], size: int) -> int:
+    checksum = 0
+    for offset in range(0, size, _BLOCK):
+        checksum = zlib.crc32(read(offset, min(_BLOCK, size - offset)), checksum)
+    return checksum
+
+
+def extract(
+    source: Source, load_embedding: Callable[[], Embedding] | None
+) -> tuple[Trace | None, Source, TraceWarning | None]:
+    """What travels in an input of a format, or None; the input without it; and what is wrong with it."""
+    if source.is_directory:
+        return _extract_from_directory(source)
+    footer = footer_of(source)
+    if footer is None or load_embedding is None:
+        return None, source, None
+    embedding = load_embedding()
+    content = embedding.content(source, footer.start)
+    if _checksum(source.read, footer.start) != footer.checksum:
+        return None, content, _stale(source)
+    try:
+        chunks = _but_last(embedding.frames(source, footer.start))
+        trace = _trace_in(chunks, source.name, footer.records)
+    except TraceError:
+        # Something was put behind the frames, or among them.
+        return None, source, _stale(source)
+    return trace, content, _stale(source) if trace is None else None
+
+
+def _extract_from_directory(
+    source: Source,
+) -> tuple[Trace | None, Source, TraceWarning | None]:
+    if HIDDEN_FILE not in source.listdir():
+        return None, source, None
+    with source.open(HIDDEN_FILE) as hidden:
+        footer = footer_of(hidden)
+        if footer is None:
+            return None, source, _stale(source)
+        start = footer.start
+        text = hidden.read(start, hidden.size - start - FOOTER_SIZE)
+        if zlib.crc32(text) != footer.checksum or not _is_unchanged(source, text):
+            return None, source, _stale(source)
+        blocks = (
+            hidden.read(offset, min(_BLOCK, start - offset)) for offset in range(0, start, _BLOCK)
+        )
+        trace = _trace_in(blocks, source.name, footer.records)
+        return trace, source, _stale(source) if trace is None else None
+
+
+def _is_unchanged(source: Source, lines: bytes) -> bool:
+    """Whether the files of a directory are those, with those contents, that the lines say."""
+    expected = {}
+    for line in lines.decode("utf-8", "surrogateescape").splitlines():
+        checksum, _, name = line.partition(" ")
+        expected[name] = checksum
+    names = [name for name in source.walk() if name != HIDDEN_FILE]
+    if sorted(names) != sorted(expected):
+        return False
+    for name in names:
+        with source.open(name) as file:
+            if f"{_checksum(file.read, file.size):08x}" != expected[name]:
+                return False
+    return True
+
+
+def _trace_in(chunks: Iterator[bytes], name: str, checksum: int) -> Trace | None:
+    """The trace whose records these are; None where they are not those of the checksum, or no trace."""
+    found = 0
+
+    def summed() -> Iterator[bytes]:
+        nonlocal found
+        for chunk in chunks:
+            found = zlib.crc32(chunk, found)
+            yield chunk
+
+    records = spooled(summed(), name)
+    if found == checksum:
+        with suppress(TraceError):
+            return read_records(records)
+    records.close()
+    return None
+
+
+def _but_last(frames: Iterator[bytes]) -> Iterator[bytes]:
+    """What the frames hold but for the last, which is the footer's."""
+    before = None
+    for frame in frames:
+        if before is not None:
+            yield before
+        before = frame
+
+
+def _stale(source: Source) -> TraceWarning:
+    return TraceWarning(
+        message="the file was changed after a lossless conversion: what travelled in it is dropped",
+        path=source.name,
+    )

@@ -1,0 +1,190 @@
+"""Putting a batch together again from the pieces that it was taken apart into."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from converter.ir.columns import (
+    Column,
+    ListColumn,
+    OptionalColumn,
+    StructColumn,
+    UnionColumn,
+    concatenate,
+    constant_column,
+    list_of_bytes,
+)
+from converter.ir.events import Batch, Table
+from converter.kernels.strings import StringTable
+from converter.kernels.union import looked_up
+from converter.projection.pieces import Piece
+
+#: A piece with the number of the class that its rows had and that of the class that they have.
+Placed = tuple[int, int, Piece]
+
+
+def assemble(batch: Batch, placed: Sequence[Placed], strings: StringTable) -> Batch:
+    """The events of the pieces in the order of `batch`, additional ones behind those whose positions they have."""
+    by_class: dict[int, list[Piece]] = {}
+    for _, target, piece in placed:
+        by_class.setdefault(target, []).append(piece)
+    tables = {target: _joined(pieces, strings) for target, pieces in by_class.items()}
+    in_place = all(piece.after == 0 for _, _, piece in placed)
+    if in_place and sum(len(piece) for _, _, piece in placed) == len(batch):
+        return _in_place(batch, placed, by_class, tables)
+    return _sorted(batch, by_class, tables)
+
+
+def _in_place(
+    batch: Batch,
+    placed: Sequence[Placed],
+    by_class: dict[int, list[Piece]],
+    tables: dict[int, Table],
+) -> Batch:
+    """Each event of the batch is one event of the pieces: only what changed is written."""
+    numbers = np.full(max(batch.tables, default=0) + 1, -1, np.int32)
+    for source, target, piece in placed:
+        if piece.whole:
+            numbers[source] = target
+    class_id = looked_up(numbers, batch.class_id)
+    row = batch.row
+    for target, pieces in by_class.items():
+        if len(pieces) == 1 and pieces[0].whole:
+            continue
+        row = row.copy() if row is batch.row else row
+        start = 0
+        for piece in pieces:
+            if not piece.whole:
+                class_id[piece.positions] = target
+            row[piece.positions] = np.arange(start, start + len(piece), dtype=np.int32)
+            start += len(piece)
+    parts = [piece for _, _, piece in placed]
+    return Batch(
+        ts=batch.ts,
+        class_id=class_id,
+        row=row,
+        tables=tables,
+        thread=_overridden(batch.thread, [(part, part.thread) for part in parts]),
+        cpu=_overridden(batch.cpu, [(part, part.cpu) for part in parts]),
+        track=_overridden(batch.track, [(part, part.track) for part in parts]),
+    )
+
+
+def _overridden(
+    column: NDArray[np.int32], places: list[tuple[Piece, NDArray[np.int32] | None]]
+) -> NDArray[np.int32]:
+    """The column with what pieces put in its place."""
+    given = [(piece, values) for piece, values in places if values is not None and len(values)]
+    if not given:
+        return column
+    constants = {int(values[0]) if values.strides == (0,) else None for _, values in given}
+    if column.strides == (0,) and len(column):
+        constants.add(int(column[0]))
+        complete = True
+    else:
+        complete = len(given) == len(places)
+    if complete and len(constants) == 1 and None not in constants:
+        return constant_column(np.int32(constants.pop() or 0), len(column))
+    result = column.copy()
+    for piece, values in given:
+        result[piece.positions] = values[0] if values.strides == (0,) else values
+    return result
+
+
+def _sorted(batch: Batch, by_class: dict[int, list[Piece]], tables: dict[int, Table]) -> Batch:
+    """Some events are gone, or have company."""
+    classes, rows, positions, afters = [], [], [], []
+    threads, cpus, tracks = [], [], []
+    for target, pieces in by_class.items():
+        start = 0
+        for piece in pieces:
+            size = len(piece)
+            at = piece.positions
+            classes.append(np.full(size, target, np.int32))
+            rows.append(np.arange(start, start + size, dtype=np.int32))
+            positions.append(at)
+            afters.append(np.full(size, piece.after, np.int64))
+            threads.append(batch.thread[at] if piece.thread is None else piece.thread)
+            cpus.append(batch.cpu[at] if piece.cpu is None else piece.cpu)
+            tracks.append(batch.track[at] if piece.track is None else piece.track)
+            start += size
+    if not positions:
+        return NO_EVENTS
+    at = np.concatenate(positions)
+    after = np.concatenate(afters)
+    order = np.argsort(at * (after.max() + 1) + after, kind="stable")
+    return Batch(
+        ts=batch.ts[at[order]],
+        class_id=np.concatenate(classes)[order],
+        row=np.concatenate(rows)[order],
+        tables=tables,
+        thread=np.concatenate(threads)[order],
+        cpu=np.concatenate(cpus)[order],
+        track=np.concatenate(tracks)[order],
+    )
+
+
+NO_EVENTS = Batch(
+    ts=np.zeros(0, np.int64), class_id=np.zeros(0, np.int32), row=np.zeros(0, np.int32), tables={}
+)
+
+
+def _joined(pieces: list[Piece], strings: StringTable) -> Table:
+    """The rows of pieces of one class, one piece after the other."""
+    if len(pieces) == 1:
+        return pieces[0].table
+    tables = [piece.table for piece in pieces]
+
+    def joined(index: int) -> Any:
+        return lambda: concatenate(stored_alike([table.column(index) for table in tables], strings))
+
+    return Table(sum(map(len, tables)), [joined(i) for i in range(tables[0].width)])
+
+
+def stored_alike(columns: Sequence[Column], strings: StringTable) -> list[Column]:
+    """Columns of one field class, with strings as lists of bytes in all of them where they are in any."""
+    first = columns[0]
+    match first:
+        case np.ndarray() | ListColumn() if len({type(column) for column in columns}) > 1:
+            return [
+                _as_bytes(column, strings) if isinstance(column, np.ndarray) else column
+                for column in columns
+            ]
+        case ListColumn():
+            lists = [column for column in columns if isinstance(column, ListColumn)]
+            inner = stored_alike([column.values for column in lists], strings)
+            return [ListColumn(c.offsets, i) for c, i in zip(lists, inner, strict=True)]
+        case OptionalColumn():
+            optionals = [column for column in columns if isinstance(column, OptionalColumn)]
+            inner = stored_alike([column.values for column in optionals], strings)
+            return [OptionalColumn(c.valid, i) for c, i in zip(optionals, inner, strict=True)]
+        case StructColumn(_, members):
+            structs = [column for column in columns if isinstance(column, StructColumn)]
+            alike = [
+                stored_alike([column.members[i] for column in structs], strings)
+                for i in range(len(members))
+            ]
+            return [
+                StructColumn(column.length, tuple(member[number] for member in alike))
+                for number, column in enumerate(structs)
+            ]
+        case UnionColumn(_, _, options):
+            unions = [column for column in columns if isinstance(column, UnionColumn)]
+            alike = [
+                stored_alike([column.options[i] for column in unions], strings)
+                for i in range(len(options))
+            ]
+            return [
+                UnionColumn(column.tags, column.rows, tuple(option[number] for option in alike))
+                for number, column in enumerate(unions)
+            ]
+    return list(columns)
+
+
+def _as_bytes(ids: NDArray[np.int32], strings: StringTable) -> ListColumn:
+    known = {id: strings[id] for id in set(ids.tolist())}
+    return list_of_bytes([known[id] for id in ids.tolist()])

@@ -1,0 +1,88 @@
+"""Times in nanoseconds, for formats whose clock has no other rate."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from converter.ir.columns import Column
+from converter.ir.events import Batch, Table
+from converter.ir.kinds import Role
+from converter.ir.trace import Trace
+from converter.projection.losses import LossKind, LossReport
+
+_NANOSECONDS = Fraction(1_000_000_000)
+_TICK_ROLES = frozenset({Role.DURATION, Role.THREAD_TIME, Role.THREAD_DURATION})
+_HIGHEST = np.iinfo(np.int64).max
+
+
+def in_nanoseconds(trace: Trace, report: LossReport) -> Trace:
+    """The trace with its times, and fields that count ticks, rounded down to nanoseconds.
+
+    A clock of unknown rate is left alone: nobody can say what its ticks are.
+    """
+    rate = trace.clock.ticks_per_second
+    if rate is None or rate == _NANOSECONDS:
+        return trace
+    factor = _NANOSECONDS / rate
+    what = f"times of {float(rate):g} ticks a second as nanoseconds"
+    report.add(LossKind.RETYPED if factor.denominator == 1 else LossKind.CHANGED, what)
+    result = dataclasses.replace(
+        trace, clock=dataclasses.replace(trace.clock, ticks_per_second=_NANOSECONDS)
+    )
+    result.make_batches = lambda: _batches(trace, factor)
+    return result
+
+
+def _batches(trace: Trace, factor: Fraction) -> Iterator[Batch]:
+    for batch in trace.batches():
+        tables = {}
+        for id, table in batch.tables.items():
+            fields = trace.event_classes[id].fields
+            ticking = {i for i, field in enumerate(fields) if field.role in _TICK_ROLES}
+            tables[id] = _rescaled(table, ticking, factor) if ticking else table
+        yield Batch(
+            ts=scaled(batch.ts, factor),
+            class_id=batch.class_id,
+            row=batch.row,
+            tables=tables,
+            thread=batch.thread,
+            cpu=batch.cpu,
+            track=batch.track,
+        )
+
+
+def _rescaled(table: Table, ticking: set[int], factor: Fraction) -> Table:
+    def column(index: int) -> Any:
+        def load() -> Column:
+            whole = table.column(index)
+            if isinstance(whole, np.ndarray) and whole.dtype.kind in "iu":
+                return scaled(whole, factor)
+            return whole
+
+        return load if index in ticking else table.lazy(index)
+
+    return Table(len(table), [column(i) for i in range(table.width)])
+
+
+def scaled(ticks: NDArray[Any], factor: Fraction) -> NDArray[Any]:
+    """``floor(ticks * factor)`` exactly, in the same type; what leaves its range becomes its end."""
+    if not len(ticks):
+        return ticks
+    number, divisor = factor.numerator, factor.denominator
+    limits = np.iinfo(ticks.dtype)
+    ends = [int(ticks.min()) * number // divisor, int(ticks.max()) * number // divisor]
+    # (quotient * number) + (remainder * number // divisor), neither of which may leave 64 bits.
+    if limits.min <= ends[0] and ends[1] <= limits.max and divisor * number <= _HIGHEST:
+        wide = ticks.astype(np.uint64 if ticks.dtype == np.uint64 else np.int64, copy=False)
+        kind = wide.dtype.type
+        quotient, remainder = np.divmod(wide, kind(divisor))
+        result = quotient * kind(number) + remainder * kind(number) // kind(divisor)
+        return result.astype(ticks.dtype, copy=False)
+    exact = [item * number // divisor for item in ticks.tolist()]
+    return np.array([min(max(item, limits.min), limits.max) for item in exact], ticks.dtype)

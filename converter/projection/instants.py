@@ -1,0 +1,82 @@
+"""The last resort of lowering: any event as an instant, or as a tracepoint that nothing interprets."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from converter.ir.events import Field
+from converter.ir.field_classes import StringClass
+from converter.ir.kinds import Kind, Role
+from converter.projection.pieces import CONTEXT_ROLES, Piece, Projection
+
+NAME = Field("name", StringClass(), Role.NAME)
+CATEGORY = Field("category", StringClass(), Role.CATEGORY)
+
+#: Kinds whose events carry a name of their own, which an instant keeps.
+NAMED_BY_EVENT = frozenset(
+    {
+        Kind.SLICE_BEGIN,
+        Kind.SLICE_END,
+        Kind.SLICE_COMPLETE,
+        Kind.INSTANT,
+        Kind.COUNTER,
+        Kind.ASYNC_BEGIN,
+        Kind.ASYNC_INSTANT,
+        Kind.ASYNC_END,
+        Kind.FLOW_BEGIN,
+        Kind.FLOW_STEP,
+        Kind.FLOW_END,
+        Kind.STATE,
+        Kind.OBJECT_NEW,
+        Kind.OBJECT_SNAPSHOT,
+        Kind.OBJECT_DELETE,
+        Kind.OBJECT_INFO,
+        Kind.BLOB,
+    }
+)
+
+
+def lower_to_instant(piece: Piece, projection: Projection) -> list[Piece] | None:
+    """Anything as an instant with all its fields as arguments, named after its class.
+
+    Where the format has tracepoints but no instants, as one of those; None where it has neither.
+    """
+    kinds = projection.capabilities.kinds
+    kind = piece.event_class.kind
+    if Kind.INSTANT in kinds and kind is not Kind.INSTANT:
+        return [as_instant(piece, projection)]
+    if Kind.TYPED in kinds and kind is not Kind.TYPED:
+        return [as_typed(piece)]
+    return None
+
+
+def as_instant(piece: Piece, projection: Projection) -> Piece:
+    """An instant with all fields as arguments, named as the event is, or else after its class."""
+    event_class = piece.event_class
+    if event_class.kind in NAMED_BY_EVENT and event_class.index_of(Role.NAME) is not None:
+        return piece.as_kind(
+            Kind.INSTANT, roles={Role.NAME: Role.NAME, Role.CATEGORY: Role.CATEGORY}
+        )
+    name = event_class.name or event_class.kind.name.lower()
+    leading = [(NAME, projection.constant(name, len(piece)))]
+    if event_class.category:
+        leading.append((CATEGORY, projection.constant(event_class.category, len(piece))))
+    return piece.as_kind(Kind.INSTANT, leading)
+
+
+def as_typed(piece: Piece) -> Piece:
+    """A tracepoint with all fields as arguments, named after its class."""
+    event_class = piece.event_class
+    fields = tuple(
+        field if field.role in CONTEXT_ROLES else replace(field, role=Role.NONE)
+        for field in event_class.fields
+    )
+    return piece.rewritten(
+        replace(
+            event_class,
+            kind=Kind.TYPED,
+            name=event_class.name or event_class.kind.name.lower(),
+            fields=fields,
+        ),
+        piece.lazy_columns(),
+    )

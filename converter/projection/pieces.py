@@ -1,0 +1,361 @@
+"""Pieces: the unit in which a projection rewrites a batch.
+
+A piece is some rows of one event class, with columns and, where they change, places. Rules take a piece and give
+pieces; they work on classes and whole columns, never on single events.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass, replace
+from dataclasses import field as dataclass_field
+from typing import Any, Generic, Protocol, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from converter.ir.columns import Column, ListColumn, constant_column
+from converter.ir.events import Batch, EventClass, Field, Table
+from converter.ir.field_classes import IntegerClass, StringClass
+from converter.ir.kinds import Kind, Role
+from converter.ir.trace import Trace, TrackScope
+from converter.kernels.strings import StringTable
+from converter.kernels.union import number_values
+from converter.projection.losses import Capabilities, LossKind
+
+Thunk = Callable[[], Column]
+Known = TypeVar("Known")
+
+#: Roles that mean the same in every kind.
+CONTEXT_ROLES = frozenset({Role.CONTEXT, Role.CONTEXT_FLAGS, Role.CONTEXT_PREEMPT_COUNT})
+
+
+#: Event classes by the class that they were made of and what was changed, with the former.
+Derived = dict[tuple[Hashable, ...], tuple[EventClass, EventClass]]
+
+
+@dataclass(slots=True)
+class Piece:
+    """Rows of one class; nobody changes a piece once it is made.
+
+    `positions` (int32, one a row) are the places in `batch`; `thread`, `cpu`, `track` (int32, one a row) replace the
+    batch's columns there; `after` > 0 puts the rows behind the events at those positions, as additional events.
+    `whole` says that the rows are those of a table of the batch, all and in order. `derived` remembers the classes that
+    were made of others, so that a class is the same object in every batch.
+    """
+
+    batch: Batch
+    event_class: EventClass
+    table: Table
+    positions: NDArray[np.int32]
+    thread: NDArray[np.int32] | None = None
+    cpu: NDArray[np.int32] | None = None
+    track: NDArray[np.int32] | None = None
+    after: int = 0
+    whole: bool = True
+    derived: Derived = dataclass_field(default_factory=dict)
+
+    def __len__(self) -> int:
+        return len(self.table)
+
+    def column(self, role: Role) -> Column | None:
+        """The column of the first field with `role`, or None."""
+        index = self.event_class.index_of(role)
+        return None if index is None else self.table.column(index)
+
+    def integers(self, role: Role) -> NDArray[Any] | None:
+        """The column of the first field with `role` where it is one of integers, or None."""
+        index = self.event_class.index_of(role)
+        if index is None or not isinstance(self.event_class.fields[index].type, IntegerClass):
+            return None
+        column = self.table.column(index)
+        assert isinstance(column, np.ndarray)
+        return column
+
+    def texts(self, role: Role, strings: StringTable) -> NDArray[np.int32] | None:
+        """The column of the first field with `role` as ids where it is one of strings, or None."""
+        index = self.event_class.index_of(role)
+        if index is None or not isinstance(self.event_class.fields[index].type, StringClass):
+            return None
+        return string_ids(self.table.column(index), strings)
+
+    def select(self, rows: NDArray[np.integer[Any]]) -> Piece:
+        """Some of the rows, in order."""
+
+        def some(column: NDArray[Any] | None) -> NDArray[Any] | None:
+            return None if column is None else column[rows]
+
+        return Piece(
+            self.batch,
+            self.event_class,
+            self.table.select(rows),
+            self.positions[rows],
+            some(self.thread),
+            some(self.cpu),
+            some(self.track),
+            self.after,
+            whole=False,
+            derived=self.derived,
+        )
+
+    def split(self, condition: NDArray[np.bool_]) -> tuple[Piece | None, Piece | None]:
+        """The rows where `condition` holds, and the others; None for no rows."""
+        count = int(np.count_nonzero(condition))
+        if count == len(self):
+            return self, None
+        if count == 0:
+            return None, self
+        return self.select(np.flatnonzero(condition)), self.select(np.flatnonzero(~condition))
+
+    def rewritten(
+        self,
+        event_class: EventClass,
+        columns: Sequence[Column | Thunk],
+        *,
+        thread: NDArray[np.int32] | None = None,
+        cpu: NDArray[np.int32] | None = None,
+        track: NDArray[np.int32] | None = None,
+        after: int | None = None,
+    ) -> Piece:
+        """The same rows as another class with other columns, and other places where given."""
+        return Piece(
+            self.batch,
+            event_class,
+            Table(len(self.table), columns),
+            self.positions,
+            self.thread if thread is None else thread,
+            self.cpu if cpu is None else cpu,
+            self.track if track is None else track,
+            self.after if after is None else after,
+            self.whole,
+            self.derived,
+        )
+
+    def moved(
+        self,
+        *,
+        thread: NDArray[np.int32] | None = None,
+        cpu: NDArray[np.int32] | None = None,
+        track: NDArray[np.int32] | None = None,
+    ) -> Piece:
+        """The same rows elsewhere."""
+        return Piece(
+            self.batch,
+            self.event_class,
+            self.table,
+            self.positions,
+            self.thread if thread is None else thread,
+            self.cpu if cpu is None else cpu,
+            self.track if track is None else track,
+            self.after,
+            self.whole,
+            self.derived,
+        )
+
+    def with_argument(self, field: Field, column: Column | Thunk, *, first: bool = False) -> Piece:
+        """The same rows with one more field: the last, or the first."""
+
+        def extended() -> EventClass:
+            fields = self.event_class.fields
+            return replace(self.event_class, fields=(field, *fields) if first else (*fields, field))
+
+        columns = self.lazy_columns()
+        return self.rewritten(
+            self.derive((field, first), extended),
+            [column, *columns] if first else [*columns, column],
+        )
+
+    def derive(self, how: tuple[Hashable, ...], make: Callable[[], EventClass]) -> EventClass:
+        """The class that `make` makes of this one: `how` tells it from others that are made of it."""
+        key = (id(self.event_class), *how)
+        known = self.derived.get(key)
+        # An id may have been another object's.
+        if known is None or known[0] is not self.event_class:
+            known = self.derived[key] = (self.event_class, make())
+        return known[1]
+
+    def lazy_columns(self) -> list[Column | Thunk]:
+        """All columns, still decoded on demand."""
+        return [self.table.lazy(i) for i in range(self.table.width)]
+
+    def as_kind(
+        self,
+        kind: Kind,
+        leading: Sequence[tuple[Field, Column | Thunk]] = (),
+        *,
+        roles: dict[Role, Role] | None = None,
+        without: frozenset[Role] = frozenset(),
+        **places: Any,
+    ) -> Piece:
+        """The same rows as `kind`: `leading` fields first, then all present ones, which give up their roles.
+
+        Args:
+            kind: the kind.
+            leading: new fields.
+            roles: what becomes of roles that are not given up.
+            without: roles whose fields are left out, because `leading` says the same.
+            places: as `rewritten` takes them.
+
+        """
+        roles = roles or {}
+
+        def made() -> EventClass:
+            kept = roles | {role: role for role in CONTEXT_ROLES}
+            own = tuple(
+                replace(field, role=kept.get(field.role, Role.NONE))
+                for field in self.event_class.fields
+                if field.role not in without
+            )
+            fields = tuple(field for field, _ in leading) + own
+            return replace(
+                self.event_class, kind=kind, name="", category="", fields=fields, native=b""
+            )
+
+        columns = [column for _, column in leading]
+        columns += [
+            self.table.lazy(i)
+            for i, field in enumerate(self.event_class.fields)
+            if field.role not in without
+        ]
+        how = (kind, *(field for field, _ in leading), *roles.items(), without)
+        return self.rewritten(self.derive(how, made), columns, **places)
+
+
+class ByClass(Generic[Known]):
+    """What is found out about event classes, once for each: `make` is called with the class.
+
+    Found by identity, which costs nothing, or else by value, which hashes all fields.
+    """
+
+    __slots__ = ("_by_id", "_by_value", "_make")
+
+    def __init__(self, make: Callable[[EventClass], Known]) -> None:
+        self._make = make
+        self._by_id: dict[int, tuple[EventClass, Known]] = {}
+        self._by_value: dict[EventClass, Known] = {}
+
+    def __call__(self, event_class: EventClass) -> Known:
+        entry = self._by_id.get(id(event_class))
+        if entry is not None and entry[0] is event_class:
+            return entry[1]
+        if event_class in self._by_value:
+            return self._by_value[event_class]
+        known = self._by_value[event_class] = self._make(event_class)
+        # The entry keeps the class alive, so that its id stays its own.
+        self._by_id[id(event_class)] = (event_class, known)
+        return known
+
+
+class Projection(Protocol):
+    """What a rule may ask of the projection that runs it."""
+
+    source: Trace
+    target: Trace
+    capabilities: Capabilities
+    #: Names of slices that are open on tracks by name (see `atrace`), by process id, track and cookie.
+    open_slices: dict[tuple[int, ...], int]
+
+    def lose(self, kind: LossKind, what: str, piece: Piece, count: int | None = None) -> None:
+        """Count a loss at the rows of `piece` (at `count` of them when given)."""
+
+    def occurs(self, test: Callable[[EventClass], bool]) -> bool:
+        """Whether events of a class that passes `test` have come so far, this batch included."""
+
+    def strings_with_nul(self) -> NDArray[np.int32]:
+        """The ids of all strings so far with a NUL in them."""
+
+    def constant(self, text: str | bytes, length: int) -> NDArray[np.int32]:
+        """A string column of one value."""
+
+    def threads_of(self, piece: Piece) -> NDArray[np.int32]:
+        """The thread of each row, an index into the target's threads."""
+
+    def cpus_of(self, piece: Piece) -> NDArray[np.int32]:
+        """The CPU of each row."""
+
+    def tids_of(self, threads: NDArray[np.int32]) -> NDArray[np.int64]:
+        """The tids (as signed numbers) of threads, -1 where there is none."""
+
+    def pids_of(self, threads: NDArray[np.int32]) -> NDArray[np.int64]:
+        """The ids (as signed numbers) of the processes of threads, -1 where there is none."""
+
+    def thread_of_tid(self, tids: NDArray[Any]) -> NDArray[np.int32]:
+        """The thread that has each tid, -1 where none has."""
+
+    def place_on_cpu_track(self, name: str, cpus: NDArray[Any]) -> dict[str, Any]:
+        """Where rows go that belong to the track "`name` Cpu N" of a CPU: keyword arguments for `rewritten`."""
+
+    def place_on_track(self, name: str, scope: TrackScope, owners: NDArray[Any]) -> dict[str, Any]:
+        """Where rows go that belong to the track called `name` of each owner: keyword arguments for `rewritten`."""
+
+
+def distinct(column: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int32]]:
+    """The distinct values of a column of integers, in any order, and for each row which of them it holds."""
+    small = _small_range(column)
+    if small is None:
+        return _far_apart(column)
+    base, offset, values = small
+    number = np.zeros(int(values[-1]) + 1 if len(values) else 1, np.int32)
+    number[values] = np.arange(len(values), dtype=np.int32)
+    wide = np.dtype(np.uint64 if base >> 63 > 0 else np.int64)
+    return (values.astype(wide) + wide.type(base)).astype(column.dtype), number[offset]
+
+
+def map_distinct(column: NDArray[Any], number: Callable[[int], int]) -> NDArray[np.int32]:
+    """An int32 column made from a column of integers: `number` is called once per distinct value."""
+    if column.strides == (0,) and len(column):
+        return constant_column(np.int32(number(int(column[0]))), len(column))
+    small = _small_range(column)
+    if small is None:
+        values, inverse = _far_apart(column)
+        return np.array([number(item) for item in values.tolist()], np.int32)[inverse]
+    base, offset, values = small
+    table = np.zeros(int(values[-1]) + 1 if len(values) else 1, np.int32)
+    table[values] = [number(item + base) for item in values.tolist()]
+    return table[offset]
+
+
+def _far_apart(column: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int32]]:
+    wide = column.astype(np.int64) if column.dtype.itemsize < 8 else column
+    values, numbers = number_values(wide.view(np.uint64))
+    return values.view(wide.dtype).astype(column.dtype), numbers
+
+
+def _small_range(
+    column: NDArray[Any],
+) -> tuple[int, NDArray[np.intp], NDArray[np.intp]] | None:
+    """A base, each value's distance from it, and the distances that occur, or None where the values lie too far apart.
+
+    Small ranges (ids, vectors, numbers of system calls) take a lookup table instead of a sort.
+    """
+    if not len(column):
+        return 0, np.zeros(0, np.intp), np.zeros(0, np.intp)
+    low, high = int(column.min()), int(column.max())
+    if high - low >= min(1 << 20, 64 * len(column) + 1024):
+        return None
+    # Values that are small themselves need no subtraction.
+    base = 0 if low >= 0 and high < 4096 else low
+    wide = column if column.dtype.itemsize == 8 else column.astype(np.int64)
+    offset = (wide - wide.dtype.type(base) if base else wide).astype(np.intp, copy=False)
+    present = np.zeros(high - base + 1, np.bool_)
+    present[offset] = True
+    return base, offset, np.flatnonzero(present)
+
+
+def names_by_value(
+    column: NDArray[Any], name: Callable[[int], str | bytes], strings: StringTable
+) -> NDArray[np.int32]:
+    """A string column made from a column of integers: `name` is called once per distinct value."""
+    return map_distinct(column, lambda value: strings.intern(name(value)))
+
+
+def string_ids(column: Column, strings: StringTable) -> NDArray[np.int32]:
+    """A column of strings as ids, whichever way it is stored."""
+    if isinstance(column, np.ndarray):
+        return column
+    assert isinstance(column, ListColumn)
+    ids = np.empty(len(column), np.int32)
+    strings.intern_spans(
+        np.ascontiguousarray(column.values), column.offsets[:-1], np.diff(column.offsets), ids
+    )
+    return ids

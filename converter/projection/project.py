@@ -1,0 +1,486 @@
+"""project(): a trace as a format can hold it, and what that loses.
+
+Pure: the source is not changed, and the losses follow from the capabilities alone. A batch is taken apart into pieces,
+one a class; each is lowered until the format knows its kind, its fields are fitted, and the pieces are put together
+again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from converter.ir.columns import constant_column
+from converter.ir.events import Batch, EventClass, Field
+from converter.ir.field_classes import IntegerClass
+from converter.ir.kinds import Kind, Role
+from converter.ir.trace import ClockDomain, Trace, Track, TrackScope
+from converter.projection.assembly import assemble
+from converter.projection.fitting import (
+    Fitter,
+    flattened,
+    is_nested,
+    is_varying,
+    label,
+    split_by_presence,
+)
+from converter.projection.instants import NAME, as_instant, lower_to_instant
+from converter.projection.losses import Capabilities, KindSupport, LossKind, LossReport
+from converter.projection.lowering import LOWERINGS, lowering_for
+from converter.projection.pieces import ByClass, Derived, Piece, map_distinct
+from converter.projection.tables import TargetTables
+
+#: Lowering ends: no rule gives back a kind that it came from. This bounds it all the same.
+MAX_LOWERINGS = 6
+
+
+def project(trace: Trace, capabilities: Capabilities, format_name: str) -> tuple[Trace, LossReport]:
+    """The trace as a format of these capabilities holds it, and the losses (complete once all batches have passed).
+
+    Args:
+        trace: any trace.
+        capabilities: of the target's variant.
+        format_name: of the target: only its own sidecar survives.
+
+    Returns:
+        The projected trace, streaming like its source, and the report. Columns are converted when they are asked for,
+        so the report counts values that change once somebody has read them, as any writer does. Reading the batches
+        again starts the losses of events anew.
+
+    """
+    report = LossReport()
+    if not capabilities.clock_rates:
+        from converter.projection.clock_rates import in_nanoseconds
+
+        trace = in_nanoseconds(trace, report)
+    # What a rule lowers is held in another way.
+    kinds = capabilities.kinds.keys() | capabilities.lowerings.keys()
+    if Kind.SLICE_COMPLETE not in kinds and {Kind.SLICE_BEGIN, Kind.SLICE_END} <= kinds:
+        from converter.projection.complete_slices import begin_and_end
+
+        trace = begin_and_end(trace, report)
+    return Projector(trace, capabilities, format_name, report).target, report
+
+
+class Projector:
+    """One projection under way; what `pieces.Projection` describes."""
+
+    def __init__(
+        self, source: Trace, capabilities: Capabilities, format_name: str, report: LossReport
+    ) -> None:
+        self.source = source
+        self.capabilities = capabilities
+        self.report = report
+        self.target = Trace(
+            format=source.format,
+            clock=self._clock(),
+            strings=source.strings,
+            symbols=source.symbols,
+            warnings=source.warnings,
+            make_batches=self._batches,
+            progress=source.progress,
+        )
+        self._tables = TargetTables(source, self.target, capabilities, report)
+        self._fitter = Fitter(capabilities)
+        self._class_ids = ByClass(self.target.add_class)
+        self._support = ByClass(capabilities.support)
+        self._is_nested = ByClass(lambda one: is_nested(one, self._holds(one)))
+        self._is_varying = ByClass(lambda one: is_varying(one, self._holds(one)))
+        self._has_required = ByClass(self._required_are_there)
+        self._derived: Derived = {}
+        self.open_slices: dict[tuple[int, ...], int] = {}
+        # Of the batch under way.
+        self._all_on_threads = self._all_on_cpus = False
+        self._occurring: set[int] = set()
+        self._tests: dict[Callable[[EventClass], bool], bool] = {}
+        self._constants: dict[str | bytes, np.int32] = {}
+        self._with_nul: list[int] = []
+        self._nul_checked = 0
+        self._environment(format_name)
+        self._tables.follow()
+
+    # Metadata
+
+    def _clock(self) -> ClockDomain:
+        clock = self.source.clock
+        kept = self.capabilities
+        if clock.ticks_per_second is None:
+            self.report.add(
+                LossKind.CHANGED, f"clock {clock.name!r} of unknown rate as nanoseconds"
+            )
+            clock = replace(clock, ticks_per_second=Fraction(1_000_000_000))
+        if clock.epoch_ns is not None and not kept.epoch:
+            self.report.add(LossKind.DROPPED, "wall-clock time of the trace")
+            clock = replace(clock, epoch_ns=None)
+        if not kept.clock_names:
+            if clock.name != "ns" or clock.description:
+                self.report.add(LossKind.DROPPED, f"name of the clock {clock.name!r}")
+            clock = replace(clock, name="ns", description="")
+        return clock
+
+    def _environment(self, format_name: str) -> None:
+        source, target, kept = self.source, self.target, self.capabilities
+        if kept.environment:
+            target.environment = dict(source.environment)
+        else:
+            self.report.add(
+                LossKind.DROPPED, "environment (host, kernel, tool)", len(source.environment)
+            )
+        if kept.other_clocks:
+            target.clock_domains = list(source.clock_domains)
+        else:
+            self.report.add(LossKind.DROPPED, "clock domains", len(source.clock_domains))
+        for name, content in source.sidecar.items():
+            if name == format_name:
+                target.sidecar[name] = content
+            else:
+                self.report.add(LossKind.DROPPED, f"native data of {name}", len(content))
+
+    # What rules may ask (pieces.Projection)
+
+    def lose(self, kind: LossKind, what: str, piece: Piece, count: int | None = None) -> None:
+        """Count a loss at the rows of `piece` (at `count` of them when given)."""
+        if count is None:
+            count = len(piece)
+        if count:
+            self.report.add(kind, what, count, int(piece.batch.ts[piece.positions[0]]))
+
+    def occurs(self, test: Callable[[EventClass], bool]) -> bool:
+        """Whether events of a class that passes `test` have come so far, this batch included."""
+        if test not in self._tests:
+            classes = self.source.event_classes
+            self._tests[test] = any(test(classes[number]) for number in self._occurring)
+        return self._tests[test]
+
+    def strings_with_nul(self) -> NDArray[np.int32]:
+        """The ids of all strings so far with a NUL in them."""
+        strings = self.source.strings
+        for id in range(self._nul_checked, len(strings)):
+            if b"\0" in strings[id]:
+                self._with_nul.append(id)
+            self._nul_checked = id + 1
+        return np.array(self._with_nul, np.int32)
+
+    def constant(self, text: str | bytes, length: int) -> NDArray[np.int32]:
+        """A string column of one value."""
+        id = self._constants.get(text)
+        if id is None:
+            # Once: interning waits for a reader that is interning what comes next.
+            id = self._constants[text] = np.int32(self.source.strings.intern(text))
+        return constant_column(id, length)
+
+    def threads_of(self, piece: Piece) -> NDArray[np.int32]:
+        """The thread of each row, an index into the target's threads."""
+        return _taken(piece.batch.thread, piece) if piece.thread is None else piece.thread
+
+    def cpus_of(self, piece: Piece) -> NDArray[np.int32]:
+        """The CPU of each row."""
+        return _taken(piece.batch.cpu, piece) if piece.cpu is None else piece.cpu
+
+    def tids_of(self, threads: NDArray[np.int32]) -> NDArray[np.int64]:
+        """The tids (as signed numbers) of threads, -1 where there is none."""
+        return self._tables.tids(threads)
+
+    def pids_of(self, threads: NDArray[np.int32]) -> NDArray[np.int64]:
+        """The ids (as signed numbers) of the processes of threads, -1 where there is none."""
+        return self._tables.pids(threads)
+
+    def thread_of_tid(self, tids: NDArray[Any]) -> NDArray[np.int32]:
+        """The thread that has each tid, -1 where none has."""
+        return self._tables.thread_of_tid(tids)
+
+    def place_on_cpu_track(self, name: str, cpus: NDArray[Any]) -> dict[str, Any]:
+        """Where rows go that belong to the track "`name` Cpu N" of a CPU: keyword arguments for `rewritten`."""
+
+        def track(cpu: int) -> int:
+            if cpu < 0:
+                return self._tables.synthetic_track(Track(name))
+            return self._tables.synthetic_track(Track(f"{name} Cpu {cpu}", TrackScope.CPU, cpu))
+
+        return {"track": map_distinct(cpus, track)}
+
+    def place_on_track(self, name: str, scope: TrackScope, owners: NDArray[Any]) -> dict[str, Any]:
+        """Where rows go that belong to the track called `name` of each owner: keyword arguments for `rewritten`."""
+        return {
+            "track": map_distinct(
+                owners, lambda owner: self._tables.synthetic_track(Track(name, scope, owner))
+            )
+        }
+
+    # Events
+
+    def _batches(self) -> Iterator[Batch]:
+        self.report.forget_events()
+        self._occurring.clear()
+        self.open_slices.clear()
+        for batch in self.source.batches():
+            self._tables.follow()
+            yield self._project_batch(batch)
+        self._tables.follow()
+
+    def _project_batch(self, batch: Batch) -> Batch:
+        present = {number for number, table in batch.tables.items() if len(table)}
+        if not present <= self._occurring:
+            self._occurring |= present
+            self._tests.clear()
+        batch = self._renumbered(batch)
+        self._all_on_threads = not len(batch) or int(batch.thread.min()) >= 0
+        self._all_on_cpus = not len(batch) or int(batch.cpu.min()) >= 0
+        placed = []
+        for number in batch.tables.keys() & present:
+            piece = Piece(
+                batch,
+                self.source.event_classes[number],
+                batch.tables[number],
+                batch.positions(number),
+                derived=self._derived,
+            )
+            placed += [
+                (number, self._class_ids(part.event_class), part) for part in self._fit(piece, 0)
+            ]
+        return assemble(batch, placed, self.source.strings)
+
+    def _renumbered(self, batch: Batch) -> Batch:
+        """The batch with threads and tracks in the target's numbers, and times and CPUs that the format can hold."""
+        kept = self.capabilities
+        ts, cpu = batch.ts, batch.cpu
+        first = int(ts.min()) if len(ts) else 0
+        if first < 0 and not kept.negative_times:
+            count = int(np.count_nonzero(ts < 0))
+            self.report.add(LossKind.CHANGED, "times before zero as zero", count, first)
+            ts = np.maximum(ts, 0)
+        if kept.max_cpu is not None and len(cpu) and int(cpu.max()) > kept.max_cpu:
+            beyond = cpu > kept.max_cpu
+            count = int(np.count_nonzero(beyond))
+            self.report.add(LossKind.DROPPED, f"CPU numbers over {kept.max_cpu}", count, first)
+            cpu = np.where(beyond, np.int32(-1), cpu)
+        return Batch(
+            ts=ts,
+            class_id=batch.class_id,
+            row=batch.row,
+            tables=batch.tables,
+            thread=self._tables.renumber_threads(batch.thread),
+            cpu=cpu,
+            track=self._tables.renumber_tracks(batch.track),
+        )
+
+    def _fit(self, piece: Piece, depth: int) -> list[Piece]:
+        """The pieces that the format holds of one of any kind."""
+        support = self._support(piece.event_class)
+        rule = lowering_for(piece, self) if depth == 0 else None
+        if rule is None and (support is None or not self._has_required(piece.event_class)):
+            kind = piece.event_class.kind
+            rule = self.capabilities.lowerings.get(kind) or LOWERINGS.get(kind, lower_to_instant)
+        if rule is not None:
+            return self._lower(piece, rule, depth)
+        assert support is not None
+        if self._is_nested(piece.event_class):
+            what = f"{label(piece.event_class)}: structures and arrays as fields"
+            self.lose(LossKind.LOWERED, what, piece)
+            piece = flattened(piece, self._holds(piece.event_class))
+        if self._is_varying(piece.event_class):
+            what = f"{label(piece.event_class)}: optional values as event classes"
+            self.lose(LossKind.LOWERED, what, piece)
+            parts = split_by_presence(piece, self._holds(piece.event_class))
+            return [fitted for part in parts for fitted in self._fit(part, max(depth, 1))]
+        adapter = self.capabilities.adapters.get(piece.event_class.kind)
+        if adapter is not None:
+            piece = adapter(piece, self)
+            if not len(piece):
+                return []
+        return [
+            limited
+            for placed in self._place(piece, support)
+            for limited in self._limit(self._fitter.fit(placed, self), support)
+        ]
+
+    def _required_are_there(self, event_class: EventClass) -> bool:
+        roles = {field.role for field in event_class.fields}
+        support = self._support(event_class)
+        return support is not None and support.required <= roles
+
+    def _holds(self, event_class: EventClass) -> Capabilities:
+        """What arguments of a class can be."""
+        support = self._support(event_class)
+        return self.capabilities if support is None else support.holds or self.capabilities
+
+    def _lower(
+        self, piece: Piece, rule: Callable[..., list[Piece] | None], depth: int
+    ) -> list[Piece]:
+        lowered = rule(piece, self) if depth < MAX_LOWERINGS else None
+        if lowered is None:
+            self.lose(LossKind.DROPPED, f"events {label(piece.event_class)}", piece)
+            return []
+        for part in lowered:
+            kind = part.event_class.kind.name.lower()
+            self.lose(LossKind.LOWERED, f"{label(piece.event_class)} as {kind}", part)
+        return [fitted for part in lowered for fitted in self._fit(part, depth + 1)]
+
+    def _place(self, piece: Piece, support: KindSupport) -> list[Piece]:
+        """Put rows where the format can: CPUs become arguments, tracks become threads, where it has neither."""
+        batch = piece.batch
+        if not support.track and not _absent(batch.track if piece.track is None else piece.track):
+            piece = self._without_track(piece, support)
+        if support.one_place:
+            piece = self._in_one_place(piece)
+        if not support.thread:
+            piece = self._without_thread(piece)
+        elif not self.capabilities.threadless:
+            piece = self._with_thread(piece)
+        if not support.cpu:
+            return self._without_cpu(piece, support)
+        return [piece if self.capabilities.cpuless else self._with_cpu(piece)]
+
+    def _without_track(self, piece: Piece, support: KindSupport) -> Piece:
+        tracks = _taken(piece.batch.track, piece) if piece.track is None else piece.track
+        on_track = tracks >= 0
+        absent = constant_column(np.int32(-1), len(tracks))
+        count = int(np.count_nonzero(on_track))
+        if not count:
+            return piece.moved(track=absent)
+        if not support.thread:
+            self.lose(LossKind.DROPPED, f"track of {label(piece.event_class)}", piece, count)
+            return piece.moved(track=absent)
+        self.lose(LossKind.LOWERED, "tracks as threads", piece, count)
+        threads = self.threads_of(piece)
+        hidden = int(np.count_nonzero(on_track & (threads >= 0)))
+        self.lose(
+            LossKind.DROPPED, f"thread of {label(piece.event_class)} on tracks", piece, hidden
+        )
+        owned = self._tables.threads_of_tracks(tracks)
+        return piece.moved(thread=np.where(on_track, owned, threads), track=absent)
+
+    def _in_one_place(self, piece: Piece) -> Piece:
+        """Threads of events on tracks are dropped; one that owns the track goes without saying."""
+        tracks = piece.batch.track if piece.track is None else piece.track
+        if _absent(tracks) or _absent(piece.batch.thread if piece.thread is None else piece.thread):
+            return piece
+        tracks = _taken(tracks, piece) if piece.track is None else tracks
+        threads = self.threads_of(piece)
+        both = (tracks >= 0) & (threads >= 0)
+        if not both.any():
+            return piece
+        owned = np.array(
+            [one.owner if one.scope is TrackScope.THREAD else -1 for one in self._tables.tracks],
+            np.int32,
+        )
+        lost = both & (owned[tracks] != threads)
+        count = int(np.count_nonzero(lost))
+        self.lose(LossKind.DROPPED, f"thread of {label(piece.event_class)} on tracks", piece, count)
+        return piece.moved(thread=np.where(both, np.int32(-1), threads))
+
+    def _without_thread(self, piece: Piece) -> Piece:
+        if _absent(piece.batch.thread if piece.thread is None else piece.thread):
+            return piece
+        threads = self.threads_of(piece)
+        lost = threads >= 0
+        implied = piece.integers(Role.PREV_TID)
+        if implied is not None:
+            lost &= self.tids_of(threads) != implied.astype(np.int64)
+        count = int(np.count_nonzero(lost))
+        self.lose(LossKind.DROPPED, f"thread of {label(piece.event_class)}", piece, count)
+        return piece.moved(thread=constant_column(np.int32(-1), len(threads)))
+
+    def _with_thread(self, piece: Piece) -> Piece:
+        if piece.thread is None and self._all_on_threads:
+            return piece
+        threads = self.threads_of(piece)
+        missing = threads < 0
+        count = int(np.count_nonzero(missing))
+        if not count:
+            return piece
+        self.lose(LossKind.LOWERED, "events without a thread on a synthetic one", piece, count)
+        placed = self._tables.threads_of_cpus(np.where(missing, self.cpus_of(piece), -1))
+        return piece.moved(thread=np.where(missing, placed, threads))
+
+    def _with_cpu(self, piece: Piece) -> Piece:
+        if piece.cpu is None and self._all_on_cpus:
+            return piece
+        cpus = self.cpus_of(piece)
+        missing = int(np.count_nonzero(cpus < 0))
+        if not missing:
+            return piece
+        self.lose(LossKind.CHANGED, "events without a CPU on CPU 0", piece, missing)
+        return piece.moved(cpu=np.maximum(cpus, 0))
+
+    def _without_cpu(self, piece: Piece, support: KindSupport) -> list[Piece]:
+        if _absent(piece.batch.cpu if piece.cpu is None else piece.cpu):
+            return [piece]
+        bare = piece.moved(cpu=constant_column(np.int32(-1), len(piece)))
+        present = None
+        count = len(piece)
+        if piece.cpu is not None or not self._all_on_cpus:
+            present = self.cpus_of(piece) >= 0
+            count = int(np.count_nonzero(present))
+        if not count:
+            return [bare]
+        if not support.arguments:
+            self.lose(LossKind.DROPPED, f"CPU of {label(piece.event_class)}", piece, count)
+            return [bare]
+        self.lose(LossKind.LOWERED, "CPU of events as an argument", piece, count)
+        taken = any(field.name == "cpu" for field in piece.event_class.fields)
+        argument = _TAKEN_CPU if taken else _CPU
+        if present is None or count == len(piece):
+            return [bare.with_argument(argument, lambda: self.cpus_of(piece))]
+        on, off = bare.split(present)
+        assert on is not None and off is not None
+        return [off, on.with_argument(argument, self.cpus_of(piece)[present])]
+
+    def _limit(self, piece: Piece, support: KindSupport) -> list[Piece]:
+        """Arguments beyond the format's number go to instants right behind."""
+        limit = (support.holds or self.capabilities).max_arguments
+        fields = piece.event_class.fields
+        last = len(fields) - len(support.trailing)
+        end = len(support.fields)
+        while end < last and fields[end] in support.optional:
+            end += 1
+        end += limit or 0
+        if limit is None or last <= end:
+            return [piece]
+        table = piece.table
+
+        def part(event_class: EventClass, which: Sequence[int], after: int) -> Piece:
+            return piece.rewritten(
+                replace(event_class, fields=tuple(fields[i] for i in which)),
+                [table.lazy(i) for i in which],
+                after=after,
+            )
+
+        parts = [part(piece.event_class, [*range(end), *range(last, len(fields))], piece.after)]
+        instants = self.capabilities.kinds.get(Kind.INSTANT)
+        is_named = instants is not None and NAME.role in {part.role for part in instants.fields}
+        # Where an instant has no place for its name, that is an argument too.
+        room = limit if is_named else limit - 1
+        kinds = self.capabilities.kinds.keys() | self.capabilities.lowerings.keys()
+        if Kind.INSTANT not in kinds or room < 1:
+            self.lose(LossKind.DROPPED, f"arguments beyond {limit}", piece)
+            return parts
+        self.lose(LossKind.LOWERED, f"arguments beyond {limit} in further instants", piece)
+        name = f"{label(piece.event_class)} (continued)"
+        beyond = EventClass(Kind.TYPED, name)
+        for after, start in enumerate(range(end, last, room), piece.after + 1):
+            rest = part(beyond, range(start, min(start + room, last)), after)
+            parts += self._fit(as_instant(rest, self), 1)
+        return parts
+
+
+_CPU = Field("cpu", IntegerClass(32, True))
+#: Where the event has a field of that name.
+_TAKEN_CPU = Field("common_cpu", IntegerClass(32, True))
+
+
+def _taken(column: NDArray[np.int32], piece: Piece) -> NDArray[np.int32]:
+    """The piece's rows of a column of its batch."""
+    if column.strides == (0,):
+        return column[: len(piece)]
+    return column[piece.positions]
+
+
+def _absent(column: NDArray[np.int32]) -> bool:
+    """Whether a column is -1 throughout, by its looks: a constant costs nothing to check."""
+    return column.strides == (0,) and (not len(column) or int(column[0]) < 0)

@@ -1,0 +1,181 @@
+"""Tar archives as directories: traces of many files are mailed and kept as one.
+
+A member is read in place, so nothing is unpacked; the archive itself has been decompressed before, if it was.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import tarfile
+from collections.abc import Callable, Iterator
+
+from converter.errors import TraceError, TraceWarning
+from converter.storage.source import Source, View, check_relative
+
+#: More files than any trace has; an archive of empty files needs 512 bytes for each.
+_MAX_MEMBERS = 1_000_000
+
+#: By name in the archive: where the contents are, and how long they are.
+_Members = dict[str, tuple[int, int]]
+
+
+def open_archive(source: Source, unwrap: Callable[[Source], Source]) -> Source:
+    """The directory that a tar archive holds; where all of it is in one folder, that folder.
+
+    Links and other special members are left out with a warning. The result owns `source`.
+
+    Args:
+        source: the archive.
+        unwrap: what is done with a member that is opened (decompression).
+
+    """
+    warnings: list[TraceWarning] = []
+    members = _listed(source, warnings)
+    while len(tops := {name.partition("/")[0] for name in members}) == 1:
+        (top,) = tops
+        if top in members:  # a file, not a folder
+            break
+        members = {name[len(top) + 1 :]: place for name, place in members.items()}
+    result = _ArchiveSource(source.name, source, members, unwrap)
+    result.warnings = [*source.warnings, *warnings]
+    result.compression = source.compression
+    return result
+
+
+def _listed(source: Source, warnings: list[TraceWarning]) -> _Members:
+    members: _Members = {}
+    left_out = 0
+
+    def damaged(message: str, offset: int | None = None) -> None:
+        warnings.append(
+            TraceWarning(message=message, format="tar", path=source.name, offset=offset)
+        )
+
+    try:
+        with tarfile.open(fileobj=_File(source), mode="r:") as archive:
+            for member in archive:
+                name = os.path.normpath(member.name)
+                if member.isdir():
+                    continue
+                if not member.isreg() or member.issparse() or not _is_inside(name):
+                    left_out += 1
+                    continue
+                if len(members) == _MAX_MEMBERS:
+                    damaged(f"more than {_MAX_MEMBERS:,} files: the rest is left out")
+                    break
+                available = max(source.size - member.offset_data, 0)
+                if member.size > available:
+                    damaged(f"the archive ends within {name!r}", member.offset_data)
+                members[name] = (member.offset_data, min(member.size, available))
+    except (tarfile.TarError, ValueError, ArithmeticError, OSError) as error:
+        if not members:
+            raise TraceError(str(error), format="tar", path=source.name) from error
+        damaged(f"the archive is damaged: {error}")
+    if left_out:
+        damaged(f"{left_out:,} links, special files or names that lead out of it are left out")
+    return members
+
+
+def _is_inside(name: str) -> bool:
+    try:
+        check_relative(name)
+    except TraceError:
+        return False
+    return True
+
+
+class _ArchiveSource(Source):
+    """The files of an archive below one of its folders."""
+
+    is_directory = True
+
+    def __init__(
+        self, name: str, archive: Source, members: _Members, unwrap: Callable[[Source], Source]
+    ) -> None:
+        super().__init__(name, 0)
+        self._archive = archive
+        self._members = members
+        self._unwrap = unwrap
+
+    def listdir(self, relative: str = "") -> list[str]:
+        start = f"{os.path.normpath(relative)}/" if relative else ""
+        found = {
+            name[len(start) :].partition("/")[0] for name in self._members if name.startswith(start)
+        }
+        if not found and relative:
+            raise TraceError("no such folder", path=os.path.join(self.name, relative))
+        return sorted(found)
+
+    def walk(self) -> Iterator[str]:
+        # Files of a folder before those of its folders, as in a directory.
+        yield from sorted(self._members, key=os.path.split)
+
+    def open(self, relative: str) -> Source:
+        name = os.path.join(self.name, relative)
+        try:
+            check_relative(relative)
+        except TraceError as error:
+            raise error.within(path=self.name) from None
+        inside = os.path.normpath(relative)
+        if inside in self._members:
+            return self._unwrap(_MemberSource(name, self._archive, *self._members[inside], self))
+        below = {
+            member[len(inside) + 1 :]: place
+            for member, place in self._members.items()
+            if member.startswith(f"{inside}/")
+        }
+        if not below:
+            raise TraceError("no such file", path=name)
+        return _ArchiveSource(name, self._archive, below, self._unwrap)
+
+    def close(self) -> None:
+        self._archive.close()
+
+    def _fill(self, offset: int, view: memoryview) -> int:
+        raise TraceError("is a directory", path=self.name)
+
+    def _available(self, offset: int, size: int) -> int:
+        raise TraceError("is a directory", path=self.name)
+
+
+class _MemberSource(View):
+    """A file of an archive."""
+
+    def __init__(self, name: str, archive: Source, start: int, size: int, folder: Source) -> None:
+        super().__init__(name, archive, start, size)
+        self.warnings = []
+        self._folder = folder
+
+    def beside(self) -> Source | None:
+        return self._folder
+
+
+class _File(io.RawIOBase):
+    """A source as the file object that tarfile reads."""
+
+    def __init__(self, source: Source) -> None:
+        self._source = source
+        self._offset = 0
+
+    def seekable(self) -> bool:
+        return True
+
+    def readable(self) -> bool:
+        return True
+
+    def tell(self) -> int:
+        return self._offset
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        base = {io.SEEK_SET: 0, io.SEEK_CUR: self._offset, io.SEEK_END: self._source.size}[whence]
+        self._offset = base + offset
+        return self._offset
+
+    def read(self, size: int = -1) -> bytes:
+        if not 0 <= self._offset <= self._source.size:
+            return b""
+        rest = self._source.size - self._offset
+        data = self._source.read(self._offset, rest if size < 0 else min(size, rest))
+        self._offset += len(data)
+        return data

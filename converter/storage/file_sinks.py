@@ -1,0 +1,350 @@
+"""Sinks of files and directories: written in the background under a temporary name, renamed when they are complete.
+
+One thread per output does the system calls, so that producing and writing overlap.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from converter.errors import OutputError, TraceError, UnsupportedError
+from converter.storage.sink import Sink, bytes_of
+from converter.storage.source import check_relative
+from converter.storage.writer_thread import Descriptor, Named, Target, WriterThread
+
+if TYPE_CHECKING:
+    from typing_extensions import Buffer  # in collections.abc from Python 3.12 on
+
+#: Writes below this are collected into blocks of `_BLOCK_SIZE`; others are passed on as they are.
+_SMALL_SIZE = 1 << 16
+_BLOCK_SIZE = 1 << 18
+#: Why an output is refused that is there.
+EXISTS = "exists already (--force replaces it)"
+
+
+class FileSink(Sink):
+    """Appends to a target through the writer thread; as it is, for streams and for files in directories."""
+
+    _block_size = _BLOCK_SIZE
+
+    def __init__(self, name: str, thread: WriterThread, target: Target, *, seekable: bool) -> None:
+        super().__init__(name)
+        self.seekable = seekable
+        self._thread = thread
+        self._target = target
+        self._block = bytearray()
+        self._block_offset = 0
+
+    def write(self, data: Buffer, *, handover: bool = False) -> None:
+        self._check_open()
+        view = bytes_of(data)
+        if len(view) >= _SMALL_SIZE:
+            self._flush()
+            owned = handover or isinstance(data, bytes)
+            self._thread.put(self._target, self._place(), view if owned else bytes(view))
+            self._block_offset += len(view)
+            return
+        self._block += view
+        if len(self._block) >= self._block_size:
+            self._flush()
+
+    def write_at(self, offset: int, data: Buffer) -> None:
+        if not self.seekable:
+            raise UnsupportedError("a stream cannot be changed after writing", path=self.name)
+        view = bytes_of(data)
+        self._check_patch(offset, len(view))
+        inside = offset - self._block_offset
+        if inside >= 0:
+            self._block[inside : inside + len(view)] = view
+            return
+        self._flush()
+        if view:
+            self._thread.put(self._target, offset, bytes(view))
+
+    def read_back(self, offset: int, size: int) -> bytes:
+        if not self.seekable:
+            raise UnsupportedError("a stream cannot be read back", path=self.name)
+        self._flush()
+        self._thread.finish()
+        try:
+            return self._target.read(size, offset)
+        except OSError as error:
+            raise output_error(error, self.name) from error
+
+    def keep_checksum(self) -> None:
+        self._target.keep_checksum()
+
+    def checksum(self) -> int:
+        self._flush()
+        self._thread.finish()
+        kept = self._target.checksum
+        return super().checksum() if kept is None else kept
+
+    def tell(self) -> int:
+        return self._block_offset + len(self._block)
+
+    def close(self) -> None:
+        if self._closed:
+            return
+        try:
+            self._flush()
+            self._thread.finish()
+            self._target.close()
+        except BaseException as error:
+            self.abort()
+            if isinstance(error, OSError | ValueError):
+                raise output_error(error, self.name) from error
+            raise
+        self._closed = True
+
+    def abort(self) -> None:
+        if not self._closed:
+            self._closed = True
+            self._block = bytearray()
+            self._thread.cancel()
+            self._target.discard()
+
+    def _flush(self) -> None:
+        if self._block:
+            block, self._block = self._block, bytearray()
+            self._thread.put(self._target, self._place(), block)
+            self._block_offset += len(block)
+
+    def _place(self) -> int | None:
+        return self._block_offset if self.seekable else None
+
+
+class ReplacingSink(FileSink):
+    """A file under a temporary name until it is complete. `open_beside` opens the files that come with it."""
+
+    def __init__(
+        self,
+        name: str,
+        target: Descriptor,
+        temporary: str,
+        place: str,
+        force: bool,
+        open_beside: Callable[[str], Sink],
+    ) -> None:
+        super().__init__(name, WriterThread(), target, seekable=True)
+        self._temporary = temporary
+        self._place_of_file = place
+        self._force = force
+        self._open_beside = open_beside
+        self._companions: list[Sink] = []
+
+    def companion(self, suffix: str) -> Sink:
+        self._check_open()
+        sink = self._open_beside(f"{self._place_of_file}{suffix}")
+        sink.name = f"{self.name}{suffix}"
+        self._companions.append(sink)
+        return sink
+
+    def close(self) -> None:
+        if self._closed:
+            return
+        super().close()
+        try:
+            for companion in self._companions:
+                companion.close()
+            if self._force:
+                os.replace(self._temporary, self._place_of_file)
+            else:
+                _rename_to_new(self._temporary, self._place_of_file)
+        except BaseException as error:
+            _remove(self._temporary)
+            for companion in self._companions:
+                companion.abort()
+            if isinstance(error, OSError):
+                raise output_error(error, self.name) from error
+            raise
+
+    def abort(self) -> None:
+        for companion in self._companions:
+            companion.abort()
+        if not self._closed:
+            super().abort()
+            _remove(self._temporary)
+
+
+class _ChildSink(FileSink):
+    """A file of a directory sink, whose thread it shares."""
+
+    # There can be thousands (one per thread of a traced program), each with a block.
+    _block_size = _SMALL_SIZE
+
+    def __init__(self, name: str, thread: WriterThread, target: Named) -> None:
+        super().__init__(name, thread, target, seekable=True)
+        self.aborted = False
+
+    def close(self) -> None:
+        if not self._closed:
+            self._flush()
+            self._closed = True
+
+    def abort(self) -> None:
+        if not self._closed:
+            self._closed = self.aborted = True
+            self._block = bytearray()
+
+
+class SpooledSink(FileSink):
+    """A stream that gets its data when they are complete."""
+
+    def __init__(self, name: str, spool: Descriptor, stream: Target) -> None:
+        super().__init__(name, WriterThread(), spool, seekable=True)
+        self._spool = spool
+        self._stream = stream
+
+    def close(self) -> None:
+        if self._closed:
+            return
+        try:
+            self._flush()
+            self._thread.finish()
+            with FileSink(self.name, WriterThread(), self._stream, seekable=False) as sink:
+                while chunk := self._spool.read(_BLOCK_SIZE, sink.tell()):
+                    sink.write(chunk)
+        except OSError as error:
+            raise output_error(error, self.name) from error
+        finally:
+            self.abort()
+
+    def abort(self) -> None:
+        if not self._closed:
+            super().abort()
+            self._stream.discard()
+
+
+class DirectorySink(Sink):
+    """A directory under a temporary name until it is complete."""
+
+    is_directory = True
+    seekable = False
+
+    def __init__(self, name: str, temporary: str, target: str, force: bool) -> None:
+        super().__init__(name)
+        self._temporary = temporary
+        self._target = target
+        self._force = force
+        self._thread = WriterThread()
+        self._children: dict[str, _ChildSink] = {}
+        self._keeps_checksums = False
+
+    def keep_checksum(self) -> None:
+        """That of each file."""
+        self._keeps_checksums = True
+
+    def create(self, relative: str) -> Sink:
+        self._check_open()
+        name = os.path.join(self.name, relative)
+        try:
+            check_relative(relative)
+        except TraceError as error:
+            raise OutputError(path=self.name, expected=error.expected, found=relative) from None
+        relative = os.path.normpath(relative)
+        path = os.path.join(self._temporary, relative)
+        try:
+            os.makedirs(os.path.dirname(path), exist_ok=True)
+            # Only created here: the thread opens it again when needed, so that thousands of files are no problem.
+            os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666))
+        except (OSError, ValueError) as error:
+            raise output_error(error, name) from error
+        child = _ChildSink(name, self._thread, Named(name, path))
+        if self._keeps_checksums:
+            child.keep_checksum()
+        self._children[relative] = child
+        return child
+
+    def files(self) -> dict[str, Sink]:
+        return dict(self._children)
+
+    def write(self, data: Buffer, *, handover: bool = False) -> None:
+        raise OutputError("is a directory", path=self.name)
+
+    def write_at(self, offset: int, data: Buffer) -> None:
+        raise OutputError("is a directory", path=self.name)
+
+    def tell(self) -> int:
+        """The sum over its files."""
+        return sum(child.tell() for child in self._children.values())
+
+    def close(self) -> None:
+        if self._closed:
+            return
+        try:
+            for child in self._children.values():
+                child.close()
+                if child.aborted:
+                    raise OutputError("was not completed", path=child.name)
+            self._thread.finish()
+            self._move_into_place()
+        except BaseException as error:
+            self.abort()
+            if isinstance(error, OSError):
+                raise output_error(error, self.name) from error
+            raise
+        self._closed = True
+
+    def abort(self) -> None:
+        if self._closed:
+            return
+        self._closed = True
+        for child in self._children.values():
+            child.abort()
+        self._thread.cancel()
+        _remove(self._temporary)
+
+    def _move_into_place(self) -> None:
+        if not self._force and os.path.lexists(self._target):
+            raise FileExistsError(0, EXISTS)
+        if not os.path.isdir(self._target):
+            os.rename(self._temporary, self._target)
+            return
+        old = temporary_beside(self._target)
+        os.rename(self._target, old)
+        try:
+            os.rename(self._temporary, self._target)
+        except BaseException:
+            os.rename(old, self._target)
+            raise
+        _remove(old)
+
+
+def temporary_beside(target: str) -> str:
+    """A name on the same file system, hidden, and short enough whatever the length of the target's."""
+    return os.path.join(os.path.dirname(target), f".traceconv-{os.urandom(6).hex()}.tmp")
+
+
+def _rename_to_new(temporary: str, target: str) -> None:
+    """Rename without replacing what appeared in the meantime."""
+    try:
+        os.link(temporary, target, follow_symlinks=False)
+    except FileExistsError:
+        raise FileExistsError(0, EXISTS) from None
+    except OSError:  # a file system without hard links
+        if os.path.lexists(target):
+            raise FileExistsError(0, EXISTS) from None
+        os.rename(temporary, target)
+    else:
+        os.unlink(temporary)
+
+
+def _remove(path: str) -> None:
+    """Remove a temporary file or directory as far as possible: this follows an error that matters more."""
+    if os.path.isdir(path):
+        import shutil
+
+        shutil.rmtree(path, ignore_errors=True)
+        return
+    with suppress(OSError):
+        os.unlink(path)
+
+
+def output_error(error: Exception, name: str) -> OutputError:
+    """An error of the system as one that names the output."""
+    message = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+    return OutputError(message, path=name)

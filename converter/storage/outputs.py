@@ -1,0 +1,122 @@
+"""Opening outputs: files and directories that appear whole or not at all, devices, pipes and standard output."""
+
+from __future__ import annotations
+
+import os
+import stat
+import sys
+from functools import partial
+
+from converter.errors import OutputError
+from converter.storage.file_sinks import (
+    EXISTS,
+    DirectorySink,
+    FileSink,
+    ReplacingSink,
+    SpooledSink,
+    output_error,
+    temporary_beside,
+)
+from converter.storage.sink import Sink
+from converter.storage.writer_thread import Descriptor, Stream, Target, WriterThread
+
+
+def open_sink(
+    path: str | os.PathLike[str],
+    *,
+    force: bool = False,
+    directory: bool = False,
+    avoid: str | os.PathLike[str] | None = None,
+    seekable: bool = False,
+) -> Sink:
+    """Open an output: a file, a directory, or "-" for standard output.
+
+    What exists is replaced only with `force`, and never if it is the input, whose path `avoid` gives. Existing
+    devices and pipes (/dev/null) are written to directly. With `seekable` such streams and standard output support
+    `Sink.write_at` too: they get everything at the end, from a temporary file (in TMPDIR).
+    Everything that is refused is an `OutputError`.
+    """
+    text = os.fspath(path)
+    if text == "-":
+        if directory:
+            raise OutputError("a directory cannot be written to standard output", path="-")
+        return _open_stream(text, _stdout(), seekable)
+    try:
+        # Links stay links: what they point to is replaced.
+        target = os.path.realpath(text)
+        status = os.stat(target) if os.path.lexists(target) else None
+        if status is not None:
+            _check_replaceable(text, target, status, force, directory, avoid)
+            if not stat.S_ISREG(status.st_mode) and not stat.S_ISDIR(status.st_mode):
+                descriptor = os.open(target, os.O_WRONLY | os.O_CLOEXEC)
+                return _open_stream(text, Descriptor(text, descriptor), seekable)
+        temporary = temporary_beside(target)
+        if directory:
+            os.mkdir(temporary)
+            return DirectorySink(text, temporary, target, force)
+        flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+        opened = Descriptor(text, os.open(temporary, flags, 0o666))
+        beside = partial(open_sink, force=force)
+        return ReplacingSink(text, opened, temporary, target, force, beside)
+    except (OSError, ValueError) as error:
+        raise output_error(error, text) from error
+
+
+def _open_stream(name: str, target: Target, seekable: bool) -> Sink:
+    if not seekable:
+        return FileSink(name, WriterThread(), target, seekable=False)
+    import tempfile
+
+    try:
+        with tempfile.TemporaryFile(buffering=0) as file:
+            spool = Descriptor(tempfile.gettempdir(), os.dup(file.fileno()))
+    except OSError as error:
+        raise output_error(error, name) from error
+    return SpooledSink(name, spool, target)
+
+
+def _stdout() -> Target:
+    if sys.stdout is None:
+        raise OutputError("standard output is closed", path="-")
+    try:
+        sys.stdout.flush()
+        binary = sys.stdout.buffer
+        try:
+            return Descriptor("-", os.dup(binary.fileno()))
+        except (OSError, ValueError):  # replaced by something without a descriptor
+            return Stream("-", binary)
+    except (OSError, AttributeError) as error:
+        raise output_error(error, "-") from error
+
+
+def _check_replaceable(
+    name: str,
+    target: str,
+    status: os.stat_result,
+    force: bool,
+    directory: bool,
+    avoid: str | os.PathLike[str] | None,
+) -> None:
+    is_directory = stat.S_ISDIR(status.st_mode)
+    if not is_directory and not stat.S_ISREG(status.st_mode):
+        if directory:
+            raise OutputError("is not a directory", path=name)
+        return
+    source = os.fspath(avoid) if avoid is not None else "-"
+    if source != "-" and os.path.exists(source):
+        real = os.path.realpath(source)
+        if os.path.samestat(os.stat(source), status):
+            raise OutputError("the output is the input", path=name)
+        if is_directory and _is_inside(real, target):
+            raise OutputError("the input is in the output directory", path=name)
+    if is_directory != directory:
+        kind = "is a directory" if is_directory else "is not a directory"
+        raise OutputError(kind, path=name)
+    if is_directory and _is_inside(os.getcwd(), target):
+        raise OutputError("will not replace the current directory", path=name)
+    if not force:
+        raise OutputError(EXISTS, path=name)
+
+
+def _is_inside(path: str, directory: str) -> bool:
+    return os.path.commonpath((os.path.realpath(path), directory)) == directory

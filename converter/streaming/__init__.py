@@ -1,0 +1,1 @@
+"""Batches ahead of the writer, and streams merged into batches."""

@@ -1,0 +1,69 @@
+"""The benchmarks run; what they measure is for people."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+
+
+def test_a_benchmark_prints_its_line():
+    seed = ROOT / "roundtrip_fixtures/trace_cmd/scratch_v6_min.dat"
+    command = [
+        sys.executable,
+        "-m",
+        "benchmarks.convert",
+        "--runs",
+        "1",
+        "--case",
+        "trace_cmd to fxt",
+    ]
+    result = subprocess.run(
+        [*command, "--input", seed],
+        cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert result.returncode == 0, result.stderr
+    head, line, lossless = result.stdout.splitlines()
+    assert head.split()[:3] == ["case", "events", "ours"]
+    assert line.startswith("trace_cmd to fxt ")
+    assert line.split()[3] == "4", "events"
+    assert lossless.startswith("trace_cmd to fxt, lossless ")
+    assert lossless.split()[4] == "4", "events"
+
+
+def test_a_generated_input_repeats_every_event(tmp_path):
+    code = """
+import sys
+from pathlib import Path
+from benchmarks.inputs import repeat_trace_dat
+from converter import open_trace
+seed, target = Path(sys.argv[1]), Path(sys.argv[2])
+repeat_trace_dat(seed, target, 1)
+counts = []
+for path in (seed, target):
+    with open_trace(path) as trace:
+        times = [ts for batch in trace.batches() for ts in batch.ts.tolist()]
+        assert trace.warnings == [] and times == sorted(times)
+        counts.append(len(times))
+print(*counts, target.stat().st_size)
+"""
+    seed = ROOT / "roundtrip_fixtures/trace_cmd/scratch_v6_min.dat"
+    output = subprocess.run(
+        [sys.executable, "-c", code, seed, tmp_path / "big.dat"],
+        cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        stdout=subprocess.PIPE,
+        text=True,
+        timeout=60,
+        check=True,
+    ).stdout
+    few, many, size = map(int, output.split())
+    assert many % few == 0
+    assert many > 100 * few
+    assert 1 << 20 <= size < 2 << 20

@@ -1,0 +1,306 @@
+"""Reading Chrome JSON: what becomes of each feature and of each irregularity."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from support.chrome_files import FEATURES, FIXTURES, event, events, load, written
+
+from converter.formats.chrome import FORMAT
+from converter.formats.chrome.document import Document
+from converter.formats.chrome.mapping import CAPABILITIES, HEXADECIMAL, JSON_TEXT
+from converter.ir.field_classes import ArrayClass, IntegerClass, StructureClass
+from converter.ir.invariants import check
+from converter.ir.kinds import Kind, Role
+
+
+def test_features_are_of_the_shapes_that_the_capabilities_declare() -> None:
+    trace = load(FEATURES)
+    check(trace)
+    assert trace.warnings == []
+    kinds = {event_class.kind for event_class in trace.event_classes}
+    assert kinds == set(CAPABILITIES.kinds) - {Kind.SCHED_SWITCH}
+    for event_class in trace.event_classes:
+        support = CAPABILITIES.kinds[event_class.kind]
+        for field, declared in zip(event_class.fields, support.fields, strict=False):
+            assert field == declared or (field.role is Role.ID and field in support.optional)
+
+
+def test_times_are_exact_decimals() -> None:
+    trace = load('[{"ph":"X","ts":1700000000000000.001,"dur":"0.3","tts":1e3,"tdur":12e-1}]')
+    assert trace.clock.ticks_per_second == 10**9
+    assert events(trace)[0][1] == 1_700_000_000_000_000_001
+    fields = events(trace)[0][2]
+    assert fields["duration"] == 300
+    assert fields["thread_time"] == 1_000_000
+    assert fields["thread_duration"] == 1200
+
+
+def test_the_clock_is_as_fine_as_the_times() -> None:
+    trace = load('[{"ph":"i","ts":1.00001},{"ph":"i","ts":2}]')
+    assert trace.clock.ticks_per_second == Fraction(10**11)
+    assert [ts for _, ts, _ in events(trace)] == [100001, 200000]
+
+
+def test_finer_times_than_the_clock_are_rounded_with_a_warning() -> None:
+    trace = load(
+        '[{"ph":"X","ts":1.5,"dur":0.0977835574447349},{"ph":"X","ts":-1.0000005,"dur":1}]'
+    )
+    assert trace.clock.ticks_per_second == 10**12
+    assert events(trace)[0][2]["duration"] == 97784
+    assert events(trace)[1][1] == -1000001
+    assert "2 times" in str(trace.warnings[0])
+
+
+@pytest.mark.parametrize("ts", ["1e30", "99999999999999999999", '"x"', "null", "{}"])
+def test_an_event_without_a_usable_time_stays_text(ts: str) -> None:
+    kind, _, fields = events(load(f'[{{"ph":"B","name":"a","ts":{ts}}}]'))[0]
+    assert kind == "NATIVE"
+    assert json.loads(fields["payload"])["name"] == "a"
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "found"),
+    [
+        ('"0x1f"', "id", 0x1F),
+        ('"0xffffffffffffffff"', "id", 2**64 - 1),
+        ('"0x001f"', "id", b"0x001f"),
+        ('"1a"', "id", b"1a"),
+        ("7", "id", 7),
+        ("-7", "id", -7),
+    ],
+)
+def test_ids_are_kept_exactly(text: str, name: str, found: object) -> None:
+    trace = load(f'[{{"ph":"b","cat":"c","id":{text},"ts":1}}]')
+    assert events(trace)[0][2][name] == found
+
+
+@pytest.mark.parametrize("place", ["local", "global"])
+def test_ids_have_places(place: str) -> None:
+    trace = load([event(ph="b", id2={place: "0x2"})])
+    assert events(trace)[0][2][f"id.{place}"] == 2
+
+
+def test_arguments_keep_their_types_and_their_structure() -> None:
+    text = (
+        '{"ph":"i","ts":1,"args":{"a":9223372036854775807,"b":18446744073709551615,"c":"0xff",'
+        '"d":[1,2],"e":{"x":1,"x":2},"f":[{"k":1},{"k":2}],"g":[1,"a"],"h":[[1],[2]],"i":-0,"j":1e400}}'
+    )
+    trace = load(f"[{text}]")
+    types = {field.name: field.type for field in trace.event_classes[0].fields}
+    assert types["a"] == IntegerClass(64, signed=True)
+    assert types["b"] == IntegerClass(64)
+    assert types["c"] == HEXADECIMAL
+    assert types["d"] == ArrayClass(types["a"])
+    assert isinstance(types["e"], StructureClass)
+    assert isinstance(types["f"], ArrayClass)
+    assert types["g"] == types["h"] == JSON_TEXT
+    fields = events(trace)[0][2]
+    assert fields["b"] == 2**64 - 1
+    assert fields["c"] == 255
+    assert fields["e"] == [("x", 1), ("x", 2)]
+    assert fields["f"] == [[("k", 1)], [("k", 2)]]
+    assert fields["g"] == b'[1,"a"]'
+    assert str(fields["i"]) == "-0.0"
+    assert fields["j"] == float("inf")
+
+
+def test_floats_are_the_nearest_doubles() -> None:
+    texts = [
+        "0.1",
+        "1.7976931348623157e308",
+        "5e-324",
+        "123456789012345678.5",
+        "9007199254740993.0",
+        "1e22",
+    ]
+    trace = load("[" + ",".join(f'{{"ph":"i","ts":1,"args":{{"v":{t}}}}}' for t in texts) + "]")
+    assert [fields["v"] for _, _, fields in events(trace)] == [float(text) for text in texts]
+
+
+def test_escapes_become_utf8_and_lone_surrogates_stay_bytes() -> None:
+    trace = load(r'[{"ph":"i","ts":1,"name":"\u00e9\ud83d\ude00\n\"","args":{"v":"\ud800"}}]')
+    fields = events(trace)[0][2]
+    assert fields["name"] == 'é😀\n"'.encode()
+    assert fields["v"] == b"\xed\xa0\x80"
+
+
+def test_missing_threads_are_those_of_perfetto() -> None:
+    trace = load('[{"ph":"i","ts":1},{"ph":"i","ts":1,"pid":5},{"ph":"i","ts":1,"tid":6}]')
+    found = [(trace.processes[t.process].pid, t.tid) for t in trace.threads]
+    assert found == [(0, 0), (5, 5), (0, 6)]
+
+
+def test_processes_and_threads_may_be_text() -> None:
+    trace = load([event(pid="main", tid="7"), event(pid=2**64 - 1, tid="worker")])
+    first, second = trace.threads
+    assert trace.processes[first.process].name == "main"
+    assert first.tid == 7
+    assert trace.processes[second.process].pid == 2**64 - 1
+    assert trace.sidecar["chrome"]["text_ids"][str(second.tid)] == "worker" == second.name
+
+
+def test_metadata_fills_the_tables_and_the_sidecar() -> None:
+    trace = load(FEATURES)
+    names = {thread.name for thread in trace.threads}
+    assert 'io "thread" é' in names
+    assert "browser" in {process.name for process in trace.processes}
+    sidecar = trace.sidecar["chrome"]
+    assert any("process_labels" in text for text in sidecar["metadata"])
+    assert sidecar["members"]["otherData"]["big"] == 12345678901234567890
+    assert sidecar["members"]["displayTimeUnit"] == "ms"
+
+
+def test_reading_again_gives_the_same() -> None:
+    trace = load(FEATURES)
+    before = (len(trace.event_classes), len(trace.threads), json.dumps(trace.sidecar))
+    first = [batch.class_id.tolist() for batch in trace.batches()]
+    assert [batch.class_id.tolist() for batch in trace.batches()] == first
+    assert (len(trace.event_classes), len(trace.threads), json.dumps(trace.sidecar)) == before
+
+
+def test_switches_are_known_only_in_own_files() -> None:
+    arguments = {"cpu": 1, "prev_tid": 1, "prev_comm": "a", "prev_prio": 1, "prev_state": 0}
+    arguments |= {"next_tid": 2, "next_comm": "b", "next_prio": 3}
+    switch = event(ph="T", name="Running", dur=1, args=arguments)
+    assert events(load([switch]))[0][0] == "STATE"
+    own = load({"traceconv": {"version": 1}, "traceEvents": [switch]})
+    assert events(own)[0][0] == "SCHED_SWITCH"
+    assert [batch.cpu.tolist() for batch in own.batches()] == [[1]]
+
+
+@pytest.mark.parametrize(
+    ("text", "count", "warned"),
+    [
+        ("[]", 0, False),
+        ("{}", 0, False),
+        ("\ufeff[]", 0, False),
+        ('[{"ph":"i","ts":1}', 1, False),
+        ('[{"ph":"i","ts":1},', 1, False),
+        ('[{"ph":"i","ts":1},]', 1, False),
+        ('[{"ph":"i","ts":1},{"ph":"i","t', 1, True),
+        ('[{"ph":"i","ts":1},nonsense', 1, True),
+        ('[{"ph":"i","ts":1}] more', 1, True),
+        ('{"traceEvents":[{"ph":"i","ts":1}', 1, True),
+        ('{"traceEvents":[{"ph":"i","ts":1}],"a":', 1, True),
+        ('{"traceEvents":[{"ph":"i","ts":1}],"b":1,"traceEvents":[{"ph":"i","ts":1}]}', 2, False),
+    ],
+)
+def test_ends_of_files(text: str, count: int, warned: bool) -> None:
+    trace = load(text)
+    assert len(events(trace)) == count
+    assert bool(trace.warnings) is warned
+
+
+def test_a_large_value_spans_windows(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Document.__init__, "__defaults__", (64,))
+    text = "x" * 1000
+    trace = load({"big": text, "traceEvents": [event(name=text), event(args={"a": [1] * 500})]})
+    assert events(trace)[0][2]["name"] == text.encode()
+    assert events(trace)[1][2]["a"] == [1] * 500
+    assert trace.sidecar["chrome"]["members"]["big"] == text
+
+
+def test_many_shapes_of_arguments_do_not_make_many_classes() -> None:
+    trace = load([event(args={f"key{i}": i}) for i in range(9000)])
+    assert len(trace.event_classes) < 8200
+    last = events(trace)[-1]
+    assert json.loads(last[2]["members"]) == {"args": {"key8999": 8999}}
+
+
+def test_compressed_files_are_read() -> None:
+    assert len(events(load(gzip.compress(FEATURES)))) == len(events(load(FEATURES)))
+
+
+def test_order_and_nesting_stay_as_they_are() -> None:
+    trace = load((FIXTURES / "nesting.json").read_bytes())
+    assert [ts for _, ts, _ in events(trace)] == [0, 5000, 5000, 1000, 9000]
+    assert np.concatenate([batch.ts for batch in trace.batches()]).dtype == np.int64
+
+
+@pytest.mark.parametrize(
+    ("head", "known"),
+    [
+        (b"[]", True),
+        (b"{}", True),
+        (b" \n[ {", True),
+        (b'\xef\xbb\xbf[{"pid":1,"ph":"X","ts":1}]', True),
+        (b'{"foo":1,"traceEvents":[{', True),
+        (b'{"displayTimeUnit":"ns"', True),
+        (b'[{"name":"Alice and Bob and others with a long list of names and no phase"}]', False),
+        (b'{"type":"preamble","version":2}', False),
+        (b'\x1e{"type":"preamble","version":2}\n', False),
+        (b'{"clock":{}}', False),
+        (b"[1,2]", False),
+        (b"", False),
+        (b"\x1f\x8b", False),
+    ],
+)
+def test_sniffing(head: bytes, known: bool) -> None:
+    assert FORMAT.sniff(head) is known
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        '{"clock":{"ticks_per_second":"1e99999999"}}',
+        '{"clock":{"ticks_per_second":1e999}}',
+        '{"clock":{"ticks_per_second":"%s"}}' % ("9" * 400),
+        '{"clock":{"ticks_per_second":"0","epoch_ns":%s}}' % ("9" * 400),
+        '{"clock":{"ticks_per_second":"1000000000"},"offset":1e999}',
+    ],
+)
+def test_nonsense_in_the_header_is_left_alone(header: str) -> None:
+    trace = load(f'{{"traceconv":{header},"traceEvents":[{json.dumps(event(ts=5))}]}}')
+    assert trace.clock.ticks_per_second == 10**9
+    assert trace.clock.epoch_ns is None
+    assert [batch.ts.tolist() for batch in trace.batches()] == [[5000]]
+
+
+def test_a_rate_that_only_zero_times_have_a_place_in() -> None:
+    rate = f"1/{10**18}"
+    text = f'{{"traceconv":{{"clock":{{"ticks_per_second":"{rate}"}}}},"traceEvents":[%s]}}'
+    trace = load(text % json.dumps(event(ts=0)))
+    assert trace.clock.ticks_per_second == Fraction(1, 10**18)
+    assert [one["ts"] for one in written(trace)] == [0]
+
+
+def test_an_environment_that_is_no_text_is_a_member_like_any_other() -> None:
+    trace = load('{"environment":{"a":"\\ud800"},"traceEvents":[]}')
+    assert trace.environment == {}
+    assert trace.sidecar["chrome"]["members"] == {"environment": {"a": "\ud800"}}
+
+
+@pytest.mark.parametrize("member", ["pid", "tid"])
+def test_identities_are_text_without_lone_surrogates(member: str) -> None:
+    trace = load([event(**{member: "\ud800"})])
+    names = [*trace.processes, *trace.threads]
+    assert "\\ud800" in [one.name for one in names]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"ph":"M","name":"m","args":{"a":%s}}',
+        '{"ph":"i","ts":1,"args":{' + "".join(f'"k{i}":1,' for i in range(9000)) + '"a":%s}}',
+    ],
+    ids=["metadata", "many arguments"],
+)
+def test_objects_that_are_nested_too_deeply_as_text_are_damage(text: str) -> None:
+    # Each argument on its own is not too deep.
+    trace = load(f"[{json.dumps(event())},{text % ('[' * 512 + ']' * 512)}]")
+    assert sum(len(batch) for batch in trace.batches()) == 1
+    assert trace.warnings
+
+
+def test_many_declarations_of_types_do_not_make_many_classes() -> None:
+    count = 70_000
+    one = '{"ph":"i","ts":1,"pid":1,"tid":1,"arg_types":%d}'
+    trace = load("[" + ",".join(one % i for i in range(count)) + "]")
+    kinds = [trace.event_classes[batch.class_id[-1]].kind for batch in trace.batches()]
+    assert sum(len(batch) for batch in trace.batches()) == count
+    assert kinds[-1] is Kind.NATIVE

@@ -1,0 +1,377 @@
+"""Writing Chrome JSON: valid, compact, and what viewers take."""
+
+from __future__ import annotations
+
+import json
+from decimal import Decimal
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import numpy as np
+import pytest
+from support.chrome_files import FEATURES, dump, event, load, written
+from support.strategies import batch_of
+
+from converter.errors import UnsupportedError
+from converter.formats.chrome import switches as switches_module
+from converter.formats.chrome.mapping import CAPABILITIES
+from converter.formats.chrome.reader import read
+from converter.formats.chrome.switches import Durations, Patched
+from converter.formats.chrome.writer import write
+from converter.ir.canonical import difference
+from converter.ir.collect import with_batches
+from converter.ir.events import EventClass, Field
+from converter.ir.field_classes import (
+    BytesClass,
+    FieldClass,
+    FloatClass,
+    IntegerClass,
+    NullClass,
+    StringClass,
+    Style,
+)
+from converter.ir.kinds import Kind, Role
+from converter.ir.trace import ClockDomain, Process, Thread, Trace
+from converter.projection.project import project
+from converter.storage.sink import BufferSink
+from converter.storage.source import open_source
+
+SCHEMA = Path(__file__).parents[3] / "schemas" / "chrome" / "trace_event.schema.json"
+NAME = Field("name", StringClass(), Role.NAME)
+
+
+def trace_of(
+    event_class: EventClass,
+    rows: list[tuple[Any, ...]],
+    *,
+    ts: list[int] | None = None,
+    cpus: list[int] | None = None,
+    batches: int = 1,
+    clock: ClockDomain | None = None,
+) -> Trace:
+    """A trace of one class on one thread, a microsecond between events unless said otherwise."""
+    trace = Trace(
+        format="none",
+        clock=clock or ClockDomain("ns"),
+        processes=[Process(10, "p"), Process(20, "q")],
+        threads=[Thread(10, 0, "main"), Thread(21, 1, "other")],
+        event_classes=[event_class],
+    )
+    found = [
+        (0, ts[i] if ts else i * 1000, cpus[i] if cpus else -1, 0, -1, row)
+        for i, row in enumerate(rows)
+    ]
+    size = -(-len(found) // batches)
+    return with_batches(
+        trace, [batch_of(trace, found[i : i + size]) for i in range(0, len(found), size)]
+    )
+
+
+def arguments(field_class: FieldClass, *values: Any) -> list[str]:
+    """The JSON text of values as the only argument of events."""
+    event_class = EventClass(Kind.INSTANT, fields=(NAME, Field("v", field_class)))
+    text = dump(trace_of(event_class, [(b"n", value) for value in values])).decode()
+    lines = [line.rstrip(",") for line in text.split("\n") if line.startswith('{"ph":"i"')]
+    return [line.partition('"args":{"v":')[2].partition("}")[0] for line in lines]
+
+
+def test_the_output_is_valid_against_the_schema() -> None:
+    schema = json.loads(SCHEMA.read_bytes())
+    jsonschema.Draft202012Validator.check_schema(schema)
+    validator = jsonschema.Draft202012Validator(schema)
+    output = json.loads(dump(load(FEATURES)))
+    # The features have events on purpose that stay text because they are wrong.
+    wrong = {"no time", 5, "unknown"}
+    output["traceEvents"] = [e for e in output["traceEvents"] if e.get("name") not in wrong]
+    assert list(validator.iter_errors(output)) == []
+    assert list(validator.iter_errors([event(ph="X")])) != []
+    assert list(validator.iter_errors([event(ph="b")])) != []
+
+
+def test_text_is_escaped_where_it_must_be_and_nowhere_else() -> None:
+    text = 'a"b\\c\nd\te\x00\x1f\x7fé😀'
+    assert json.loads(arguments(StringClass(), text.encode())[0]) == text
+    assert arguments(StringClass(), "😀".encode()) == ['"😀"']
+    names = [e["name"] for e in written(load([event(name=text)]))]
+    assert names == [text]
+
+
+def test_text_that_occurs_again_is_the_same_in_every_place() -> None:
+    """Names are as they are, values that look like numbers are not: also where their text is kept from before."""
+    event_class = EventClass(Kind.INSTANT, fields=(NAME, Field("v", StringClass())))
+    texts = [
+        b"0x1f",
+        b"0x1f",
+        b"plain",
+        b"plain",
+        b'"',
+        b'"',
+        b"x" * 1000,
+        b"x" * 1000,
+        b"NaN",
+        b"",
+    ]
+    for names in (texts, texts[::-1]):
+        rows = list(zip(names, texts, strict=True))
+        lines = dump(trace_of(event_class, rows)).decode().split("\n")
+        found = [json.loads(line.rstrip(",")) for line in lines if line.startswith('{"ph":"i"')]
+        assert [e.get("name", "").encode() for e in found] == names
+        assert [e["args"]["v"].encode() for e in found] == texts
+        assert sum('"name":"0x1f"' in line for line in lines) == 2
+        assert sum('"v":"\\u0030x1f"' in line for line in lines) == 2
+
+
+def test_times_are_exact_wherever_a_second_begins() -> None:
+    second = 10**9
+    times = [-second, -1, 0, 1, 10, 999, 1000, second - 1, second, second + 1, second + 10]
+    times += [second + 100, second + 1000, 2 * second - 1, 2 * second, 123 * second, 5, second]
+    event_class = EventClass(Kind.INSTANT, fields=(NAME,))
+    text = dump(trace_of(event_class, [(b"n",)] * len(times), ts=times)).decode()
+    written = [
+        line.partition('"ts":')[2].partition(",")[0]
+        for line in text.split("\n")
+        if line.startswith('{"ph":"i"')
+    ]
+    assert [Decimal(each) * 1000 for each in written] == times
+    assert [each for each in written if "." in each and each.endswith("0")] == []
+
+
+@pytest.mark.parametrize("value", [0, 9, 10, 15, 16, 0xABCDEF, 2**32 - 1, 2**32, 2**64 - 1])
+def test_hexadecimal_numbers(value: int) -> None:
+    assert arguments(IntegerClass(64, style=Style.HEXADECIMAL), value) == [f'"{value:#x}"']
+
+
+def test_text_that_looks_like_a_number_is_told_from_one() -> None:
+    texts = [b"0x1f", b"NaN", b"-Infinity", b"0x01", b"nan"]
+    assert arguments(StringClass(), *texts) == [
+        '"\\u0030x1f"',
+        '"\\u004eaN"',
+        '"\\u002dInfinity"',
+        '"0x01"',
+        '"nan"',
+    ]
+    assert arguments(IntegerClass(64, style=Style.HEXADECIMAL), 31, 0) == ['"0x1f"', '"0x0"']
+
+
+def test_integers_beyond_int64_are_text_for_viewers() -> None:
+    values = (0, 2**63 - 1, 2**63, 2**64 - 1)
+    assert arguments(IntegerClass(64), *values) == [
+        "0",
+        "9223372036854775807",
+        '"9223372036854775808"',
+        '"18446744073709551615"',
+    ]
+    assert arguments(IntegerClass(64, signed=True), -(2**63)) == ["-9223372036854775808"]
+
+
+@pytest.mark.parametrize(
+    ("number", "text"),
+    [
+        (1.0, "1.0"),
+        (-0.0, "-0.0"),
+        (0.1, "0.1"),
+        (1.5, "1.5"),
+        (1e22, "1e+22"),
+        (5e-324, "5e-324"),
+        (1 / 3, "0.3333333333333333"),
+        (123456.789, "123456.789"),
+        (float("nan"), '"NaN"'),
+        (float("-inf"), '"-Infinity"'),
+    ],
+)
+def test_floats_are_short_and_exact(number: float, text: str) -> None:
+    assert arguments(FloatClass(64), number) == [text]
+
+
+def test_bytes_and_nulls() -> None:
+    assert arguments(BytesClass(), b"", b"a", b"ab", b"abc\xff") == [
+        '""',
+        '"YQ=="',
+        '"YWI="',
+        '"YWJj/w=="',
+    ]
+    assert arguments(NullClass(), None) == ["null"]
+
+
+def test_times_have_as_many_decimals_as_they_need() -> None:
+    event_class = EventClass(Kind.INSTANT, fields=(NAME,))
+    trace = trace_of(event_class, [(b"a",)] * 4, ts=[-1, 0, 1_500, 10**15 + 1])
+    text = dump(trace).decode()
+    assert [part.split(",")[0] for part in text.split('"ts":')[1:]] == [
+        "-0.001",
+        "0",
+        "1.5",
+        "1000000000000.001",
+    ]
+
+
+def test_epoch_times_with_nanoseconds_are_moved_to_where_doubles_hold_them() -> None:
+    event_class = EventClass(Kind.INSTANT, fields=(NAME,))
+    start = 1_700_000_000_123_456_789
+    trace = trace_of(event_class, [(b"a",)] * 2, ts=[start, start + 1])
+    output = dump(trace)
+    parsed = json.loads(output, parse_float=Decimal)
+    offset = int(parsed["traceconv"]["offset"])
+    assert [e["ts"] for e in parsed["traceEvents"] if e["ph"] == "i"] == [
+        Decimal(start - offset) / 1000,
+        Decimal(start + 1 - offset) / 1000,
+    ]
+    assert [b.ts.tolist() for b in read(open_source(output)).batches()] == [[start, start + 1]]
+
+
+@pytest.mark.parametrize("rate", [1, 10**6, 24_000_000, Fraction(10**9, 3), 3_400_000_000, 10**12])
+def test_clocks_of_any_rate_come_back_exactly(rate: int | Fraction) -> None:
+    event_class = EventClass(Kind.INSTANT, fields=(NAME,))
+    clock = ClockDomain("ns", Fraction(rate), epoch_ns=77)
+    trace = trace_of(event_class, [(b"a",)] * 4, ts=[-7, 0, 1, 10**12 + 7], clock=clock)
+    projected, _ = project(trace, CAPABILITIES, "chrome")
+    assert difference(projected, read(open_source(dump(trace)))) is None
+
+
+def switches(count: int, batches: int) -> Trace:
+    """Switches between two threads on two CPUs in turn."""
+    names = (
+        "prev_tid",
+        "prev_comm",
+        "prev_prio",
+        "prev_state",
+        "next_tid",
+        "next_comm",
+        "next_prio",
+    )
+    fields = tuple(
+        Field(name, StringClass() if "comm" in name else IntegerClass(64, True), role)
+        for name, role in zip(
+            names,
+            (
+                Role.PREV_TID,
+                Role.PREV_COMM,
+                Role.PREV_PRIORITY,
+                Role.PREV_STATE,
+                Role.NEXT_TID,
+                Role.NEXT_COMM,
+                Role.NEXT_PRIORITY,
+            ),
+            strict=True,
+        )
+    )
+    rows = [(10, b"p", 120, 1, 21 if i % 3 else 0, b"q", 5) for i in range(count)]
+    cpus = [i % 2 for i in range(count)]
+    return trace_of(EventClass(Kind.SCHED_SWITCH, fields=fields), rows, cpus=cpus, batches=batches)
+
+
+@pytest.mark.parametrize("batches", [1, 3, 10])
+@pytest.mark.parametrize("seekable", [True, False])
+def test_switches_last_until_the_next_one_of_their_cpu(batches: int, *, seekable: bool) -> None:
+    trace = switches(10, batches)
+    sink = BufferSink()
+    sink.seekable = seekable
+    write(trace, sink, "")
+    found = [e for e in json.loads(sink.getvalue())["traceEvents"] if e["ph"] == "T"]
+    assert [(e["ts"], e["dur"], e["args"]["cpu"]) for e in found] == [
+        (i, 0 if i == 9 else 1 if i == 8 else 2, i % 2) for i in range(10)
+    ]
+    assert {(e["pid"], e["tid"]) for e in found} == {(0, 0), (20, 21)}
+    assert {e["name"] for e in found} == {"Running"}
+    assert difference(trace, read(open_source(sink.getvalue()))) is None
+
+
+def test_durations_do_not_run_backwards() -> None:
+    durations = Durations()
+    cpu = np.zeros(2, np.int32)
+    found, _ = durations.of_batch(cpu, np.array([5, 3], np.int64))
+    assert found.tolist() == [0, -1]
+    durations.place([40])
+    assert durations.earliest() == 40
+    assert durations.rest(1) == [(40, 0)]
+
+
+def test_a_stream_is_held_back_only_from_what_is_unknown() -> None:
+    sink = BufferSink()
+    sink.seekable = False
+    output = Patched(sink)
+    output.write(b"abc", hold=False)
+    output.write(b"0" + b" " * 19, hold=True)
+    output.write(b"def", hold=False)
+    assert sink.getvalue() == b"abc"
+    output.release(3)
+    assert sink.getvalue() == b"abc"
+    output.patch(3, b"12")
+    output.release(None)
+    assert sink.getvalue() == b"abc12" + b" " * 18 + b"def"
+    output.close()
+
+
+def test_what_is_held_back_is_passed_on_in_order() -> None:
+    sink = BufferSink()
+    sink.seekable = False
+    output = Patched(sink)
+    blocks = [bytes([65 + i]) * 300_000 for i in range(20)]
+    for number, block in enumerate(blocks):
+        if number >= 12:
+            # Of the rest, what was passed on is given up again and again.
+            output.release(20 + number * 150_000)
+        assert output.tell() == sum(map(len, blocks[:number])) + 20 * bool(number)
+        if not number:
+            output.write(b"0" + b" " * 19, hold=True)
+        output.write(block, hold=False)
+    place = 20 + 19 * 300_000
+    output.patch(place, b"7.5")
+    output.release(place)
+    assert len(sink.getvalue()) == place
+    output.release(None)
+    expected = b"0" + b" " * 19 + b"".join(blocks[:-1]) + b"7.5" + b" " * 17 + blocks[-1][20:]
+    assert sink.getvalue() == expected
+    output.close()
+
+
+def test_what_is_held_back_for_long_is_in_a_file(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(switches_module, "_MOST_IN_MEMORY", 1000)
+    test_what_is_held_back_is_passed_on_in_order()
+
+
+def test_flows_from_elsewhere_end_at_the_slice_around_them() -> None:
+    fields: tuple[Field, ...] = (NAME, Field("category", StringClass(), Role.CATEGORY))
+    fields += (Field("id", IntegerClass(64, style=Style.HEXADECIMAL), Role.ID),)
+    trace = trace_of(EventClass(Kind.FLOW_END, fields=fields), [(b"f", b"c", 2**64 - 1)])
+    assert written(trace)[0] | {"ts": 0} == {
+        "ph": "f",
+        "name": "f",
+        "cat": "c",
+        "id": "0xffffffffffffffff",
+        "bp": "e",
+        "ts": 0,
+        "pid": 10,
+        "tid": 10,
+    }
+    own = load([event(ph="f", cat="c", name="f", id="0x1")])
+    assert "bp" not in written(own)[0]
+
+
+def test_threads_without_events_are_in_the_file() -> None:
+    trace = trace_of(EventClass(Kind.INSTANT, fields=(NAME,)), [(b"a",)])
+    trace.threads.append(Thread(99, 1, ""))
+    back = load(dump(trace))
+    assert {(back.processes[t.process].pid, t.tid, t.name) for t in back.threads} == {
+        (10, 10, "main"),
+        (20, 21, "other"),
+        (20, 99, ""),
+    }
+
+
+def test_times_from_one_end_of_64_bits_to_the_other_have_no_offset() -> None:
+    ends = [-(1 << 63) + 1, (1 << 63) - 1]
+    event_class = EventClass(Kind.INSTANT, fields=(NAME,))
+    trace = trace_of(event_class, [(b"a",)] * 2, ts=ends)
+    assert [batch.ts.tolist() for batch in read(open_source(dump(trace))).batches()] == [ends]
+
+
+def test_later_times_that_do_not_fit_beside_the_offset_are_refused() -> None:
+    event_class = EventClass(Kind.INSTANT, fields=(NAME,))
+    first = trace_of(event_class, [(b"a",)], ts=[-(1 << 63) + (1 << 40) + 1])
+    last = trace_of(event_class, [(b"a",)], ts=[(1 << 63) - 1])
+    trace = with_batches(first, [*first.batches(), *last.batches()])
+    with pytest.raises(UnsupportedError, match="64 bits"):
+        dump(trace)

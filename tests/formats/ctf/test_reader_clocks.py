@@ -1,0 +1,122 @@
+"""Headers of CTF's records and packets, and the times that their bits stand for."""
+
+from __future__ import annotations
+
+import json
+import struct
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.ctf_files import Bits, Stream, events_of, open_trace, single
+
+
+@pytest.mark.parametrize("order", ["le", "be"])
+def test_compact_and_extended_headers_update_the_clock(tmp_path: Path, order: str) -> None:
+    header = (
+        "struct { enum : integer { size = 5; align = 1; } { compact = 0 ... 30, extended = 31 } id;"
+        " variant <id> {"
+        " struct { integer { size = 27; align = 1; map = clock.c.value; } timestamp; } compact;"
+        " struct { uint32_t id; integer { size = 64; align = 8; map = clock.c.value; } timestamp; }"
+        " extended; } v; } align(8)"
+    )
+    stream = Stream({"a": "", "b": "uint8_t x;"}, order=order, header=header)
+    begin = (1 << 27) - 2
+
+    def compact(id: int, ts: int) -> Bits:
+        bits = stream.bits().integer(id, 5).integer(ts & (1 << 27) - 1, 27)
+        return bits.u8(7) if id == 1 else bits
+
+    extended = stream.bits().integer(31, 5).align(8).number(1, 4).number(1 << 40, 8).u8(9)
+    packet = stream.packet(
+        [compact(0, begin), compact(0, begin + 1), compact(1, begin + 5), extended,
+         compact(0, (1 << 40) + 3)],
+        begin=begin,
+    )  # fmt: skip
+    assert single(tmp_path, stream, packet) == [
+        (begin, "a", {}),
+        (begin + 1, "a", {}),
+        (begin + 5, "b", {"x": 7}),
+        (1 << 40, "b", {"x": 9}),
+        ((1 << 40) + 3, "a", {}),
+    ]
+
+
+def test_clocks_are_exact(tmp_path: Path) -> None:
+    # 10 ticks at 3 Hz are no whole number of nanoseconds: whole seconds are in the epoch, the rest in the ticks.
+    stream = Stream({"a": ""}, frequency=3, offset=10)
+    path = stream.write(tmp_path / "t", stream.packet(stream.record(0, 5), begin=5))
+    trace = open_trace(path)
+    assert trace.clock.ticks_per_second == Fraction(3)
+    assert trace.clock.epoch_ns == 3_000_000_000
+    assert [event[0] for event in events_of(trace)] == [6]
+
+
+def test_traces_of_one_tree_share_a_clock(tmp_path: Path) -> None:
+    one = Stream({"a": ""}, offset=1000)
+    other = Stream({"b": ""}, offset=5000)
+    one.write(tmp_path / "t" / "one", one.packet(one.record(0, 10), begin=10))
+    other.write(tmp_path / "t" / "two", other.packet(other.record(0, 1), begin=1))
+    trace = open_trace(tmp_path / "t")
+    assert trace.clock.epoch_ns == 1000
+    assert [event[:2] for event in events_of(trace)] == [(10, "a"), (4001, "b")]
+
+
+def test_clocks_of_several_rates_become_nanoseconds(tmp_path: Path) -> None:
+    one = Stream({"a": ""}, frequency=1000)
+    other = Stream({"b": ""}, frequency=3)
+    one.write(tmp_path / "t" / "one", one.packet(one.record(0, 10), begin=10))
+    other.write(tmp_path / "t" / "two", other.packet(other.record(0, 1), begin=1))
+    trace = open_trace(tmp_path / "t")
+    assert [event[:2] for event in events_of(trace)] == [(10_000_000, "a"), (333_333_333, "b")]
+    assert any("several rates" in str(warning) for warning in trace.warnings)
+
+
+def test_packets_that_say_the_clock_in_few_bits(tmp_path: Path) -> None:
+    """barectf writes `timestamp_begin` of any size; the clock goes on where it wraps around."""
+    metadata = """/* CTF 1.8 */
+        typealias integer { size = 16; align = 8; map = clock.c.value; } := time;
+        trace { major = 1; minor = 8; byte_order = le; };
+        clock { name = c; freq = 1000; };
+        stream {
+            packet.context := struct {
+                time timestamp_begin; integer { size = 16; align = 8; } packet_size;
+            };
+            event.header := struct { integer { size = 8; map = clock.c.value; } timestamp; };
+        };
+        event { name = "e"; fields := struct { integer { size = 8; } x; }; };"""
+    (tmp_path / "metadata").write_text(metadata)
+
+    def packet(*times: int) -> bytes:
+        records = b"".join(bytes([ts & 0xFF, 0]) for ts in times[1:])
+        begin = times[0] & 0xFFFF
+        return struct.pack("<HH", begin, 8 * (4 + len(records))) + records
+
+    times = [[0xFF00, 0xFFF0, 0x10010], [0x10005, 0x10020], [0x1FFFF, 0x20000], [0x20001, 0x20002]]
+    (tmp_path / "data").write_bytes(b"".join(packet(*each) for each in times))
+    found = [ts for ts, _, _ in events_of(open_trace(tmp_path))]
+    assert found == [ts for each in times for ts in each[1:]]
+
+
+def test_times_in_leb128_have_seven_bits_a_byte(tmp_path: Path) -> None:
+    """CTF2-SPEC-2.0, 6.3: where the lower bits fall, they have wrapped around."""
+    integer = {"type": "variable-length-unsigned-integer", "roles": ["default-clock-timestamp"]}
+    header = {"type": "structure", "member-classes": [{"name": "t", "field-class": integer}]}
+    fragments: list[dict[str, Any]] = [
+        {"type": "preamble", "version": 2},
+        {"type": "clock-class", "id": "c", "frequency": 1000},
+        {
+            "type": "data-stream-class",
+            "default-clock-class-id": "c",
+            "event-record-header-field-class": header,
+        },
+        {"type": "event-record-class"},
+    ]
+    text = "".join(f"\x1e{json.dumps(fragment)}\n" for fragment in fragments)
+    (tmp_path / "metadata").write_text(text)
+    (tmp_path / "data").write_bytes(b"\x05\x7f\x01\x82\x02\x03\x80\x01")
+    trace = open_trace(tmp_path)
+    found = [ts for ts, _, _ in events_of(trace)]
+    assert found == [5, 127, 129, 258, 259, 16512]
+    assert not trace.warnings and trace.clock.ticks_per_second == 1000

@@ -1,0 +1,158 @@
+"""The files of CTF's own traces written again: in the other version, and after travelling through other formats."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from support.ctf_files import events_of
+from support.ctf_metadata_cases import ACCEPTED
+
+import converter
+from converter.errors import UnsupportedError
+from converter.formats.ctf.metadata_files import parse_metadata
+from converter.formats.ctf.other_version import LOG_LEVELS, metadata_in
+from converter.ir.canonical import difference
+from converter.lossless import travelling
+
+FIXTURES = Path(__file__).parents[3] / "roundtrip_fixtures"
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    """All files of a directory by relative name."""
+    return {
+        str(file.relative_to(folder)): file.read_bytes()
+        for file in folder.rglob("*")
+        if file.is_file()
+    }
+
+
+@pytest.mark.parametrize("via", ["fxt", "perfetto", "chrome", "trace_cmd", "ir"])
+def test_files_travel_through_other_formats(via: str, tmp_path: Path) -> None:
+    source = FIXTURES / "ctf/ctf_small"
+    between = tmp_path / "between"
+    converter.convert(source, between, target_format=via, lossless=True)
+    converter.convert(between, tmp_path / "back", target_format="ctf")
+    assert contents(tmp_path / "back") == contents(source)
+
+
+def test_files_travel_on_and_change_their_version(tmp_path: Path) -> None:
+    source = FIXTURES / "ctf/ctf_lost"
+    converter.convert(source, tmp_path / "a", target_format="fxt", lossless=True)
+    converter.convert(tmp_path / "a", tmp_path / "b", target_format="perfetto", lossless=True)
+    converter.convert(tmp_path / "b", tmp_path / "c", target_format="ctf+2")
+    metadata = next((tmp_path / "c").rglob("metadata"))
+    assert parse_metadata(metadata.read_bytes()).version == (2, 0)
+    assert difference(converter.read(source), converter.read(tmp_path / "c")) is None
+
+
+def test_large_files_do_not_travel(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(travelling, "MOST", 10)
+    source = FIXTURES / "ctf/ctf_small"
+    converter.convert(source, tmp_path / "x.fxt", lossless=True)
+    converter.convert(tmp_path / "x.fxt", tmp_path / "back", target_format="ctf")
+    assert set(contents(tmp_path / "back")) != set(contents(source))
+    assert difference(converter.read(source), converter.read(tmp_path / "back")) is None
+
+
+@pytest.mark.parametrize("travelled", [False, True])
+def test_a_changed_trace_is_encoded_anew(travelled: bool, tmp_path: Path) -> None:
+    source = FIXTURES / "ctf/ctf_small"
+    if travelled:
+        converter.convert(source, tmp_path / "x.fxt", lossless=True)
+        source = tmp_path / "x.fxt"
+    trace = converter.read(source)
+    whole = list(trace.batches())
+    for batch in whole:
+        batch.ts = batch.ts + 1
+    changed = replace(trace, make_batches=lambda: iter(whole))
+    converter.write(changed, tmp_path / "out", "ctf")
+    assert difference(changed, converter.read(tmp_path / "out")) is None
+
+
+@pytest.mark.parametrize("variants", [("1.8", "2"), ("2", "1.8")])
+def test_what_other_formats_became_changes_its_version(
+    variants: tuple[str, str], tmp_path: Path
+) -> None:
+    """With what is stated of it."""
+    first, second = variants
+    source = FIXTURES / "chrome/features.json"
+    converter.convert(source, tmp_path / "one", target_format=f"ctf+{first}")
+    converter.convert(tmp_path / "one", tmp_path / "two", target_format=f"ctf+{second}")
+    assert converter.read(tmp_path / "two").variant == second
+    assert difference(converter.read(tmp_path / "one"), converter.read(tmp_path / "two")) is None
+
+
+CTF2_ONLY = (
+    '\x1e{"type": "preamble", "version": 2}\n'
+    '\x1e{"type": "trace-class", "name": "boards"}\n'
+    '\x1e{"type": "data-stream-class"}\n'
+    '\x1e{"type": "event-record-class", "name": "leb", "payload-field-class": {"type":'
+    ' "structure", "member-classes": [{"name": "n", "field-class": {"type":'
+    ' "variable-length-unsigned-integer"}}, {"name": "kept", "field-class": {"type":'
+    ' "fixed-length-boolean", "length": 8, "alignment": 8, "byte-order": "little-endian"}}]}}\n'
+)
+
+
+def test_what_only_ctf_2_says_is_encoded_anew_for_1_8(tmp_path: Path) -> None:
+    source = tmp_path / "source"
+    source.mkdir()
+    (source / "metadata").write_text(CTF2_ONLY)
+    (source / "stream").write_bytes(bytes([0x80, 0x01, 0x01, 0x7F, 0x00]))
+    declared = parse_metadata(CTF2_ONLY.encode())
+    with pytest.raises(UnsupportedError, match="does not have a field class"):
+        metadata_in(declared, 1)
+    converter.convert(source, tmp_path / "out", target_format="ctf+1.8")
+    again = converter.read(tmp_path / "out")
+    assert [values for _, _, values in events_of(again)] == [
+        {"n": 128, "kept": True},
+        {"n": 127, "kept": False},
+    ]
+    assert difference(converter.read(source), again) is None
+
+
+@pytest.mark.parametrize("name", ACCEPTED)
+def test_metadata_say_the_same_in_ctf_2(name: str) -> None:
+    one = parse_metadata(ACCEPTED[name].encode())
+    if not one.streams or name == "large integers":
+        with pytest.raises(UnsupportedError):
+            metadata_in(one, 2)
+        return
+    two = parse_metadata(metadata_in(one, 2))
+    again = parse_metadata(metadata_in(two, 1))
+    assert (two.version, again.version) == ((2, 0), (1, 8))
+    assert parse_metadata(metadata_in(again, 2)) == two
+
+
+def test_log_levels_have_names_in_ctf_2(tmp_path: Path) -> None:
+    path = FIXTURES / "ctf/ctf_small"
+    metadata = next(path.rglob("metadata")).read_bytes()
+    declared = parse_metadata(metadata)
+    two = parse_metadata(metadata_in(declared, 2))
+    levels = {event.log_level for event in two.streams[0].events.values()}
+    assert "debug:line" in levels and levels <= set(LOG_LEVELS)
+    event = declared.streams[0].events[0]
+    event.log_level = 15
+    with pytest.raises(UnsupportedError, match="log level 15"):
+        metadata_in(declared, 2)
+
+
+@pytest.mark.parametrize(
+    "held",
+    [
+        {"files": {"a": 5}},
+        {"files": {"metadata": b"no zstd"}, "traces": 7},
+        {"files": {"metadata": b""}, "traces": [{"path": "", "metadata": b"", "version": []}]},
+        {"files": {"metadata": b""}, "traces": [{"version": [1, 8]}]},
+    ],
+)
+def test_a_sidecar_that_makes_no_sense_is_not_replayed(
+    held: dict[str, object], tmp_path: Path
+) -> None:
+    source = FIXTURES / "ctf/ctf_lost"
+    converter.convert(source, tmp_path / "x.fxt", lossless=True)
+    with converter.open_trace(tmp_path / "x.fxt") as trace:
+        trace.sidecar["ctf"] = held
+        converter.write(trace, tmp_path / "back", "ctf")
+    assert difference(converter.read(source), converter.read(tmp_path / "back")) is None

@@ -1,0 +1,338 @@
+"""What CTF records mean: LTTng's kernel and user-space tracers, perf, Zephyr."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from support.ctf_files import Bits, Stream, events_of, open_trace
+
+import converter
+from converter.formats.ctf.lttng_events import kernel_name
+from converter.formats.ctf.mapping import joined_name, meaning_of, split_name
+from converter.ir.kinds import Kind, Role
+from converter.ir.trace import Trace
+from converter.projection.linux_tracepoints import MEANINGS
+
+FIXTURES = Path(__file__).parents[3] / "roundtrip_fixtures" / "ctf"
+
+COMM = "integer { size = 8; align = 8; encoding = UTF8; } {}[16];"
+
+
+def comm(name: str) -> str:
+    return COMM.replace("{}", name)
+
+
+SWITCH = (
+    f"{comm('_prev_comm')} int32_t _prev_tid; int32_t _prev_prio; uint64_t _prev_state;"
+    f"{comm('_next_comm')} int32_t _next_tid; int32_t _next_prio;"
+)
+WAKEUP = f"{comm('_comm')} int32_t _tid; int32_t _prio; int32_t _target_cpu;"
+FORK = (
+    f"{comm('_parent_comm')} int32_t _parent_tid; {comm('_child_comm')} int32_t _child_tid;"
+    " int32_t _child_pid;"
+)
+STATE = f"int32_t _tid; int32_t _pid; {comm('_name')}"
+
+KERNEL = Stream(
+    {
+        "sched_switch": SWITCH,
+        "sched_wakeup": WAKEUP,
+        "sched_process_fork": FORK,
+        "lttng_statedump_process_state": STATE,
+        "syscall_entry_openat": "string _filename;",
+        "syscall_exit_openat": "uint64_t _ret;",
+        "irq_handler_entry": "int32_t _irq; string _name;",
+        "irq_softirq_entry": "uint32_t _vec;",
+        "x86_irq_vectors_local_timer_entry": "int32_t _vector;",
+        "x86_irq_vectors_thermal_apic_exit": "int32_t _vector;",
+        "power_cpu_idle": "uint32_t _state; uint32_t _cpu_id;",
+        "timer_hrtimer_expire_entry": "uint64_t _hrtimer; uint64_t _function;",
+        "exit_syscall": "uint64_t _ret;",
+        "sched_process_exec": "string _filename;",
+    },
+    environment='domain = "kernel"; tracer_name = "lttng-modules";',
+)
+IDS = {name: number for number, name in enumerate(KERNEL.events)}
+
+
+def name16(text: bytes) -> bytes:
+    return text.ljust(16, b"\0")
+
+
+def i32(*values: int) -> bytes:
+    return b"".join((value & 0xFFFF_FFFF).to_bytes(4, "little") for value in values)
+
+
+def switch(ts: int, before: tuple[bytes, int], after: tuple[bytes, int]) -> Bits:
+    payload = name16(before[0]) + i32(before[1], 20) + i32(1, 0) + name16(after[0])
+    return KERNEL.record(IDS["sched_switch"], ts, payload + i32(after[1], -1))
+
+
+def kernel(name: str, ts: int, payload: bytes = b"") -> Bits:
+    return KERNEL.record(IDS[name], ts, payload)
+
+
+def kernel_trace(path: Path) -> Trace:
+    idle, shell, editor = (b"swapper/0", 0), (b"bash", 100), (b"vi", 205)
+    first = [
+        kernel("syscall_entry_openat", 1, b"/etc\0"),
+        switch(2, shell, idle),
+        kernel("irq_handler_entry", 3, i32(9) + b"eth0\0"),
+        switch(4, idle, editor),
+        kernel("syscall_exit_openat", 5, i32(3, 0)),
+    ]
+    second = [
+        kernel("lttng_statedump_process_state", 3, i32(205, 200) + name16(b"vi")),
+        kernel(
+            "sched_process_fork", 6, name16(b"bash") + i32(100) + name16(b"bash") + i32(300, 299)
+        ),
+        kernel("sched_wakeup", 7, name16(b"vi") + i32(205, 20, 1)),
+        switch(8, (b"swapper/1", 0), (b"child", 300)),
+        kernel("irq_softirq_entry", 9, i32(1)),
+    ]
+    return open_trace(
+        KERNEL.write(path, KERNEL.packet(first, cpu=0), other=KERNEL.packet(second, cpu=1))
+    )
+
+
+def test_threads_of_a_kernel_trace_follow_the_scheduler(tmp_path: Path) -> None:
+    trace = kernel_trace(tmp_path)
+    found = [
+        (int(batch.ts[i]), trace.threads[batch.thread[i]].tid)
+        for batch in trace.batches()
+        for i in range(len(batch))
+    ]
+    # What runs before the first switch of a CPU is what it switches from.
+    assert found == [
+        (1, 100), (2, 100), (3, 0), (3, 0), (4, 0), (5, 205), (6, 0), (7, 0), (8, 0), (9, 300)
+    ]  # fmt: skip
+    again = [trace.threads[batch.thread[0]].tid for batch in trace.batches()]
+    assert again == [100]
+
+
+def test_processes_and_names_of_a_kernel_trace(tmp_path: Path) -> None:
+    trace = kernel_trace(tmp_path)
+    list(trace.batches())
+    tasks = {
+        thread.tid: (trace.processes[thread.process].pid, thread.name) for thread in trace.threads
+    }
+    assert tasks == {
+        0: (0, "swapper"),
+        100: (100, "bash"),
+        205: (200, "vi"),
+        300: (299, "child"),
+    }
+    assert not trace.warnings
+
+
+def test_kinds_and_roles_of_kernel_events(tmp_path: Path) -> None:
+    trace = kernel_trace(tmp_path)
+    found = {
+        name: (trace.event_classes[id].kind, trace.event_classes[id].fields)
+        for batch in trace.batches()
+        for id in batch.tables
+        for name in [trace.event_classes[id].name]
+    }
+    kinds = {name: kind for name, (kind, _) in found.items()}
+    assert kinds == {
+        "sched_switch": Kind.SCHED_SWITCH,
+        "sched_wakeup": Kind.SCHED_WAKEUP,
+        "sched_process_fork": Kind.PROCESS_FORK,
+        "lttng_statedump_process_state": Kind.TYPED,
+        "syscall_entry_openat": Kind.SYSCALL_ENTRY,
+        "syscall_exit_openat": Kind.SYSCALL_EXIT,
+        "irq_handler_entry": Kind.IRQ_ENTRY,
+        "irq_softirq_entry": Kind.SOFTIRQ_ENTRY,
+    }
+    roles = [field.role for field in found["sched_switch"][1]]
+    assert roles == [
+        Role.PREV_COMM, Role.PREV_TID, Role.PREV_PRIORITY, Role.PREV_STATE,
+        Role.NEXT_COMM, Role.NEXT_TID, Role.NEXT_PRIORITY,
+    ]  # fmt: skip
+
+
+def test_priorities_are_those_of_ftrace(tmp_path: Path) -> None:
+    events = events_of(kernel_trace(tmp_path))
+    switches = [fields for _, name, fields in events if name == "sched_switch"]
+    assert {(fields["prev_prio"], fields["next_prio"]) for fields in switches} == {(120, 99)}
+    assert next(fields["prio"] for _, name, fields in events if name == "sched_wakeup") == 120
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [
+        ("x86_irq_vectors_local_timer_entry", Kind.TIMER_ENTRY),
+        ("x86_irq_vectors_thermal_apic_exit", Kind.IRQ_EXIT),
+        ("x86_irq_vectors_reschedule_exit", Kind.IPI_EXIT),
+        ("power_cpu_idle", Kind.CPU_IDLE),
+        ("timer_hrtimer_expire_entry", Kind.TIMER_ENTRY),
+        ("exit_syscall", Kind.SYSCALL_EXIT),
+        ("sys_open", Kind.SYSCALL_ENTRY),
+        ("compat_syscall_entry_read", Kind.SYSCALL_ENTRY),
+        ("softirq_raise", Kind.SOFTIRQ_RAISE),
+        ("sched:sched_switch", Kind.SCHED_SWITCH),
+        ("irq:softirq_exit", Kind.SOFTIRQ_EXIT),
+        ("lttng_ust_cyg_profile:func_entry", Kind.FUNCTION_ENTRY),
+        ("lttng_ust_cyg_profile_fast:func_exit", Kind.FUNCTION_EXIT),
+        ("lttng_ust_tracef:event", Kind.LOG),
+        ("lttng_ust_tracelog:TRACE_INFO", Kind.LOG),
+        ("my_program:sched_switch", Kind.TYPED),
+        ("anything", Kind.TYPED),
+    ],
+)
+def test_meanings(name: str, kind: Kind) -> None:
+    assert meaning_of(*split_name(name)).kind is kind
+    assert joined_name(*split_name(name)) == name
+
+
+@pytest.mark.parametrize("point", sorted(MEANINGS))
+def test_events_of_the_kernel_mean_what_ftrace_says(point: tuple[str, str]) -> None:
+    """LTTng's by the names of lttng-modules, perf's by the kernel's; both from the table that all formats share."""
+    system, event = point
+    known = MEANINGS[point]
+    assert meaning_of(system, event) == known
+    if system in ("ftrace", "raw_syscalls"):
+        return
+    own = meaning_of("", kernel_name(system, event))
+    assert own.kind is known.kind
+    assert set(own.roles.values()) - {Role.PID} == set(known.roles.values())
+
+
+def test_kernel_events_become_ftrace_events_of_perfetto(tmp_path: Path) -> None:
+    kernel_trace(tmp_path / "in")
+    converter.convert(tmp_path / "in", tmp_path / "out.pftrace")
+    trace = converter.read(tmp_path / "out.pftrace")
+    found = set()
+    for batch in trace.batches():
+        for id in batch.tables:
+            declared = trace.event_classes[id]
+            found.add((declared.category, declared.name, declared.kind))
+    assert {
+        ("sched", "sched_switch", Kind.SCHED_SWITCH),
+        ("sched", "sched_wakeup", Kind.SCHED_WAKEUP),
+        ("sched", "sched_process_fork", Kind.PROCESS_FORK),
+        ("irq", "irq_handler_entry", Kind.IRQ_ENTRY),
+        ("irq", "softirq_entry", Kind.SOFTIRQ_ENTRY),
+    } <= found
+    # The trace does not say which machine's system calls these are, so they have no numbers.
+    assert {Kind.SLICE_BEGIN, Kind.SLICE_END} <= {kind for _, _, kind in found}
+
+
+def test_a_name_alone_makes_no_kind(tmp_path: Path) -> None:
+    stream = Stream({"sched_switch": "uint8_t prev_tid;", "irq_handler_entry": "string irq;"})
+    path = stream.write(
+        tmp_path, stream.packet([stream.record(0, 1, b"\5"), stream.record(1, 2, b"x\0")])
+    )
+    trace = open_trace(path)
+    assert len(events_of(trace)) == 2
+    for declared in trace.event_classes:
+        assert declared.kind is Kind.TYPED
+        assert all(field.role is Role.NONE for field in declared.fields)
+
+
+def test_functions_of_a_program() -> None:
+    trace = open_trace(FIXTURES / "ctf_cyg")
+    counts: dict[Kind, int] = {}
+    for batch in trace.batches():
+        for id, table in batch.tables.items():
+            kind = trace.event_classes[id].kind
+            counts[kind] = counts.get(kind, 0) + len(table)
+    assert counts[Kind.FUNCTION_ENTRY] == 753 and counts[Kind.FUNCTION_EXIT] == 752
+    entry = next(item for item in trace.event_classes if item.kind is Kind.FUNCTION_ENTRY)
+    assert [field.role for field in entry.fields] == [Role.FUNCTION, Role.PARENT_FUNCTION]
+
+
+USER_CONTEXT = f"int32_t _vpid; int32_t _vtid; {comm('_procname')} uint8_t _depth;"
+
+
+def user_record(stream: Stream, ts: int, pid: int, tid: int, name: bytes) -> Bits:
+    return stream.record(0, ts, i32(pid, tid) + name16(name) + b"\x05")
+
+
+def test_contexts_become_threads_and_other_contexts_fields(tmp_path: Path) -> None:
+    stream = Stream({"app:work": ""}, context=USER_CONTEXT)
+    records = [
+        user_record(stream, 1, 10, 10, b"main"),
+        user_record(stream, 2, 10, 11, b"worker"),
+        user_record(stream, 3, -1, -1, b""),
+        user_record(stream, 4, 10, 10, b"main"),
+        user_record(stream, 5, 10, 11, b"renamed"),
+    ]
+    trace = open_trace(stream.write(tmp_path, stream.packet(records)))
+    found = events_of(trace)
+    assert [fields for _, _, fields in found] == [
+        {"depth": 5}, {"depth": 5}, {"depth": 5}, {"depth": 5}, {"depth": 5, "procname": b"renamed"}
+    ]  # fmt: skip
+    (batch,) = trace.batches()
+    threads = [trace.threads[i].tid if i >= 0 else None for i in batch.thread.tolist()]
+    assert threads == [10, 11, None, 10, 11]
+    assert [(thread.tid, thread.name) for thread in trace.threads] == [(10, "main"), (11, "worker")]
+    assert [(process.pid, process.name) for process in trace.processes] == [(10, "main")]
+    declared = trace.event_classes[0]
+    assert (declared.category, declared.name) == ("app", "work")
+    assert declared.fields[0].role is Role.CONTEXT
+
+
+@pytest.mark.parametrize(("environment", "pid"), [("", 7), ("vpid = 99;", 99)])
+def test_a_thread_without_a_process(tmp_path: Path, environment: str, pid: int) -> None:
+    stream = Stream({"app:work": ""}, context="int32_t _vtid;", environment=environment)
+    trace = open_trace(stream.write(tmp_path, stream.packet(stream.record(0, 1, i32(7)))))
+    assert len(events_of(trace)) == 1
+    assert [(thread.tid, thread.process) for thread in trace.threads] == [(7, 0)]
+    assert trace.processes[0].pid == pid
+
+
+def test_perf_says_threads_in_the_payload(tmp_path: Path) -> None:
+    stream = Stream(
+        {
+            "perf_comm": "uint32_t pid; uint32_t tid; string comm;",
+            "cpu-clock": "uint64_t perf_ip; int32_t perf_tid; int32_t perf_pid;",
+        },
+        environment='tracer_name = "perf"; domain = "kernel";',
+    )
+    records = [
+        stream.record(0, 1, i32(5, 5) + b"proc\0"),
+        stream.record(0, 2, i32(5, 6) + b"thread\0"),
+        stream.record(1, 3, bytes(8) + i32(6, 5)),
+    ]
+    trace = open_trace(stream.write(tmp_path, stream.packet(records)))
+    (batch,) = trace.batches()
+    thread = trace.threads[batch.thread[2]]
+    assert (thread.tid, thread.name) == (6, "thread")
+    assert trace.processes[thread.process].name == "proc"
+    assert events_of(trace)[2][2]["perf_tid"] == 6
+
+
+def test_zephyr_switches_threads_in_and_out(tmp_path: Path) -> None:
+    stream = Stream(
+        {
+            "thread_switched_in": f"uint32_t thread_id; {comm('name')}",
+            "thread_switched_out": f"uint32_t thread_id; {comm('name')}",
+            "isr_enter": "",
+        }
+    )
+    main = i32(0x2000) + name16(b"main")
+    records = [
+        stream.record(2, 1),
+        stream.record(0, 2, main),
+        stream.record(2, 3),
+        stream.record(1, 4, main),
+        stream.record(2, 5),
+    ]
+    trace = open_trace(stream.write(tmp_path, stream.packet(records)))
+    (batch,) = trace.batches()
+    tids = [trace.threads[i].tid if i >= 0 else None for i in batch.thread.tolist()]
+    assert tids == [None, 0x2000, 0x2000, 0x2000, None]
+
+
+def test_environments_of_several_traces(tmp_path: Path) -> None:
+    one = Stream({"a": ""}, environment='hostname = "h"; vpid = 1;')
+    other = Stream({"a": ""}, environment='hostname = "h"; vpid = 2;')
+    one.write(tmp_path / "one", one.packet(one.record(0, 1)))
+    other.write(tmp_path / "two", other.packet(other.record(0, 2)))
+    trace = open_trace(tmp_path)
+    assert trace.environment == {"hostname": "h", "vpid": 1, "two.vpid": 2}
+    assert len(events_of(trace)) == 2
+    # Both declare the same class in the same way.
+    assert len(trace.event_classes) == 1

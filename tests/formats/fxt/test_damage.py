@@ -1,0 +1,211 @@
+"""Damaged FXT: what precedes the damage is delivered with a warning, or there is a TraceError, and nothing else."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from random import Random
+
+import pytest
+from support.fxt_example import every_record
+from support.fxt_files import (
+    ORDERS,
+    event,
+    events,
+    magic,
+    opened,
+    split,
+    string,
+    thread,
+    unknown,
+    without_records,
+    written,
+)
+
+from converter.errors import TraceError
+from converter.formats.fxt import reader
+from converter.formats.fxt.record_types import EventType
+from converter.ir.canonical import canonical, difference
+from converter.ir.invariants import check
+from converter.storage.source import open_source
+
+FIXTURES = Path(__file__).parents[3] / "roundtrip_fixtures" / "fxt"
+
+
+def outcome(data):
+    """The canonical form and the warnings of what can be read, or the error."""
+    try:
+        trace = opened(data)
+        return canonical(trace), trace.warnings
+    except TraceError as error:
+        return error, []
+
+
+@pytest.mark.parametrize("order", ORDERS)
+def test_truncation_at_every_byte(order):
+    data = every_record(order)
+    whole = events(opened(data))
+    ends = [0]
+    for one in split(data, order):
+        ends.append(ends[-1] + len(one))
+    # The first that is an event is the kernel object without a place in the tables.
+    first_event = ends[10]
+    for size in range(len(data)):
+        if size < 8:
+            with pytest.raises(TraceError, match="magic number record"):
+                opened(data[:size])
+            continue
+        trace = opened(data[:size])
+        if size not in ends and size < first_event:
+            with pytest.raises(TraceError, match="before the end of the file") as caught:
+                events(trace)
+            assert caught.value.offset == max(end for end in ends if end <= size)
+            continue
+        found = events(trace)
+        # Rates of clocks follow from the whole file, so that times differ.
+        assert [one["kind"] for one in found] == [one["kind"] for one in whole[: len(found)]]
+        cut = [warning for warning in trace.warnings if "end of the file" in str(warning)]
+        assert len(cut) == (size not in ends)
+
+
+@pytest.mark.parametrize("order", ORDERS)
+def test_every_byte_changed(order):
+    data = every_record(order)
+    for at in range(len(data)):
+        flipped = data[at] ^ (0xFF if at % 2 else 1 << (at // 2) % 8)
+        form, _ = outcome(data[:at] + bytes([flipped]) + data[at + 1 :])
+        if isinstance(form, TraceError):
+            assert form.format == "fxt"
+
+
+def test_noise_behind_the_magic_number():
+    for seed in range(200):
+        data = magic("little") + Random(seed).randbytes(seed * 3)
+        form, _ = outcome(data)
+        assert isinstance(form, TraceError | dict)
+
+
+def test_a_record_of_size_zero_ends_the_trace():
+    start = magic("little") + thread("little", 1, 1, 1)
+    instant = event("little", EventType.INSTANT, 1)
+    with pytest.raises(
+        TraceError, match=r"offset 0x20: record size: expected 1 to 4095 words, found 0"
+    ):
+        events(opened(start + bytes(8) + instant))
+    trace = opened(start + instant + bytes(8) + instant)
+    assert len(events(trace)) == 1
+    assert [warning.offset for warning in trace.warnings] == [len(start + instant)]
+
+
+def test_an_empty_trace_is_no_damage():
+    trace = opened(magic("little"))
+    assert events(trace) == []
+    assert not trace.warnings
+    (batch,) = trace.batches()
+    assert len(batch) == 0
+
+
+def test_too_many_providers():
+    start = magic("little") + thread("little", 1, 1, 1) + event("little", EventType.INSTANT, 1)
+    enough = b"".join(unknown("little", 0, b"", 2 | id << 4) for id in range(5000))
+    trace = opened(start + enough)
+    assert len(events(trace)) == 1
+    assert "more than 4,096 trace providers" in str(trace.warnings[0])
+
+
+def test_a_large_record_beyond_the_file_allocates_nothing():
+    start = magic("little") + thread("little", 1, 1, 1) + event("little", EventType.INSTANT, 1)
+    huge = (15 | 0xFFFFFFFF << 4).to_bytes(8, "little")
+    trace = opened(start + huge + bytes(100))
+    assert len(events(trace)) == 1
+    assert "expected a record of 34,359,738,360 bytes, found 108" in str(trace.warnings[0])
+
+
+@pytest.mark.parametrize("left", range(0, 60, 4))
+def test_a_file_that_becomes_shorter_while_it_is_read(left, monkeypatch):
+    monkeypatch.setattr(reader, "WINDOW", 64)
+    instant = event("little", EventType.INSTANT, 1)
+    source = open_source(magic("little") + thread("little", 1, 1, 1) + instant * 5)
+    trace = reader.read(source)
+    batches = trace.batches()
+    assert len(next(batches)) == 2
+    source._data = source._data[: 64 + left]
+    monkeypatch.setattr(source, "_fill", lambda offset, view: _fill(source._data, offset, view))
+    rest = sum(len(batch) for batch in batches)
+    assert rest == min(left // 16, 3)
+    assert len(trace.warnings) == (left < 48)
+
+
+def _fill(data, offset, view):
+    part = data[offset : offset + len(view)]
+    view[: len(part)] = part
+    return len(part)
+
+
+@pytest.mark.parametrize("window", [16, 24, 64, 200, 1000])
+@pytest.mark.parametrize("order", ORDERS)
+def test_windows_of_any_size_give_the_same(order, window, monkeypatch):
+    data = every_record(order) + unknown(order, 12, bytes(2000))
+    whole = opened(data)
+    canonical(whole)
+    monkeypatch.setattr(reader, "WINDOW", window)
+    trace = opened(data)
+    assert difference(whole, trace, sidecar=True) is None
+    assert written(trace, "be" if order == "big" else "") == data
+    variant = "be" if order == "big" else "large"
+    assert difference(whole, opened(written(without_records(trace), variant))) is None
+
+
+@pytest.mark.parametrize("order", ORDERS)
+def test_every_record_keeps_the_invariants(order):
+    check(opened(every_record(order)))
+
+
+@pytest.mark.parametrize("order", ORDERS)
+def test_reading_again_gives_the_same_numbers(order):
+    trace = opened(every_record(order))
+
+    def numbers():
+        return [
+            (batch.class_id.tolist(), batch.thread.tolist(), sorted(batch.tables))
+            for batch in trace.batches()
+        ]
+
+    first = numbers()
+    tables = (len(trace.event_classes), len(trace.threads), len(trace.processes))
+    assert numbers() == first
+    assert (len(trace.event_classes), len(trace.threads), len(trace.processes)) == tables
+
+
+@pytest.mark.parametrize("order", ORDERS)
+def test_the_example_of_every_record(order):
+    assert (FIXTURES / f"every-record-{order}.fxt").read_bytes() == every_record(order)
+
+
+@pytest.mark.parametrize("name", sorted(path.name for path in FIXTURES.glob("*.fxt")))
+def test_fixtures_survive_both_ways(name):
+    data = (FIXTURES / name).read_bytes()
+    variant = "be" if data.startswith(magic("big")) else "large"
+    assert written(opened(data), variant) == data
+    again = written(without_records(opened(data)), variant)
+    assert difference(opened(data), opened(again)) is None
+
+
+def test_a_recording_of_magic_trace():
+    trace = opened((FIXTURES / "magic-trace.fxt").read_bytes())
+    found = events(trace)
+    assert len(found) > 400
+    assert found[0] | {"name": b""} == {
+        "kind": "SLICE_END",
+        "ts": 209,
+        "thread": (1, 2),
+        "name": b"",
+        "category": b"",
+    }
+    assert trace.clock.epoch_ns == 1_650_419_113_989_693_816
+    assert [process.name for process in trace.processes] == ["2248878/2248878"]
+    assert [thread.name for thread in trace.threads] == ["main"]
+    assert trace.sidecar == {"fxt": {"providers": [[0, b"jane_tracing"]]}}
+    assert not trace.warnings
+    # A string that is used before it is registered would be empty.
+    assert all(one["name"] for one in found if one["kind"] == "SLICE_BEGIN")
+    assert string("little", 1, b"process") in (FIXTURES / "magic-trace.fxt").read_bytes()

@@ -1,0 +1,92 @@
+"""What FXT's conventions make of events of other formats."""
+
+from __future__ import annotations
+
+import numpy as np
+from support.fxt_files import events, opened, written
+
+from converter.formats.fxt.mapping import MODULE, NATIVE, SAMPLE, capabilities
+from converter.ir.canonical import difference
+from converter.ir.collect import collect, with_batches
+from converter.ir.columns import ListColumn, list_of_bytes
+from converter.ir.events import Batch, EventClass, Field, Table
+from converter.ir.field_classes import IntegerClass
+from converter.ir.kinds import Kind, Role
+from converter.ir.trace import Process, Thread, Trace
+from converter.projection.project import project
+
+
+def projected(event_class, columns, *, cpu=None):
+    """A trace of one batch of events of one class, projected, and its losses as text."""
+    count = len(columns[0])
+    trace = Trace(
+        format="other",
+        processes=[Process(1)],
+        threads=[Thread(1, 0)],
+        event_classes=[event_class],
+    )
+    columns = [
+        np.array([trace.strings.intern(text) for text in column], np.int32)
+        if isinstance(column, list)
+        else column
+        for column in columns
+    ]
+    batch = Batch(
+        ts=np.arange(count, dtype=np.int64),
+        class_id=np.zeros(count, np.int32),
+        row=np.arange(count, dtype=np.int32),
+        tables={0: Table(count, columns)},
+        thread=np.zeros(count, np.int32),
+        cpu=cpu,
+    )
+    target, report = project(with_batches(trace, [batch]), capabilities(""), "fxt")
+    target = collect(target)
+    assert difference(target, opened(written(target))) is None
+    return target, [str(loss) for loss in report]
+
+
+def declared(shape):
+    return EventClass(
+        shape.kind, fields=tuple(field for field, _ in shape.fields), timed=shape.timed
+    )
+
+
+def test_long_stacks_are_cut():
+    frames = ListColumn(np.array([0, 2, 302]), np.arange(302, dtype=np.uint64))
+    target, losses = projected(declared(SAMPLE), [frames])
+    assert [one["frames"] for one in events(target)] == [[0, 1], list(range(2, 257))]
+    assert losses == ["truncated: frames of samples to 255 (1)"]
+
+
+def test_long_names_and_build_ids_of_modules_are_cut():
+    names = [b"libc.so", b"n" * 254 + "ö".encode()]
+    build_ids = list_of_bytes([bytes(20), bytes(256)])
+    target, losses = projected(declared(MODULE), [np.zeros(2, np.uint16), names, build_ids])
+    assert [one["name"] for one in events(target)] == [b"libc.so", b"n" * 254]
+    assert [len(one["build_id"]) for one in events(target)] == [20, 255]
+    assert losses == [
+        "truncated: build ids of modules to 255 (1)",
+        "truncated: names of modules to 255 bytes (1)",
+    ]
+
+
+def test_native_records_of_other_formats_are_dropped():
+    target, losses = projected(declared(NATIVE), [np.zeros(1, np.uint8), list_of_bytes([b"x"])])
+    assert events(target) == []
+    assert "dropped: native records of other (1)" in losses
+
+
+def test_context_switches_get_weights():
+    fields = (
+        Field("prev_pid", IntegerClass(32, True), Role.PREV_TID),
+        Field("next_pid", IntegerClass(32, True), Role.NEXT_TID),
+    )
+    columns = [np.array([0, 5], np.int32), np.array([5, 0], np.int32)]
+    cpu = np.array([3, 3], np.int32)
+    target, _ = projected(
+        EventClass(Kind.SCHED_SWITCH, "sched_switch", "sched", fields), columns, cpu=cpu
+    )
+    idle = -(1 << 31)
+    weights = [(one["outgoing_weight"], one["incoming_weight"]) for one in events(target)]
+    assert weights == [(idle, 0), (0, idle)]
+    assert [one["cpu"] for one in events(target)] == [3, 3]

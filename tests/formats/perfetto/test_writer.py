@@ -1,0 +1,180 @@
+"""The Perfetto writer: what is written reads back as it was, and the trace's own properties."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from support.perfetto_files import FILES, INSTANT, File
+from support.perfetto_writing import (
+    CAPABILITIES,
+    CATEGORY,
+    NAME,
+    SWITCH,
+    events_of,
+    opened,
+    parsed,
+    projected,
+    trace_of,
+    written,
+)
+from support.strategies import fitted_traces, traces
+
+from converter.errors import UnsupportedError
+from converter.formats.perfetto import mapping
+from converter.formats.perfetto.metadata import TRACE_ATTRIBUTE
+from converter.ir.canonical import difference
+from converter.ir.collect import collect
+from converter.ir.events import EventClass, Field
+from converter.ir.field_classes import (
+    BytesClass,
+)
+from converter.ir.kinds import Kind, Role
+from converter.ir.trace import ClockDomain, Process, Trace
+from converter.projection.project import project
+
+KINDS = CAPABILITIES.kinds.keys() - {Kind.NATIVE}
+
+
+def with_own_tids(trace: Trace) -> Trace:
+    """A fitted trace in which no two threads share a tid and each event is in one place."""
+    trace.threads = [
+        dataclasses.replace(thread, tid=number + 1) for number, thread in enumerate(trace.threads)
+    ]
+    return projected(trace)
+
+
+# The laws
+
+
+@given(data=st.data())
+def test_what_the_format_holds_survives(data):
+    trace = with_own_tids(data.draw(fitted_traces(CAPABILITIES, kinds=KINDS)))
+    out = written(trace)
+    again = opened(out)
+    assert difference(trace, again) is None
+    assert not again.warnings
+    kinds = {event_class.kind for event_class in trace.event_classes}
+    if not kinds & {Kind.LOG, Kind.SAMPLE}:
+        # Those have enumerations, of which protobuf puts numbers that it does not know behind all else.
+        assert parsed(out).SerializeToString() == out
+
+
+@given(trace=traces())
+def test_what_is_projected_survives(trace):
+    target = projected(trace)
+    assert difference(target, opened(written(target))) is None
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_a_file_survives_its_own_round_trip(name):
+    out = written(opened(FILES[name]()))
+    assert difference(opened(FILES[name]()), opened(out)) is None
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_a_file_survives_projected(name):
+    trace = projected(opened(FILES[name]()))
+    assert difference(trace, opened(written(trace))) is None
+
+
+# The trace itself
+
+
+def test_the_clock_keeps_its_name_and_wall_clock_time():
+    trace = trace_of(SWITCH)
+    trace.clock = ClockDomain("local", epoch_ns=1_700_000_000_000_000_000, description="per CPU")
+    out = written(trace)
+    (snapshot,) = [p.clock_snapshot for p in parsed(out).packet if p.HasField("clock_snapshot")]
+    readings = {clock.clock_id: clock.timestamp for clock in snapshot.clocks}
+    assert readings[1] - readings[6] == trace.clock.epoch_ns
+    again = opened(out)
+    assert (again.clock, again.clock_domains) == (trace.clock, [])
+
+
+def test_other_rates_than_nanoseconds_are_refused():
+    trace = trace_of(SWITCH)
+    trace.clock = ClockDomain("ticks", ticks_per_second=1000)
+    with pytest.raises(UnsupportedError, match="nanoseconds"):
+        written(trace)
+    assert opened(written(projected(trace))).clock.ticks_per_second == 1_000_000_000
+
+
+def test_an_attribute_that_is_damaged_is_left_alone():
+    clock = '{"name":"c","description":"","ticks_per_second":%s,"epoch_ns":%s}'
+    whole = '{"clock":%s,"clock_domains":[],"environment":{%s}}'
+    for content in (
+        "",
+        "[]",
+        '{"clock":1}',
+        '{"clock":{},"clock_domains":[],"environment":{}}',
+        whole % (clock % ('"1e99999999"', "null"), ""),
+        whole % (clock % ("null", "9223372036854775808"), ""),
+        whole % (clock % ("null", "null"), r'"a":"\ud800"'),
+    ):
+        file = File()
+        attribute = file.packet().trace_attributes.attribute.add()
+        attribute.key, attribute.string_value = TRACE_ATTRIBUTE, content
+        file.event(1, INSTANT, "x", 5)
+        trace = opened(file.bytes())
+        assert trace.clock.name == "boottime"
+        assert [warning.message for warning in trace.warnings] == [
+            f"the attribute {TRACE_ATTRIBUTE} is damaged"
+        ]
+
+
+def test_processes_keep_names_parents_and_command_lines():
+    trace = trace_of(EventClass(Kind.INSTANT, fields=(NAME, CATEGORY)), (b"x", b""))
+    trace.processes += [
+        Process(20, "sh", 10, ("sh", "-c", "true")),
+        Process(21, "renamed", 20, ("python3", "x.py")),
+        Process(22, "", None, ("", "x")),
+        Process(23, "", None, ("x", "")),
+    ]
+    assert difference(trace, opened(written(trace))) is None
+
+
+def test_processes_whose_ids_are_too_long_stay_apart():
+    trace = trace_of(EventClass(Kind.INSTANT, fields=(NAME, CATEGORY)), (b"x", b""))
+    trace.processes += [Process(1 << 62, "wide"), Process(0, "idle")]
+    target, report = project(trace, CAPABILITIES, "perfetto")
+    target = collect(target)
+    assert [process.name for process in target.processes] == ["proc", "wide", "idle"]
+    assert len({process.pid for process in target.processes}) == 3
+    assert "changed: process ids that are not of 31 bits (1)" in [str(loss) for loss in report]
+    assert difference(target, opened(written(target))) is None
+
+
+def test_packets_about_the_recording_are_written_again():
+    again = opened(written(projected(opened(FILES["tables"]())))).sidecar["perfetto"]
+    before = opened(FILES["tables"]()).sidecar["perfetto"]
+    for name, packets in before.items():
+        assert again[name][: len(packets)] == packets
+    natives = [p for p in before if p not in again]
+    assert natives == []
+
+
+def test_records_of_other_formats_are_dropped():
+    native = EventClass(Kind.NATIVE, fields=mapping.NATIVE_PACKET.fields)
+    target, report = project(
+        trace_of(native, (1, b"\x08\x01"), thread=-1), CAPABILITIES, "perfetto"
+    )
+    assert sum(len(batch) for batch in target.batches()) == 0
+    assert "dropped: native records of other (1)" in [str(loss) for loss in report]
+
+
+def test_what_no_packet_holds_is_refused():
+    payload = Field("payload", BytesClass(), Role.PAYLOAD)
+    blob = EventClass(Kind.BLOB, fields=(NAME, payload))
+    with pytest.raises(UnsupportedError, match="no packet holds"):
+        written(trace_of(blob, (b"shot", b"\xff")))
+    assert events_of(opened(written(projected(trace_of(blob, (b"shot", b"\xff"))))))
+
+
+def test_kernel_events_without_a_message_are_written():
+    file = File()
+    file.bundle(0).event.add(timestamp=5, pid=7)
+    trace = opened(file.bytes())
+    assert [len(batch) for batch in opened(written(trace)).batches()] == [1]

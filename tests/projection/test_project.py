@@ -1,0 +1,532 @@
+"""project(): what a format of given capabilities holds of a trace, and what it reports as lost."""
+
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from support.small_traces import brief, event_class, events_of, projected, trace_of
+from support.strategies import fitted_traces, traces
+from support.target_capabilities import EVERYTHING, PROFILER, RECORDER, TARGETS, VIEWER
+
+from converter.ir.canonical import canonical, difference
+from converter.ir.collect import collect, with_batches
+from converter.ir.columns import list_of_bytes, value
+from converter.ir.field_classes import (
+    ArrayClass,
+    BooleanClass,
+    BytesClass,
+    FloatClass,
+    IntegerClass,
+    Label,
+    Member,
+    NullClass,
+    OptionalClass,
+    StringClass,
+    StructureClass,
+    Style,
+    VariantClass,
+)
+from converter.ir.invariants import check
+from converter.ir.kinds import Kind, Role
+from converter.ir.trace import ClockDomain, Process, Thread, Trace, Track, TrackScope
+from converter.kernels.strings import StringTable
+from converter.projection.assembly import stored_alike
+from converter.projection.losses import Capabilities, KindSupport, LossKind
+from converter.projection.pieces import distinct, map_distinct
+from converter.projection.project import project
+from converter.projection.texts import cut_utf8
+from converter.projection.types import fit_integer, fitted_class
+
+U8, U32, I32, U64, I64 = (
+    IntegerClass(8),
+    IntegerClass(32),
+    IntegerClass(32, True),
+    IntegerClass(64),
+    IntegerClass(64, True),
+)
+TEXT = StringClass()
+NAME = (TEXT, Role.NAME)
+TARGET = pytest.mark.parametrize("capabilities", TARGETS.values(), ids=list(TARGETS))
+
+#: What the report says of tables that no event refers to, which the canonical form leaves out.
+OF_TABLES = {"units of tracks", "names of processes, threads and tracks"}
+
+
+def assert_allowed(trace, capabilities):
+    """Every class is one that the capabilities allow, every event is where they allow it."""
+    for declared in trace.event_classes:
+        support = capabilities.kinds[declared.kind]
+        fixed, arguments = np.split(np.array(declared.fields, dtype=object), [len(support.fields)])
+        assert tuple(fixed) == support.fields
+        assert support.arguments or not len(arguments)
+        assert len(arguments) <= (capabilities.max_arguments or 1000)
+        assert support.named or (declared.name, declared.category) == ("", "")
+        assert declared.timed == support.timed
+        for field in arguments:
+            assert fitted_class(field.type, capabilities) == field.type
+            assert capabilities.units or not field.unit
+            if not support.roles:
+                numeric = isinstance(field.type, IntegerClass | FloatClass)
+                value_role = support.numeric_values and numeric
+                assert field.role is (Role.VALUE if value_role else Role.NONE)
+    limit = capabilities.max_string_bytes
+    for batch in trace.batches():
+        for number, table in batch.tables.items():
+            declared = trace.event_classes[number]
+            support = capabilities.kinds[declared.kind]
+            at = batch.positions(number)
+            assert support.track or (batch.track[at] < 0).all()
+            assert support.thread or (batch.thread[at] < 0).all()
+            assert not support.thread or capabilities.threadless or (batch.thread[at] >= 0).all()
+            assert support.cpu or (batch.cpu[at] < 0).all()
+            assert not support.cpu or capabilities.cpuless or (batch.cpu[at] >= 0).all()
+            for i, field in enumerate(declared.fields):
+                if not isinstance(field.type, StringClass):
+                    continue
+                for row in range(len(table)):
+                    text = value(table.column(i), field.type, row, trace.strings)
+                    assert limit is None or len(text) <= limit
+                    if capabilities.utf8_only:
+                        text.decode()
+
+
+@TARGET
+@given(trace=traces())
+def test_what_is_projected_fits(capabilities, trace):
+    before = canonical(trace)
+    target, report = project(trace, capabilities, "target")
+    target = collect(target)
+    check(target)
+    assert_allowed(target, capabilities)
+    assert canonical(trace) == before, "the source is not changed"
+    again, second = project(target, capabilities, "target")
+    assert difference(target, collect(again)) is None
+    assert list(second) == []
+    losses = [loss for loss in report if loss.what not in OF_TABLES]
+    if difference(trace, target) is None:
+        assert losses == []
+    else:
+        assert list(report) != []
+    events = sum(len(batch) for batch in trace.batches())
+    # A class of n fields loses at most a few things of each field and event.
+    assert all(0 < loss.count <= 64 * (events + 64) for loss in report)
+
+
+@TARGET
+@given(data=st.data())
+def test_what_fits_is_left_alone(capabilities, data):
+    trace = data.draw(fitted_traces(capabilities))
+    if capabilities is PROFILER:
+        # Its conventions ask for weights and wakers that a trace need not have.
+        capabilities = replace(capabilities, adapters={})
+    target, report = project(trace, capabilities, "target")
+    assert difference(trace, collect(target)) is None
+    assert list(report) == []
+
+
+@given(traces(), st.sampled_from(list(TARGETS)))
+def test_reading_again_gives_and_counts_the_same(trace, name):
+    target, report = project(trace, TARGETS[name], "target")
+    first = canonical(target)
+    losses = list(report)
+    assert canonical(target) == first
+    assert list(report) == losses
+
+
+def test_columns_may_be_read_when_other_batches_have_passed():
+    logs = event_class(Kind.TYPED, "log", "", text=TEXT)
+    trace = trace_of([logs], [(0, 0, 0, 1, (b"ok",)), (0, 5, 0, 1, (b"\xff",))], [])
+    target, report = project(trace, PROFILER, "target")
+    batches = list(target.batches())
+    assert events_of(with_batches(target, batches))[1][3]["text"] == "\ufffd"
+    (changed,) = [loss for loss in report if loss.kind is LossKind.CHANGED]
+    assert (changed.what, changed.count) == (
+        "'text' of instant: bytes that are not UTF-8",
+        1,
+    )
+
+
+@given(
+    st.lists(st.one_of(st.integers(-3, 3), st.integers(-(2**63), 2**63 - 1))),
+    st.sampled_from((np.int64, np.uint64, np.int8, np.uint32)),
+)
+def test_distinct_values(numbers, dtype):
+    column = np.array(numbers, np.int64).astype(dtype)
+    values, inverse = distinct(column)
+    assert values.dtype == column.dtype
+    np.testing.assert_array_equal(values[inverse], column)
+    assert sorted(values.tolist()) == sorted(set(column.tolist()))
+    doubled = map_distinct(column, lambda number: number % 1000)
+    np.testing.assert_array_equal(doubled, [number % 1000 for number in column.tolist()])
+
+
+def test_distinct_values_of_many_addresses():
+    column = np.arange(0, 2**40, 2**25, dtype=np.uint64).repeat(3)
+    values, inverse = distinct(column)
+    assert len(values) == 2**15
+    np.testing.assert_array_equal(values[inverse], column)
+
+
+# Tables
+
+
+def test_tables_that_grow_keep_their_threads_apart_from_synthetic_ones():
+    irq = event_class(Kind.SOFTIRQ_ENTRY, vec=(U32, Role.VECTOR))
+    instant = event_class(Kind.INSTANT, name=NAME)
+    trace = Trace(format="none", event_classes=[irq, instant])
+    whole = trace_of(
+        [irq, instant],
+        [(0, 0, 0, 0, (1,))],
+        [(1, 1, 0, 1, (b"late",)), (0, 2, 1, 0, (1,))],
+        [(1, 3, 0, 0, (b"first",)), (1, 4, 0, 2, (b"last",))],
+    )
+    batches = list(whole.batches())
+    trace.strings = whole.strings
+
+    def growing():
+        for number, batch in enumerate(batches):
+            if number == len(trace.threads):
+                trace.processes.append(Process(100 + number))
+                trace.threads.append(Thread(100 + number, number))
+            yield batch
+        for thread in trace.threads:
+            thread.name = f"named {thread.tid}"
+
+    trace.make_batches = growing
+    target = collect(project(trace, PROFILER, "target")[0])
+    assert brief(target) == [
+        ("SLICE_BEGIN TIMER at SoftIrq Cpu 0",),
+        ("INSTANT late at named 101",),
+        ("SLICE_BEGIN TIMER at SoftIrq Cpu 1",),
+        ("INSTANT first at named 100",),
+        ("INSTANT last at named 102",),
+    ]
+
+
+def test_tracks_become_threads_of_their_processes():
+    instant = event_class(Kind.INSTANT, name=NAME)
+    tracks = [
+        Track("mine", TrackScope.THREAD, 1),
+        Track("ours", TrackScope.PROCESS, 2),
+        Track("", TrackScope.GLOBAL),
+        Track("mine", TrackScope.THREAD, 1, identity=1),
+    ]
+    events = [(0, i, -1, -1, (b"i",), i) for i in range(4)]
+    target, losses = projected(trace_of([instant], events, tracks=tracks), PROFILER)
+    assert [place for _, _, place, _ in events_of(target)] == ["mine", "ours", "track 2", "mine"]
+    batch = next(iter(target.batches()))
+    processes = [target.processes[target.threads[t].process].name for t in batch.thread]
+    assert processes == ["p10", "p11", "Tracks", "p10"]
+    assert len(set(batch.thread.tolist())) == 4
+    assert "lowered: tracks as threads (4)" in losses
+
+
+def test_events_on_no_thread_and_no_cpu():
+    instant = event_class(Kind.INSTANT, name=NAME)
+    events = [(0, 0, 2, -1, (b"a",)), (0, 1, -1, -1, (b"b",)), (0, 2, 1, 1, (b"c",))]
+    target, losses = projected(trace_of([instant], events), PROFILER)
+    assert brief(target, "cpu") == [
+        ("INSTANT a at Events Cpu 2", 2),
+        ("INSTANT b at no thread", None),
+        ("INSTANT c at t10", 1),
+    ]
+    assert "lowered: CPU of events as an argument (2)" in losses
+    target, losses = projected(trace_of([instant], events), RECORDER)
+    assert next(iter(target.batches())).cpu.tolist() == [2, 0, 1]
+    assert "changed: events without a CPU on CPU 0 (1)" in losses
+
+
+def test_numbers_that_a_format_cannot_write():
+    instant = event_class(Kind.INSTANT, name=NAME)
+    trace = trace_of(
+        [instant],
+        [(0, -7, 70000, 1, (b"a",)), (0, 3, 1, 1, (b"b",))],
+        tids=(0, 70000),
+    )
+    target, losses = projected(trace, PROFILER)
+    assert [event[0] for event in events_of(target)] == [0, 3]
+    assert "changed: times before zero as zero (1)" in losses
+    assert "dropped: CPU numbers over 65534 (1)" in losses
+    target, losses = projected(trace, RECORDER)
+    assert [thread.tid for thread in target.threads][:2] == [0, 70000 - 65536]
+    assert "changed: thread ids that are not of 16 bits (1)" in losses
+
+
+def test_cut_ids_are_no_other_thread():
+    tids = [(5, 0), (0x1_0005, 0), (0x1_0006, 0), (6, 0), (0x2_0006, 0), (0x1_0005, 1)]
+    trace = Trace(
+        format="none",
+        processes=[Process(1), Process(2)],
+        threads=[Thread(tid, process) for tid, process in tids],
+    )
+    target, report = project(trace, Capabilities({}, id_bits=16), "target")
+    collect(target)
+    fitted = [(thread.tid, thread.process) for thread in target.threads]
+    assert [fitted[i] for i in (0, 2, 5)] == [(5, 0), (6, 0), (5, 1)]
+    assert len(set(fitted)) == len(fitted)
+    assert "changed: thread ids that are not of 16 bits (5)" in [str(loss) for loss in report]
+
+
+def test_metadata():
+    trace = Trace(
+        format="none",
+        clock=ClockDomain("tsc", None, 5, "a counter"),
+        clock_domains=[ClockDomain("other")],
+        environment={"machine": "x86_64"},
+        processes=[Process(1, "\udcffp", 7, ("a", "b"))],
+        sidecar={"target": {"x": 1}, "other": {"y": 1, "z": 2}},
+    )
+    target, losses = projected(trace, PROFILER)
+    assert target.clock == ClockDomain("ns", Fraction(1_000_000_000))
+    assert target.sidecar == {"target": {"x": 1}}
+    assert (target.environment, target.clock_domains) == ({}, [])
+    assert target.processes == [Process(1, "\ufffdp")]
+    assert losses == [
+        "dropped: clock domains (1)",
+        "dropped: command lines (1)",
+        "dropped: environment (host, kernel, tool) (1)",
+        "dropped: name of the clock 'tsc' (1)",
+        "dropped: native data of other (2)",
+        "dropped: parents of processes (1)",
+        "dropped: wall-clock time of the trace (1)",
+        "changed: clock 'tsc' of unknown rate as nanoseconds (1)",
+        "changed: names of processes, threads and tracks (1)",
+    ]
+
+
+# Fields
+
+
+def fields_of(fields, values, capabilities):
+    declared = event_class(Kind.TYPED, "e", "", **fields)
+    target, losses = projected(trace_of([declared], [(0, 0, -1, 1, values)]), capabilities)
+    ((_, _, _, held),) = events_of(target)
+    types = {field.name: field.type for field in target.event_classes[0].fields}
+    return held, types, losses
+
+
+def test_structures_and_arrays_are_taken_apart():
+    inner = StructureClass((Member("b", U8), Member("c", ArrayClass(I32, 2))))
+    held, types, losses = fields_of({"a": inner}, ([("b", 1), ("c", [2, 3])],), PROFILER)
+    assert list(held) == ["name", "category", "a.b", "a.c[0]", "a.c[1]"]
+    assert list(held.values()) == ["e", "", 1, 2, 3]
+    assert types["a.b"] == U32
+    assert "lowered: instant: structures and arrays as fields (1)" in losses
+
+
+def test_a_structure_of_one_member_is_lost_too():
+    _, _, losses = fields_of({"a": StructureClass((Member("b", U32),))}, ([("b", 1)],), PROFILER)
+    assert "lowered: instant: structures and arrays as fields (1)" in losses
+
+
+@pytest.mark.parametrize(
+    ("field_class", "item", "text"),
+    [
+        (ArrayClass(I64), [-1, 2], "[-1, 2]"),
+        (ArrayClass(TEXT), [b"a", b"\xff"], '["a","\ufffd"]'),
+        (
+            ArrayClass(StructureClass((Member("x", U8), Member("y", TEXT)))),
+            [[("x", 1), ("y", b"")]],
+            '[{"x":1,"y":""}]',
+        ),
+        (
+            ArrayClass(StructureClass((Member("x", U8), Member("x", U8)))),
+            [[("x", 1), ("x", 2)]],
+            '[[["x",1],["x",2]]]',
+        ),
+        (
+            ArrayClass(VariantClass((Member("x", U8), Member("y", TEXT)))),
+            [("x", 1), ("x", 2)],
+            '[{"x":1},{"x":2}]',
+        ),
+        (ArrayClass(OptionalClass(BooleanClass())), [None, True], "[null,true]"),
+        (ArrayClass(BytesClass()), [b"\x00\xff"], '["00ff"]'),
+        (ArrayClass(FloatClass(32)), [0.5], "[0.5]"),
+    ],
+)
+def test_other_nested_values_are_text(field_class, item, text):
+    held, types, losses = fields_of({"a": field_class}, (item,), PROFILER)
+    assert (held["a"], types["a"]) == (text, TEXT)
+    assert "lowered: 'a' of instant as text (1)" in losses
+
+
+@pytest.mark.parametrize(
+    ("field_class", "item", "text"),
+    [
+        (BooleanClass(), True, 1),
+        (FloatClass(64), 1.5, "1.5"),
+        (NullClass(), None, "null"),
+        (BytesClass(), b"\x01\xfe", "01fe"),
+        (U8, 200, 200),
+        (IntegerClass(32, True), -5, -5),
+    ],
+)
+def test_scalars_of_types_that_a_format_lacks(field_class, item, text):
+    held, _, _ = fields_of({"a": field_class}, (item,), RECORDER)
+    assert held["a"] == text
+
+
+def test_nested_values_stay_where_the_format_has_them():
+    inner = ArrayClass(StructureClass((Member("a", U8), Member("b", TEXT), Member("c", TEXT))))
+    item = [[("a", 1), ("b", b"x"), ("c", b"\xff")]]
+    held, types, losses = fields_of({"n": inner}, (item,), VIEWER)
+    assert held["n"] == [[("a", 1), ("b", b"x"), ("c", "\ufffd".encode())]]
+    assert types["n"] == ArrayClass(
+        StructureClass((Member("a", I64), Member("b", TEXT), Member("c", TEXT)))
+    )
+    assert "changed: 'c' in 'n' of instant: bytes that are not UTF-8 (1)" in losses
+
+
+def test_optionals_and_variants_become_classes():
+    either = VariantClass((Member("n", U32), Member("t", TEXT)))
+    declared = event_class(Kind.TYPED, "e", "", a=OptionalClass(U32), b=either)
+    rows = [(1, ("n", 5)), (None, ("t", b"x")), (None, ("n", 6)), (2, ("n", 7))]
+    events = [(0, i, -1, 1, row) for i, row in enumerate(rows)]
+    target, _ = projected(trace_of([declared], events), PROFILER)
+    assert brief(target, "a", "b") == [
+        ("INSTANT e at t10", 1, 5),
+        ("INSTANT e at t10", None, "x"),
+        ("INSTANT e at t10", None, 6),
+        ("INSTANT e at t10", 2, 7),
+    ]
+    assert len(target.event_classes) == 3
+
+
+def test_many_optionals():
+    fields = {f"f{i}": OptionalClass(U32) for i in range(70)}
+    declared = event_class(Kind.TYPED, "e", "", **fields)
+    rows = [tuple(1 if i == k else None for i in range(70)) for k in range(70)]
+    events = [(0, i, -1, 1, row) for i, row in enumerate(rows)]
+    target, _ = projected(trace_of([declared], events), PROFILER)
+    held = [list(fields)[-1] for *_, fields in events_of(target)]
+    assert held == [f"f{i}" for i in range(70)]
+
+
+def test_arguments_beyond_the_limit_follow_in_order():
+    fields = {f"f{i}": U32 for i in range(100)}
+    declared = event_class(Kind.TYPED, "e", "", **fields)
+    rows = [(0, i, -1, 1, tuple(range(100 * i, 100 * i + 100))) for i in range(2)]
+    target, losses = projected(trace_of([declared], rows), replace(PROFILER, max_arguments=5))
+    held = [fields for *_, fields in events_of(target)]
+    assert [one["name"] for one in held[:2]] == ["e", "instant (continued)"]
+    numbers = [number for one in held for number in list(one.values())[2:]]
+    assert numbers == list(range(200))
+    assert "lowered: arguments beyond 5 in further instants (2)" in losses
+
+
+def test_parts_of_records_that_the_source_has_otherwise():
+    declared = event_class(
+        Kind.ASYNC_BEGIN, name=(ArrayClass(U8), Role.NAME), x=U32, id=(TEXT, Role.ID)
+    )
+    events = [
+        (0, 0, -1, 1, ([1], 7, b"0x1F")),
+        (0, 1, -1, 1, ([], 7, b"12")),
+        (0, 2, -1, 1, ([], 7, b"me")),
+    ]
+    target, losses = projected(trace_of([declared], events), PROFILER)
+    held = [fields for *_, fields in events_of(target)]
+    # Text may not be told apart as a number, so that it stays as well.
+    assert [field.name for field in target.event_classes[0].fields] == [
+        "name",
+        "category",
+        "id",
+        "x",
+        "id",
+    ]
+    assert [one["id"] for one in held[:2]] == [0x1F, 12]
+    assert held[0]["name"] == "[1]"
+    assert held[2]["id"] not in (0, 12, 0x1F)
+    assert "changed: 'id' of async_begin: text as a number (3)" in losses
+
+
+def test_values_that_do_not_fit_are_counted():
+    declared = event_class(Kind.TYPED, "e", "", a=U64)
+    events = [(0, i, -1, 1, (number,)) for i, number in enumerate((1, 2**63, 2**64 - 1))]
+    target, losses = projected(trace_of([declared], events), VIEWER)
+    assert [fields["a"] for *_, fields in events_of(target)] == [1, -(2**63), -1]
+    assert "changed: values of 'a' of instant outside int64 (2)" in losses
+
+
+def test_long_texts_are_cut_between_characters():
+    assert cut_utf8("aé".encode(), 2) == b"a"
+    assert cut_utf8("a€".encode(), 3) == b"a"
+    assert cut_utf8(b"abc", 3) == b"abc"
+    held, _, losses = fields_of({"a": TEXT}, (("x" + "é" * 60).encode(),), PROFILER)
+    assert held["a"] == "x" + "é" * 49
+    assert "truncated: 'a' of instant to 100 bytes (1)" in losses
+
+
+@given(st.lists(st.binary(max_size=6), min_size=1), st.booleans())
+def test_texts_are_fitted_alike_in_both_kinds_of_column(texts, as_ids):
+    declared = event_class(Kind.TYPED, "e", "", a=TEXT)
+    events = [(0, i, -1, 1, (text,)) for i, text in enumerate(texts)]
+    trace = trace_of([declared], events, strings_as_ids=as_ids)
+    target, _ = projected(trace, replace(PROFILER, max_string_bytes=4))
+    fitted = [cut_utf8(text.decode("utf-8", "replace").encode(), 4) for text in texts]
+    assert [fields["a"].encode() for *_, fields in events_of(target)] == fitted
+
+
+@pytest.mark.parametrize(
+    ("field_class", "expected"),
+    [
+        (U8, U32),
+        (IntegerClass(33, True), I64),
+        (IntegerClass(32, style=Style.POINTER), IntegerClass(64, style=Style.POINTER)),
+        (IntegerClass(12, True, Style.HEXADECIMAL), I32),
+        (IntegerClass(64, labels=(Label(0, 1, "x"),), flags=True), U64),
+    ],
+)
+def test_integers_of_the_profiler(field_class, expected):
+    assert fit_integer(field_class, PROFILER) == expected
+
+
+def test_unsigned_numbers_widen_to_signed_ones():
+    assert fit_integer(U8, RECORDER) == IntegerClass(16)
+    assert fit_integer(IntegerClass(8, True), RECORDER) == I64
+    assert fit_integer(U64, RECORDER) == I64
+
+
+# Kinds
+
+
+def test_a_class_without_a_required_role_is_lowered_further():
+    declared = event_class(Kind.SCHED_WAKEUP, "wakeup", "", comm=(TEXT, Role.COMM))
+    target, _ = projected(trace_of([declared], [(0, 0, 0, 1, (b"x",))]), PROFILER)
+    assert brief(target, "comm") == [("INSTANT wakeup at t10", "x")]
+
+
+def test_what_no_record_holds_is_dropped():
+    only_counters = Capabilities(kinds={Kind.COUNTER: KindSupport()})
+    instant = event_class(Kind.INSTANT, name=NAME)
+    counter = event_class(Kind.COUNTER, name=NAME)
+    events = [(0, 0, -1, 1, (b"i",)), (1, 1, -1, 1, (b"c",)), (0, 2, -1, 1, (b"j",))]
+    target, losses = projected(trace_of([instant, counter], events), only_counters)
+    assert brief(target) == [("COUNTER c at t10",)]
+    assert losses[0] == "dropped: events instant (2)"
+
+
+def test_columns_that_are_stored_differently_are_joined():
+    strings = StringTable()
+    ids = np.array([strings.intern("a"), strings.intern("b")], np.int32)
+    joined = stored_alike([ids, list_of_bytes([b"c"])], strings)
+    assert [value(joined[0], TEXT, i, strings) for i in range(2)] == [b"a", b"b"]
+    assert joined[1] is not joined[0]
+    a, b = (event_class(Kind.INSTANT, "x", "", name=NAME), event_class(Kind.INSTANT, name=NAME))
+    trace = trace_of([a, b], [(0, 0, -1, 1, (b"one",)), (1, 1, -1, 1, (b"two",))])
+    batch = next(iter(trace.batches()))
+    table = batch.tables[1]
+    table._columns[0] = list_of_bytes([b"two"])
+    target, _ = projected(trace, PROFILER)
+    assert brief(target) == [("INSTANT one at t10",), ("INSTANT two at t10",)]
+
+
+def test_everything_stays_where_everything_fits():
+    inner = StructureClass((Member("b", OptionalClass(U8)),))
+    declared = event_class(Kind.TYPED, "e", "s", a=inner)
+    trace = trace_of([declared], [(0, -5, 3, 1, ([("b", None)],))])
+    target, losses = projected(trace, EVERYTHING)
+    assert losses == []
+    assert difference(trace, target) is None

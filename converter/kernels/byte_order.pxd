@@ -2,6 +2,13 @@
 from libc.stdint cimport uint8_t, uint16_t, uint32_t, uint64_t
 from libc.string cimport memcpy
 
+cdef extern from *:
+    """
+    #define TRACECONV_HOST_IS_BIG (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__)
+    """
+    # Known when this is compiled: `load32(data, HOST_IS_BIG)` is one instruction for little-endian data on most machines.
+    const bint HOST_IS_BIG "TRACECONV_HOST_IS_BIG"
+
 
 cdef inline uint16_t load16(const uint8_t* data, bint swap) noexcept nogil:
     cdef uint16_t value

@@ -11,7 +11,7 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 from libc.stdlib cimport calloc, free
 from libc.string cimport memcpy, memset
 
-from converter.kernels.blocks cimport Blocks, Memory
+from converter.kernels.output cimport Blocks, Output as Memory
 from converter.formats.chrome.json_text cimport (
     Buffer, FINE, append, append_padded, append_signed, append_unsigned, compact, is_hexadecimal, reserve,
     special_number,
@@ -234,9 +234,6 @@ cdef class Emitter:
         self._thread_count = _checked_offsets(threads, thread_at)
         if _checked_offsets(owners, owner_at) != self._thread_count:
             raise ValueError("threads and owners differ in number")
-        if self._out.data is NULL:
-            memory = self._blocks.take()
-            self._out.data, self._out.room = memory.data, memory.room
         self._out.used = 0
         self._pending.used = 0
         self._no_memory = False
@@ -280,7 +277,9 @@ cdef class Emitter:
         pending = np.frombuffer((<const char*>self._pending.data)[:self._pending.used], np.int64)
         memory.data, memory.used, memory.room = self._out.data, self._out.used, self._out.room
         memset(&self._out, 0, sizeof(Buffer))
-        return self._blocks.hand_over(memory), pending, i
+        data = self._blocks.hand_over(&memory)
+        self._out.data, self._out.room = memory.data, memory.room
+        return data, pending, i
 
     cdef bint _make_room_for_quoted(self):
         cdef int64_t count = self._strings._count

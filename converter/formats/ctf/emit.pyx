@@ -12,15 +12,24 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, realloc
 from libc.string cimport memcpy, memmove, memset
 
-from converter.kernels.buffers cimport HeldColumn
 from converter.formats.ctf.emit_packets cimport Stream, ThreadContext, close_packet, open_packet, put_header
-from converter.formats.ctf.emit_programs cimport Operation, Program, View, run
+from converter.formats.ctf.emit_programs cimport Operation, Program, run
+from converter.kernels.column_view cimport (
+    ColumnView, TAKES_BYTES, TAKES_LIST, TAKES_NOTHING, TAKES_SCALAR, TAKES_TEXT, TAKES_UNION, TAKES_VALIDITY, Takes, bits_of,
+)
+from converter.kernels.columns cimport BoundColumns
 from converter.kernels.strings cimport StringTable
 
 cdef enum:
     MAX_NESTING = 64
     # An output larger than this is to be taken.
     BLOCK = 1 << 22
+
+# What each operation takes.
+cdef Takes[OP_GROUP + 1] TAKES
+TAKES[:] = [
+    TAKES_SCALAR, TAKES_TEXT, TAKES_BYTES, TAKES_LIST, TAKES_LIST, TAKES_UNION, TAKES_VALIDITY, TAKES_NOTHING,
+]
 
 
 cdef class Emitter:
@@ -35,7 +44,7 @@ cdef class Emitter:
     cdef ThreadContext* _threads
     cdef int64_t _thread_count
     cdef list _names
-    cdef list _buffers
+    cdef list _columns
 
     def __cinit__(self, StringTable strings not None, bytes uuid not None, int64_t packet_size):
         if len(uuid) != 16:
@@ -46,7 +55,7 @@ cdef class Emitter:
         memcpy(self._uuid, <const char*>uuid, 16)
         self._packet_size = packet_size
         self._names = []
-        self._buffers = []
+        self._columns = []
         # Entry 0 is that of no thread.
         self.add_threads([(-1, -1, b"")])
 
@@ -54,9 +63,8 @@ cdef class Emitter:
         cdef int64_t i
         for i in range(self._program_count):
             free(self._programs[i].operations)
-            free(self._programs[i].views)
         for i in range(self._stream_count):
-            free(self._streams[i].data)
+            free(self._streams[i].out.data)
             free(self._streams[i].packets)
         free(self._programs)
         free(self._streams)
@@ -104,6 +112,7 @@ cdef class Emitter:
         """A program of (code, width, inner) each; its number. One that `discards` writes no event but counts."""
         cdef Program* grown
         cdef Program* program
+        cdef BoundColumns columns
         cdef int64_t i
         cdef int64_t count = len(operations)
         check_nesting(operations, 0, count, 0)
@@ -118,14 +127,14 @@ cdef class Emitter:
         program.id = id
         program.discards = discards
         program.operations = <Operation*>calloc(count + 1, sizeof(Operation))
-        program.views = <View*>calloc(count + 1, sizeof(View))
-        if program.operations is NULL or program.views is NULL:
-            free(program.operations)
-            free(program.views)
+        if program.operations is NULL:
             raise MemoryError
+        columns = BoundColumns(count)
         program.count = count
         for i in range(count):
             program.operations[i].code, program.operations[i].width, program.operations[i].inner = operations[i]
+        program.views = columns.views
+        self._columns.append(columns)
         self._program_count += 1
         return self._program_count - 1
 
@@ -136,69 +145,32 @@ cdef class Emitter:
         groups and arrays, None.
         """
         cdef Program* program
-        cdef View* view
+        cdef BoundColumns bound
+        cdef ColumnView* view
         cdef int64_t i
         cdef int32_t code
-        cdef HeldColumn held
         if not 0 <= number < self._program_count or rows < 0:
             raise ValueError("no such program, or rows")
         program = &self._programs[number]
         if len(columns) != program.count:
             raise ValueError(f"{len(columns)} columns for {program.count} operations")
         program.rows = 0
+        bound = self._columns[number]
+        bound.release()
         for i in range(program.count):
-            view = &program.views[i]
-            memset(view, 0, sizeof(View))
             code = program.operations[i].code
-            given = columns[i]
-            if code == OP_GROUP:
-                continue
-            if code in (OP_STRING, OP_BYTES) and isinstance(given, tuple):
-                held = self._hold(given[0], 1)
-                held.adjoin()
-                view.data = held.data
-                view.stride = held.length
-                held = self._hold(given[1], 8)
-                held.adjoin()
-                view.more = held.data
-                view.length = held.length - 1
-            elif code == OP_BYTES:
-                raise ValueError(f"column {i} is no list")
-            elif code == OP_LIST or code == OP_ARRAY:
-                held = self._hold(given, 8)
-                held.adjoin()
-                view.more = held.data
-                view.length = held.length - 1
-            elif code == OP_UNION:
-                held = self._hold(given[0], 2)
-                view.data = held.data
-                view.stride = held.stride
-                view.length = held.length
-                held = self._hold(given[1], 4)
-                held.adjoin()
-                if held.length < view.length:
-                    raise ValueError(f"column {i} has tags without rows")
-                view.more = held.data
-            else:
-                held = self._hold(given, 4 if code == OP_STRING else 1 if code == OP_OPTIONAL else 0)
-                if code == OP_SCALAR and held.width < program.operations[i].width:
-                    raise ValueError(f"column {i} is too narrow")
-                view.data = held.data
-                view.stride = held.stride
-                view.length = held.length
+            # How many rows the columns of nested fields have only their rows can tell.
+            view = bound.bind(i, TAKES[code], 1 if code == OP_BYTES else 0, columns[i], 0)
+            if code == OP_SCALAR and view.width < program.operations[i].width:
+                raise ValueError(f"column {i} is too narrow")
         program.rows = rows
-
-    cdef HeldColumn _hold(self, given, int64_t width):
-        cdef HeldColumn held = HeldColumn(given, width)
-        self._buffers.append(held)
-        return held
 
     def release(self):
         """Let go of the columns that were bound."""
         cdef int64_t i
         for i in range(self._program_count):
             self._programs[i].rows = 0
-        self._buffers.clear()
+            (<BoundColumns>self._columns[i]).release()
 
     def emit(
         self,
@@ -240,7 +212,7 @@ cdef class Emitter:
                 if status != DONE:
                     break
                 at += 1
-                if to.used > BLOCK:
+                if to.out.used > BLOCK:
                     status = FULL
                     break
         if status == OUT_OF_MEMORY:
@@ -252,7 +224,7 @@ cdef class Emitter:
     ) noexcept nogil:
         cdef ThreadContext* context = &self._threads[thread + 1]
         cdef int64_t event
-        cdef uint64_t lost = 0
+        cdef uint64_t lost
         cdef int status
         if row < 0 or row >= program.rows:
             return OUT_OF_RANGE
@@ -261,13 +233,13 @@ cdef class Emitter:
         if program.discards:
             if row >= program.views[0].length:
                 return OUT_OF_RANGE
-            memcpy(&lost, program.views[0].data + row * program.views[0].stride, 8)
+            lost = bits_of(&program.views[0], row, 8)
             status = close_packet(to)
             if status != DONE:
                 return status
             to.discarded += lost
             return open_packet(to, ts)
-        if to.start >= 0 and to.used - to.start > self._packet_size:
+        if to.start >= 0 and to.out.used - to.start > self._packet_size:
             status = close_packet(to)
             if status != DONE:
                 return status
@@ -275,13 +247,13 @@ cdef class Emitter:
             status = open_packet(to, ts)
             if status != DONE:
                 return status
-        event = to.used
+        event = to.out.used
         status = put_header(to, program.id, ts, context, track)
         if status != DONE:
             return status
-        status = run(to, program, self._strings, self._strings_count, 0, program.count, row)
+        status = run(&to.out, program, self._strings, self._strings_count, 0, program.count, row)
         if status != DONE:
-            to.used = event
+            to.out.used = event
             return status
         to.last = ts
         return DONE
@@ -300,12 +272,12 @@ cdef class Emitter:
         if not 0 <= stream < self._stream_count:
             raise ValueError("no such stream")
         held = &self._streams[stream]
-        size = held.used if held.start < 0 else held.start
+        size = held.out.used if held.start < 0 else held.start
         if not size:
             return b"", []
-        data = PyBytes_FromStringAndSize(<const char*>held.data, size)
-        memmove(held.data, held.data + size, held.used - size)
-        held.used -= size
+        data = PyBytes_FromStringAndSize(<const char*>held.out.data, size)
+        memmove(held.out.data, held.out.data + size, held.out.used - size)
+        held.out.used -= size
         if held.start >= 0:
             held.start = 0
         packets = [
@@ -322,7 +294,7 @@ cdef class Emitter:
         """The number of bytes that a stream holds."""
         if not 0 <= stream < self._stream_count:
             raise ValueError("no such stream")
-        return self._streams[stream].used
+        return self._streams[stream].out.used
 
 
 def check_nesting(operations, int64_t begin, int64_t end, int64_t depth):

@@ -4,12 +4,8 @@ from libc.stdlib cimport realloc
 from libc.string cimport memcpy, memset
 
 from converter.formats.ctf.emit cimport DONE, OUT_OF_MEMORY
-
-cdef extern from *:
-    """
-    #define likely_(x) __builtin_expect(!!(x), 1)
-    """
-    bint likely_(bint) noexcept nogil
+from converter.kernels.byte_order cimport HOST_IS_BIG, store16, store32, store64
+from converter.kernels.output cimport Output, ensure, put_zeros
 
 cdef enum:
     MAGIC = 0xC1FC1FC1
@@ -19,6 +15,8 @@ cdef enum:
     PAGE = 4096
     # The id of the large event header that says that a larger one follows.
     EXTENDED = 0xFFFF
+    # What an output has more room for, whenever it grows.
+    MARGIN = 1 << 16
 
 
 cdef struct Packet:
@@ -31,9 +29,7 @@ cdef struct Packet:
 
 
 cdef struct Stream:
-    uint8_t* data
-    int64_t used
-    int64_t room
+    Output out
     # Where the open packet begins; -1: none is open.
     int64_t start
     uint8_t[16] uuid
@@ -58,49 +54,20 @@ cdef struct ThreadContext:
     int64_t name_size
 
 
-cdef inline void store16(uint8_t* to, uint16_t value) noexcept nogil:
-    to[0] = <uint8_t>value
-    to[1] = <uint8_t>(value >> 8)
-
-
-cdef inline void store32(uint8_t* to, uint32_t value) noexcept nogil:
-    store16(to, <uint16_t>value)
-    store16(to + 2, <uint16_t>(value >> 16))
-
-
-cdef inline void store64(uint8_t* to, uint64_t value) noexcept nogil:
-    store32(to, <uint32_t>value)
-    store32(to + 4, <uint32_t>(value >> 32))
-
-
-cdef inline bint ensure(Stream* stream, int64_t size) noexcept nogil:
-    cdef int64_t room
-    cdef uint8_t* grown
-    if likely_(stream.used + size <= stream.room):
-        return True
-    room = 2 * (stream.used + size) + (1 << 16)
-    grown = <uint8_t*>realloc(stream.data, room)
-    if grown is NULL:
-        return False
-    stream.data = grown
-    stream.room = room
-    return True
-
-
 # Begin a packet at a time; there is no open one.
 cdef inline int open_packet(Stream* to, uint64_t ts) noexcept nogil:
     cdef uint8_t* at
     cdef int64_t size = HEADER + CONTEXT + (4 if to.cpu >= 0 else 0)
-    if not ensure(to, size):
+    if not ensure(&to.out, size, MARGIN):
         return OUT_OF_MEMORY
-    at = to.data + to.used
+    at = to.out.data + to.out.used
     memset(at, 0, size)
-    store32(at, <uint32_t>MAGIC)
+    store32(at, <uint32_t>MAGIC, HOST_IS_BIG)
     memcpy(at + 4, to.uuid, 16)
-    store32(at + 20, to.class_id)
-    store64(at + 24, to.instance)
-    to.start = to.used
-    to.used += size
+    store32(at + 20, to.class_id, HOST_IS_BIG)
+    store64(at + 24, to.instance, HOST_IS_BIG)
+    to.start = to.out.used
+    to.out.used += size
     to.begin = to.last = ts
     return DONE
 
@@ -112,9 +79,9 @@ cdef inline int close_packet(Stream* to) noexcept nogil:
     cdef Packet* grown
     if to.start < 0:
         return DONE
-    content = to.used - to.start
+    content = to.out.used - to.start
     size = (content + PAGE - 1) // PAGE * PAGE
-    if not ensure(to, size - content):
+    if not ensure(&to.out, size - content, MARGIN):
         return OUT_OF_MEMORY
     if to.packet_count == to.packet_room:
         grown = <Packet*>realloc(to.packets, (2 * to.packet_room + 8) * sizeof(Packet))
@@ -122,17 +89,16 @@ cdef inline int close_packet(Stream* to) noexcept nogil:
             return OUT_OF_MEMORY
         to.packets = grown
         to.packet_room = 2 * to.packet_room + 8
-    memset(to.data + to.used, 0, size - content)
-    to.used += size - content
-    at = to.data + to.start + HEADER
-    store64(at, to.begin)
-    store64(at + 8, to.last)
-    store64(at + 16, 8 * <uint64_t>content)
-    store64(at + 24, 8 * <uint64_t>size)
-    store64(at + 32, to.number)
-    store64(at + 40, to.discarded)
+    put_zeros(&to.out, size - content)
+    at = to.out.data + to.start + HEADER
+    store64(at, to.begin, HOST_IS_BIG)
+    store64(at + 8, to.last, HOST_IS_BIG)
+    store64(at + 16, 8 * <uint64_t>content, HOST_IS_BIG)
+    store64(at + 24, 8 * <uint64_t>size, HOST_IS_BIG)
+    store64(at + 32, to.number, HOST_IS_BIG)
+    store64(at + 40, to.discarded, HOST_IS_BIG)
     if to.cpu >= 0:
-        store32(at + 48, <uint32_t>to.cpu)
+        store32(at + 48, <uint32_t>to.cpu, HOST_IS_BIG)
     to.packets[to.packet_count] = Packet(size, content, to.begin, to.last, to.discarded, to.number)
     to.packet_count += 1
     to.number += 1
@@ -145,28 +111,28 @@ cdef inline int put_header(
     Stream* to, uint32_t id, uint64_t ts, const ThreadContext* context, int32_t track
 ) noexcept nogil:
     cdef uint8_t* at
-    if not ensure(to, 64 + context.name_size):
+    if not ensure(&to.out, 64 + context.name_size, MARGIN):
         return OUT_OF_MEMORY
-    at = to.data + to.used
+    at = to.out.data + to.out.used
     # The short time is that since the event before, modulo 2^32.
     if id < EXTENDED and ts - to.last < <uint64_t>1 << 32:
-        store16(at, <uint16_t>id)
-        store32(at + 2, <uint32_t>ts)
+        store16(at, <uint16_t>id, HOST_IS_BIG)
+        store32(at + 2, <uint32_t>ts, HOST_IS_BIG)
         at += 6
     else:
-        store16(at, EXTENDED)
-        store32(at + 2, id)
-        store64(at + 6, ts)
+        store16(at, EXTENDED, HOST_IS_BIG)
+        store32(at + 2, id, HOST_IS_BIG)
+        store64(at + 6, ts, HOST_IS_BIG)
         at += 14
-    store64(at, <uint64_t>context.pid)
-    store64(at + 8, <uint64_t>context.tid)
+    store64(at, <uint64_t>context.pid, HOST_IS_BIG)
+    store64(at + 8, <uint64_t>context.tid, HOST_IS_BIG)
     at += 16
     if context.name_size:
         memcpy(at, context.name, context.name_size)
     at[context.name_size] = 0
     at += context.name_size + 1
     if to.tracked:
-        store32(at, <uint32_t>track)
+        store32(at, <uint32_t>track, HOST_IS_BIG)
         at += 4
-    to.used = at - to.data
+    to.out.used = at - to.out.data
     return DONE

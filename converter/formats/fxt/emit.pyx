@@ -10,7 +10,7 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, realloc
 from libc.string cimport memcpy, memset
 
-from converter.kernels.blocks cimport Blocks, Memory
+from converter.kernels.output cimport Blocks, Output as Memory
 from converter.kernels.buffers cimport HeldColumn
 from converter.formats.fxt.emit_records cimport (
     Emission, Text, emit_blob, emit_discarded, emit_event, emit_large, emit_legacy_switch, emit_log, emit_native,
@@ -74,8 +74,7 @@ cdef class Emitter:
         cdef Output* out = &self._emission.out
         cdef Memory memory
         memory.data, memory.used, memory.room = out.data, out.used, out.room
-        data = self._blocks.hand_over(memory)
-        memory = self._blocks.take()
+        data = self._blocks.hand_over(&memory)
         out.data, out.used, out.room = memory.data, 0, memory.room
         return data
 

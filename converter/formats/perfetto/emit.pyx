@@ -12,7 +12,7 @@ from libc.string cimport memcpy, memset
 
 import numpy as np
 
-from converter.kernels.blocks cimport Blocks, Memory
+from converter.kernels.output cimport Blocks, Output as Memory
 from converter.kernels.buffers cimport HeldColumn
 from converter.formats.perfetto.emit_bundles cimport Events, put_bundle
 from converter.formats.perfetto.emit_interning cimport TABLES, follow_strings, free_interning
@@ -87,8 +87,7 @@ cdef class Emitter:
         cdef Output* out = &self._to.out
         cdef Memory memory
         memory.data, memory.used, memory.room = out.data, out.used, out.end - out.data
-        data = self._blocks.hand_over(memory)
-        memory = self._blocks.take()
+        data = self._blocks.hand_over(&memory)
         out.data, out.used, out.end = memory.data, 0, memory.data + memory.room
         return data
 

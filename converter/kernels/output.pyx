@@ -1,4 +1,4 @@
-# cython: language_level=3, boundscheck=False, wraparound=False
+# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
 """Blocks of output: handed over to whoever writes them without a copy, and used again when that has let go of them.
 
 New memory takes the system longer to come by than filling it with text does.
@@ -15,27 +15,29 @@ cdef class Blocks:
         for i in range(self._spares):
             free(self._spare[i].data)
 
-    cdef Memory take(self) noexcept:
-        cdef Memory memory
-        memset(&memory, 0, sizeof(Memory))
+    cdef Output take(self) noexcept:
+        cdef Output memory
+        memset(&memory, 0, sizeof(Output))
         if self._spares:
             self._spares -= 1
             memory = self._spare[self._spares]
             memory.used = 0
         return memory
 
-    cdef object hand_over(self, Memory memory):
+    cdef object hand_over(self, Output* out):
         cdef Block block = Block.__new__(Block)
-        block._memory = memory
+        block._memory = out[0]
         block._home = self
         try:
-            return memoryview(block)
+            view = memoryview(block)
         except BaseException:
             # It stays with the caller.
-            memset(&block._memory, 0, sizeof(Memory))
+            memset(&block._memory, 0, sizeof(Output))
             raise
+        out[0] = self.take()
+        return view
 
-    cdef bint _take_back(self, Memory memory) noexcept:
+    cdef bint _take_back(self, Output memory) noexcept:
         if memory.data is NULL or self._spares == SPARE_BLOCKS or memory.room > MOST_ROOM:
             return False
         self._spare[self._spares] = memory

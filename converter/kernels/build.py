@@ -44,7 +44,8 @@ class BuildKernels(build_ext):
 
     def build_extensions(self) -> None:
         tree = create_dependency_tree(quiet=True)
-        stale = [each for each in self.extensions if self.force or self._is_stale(each, tree)]
+        everything = self.extensions
+        stale = [each for each in everything if self.force or self._is_stale(each, tree)]
         # The largest first, so that no processor is left with one of them at the end.
         stale.sort(key=lambda each: -max(map(_size, each.sources)))
         sources = {
@@ -54,17 +55,18 @@ class BuildKernels(build_ext):
                 nthreads=os.cpu_count() or 1,
                 build_dir=_TRANSLATED,
                 shared_utility_qualified_name=_SHARED,
-                force=self.force,
+                force=True,
                 compiler_directives={
                     "language_level": 3,
+                    # What kernels do not need, and what a third of their code would be.
                     "auto_pickle": False,
-                    "embedsignature": False,
+                    "binding": False,
                 },
             )
         }
         for each in stale:
             each.sources = sources[each.name]
-        everything, self.extensions = self.extensions, stale
+        self.extensions, self.force = stale, True
         super().build_extensions()
         self.extensions = everything
         for each in self.extensions:

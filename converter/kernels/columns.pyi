@@ -1,7 +1,7 @@
 class BoundColumns:
     """The columns that the program of a class takes in one batch, kept alive; other kernels use it.
 
-    What `bind` is given for an operation: an array of its width; for texts an array of int32 ids, or (uint8 values, int64
-    offsets); for bytes (values, offsets); for lists int64 offsets; for what may be missing an array of a byte each; for
-    unions (int16 types, int32 rows). It raises ValueError for any other, and where there are fewer than `rows` rows.
+    What `bind` is given for an operation: an array of its width; for texts an array of int32 ids, or (uint8 values,
+    int64 offsets); for bytes (values, offsets); for lists int64 offsets; for what may be missing an array of a byte
+    each; for unions (int16 types, int32 rows). It raises ValueError for any other, and for fewer than `rows` rows.
     """

@@ -13,9 +13,10 @@ from converter.ir.trace import Trace
 from converter.lossless.footer import has_residual
 from converter.projection.losses import LossReport
 from converter.registry import Format
+from converter.storage.opening import SourceArgument, open_source
 from converter.storage.outputs import open_sink
 from converter.storage.sink import Sink
-from converter.storage.source import Source, SourceArgument, open_source
+from converter.storage.source import Source
 
 
 def detect(source: SourceArgument) -> Format:

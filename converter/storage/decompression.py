@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 from converter.errors import TraceWarning
-
-if TYPE_CHECKING:
-    from converter.storage.source import Source
+from converter.storage.source import Source
 
 
 class _Decompressor(Protocol):

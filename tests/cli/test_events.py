@@ -42,7 +42,7 @@ from converter.ir.kinds import Kind, Role
 from converter.ir.symbols import SymbolTable
 from converter.ir.text import printable
 from converter.ir.trace import ClockDomain, Process, Thread, Trace, Track
-from converter.storage.source import open_source
+from converter.storage.opening import open_source
 
 ROOT = Path(__file__).parents[2]
 FIXTURES = ROOT / "roundtrip_fixtures"

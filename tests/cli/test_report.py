@@ -19,7 +19,7 @@ from converter.ir.events import EventClass, Field
 from converter.ir.field_classes import IntegerClass, StringClass
 from converter.ir.kinds import Kind, Role
 from converter.ir.trace import Track
-from converter.storage.source import open_source
+from converter.storage.opening import open_source
 
 ROOT = Path(__file__).parents[2]
 FIXTURES = ROOT / "roundtrip_fixtures"

@@ -18,7 +18,7 @@ from converter.formats.chrome import FORMAT as CHROME
 from converter.ir.canonical import difference
 from converter.lossless.footer import footer_of
 from converter.registry import FORMATS
-from converter.storage.source import open_source
+from converter.storage.opening import open_source
 
 FIXTURES = Path(__file__).parents[2] / "roundtrip_fixtures"
 TRACE = FIXTURES / "trace_cmd/small.dat"

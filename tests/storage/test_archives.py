@@ -8,7 +8,7 @@ import pytest
 import zstandard
 
 from converter.errors import TraceError
-from converter.storage.source import open_source
+from converter.storage.opening import open_source
 
 FILES = {
     "top/info": b"first",

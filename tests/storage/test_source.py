@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from converter.errors import OutputError, TraceError, TruncatedError
-from converter.storage.source import open_source
+from converter.storage.opening import open_source
 
 DATA = bytes(range(256)) * 3 + b"the end"
 
@@ -185,7 +185,7 @@ def test_a_text_stream_is_an_error():
 
 def test_standard_input(file):
     program = (
-        "from converter.storage.source import open_source as o; s = o('-'); print(s.name, s.size)"
+        "from converter.storage.opening import open_source as o; s = o('-'); print(s.name, s.size)"
     )
     with file.open("rb") as stream:
         for arguments in [{"stdin": stream}, {"input": DATA}]:
@@ -474,7 +474,7 @@ class TestDirectory:
 
 def test_importing_loads_no_decompressor():
     program = (
-        "import sys, converter.storage.source, converter.storage.outputs;"
+        "import sys, converter.storage.opening, converter.storage.outputs;"
         "print(sorted({'zstandard', 'gzip', 'zlib', 'tempfile', 'numpy'} & set(sys.modules)))"
     )
     result = subprocess.run([sys.executable, "-c", program], capture_output=True, check=True)
@@ -484,9 +484,9 @@ def test_importing_loads_no_decompressor():
 def test_a_file_may_outlive_what_it_was_opened_by(file):
     # As at the end of an interpreter that takes its modules apart.
     program = f"""
-import converter.storage.source as module
-held = module.open_source({str(file)!r})
-module.os = None
+from converter.storage import opening, source
+held = opening.open_source({str(file)!r})
+opening.os = source.os = None
 del held
 """
     result = subprocess.run([sys.executable, "-c", program], capture_output=True, check=True)

@@ -15,8 +15,8 @@ from converter.formats.aix.reader import read
 from converter.formats.aix.writer import write
 from converter.ir.columns import value
 from converter.ir.trace import Trace
+from converter.storage.opening import open_source
 from converter.storage.sink import BufferSink
-from converter.storage.source import open_source
 
 VARIANTS = ("64", "32")
 

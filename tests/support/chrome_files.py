@@ -14,8 +14,8 @@ from converter.formats.chrome.writer import write
 from converter.ir.collect import collect
 from converter.ir.trace import Trace
 from converter.projection.project import project
+from converter.storage.opening import open_source
 from converter.storage.sink import BufferSink
-from converter.storage.source import open_source
 
 FIXTURES = Path(__file__).parents[2] / "roundtrip_fixtures" / "chrome"
 FEATURES = (FIXTURES / "features.json").read_bytes()

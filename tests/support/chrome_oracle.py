@@ -19,8 +19,8 @@ from converter.formats.chrome.reader import read
 from converter.formats.chrome.writer import write
 from converter.ir.canonical import difference
 from converter.projection.project import project
+from converter.storage.opening import open_source
 from converter.storage.sink import BufferSink
-from converter.storage.source import open_source
 
 _TIMES = ("ts", "dur", "tts", "tdur")
 _NAMES = ("process_name", "thread_name")

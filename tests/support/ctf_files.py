@@ -10,7 +10,7 @@ from typing import Any
 from converter.formats.ctf.reader import read
 from converter.ir.columns import value
 from converter.ir.trace import Trace
-from converter.storage.source import open_source
+from converter.storage.opening import open_source
 
 FIXTURES = Path(__file__).parents[2] / "roundtrip_fixtures" / "ctf"
 

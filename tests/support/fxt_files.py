@@ -20,8 +20,8 @@ from converter.formats.fxt.writer import write
 from converter.ir.columns import value
 from converter.ir.events import Batch, EventClass
 from converter.ir.trace import Trace
+from converter.storage.opening import open_source
 from converter.storage.sink import BufferSink
-from converter.storage.source import open_source
 
 ORDERS: tuple[ByteOrder, ByteOrder] = ("little", "big")
 VARIANTS: dict[ByteOrder, str] = {"little": "large", "big": "be"}

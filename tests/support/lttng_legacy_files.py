@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from converter.ir.canonical import canonical
+from converter.storage.opening import open_source
 from converter.storage.outputs import open_sink
-from converter.storage.source import open_source
 
 FIXTURES = Path(__file__).parents[2] / "roundtrip_fixtures" / "lttng_legacy"
 

@@ -23,7 +23,8 @@ from converter.ir.columns import value
 from converter.ir.field_classes import ArrayClass, StructureClass, VariantClass
 from converter.ir.kinds import Kind, Role
 from converter.ir.trace import Trace
-from converter.storage.source import Source, open_source
+from converter.storage.opening import open_source
+from converter.storage.source import Source
 
 #: (times, places, fields) of the events of a class, by its label.
 Events = dict[str, list[tuple[Any, ...]]]

@@ -24,8 +24,8 @@ from converter.ir.field_classes import (
 )
 from converter.ir.trace import Process, Thread, Trace
 from converter.projection.project import project
+from converter.storage.opening import open_source
 from converter.storage.sink import BufferSink
-from converter.storage.source import open_source
 
 CAPABILITIES = FORMAT.capabilities("")
 NAME, CATEGORY = mapping.NAME, mapping.CATEGORY

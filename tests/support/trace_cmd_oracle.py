@@ -31,7 +31,7 @@ from converter.ir.field_classes import (
 )
 from converter.ir.kinds import Kind, Role
 from converter.ir.trace import Trace
-from converter.storage.source import open_source
+from converter.storage.opening import open_source
 
 _EVENT = re.compile(
     rb"(?:(?P<instance>\S+): )?\s*(?P<comm>.*)-(?P<pid>\d+) +\[(?P<cpu>\d+)\]\s*(?P<flags>\S*)\s+"

@@ -18,8 +18,8 @@ from converter.ir.kinds import Kind, Role
 from converter.ir.trace import Process, Thread, Trace
 from converter.kernels.strings import StringTable
 from converter.projection.project import project
+from converter.storage.opening import open_source
 from converter.storage.sink import BufferSink
-from converter.storage.source import open_source
 
 CAPABILITIES = capabilities("")
 

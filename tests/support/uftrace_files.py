@@ -24,7 +24,7 @@ from converter.formats.uftrace.reader import read
 from converter.ir.field_classes import FieldClass
 from converter.ir.kinds import Kind
 from converter.ir.trace import Trace
-from converter.storage.source import open_source
+from converter.storage.opening import open_source
 
 FIXTURES = Path(__file__).parents[2] / "roundtrip_fixtures"
 RICH = FIXTURES / "uftrace" / "rich"

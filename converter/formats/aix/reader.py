@@ -18,7 +18,8 @@ from converter.formats.aix.survey import Head, Survey, read_head, survey
 from converter.formats.aix.tables import add_declared, add_native
 from converter.ir.events import Batch
 from converter.ir.trace import ClockDomain, Trace
-from converter.storage.source import Source, open_source
+from converter.storage.opening import open_source
+from converter.storage.source import Source
 
 if TYPE_CHECKING:
     from converter.formats.aix.trcfmt import TemplateFile

@@ -45,7 +45,7 @@ from converter.formats.trace_cmd.trace_tables import TaskNumbers, read_tables
 from converter.ir.events import Batch, EventClass
 from converter.ir.kinds import Kind
 from converter.ir.trace import Trace
-from converter.storage.source import open_source
+from converter.storage.opening import open_source
 from converter.storage.window_memory import WindowMemory
 
 _SECTION_HEADER_SIZE = 16

@@ -41,7 +41,7 @@ from converter.formats.uftrace.event_streams import ReadyEvents
 from converter.ir.symbols import SymbolTable
 from converter.ir.trace import Trace
 from converter.kernels.tasks import TaskTable
-from converter.storage.source import open_source
+from converter.storage.opening import open_source
 from converter.storage.window_memory import WindowMemory
 
 HEADER_FILE = "kernel_header"

@@ -16,7 +16,7 @@ from converter.formats.aix.report_header import FrontColumn, parse_heading
 from converter.formats.aix.report_text import read_report, sniff
 from converter.ir.invariants import check
 from converter.ir.kinds import Kind
-from converter.storage.source import open_source
+from converter.storage.opening import open_source
 
 PREAMBLE = """
 Wed Oct 22 10:14:53 2003

@@ -56,8 +56,8 @@ from converter.ir.field_classes import (
 from converter.ir.kinds import Kind, Role
 from converter.ir.trace import ClockDomain, Process, Thread, Trace
 from converter.projection.project import project
+from converter.storage.opening import open_source
 from converter.storage.sink import BufferSink
-from converter.storage.source import open_source
 
 FIXTURES = Path(__file__).resolve().parents[3] / "roundtrip_fixtures"
 

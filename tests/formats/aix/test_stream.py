@@ -26,7 +26,7 @@ from converter.formats.aix.layout import MAGIC
 from converter.formats.aix.scan import presented
 from converter.ir.invariants import check
 from converter.ir.kinds import Kind, Role
-from converter.storage.source import open_source
+from converter.storage.opening import open_source
 
 #: Section I of the document: what is in a stream (thread id 7, time 9), and what templates see of it.
 WORKED_EXAMPLES = [

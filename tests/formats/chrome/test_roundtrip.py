@@ -20,8 +20,8 @@ from converter.formats.chrome.writer import write
 from converter.ir.canonical import difference
 from converter.ir.trace import ClockDomain, Trace
 from converter.projection.project import project
+from converter.storage.opening import open_source
 from converter.storage.sink import BufferSink
-from converter.storage.source import open_source
 
 CLOCKS = st.sampled_from(
     [

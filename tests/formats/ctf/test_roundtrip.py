@@ -20,8 +20,8 @@ from converter.ir.field_classes import Style
 from converter.ir.kinds import Role
 from converter.ir.trace import ClockDomain, Trace
 from converter.projection.project import project
+from converter.storage.opening import open_source
 from converter.storage.outputs import open_sink
-from converter.storage.source import open_source
 
 #: Some of all: hypothesis prints strategies, and those of all are long.
 INTEGERS = frozenset(

@@ -26,7 +26,7 @@ from converter.formats.fxt import reader
 from converter.formats.fxt.record_types import EventType
 from converter.ir.canonical import canonical, difference
 from converter.ir.invariants import check
-from converter.storage.source import open_source
+from converter.storage.opening import open_source
 
 FIXTURES = Path(__file__).parents[3] / "roundtrip_fixtures" / "fxt"
 

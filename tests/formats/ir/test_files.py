@@ -25,8 +25,8 @@ from converter.ir.canonical import difference
 from converter.ir.collect import collect
 from converter.ir.invariants import check
 from converter.registry import format_named
+from converter.storage.opening import open_source
 from converter.storage.sink import BufferSink
-from converter.storage.source import open_source
 
 ROOT = Path(__file__).parents[3]
 FIXTURES = ROOT / "roundtrip_fixtures"

@@ -26,7 +26,7 @@ from converter.ir import canonical, invariants
 from converter.ir.kinds import Kind, Role
 from converter.ir.trace import Trace, TrackScope
 from converter.projection.linux_tracepoints import MEANINGS
-from converter.storage.source import open_source
+from converter.storage.opening import open_source
 
 
 def opened(data: bytes) -> Trace:

@@ -13,8 +13,8 @@ from converter.formats.trace_cmd.reader import read
 from converter.formats.trace_cmd.writer import write
 from converter.ir.collect import collect
 from converter.registry import portable_sidecar
+from converter.storage.opening import open_source
 from converter.storage.sink import BufferSink
-from converter.storage.source import open_source
 from converter.streaming.stream_merge import EventWindow
 
 FIXTURES = Path(__file__).parents[3] / "roundtrip_fixtures" / "trace_cmd"

@@ -21,7 +21,7 @@ from converter.ir.field_classes import BytesClass, IntegerClass
 from converter.ir.kinds import Kind
 from converter.kernels.strings import StringTable
 from converter.projection.linux_tracepoints import meaning
-from converter.storage.source import open_source
+from converter.storage.opening import open_source
 
 # Event formats
 

@@ -28,7 +28,7 @@ from converter.ir.field_classes import ArrayClass, BytesClass, IntegerClass, Str
 from converter.ir.invariants import check
 from converter.ir.kinds import REQUIRED_ROLES, Kind, Role
 from converter.ir.trace import TrackScope
-from converter.storage.source import open_source
+from converter.storage.opening import open_source
 
 FIXTURES = Path(__file__).parents[3] / "roundtrip_fixtures" / "trace_cmd"
 needs_trace_cmd = pytest.mark.skipif(

@@ -14,7 +14,7 @@ from converter.formats.trace_cmd.reader import read
 from converter.ir.canonical import difference
 from converter.ir.collect import collect
 from converter.projection.project import project
-from converter.storage.source import open_source
+from converter.storage.opening import open_source
 
 VARIANTS = ("", "v7", "v6", "v7_zlib", "v7_none")
 #: Texts that the kernel's arrays of 16 characters hold.

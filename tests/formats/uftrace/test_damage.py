@@ -17,7 +17,7 @@ from converter.formats.uftrace.layout import Feature
 from converter.ir.collect import collect
 from converter.ir.invariants import check
 from converter.ir.kinds import Kind
-from converter.storage.source import open_source
+from converter.storage.opening import open_source
 
 RICH = Path(__file__).parents[3] / "roundtrip_fixtures" / "uftrace" / "rich"
 

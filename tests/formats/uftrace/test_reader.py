@@ -30,7 +30,7 @@ from converter.ir.canonical import canonical
 from converter.ir.collect import collect
 from converter.ir.invariants import check
 from converter.ir.kinds import Kind
-from converter.storage.source import open_source
+from converter.storage.opening import open_source
 
 # The header and the lines of `info`
 

@@ -40,8 +40,8 @@ from converter.ir.field_classes import IntegerClass, StringClass
 from converter.ir.kinds import Kind
 from converter.ir.trace import Process, Thread, Trace
 from converter.projection.project import project
+from converter.storage.opening import open_source
 from converter.storage.outputs import open_sink
-from converter.storage.source import open_source
 
 CAPABILITIES = capabilities("")
 IDENTIFIERS = st.from_regex(r"\A[a-z][a-z0-9_]{0,7}\Z")

@@ -41,7 +41,7 @@ from converter.ir.field_classes import (
 )
 from converter.ir.invariants import check
 from converter.ir.kinds import Kind, Role
-from converter.storage.source import open_source
+from converter.storage.opening import open_source
 
 
 @ORDERS

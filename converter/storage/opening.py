@@ -1,0 +1,187 @@
+"""Opening inputs: files, standard input, pipes, buffers, compressed files, directories and archives.
+
+What has no offsets (pipes, compressed files) is first copied to an unnamed temporary file (in TMPDIR).
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import stat
+import sys
+from collections.abc import Iterator
+from functools import partial
+from typing import BinaryIO
+
+from converter.errors import TraceError
+from converter.storage.source import (
+    FileSource,
+    MemorySource,
+    Source,
+    check_relative,
+    os_error,
+    spooled,
+)
+
+#: What `open_source` takes; a `str` is a path, or "-" for standard input, and `bytes` are the data themselves.
+SourceArgument = str | os.PathLike[str] | BinaryIO | bytes
+
+_COPY_SIZE = 1 << 18
+#: Where the first header of a tar archive says that it is one (POSIX.1-2017, pax, "ustar Interchange Format").
+_TAR_OFFSET = 257
+_TAR_MAGIC = b"ustar"
+
+
+def open_source(path: SourceArgument) -> Source:
+    """Open an input; gzip and zstd wrappers (of one level) are removed, and a tar archive is a directory.
+
+    A file object is read from its current position to its end and is not closed.
+    """
+    source = _open_input(path)
+    if source.is_directory or source.read(_TAR_OFFSET, len(_TAR_MAGIC)) != _TAR_MAGIC:
+        return source
+    # Imported only now: most inputs are no archives.
+    from converter.storage.archives import open_archive
+
+    try:
+        return open_archive(source, _unwrapped)
+    except BaseException:
+        source.close()
+        raise
+
+
+def _open_input(path: SourceArgument) -> Source:
+    if isinstance(path, bytes | bytearray | memoryview):
+        return _unwrapped(MemorySource("<bytes>", bytes(path)))
+    if isinstance(path, str | os.PathLike):
+        text = os.fspath(path)
+        if text != "-":
+            return _open_path(text, text)
+        if sys.stdin is None:
+            raise TraceError("standard input is closed", path="-")
+        return _open_stream(sys.stdin.buffer, "-")
+    name = getattr(path, "name", None)
+    return _open_stream(path, name if isinstance(name, str) else "<stream>")
+
+
+class _DirectorySource(Source):
+    """A directory. Links are followed as long as they stay below `boundary`, the outermost directory opened."""
+
+    is_directory = True
+
+    def __init__(self, name: str, root: str, boundary: str) -> None:
+        super().__init__(name, 0)
+        self._root = root
+        self._boundary = boundary
+
+    def listdir(self, relative: str = "") -> list[str]:
+        path = self._resolved(relative) if relative else self._root
+        try:
+            return sorted(os.listdir(path))
+        except OSError as error:
+            raise os_error(error, os.path.join(self.name, relative)) from error
+
+    def walk(self) -> Iterator[str]:
+        for folder, folders, files in os.walk(self._root):
+            folders.sort()
+            inside = os.path.relpath(folder, self._root)
+            for file in sorted(files):
+                yield file if inside == "." else os.path.join(inside, file)
+
+    def open(self, relative: str) -> Source:
+        path = self._resolved(relative)
+        name = os.path.join(self.name, relative)
+        try:
+            mode = os.stat(path, follow_symlinks=False).st_mode
+        except OSError as error:
+            raise os_error(error, name) from error
+        if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
+            # A pipe in a directory from elsewhere would block for ever.
+            raise TraceError(path=name, expected="a file or a directory", found="a special file")
+        return _open_path(path, name, self._boundary)
+
+    def _fill(self, offset: int, view: memoryview) -> int:
+        raise TraceError("is a directory", path=self.name)
+
+    def _available(self, offset: int, size: int) -> int:
+        raise TraceError("is a directory", path=self.name)
+
+    def _resolved(self, relative: str) -> str:
+        try:
+            check_relative(relative)
+        except TraceError as error:
+            raise error.within(path=self.name) from None
+        path = os.path.realpath(os.path.join(self._root, relative))
+        if path != self._boundary and not path.startswith(self._boundary.rstrip("/") + "/"):
+            raise TraceError(path=self.name, expected="a name inside the directory", found=relative)
+        return path
+
+
+def _open_path(path: str, name: str, boundary: str | None = None) -> Source:
+    try:
+        if os.path.isdir(path):
+            root = os.path.realpath(path)
+            return _DirectorySource(name, root, boundary if boundary is not None else root)
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError as error:
+        raise os_error(error, name) from error
+    except ValueError as error:  # a null character
+        raise TraceError(path=name, expected="a path", found=path) from error
+    if stat.S_ISREG(os.fstat(descriptor).st_mode):
+        source = _unwrapped(FileSource(name, descriptor))
+        place = os.path.dirname(path) or os.curdir
+        source.open_beside = partial(_open_path, place, place)
+        return source
+    with os.fdopen(descriptor, "rb", buffering=0) as stream:
+        return _unwrapped(spooled(_chunks(stream, name), name))
+
+
+def _open_stream(stream: BinaryIO, name: str) -> Source:
+    """Read a file object: directly by offset if it is a plain file at its start, else through a temporary file."""
+    # Other classes may also have a descriptor, but of something else (GzipFile: of the compressed file).
+    raw = stream.raw if isinstance(stream, io.BufferedReader) else stream
+    if isinstance(raw, io.FileIO):
+        try:
+            status = os.fstat(raw.fileno())
+            if stat.S_ISREG(status.st_mode) and stream.tell() == 0:
+                return _unwrapped(FileSource(name, os.dup(raw.fileno())))
+        except (OSError, ValueError) as error:
+            raise TraceError(str(error), path=name) from error
+    return _unwrapped(spooled(_chunks(stream, name), name))
+
+
+def _chunks(stream: BinaryIO | io.RawIOBase, name: str) -> Iterator[bytes]:
+    while True:
+        try:
+            chunk = stream.read(_COPY_SIZE)
+        except (OSError, ValueError) as error:
+            raise os_error(error, name) from error
+        if not isinstance(chunk, bytes):
+            found = "none yet" if chunk is None else type(chunk).__name__
+            raise TraceError(path=name, expected="a stream of bytes", found=found)
+        if not chunk:
+            return
+        yield chunk
+
+
+def _unwrapped(source: Source) -> Source:
+    """The source, or a decompressed copy of it."""
+    try:
+        head = source.read(0, 4)
+        if head[:2] == b"\x1f\x8b" and head[2:3] in (b"", b"\x08"):
+            compression = "gzip"
+        elif head == b"\x28\xb5\x2f\xfd":
+            compression = "zstd"
+        else:
+            return source
+        # Imported only now: most inputs need no decompressor.
+        from converter.storage.decompression import decompressed
+
+        plain = spooled(decompressed(source, compression), source.name)
+    except BaseException:
+        source.close()
+        raise
+    plain.warnings = source.warnings
+    plain.compression = compression
+    source.close()
+    return plain

@@ -11,7 +11,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, cast
 
 from converter.errors import UnknownFormatError, UnsupportedError
-from converter.projection.losses import Capabilities
+from converter.projection.capabilities import Capabilities
 
 if TYPE_CHECKING:
     from converter.ir.trace import Trace

@@ -11,10 +11,11 @@ from converter.ir.columns import ListColumn
 from converter.ir.events import Field
 from converter.ir.field_classes import IntegerClass, StringClass
 from converter.ir.kinds import Kind, Role
+from converter.projection.capabilities import Projection
 from converter.projection.instants import CATEGORY, NAME, lower_to_instant
 from converter.projection.losses import LossKind
 from converter.projection.marks import parse_marker_ids, parse_marker_texts
-from converter.projection.pieces import Piece, Projection, distinct
+from converter.projection.pieces import Piece, distinct
 
 #: Android's name for the category of slices that come this way.
 _ATRACE = "atrace"

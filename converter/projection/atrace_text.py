@@ -18,10 +18,11 @@ from converter.ir.columns import Column, ListColumn
 from converter.ir.events import Field
 from converter.ir.field_classes import BooleanClass, FloatClass, IntegerClass, StringClass
 from converter.ir.kinds import Kind, Role
+from converter.projection.capabilities import Lowering, Projection
 from converter.projection.instants import lower_to_instant
-from converter.projection.losses import LossKind, Lowering
+from converter.projection.losses import LossKind
 from converter.projection.marks import join_texts
-from converter.projection.pieces import Piece, Projection
+from converter.projection.pieces import Piece
 
 if TYPE_CHECKING:
     from converter.projection.marks import Part

@@ -37,8 +37,9 @@ from converter.ir.field_classes import (
     VariantClass,
 )
 from converter.ir.kinds import Role
-from converter.projection.losses import Capabilities, KindSupport, LossKind
-from converter.projection.pieces import ByClass, Piece, Projection, Thunk, distinct
+from converter.projection.capabilities import Capabilities, KindSupport, Projection
+from converter.projection.losses import LossKind
+from converter.projection.pieces import ByClass, Piece, Thunk, distinct
 from converter.projection.texts import fit_identifier
 from converter.projection.types import converted, converts, fitted_class, keeps_all
 

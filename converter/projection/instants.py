@@ -7,7 +7,8 @@ from dataclasses import replace
 from converter.ir.events import Field
 from converter.ir.field_classes import StringClass
 from converter.ir.kinds import Kind, Role
-from converter.projection.pieces import CONTEXT_ROLES, Piece, Projection
+from converter.projection.capabilities import Projection
+from converter.projection.pieces import CONTEXT_ROLES, Piece
 
 NAME = Field("name", StringClass(), Role.NAME)
 CATEGORY = Field("category", StringClass(), Role.CATEGORY)

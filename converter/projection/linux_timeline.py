@@ -18,8 +18,9 @@ from converter.ir.events import EventClass, Field
 from converter.ir.field_classes import IntegerClass, StringClass
 from converter.ir.kinds import Kind, Role
 from converter.ir.trace import TrackScope
+from converter.projection.capabilities import Projection
 from converter.projection.instants import CATEGORY, NAME, lower_to_instant
-from converter.projection.pieces import Piece, Projection, names_by_value, string_ids
+from converter.projection.pieces import Piece, names_by_value, string_ids
 from converter.projection.symbol_names import function_names
 from converter.projection.syscalls import NO_SYSCALL, name_in_class, syscall_name
 

@@ -9,8 +9,9 @@ import numpy as np
 
 from converter.ir.events import Field
 from converter.ir.kinds import Role
-from converter.projection.losses import Adapter, LossKind
-from converter.projection.pieces import Piece, Projection
+from converter.projection.capabilities import Adapter, Projection
+from converter.projection.losses import LossKind
+from converter.projection.pieces import Piece
 
 _UNKNOWN: Final = "unknown numbers of lost events as 1"
 

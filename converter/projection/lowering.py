@@ -10,10 +10,10 @@ from collections.abc import Mapping
 
 from converter.ir.kinds import Kind
 from converter.projection.atrace import lower_mark
+from converter.projection.capabilities import Lowering, Projection
 from converter.projection.instants import lower_to_instant
 from converter.projection.linux_timeline import LINUX_LOWERINGS, superseded
-from converter.projection.losses import Lowering
-from converter.projection.pieces import Piece, Projection
+from converter.projection.pieces import Piece
 
 #: The rule for each kind; others become instants.
 LOWERINGS: Mapping[Kind, Lowering] = {**LINUX_LOWERINGS, Kind.MARK: lower_mark}

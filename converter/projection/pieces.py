@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, replace
 from dataclasses import field as dataclass_field
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,10 +18,8 @@ from converter.ir.columns import Column, ListColumn, constant_column
 from converter.ir.events import Batch, EventClass, Field, Table
 from converter.ir.field_classes import IntegerClass, StringClass
 from converter.ir.kinds import Kind, Role
-from converter.ir.trace import Trace, TrackScope
 from converter.kernels.strings import StringTable
 from converter.kernels.union import number_values
-from converter.projection.losses import Capabilities, LossKind
 
 Thunk = Callable[[], Column]
 Known = TypeVar("Known")
@@ -244,49 +242,6 @@ class ByClass(Generic[Known]):
         # The entry keeps the class alive, so that its id stays its own.
         self._by_id[id(event_class)] = (event_class, known)
         return known
-
-
-class Projection(Protocol):
-    """What a rule may ask of the projection that runs it."""
-
-    source: Trace
-    target: Trace
-    capabilities: Capabilities
-    #: Names of slices that are open on tracks by name (see `atrace`), by process id, track and cookie.
-    open_slices: dict[tuple[int, ...], int]
-
-    def lose(self, kind: LossKind, what: str, piece: Piece, count: int | None = None) -> None:
-        """Count a loss at the rows of `piece` (at `count` of them when given)."""
-
-    def occurs(self, test: Callable[[EventClass], bool]) -> bool:
-        """Whether events of a class that passes `test` have come so far, this batch included."""
-
-    def strings_with_nul(self) -> NDArray[np.int32]:
-        """The ids of all strings so far with a NUL in them."""
-
-    def constant(self, text: str | bytes, length: int) -> NDArray[np.int32]:
-        """A string column of one value."""
-
-    def threads_of(self, piece: Piece) -> NDArray[np.int32]:
-        """The thread of each row, an index into the target's threads."""
-
-    def cpus_of(self, piece: Piece) -> NDArray[np.int32]:
-        """The CPU of each row."""
-
-    def tids_of(self, threads: NDArray[np.int32]) -> NDArray[np.int64]:
-        """The tids (as signed numbers) of threads, -1 where there is none."""
-
-    def pids_of(self, threads: NDArray[np.int32]) -> NDArray[np.int64]:
-        """The ids (as signed numbers) of the processes of threads, -1 where there is none."""
-
-    def thread_of_tid(self, tids: NDArray[Any]) -> NDArray[np.int32]:
-        """The thread that has each tid, -1 where none has."""
-
-    def place_on_cpu_track(self, name: str, cpus: NDArray[Any]) -> dict[str, Any]:
-        """Where rows go that belong to the track "`name` Cpu N" of a CPU: keyword arguments for `rewritten`."""
-
-    def place_on_track(self, name: str, scope: TrackScope, owners: NDArray[Any]) -> dict[str, Any]:
-        """Where rows go that belong to the track called `name` of each owner: keyword arguments for `rewritten`."""
 
 
 def distinct(column: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int32]]:

@@ -21,6 +21,7 @@ from converter.ir.field_classes import IntegerClass
 from converter.ir.kinds import Kind, Role
 from converter.ir.trace import ClockDomain, Trace, Track, TrackScope
 from converter.projection.assembly import assemble
+from converter.projection.capabilities import Capabilities, KindSupport
 from converter.projection.fitting import (
     Fitter,
     flattened,
@@ -30,7 +31,7 @@ from converter.projection.fitting import (
     split_by_presence,
 )
 from converter.projection.instants import NAME, as_instant, lower_to_instant
-from converter.projection.losses import Capabilities, KindSupport, LossKind, LossReport
+from converter.projection.losses import LossKind, LossReport
 from converter.projection.lowering import LOWERINGS, lowering_for
 from converter.projection.pieces import ByClass, Derived, Piece, map_distinct
 from converter.projection.tables import TargetTables

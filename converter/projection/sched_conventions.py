@@ -16,8 +16,9 @@ from converter.ir.columns import constant_column
 from converter.ir.events import EventClass, Field
 from converter.ir.field_classes import IntegerClass, StringClass, Style
 from converter.ir.kinds import Role
+from converter.projection.capabilities import Projection
 from converter.projection.losses import LossKind
-from converter.projection.pieces import Piece, Projection, map_distinct
+from converter.projection.pieces import Piece, map_distinct
 from converter.projection.thread_states import (
     THREAD_STATES,
     ThreadState,

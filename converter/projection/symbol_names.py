@@ -6,7 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from converter.ir.kinds import Role
-from converter.projection.pieces import Piece, Projection, distinct
+from converter.projection.capabilities import Projection
+from converter.projection.pieces import Piece, distinct
 
 
 def function_names(piece: Piece, role: Role, projection: Projection) -> NDArray[np.int32] | None:

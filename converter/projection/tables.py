@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 from converter.ir.columns import constant_column
 from converter.ir.trace import Process, Thread, Trace, Track, TrackScope
 from converter.kernels.union import looked_up
-from converter.projection.losses import Capabilities, LossKind, LossReport
+from converter.projection.capabilities import Capabilities
+from converter.projection.losses import LossKind, LossReport
 from converter.projection.pieces import map_distinct
 from converter.projection.texts import fit_name
 

@@ -22,8 +22,9 @@ from converter.ir.field_classes import (
     VariantClass,
 )
 from converter.kernels.text import format_integers, unfit_texts
-from converter.projection.losses import Capabilities, LossKind
-from converter.projection.pieces import Piece, Projection, distinct
+from converter.projection.capabilities import Capabilities, Projection
+from converter.projection.losses import LossKind
+from converter.projection.pieces import Piece, distinct
 
 #: Numbers of a column that are looked at, and of how many different ones among them the texts are interned.
 _SAMPLE: Final = 1 << 12

@@ -32,8 +32,9 @@ from converter.ir.field_classes import (
     Style,
     VariantClass,
 )
-from converter.projection.losses import Capabilities, LossKind
-from converter.projection.pieces import Piece, Projection
+from converter.projection.capabilities import Capabilities, Projection
+from converter.projection.losses import LossKind
+from converter.projection.pieces import Piece
 from converter.projection.texts import column_texts, fit_identifier, fit_strings, rendered
 
 

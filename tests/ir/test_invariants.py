@@ -38,7 +38,7 @@ from converter.ir.forms import class_form, class_of
 from converter.ir.invariants import check, violations
 from converter.ir.kinds import Kind, Role
 from converter.ir.trace import ClockDomain, Process, Thread, Trace, Track, TrackScope
-from converter.projection.losses import Capabilities, KindSupport
+from converter.projection.capabilities import Capabilities, KindSupport
 
 ARRAY = ArrayClass(IntegerClass(8), 2)
 STRUCTURE = StructureClass((Member("a", IntegerClass(5)), Member("b", NullClass())))

@@ -34,7 +34,8 @@ from converter.ir.kinds import Kind, Role
 from converter.ir.trace import ClockDomain, Process, Thread, Trace, Track, TrackScope
 from converter.kernels.strings import StringTable
 from converter.projection.assembly import stored_alike
-from converter.projection.losses import Capabilities, KindSupport, LossKind
+from converter.projection.capabilities import Capabilities, KindSupport
+from converter.projection.losses import LossKind
 from converter.projection.pieces import distinct, map_distinct
 from converter.projection.project import project
 from converter.projection.texts import cut_utf8

@@ -8,7 +8,7 @@ from converter.ir.canonical import dump, load
 from converter.ir.events import Field
 from converter.ir.field_classes import StringClass
 from converter.ir.kinds import Kind, Role
-from converter.projection.losses import Capabilities, KindSupport
+from converter.projection.capabilities import Capabilities, KindSupport
 from converter.registry import Format
 
 WHOLE = b"whole\n"

@@ -42,7 +42,7 @@ from converter.ir.field_classes import (
 from converter.ir.kinds import REQUIRED_ROLES, Kind, Role
 from converter.ir.trace import NANOSECONDS, ClockDomain, Process, Thread, Trace, Track, TrackScope
 from converter.kernels.union import number_rows
-from converter.projection.losses import Capabilities, KindSupport
+from converter.projection.capabilities import Capabilities, KindSupport
 
 #: Roles that events of a kind often have besides the required ones.
 USUAL_ROLES: dict[Kind, tuple[Role, ...]] = {

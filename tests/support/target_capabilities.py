@@ -3,7 +3,7 @@
 from converter.ir.events import Field
 from converter.ir.field_classes import BytesClass, IntegerClass, StringClass, Style
 from converter.ir.kinds import Kind, Role
-from converter.projection.losses import Capabilities, KindSupport
+from converter.projection.capabilities import Capabilities, KindSupport
 from converter.projection.sched_conventions import adapt_sched_switch, adapt_sched_wakeup
 from converter.projection.thread_states import THREAD_STATES
 

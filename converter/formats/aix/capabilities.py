@@ -17,7 +17,7 @@ from converter.ir.field_classes import (
     VariantClass,
 )
 from converter.ir.kinds import Kind
-from converter.projection.losses import Capabilities, KindSupport
+from converter.projection.capabilities import Capabilities, KindSupport
 
 #: An event's data come in entries of 4,096 bytes, as many as it needs; this bounds what a reader must hold at once.
 MAX_BYTES = 1 << 25

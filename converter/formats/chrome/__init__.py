@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from converter.projection.losses import Capabilities
+from converter.projection.capabilities import Capabilities
 from converter.registry import Format
 
 # The text may be cut anywhere, so only the beginning counts: an array that is empty or whose first element is an object

@@ -23,8 +23,8 @@ from converter.ir.field_classes import (
     Style,
 )
 from converter.ir.kinds import Kind, Role
-from converter.projection.losses import Capabilities, KindSupport
-from converter.projection.pieces import Piece, Projection, Thunk
+from converter.projection.capabilities import Capabilities, KindSupport, Projection
+from converter.projection.pieces import Piece, Thunk
 
 #: JSON that stays text: arguments without a regular shape, members that are not standard, events that are not known.
 JSON_TEXT = BytesClass("application/json")

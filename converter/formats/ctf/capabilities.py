@@ -20,9 +20,9 @@ from converter.ir.field_classes import (
     VariantClass,
 )
 from converter.ir.kinds import Kind, Role
-from converter.projection.losses import Capabilities, KindSupport
+from converter.projection.capabilities import Capabilities, KindSupport, Projection
 from converter.projection.lost_events import counted
-from converter.projection.pieces import Piece, Projection
+from converter.projection.pieces import Piece
 from converter.projection.sched_conventions import with_linux_state
 
 #: Events that were lost are counted by the packets.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from converter.formats.fxt.record_types import MAGIC
-from converter.projection.losses import Capabilities
+from converter.projection.capabilities import Capabilities
 from converter.registry import Format
 
 

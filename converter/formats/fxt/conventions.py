@@ -10,8 +10,9 @@ import numpy as np
 from converter.formats.fxt.record_types import MAX_PROFILER_LENGTH
 from converter.ir.columns import Column, ListColumn, take
 from converter.ir.kinds import Kind, Role
-from converter.projection.losses import Adapter, LossKind
-from converter.projection.pieces import Piece, Projection, Thunk, map_distinct
+from converter.projection.capabilities import Adapter, Projection
+from converter.projection.losses import LossKind
+from converter.projection.pieces import Piece, Thunk, map_distinct
 from converter.projection.sched_conventions import adapt_sched_switch, adapt_sched_wakeup
 from converter.projection.texts import cut_utf8
 

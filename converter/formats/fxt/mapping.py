@@ -34,7 +34,7 @@ from converter.ir.field_classes import (
     Style,
 )
 from converter.ir.kinds import Kind, Role
-from converter.projection.losses import Capabilities, KindSupport
+from converter.projection.capabilities import Capabilities, KindSupport
 from converter.projection.sched_conventions import argument_role
 from converter.projection.thread_states import THREAD_STATES
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from converter.projection.losses import Capabilities
+from converter.projection.capabilities import Capabilities
 from converter.registry import Format
 
 #: Files that every legacy trace has: channels of CPUs, with the number behind the last underscore.

@@ -21,9 +21,10 @@ from converter.ir.columns import Column
 from converter.ir.events import EventClass, Field
 from converter.ir.field_classes import FloatClass, IntegerClass, Style
 from converter.ir.kinds import REQUIRED_ROLES, Kind, Role
+from converter.projection.capabilities import Adapter, Capabilities, KindSupport, Projection
 from converter.projection.instants import as_typed
-from converter.projection.losses import Adapter, Capabilities, KindSupport, LossKind
-from converter.projection.pieces import Piece, Projection
+from converter.projection.losses import LossKind
+from converter.projection.pieces import Piece
 from converter.projection.sched_conventions import with_linux_state
 
 #: So many arguments of the longest texts fit the largest block of version 1.0.

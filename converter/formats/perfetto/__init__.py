@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from converter.registry import Format
 
 if TYPE_CHECKING:
-    from converter.projection.losses import Capabilities
+    from converter.projection.capabilities import Capabilities
 
 
 def capabilities(variant: str) -> Capabilities:

@@ -19,9 +19,10 @@ from converter.ir.field_classes import (
     StringClass,
     StructureClass,
 )
+from converter.projection.capabilities import Projection
 from converter.projection.fitting import label
 from converter.projection.losses import LossKind
-from converter.projection.pieces import Piece, Projection
+from converter.projection.pieces import Piece
 from converter.projection.texts import rendered
 
 

@@ -29,8 +29,8 @@ from converter.formats.perfetto.scheduling import as_scheduled, is_of_another_ke
 from converter.ir.events import EventClass, Field
 from converter.ir.field_classes import ArrayClass, FloatClass, IntegerClass, StringClass, Style
 from converter.ir.kinds import REQUIRED_ROLES, Kind, Role
+from converter.projection.capabilities import Capabilities, KindSupport, Lowering
 from converter.projection.linux_tracepoints import MEANINGS
-from converter.projection.losses import Capabilities, KindSupport, Lowering
 
 #: What else becomes of arguments of generic events, whose values are 64-bit integers, strings and bytes.
 _GENERIC: Final = Capabilities(
@@ -274,9 +274,10 @@ _COUNTER: Final = KindSupport(
 
 def tracepoint_or_instant(kind: Kind) -> Lowering:
     """The rule for events of a kernel's kind that has no typed event for them: generic ones where they have a name."""
+    from converter.projection.capabilities import Projection
     from converter.projection.instants import as_typed, lower_to_instant
     from converter.projection.lowering import LOWERINGS
-    from converter.projection.pieces import Piece, Projection
+    from converter.projection.pieces import Piece
 
     def rule(piece: Piece, projection: Projection) -> list[Piece] | None:
         if kind in (Kind.SYSCALL_ENTRY, Kind.SYSCALL_EXIT):

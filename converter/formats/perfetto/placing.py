@@ -18,9 +18,10 @@ from converter.ir.field_classes import (
 )
 from converter.ir.kinds import Kind, Role
 from converter.ir.trace import TrackScope
+from converter.projection.capabilities import Projection
 from converter.projection.instants import NAME
 from converter.projection.losses import LossKind
-from converter.projection.pieces import Piece, Projection, map_distinct
+from converter.projection.pieces import Piece, map_distinct
 from converter.projection.syscalls import name_in_class, syscall_names
 
 _NUMBER = IntegerClass(64, signed=True)

@@ -13,9 +13,10 @@ from converter.ir.columns import ListColumn, StructColumn
 from converter.ir.events import EventClass, Field
 from converter.ir.field_classes import ArrayClass, FieldClass, StringClass
 from converter.ir.kinds import Role
+from converter.projection.capabilities import Projection
 from converter.projection.fitting import label
 from converter.projection.losses import LossKind
-from converter.projection.pieces import Piece, Projection
+from converter.projection.pieces import Piece
 
 #: AndroidLogPriority.PRIO_INFO (android_log_constants.proto).
 _INFO = np.int32(4)

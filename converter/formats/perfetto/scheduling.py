@@ -12,9 +12,10 @@ from converter.formats.perfetto.placing import off_tracks, on_threads_by_tid
 from converter.ir.events import EventClass
 from converter.ir.field_classes import IntegerClass
 from converter.ir.kinds import Kind, Role
+from converter.projection.capabilities import Projection
 from converter.projection.fitting import label
 from converter.projection.losses import LossKind
-from converter.projection.pieces import Piece, Projection
+from converter.projection.pieces import Piece
 from converter.projection.sched_conventions import with_linux_state
 from converter.projection.thread_states import thread_state
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from converter.projection.losses import Capabilities
+from converter.projection.capabilities import Capabilities
 from converter.registry import Format
 
 

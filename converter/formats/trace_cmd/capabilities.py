@@ -18,16 +18,17 @@ from converter.ir.events import EventClass, Field
 from converter.ir.field_classes import ArrayClass, IntegerClass, StringClass, Style
 from converter.ir.kinds import REQUIRED_ROLES, Kind, Role
 from converter.projection.atrace_text import TEXT_LOWERINGS
-from converter.projection.instants import as_typed
-from converter.projection.linux_tracepoints import meaning
-from converter.projection.losses import (
+from converter.projection.capabilities import (
     Adapter,
     Capabilities,
     KindSupport,
-    LossKind,
     Lowering,
+    Projection,
 )
-from converter.projection.pieces import Piece, Projection
+from converter.projection.instants import as_typed
+from converter.projection.linux_tracepoints import meaning
+from converter.projection.losses import LossKind
+from converter.projection.pieces import Piece
 from converter.projection.sched_conventions import with_linux_state
 from converter.projection.texts import cut_utf8
 

@@ -25,11 +25,12 @@ from converter.ir.columns import Column, ListColumn
 from converter.ir.events import EventClass
 from converter.ir.field_classes import IntegerClass, StringClass, Style
 from converter.ir.kinds import Kind, Role
+from converter.projection.capabilities import Adapter, Capabilities, KindSupport, Projection
 from converter.projection.fitting import label
 from converter.projection.instants import as_typed
-from converter.projection.losses import Adapter, Capabilities, KindSupport, LossKind
+from converter.projection.losses import LossKind
 from converter.projection.lost_events import counted
-from converter.projection.pieces import Piece, Projection, string_ids
+from converter.projection.pieces import Piece, string_ids
 from converter.projection.texts import cut_utf8
 
 #: uftrace prints all arguments of an event into 1,024 bytes, and crashes over about 2,100; a text may take twice

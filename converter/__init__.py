@@ -26,10 +26,11 @@ if TYPE_CHECKING:
         UnknownFormatError,
         UnsupportedError,
     )
+    from converter.formats.descriptor import Format
     from converter.ir.canonical import difference
     from converter.ir.trace import Trace
     from converter.projection.losses import Loss, LossReport
-    from converter.registry import FORMATS, Format
+    from converter.registry import FORMATS
     from converter.round_trips import RoundTrip, roundtrip
 
 __all__ = [
@@ -69,10 +70,11 @@ _MODULES = {
         "UnknownFormatError",
         "UnsupportedError",
     ),
+    "converter.formats.descriptor": ("Format",),
     "converter.ir.canonical": ("difference",),
     "converter.ir.trace": ("Trace",),
     "converter.projection.losses": ("Loss", "LossReport"),
-    "converter.registry": ("FORMATS", "Format"),
+    "converter.registry": ("FORMATS",),
     "converter.round_trips": ("RoundTrip", "roundtrip"),
 }
 _MODULE_OF = {name: module for module, names in _MODULES.items() for name in names}

@@ -444,8 +444,8 @@ def _compare_tables(
         _compare_sets("process", _processes(first), _processes(second), result)
         _compare_sets("thread", _threads(first), _threads(second), result)
     if Aspect.NATIVE not in aspects and first.format == second.format:
+        from converter.formats.table import portable_sidecar
         from converter.ir.forms import sidecar_form
-        from converter.registry import portable_sidecar
 
         one = sidecar_form(portable_sidecar(first))
         other = sidecar_form(portable_sidecar(second))

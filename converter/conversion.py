@@ -8,11 +8,11 @@ from contextlib import contextmanager
 
 from converter import registry
 from converter.errors import StrictLossError, TraceError, TraceWarning, UnsupportedError
+from converter.formats.descriptor import Format
 from converter.ir.collect import collect
 from converter.ir.trace import Trace
 from converter.lossless.footer import has_residual
 from converter.projection.losses import LossReport
-from converter.registry import Format
 from converter.storage.opening import SourceArgument, open_source
 from converter.storage.outputs import open_sink
 from converter.storage.sink import Sink

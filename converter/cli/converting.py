@@ -9,9 +9,9 @@ from converter import registry
 from converter.cli.progress import Progress
 from converter.conversion import open_trace, refuse_damage, refuse_losses, transcribe
 from converter.errors import OutputError, UnknownFormatError, UnsupportedError
+from converter.formats.descriptor import Format
 from converter.ir.trace import Trace
 from converter.projection.losses import LossKind, LossReport
-from converter.registry import Format
 from converter.storage.outputs import open_sink
 
 #: How many things a line of the summary names.

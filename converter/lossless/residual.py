@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import tempfile
 import zlib
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import replace
@@ -23,42 +22,16 @@ from itertools import chain
 from typing import IO, Self
 
 from converter.errors import TraceError, TraceWarning
+from converter.formats.embedding import Embedding
 from converter.formats.ir.reader import read as read_records
 from converter.formats.ir.writer import RecordWriter
 from converter.ir.events import Batch
 from converter.ir.trace import Trace
 from converter.lossless.footer import FOOTER_SIZE, HIDDEN_FILE, Footer, footer_of
 from converter.storage.sink import Sink
-from converter.storage.source import Source, View, spooled
+from converter.storage.source import Source, spooled
 
 _BLOCK = 1 << 20
-
-
-class Embedding(ABC):
-    """How a format holds frames at the end of its files: `EMBEDDING` of its module `residual`."""
-
-    #: How much of the residual a frame holds at most.
-    frame_size: int
-
-    def open_frames(self, sink: Sink) -> bytes:
-        """Prepare a complete file for frames to be appended; what stands in front of the first."""
-        return b""
-
-    @abstractmethod
-    def frame(self, sink: Sink, data: bytes, number: int) -> bytes:
-        """A frame with up to `frame_size` bytes."""
-
-    def close_frames(self, sink: Sink, start: int) -> bytes:
-        """What stands behind the last frame of those that start at `start`."""
-        return b""
-
-    @abstractmethod
-    def frames(self, source: Source, start: int) -> Iterator[bytes]:
-        """What the frames from `start` on hold."""
-
-    def content(self, source: Source, start: int) -> Source:
-        """The file as it was without its frames."""
-        return View(source.name, source, 0, start)
 
 
 class Recording:

@@ -30,7 +30,7 @@ ROOT = Path(__file__).parents[2]
 
 @pytest.fixture(autouse=True)
 def _fakes(monkeypatch, tmp_path):
-    monkeypatch.setattr(registry, "_formats", lambda: fake_formats.FORMATS)
+    monkeypatch.setattr(registry, "formats", lambda: fake_formats.FORMATS)
     monkeypatch.chdir(tmp_path)
 
 

@@ -26,12 +26,13 @@ from converter.fixtures import synthetic_trace
 from converter.fixtures.generation import fixture_name, variants
 from converter.fixtures.kinds import GROUPS
 from converter.fixtures.script import script
+from converter.formats.descriptor import Format
 from converter.ir.canonical import canonical, difference
 from converter.ir.collect import collect
 from converter.ir.kinds import Kind
 from converter.ir.trace import Trace
 from converter.projection.project import project
-from converter.registry import FORMATS, Format, format_named
+from converter.registry import FORMATS, format_named
 from converter.storage.outputs import open_sink
 
 ROOT = Path(__file__).parents[2]

@@ -4,12 +4,12 @@ Both write the canonical form of a trace behind a first line of their own.
 """
 
 from converter.errors import TraceWarning, UnsupportedError
+from converter.formats.descriptor import Format
 from converter.ir.canonical import dump, load
 from converter.ir.events import Field
 from converter.ir.field_classes import StringClass
 from converter.ir.kinds import Kind, Role
 from converter.projection.capabilities import Capabilities, KindSupport
-from converter.registry import Format
 
 WHOLE = b"whole\n"
 NARROW = b"narrow\n"

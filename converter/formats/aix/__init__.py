@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from converter.formats.aix.layout import MAGIC, OWN_START_32
-from converter.projection.capabilities import Capabilities
-from converter.registry import Format
+from converter.formats.descriptor import Format
+
+if TYPE_CHECKING:
+    from converter.projection.capabilities import Capabilities
 
 
 def _capabilities(variant: str) -> Capabilities:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
 
-from converter.projection.capabilities import Capabilities
-from converter.registry import Format
+from converter.formats.descriptor import Format
+
+if TYPE_CHECKING:
+    from converter.projection.capabilities import Capabilities
 
 # The text may be cut anywhere, so only the beginning counts: an array that is empty or whose first element is an object
 # with a phase or another member of an event, or an object whose first member is one of the format's.

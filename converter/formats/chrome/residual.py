@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from converter.errors import TraceError
-from converter.lossless.residual import Embedding
+from converter.formats.embedding import Embedding
 from converter.storage.sink import Sink
 from converter.storage.source import Source, View
 

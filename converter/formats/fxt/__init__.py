@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+from converter.formats.descriptor import Format
 from converter.formats.fxt.record_types import MAGIC
-from converter.projection.capabilities import Capabilities
-from converter.registry import Format
+
+if TYPE_CHECKING:
+    from converter.projection.capabilities import Capabilities
 
 
 def capabilities(variant: str) -> Capabilities:

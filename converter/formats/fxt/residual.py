@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from typing import Final, Literal
 
 from converter.errors import TraceError
+from converter.formats.embedding import Embedding
 from converter.formats.fxt.record_types import MAGIC, RecordType
-from converter.lossless.residual import Embedding
 from converter.storage.sink import Sink
 from converter.storage.source import Source
 

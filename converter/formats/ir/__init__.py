@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-from converter.projection.capabilities import Capabilities
-from converter.registry import Format
+from typing import TYPE_CHECKING
+
+from converter.formats.descriptor import Format
+
+if TYPE_CHECKING:
+    from converter.projection.capabilities import Capabilities
 
 #: What the header of a file says.
 MAGIC = "traceconv-ir"

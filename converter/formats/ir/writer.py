@@ -22,12 +22,12 @@ from converter.formats.ir.values import (
     pack_warning,
     set_number,
 )
+from converter.formats.table import portable_sidecar
 from converter.ir.collect import collect
 from converter.ir.columns import list_of_bytes
 from converter.ir.events import Batch, decode
 from converter.ir.symbols import SymbolNames
 from converter.ir.trace import Process, Thread, Trace, Track
-from converter.registry import portable_sidecar
 from converter.storage.sink import Sink
 
 #: Every table of strings has the empty one.

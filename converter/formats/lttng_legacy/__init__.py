@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
 
-from converter.projection.capabilities import Capabilities
-from converter.registry import Format
+from converter.formats.descriptor import Format
+
+if TYPE_CHECKING:
+    from converter.projection.capabilities import Capabilities
 
 #: Files that every legacy trace has: channels of CPUs, with the number behind the last underscore.
 _CHANNEL_FILE = re.compile(rb"(control/)?(flight-)?(cpu|facilities|metadata)_\d+")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from converter.registry import Format
+from converter.formats.descriptor import Format
 
 if TYPE_CHECKING:
     from converter.projection.capabilities import Capabilities

@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from converter.errors import TraceError
+from converter.formats.embedding import Embedding
 from converter.formats.trace_cmd.layout import HEADER_START, OptionId, SectionId, layouts, parse
-from converter.lossless.residual import Embedding
 from converter.storage.sink import Sink
 from converter.storage.source import Source, View
 

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-from converter.projection.capabilities import Capabilities
-from converter.registry import Format
+from typing import TYPE_CHECKING
+
+from converter.formats.descriptor import Format
+
+if TYPE_CHECKING:
+    from converter.projection.capabilities import Capabilities
 
 #: What the `info` file starts with (uftrace.h, UFTRACE_MAGIC_STR).
 MAGIC = b"Ftrace!\0"

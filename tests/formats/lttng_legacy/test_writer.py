@@ -31,12 +31,12 @@ import converter
 from converter.errors import UnsupportedError
 from converter.formats.lttng_legacy.capabilities import capabilities_of, identifier
 from converter.formats.lttng_legacy.recording import TABLES_NAME
+from converter.formats.table import portable_sidecar
 from converter.ir.canonical import difference
 from converter.ir.collect import collect
 from converter.ir.invariants import check
 from converter.ir.kinds import Kind
 from converter.projection.project import project
-from converter.registry import portable_sidecar
 
 CAPABILITIES = capabilities_of("")
 LETTERS = st.text("abcXYZ019_", min_size=1, max_size=6)

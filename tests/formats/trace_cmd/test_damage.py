@@ -9,10 +9,10 @@ import pytest
 from support.trace_cmd_files import File, Kernel, rich
 
 from converter.errors import TraceError
+from converter.formats.table import portable_sidecar
 from converter.formats.trace_cmd.reader import read
 from converter.formats.trace_cmd.writer import write
 from converter.ir.collect import collect
-from converter.registry import portable_sidecar
 from converter.storage.opening import open_source
 from converter.storage.sink import BufferSink
 from converter.streaming.stream_merge import EventWindow

@@ -1,0 +1,91 @@
+"""What a format says of itself: a passive descriptor, which imports neither its reader nor its writer.
+
+These are the modules of the format's folder that have the usual names. They are found by name when they are first used.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, cast
+
+from converter.errors import UnsupportedError
+
+if TYPE_CHECKING:
+    from converter.formats.embedding import Embedding
+    from converter.ir.trace import Trace
+    from converter.projection.capabilities import Capabilities
+    from converter.storage.sink import Sink
+
+#: Makes a trace of a source: ``read(source, **options) -> Trace``. Cheap: decoding starts with `Trace.batches`.
+Reader = Callable[..., "Trace"]
+#: Writes a trace already projected to the format's capabilities: ``write(trace, sink, variant) -> None``.
+Writer = Callable[["Trace", "Sink", str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """One format.
+
+    `sniff` gets the first 4 KiB of a file (for directories: the relative names of the files in it and in its folders,
+    newline-joined, after ``b"dir:"``) and says whether it looks like this format.
+    `variants` are the names after "+", the first being the default.
+    `patches_output` says that the writer uses `Sink.write_at`, which a pipe allows only by way of a temporary file.
+    """
+
+    name: str
+    title: str
+    suffixes: tuple[str, ...]
+    spec: str
+    variants: tuple[str, ...]
+    capabilities: Callable[[str], Capabilities]
+    sniff: Callable[[bytes], bool]
+    readable: bool = True
+    writable: bool = True
+    directory: bool = False
+    patches_output: bool = False
+    #: The writer takes all that the format's own reader gives as it is; otherwise that is projected as well.
+    replays: bool = True
+    #: So it does for any variant, not only for the one that the trace was read from.
+    replays_as_any_variant: bool = True
+    #: The writer takes any trace as it is: nothing is projected.
+    holds_all: bool = False
+    #: The sidecar refers to the source; its module `portable` says what of it can be written elsewhere.
+    has_portable: bool = False
+    #: Files have room for a residual: the module `residual` says where. Directories always have.
+    embeds: bool = False
+    #: What the reader can be told besides the source: names of its keyword arguments, which take text.
+    options: tuple[str, ...] = ()
+
+    @property
+    def default_variant(self) -> str:
+        """The variant that the format's own name stands for."""
+        return self.variants[0] if self.variants else ""
+
+    def reader(self) -> Reader:
+        """The format's `read`; UnsupportedError when it has none."""
+        if not self.readable:
+            raise UnsupportedError(format=self.name, message="this format cannot be read")
+        return cast(Reader, self._function("reader", "read"))
+
+    def writer(self) -> Writer:
+        """The format's `write`; UnsupportedError when it has none."""
+        if not self.writable:
+            raise UnsupportedError(format=self.name, message="this format cannot be written")
+        return cast(Writer, self._function("writer", "write"))
+
+    def embedding(self) -> Embedding:
+        """How files of the format hold what travels in them; UnsupportedError where they cannot."""
+        if not self.embeds:
+            raise UnsupportedError("nothing can travel in this format", format=self.name)
+        return cast("Embedding", self._function("residual", "EMBEDDING"))
+
+    def portable(self, trace: Trace) -> dict[str, Any]:
+        """The format's part of a trace's sidecar as JSON-like values and bytes, of which its writer makes the same."""
+        if not self.has_portable:
+            return trace.sidecar.get(self.name, {})
+        return cast(dict[str, Any], self._function("portable", "portable")(trace))
+
+    def _function(self, module: str, name: str) -> Any:
+        return getattr(import_module(f"converter.formats.{self.name}.{module}"), name)

@@ -1,0 +1,45 @@
+"""The table of formats, in detection order.
+
+It imports no format: descriptors are found by the names of their folders, and each imports its own reader and writer
+when they are first used. That is the only way from here to a format, so that all of them may import what is here.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, cast
+
+if TYPE_CHECKING:
+    from converter.formats.descriptor import Format
+    from converter.ir.trace import Trace
+
+#: The folders of `converter.formats`, in the order in which they are asked whether an input is theirs.
+_NAMES = (
+    "ir",
+    "trace_cmd",
+    "fxt",
+    "uftrace",
+    "ctf",
+    "lttng_legacy",
+    "perfetto",
+    "chrome",
+    "aix",
+)
+
+
+@cache
+def formats() -> tuple[Format, ...]:
+    """Their descriptors."""
+    return tuple(
+        cast("Format", import_module(f"converter.formats.{name}").FORMAT) for name in _NAMES
+    )
+
+
+def portable_sidecar(trace: Trace) -> dict[str, dict[str, Any]]:
+    """A trace's sidecar as JSON-like values and bytes, which does not need the source."""
+    named = {format.name: format for format in formats()}
+    return {
+        name: named[name].portable(trace) if name in named else content
+        for name, content in trace.sidecar.items()
+    }

@@ -1,0 +1,271 @@
+"""No module imports what lies above it, and no modules import each other in a circle.
+
+What is read is the text: imports inside functions and those that only type checkers follow count like all others. What
+is found by name (`import_module` in `converter.formats.descriptor` and `converter.formats.table`) is no import: so the
+table of formats, on the floor below them, refers to each format without knowing any.
+"""
+
+import ast
+import re
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+PACKAGE = "converter"
+
+#: The floors, from the top to the bottom, each with its rooms: folders with all that is in them, or modules. A module
+#: may import what is in its own room, and what is on a lower floor; not what is in another room of its own floor.
+FLOORS = [
+    ["converter.__main__"],
+    # Ways in: the command, the fixture of pytest, and the names of the API.
+    ["converter.cli", "converter.pytest_plugin", "converter"],
+    ["converter.fixtures"],
+    # Whole jobs.
+    ["converter.round_trips"],
+    ["converter.comparison", "converter.conversion"],
+    # Formats are looked up there.
+    ["converter.registry"],
+    [
+        "converter.formats.aix",
+        "converter.formats.chrome",
+        "converter.formats.ctf",
+        "converter.formats.fxt",
+        "converter.formats.lttng_legacy",
+        "converter.formats.perfetto",
+        "converter.formats.uftrace",
+    ],
+    # Below uftrace, which keeps what it records of the kernel as trace.dat does.
+    ["converter.formats.trace_cmd"],
+    # What travels is encoded as a file of the representation is.
+    ["converter.lossless"],
+    ["converter.formats.ir"],
+    # What all formats have: a descriptor, a place in the table.
+    ["converter.formats"],
+    ["converter.projection"],
+    ["converter.streaming"],
+    ["converter.storage"],
+    ["converter.ir"],
+    ["converter.kernels"],
+    ["converter.errors", "converter.schemas"],
+]
+FLOOR = {room: number for number, rooms in enumerate(FLOORS) for room in rooms}
+#: A module below a room's folder that no floor lists belongs to that room; these folders hold rooms and modules of
+#: their own, so that what is new in them has to be listed.
+HALLS = {"converter", "converter.formats"}
+#: The modules that lie loose in them, and why each is no room: names of the API, or what all rooms below share.
+LOOSE = {"converter.formats": {"descriptor", "embedding", "table"}}
+
+SUFFIXES = (".py", ".pyx", ".pxd", ".pyi")
+_CYTHON_FROM = re.compile(
+    r"^[ \t]*from[ \t]+([\w.]+)[ \t]+(c?)import[ \t]+(\([^)]*\)|[^\n#]*)", re.MULTILINE
+)
+_CYTHON_IMPORT = re.compile(r"^[ \t]*(c?)import[ \t]+([^\n#]+)", re.MULTILINE)
+_CYTHON_NAME = re.compile(r"(\w[\w.]*)(?:[ \t]+as[ \t]+\w+)?")
+
+
+def dotted(path: Path) -> str:
+    """The module that a file belongs to."""
+    parts = path.relative_to(ROOT).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+@cache
+def files() -> dict[Path, str]:
+    """The files with imports, and what each is a part of.
+
+    A .pxd is a header: who cimports it depends on what it declares, not on the .pyx beside it. So it is a module of its
+    own here, and the .pyx beside it depends on it.
+    """
+    found = {}
+    for path in sorted((ROOT / PACKAGE).rglob("*")):
+        # `schemas` is a link to the data beside the package.
+        if path.suffix in SUFFIXES and "schemas" not in path.parts:
+            found[path] = dotted(path) + (".pxd" if path.suffix == ".pxd" else "")
+    return found
+
+
+@cache
+def modules() -> frozenset[str]:
+    return frozenset({*files().values(), "converter.schemas"})
+
+
+def imported(module: str, name: str, *, declared: bool = False) -> str:
+    """What `from module import name` depends on: the module of that name, where it is one."""
+    suffix = ".pxd" if declared else ""
+    for found in (f"{module}.{name}{suffix}", f"{module}{suffix}"):
+        if found in modules():
+            return found
+    return module
+
+
+def python_imports(text: str) -> set[str]:
+    found = set()
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, "imports name the whole path"
+            assert node.module is not None
+            found |= {imported(node.module, alias.name) for alias in node.names}
+    return found
+
+
+def cython_imports(text: str) -> set[str]:
+    found = set()
+    for module, declared, names in _CYTHON_FROM.findall(text.replace("\\\n", " ")):
+        for name in _CYTHON_NAME.findall(re.sub(r"#.*", "", names)):
+            found.add(imported(module, name, declared=bool(declared)))
+    for declared, names in _CYTHON_IMPORT.findall(text):
+        for name in _CYTHON_NAME.findall(names):
+            found.add(f"{name}.pxd" if declared and f"{name}.pxd" in modules() else name)
+    return found
+
+
+@cache
+def graph() -> dict[str, set[str]]:
+    """What each module of the package imports of it."""
+    found: dict[str, set[str]] = {module: set() for module in modules()}
+    for path, module in files().items():
+        text = path.read_text()
+        names = python_imports(text) if path.suffix in (".py", ".pyi") else cython_imports(text)
+        ours = {name for name in names if name.partition(".")[0] == PACKAGE}
+        assert ours <= modules(), f"{path} imports what is not there: {ours - modules()}"
+        found[module] |= ours - {module}
+        if path.suffix == ".pyx" and f"{module}.pxd" in modules():
+            found[module].add(f"{module}.pxd")
+    return found
+
+
+def room_of(module: str) -> str | None:
+    """The room that a module is in: the innermost that is listed; None for what lies where a room should be."""
+    module = module.removesuffix(".pxd")
+    if module in FLOOR:
+        return module
+    outer, _, name = module.rpartition(".")
+    while outer not in FLOOR:
+        outer, _, name = outer.rpartition(".")
+    if outer in HALLS and name not in LOOSE.get(outer, set()):
+        return None
+    return outer
+
+
+def circles(edges: dict[str, set[str]]) -> list[list[str]]:
+    """The strongly connected components of more than one module (Tarjan's algorithm)."""
+    order: dict[str, int] = {}
+    lowest: dict[str, int] = {}
+    open_ones: list[str] = []
+    found: list[list[str]] = []
+
+    def visit(module: str) -> None:
+        order[module] = lowest[module] = len(order)
+        open_ones.append(module)
+        for other in sorted(edges[module]):
+            if other not in order:
+                visit(other)
+                lowest[module] = min(lowest[module], lowest[other])
+            elif other in open_ones:
+                lowest[module] = min(lowest[module], order[other])
+        if lowest[module] == order[module]:
+            start = open_ones.index(module)
+            if len(open_ones) - start > 1:
+                found.append(sorted(open_ones[start:]))
+            del open_ones[start:]
+
+    for module in sorted(edges):
+        if module not in order:
+            visit(module)
+    return found
+
+
+def reached(start: str, within: str) -> set[str]:
+    """The modules of a room that a module imports, directly or not."""
+    found: set[str] = set()
+    waiting = [start]
+    while waiting:
+        new = {each for each in graph()[waiting.pop()] if each.startswith(f"{within}.")} - found
+        found |= new
+        waiting += new
+    return found
+
+
+def test_every_module_has_a_room():
+    homeless = sorted(module for module in modules() if room_of(module) is None)
+    assert not homeless, (
+        f"{', '.join(homeless)}: put it into the room that it belongs to, or list it in FLOORS above all that it "
+        "imports and below all that import it. Loose at the top are only ways in, whole jobs, the registry and errors"
+    )
+    gone = sorted(room for room in FLOOR if room not in modules())
+    assert not gone, f"no longer there: {gone}"
+
+
+def test_imports_go_down():
+    wrong = [
+        f"{module} (floor of {one}) imports {other} ({another})"
+        for module, others in sorted(graph().items())
+        for other in sorted(others)
+        if (one := room_of(module)) and (another := room_of(other))
+        if one != another and FLOOR[one] >= FLOOR[another]
+    ]
+    assert not wrong, "\n".join(wrong)
+
+
+def test_no_modules_import_each_other_in_a_circle():
+    assert circles(graph()) == []
+
+
+def test_a_circle_is_found():
+    edges = {"a": {"b"}, "b": {"c"}, "c": {"a", "d"}, "d": {"e"}, "e": {"d"}, "f": {"a"}}
+    assert circles(edges) == [["d", "e"], ["a", "b", "c"]]
+
+
+def test_no_imports_are_overlooked():
+    text = """
+    from os import path
+    from converter.kernels.strings cimport Entry, StringTable  # two
+    from converter.kernels cimport blocks, buffers
+    from converter.kernels.order import (
+        a,  # one
+        b,
+    )
+    cimport converter.kernels.tasks
+    import converter.errors, sys
+"""
+    assert cython_imports(text) == {
+        "os",
+        "sys",
+        "converter.errors",
+        "converter.kernels.blocks.pxd",
+        "converter.kernels.buffers.pxd",
+        "converter.kernels.order",
+        "converter.kernels.strings.pxd",
+        "converter.kernels.tasks.pxd",
+    }
+    text = "if False:\n import converter.errors\ndef f():\n from converter import registry, read\n"
+    assert python_imports(text) == {"converter.errors", "converter.registry", "converter"}
+
+
+FORMATS = sorted(room for room in FLOOR if room.startswith("converter.formats."))
+
+
+@pytest.mark.parametrize("room", FORMATS)
+def test_reader_and_writer_of_a_format_know_nothing_of_each_other(room):
+    assert f"{room}.writer" not in reached(f"{room}.reader", room)
+    assert f"{room}.reader" not in reached(f"{room}.writer", room)
+
+
+#: The one exception: what uftrace keeps of the kernel are pages and declarations as trace.dat has them.
+BUILT_ON = {"converter.formats.uftrace": {"converter.formats.trace_cmd"}}
+
+
+@pytest.mark.parametrize("room", FORMATS)
+def test_a_format_imports_no_other(room):
+    others = {
+        another
+        for module, imports in graph().items()
+        if room_of(module) == room
+        for another in map(room_of, imports)
+        if another in FORMATS and another != room
+    }
+    assert others == BUILT_ON.get(room, set())

@@ -17,8 +17,7 @@ from support.fxt_files import (
     unknown,
 )
 
-from converter.formats.fxt.layout import ByteOrder
-from converter.formats.fxt.record_types import ArgumentType, EventType, RecordType
+from converter.formats.fxt.record_types import ArgumentType, ByteOrder, EventType, RecordType
 
 
 def every_record(order: ByteOrder) -> bytes:

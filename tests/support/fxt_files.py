@@ -6,12 +6,13 @@ import dataclasses
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
-from converter.formats.fxt.layout import ByteOrder, layout
+from converter.formats.fxt.layout import layout
 from converter.formats.fxt.reader import read
 from converter.formats.fxt.record_types import (
     INLINE,
     MAGIC,
     ArgumentType,
+    ByteOrder,
     EventType,
     MetadataType,
     RecordType,

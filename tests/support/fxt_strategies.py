@@ -21,9 +21,9 @@ from support.fxt_files import (
     unknown,
 )
 
-from converter.formats.fxt.layout import ByteOrder
 from converter.formats.fxt.record_types import (
     ArgumentType,
+    ByteOrder,
     EventType,
     ProfilerType,
     RecordType,

@@ -1,14 +1,15 @@
 """What the bytes of FXT are: words of bit fields, and streams padded to eight bytes.
 
 Declared from the "Fuchsia trace format" reference, section by section in its spelling. Files consist of records for
-which a declaration takes about 20 us each, so these parse and build what is rare (metadata); events go through
-`converter.formats.fxt.scan` and `emit`, which the tests hold against these declarations.
+which a declaration takes about 20 us each, so these parse what is rare (metadata); events go through
+`converter.formats.fxt.scan` and `emit`. Those the tests hold against these declarations, and so what `writer` itself
+puts together.
 """
 
 from __future__ import annotations
 
 from functools import cache
-from typing import Any, Literal
+from typing import Any
 
 from construct import (
     Array,
@@ -30,6 +31,7 @@ from construct import (
 from converter.formats.fxt.record_types import (
     INLINE,
     ArgumentType,
+    ByteOrder,
     EventType,
     LargeBlobFormat,
     MetadataType,
@@ -37,8 +39,6 @@ from converter.formats.fxt.record_types import (
     RecordType,
     SchedulingType,
 )
-
-ByteOrder = Literal["little", "big"]
 
 
 class Layout:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from enum import IntEnum, unique
-from typing import Final
+from typing import Final, Literal
+
+ByteOrder = Literal["little", "big"]
 
 #: The first record of a file, little-endian; reversed in a big-endian one ("Magic number record").
 MAGIC: Final = bytes.fromhex("1000044678541600")

@@ -10,9 +10,15 @@ from typing import Any
 from construct import ConstructError
 
 from converter.errors import TraceError, TraceWarning
-from converter.formats.fxt.layout import ByteOrder, Layout, layout
+from converter.formats.fxt.layout import Layout, layout
 from converter.formats.fxt.mapping import PROVIDER_ID, PROVIDER_NAME
-from converter.formats.fxt.record_types import MAGIC, MAX_RECORD_BYTES, MetadataType, RecordType
+from converter.formats.fxt.record_types import (
+    MAGIC,
+    MAX_RECORD_BYTES,
+    ByteOrder,
+    MetadataType,
+    RecordType,
+)
 from converter.formats.fxt.scan import Survey
 from converter.ir.trace import ClockDomain, known_epoch
 from converter.storage.source import Source

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, Final
 
 import numpy as np
@@ -15,7 +16,6 @@ from converter.formats.fxt.emit import (
     TEXT_TOO_LONG,
     Emitter,
 )
-from converter.formats.fxt.layout import ByteOrder, layout
 from converter.formats.fxt.mapping import (
     EXTENSION,
     LARGE,
@@ -26,7 +26,13 @@ from converter.formats.fxt.mapping import (
     argument_type,
     shape_of,
 )
-from converter.formats.fxt.record_types import MAGIC, MAX_ARGUMENTS, MetadataType, RecordType
+from converter.formats.fxt.record_types import (
+    MAGIC,
+    MAX_ARGUMENTS,
+    ByteOrder,
+    MetadataType,
+    RecordType,
+)
 from converter.ir.columns import Column, ListColumn
 from converter.ir.events import Batch, EventClass, NativeRecords
 from converter.ir.kinds import Kind
@@ -36,6 +42,9 @@ from converter.storage.sink import Sink
 
 _NANOSECONDS: Final = 1_000_000_000
 _KOID: Final = (1 << 64) - 1
+_WORD: Final = 8
+#: Its length has 8 bits.
+_MAX_PROVIDER_NAME: Final = 255
 _SCHEDULING: Final = frozenset({Kind.SCHED_SWITCH, Kind.SCHED_WAKEUP})
 
 _REASONS: Final = {
@@ -270,7 +279,6 @@ def _bindable(column: Column, codec: Codec) -> Any:
 
 def _head(trace: Trace, order: ByteOrder, *, continues: bool) -> bytes:
     """Magic number, providers and initialization: of a file, or of what continues one that was copied so far."""
-    declared = layout(order)
     sidecar = trace.sidecar.get("fxt", {})
     providers = list(sidecar.get("providers", [[PROVIDER_ID, PROVIDER_NAME]]))
     parts = [] if continues else [MAGIC if order == "little" else MAGIC[::-1]]
@@ -280,9 +288,7 @@ def _head(trace: Trace, order: ByteOrder, *, continues: bool) -> bytes:
         free = next(id for id in range(PROVIDER_ID, len(taken) + 2) if id not in taken)
         providers = [[free, PROVIDER_NAME]]
     for id, name in providers:
-        kind = MetadataType.PROVIDER_SECTION if name is None else MetadataType.PROVIDER_INFO
-        header = {"metadata_type": kind, "id": id, "data": len(name or b"")}
-        parts.append(declared.build(RecordType.METADATA, {"header": header, "name": name}))
+        parts.append(_provider(id, name, order))
     clock = trace.clock
     rate = _NANOSECONDS if clock.ticks_per_second is None else clock.ticks_per_second
     if rate != int(rate) or rate >= 1 << 64:
@@ -302,6 +308,29 @@ def _head(trace: Trace, order: ByteOrder, *, continues: bool) -> bytes:
                 "the clock's epoch does not fit 64 bits", format="fxt", found=clock.epoch_ns
             )
         more = [base, time, *more[1:]]
-    fields = {"header": {}, "ticks_per_second": int(rate), "more": more}
-    parts.append(declared.build(RecordType.INITIALIZATION, fields))
+    parts.append(_record(RecordType.INITIALIZATION, 0, _words((int(rate), *more), order), order))
     return b"".join(parts)
+
+
+def _provider(id: int, name: bytes | None, order: ByteOrder) -> bytes:
+    """A provider info record, or for a provider that has been named before a section record."""
+    kind = MetadataType.PROVIDER_SECTION if name is None else MetadataType.PROVIDER_INFO
+    text = name or b""
+    if not 0 <= id < 1 << 32 or len(text) > _MAX_PROVIDER_NAME:
+        raise UnsupportedError("a provider's id or name does not fit", format="fxt", found=id)
+    return _record(
+        RecordType.METADATA,
+        kind << 16 | id << 20 | len(text) << 52,
+        text.ljust(-(-len(text) // _WORD) * _WORD, b"\0"),
+        order,
+    )
+
+
+def _record(kind: RecordType, fields: int, content: bytes, order: ByteOrder) -> bytes:
+    """A record: the header with these fields behind type and size, then what it holds."""
+    size = 1 + len(content) // _WORD
+    return _words((kind | size << 4 | fields,), order) + content
+
+
+def _words(numbers: Iterable[int], order: ByteOrder) -> bytes:
+    return b"".join(number.to_bytes(_WORD, order) for number in numbers)

@@ -10,9 +10,8 @@ from enum import IntEnum, unique
 from functools import cache
 from typing import Any
 
-import construct as c
-
 from converter.errors import TraceError, TruncatedError
+from converter.formats import structures
 
 MAGIC = b"\x17\x08\x44tracing"
 
@@ -85,18 +84,30 @@ LATENCY_MARK = b"latency  \0"
 FLYRECORD_MARK = b"flyrecord\0"
 MARK_SIZE = 10
 
-HEADER_START = c.Struct(
-    "magic" / c.Const(MAGIC),
-    "version" / c.CString("ascii"),
-    "big_endian" / c.Byte,
-    "long_size" / c.Byte,
-)
+
+def header_start(c: Any) -> Any:
+    """The start of a file, in which no number has a byte order; `c` as for `Layouts`."""
+    return c.Struct(
+        "magic" / c.Const(MAGIC),
+        "version" / c.CString("ascii"),
+        "big_endian" / c.Byte,
+        "long_size" / c.Byte,
+    )
+
+
+HEADER_START = header_start(structures)
 
 
 class Layouts:
-    """The structures whose numbers are in the file's byte order. See `layouts`."""
+    """The structures whose numbers are in the file's byte order. See `layouts`.
 
-    def __init__(self, *, big_endian: bool) -> None:
+    Args:
+        c: whose words they are declared in: `structures`, or the library construct.
+        big_endian: the byte order.
+
+    """
+
+    def __init__(self, c: Any, *, big_endian: bool) -> None:
         u16 = c.Int16ub if big_endian else c.Int16ul
         u32 = c.Int32ub if big_endian else c.Int32ul
         u64 = c.Int64ub if big_endian else c.Int64ul
@@ -170,15 +181,14 @@ class Layouts:
 @cache
 def layouts(big_endian: bool) -> Layouts:
     """The structures of files in one byte order."""
-    return Layouts(big_endian=big_endian)
+    return Layouts(structures, big_endian=big_endian)
 
 
 def parse(structure: Any, data: bytes, offset: int, field: str) -> Any:
     """`data` as `structure`; a TraceError at `offset`, naming `field`, when it is not."""
     try:
         return structure.parse(data)
-    except c.StreamError as error:
+    except structures.StreamError as error:
         raise TruncatedError(offset=offset, field=field, expected="more data") from error
-    except (c.ConstructError, UnicodeDecodeError, OverflowError) as error:
-        first_line = str(error).strip().partition("\n")[0]
-        raise TraceError(first_line, offset=offset, field=field) from error
+    except structures.StructureError as error:
+        raise TraceError(str(error), offset=offset, field=field) from error

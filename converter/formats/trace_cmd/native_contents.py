@@ -246,7 +246,7 @@ class _NativeContents:
         assert section is not None
         header = self._header_info()
         data_size = page_size - parse_header_page(header.page).data_offset
-        header.page = _DATA_SIZE.sub(rb"\g<1>%d" % data_size, header.page)
+        header["page"] = _DATA_SIZE.sub(rb"\g<1>%d" % data_size, header.page)
         section.data = self._file.layout.header_info.build(
             {"page": header.page, "event": header.event}
         )

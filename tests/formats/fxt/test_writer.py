@@ -77,6 +77,23 @@ def trace_of(columns, *, shape=INSTANT, arguments=(), threads=1, thread=None, cp
     return with_batches(trace, [batch])
 
 
+@pytest.mark.parametrize("order", ORDERS)
+@pytest.mark.parametrize("name", [b"traced", b"12345678", b"", None, bytes(255)])
+def test_what_stands_in_front_is_as_declared(name, order):
+    sidecar = {"providers": [[7, name], [2**32 - 1, b"p"]], "initialization": [5, 6, 2**64 - 1]}
+    trace = Trace("none", clock=ClockDomain("any", Fraction(12345)), sidecar={"fxt": sidecar})
+    variant = "be" if order == "big" else ""
+    expected = magic(order) + provider(order, 7, name) + provider(order, 2**32 - 1, b"p")
+    expected += initialization(order, 12345, 5, 6, 2**64 - 1)
+    assert written(trace, variant).startswith(expected)
+
+
+@pytest.mark.parametrize("provider", [[2**32, b"p"], [-1, b"p"], [1, bytes(256)]])
+def test_a_provider_that_does_not_fit_is_refused(provider):
+    with pytest.raises(UnsupportedError, match="provider"):
+        written(Trace("none", sidecar={"fxt": {"providers": [provider]}}))
+
+
 def records_of(data, kind, order="little"):
     """The records of a type in a file, parsed."""
     return [

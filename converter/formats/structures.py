@@ -1,0 +1,293 @@
+"""Structures of bytes, declared in the words of the library construct: those of them that headers of files need.
+
+What is declared in these words can as well be declared in construct itself, which is so held against them in tests. It
+takes as long to import as many a conversion takes; this does not.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable
+from typing import Any
+
+
+class StructureError(ValueError):
+    """Bytes that are not of the structure, or a value that does not fit in it."""
+
+
+class StreamError(StructureError):
+    """The data ends within the structure."""
+
+
+class Container(dict[str, Any]):
+    """The parts of a structure by name, which are attributes as well."""
+
+    __slots__ = ()
+
+    def __getattr__(self, name: str) -> Any:
+        try:
+            return self[name]
+        except KeyError:
+            raise AttributeError(name) from None
+
+
+class Construct:
+    """How some bytes read. ``"name" / construct`` is a part of a structure with a name."""
+
+    name: str | None = None
+
+    def parse(self, data: bytes) -> Any:
+        """The value at the start of `data`.
+
+        Raises:
+            StructureError: there is none.
+
+        """
+        return self.parse_at(data, 0, Container())[0]
+
+    def build(self, value: Any) -> bytes:
+        """The bytes of a value.
+
+        Raises:
+            StructureError: it does not fit.
+
+        """
+        return self.build_in(value, Container())
+
+    def parse_at(self, data: bytes, at: int, context: Container) -> tuple[Any, int]:
+        """The value at `at`, in a structure with these parts so far, and where it ends."""
+        raise NotImplementedError
+
+    def build_in(self, value: Any, context: Container) -> bytes:
+        """The bytes of a value in a structure with these parts."""
+        raise NotImplementedError
+
+    def __rtruediv__(self, name: str) -> Construct:
+        return _Named(name, self)
+
+
+class _Named(Construct):
+    def __init__(self, name: str, inner: Construct) -> None:
+        self.name = name
+        self.parse_at = inner.parse_at  # type: ignore[method-assign]
+        self.build_in = inner.build_in  # type: ignore[method-assign]
+
+
+class FormatField(Construct):
+    """A number, in one of the formats of the module `struct`."""
+
+    def __init__(self, format: str) -> None:
+        self._struct = struct.Struct(format)
+
+    def parse_at(self, data: bytes, at: int, context: Container) -> tuple[Any, int]:
+        end = at + self._struct.size
+        if end > len(data):
+            raise StreamError(f"expected {end - at} bytes, found {len(data) - at}")
+        return self._struct.unpack_from(data, at)[0], end
+
+    def build_in(self, value: Any, context: Container) -> bytes:
+        try:
+            return self._struct.pack(value)
+        except struct.error as error:
+            raise StructureError(str(error)) from error
+
+
+Byte = FormatField("B")
+Int16ul, Int16ub = FormatField("<H"), FormatField(">H")
+Int32ul, Int32ub = FormatField("<I"), FormatField(">I")
+Int64ul, Int64ub = FormatField("<Q"), FormatField(">Q")
+Int64sl, Int64sb = FormatField("<q"), FormatField(">q")
+
+
+class _GreedyBytes(Construct):
+    def parse_at(self, data: bytes, at: int, context: Container) -> tuple[Any, int]:
+        return data[at:], len(data)
+
+    def build_in(self, value: Any, context: Container) -> bytes:
+        return bytes(value)
+
+
+GreedyBytes = _GreedyBytes()
+
+
+class Const(Construct):
+    """Bytes that are always the same."""
+
+    def __init__(self, expected: bytes) -> None:
+        self._expected = expected
+
+    def parse_at(self, data: bytes, at: int, context: Container) -> tuple[Any, int]:
+        end = at + len(self._expected)
+        if end > len(data):
+            raise StreamError(f"expected {end - at} bytes, found {len(data) - at}")
+        if data[at:end] != self._expected:
+            raise StructureError(f"expected {self._expected!r}, found {data[at:end]!r}")
+        return self._expected, end
+
+    def build_in(self, value: Any, context: Container) -> bytes:
+        return self._expected
+
+
+class NullTerminated(Construct):
+    """What precedes the next NUL."""
+
+    def __init__(self, inner: Construct) -> None:
+        self._inner = inner
+
+    def parse_at(self, data: bytes, at: int, context: Container) -> tuple[Any, int]:
+        end = data.find(b"\0", at)
+        if end < 0:
+            raise StreamError("expected a NUL")
+        return self._inner.parse_at(data[at:end], 0, context)[0], end + 1
+
+    def build_in(self, value: Any, context: Container) -> bytes:
+        return self._inner.build_in(value, context) + b"\0"
+
+
+class CString(Construct):
+    """A text up to the next NUL."""
+
+    def __init__(self, encoding: str) -> None:
+        self._encoding = encoding
+        self._bytes = NullTerminated(GreedyBytes)
+
+    def parse_at(self, data: bytes, at: int, context: Container) -> tuple[Any, int]:
+        text, end = self._bytes.parse_at(data, at, context)
+        try:
+            return text.decode(self._encoding), end
+        except UnicodeDecodeError as error:
+            raise StructureError(str(error)) from error
+
+    def build_in(self, value: Any, context: Container) -> bytes:
+        return self._bytes.build_in(value.encode(self._encoding), context)
+
+
+class Prefixed(Construct):
+    """Something behind the number of its bytes."""
+
+    def __init__(self, length: Construct, inner: Construct) -> None:
+        self._length = length
+        self._inner = inner
+
+    def parse_at(self, data: bytes, at: int, context: Container) -> tuple[Any, int]:
+        length, at = self._length.parse_at(data, at, context)
+        end = at + length
+        if end > len(data):
+            raise StreamError(f"expected {length} bytes, found {len(data) - at}")
+        return self._inner.parse_at(data[at:end], 0, context)[0], end
+
+    def build_in(self, value: Any, context: Container) -> bytes:
+        built = self._inner.build_in(value, context)
+        return self._length.build_in(len(built), context) + built
+
+
+class Array(Construct):
+    """So many of the same, where `count` is made of what precedes them."""
+
+    def __init__(self, count: Callable[[Container], int], inner: Construct) -> None:
+        self._count = count
+        self._inner = inner
+
+    def parse_at(self, data: bytes, at: int, context: Container) -> tuple[Any, int]:
+        return _repeated(self._inner, self._count(context), data, at, context)
+
+    def build_in(self, value: Any, context: Container) -> bytes:
+        return b"".join(self._inner.build_in(item, context) for item in value)
+
+
+class PrefixedArray(Construct):
+    """The same behind the number of them."""
+
+    def __init__(self, count: Construct, inner: Construct) -> None:
+        self._count = count
+        self._inner = inner
+
+    def parse_at(self, data: bytes, at: int, context: Container) -> tuple[Any, int]:
+        count, at = self._count.parse_at(data, at, context)
+        return _repeated(self._inner, count, data, at, context)
+
+    def build_in(self, value: Any, context: Container) -> bytes:
+        items = b"".join(self._inner.build_in(item, context) for item in value)
+        return self._count.build_in(len(value), context) + items
+
+
+def _repeated(
+    inner: Construct, count: int, data: bytes, at: int, context: Container
+) -> tuple[list[Any], int]:
+    """Each takes at least a byte, so that a count that is too large ends with the data."""
+    found = []
+    for _ in range(count):
+        item, at = inner.parse_at(data, at, context)
+        found.append(item)
+    return found, at
+
+
+class GreedyRange(Construct):
+    """As many of the same as there are."""
+
+    def __init__(self, inner: Construct) -> None:
+        self._inner = inner
+
+    def parse_at(self, data: bytes, at: int, context: Container) -> tuple[Any, int]:
+        found: list[Any] = []
+        while True:
+            try:
+                item, at = self._inner.parse_at(data, at, context)
+            except StructureError:
+                return found, at
+            found.append(item)
+
+    def build_in(self, value: Any, context: Container) -> bytes:
+        return b"".join(self._inner.build_in(item, context) for item in value)
+
+
+class Rebuild(Construct):
+    """A value that is made of others when it is built."""
+
+    def __init__(self, inner: Construct, make: Callable[[Container], Any]) -> None:
+        self._inner = inner
+        self._make = make
+
+    def parse_at(self, data: bytes, at: int, context: Container) -> tuple[Any, int]:
+        return self._inner.parse_at(data, at, context)
+
+    def build_in(self, value: Any, context: Container) -> bytes:
+        return self._inner.build_in(self._make(context), context)
+
+
+class Struct(Construct):
+    """Parts behind each other; those without a name are not among the values."""
+
+    def __init__(self, *parts: Construct) -> None:
+        self._parts = parts
+
+    def parse_at(self, data: bytes, at: int, context: Container) -> tuple[Any, int]:
+        found = Container()
+        for part in self._parts:
+            item, at = part.parse_at(data, at, found)
+            if part.name is not None:
+                found[part.name] = item
+        return found, at
+
+    def build_in(self, value: Any, context: Container) -> bytes:
+        given = Container(value)
+        built = []
+        for part in self._parts:
+            item = None if part.name is None else given.get(part.name)
+            built.append(part.build_in(item, given))
+        return b"".join(built)
+
+
+class _This:
+    """``this.name`` is the part of that name of the structure around."""
+
+    def __getattr__(self, name: str) -> Callable[[Container], Any]:
+        return lambda context: context[name]
+
+
+this = _This()
+
+
+def len_(made: Callable[[Container], Any]) -> Callable[[Container], int]:
+    """How long what is made of a structure is."""
+    return lambda context: len(made(context))

@@ -11,13 +11,14 @@ import pytest
 
 import converter
 import converter.formats
-from converter import registry
 from converter.errors import TraceError
 from converter.fixtures.synthetic import synthetic_trace
+from converter.formats import table
 from converter.ir.canonical import difference
 from converter.ir.collect import collect
 from converter.ir.invariants import check
 from converter.projection.project import project
+from converter.registry import format_named
 
 PAGE = Path(__file__).parents[1] / "docs" / "adding_a_format.md"
 EXAMPLE = re.compile(
@@ -35,10 +36,10 @@ def tally(tmp_path, monkeypatch):
     monkeypatch.setattr(
         converter.formats, "__path__", [*converter.formats.__path__, str(room.parent)]
     )
-    monkeypatch.setattr(registry, "_NAMES", (*registry._NAMES, "tally"))
-    registry._formats.cache_clear()
-    yield registry.format_named("tally")[0]
-    registry._formats.cache_clear()
+    monkeypatch.setattr(table, "_NAMES", (*table._NAMES, "tally"))
+    table.formats.cache_clear()
+    yield format_named("tally")[0]
+    table.formats.cache_clear()
     for name in [name for name in sys.modules if name.startswith("converter.formats.tally")]:
         del sys.modules[name]
 

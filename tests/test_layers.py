@@ -224,7 +224,7 @@ def test_no_imports_are_overlooked():
     text = """
     from os import path
     from converter.kernels.strings cimport Entry, StringTable  # two
-    from converter.kernels cimport blocks, buffers
+    from converter.kernels cimport buffers, output
     from converter.kernels.order import (
         a,  # one
         b,
@@ -236,8 +236,8 @@ def test_no_imports_are_overlooked():
         "os",
         "sys",
         "converter.errors",
-        "converter.kernels.blocks.pxd",
         "converter.kernels.buffers.pxd",
+        "converter.kernels.output.pxd",
         "converter.kernels.order",
         "converter.kernels.strings.pxd",
         "converter.kernels.tasks.pxd",

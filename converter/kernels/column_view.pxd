@@ -111,14 +111,14 @@ cdef inline bint span_of(
     return True
 
 
-# The bytes of a text, by its id of `known` strings or as a list; false where there is none such.
+# The bytes of a text, by its id of `known` strings or as a list of elements; false where there is none such.
 cdef inline bint text_of(
     const ColumnView* view, StringTable strings, int64_t known, int64_t row, const uint8_t** data, int64_t* size
 ) noexcept nogil:
     cdef Entry* entry
     cdef int32_t id
     if view.offsets is not NULL:
-        return span_of(view, row, 1, data, size)
+        return span_of(view, row, view.width, data, size)
     id = id_of(view, row)
     if id < 0 or id >= known:
         return False

@@ -26,6 +26,8 @@ cdef class BoundColumns:
         free(self._buffers)
 
     cdef void release(self):
+        # Without a column there is no row.
+        memset(self.views, 0, self.count * sizeof(ColumnView))
         while self._held:
             self._held -= 1
             PyBuffer_Release(&self._buffers[self._held])

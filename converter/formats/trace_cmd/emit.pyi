@@ -37,12 +37,12 @@ class RecordColumns:
     def __init__(
         self,
         layout: RecordLayout,
-        columns: Sequence[NDArray[Any] | tuple[NDArray[int64], NDArray[Any]]],
+        columns: Sequence[NDArray[Any] | tuple[NDArray[Any], NDArray[int64]]],
         length: int,
     ) -> None:
-        """A column for each operation: integers, int32 ids of strings, or (offsets, values) of lists; contiguous lists.
+        """A column for each operation: integers, int32 ids of strings, or (values, offsets) of lists; contiguous lists.
 
-        Raises ValueError for columns of another length or width, and lists outside their values.
+        Raises ValueError for columns that are too short or of another width.
         """
 
 class PageEmitter:
@@ -70,7 +70,7 @@ class PageEmitter:
         """Append the events from `start` on, in order, each to its stream: (events done, 0).
 
         An event that does not fit in a page ends this early: (its number, the bytes that a page would have to have).
-        Raises ValueError for events without a class, row, stream or string, and for data beyond the reach of data
+        Raises ValueError for events without a class, row, stream, string or list, and for data beyond the reach of data
         locations (65,535). Releases the GIL.
         """
     def append_pages(

@@ -9,26 +9,24 @@ Each event class has a `RecordLayout`: the bytes that all its records share, and
 each column. `PageEmitter.emit` runs the programs row by row in stream order into the pages of each stream.
 """
 
-import sys
-
 import numpy as np
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 from libc.stdlib cimport calloc, free, realloc
 from libc.string cimport memcpy, memmove, memset
 
-from converter.kernels.buffers cimport HeldColumn, HeldList
-from converter.formats.trace_cmd.scan cimport PageCursor, open_page
 from converter.formats.trace_cmd.emit_pages cimport (
     MAX_PAGE, PageForm, Stream, append_page, close_page, reserve, start_after_missed,
 )
 from converter.formats.trace_cmd.emit_records cimport (
-    INTEGERS, LISTS, MAX_OPERATIONS, MAX_PLACE, OP_DATA_LOC, OP_INLINE, OP_INTEGER, OP_MISSED, OP_REL_LOC, OP_TAIL,
-    STRINGS, ColumnView, Operation, Rows, fill_record, record_size,
+    MAX_OPERATIONS, MAX_PLACE, OP_DATA_LOC, OP_INLINE, OP_INTEGER, OP_MISSED, OP_REL_LOC, OP_TAIL, Operation, Rows,
+    fill_record, record_size,
 )
+from converter.formats.trace_cmd.scan cimport PageCursor, open_page
+from converter.kernels.byte_order cimport HOST_IS_BIG
+from converter.kernels.column_view cimport TAKES_BYTES, TAKES_SCALAR, TAKES_TEXT, Takes, bits_of
+from converter.kernels.columns cimport BoundColumns
 from converter.kernels.strings cimport StringTable
-
-cdef bint HOST_IS_BIG = sys.byteorder == "big"
 
 INTEGER = OP_INTEGER
 INLINE = OP_INLINE
@@ -39,21 +37,15 @@ MISSED = OP_MISSED
 
 
 cdef class RecordLayout:
+    # What is the same for all batches.
+    cdef Rows _rows
     cdef bytes _template
-    cdef const uint8_t* _bytes
-    cdef int64_t _size
-    cdef int64_t _pid_offset
-    cdef int64_t _count
-    cdef bint _varies
-    cdef bint _missed
     cdef Operation* _operations
 
-    def __init__(self, bytes template, const int32_t[:, ::1] operations, int64_t pid_offset):
+    def __cinit__(self, bytes template not None, const int32_t[:, ::1] operations, int64_t pid_offset):
         cdef int64_t i, end, size
         cdef Operation* operation
         cdef int64_t count = operations.shape[0]
-        if self._operations is not NULL:
-            raise TypeError("a layout cannot be set anew")
         size = len(template)
         if count > MAX_OPERATIONS or (count and operations.shape[1] != 5):
             raise ValueError("a record's program has at most 1,024 operations of five numbers")
@@ -68,7 +60,7 @@ cdef class RecordLayout:
             operation.offset = operations[i, 1]
             operation.width = operations[i, 2]
             operation.room = operations[i, 3]
-            operation.terminated = operations[i, 4]
+            operation.terminated = operations[i, 4] != 0
             if operation.width != 1 and operation.width != 2 and operation.width != 4 and operation.width != 8:
                 raise ValueError(f"an element of {operation.width} bytes")
             if operation.code == OP_INTEGER:
@@ -86,15 +78,16 @@ cdef class RecordLayout:
                 raise ValueError(f"no operation {operation.code}")
             if operation.offset < 0 or operation.room < 0 or end > size:
                 raise ValueError("an operation writes outside the record")
-            self._missed = self._missed or operation.code == OP_MISSED
-            self._varies = self._varies or operation.code in (OP_TAIL, OP_DATA_LOC, OP_REL_LOC)
-        if self._missed and (count != 1 or self._operations[0].width != 8):
+            self._rows.missed |= operation.code == OP_MISSED
+            self._rows.varies |= operation.code in (OP_TAIL, OP_DATA_LOC, OP_REL_LOC)
+        if self._rows.missed and (count != 1 or self._operations[0].width != 8):
             raise ValueError("missed events are one column of 64 bits")
-        self._count = count
         self._template = template
-        self._bytes = <const uint8_t*>self._template
-        self._size = size
-        self._pid_offset = pid_offset
+        self._rows.template = <const uint8_t*>self._template
+        self._rows.size = size
+        self._rows.pid_offset = pid_offset
+        self._rows.operations = self._operations
+        self._rows.count = count
 
     def __dealloc__(self):
         free(self._operations)
@@ -102,62 +95,29 @@ cdef class RecordLayout:
 
 cdef class RecordColumns:
     cdef RecordLayout _layout
+    cdef BoundColumns _columns
     cdef Rows _rows
-    cdef ColumnView* _views
-    cdef list _held
 
-    def __init__(self, RecordLayout layout not None, columns, int64_t length):
+    def __cinit__(self, RecordLayout layout not None, columns, int64_t length):
         cdef int64_t i
-        cdef ColumnView* view
-        cdef Operation* operation
-        cdef HeldColumn held
-        cdef HeldList listed
-        cdef bint is_integer
-        if self._views is not NULL:
-            raise TypeError("columns cannot be set anew")
-        if len(columns) != layout._count:
+        cdef const Operation* operation
+        if len(columns) != layout._rows.count:
             raise ValueError("a record's program has not a column for each operation")
         self._layout = layout
-        self._held = []
-        self._views = <ColumnView*>calloc(layout._count + 1, sizeof(ColumnView))
-        if self._views is NULL:
-            raise MemoryError
-        for i in range(layout._count):
-            view = &self._views[i]
+        self._columns = BoundColumns(layout._rows.count)
+        for i in range(layout._rows.count):
             operation = &layout._operations[i]
-            column = columns[i]
-            is_integer = operation.code in (OP_INTEGER, OP_MISSED)
-            if isinstance(column, tuple):
-                if is_integer:
-                    raise ValueError("a list where integers are expected")
-                offsets, values = column
-                listed = HeldList(offsets, values, length, operation.width)
-                self._held.append(listed)
-                view.kind = LISTS
-                view.offsets = listed.offsets
-                view.data = listed.data
-                continue
-            if not is_integer and operation.width != 1:
-                raise ValueError("ids of strings where elements are no characters")
-            held = HeldColumn(column, operation.width if is_integer else 4)
-            if held.length != length:
-                raise ValueError("the columns differ in length")
-            self._held.append(held)
-            view.kind = INTEGERS if is_integer else STRINGS
-            view.data = held.data
-            view.stride = held.stride
-        self._rows.template = layout._bytes
-        self._rows.size = layout._size
-        self._rows.pid_offset = layout._pid_offset
-        self._rows.operations = layout._operations
-        self._rows.count = layout._count
-        self._rows.varies = layout._varies
-        self._rows.missed = layout._missed
-        self._rows.views = self._views
+            self._columns.bind(i, taken_by(operation), operation.width, columns[i], length)
+        self._rows = layout._rows
+        self._rows.views = self._columns.views
         self._rows.length = length
 
-    def __dealloc__(self):
-        free(self._views)
+
+# Elements of more than a byte are no characters, so there are no ids of them.
+cdef inline Takes taken_by(const Operation* operation) noexcept:
+    if operation.code == OP_INTEGER or operation.code == OP_MISSED:
+        return TAKES_SCALAR
+    return TAKES_TEXT if operation.width == 1 else TAKES_BYTES
 
 
 cdef class PageEmitter:
@@ -165,7 +125,7 @@ cdef class PageEmitter:
     cdef Stream* _streams
     cdef int64_t _count
     cdef StringTable _strings
-    cdef int64_t _strings_count
+    cdef int64_t _known
 
     def __init__(self, int64_t page_size, int64_t long_size, bint big_endian, StringTable strings not None):
         if page_size < 64 or page_size > MAX_PAGE or page_size & (page_size - 1):
@@ -182,7 +142,7 @@ cdef class PageEmitter:
     def __dealloc__(self):
         cdef int64_t i
         for i in range(self._count):
-            free(self._streams[i].data)
+            free(self._streams[i].out.data)
         free(self._streams)
 
     @property
@@ -224,7 +184,7 @@ cdef class PageEmitter:
         by_class = <Rows**>calloc(classes + 1, sizeof(Rows*))
         if by_class is NULL:
             raise MemoryError
-        self._strings_count = len(self._strings)
+        self._known = len(self._strings)
         try:
             for number, held in tables.items():
                 columns = <RecordColumns?>held
@@ -260,8 +220,8 @@ cdef class PageEmitter:
         if row < 0 or row >= rows.length:
             return OUT_OF_RANGE
         if rows.missed:
-            return start_after_missed(&self._form, stream, ts, rows.views[0].data + row * rows.views[0].stride)
-        size = record_size(rows, row, self._strings, self._strings_count)
+            return start_after_missed(&self._form, stream, ts, <int64_t>bits_of(&rows.views[0], row, 8))
+        size = record_size(rows, row, self._strings, self._known)
         if size < 0:
             return OUT_OF_RANGE
         padded = (size + 3) & ~<int64_t>3
@@ -270,7 +230,7 @@ cdef class PageEmitter:
         status = reserve(&self._form, stream, ts, padded, &record, needed)
         if status != DONE:
             return status
-        return fill_record(rows, row, pid, record, padded, self._form.swap, self._strings, self._strings_count)
+        return fill_record(rows, row, pid, record, padded, self._form.swap, self._strings, self._known)
 
     def append_pages(self, int64_t stream, const uint8_t[::1] pages, int64_t page_size):
         cdef int64_t at = 0
@@ -303,15 +263,15 @@ cdef class PageEmitter:
         if not 0 <= stream < self._count or multiple < 1:
             raise ValueError("no such stream or multiple")
         held = &self._streams[stream]
-        size = held.done - held.done % (multiple * self._form.size)
+        size = held.out.used - held.out.used % (multiple * self._form.size)
         if size == 0:
             return None
         result = np.empty(size, np.uint8)
         cdef uint8_t[::1] view = result
-        cdef int64_t left = held.done - size
+        cdef int64_t left = held.out.used - size
         if held.fill >= 0:
             left += self._form.header + held.fill
-        memcpy(&view[0], held.data, size)
-        memmove(held.data, held.data + size, left)
-        held.done -= size
+        memcpy(&view[0], held.out.data, size)
+        memmove(held.out.data, held.out.data + size, left)
+        held.out.used -= size
         return result

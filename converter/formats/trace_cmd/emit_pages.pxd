@@ -1,13 +1,13 @@
 # Pages of the kernel's ring buffer under construction: one growing buffer a stream, in which the last page is open.
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
-from libc.stdlib cimport realloc
 from libc.string cimport memcpy, memset
 
-from converter.kernels.byte_order cimport load32, load64, store32, store64
 from converter.formats.trace_cmd.scan cimport (
     LENGTH_FOLLOWS, MISSED_EVENTS, MISSED_STORED, RECORD, TIME_STAMP, PageCursor, next_record,
 )
 from converter.formats.trace_cmd.emit cimport DONE, OUT_OF_MEMORY, TOO_LARGE
+from converter.kernels.byte_order cimport load32, load64, store32, store64
+from converter.kernels.output cimport Output, ensure
 
 cdef enum:
     # The longest payload whose length is in the record's word.
@@ -25,10 +25,8 @@ cdef struct PageForm:
 
 
 cdef struct Stream:
-    # Pages: `done` bytes of whole ones, then the open one if `fill` >= 0, which counts from its header's end.
-    uint8_t* data
-    int64_t room
-    int64_t done
+    # Whole pages, then, in its room, the open one if `fill` >= 0, which counts from its header's end.
+    Output out
     int64_t fill
     uint64_t ts
     # Flags of the open page's commit word, and what it keeps free for the count of missed events.
@@ -37,19 +35,17 @@ cdef struct Stream:
     int64_t missed
 
 
+# Where the open page is, or the next will be.
+cdef inline uint8_t* open_place(Stream* stream) noexcept nogil:
+    return stream.out.data + stream.out.used
+
+
 # Finish the open page and start one at `ts`.
 cdef inline int start_page(const PageForm* form, Stream* stream, uint64_t ts) noexcept nogil:
-    cdef uint8_t* grown
-    cdef int64_t room
     close_page(form, stream)
-    if stream.done + form.size > stream.room:
-        room = 2 * stream.room + 16 * form.size
-        grown = <uint8_t*>realloc(stream.data, room)
-        if grown is NULL:
-            return OUT_OF_MEMORY
-        stream.data = grown
-        stream.room = room
-    store64(stream.data + stream.done, ts, form.swap)
+    if not ensure(&stream.out, form.size, 16 * form.size):
+        return OUT_OF_MEMORY
+    store64(open_place(stream), ts, form.swap)
     stream.fill = 0
     stream.ts = ts
     stream.flags = 0
@@ -57,16 +53,14 @@ cdef inline int start_page(const PageForm* form, Stream* stream, uint64_t ts) no
     return DONE
 
 
-# The same after missed events; `count` points to their number, -1 if it is unknown.
-cdef inline int start_after_missed(
-    const PageForm* form, Stream* stream, uint64_t ts, const uint8_t* count
-) noexcept nogil:
+# The same after so many missed events, -1 if their number is unknown.
+cdef inline int start_after_missed(const PageForm* form, Stream* stream, uint64_t ts, int64_t missed) noexcept nogil:
     cdef int status = start_page(form, stream, ts)
     if status != DONE:
         return status
-    memcpy(&stream.missed, count, 8)
+    stream.missed = missed
     stream.flags = <uint32_t>MISSED_EVENTS
-    if stream.missed != -1:
+    if missed != -1:
         stream.flags |= <uint32_t>MISSED_STORED
         stream.kept = form.long_size
     return DONE
@@ -74,7 +68,7 @@ cdef inline int start_after_missed(
 
 # Write the open page's length, count of missed events and zeros up to its end.
 cdef inline void close_page(const PageForm* form, Stream* stream) noexcept nogil:
-    cdef uint8_t* page = stream.data + stream.done
+    cdef uint8_t* page = open_place(stream)
     cdef int64_t end = form.header + stream.fill
     if stream.fill < 0:
         return
@@ -88,7 +82,7 @@ cdef inline void close_page(const PageForm* form, Stream* stream) noexcept nogil
             store64(page + end, <uint64_t>stream.missed, form.swap)
         else:
             store32(page + end, <uint32_t>stream.missed, form.swap)
-    stream.done += form.size
+    stream.out.used += form.size
     stream.fill = -1
 
 
@@ -102,7 +96,7 @@ cdef inline void put_stamp(const PageForm* form, Stream* stream, uint64_t ts, in
     if (ts ^ stream.ts) >> 59 or stream.fill + 8 + following > form.size - form.header - stream.kept:
         close_page(form, stream)
         return
-    to = stream.data + stream.done + form.header + stream.fill
+    to = open_place(stream) + form.header + stream.fill
     put_word(form, to, TIME_STAMP, <uint32_t>(ts & 0x7ffffff))
     store32(to + 4, <uint32_t>(ts >> 27), form.swap)
     stream.fill += 8
@@ -131,7 +125,7 @@ cdef inline int reserve(
         if status != DONE:
             return status
         delta = 0
-    to = stream.data + stream.done + form.header + stream.fill
+    to = open_place(stream) + form.header + stream.fill
     if head == 4:
         put_word(form, to, <uint32_t>(size >> 2), <uint32_t>delta)
     else:
@@ -172,7 +166,7 @@ cdef inline int append_page(
                 stream.missed = <int64_t>load64(cursor.page + cursor.end, form.swap)
             else:
                 stream.missed = load32(cursor.page + cursor.end, form.swap)
-    memcpy(stream.data + stream.done + form.header + stream.fill, records, size)
+    memcpy(open_place(stream) + form.header + stream.fill, records, size)
     stream.fill += size
     stream.ts = cursor.ts
     return DONE

@@ -2,9 +2,10 @@
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t
 from libc.string cimport memcpy, memset
 
-from converter.kernels.byte_order cimport load16, load32, load64, store16, store32, store64
 from converter.formats.trace_cmd.emit cimport DONE, OUT_OF_RANGE, OUT_OF_REACH
-from converter.kernels.strings cimport Entry, StringTable
+from converter.kernels.byte_order cimport load16, load32, load64, store16, store32, store64
+from converter.kernels.column_view cimport ColumnView, text_of, value_at
+from converter.kernels.strings cimport StringTable
 
 cdef enum:
     # Operations: see emit.pyi.
@@ -14,10 +15,6 @@ cdef enum:
     OP_DATA_LOC = 3
     OP_REL_LOC = 4
     OP_MISSED = 5
-    # What a column is.
-    INTEGERS = 0
-    STRINGS = 1
-    LISTS = 2
     MAX_OPERATIONS = 1024
     # The reach of a data location.
     MAX_PLACE = 0xffff
@@ -28,15 +25,8 @@ cdef struct Operation:
     int32_t offset
     int32_t width
     int32_t room
+    # 1 where a NUL is put behind the bytes.
     int32_t terminated
-
-
-cdef struct ColumnView:
-    int kind
-    const uint8_t* data
-    int64_t stride
-    # Of lists.
-    const int64_t* offsets
 
 
 # The layout of a class and its columns in a batch.
@@ -48,13 +38,8 @@ cdef struct Rows:
     int64_t count
     bint varies
     bint missed
-    ColumnView* views
+    const ColumnView* views
     int64_t length
-
-
-cdef struct Span:
-    const uint8_t* data
-    int64_t size
 
 
 # `size` bytes, each `width` of them an element.
@@ -79,36 +64,14 @@ cdef inline void copy_elements(uint8_t* to, const uint8_t* data, int64_t size, i
             at += 8
 
 
-# The bytes of row `row` in column `i`, which is one of strings or lists; size -1 for a string that does not exist.
-cdef inline Span span_of(
-    const Rows* rows, int64_t i, int64_t row, StringTable strings, int64_t strings_count
-) noexcept nogil:
-    cdef const ColumnView* view = &rows.views[i]
-    cdef int32_t width = rows.operations[i].width
-    cdef Span span
-    cdef int32_t id
-    cdef Entry* entry
-    if view.kind == LISTS:
-        span.data = view.data + view.offsets[row] * width
-        span.size = (view.offsets[row + 1] - view.offsets[row]) * width
-        return span
-    memcpy(&id, view.data + row * view.stride, 4)
-    span.data = NULL
-    span.size = -1
-    if 0 <= id < strings_count:
-        entry = strings.entry(id)
-        span.data = entry.data
-        span.size = entry.size
-    return span
-
-
-# The bytes of a row's record, padding not counted; -1 for a string that does not exist.
+# The bytes of a row's record, padding not counted; -1 for a string or list that does not exist.
 cdef inline int64_t record_size(
-    const Rows* rows, int64_t row, StringTable strings, int64_t strings_count
+    const Rows* rows, int64_t row, StringTable strings, int64_t known
 ) noexcept nogil:
     cdef const Operation* operation
-    cdef Span span
+    cdef const uint8_t* data = NULL
     cdef int64_t i
+    cdef int64_t part = 0
     cdef int64_t size = rows.size
     if not rows.varies:
         return size
@@ -116,10 +79,9 @@ cdef inline int64_t record_size(
         operation = &rows.operations[i]
         if operation.code <= OP_INLINE:
             continue
-        span = span_of(rows, i, row, strings, strings_count)
-        if span.size < 0:
+        if not text_of(&rows.views[i], strings, known, row, &data, &part):
             return -1
-        size += span.size + (1 if operation.terminated else 0)
+        size += part + operation.terminated
     return size
 
 
@@ -145,12 +107,13 @@ cdef inline int fill_record(
     int64_t padded,
     bint swap,
     StringTable strings,
-    int64_t strings_count,
+    int64_t known,
 ) noexcept nogil:
     cdef const ColumnView* view
     cdef const Operation* operation
-    cdef Span span
-    cdef int64_t i, size
+    cdef const uint8_t* data = NULL
+    cdef int64_t i
+    cdef int64_t size = 0
     cdef int64_t at = rows.size
     memcpy(record, rows.template, rows.size)
     if rows.pid_offset >= 0:
@@ -164,37 +127,30 @@ cdef inline int fill_record(
             if not swap:
                 # The usual widths at compile time, so that each is one load and one store.
                 if operation.width == 4:
-                    memcpy(record + operation.offset, view.data + row * view.stride, 4)
+                    memcpy(record + operation.offset, value_at(view, row), 4)
                 elif operation.width == 8:
-                    memcpy(record + operation.offset, view.data + row * view.stride, 8)
+                    memcpy(record + operation.offset, value_at(view, row), 8)
                 else:
-                    memcpy(record + operation.offset, view.data + row * view.stride, operation.width)
+                    memcpy(record + operation.offset, value_at(view, row), operation.width)
             else:
                 copy_elements(
-                    record + operation.offset,
-                    view.data + row * view.stride,
-                    operation.width,
-                    operation.width,
-                    True,
+                    record + operation.offset, value_at(view, row), operation.width, operation.width, True
                 )
             continue
-        span = span_of(rows, i, row, strings, strings_count)
+        if not text_of(view, strings, known, row, &data, &size):
+            return OUT_OF_RANGE
         if operation.code == OP_INLINE:
-            if span.size < 0:
-                return OUT_OF_RANGE
-            if span.size > operation.room:
-                span.size = operation.room
-            copy_elements(record + operation.offset, span.data, span.size, operation.width, swap)
+            copy_elements(record + operation.offset, data, min(size, operation.room), operation.width, swap)
             continue
-        size = span.size + (1 if operation.terminated else 0)
         if operation.code == OP_TAIL:
             # Tails come first, so that this is the end of the fixed part unless other fields lie behind it.
-            copy_elements(record + operation.offset, span.data, span.size, operation.width, swap)
-            at = max(at, operation.offset + size)
+            copy_elements(record + operation.offset, data, size, operation.width, swap)
+            at = max(at, operation.offset + size + operation.terminated)
             continue
-        if at > MAX_PLACE or size > MAX_PLACE:
+        if at > MAX_PLACE or size + operation.terminated > MAX_PLACE:
             return OUT_OF_REACH
-        copy_elements(record + at, span.data, span.size, operation.width, swap)
+        copy_elements(record + at, data, size, operation.width, swap)
+        size += operation.terminated
         locate(record, operation, at, size, swap)
         at += size
     return DONE

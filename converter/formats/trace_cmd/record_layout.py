@@ -56,11 +56,11 @@ class RecordProgram:
 
 def _flat(
     column: Column, width: int
-) -> NDArray[np.generic] | tuple[NDArray[np.int64], NDArray[np.generic]]:
+) -> NDArray[np.generic] | tuple[NDArray[np.generic], NDArray[np.int64]]:
     if isinstance(column, ListColumn):
         values = column.values
         assert isinstance(values, np.ndarray) and values.dtype.itemsize == width
-        return np.ascontiguousarray(column.offsets), np.ascontiguousarray(values)
+        return np.ascontiguousarray(values), np.ascontiguousarray(column.offsets)
     assert isinstance(column, np.ndarray)
     return column
 

@@ -9,13 +9,9 @@ The kernel's symbol list (/proc/kallsyms): ``address type name[\\t[module]]`` li
 """
 
 from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t, uint8_t
-import sys
 
-from converter.kernels.byte_order cimport load16, load32, load64
+from converter.kernels.byte_order cimport HOST_IS_BIG, load16, load32, load64
 from converter.kernels.tasks cimport FORKED, PROCESS_OF, TaskTable, THREAD_OF
-
-
-cdef bint HOST_IS_BIG = sys.byteorder == "big"
 
 cdef enum:
     # Steps of a survey: see the .pyi.

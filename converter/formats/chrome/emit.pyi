@@ -1,4 +1,5 @@
 from collections.abc import Sequence
+from typing import Any
 
 from numpy import int32, int64, uint8
 from numpy.typing import NDArray
@@ -6,12 +7,11 @@ from numpy.typing import NDArray
 from converter.kernels.strings import StringTable
 
 #: Operations, with their operands. Columns are numbers of bound columns; literals are place and size in the text.
-#: A text has its offsets (int64) in the column named and its bytes in the next.
 
-#: (0, place, size): the literal.
-LITERAL: int
 #: (column): int64 units as a decimal number without zeros at its end.
 TIME: int
+#: (column): like TIME, but what is below 0 is not known yet: "0" and room for 19 more characters.
+DURATION: int
 #: (column): int64.
 SIGNED: int
 #: (column): uint64, in quotes from 2**63 on.
@@ -22,14 +22,14 @@ HEXADECIMAL: int
 FLOAT: int
 #: (column): bool.
 BOOLEAN: int
-#: (column): int32 string id, its first character escaped where the text could be taken for a number.
+#: (column, place, size): the literal where the bool is true.
+IF_TRUE: int
+#: (column, column): the text of thread int32, or pid and tid both of int64 of the other column where it is none.
+THREAD_OF: int
+#: (column): int32 string id or text, its first character escaped where the text could be taken for a number.
 STRING: int
 #: (column, place, size): the literal and the string, without that escape; nothing for the empty string.
 STRING_IF: int
-#: (column): like STRING, of a text.
-TEXT: int
-#: (column, place, size): like STRING_IF, of a text.
-TEXT_IF: int
 #: (column): JSON text, or a string of it where it is not valid.
 JSON: int
 #: (column): a comma and the members of an object in JSON text; nothing where there are none.
@@ -38,28 +38,30 @@ MEMBERS: int
 BASE64: int
 #: (column, count): an array of offsets in the column; the next `count` operations run for each element.
 ARRAY: int
-#: (column, place, size): the literal where the bool is true.
-IF_TRUE: int
 #: The event's time, without and with text of its thread, its thread as an owner, its CPU as a member and as a value.
 EVENT_TIME: int
 EVENT_THREAD: int
 EVENT_OWNER: int
 EVENT_CPU: int
 ARGUMENT_CPU: int
-#: (column, column): the text of thread int32, or pid and tid both of int64 of the other column where it is none.
-THREAD_OF: int
-#: (column): like TIME, but what is below 0 is not known yet: "0" and room for 19 more characters.
-DURATION: int
+#: (0, place, size): the literal.
+LITERAL: int
 
 #: How many bytes must follow the texts of threads.
 TEXT_PADDING: int
 
 class Program:
-    """The operations of an event class, four int32 each: number and three operands."""
+    """The operations of an event class, four int32 each: number and three operands.
+
+    Each column is that of one operation, or of none. Raises ValueError for operations that make no sense.
+    """
 
     def __init__(self, code: NDArray[int32], literals: bytes, columns: int) -> None: ...
-    def bind(self, columns: Sequence[NDArray[uint8]]) -> None:
-        """Set the columns of the next batch, each seen as bytes."""
+    def bind(self, columns: Sequence[NDArray[Any] | tuple[NDArray[Any], NDArray[int64]]]) -> None:
+        """Set the columns of the next batch: of texts, JSON and bytes (values, offsets), of arrays their offsets.
+
+        Raises ValueError for one of another width or shape.
+        """
     def release(self) -> None:
         """Let go of the columns."""
 
@@ -76,10 +78,8 @@ class Emitter:
         ts: NDArray[int64],
         thread: NDArray[int32],
         cpu: NDArray[int32],
-        threads: NDArray[uint8],
-        thread_at: NDArray[int64],
-        owners: NDArray[uint8],
-        owner_at: NDArray[int64],
+        threads: tuple[NDArray[uint8], NDArray[int64]],
+        owners: tuple[NDArray[uint8], NDArray[int64]],
         start: int,
     ) -> tuple[memoryview, NDArray[int64], int]:
         """The text of the events of a batch from number `start` on until a block is full.

@@ -5,8 +5,9 @@ from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memcpy
 
 from converter.formats.chrome.json_text cimport (
-    Buffer, append, append_unsigned, decimal_pairs, is_hexadecimal, reserve, special_number,
+    append, append_unsigned, decimal_pairs, is_hexadecimal, put_escaped, special_number,
 )
+from converter.kernels.output cimport Output, ensure, put8, put_bytes
 
 cdef extern from "Python.h":
     char* PyOS_double_to_string(double value, char format, int precision, int flags, int* type)
@@ -15,7 +16,6 @@ cdef extern from "Python.h":
 
 cdef extern from *:
     """
-    static const char hexadecimal_digits[] = "0123456789abcdef";
     static const long long powers_of_ten[19] = {
         1LL, 10LL, 100LL, 1000LL, 10000LL, 100000LL, 1000000LL, 10000000LL, 100000000LL, 1000000000LL, 10000000000LL,
         100000000000LL, 1000000000000LL, 10000000000000LL, 100000000000000LL, 1000000000000000LL,
@@ -38,7 +38,6 @@ cdef extern from *:
     }
     """
     void eight_digits(uint8_t* to, uint64_t value) noexcept nogil
-    const char* hexadecimal_digits
     const int64_t* powers_of_ten
     int __builtin_clzll(unsigned long long) noexcept nogil
 
@@ -61,20 +60,16 @@ cdef inline int64_t next_escape(const uint8_t* data, int64_t at, int64_t size) n
     return at
 
 
-cdef inline bint put_string(Buffer* out, const uint8_t* data, int64_t size, bint plain) noexcept nogil:
+cdef inline bint put_string(Output* out, const uint8_t* data, int64_t size, bint plain) noexcept nogil:
     """A string in quotes. Unless `plain`, text that the reader takes for a number has its first character escaped."""
     cdef int64_t i = 0
     cdef int64_t run
     cdef uint8_t byte
-    if not reserve(out, size + 16):
+    if not ensure(out, size + 16):
         return False
-    out.data[out.used] = 34
-    out.used += 1
+    put8(out, 34)
     if not plain and (is_hexadecimal(data, size) or special_number(data, size)):
-        memcpy(out.data + out.used, b"\\u00", 4)
-        out.data[out.used + 4] = <uint8_t>hexadecimal_digits[data[0] >> 4]
-        out.data[out.used + 5] = <uint8_t>hexadecimal_digits[data[0] & 15]
-        out.used += 6
+        put_escaped(out, data[0])
         i = 1
     while i < size:
         run = i
@@ -86,27 +81,17 @@ cdef inline bint put_string(Buffer* out, const uint8_t* data, int64_t size, bint
         byte = data[i]
         i += 1
         # Room for this escape and for the closing quote.
-        if not reserve(out, size - i + 16):
+        if not ensure(out, size - i + 16):
             return False
-        out.data[out.used] = 92
-        if byte == 34 or byte == 92:
-            out.data[out.used + 1] = byte
-            out.used += 2
-        elif byte == 10:
-            out.data[out.used + 1] = 110
-            out.used += 2
-        elif byte == 9:
-            out.data[out.used + 1] = 116
-            out.used += 2
+        if byte != 34 and byte != 92 and byte != 10 and byte != 9:
+            put_escaped(out, byte)
         else:
-            memcpy(out.data + out.used + 1, b"u00", 3)
-            out.data[out.used + 4] = <uint8_t>hexadecimal_digits[byte >> 4]
-            out.data[out.used + 5] = <uint8_t>hexadecimal_digits[byte & 15]
-            out.used += 6
+            put8(out, 92)
+            put8(out, 110 if byte == 10 else 116 if byte == 9 else byte)
     return append(out, b'"', 1)
 
 
-cdef inline bint put_decimal(Buffer* out, int64_t value, int places) noexcept nogil:
+cdef inline bint put_decimal(Output* out, int64_t value, int places) noexcept nogil:
     """value / 10**places, without zeros at the end."""
     cdef uint64_t magnitude = <uint64_t>value
     cdef uint64_t whole, part
@@ -122,7 +107,7 @@ cdef inline bint put_decimal(Buffer* out, int64_t value, int places) noexcept no
         return False
     if part == 0:
         return True
-    if not reserve(out, places + 1):
+    if not ensure(out, places + 1):
         return False
     text = out.data + out.used
     text[0] = 46
@@ -135,10 +120,10 @@ cdef inline bint put_decimal(Buffer* out, int64_t value, int places) noexcept no
     return True
 
 
-cdef inline bint put_hexadecimal(Buffer* out, uint64_t value, int size) noexcept nogil:
+cdef inline bint put_hexadecimal(Output* out, uint64_t value, int size) noexcept nogil:
     """The lowest `size` digits, up to 16."""
     cdef uint8_t[32] digits
-    if not reserve(out, 16):
+    if not ensure(out, 16):
         return False
     eight_digits(digits, value >> 32)
     eight_digits(digits + 8, value & <uint64_t>0xFFFFFFFF)
@@ -148,19 +133,17 @@ cdef inline bint put_hexadecimal(Buffer* out, uint64_t value, int size) noexcept
     return True
 
 
-cdef inline bint put_address(Buffer* out, uint64_t value) noexcept nogil:
+cdef inline bint put_address(Output* out, uint64_t value) noexcept nogil:
     """"0x..." in quotes, without zeros in front."""
-    if not reserve(out, 24):
+    if not ensure(out, 24):
         return False
-    memcpy(out.data + out.used, b'"0x', 4)
-    out.used += 3
+    put_bytes(out, b'"0x', 3)
     put_hexadecimal(out, value, 1 if value == 0 else (67 - __builtin_clzll(value)) >> 2)
-    out.data[out.used] = 34
-    out.used += 1
+    put8(out, 34)
     return True
 
 
-cdef inline bint put_float(Buffer* out, double value) noexcept nogil:
+cdef inline bint put_float(Output* out, double value) noexcept nogil:
     """The shortest text that reads as the same double, always with a point or an exponent."""
     cdef int places
     cdef double scaled
@@ -197,13 +180,13 @@ cdef inline bint put_float(Buffer* out, double value) noexcept nogil:
     return good
 
 
-cdef inline bint put_base64(Buffer* out, Buffer* scratch, const uint8_t* data, int64_t size) noexcept nogil:
+cdef inline bint put_base64(Output* out, Output* scratch, const uint8_t* data, int64_t size) noexcept nogil:
     cdef const char* letters = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
     cdef int64_t i = 0
     cdef uint64_t three
     cdef uint8_t* place
     scratch.used = 0
-    if not reserve(scratch, (size + 2) // 3 * 4):
+    if not ensure(scratch, (size + 2) // 3 * 4):
         return False
     place = scratch.data
     while i < size:
@@ -228,7 +211,7 @@ cdef struct Seconds:
     uint8_t text[16]
 
 
-cdef inline bint put_microseconds(Buffer* out, Seconds* seconds, int64_t value) noexcept nogil:
+cdef inline bint put_microseconds(Output* out, Seconds* seconds, int64_t value) noexcept nogil:
     """What `put_decimal` says with three places. Most times are in the same second as the one before."""
     cdef uint64_t beyond = <uint64_t>value - <uint64_t>seconds.start
     cdef uint32_t whole, part, pair
@@ -246,7 +229,7 @@ cdef inline bint put_microseconds(Buffer* out, Seconds* seconds, int64_t value) 
         out.used = start
         beyond = <uint64_t>value % 1000000000
         seconds.start = value - <int64_t>beyond
-    if not reserve(out, 32):
+    if not ensure(out, 32):
         return False
     place = out.data + out.used
     memcpy(place, seconds.text, 16)

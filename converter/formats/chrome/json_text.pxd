@@ -1,13 +1,13 @@
-"""What scanning and emitting JSON share: a growing buffer, numbers in decimal, and a checked compact copy of a value.
+"""What scanning and emitting JSON share: text that grows, numbers in decimal, and a checked compact copy of a value.
 
 All functions are inline and touch nothing but the memory they are given; `end` is always the first byte that is not
 readable.
 """
 
 from libc.stdint cimport int64_t, uint8_t, uint64_t
-from libc.stdlib cimport realloc
 from libc.string cimport memcpy
 
+from converter.kernels.output cimport Output, ensure, put8, put_bytes
 from converter.kernels.strings cimport PADDING
 from converter.kernels.utf8 cimport is_utf8
 
@@ -27,55 +27,35 @@ cdef enum:
 
 cdef extern from *:
     """
+    static const char hexadecimal_digits[] = "0123456789abcdef";
     static const char decimal_pairs[] =
         "0001020304050607080910111213141516171819202122232425262728293031323334353637383940414243444546474849"
         "5051525354555657585960616263646566676869707172737475767778798081828384858687888990919293949596979899";
     """
+    const char* hexadecimal_digits
     # The numbers 0 to 99, two digits each.
     const char* decimal_pairs
 
 
-cdef struct Buffer:
-    uint8_t* data
-    int64_t used
-    int64_t room
-
-
-# Room for `more` further bytes; false when memory runs out.
-cdef inline bint reserve(Buffer* buffer, int64_t more) noexcept nogil:
-    cdef int64_t wanted = buffer.used + more
-    cdef uint8_t* grown
-    if wanted <= buffer.room:
-        return True
-    wanted = wanted + (wanted >> 1) + 4096
-    grown = <uint8_t*>realloc(buffer.data, <size_t>wanted)
-    if grown is NULL:
+# False is: no memory.
+cdef inline bint append(Output* out, const uint8_t* data, int64_t size) noexcept nogil:
+    if not ensure(out, size):
         return False
-    buffer.data = grown
-    buffer.room = wanted
-    return True
-
-
-cdef inline bint append(Buffer* buffer, const uint8_t* data, int64_t size) noexcept nogil:
-    if not reserve(buffer, size):
-        return False
-    if size:
-        memcpy(buffer.data + buffer.used, data, <size_t>size)
-    buffer.used += size
+    put_bytes(out, data, size)
     return True
 
 
 # The same of data with PADDING readable bytes behind it, in steps of so many, which are faster than a call.
-cdef inline bint append_padded(Buffer* buffer, const uint8_t* data, int64_t size) noexcept nogil:
+cdef inline bint append_padded(Output* out, const uint8_t* data, int64_t size) noexcept nogil:
     cdef int64_t i = 0
     cdef uint8_t* place
-    if not reserve(buffer, size + PADDING):
+    if not ensure(out, size + PADDING):
         return False
-    place = buffer.data + buffer.used
+    place = out.data + out.used
     while i < size:
         memcpy(place + i, data + i, PADDING)
         i += PADDING
-    buffer.used += size
+    out.used += size
     return True
 
 
@@ -222,9 +202,15 @@ cdef inline bint runs_to_end(const uint8_t* data, int64_t at, int64_t end) noexc
     return True
 
 
+# A character as its escape. The caller has ensured room.
+cdef inline void put_escaped(Output* out, uint8_t byte) noexcept nogil:
+    put_bytes(out, b"\\u00", 4)
+    put8(out, <uint8_t>hexadecimal_digits[byte >> 4])
+    put8(out, <uint8_t>hexadecimal_digits[byte & 15])
+
+
 # Append the inside of a string with control characters escaped and bytes that are not UTF-8 replaced by U+FFFD.
-cdef inline bint append_cleaned(Buffer* out, const uint8_t* data, int64_t size) noexcept nogil:
-    cdef const char* digits = b"0123456789abcdef"
+cdef inline bint append_cleaned(Output* out, const uint8_t* data, int64_t size) noexcept nogil:
     cdef int64_t i = 0
     cdef int64_t width
     cdef bint plain = is_utf8(data, size)
@@ -237,25 +223,20 @@ cdef inline bint append_cleaned(Buffer* out, const uint8_t* data, int64_t size) 
         return append(out, data, size)
     i = 0
     while i < size:
-        if not reserve(out, 8):
+        if not ensure(out, 8):
             return False
         if data[i] < 32:
-            memcpy(out.data + out.used, b"\\u00", 4)
-            out.data[out.used + 4] = <uint8_t>digits[data[i] >> 4]
-            out.data[out.used + 5] = <uint8_t>digits[data[i] & 15]
-            out.used += 6
+            put_escaped(out, data[i])
             i += 1
             continue
         width = 1
         while width <= 4 and i + width <= size and not is_utf8(data + i, width):
             width += 1
         if width > 4 or i + width > size:
-            memcpy(out.data + out.used, b"\xef\xbf\xbd", 3)
-            out.used += 3
+            put_bytes(out, b"\xef\xbf\xbd", 3)
             i += 1
         else:
-            memcpy(out.data + out.used, data + i, <size_t>width)
-            out.used += width
+            put_bytes(out, data + i, width)
             i += width
     return True
 
@@ -284,7 +265,7 @@ cdef inline bint good_escapes(const uint8_t* data, int64_t at, int64_t end) noex
 # meant (bare NaN, raw control characters, a comma behind the last element) is put right; on anything but FINE the copy
 # is taken back.
 cdef inline Scanned compact(
-    const uint8_t* data, int64_t at, int64_t end, Buffer* out, int64_t* after
+    const uint8_t* data, int64_t at, int64_t end, Output* out, int64_t* after
 ) noexcept nogil:
     cdef uint64_t nesting[8]
     cdef int64_t depth = 0
@@ -404,10 +385,10 @@ cdef inline Scanned compact(
 
 
 # Append a number in decimal.
-cdef inline bint append_unsigned(Buffer* out, uint64_t value) noexcept nogil:
+cdef inline bint append_unsigned(Output* out, uint64_t value) noexcept nogil:
     cdef uint8_t digits[20]
     cdef int at = 20
-    if not reserve(out, 20):
+    if not ensure(out, 20):
         return False
     while value >= 100:
         at -= 2
@@ -424,7 +405,7 @@ cdef inline bint append_unsigned(Buffer* out, uint64_t value) noexcept nogil:
     return True
 
 
-cdef inline bint append_signed(Buffer* out, int64_t value) noexcept nogil:
+cdef inline bint append_signed(Output* out, int64_t value) noexcept nogil:
     if value < 0:
         if not append(out, b"-", 1):
             return False

@@ -1,12 +1,11 @@
-"""Programs that emit the events of a class, and the columns that they run on.
-
-The program of a class depends on its fields and on how its strings are stored, which may differ from batch to batch.
-"""
+"""Programs that emit the events of a class, and the columns that they run on."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -68,48 +67,35 @@ _KEYS = {
 _TIMES = (DURATION, THREAD_TIME, THREAD_DURATION)
 _ID_PLACES = {name: place for place, name in ID_FIELDS.items()}
 
-Form = tuple[bool, ...]
+#: A column as an operation takes it: values, or those of lists with where they begin and end.
+Bindable = NDArray[Any] | tuple[NDArray[Any], NDArray[np.int64]]
 
 
-@dataclass(slots=True)
-class Bound:
-    """The columns of a table in the order in which programs number them, and how its strings are stored."""
-
-    columns: list[NDArray[np.uint8]] = field(default_factory=list)
-    form: list[bool] = field(default_factory=list)
-
-    def add(self, array: NDArray[np.generic]) -> None:
-        """Number an array."""
-        self.columns.append(np.ascontiguousarray(array).view(np.uint8).reshape(-1))
-
-    def add_column(self, column: Column) -> None:
-        """Number the arrays of a column, those inside it last."""
-        match column:
-            case np.ndarray():
-                self.form.append(True)
-                self.add(column)
-            case ListColumn(offsets, values):
-                self.form.append(False)
-                self.add(offsets)
-                if isinstance(values, np.ndarray) and values.dtype == np.uint8:
-                    self.add(values)
-                else:
-                    self.add_column(values)
-            case StructColumn(_, members):
-                for member in members:
-                    self.add_column(member)
+def bindable(column: Column) -> Iterator[Bindable]:
+    """A column and those inside it, in the order in which programs number them."""
+    match column:
+        case np.ndarray():
+            yield column
+        case ListColumn(offsets, values):
+            offsets = np.ascontiguousarray(offsets)
+            if isinstance(values, np.ndarray) and values.dtype == np.uint8:
+                yield np.ascontiguousarray(values), offsets
+            else:
+                yield offsets
+                yield from bindable(values)
+        case StructColumn(_, members):
+            for member in members:
+                yield from bindable(member)
 
 
 @dataclass(slots=True)
 class Compiler:
-    """Makes one program. `form` says of each scalar or list column, in order, whether it is scalar."""
+    """Makes one program."""
 
-    form: Form
     _code: list[tuple[int, int, int, int]] = field(default_factory=list)
     _literals: bytearray = field(default_factory=bytearray)
     _pending: bytearray = field(default_factory=bytearray)
     _column: int = 0
-    _formed: int = 0
 
     def program(self) -> Program:
         """The program of everything so far."""
@@ -133,10 +119,7 @@ class Compiler:
 
     def string_if(self, text: str) -> None:
         """Emit a text and a string column, or nothing where the string is empty."""
-        if self._is_scalar():
-            self.operation(op.STRING_IF, self.next_column(), text)
-        else:
-            self.operation(op.TEXT_IF, self.next_column(2), text)
+        self.operation(op.STRING_IF, self.next_column(), text)
 
     def value(self, field_class: FieldClass, *, time: bool = False) -> None:
         """Emit a column of a class as JSON."""
@@ -149,22 +132,10 @@ class Compiler:
                     self.literal(f"{',' if index else ''}{json_text(member.name)}:")
                     self.value(member.type)
                 self.literal("}")
-            case StringClass() if self._is_scalar():
-                self.operation(op.STRING, self.next_column())
-            case StringClass():
-                self.operation(op.TEXT, self.next_column(2))
-            case BytesClass():
-                self._formed += 1
-                number = op.JSON if field_class == JSON_TEXT else op.BASE64
-                self.operation(number, self.next_column(2))
             case ArrayClass(element):
-                self._formed += 1
                 self._array(element)
             case _:
-                self._formed += 1
-                self.operation(
-                    op.TIME if time else _scalar_operation(field_class), self.next_column()
-                )
+                self.operation(op.TIME if time else _operation(field_class), self.next_column())
 
     def _array(self, element: FieldClass) -> None:
         self._flush()
@@ -176,12 +147,10 @@ class Compiler:
 
     def members(self) -> None:
         """Emit a column of members that are not standard."""
-        self._formed += 1
-        self.operation(op.MEMBERS, self.next_column(2))
+        self.operation(op.MEMBERS, self.next_column())
 
     def skip(self) -> None:
-        """Number a scalar column that is not emitted."""
-        self._formed += 1
+        """Number a column that is not emitted."""
         self.next_column()
 
     def thread_of(self) -> None:
@@ -189,10 +158,6 @@ class Compiler:
         self._flush()
         column = self.next_column(2)
         self._code.append((op.THREAD_OF, column, column + 1, 0))
-
-    def _is_scalar(self) -> bool:
-        self._formed += 1
-        return self.form[self._formed - 1]
 
     def _flush(self) -> None:
         if self._pending:
@@ -212,8 +177,12 @@ def json_text(text: str) -> str:
     return json.dumps(text, ensure_ascii=False)
 
 
-def _scalar_operation(field_class: FieldClass) -> int:
+def _operation(field_class: FieldClass) -> int:
     match field_class:
+        case StringClass():
+            return op.STRING
+        case BytesClass():
+            return op.JSON if field_class == JSON_TEXT else op.BASE64
         case IntegerClass(_, True):
             return op.SIGNED
         case IntegerClass():
@@ -305,9 +274,9 @@ class Outline:
         text = json.dumps(forms, ensure_ascii=False, separators=(",", ":"))
         return f',"arg_types":{text}'
 
-    def compile(self, form: Form, *, binds: bool) -> Program:
+    def compile(self, *, binds: bool) -> Program:
         """The program. With `binds`, flows end at the slice around them."""
-        compiler = Compiler(form)
+        compiler = Compiler()
         if self.event_class.kind is Kind.NATIVE:
             compiler.literal(",\n")
             compiler.value(JSON_TEXT)

@@ -9,12 +9,12 @@ reader decides once a class, never once an event. `scan.pyi` describes both enco
 
 import numpy as np
 
-from libc.stdint cimport int32_t, int64_t, uint8_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 from libc.stdlib cimport free
 from libc.string cimport memcmp, memcpy, memset
 
 from converter.formats.chrome.json_text cimport (
-    Buffer, FINE, MALFORMED, NO_MEMORY, Scanned, UNFINISHED, append, compact, reserve,
+    FINE, MALFORMED, NO_MEMORY, Scanned, UNFINISHED, append, compact,
 )
 from converter.formats.chrome.members cimport (
     HAS_DURATION, HAS_FLOW_IN, HAS_FLOW_OUT, HAS_ID_SCOPE, HAS_MEMBERS, HAS_SCOPE, HAS_THREAD_DURATION,
@@ -22,6 +22,7 @@ from converter.formats.chrome.members cimport (
 )
 from converter.formats.chrome.scan_members cimport Clock, Members, Place, add_member, scan_members
 from converter.formats.chrome.scan_values cimport ValueScanner
+from converter.kernels.output cimport Output, ensure, put64
 from converter.kernels.strings cimport StringTable
 
 cdef enum:
@@ -46,17 +47,17 @@ cdef class EventScanner(ValueScanner):
     cdef uint8_t[256] _phases
     cdef Clock _clock
     # One entry an event.
-    cdef Buffer _ts
-    cdef Buffer _key
-    cdef Buffer _thread
-    cdef Buffer _cpu
-    cdef Buffer _start
+    cdef Output _ts
+    cdef Output _key
+    cdef Output _thread
+    cdef Output _cpu
+    cdef Output _start
     cdef int64_t _count
     # Slots of all events, and metadata events, a line each.
-    cdef Buffer _slots
-    cdef Buffer _metadata
+    cdef Output _slots
+    cdef Output _metadata
     # Members of the event being scanned that are not standard.
-    cdef Buffer _others
+    cdef Output _others
     cdef int64_t _last_ts
     cdef uint8_t[16] _last_key
     cdef int32_t _last_key_id
@@ -237,7 +238,7 @@ cdef class EventScanner(ValueScanner):
     # The slots of the event; false without memory.
     cdef bint _fill(self, const Members* members) noexcept nogil:
         cdef int32_t present = members.present
-        if not reserve(&self._slots, 8 * 16 + self._arguments.used):
+        if not ensure(&self._slots, 8 * 16 + self._arguments.used):
             return False
         self._slot(members.name)
         self._slot(members.category)
@@ -268,8 +269,7 @@ cdef class EventScanner(ValueScanner):
 
     # The caller has made room.
     cdef inline void _slot(self, int64_t value) noexcept nogil:
-        memcpy(self._slots.data + self._slots.used, &value, 8)
-        self._slots.used += 8
+        put64(&self._slots, <uint64_t>value, False)
 
     cdef bint _row(self, int32_t key, int32_t thread, int32_t cpu, int64_t ts) noexcept nogil:
         cdef int64_t start = self._slots.used >> 3
@@ -299,7 +299,7 @@ cdef class EventScanner(ValueScanner):
             self._text.used = text
             size = 0
         key_id = self._key_id(&key[0])
-        if key_id < 0 or not self._row(key_id, -1, -1, self._last_ts) or not reserve(&self._slots, 16):
+        if key_id < 0 or not self._row(key_id, -1, -1, self._last_ts) or not ensure(&self._slots, 16):
             return NO_MEMORY
         self._slot(text)
         self._slot(size)
@@ -336,11 +336,11 @@ cdef class EventScanner(ValueScanner):
         return self._intern(self._threads, self._scratch.data, self._scratch.used)
 
 
-cdef object _taken(Buffer* buffer, dtype):
-    cdef int64_t size = buffer.used
+cdef object _taken(Output* out, dtype):
+    cdef int64_t size = out.used
     result = np.empty(size, np.uint8)
     cdef uint8_t[::1] view = result
     if size:
-        memcpy(&view[0], buffer.data, <size_t>size)
-    buffer.used = 0
+        memcpy(&view[0], out.data, <size_t>size)
+    out.used = 0
     return result.view(dtype)

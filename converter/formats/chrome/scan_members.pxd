@@ -7,7 +7,7 @@ from libc.stdint cimport int32_t, int64_t, uint8_t
 from libc.string cimport memcmp, memset
 
 from converter.formats.chrome.json_text cimport (
-    Buffer, FINE, MALFORMED, NO_MEMORY, Scanned, UNFINISHED, append, append_cleaned, compact, good_escapes, is_digit,
+    FINE, MALFORMED, NO_MEMORY, Scanned, UNFINISHED, append, append_cleaned, compact, good_escapes, is_digit,
     number_end, parse_ticks, skip_space, string_end,
 )
 from converter.formats.chrome.members cimport (
@@ -16,6 +16,7 @@ from converter.formats.chrome.members cimport (
     HAS_THREAD_DURATION, HAS_THREAD_TIME, HAS_TID, HAS_TS, HAS_TYPES, ID2_MEMBER, ID_MEMBER, OTHER_MEMBER, member_of,
 )
 from converter.formats.chrome.scan_values cimport ValueScanner
+from converter.kernels.output cimport Output
 
 cdef enum:
     # Arguments with a longer signature become JSON text.
@@ -73,7 +74,7 @@ cdef struct Members:
 
 # The members of the object at `start`; those that are not standard to `others`.
 cdef inline Scanned scan_members(
-    ValueScanner scanner, Clock* clock, int64_t start, int64_t* after, Members* members, Buffer* others
+    ValueScanner scanner, Clock* clock, int64_t start, int64_t* after, Members* members, Output* others
 ) noexcept nogil:
     cdef const uint8_t* data = scanner._data
     cdef int64_t end = scanner._end
@@ -358,7 +359,7 @@ cdef inline Scanned scan_id2(
 
 # A member that is not standard, added to `others`; without a key, it is "args".
 cdef inline Scanned add_member(
-    ValueScanner scanner, Buffer* others, int64_t key, int64_t key_end, int64_t value, int64_t* after
+    ValueScanner scanner, Output* others, int64_t key, int64_t key_end, int64_t value, int64_t* after
 ) noexcept nogil:
     if not append(others, b"," if others.used else b"{", 1) or not append(others, b'"', 1):
         return NO_MEMORY

@@ -1,6 +1,7 @@
 from libc.stdint cimport int32_t, int64_t, uint8_t
 
-from converter.formats.chrome.json_text cimport Buffer, Scanned
+from converter.formats.chrome.json_text cimport Scanned
+from converter.kernels.output cimport Output
 from converter.kernels.strings cimport StringTable
 
 
@@ -12,11 +13,11 @@ cdef class ValueScanner:
     cdef const uint8_t* _data
     cdef int64_t _end
     # Text that slots refer to.
-    cdef Buffer _text
+    cdef Output _text
     # Of the value being scanned: its shape and its slots.
-    cdef Buffer _signature
-    cdef Buffer _arguments
-    cdef Buffer _scratch
+    cdef Output _signature
+    cdef Output _arguments
+    cdef Output _scratch
     cdef bint _with_array
 
     # The id of a text in a table.

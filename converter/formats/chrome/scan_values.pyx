@@ -6,10 +6,11 @@ from libc.stdlib cimport free
 from libc.string cimport memcmp, memcpy
 
 from converter.formats.chrome.json_text cimport (
-    Buffer, FINE, MALFORMED, NO_MEMORY, Scanned, UNFINISHED, append, compact, good_escapes, hexadecimal,
-    is_hexadecimal, number_end, parse_ticks, reserve, runs_to_end, skip_space, special_end, special_number,
+    FINE, MALFORMED, NO_MEMORY, Scanned, UNFINISHED, append, compact, good_escapes, hexadecimal,
+    is_hexadecimal, number_end, parse_ticks, runs_to_end, skip_space, special_end, special_number,
     string_end, word_end,
 )
+from converter.kernels.output cimport Output, ensure
 from converter.kernels.strings cimport StringTable
 
 cdef extern from "Python.h":
@@ -52,13 +53,13 @@ cdef class ValueScanner:
     cdef Scanned _unescape(self, const uint8_t* data, int64_t size) noexcept nogil:
         cdef int64_t i = 0
         cdef uint32_t code, low
-        cdef Buffer* out = &self._scratch
+        cdef Output* out = &self._scratch
         cdef uint8_t* place
         out.used = 0
         if not good_escapes(data, 0, size):
             return MALFORMED
         # Nothing becomes longer by unescaping.
-        if not reserve(out, size):
+        if not ensure(out, size):
             return NO_MEMORY
         place = out.data
         while i < size:
@@ -419,7 +420,7 @@ cdef class ValueScanner:
 
 
 def end_of_value(const uint8_t[::1] data, int64_t at):
-    cdef Buffer out
+    cdef Output out
     cdef int64_t after = at
     cdef Scanned result
     if not 0 <= at <= data.shape[0]:

@@ -29,7 +29,7 @@ from converter.formats.chrome.mapping import (
 )
 from converter.formats.chrome.metadata import Tables, process_name, thread_name
 from converter.formats.chrome.native import wrapped
-from converter.formats.chrome.programs import Bound, Evidence, Form, Outline, has_empty_array
+from converter.formats.chrome.programs import Bindable, Evidence, Outline, bindable, has_empty_array
 from converter.formats.chrome.switches import Durations, Patched
 from converter.formats.chrome.times import Scale
 from converter.ir.columns import Column
@@ -75,7 +75,7 @@ class _Writer:
         # A trace of this format says itself what it has of these.
         self._foreign = trace.format != "chrome"
         self._outlines: list[Outline] = []
-        self._programs: dict[tuple[int, Form], Program] = {}
+        self._programs: dict[int, Program] = {}
         self._durations = Durations()
         self._texts = _ThreadTexts(trace, self._known)
         # By thread; the last entry is that of -1, which is none.
@@ -275,31 +275,31 @@ class _Writer:
         outline = self._outlines[class_id]
         event_class = outline.event_class
         table = batch.tables[class_id]
-        bound = Bound()
+        bound: list[Bindable] = []
         columns: list[Column] = [table.column(i) for i in range(table.width)]
         if event_class.kind is Kind.NATIVE:
             columns = [wrapped(columns[0])]
         elif event_class.kind is Kind.SCHED_SWITCH:
-            bound.add(durations[batch.positions(class_id)])
-            self._add_next_threads(bound, columns[_NEXT_TID])
+            tids = columns[_NEXT_TID]
+            assert isinstance(tids, np.ndarray)
+            bound += durations[batch.positions(class_id)], self._next_threads(tids), tids
         for part, column in zip(event_class.fields, columns, strict=True):
             if part in _TIMES:
                 assert isinstance(column, np.ndarray)
-                bound.add_column(self._scale.to_file(np.ascontiguousarray(column)))
+                bound.append(self._scale.to_file(np.ascontiguousarray(column)))
             else:
-                bound.add_column(column)
+                bound += bindable(column)
         if outline.evidence == Evidence.UNLESS_EMPTY:
             empty = np.zeros(len(table), np.bool_)
             for index in outline.arguments:
                 rows = has_empty_array(event_class.fields[index].type, columns[index])
                 if rows is not None:
                     empty |= rows
-            bound.add(empty)
-        key = (class_id, tuple(bound.form))
-        program = self._programs.get(key)
+            bound.append(empty)
+        program = self._programs.get(class_id)
         if program is None:
-            program = self._programs[key] = outline.compile(key[1], binds=self._foreign)
-        program.bind(bound.columns)
+            program = self._programs[class_id] = outline.compile(binds=self._foreign)
+        program.bind(bound)
         return program
 
     def _switch_durations(self, batch: Batch, units: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -318,16 +318,14 @@ class _Writer:
         result[places] = durations
         return result
 
-    def _add_next_threads(self, bound: Bound, tids: Column) -> None:
-        """Add the first thread in the table that has each tid, -1 for those of no thread and for the idle one."""
-        assert isinstance(tids, np.ndarray)
+    def _next_threads(self, tids: NDArray[Any]) -> NDArray[np.int32]:
+        """The first thread in the table that has each tid, -1 for those of no thread and for the idle one."""
         for index in range(self._tids_done, len(self._trace.threads)):
             self._thread_of_tid.setdefault(self._trace.threads[index].tid, index)
         self._tids_done = len(self._trace.threads)
         values, inverse = np.unique(tids, return_inverse=True)
         found = [self._thread_of_tid.get(tid, -1) if tid else -1 for tid in values.tolist()]
-        bound.add(np.array(found, np.int32)[inverse])
-        bound.add(tids)
+        return np.array(found, np.int32)[inverse]
 
     def _finish_durations(self, known: list[tuple[int, int]]) -> None:
         for place, duration in known:
@@ -345,7 +343,7 @@ class _ThreadTexts:
         self._done = 0
         self._threads = [b""]
         self._owners = [b""]
-        self.arrays = (_joined([]), np.zeros(1, np.int64), _joined([]), np.zeros(1, np.int64))
+        self.arrays = (_joined(self._threads), _joined(self._owners))
 
     def extend(self) -> None:
         """Follow the growth of the table."""
@@ -358,16 +356,13 @@ class _ThreadTexts:
             self._threads.append(f',"pid":{pid},"tid":{tid}'.encode("utf-8", "replace"))
             self._owners.append(f',"event_pid":{pid},"event_tid":{tid}'.encode("utf-8", "replace"))
         self._done = len(threads)
-        self.arrays = (
-            _joined(self._threads),
-            np.cumsum([len(text) for text in self._threads], dtype=np.int64),
-            _joined(self._owners),
-            np.cumsum([len(text) for text in self._owners], dtype=np.int64),
-        )
+        self.arrays = (_joined(self._threads), _joined(self._owners))
 
 
-def _joined(texts: list[bytes]) -> NDArray[np.uint8]:
-    return np.frombuffer(b"".join(texts) + bytes(TEXT_PADDING), np.uint8)
+def _joined(texts: list[bytes]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+    """Texts behind the first, which is empty, with where they begin and end."""
+    joined = np.frombuffer(b"".join(texts) + bytes(TEXT_PADDING), np.uint8)
+    return joined, np.cumsum([len(text) for text in texts], dtype=np.int64)
 
 
 def _json(value: Any) -> str:

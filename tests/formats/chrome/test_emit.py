@@ -1,0 +1,97 @@
+"""Programs of the emitter: what they take, and that they are checked."""
+
+import numpy as np
+import pytest
+
+from converter.formats.chrome import emit as op
+from converter.formats.chrome.emit import TEXT_PADDING, Emitter, Program
+from converter.kernels.strings import StringTable
+
+NO_TEXTS = (np.zeros(TEXT_PADDING, np.uint8), np.zeros(1, np.int64))
+OFFSETS = np.array([0, 1, 3], np.int64)
+
+
+def program(*operations, columns=0, literals=b""):
+    code = [(*operation, 0, 0, 0)[:4] for operation in operations]
+    return Program(np.array(code, np.int32).reshape(-1), literals, columns)
+
+
+def text_of(one, rows, strings=None, threads=NO_TEXTS):
+    count = len(rows)
+    zeros = np.zeros(count, np.int32)
+    text, _, done = Emitter(strings or StringTable(), 3).emit(
+        [one], zeros, np.array(rows, np.int32), zeros.astype(np.int64), zeros, zeros - 1,
+        threads, NO_TEXTS, 0,
+    )  # fmt: skip
+    assert done == count
+    return bytes(text)
+
+
+def test_a_string_is_taken_as_it_is_stored():
+    strings = StringTable()
+    one = program((op.STRING, 0), (op.STRING_IF, 1, 0, 1), columns=2, literals=b";")
+    ids = np.array([strings.intern(b"a"), strings.intern(b"0x1")], np.int32)
+    lists = np.frombuffer(b"xyz", np.uint8), OFFSETS
+    one.bind([ids, lists])
+    assert text_of(one, [0, 1], strings) == rb'"a";"x""\u0030x1";"yz"'
+    one.bind([lists, ids])
+    assert text_of(one, [0, 1], strings) == b'"x";"a""yz";"0x1"'
+
+
+def test_columns_may_have_any_stride():
+    one = program((op.SIGNED, 0), (op.ARRAY, 1, 1), (op.BOOLEAN, 2), columns=3)
+    one.bind([np.arange(4)[::-2], OFFSETS, np.broadcast_to(np.True_, 3)])
+    assert text_of(one, [0, 1]) == b"3[true]1[true,true]"
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: program((99, 0), columns=1),
+        lambda: program((op.TIME, 1), columns=1),
+        lambda: program((op.TIME, 0), (op.TIME, 0), columns=1),
+        lambda: program((op.THREAD_OF, 0, 0), columns=1),
+        lambda: program((op.LITERAL, 0, 1, 2), literals=b"ab"),
+        lambda: program((op.ARRAY, 0, 1), columns=1),
+        lambda: program((op.TIME, 0), columns=1).bind([np.zeros(1, np.int32)]),
+        lambda: program((op.TIME, 0), columns=1).bind([]),
+        lambda: program((op.BASE64, 0), columns=1).bind([np.zeros(1, np.uint8)]),
+    ],
+)
+def test_programs_and_their_columns_are_checked(make):
+    with pytest.raises(ValueError, match=r"^[a-z0]"):
+        make()
+
+
+@pytest.mark.parametrize(
+    ("operation", "column", "row"),
+    [
+        (op.TIME, np.zeros(1, np.int64), 1),
+        (op.TIME, np.zeros(1, np.int64), -1),
+        (op.STRING, np.array([7], np.int32), 0),
+        (op.STRING, (np.zeros(3, np.uint8), OFFSETS), 2),
+        (op.STRING, (np.zeros(2, np.uint8), OFFSETS), 1),
+        (op.BASE64, (np.zeros(3, np.uint8), OFFSETS[::-1].copy()), 0),
+    ],
+)
+def test_rows_are_checked(operation, column, row):
+    one = program((operation, 0), columns=1)
+    one.bind([column])
+    with pytest.raises(ValueError, match="outside"):
+        text_of(one, [row])
+
+
+def test_a_program_that_let_go_of_its_columns_has_no_rows():
+    one = program((op.TIME, 0), columns=1)
+    one.bind([np.zeros(1, np.int64)])
+    one.release()
+    with pytest.raises(ValueError, match="outside"):
+        text_of(one, [0])
+
+
+def test_texts_of_threads_lie_inside_and_have_padding_behind_them():
+    one = program((op.EVENT_THREAD,))
+    padded = np.frombuffer(b"xyz" + bytes(TEXT_PADDING), np.uint8)
+    assert text_of(one, [0], threads=(padded, OFFSETS)) == b"x"
+    with pytest.raises(ValueError, match="outside"):
+        text_of(one, [0], threads=(padded, OFFSETS + 3))

@@ -21,13 +21,17 @@ _SHARED = "converter.kernels.shared"
 #: What Cython makes, which is the same for every version of Python.
 _TRANSLATED = "build/cython"
 #: Modules whose kernels -O3 makes faster by more than it costs.
-_O3: frozenset[str] = frozenset()
+_O3 = frozenset(
+    # JSON is scanned byte by byte: 5 % fewer instructions.
+    {"converter.formats.chrome.scan", "converter.formats.chrome.scan_values"}
+)
 
 
 class BuildKernels(build_ext):
     """Translates and compiles the kernels that need it, as many at a time as there are processors."""
 
     extensions: list[Extension]
+    force: bool
 
     def initialize_options(self) -> None:
         super().initialize_options()

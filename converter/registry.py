@@ -25,7 +25,7 @@ _HEAD_NAMES = 10_000
 def __getattr__(name: str) -> Any:
     # Their descriptors are imported when they are first asked for.
     if name == "FORMATS":
-        return formats()
+        return tuple(formats())
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

@@ -37,9 +37,8 @@ def tally(tmp_path, monkeypatch):
         converter.formats, "__path__", [*converter.formats.__path__, str(room.parent)]
     )
     monkeypatch.setattr(table, "_NAMES", (*table._NAMES, "tally"))
-    table.formats.cache_clear()
     yield format_named("tally")[0]
-    table.formats.cache_clear()
+    table.format_of.cache_clear()
     for name in [name for name in sys.modules if name.startswith("converter.formats.tally")]:
         del sys.modules[name]
 

@@ -6,6 +6,7 @@ when they are first used. That is the only way from here to a format, so that al
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, cast
@@ -29,17 +30,19 @@ _NAMES = (
 
 
 @cache
-def formats() -> tuple[Format, ...]:
-    """Their descriptors."""
-    return tuple(
-        cast("Format", import_module(f"converter.formats.{name}").FORMAT) for name in _NAMES
-    )
+def format_of(name: str) -> Format:
+    """The descriptor in a folder of `converter.formats`."""
+    return cast("Format", import_module(f"converter.formats.{name}").FORMAT)
+
+
+def formats() -> Iterable[Format]:
+    """Their descriptors; each is imported when the one before was not enough."""
+    return map(format_of, _NAMES)
 
 
 def portable_sidecar(trace: Trace) -> dict[str, dict[str, Any]]:
     """A trace's sidecar as JSON-like values and bytes, which does not need the source."""
-    named = {format.name: format for format in formats()}
     return {
-        name: named[name].portable(trace) if name in named else content
+        name: format_of(name).portable(trace) if name in _NAMES else content
         for name, content in trace.sidecar.items()
     }

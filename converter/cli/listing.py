@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-
 from converter import registry
 
 
@@ -23,6 +21,8 @@ def run(*, as_json: bool) -> None:
         for format in registry.FORMATS
     ]
     if as_json:
+        import json
+
         print(json.dumps({"formats": rows}, indent=2))
         return
     table = [("NAME", "VARIANTS", "SUFFIXES", "", "")]

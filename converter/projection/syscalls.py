@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import pkgutil
 from collections.abc import Mapping
 from fnmatch import fnmatchcase
 from functools import cache
@@ -25,7 +23,10 @@ _PREFIXES = (
 
 @cache
 def _architectures() -> Mapping[str, Any]:
-    # importlib.resources does the same, but takes 8 ms to import.
+    # Imported only now, as most traces need no names. importlib.resources would take 8 ms.
+    import json
+    import pkgutil
+
     text = pkgutil.get_data("converter.schemas", "linux/syscalls.json")
     assert text is not None
     architectures: Mapping[str, Any] = json.loads(text)["architectures"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any, Final
 
 import numpy as np
@@ -167,7 +166,8 @@ def _floats(column: NDArray[np.floating[Any]]) -> ListColumn:
     """Numbers that hardly repeat: their texts are not interned, so that memory stays bounded by a batch."""
     texts = list(map(repr, column.tolist()))
     for row in np.flatnonzero(~np.isfinite(column)).tolist():
-        texts[row] = json.dumps(float(column[row]))
+        # JSON's spelling of what is no number.
+        texts[row] = _dumps(float(column[row]))
     return list_of_bytes(list(map(str.encode, texts)))
 
 
@@ -175,12 +175,19 @@ def _by_value(
     values: NDArray[Any], inverse: NDArray[np.integer[Any]], projection: Projection
 ) -> NDArray[np.int32]:
     intern = projection.source.strings.intern
-    ids = np.array([intern(json.dumps(item)) for item in values.tolist()], np.int32)
+    ids = np.array([intern(_dumps(item)) for item in values.tolist()], np.int32)
     return np.take(ids, inverse)
 
 
+def _dumps(item: Any, **options: Any) -> str:
+    # Imported only now: most fields have a place of their own.
+    import json
+
+    return json.dumps(item, **options)
+
+
 def _json(item: Any, field_class: FieldClass) -> bytes:
-    text = json.dumps(_jsonable(item, field_class), ensure_ascii=False, separators=(",", ":"))
+    text = _dumps(_jsonable(item, field_class), ensure_ascii=False, separators=(",", ":"))
     return text.encode("utf-8", "surrogateescape")
 
 

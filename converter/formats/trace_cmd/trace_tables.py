@@ -12,7 +12,6 @@ where CLOCK is [name, description, epoch in ns or null, ticks a second as a frac
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -64,6 +63,9 @@ def read_tables(options: list[tuple[int, bytes]]) -> TraceTables | None:
     data = next((data for id, data in options if id == TABLES_OPTION), None)
     if data is None:
         return None
+    # Imported only now: recordings of the kernel's own tools have no such option.
+    import json
+
     try:
         held = json.loads(data)
         tables = TraceTables(
@@ -84,6 +86,8 @@ def read_tables(options: list[tuple[int, bytes]]) -> TraceTables | None:
 
 def build_tables(trace: Trace, numbers: TaskNumbers) -> bytes:
     """The option's data for a trace whose threads have these numbers."""
+    import json
+
     held = {
         "processes": [process_form(process) for process in trace.processes],
         "threads": [

@@ -1,0 +1,117 @@
+"""What the command imports: no more than it uses, and of what is slow to import nothing that can be done without."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from converter.registry import FORMATS
+
+ROOT = Path(__file__).parents[2]
+RECORDINGS = ROOT / "roundtrip_fixtures"
+#: What help is made of.
+BASIC = {"converter", "converter.cli", "converter.cli.commands", "converter.errors"}
+#: The descriptors of formats, and the little that they need to recognise an input.
+DESCRIPTORS = {
+    *(f"converter.formats.{format.name}" for format in FORMATS),
+    "converter.formats.aix.layout",
+    "converter.formats.fxt.record_types",
+}
+TABLE = {
+    "converter.formats",
+    "converter.formats.descriptor",
+    "converter.formats.table",
+    "converter.registry",
+}
+#: Modules of Python's own that take their time.
+SLOW = {
+    "asyncio",
+    "email",
+    "hashlib",
+    "html",
+    "http",
+    "importlib.metadata",
+    "importlib.resources",
+    "json",
+    "multiprocessing",
+    "pdb",
+    "sqlite3",
+    "ssl",
+    "subprocess",
+    "tempfile",
+    "unittest",
+    "urllib.request",
+    "xml",
+    "zipfile",
+}
+#: What modules that Cython has compiled call the things that they share.
+CYTHONS = {"cython_runtime", "shared"}
+
+
+def loaded(code):
+    """The modules that a new interpreter has after this code."""
+    program = f"import sys\n{code}\nprint(*sys.modules, file=sys.stderr)"
+    result = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, check=True, text=True, cwd=ROOT
+    )
+    return set(result.stderr.splitlines()[-1].split())
+
+
+#: What an interpreter has without us; an editable installation has a finder of its own.
+BEFORE = loaded("")
+
+
+def modules_of(*arguments):
+    """The modules that a command imports."""
+    run = f"from converter.cli import main\nassert main({list(map(str, arguments))!r}) == 0"
+    return loaded(run) - BEFORE
+
+
+def ours(modules):
+    return {name for name in modules if name.partition(".")[0] == "converter"}
+
+
+def foreign(modules):
+    """The packages of other projects among them."""
+    packages = {name.partition(".")[0] for name in modules if not name.startswith("_")}
+    return packages - sys.stdlib_module_names - {"converter"} - CYTHONS
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        (["--help"], BASIC),
+        (["diff", "--help"], BASIC),
+        (["--version"], BASIC),
+        (["formats"], BASIC | TABLE | DESCRIPTORS | {"converter.cli.listing"}),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)
+def test_what_needs_no_trace_loads_next_to_nothing(arguments, expected):
+    modules = modules_of(*arguments)
+    assert ours(modules) == expected
+    assert foreign(modules) == {"click"}
+    if arguments != ["--version"]:
+        assert modules & SLOW == set()
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "rooms", "packages"),
+    [
+        ("trace_cmd/small.dat", "out.fxt", {"trace_cmd", "fxt"}, {"zstandard"}),
+        ("trace_cmd/scratch_v6_min.dat", "out.fxt", {"trace_cmd", "fxt"}, set()),
+    ],
+)
+def test_a_conversion_loads_what_it_uses(source, target, rooms, packages, tmp_path):
+    modules = modules_of(RECORDINGS / source, "-o", tmp_path / target, "-q")
+    assert foreign(modules) == {"click", "numpy"} | packages
+    assert modules & SLOW == set()
+    # Formats that are asked first show their descriptors, and no more.
+    inside = {name for name in modules if name.startswith("converter.formats.")}
+    inside -= DESCRIPTORS | TABLE | {"converter.formats.structures"}
+    assert {name.split(".")[2] for name in inside} == rooms
+    unused = ("comparison", "fixtures", "lossless.residual", "round_trips", "storage.archives")
+    assert not {
+        name for name in modules if name.startswith(tuple(f"converter.{u}" for u in unused))
+    }

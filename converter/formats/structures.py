@@ -54,6 +54,15 @@ class Construct:
         """
         return self.build_in(value, Container())
 
+    def sizeof(self) -> int:
+        """How many bytes all values take.
+
+        Raises:
+            StructureError: that depends on the value.
+
+        """
+        raise StructureError("the size depends on the value")
+
     def parse_at(self, data: bytes, at: int, context: Container) -> tuple[Any, int]:
         """The value at `at`, in a structure with these parts so far, and where it ends."""
         raise NotImplementedError
@@ -69,6 +78,7 @@ class Construct:
 class _Named(Construct):
     def __init__(self, name: str, inner: Construct) -> None:
         self.name = name
+        self.sizeof = inner.sizeof  # type: ignore[method-assign]
         self.parse_at = inner.parse_at  # type: ignore[method-assign]
         self.build_in = inner.build_in  # type: ignore[method-assign]
 
@@ -78,6 +88,9 @@ class FormatField(Construct):
 
     def __init__(self, format: str) -> None:
         self._struct = struct.Struct(format)
+
+    def sizeof(self) -> int:
+        return self._struct.size
 
     def parse_at(self, data: bytes, at: int, context: Container) -> tuple[Any, int]:
         end = at + self._struct.size
@@ -115,6 +128,9 @@ class Const(Construct):
 
     def __init__(self, expected: bytes) -> None:
         self._expected = expected
+
+    def sizeof(self) -> int:
+        return len(self._expected)
 
     def parse_at(self, data: bytes, at: int, context: Container) -> tuple[Any, int]:
         end = at + len(self._expected)
@@ -260,6 +276,9 @@ class Struct(Construct):
 
     def __init__(self, *parts: Construct) -> None:
         self._parts = parts
+
+    def sizeof(self) -> int:
+        return sum(part.sizeof() for part in self._parts)
 
     def parse_at(self, data: bytes, at: int, context: Container) -> tuple[Any, int]:
         found = Container()

@@ -56,6 +56,20 @@ def test_any_bytes_are_parsed_alike(name, big_endian, data):
         assert one.build(one.parse(data)) == other.build(other.parse(data))
 
 
+def size(structure, error):
+    """How many bytes all values take; None where that differs."""
+    try:
+        return structure.sizeof()
+    except error:
+        return None
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_sizes_are_the_same(name):
+    ours = size(getattr(OURS[False], name), structures.StructureError)
+    assert ours == size(getattr(THEIRS[False], name), construct.SizeofError)
+
+
 @pytest.mark.parametrize("big_endian", BIG_ENDIAN)
 @given(
     cpus=st.lists(st.fixed_dictionaries({"cpu": U32, "offset": U64, "size": U64}), max_size=4),

@@ -55,6 +55,11 @@ cdef inline const uint8_t* value_at(const ColumnView* view, int64_t row) noexcep
     return view.data + row * view.stride
 
 
+# A row to come is fetched, while this one is read.
+cdef inline void fetch_ahead(const ColumnView* view, int64_t row) noexcept nogil:
+    __builtin_prefetch(view.data + row * view.stride + AHEAD * view.stride)
+
+
 # The bits of a number of `width` bytes, zeros above them. Rows are in range from here on.
 cdef inline uint64_t bits_of(const ColumnView* view, int64_t row, int width) noexcept nogil:
     cdef const uint8_t* at = view.data + row * view.stride

@@ -7,20 +7,15 @@ met, in the middle of a record under construction, is inserted in front of that 
 
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
-from libc.stdlib cimport calloc, free, realloc
-from libc.string cimport memcpy, memset
+from libc.stdlib cimport free, realloc
+from libc.string cimport memset
 
-from converter.kernels.output cimport Blocks, Output as Memory
-from converter.kernels.buffers cimport HeldColumn
 from converter.formats.fxt.emit_records cimport (
     Emission, Text, emit_blob, emit_discarded, emit_event, emit_large, emit_legacy_switch, emit_log, emit_native,
     emit_object, emit_profiler, emit_scheduling, put_text,
 )
-from converter.formats.fxt.emit_output cimport BLOCK, Output, ensure, put_word, set_size
-from converter.formats.fxt.emit_programs cimport (
-    CODEC_BYTES, CODEC_FRAMES, CODEC_NULL, CODEC_PAYLOAD, CODEC_STRING, CODEC_UNKNOWN, Column, MAX_ARGUMENTS,
-    MAX_COLUMNS, Program, shape_fits,
-)
+from converter.formats.fxt.emit_output cimport BLOCK, Records, begin_record, put_word, reserve, set_size
+from converter.formats.fxt.emit_programs cimport CODEC_UNKNOWN, MAX_ARGUMENTS, MAX_COLUMNS, Program, shape_fits
 from converter.formats.fxt.emit_slots cimport (
     register_string, slots_free, string_slot, strings_follow, thread_add, thread_slot,
 )
@@ -29,6 +24,9 @@ from converter.formats.fxt.words cimport (
     SHAPE_LARGE_TIMED, SHAPE_LEGACY_SWITCH, SHAPE_LOG, SHAPE_MAPPING, SHAPE_MODULE, SHAPE_NATIVE, SHAPE_SAMPLE,
     SHAPE_SWITCH, SHAPE_USERSPACE_OBJECT, SHAPE_WAKEUP, rarely,
 )
+from converter.kernels.column_view cimport TAKES_BYTES, TAKES_NOTHING, TAKES_SCALAR, TAKES_TEXT, Takes
+from converter.kernels.columns cimport BoundColumns
+from converter.kernels.output cimport Blocks, put_bytes
 from converter.kernels.strings cimport StringTable
 
 cdef enum:
@@ -36,8 +34,13 @@ cdef enum:
     OBJECT_THREAD = 2
     ARGUMENT_KOID = 8
 
-# Bytes of a column's elements, by codec.
-cdef int WIDTHS[14]
+# What each codec takes, and the bytes of its elements.
+cdef Takes[CODEC_UNKNOWN + 1] TAKES
+TAKES[:] = [
+    TAKES_NOTHING, TAKES_TEXT, TAKES_BYTES, TAKES_SCALAR, TAKES_SCALAR, TAKES_SCALAR, TAKES_SCALAR, TAKES_SCALAR,
+    TAKES_SCALAR, TAKES_SCALAR, TAKES_SCALAR, TAKES_BYTES, TAKES_BYTES, TAKES_BYTES,
+]
+cdef int[CODEC_UNKNOWN + 1] WIDTHS
 WIDTHS[:] = [0, 4, 1, 1, 2, 4, 4, 8, 8, 8, 1, 8, 1, 1]
 
 
@@ -45,51 +48,41 @@ cdef class Emitter:
     cdef StringTable _strings
     cdef Emission _emission
     cdef Blocks _blocks
-    cdef Program** _programs
+    cdef Program* _programs
     cdef int64_t _program_count
-    cdef list _buffers
+    cdef list _columns
     cdef int32_t _process
 
     def __cinit__(self, StringTable strings not None, *, bint big_endian):
         self._strings = strings
         self._blocks = Blocks()
-        self._emission.out.swap = big_endian
-        self._buffers = []
+        self._emission.records.swap = big_endian
+        self._columns = []
         self._process = strings.intern(b"process")
 
     def __dealloc__(self):
-        cdef int64_t i
-        for i in range(self._program_count):
-            free(self._programs[i])
         free(self._programs)
-        free(self._emission.out.data)
+        free(self._emission.records.out.data)
         slots_free(&self._emission.strings, &self._emission.threads)
 
     @property
     def size(self):
-        return self._emission.out.used
+        return self._emission.records.out.used
 
     def take(self):
         """What was emitted since the last time."""
-        cdef Output* out = &self._emission.out
-        cdef Memory memory
-        memory.data, memory.used, memory.room = out.data, out.used, out.room
-        data = self._blocks.hand_over(&memory)
-        out.data, out.used, out.room = memory.data, 0, memory.room
-        return data
+        return self._blocks.hand_over(&self._emission.records.out)
 
     def put(self, const uint8_t[::1] data):
-        cdef Output* out = &self._emission.out
         if data.shape[0]:
-            if not ensure(out, data.shape[0]):
+            if not reserve(&self._emission.records, data.shape[0]):
                 raise MemoryError
-            memcpy(out.data + out.used, &data[0], data.shape[0])
-            out.used += data.shape[0]
+            put_bytes(&self._emission.records.out, &data[0], data.shape[0])
 
     def add_program(self, int shape, codecs, arguments, bint extended):
         """A program for a class; its number. `arguments` are (type, string id of the name)."""
         cdef Program program
-        cdef Program* kept
+        cdef BoundColumns columns
         cdef void* moved
         cdef int i
         memset(&program, 0, sizeof(Program))
@@ -111,57 +104,34 @@ cdef class Emitter:
                 raise ValueError(f"no argument type {program.names[i].kind}")
             if not 0 <= program.names[i].name < len(self._strings):
                 raise ValueError(f"no string {program.names[i].name}")
-        moved = realloc(self._programs, (self._program_count + 1) * sizeof(Program*))
+        columns = BoundColumns(program.fields)
+        program.views = columns.views
+        moved = realloc(self._programs, (self._program_count + 1) * sizeof(Program))
         if moved is NULL:
             raise MemoryError
-        self._programs = <Program**>moved
-        kept = <Program*>calloc(1, sizeof(Program))
-        if kept is NULL:
-            raise MemoryError
-        memcpy(kept, &program, sizeof(Program))
-        self._programs[self._program_count] = kept
+        self._programs = <Program*>moved
+        self._programs[self._program_count] = program
+        self._columns.append(columns)
         self._program_count += 1
         return self._program_count - 1
 
     def bind(self, int number, int64_t rows, columns):
         """Columns for the next `emit`: an array each, None for nulls, or (values, offsets) for lists."""
         cdef Program* program
+        cdef BoundColumns bound
         cdef int i
-        cdef int codec
-        cdef Column* column
-        cdef HeldColumn held, ends
         if not 0 <= number < self._program_count:
             raise ValueError(f"no program {number}")
-        if not 0 <= rows < 1 << 62:
+        if rows < 0:
             raise ValueError(f"{rows} rows")
-        program = self._programs[number]
+        program = &self._programs[number]
         if len(columns) != program.fields:
             raise ValueError(f"{len(columns)} columns for {program.fields} fields")
         program.rows = 0
+        bound = self._columns[number]
+        bound.release()
         for i in range(program.fields):
-            codec = program.codecs[i]
-            column = &program.columns[i]
-            memset(column, 0, sizeof(Column))
-            given = columns[i]
-            if codec == CODEC_NULL:
-                continue
-            if isinstance(given, tuple):
-                values, offsets = given
-                if codec not in (CODEC_STRING, CODEC_BYTES, CODEC_FRAMES, CODEC_PAYLOAD, CODEC_UNKNOWN):
-                    raise ValueError(f"column {i} is a list")
-                held = HeldColumn(values, 8 if codec == CODEC_FRAMES else 1)
-                held.adjoin()
-                ends = HeldColumn(offsets, 8, rows + 1)
-                self._buffers.append(ends)
-                column.offsets = ends.offsets()
-                column.length = held.length
-            else:
-                if codec in (CODEC_BYTES, CODEC_FRAMES, CODEC_PAYLOAD, CODEC_UNKNOWN):
-                    raise ValueError(f"column {i} is no list")
-                held = HeldColumn(given, WIDTHS[codec], rows)
-                column.stride = held.stride
-            self._buffers.append(held)
-            column.data = held.data
+            bound.bind(i, TAKES[program.codecs[i]], WIDTHS[program.codecs[i]], columns[i], rows)
         program.rows = rows
 
     def add_threads(self, koids):
@@ -188,8 +158,8 @@ cdef class Emitter:
         cdef int64_t i
         for i in range(to.threads.count):
             if not to.threads.seen[i]:
-                to.out.record = to.out.used
-                if thread_slot(&to.threads, &to.out, <int32_t>i) < 0:
+                begin_record(&to.records)
+                if thread_slot(&to.threads, &to.records, <int32_t>i) < 0:
                     raise MemoryError
 
     def emit(
@@ -212,7 +182,7 @@ cdef class Emitter:
             raise ValueError("columns differ in length")
         self._follow_strings()
         with nogil:
-            while at < count and self._emission.out.used < BLOCK:
+            while at < count and self._emission.records.out.used < BLOCK:
                 status = self._emit(ts[at], program[at], row[at], thread[at], cpu[at])
                 if status != OK:
                     break
@@ -226,11 +196,11 @@ cdef class Emitter:
         cdef int64_t i
         for i in range(self._program_count):
             self._programs[i].rows = 0
-        self._buffers.clear()
+            (<BoundColumns>self._columns[i]).release()
 
     def _name(self, int kind, uint64_t koid, uint64_t process_koid, bytes name):
         cdef Emission* to = &self._emission
-        cdef Output* out = &to.out
+        cdef Records* out = &to.records
         cdef const uint8_t[::1] view = name
         cdef Text text
         cdef int64_t reference = 0
@@ -240,7 +210,7 @@ cdef class Emitter:
         text.length = view.shape[0]
         text.data = &view[0] if text.length else NULL
         to.strings.record += 1
-        out.record = out.used
+        begin_record(out)
         if text.length > MAX_RECORD - 32:
             reference = register_string(&to.strings, out, text.data, text.length, -1)
             if reference == TEXT_TOO_LONG:
@@ -249,7 +219,7 @@ cdef class Emitter:
             reference = INLINE | text.length
         if kind == OBJECT_THREAD:
             of_process = string_slot(&to.strings, out, self._strings, self._process)
-        if reference < 0 or of_process < 0 or not ensure(out, text.length):
+        if reference < 0 or of_process < 0 or not reserve(out, text.length):
             raise MemoryError
         text.reference = <uint32_t>reference
         header = KERNEL_OBJECT | <uint64_t>kind << 16 | <uint64_t>text.reference << 24
@@ -274,22 +244,22 @@ cdef class Emitter:
         cdef int status
         if number < 0 or number >= self._program_count:
             return BAD_COLUMN
-        program = self._programs[number]
+        program = &self._programs[number]
         if row < 0 or row >= program.rows:
             return BAD_COLUMN
-        to.out.record = to.out.used
+        begin_record(&to.records)
         to.strings.record += 1
-        if not ensure(&to.out, 0):
+        if not reserve(&to.records, 0):
             return NO_MEMORY
         status = self._run(program, ts, row, thread, cpu)
         if rarely(status == RECORD_TOO_LARGE) and program.shape != SHAPE_NATIVE:
             # Once more, with all its texts in slots. What was inserted before stays.
-            to.out.used = to.out.record
+            to.records.out.used = to.records.begin
             to.all_registered = True
             status = self._run(program, ts, row, thread, cpu)
             to.all_registered = False
         if status != OK:
-            to.out.used = to.out.record
+            to.records.out.used = to.records.begin
         return status
 
     cdef int _run(

@@ -1,22 +1,17 @@
 # Programs: what an event class is written as, and the columns that its records are filled from.
 
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
-from libc.string cimport memcpy
+from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
 
 from converter.formats.fxt.words cimport (
     EVENT, SHAPE_BLOB, SHAPE_DISCARDED, SHAPE_KERNEL_OBJECT, SHAPE_LARGE, SHAPE_LARGE_TIMED, SHAPE_LEGACY_SWITCH,
     SHAPE_LOG, SHAPE_MAPPING, SHAPE_MODULE, SHAPE_NATIVE, SHAPE_SAMPLE, SHAPE_SWITCH, SHAPE_USERSPACE_OBJECT,
     SHAPE_WAKEUP,
 )
-
-cdef extern from *:
-    void __builtin_prefetch(const void*) noexcept nogil
+from converter.kernels.column_view cimport ColumnView, bits_of, fetch_ahead
 
 cdef enum:
     MAX_ARGUMENTS = 15
     MAX_COLUMNS = 24
-    # How many rows ahead a column is fetched: a batch has more columns than the processor keeps track of by itself.
-    AHEAD = 32
 
     # `mapping.Codec`.
     CODEC_NULL = 0
@@ -35,14 +30,6 @@ cdef enum:
     CODEC_UNKNOWN = 13
 
 
-cdef struct Column:
-    const uint8_t* data
-    int64_t stride
-    # Of lists; NULL for scalars. `length` is then the number of elements.
-    const int64_t* offsets
-    int64_t length
-
-
 cdef struct Argument:
     int32_t kind
     int32_t name
@@ -57,49 +44,14 @@ cdef struct Program:
     bint extended
     int64_t rows
     int32_t codecs[MAX_COLUMNS]
-    Column columns[MAX_COLUMNS]
+    const ColumnView* views
     Argument names[MAX_ARGUMENTS]
 
 
-# The bytes of a list; false where its offsets lie outside its values.
-cdef inline bint span_of(
-    Column* column, int64_t row, int64_t width, const uint8_t** data, int64_t* length
-) noexcept nogil:
-    cdef int64_t start = column.offsets[row]
-    cdef int64_t end = column.offsets[row + 1]
-    if start < 0 or end < start or end > column.length:
-        return False
-    data[0] = column.data + start * width
-    length[0] = (end - start) * width
-    return True
-
-
-# The bits of a number.
-cdef inline uint64_t integer_of(Program* program, int index, int64_t row) noexcept nogil:
-    cdef const uint8_t* at = program.columns[index].data + row * program.columns[index].stride
-    cdef int codec = program.codecs[index]
-    cdef uint64_t wide
-    cdef uint32_t narrow
-    cdef uint16_t half
-    __builtin_prefetch(at + AHEAD * program.columns[index].stride)
-    if CODEC_U64 <= codec <= CODEC_F64:
-        memcpy(&wide, at, 8)
-        return wide
-    if codec == CODEC_U32 or codec == CODEC_I32:
-        memcpy(&narrow, at, 4)
-        return narrow
-    if codec == CODEC_U16:
-        memcpy(&half, at, 2)
-        return half
-    return at[0]
-
-
-# A column of string ids.
-cdef inline int32_t id_of(Column* column, int64_t row) noexcept nogil:
-    cdef int32_t id
-    __builtin_prefetch(column.data + (row + AHEAD) * column.stride)
-    memcpy(&id, column.data + row * column.stride, 4)
-    return id
+# The bits of a number, whose codec's width the caller knows.
+cdef inline uint64_t number_of(const Program* program, int index, int64_t row, int width) noexcept nogil:
+    fetch_ahead(&program.views[index], row)
+    return bits_of(&program.views[index], row, width)
 
 
 # Whether a program has the fixed fields that its shape's code reads, and one for each argument.

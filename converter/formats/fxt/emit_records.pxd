@@ -1,16 +1,18 @@
 # The records of FXT made of events, each by the program of its class.
 #
 # Each function gives OK or why the event cannot be written; what it has put into the output by then is taken back by
-# its caller. Words go where RESERVE has room for them, texts and bytes where `ensure` made some.
+# its caller. Words go where RESERVE has room for them, texts and bytes where `reserve` made some.
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memcpy
 
 from converter.formats.fxt.emit cimport BAD_COLUMN, BAD_RECORD, NO_MEMORY, OK, RECORD_TOO_LARGE, TEXT_TOO_LONG
-from converter.formats.fxt.emit_output cimport Output, ensure, put_bytes, put_word, set_size
+from converter.formats.fxt.emit_output cimport (
+    Records, begin_record, put_stream, put_word, record_size, reserve, set_size,
+)
 from converter.formats.fxt.emit_programs cimport (
     Argument, CODEC_BOOLEAN, CODEC_F64, CODEC_I32, CODEC_NULL, CODEC_STRING, CODEC_U32, CODEC_U64, CODEC_UNKNOWN,
-    Column, Program, id_of, integer_of, span_of,
+    Program, number_of,
 )
 from converter.formats.fxt.emit_slots cimport StringSlots, ThreadSlots, register_string, string_slot, thread_slot
 from converter.formats.fxt.words cimport (
@@ -18,6 +20,7 @@ from converter.formats.fxt.words cimport (
     SHAPE_LARGE_TIMED, SHAPE_MAPPING, SHAPE_SAMPLE, SHAPE_SWITCH, SHAPE_USERSPACE_OBJECT, USERSPACE_OBJECT, padded,
     rarely,
 )
+from converter.kernels.column_view cimport ColumnView, fetch_ahead, id_of, span_of, text_of
 from converter.kernels.strings cimport StringTable
 
 cdef enum:
@@ -26,7 +29,7 @@ cdef enum:
 
 
 cdef struct Emission:
-    Output out
+    Records records
     StringSlots strings
     ThreadSlots threads
     # Whether texts in lists get slots, too.
@@ -40,25 +43,28 @@ cdef struct Text:
     int64_t length
 
 
-cdef inline void put_text(Output* out, Text* text) noexcept nogil:
+cdef inline void put_text(Records* out, Text* text) noexcept nogil:
     if text.reference & INLINE:
-        put_bytes(out, text.data, text.length)
+        put_stream(out, text.data, text.length)
 
 
-# The text of a string column: by its slot, or inline if it is a list of bytes.
-cdef inline int text_of(Emission* to, StringTable table, Column* column, int64_t row, Text* text) noexcept nogil:
+# The text of a string column as a record has it: by its slot, or inline if it is a list of bytes.
+cdef inline int reference_of(
+    Emission* to, StringTable table, const ColumnView* column, int64_t row, Text* text
+) noexcept nogil:
     cdef int64_t reference
     if rarely(column.offsets is not NULL):
         return listed_text_of(to, column, row, text)
-    reference = string_slot(&to.strings, &to.out, table, id_of(column, row))
+    fetch_ahead(column, row)
+    reference = string_slot(&to.strings, &to.records, table, id_of(column, row))
     text.reference = <uint32_t>reference
     text.data = NULL
     text.length = 0
     return OK if reference >= 0 else <int>reference
 
 
-cdef inline int listed_text_of(Emission* to, Column* column, int64_t row, Text* text) noexcept nogil:
-    cdef Output* out = &to.out
+cdef inline int listed_text_of(Emission* to, const ColumnView* column, int64_t row, Text* text) noexcept nogil:
+    cdef Records* out = &to.records
     cdef int64_t reference = 0
     if not span_of(column, row, 1, &text.data, &text.length):
         return BAD_COLUMN
@@ -70,7 +76,7 @@ cdef inline int listed_text_of(Emission* to, Column* column, int64_t row, Text* 
             return <int>reference
         text.length = 0
     elif text.length:
-        if not ensure(out, text.length):
+        if not reserve(out, text.length):
             return NO_MEMORY
         reference = INLINE | text.length
     text.reference = <uint32_t>reference
@@ -80,16 +86,16 @@ cdef inline int listed_text_of(Emission* to, Column* column, int64_t row, Text* 
 cdef inline int emit_event(
     Emission* to, StringTable table, Program* program, int64_t ts, int64_t row, int32_t thread
 ) noexcept nogil:
-    cdef Output* out = &to.out
+    cdef Records* out = &to.records
     cdef Text name, category
     cdef uint64_t kind = program.shape & 15
     cdef bint tailed = kind == 1 or kind >= 4
     cdef uint64_t header
     cdef int slot
-    cdef int status = text_of(to, table, &program.columns[0], row, &name)
+    cdef int status = reference_of(to, table, &program.views[0], row, &name)
     if status != OK:
         return status
-    status = text_of(to, table, &program.columns[1], row, &category)
+    status = reference_of(to, table, &program.views[1], row, &category)
     if status != OK:
         return status
     slot = thread_slot(&to.threads, out, thread)
@@ -101,26 +107,26 @@ cdef inline int emit_event(
     )
     put_time(out, header, ts, slot)
     if category.reference & INLINE:
-        if not ensure(out, category.length):
+        if not reserve(out, category.length):
             return NO_MEMORY
-        put_bytes(out, category.data, category.length)
+        put_stream(out, category.data, category.length)
     if name.reference & INLINE:
-        if not ensure(out, name.length):
+        if not reserve(out, name.length):
             return NO_MEMORY
-        put_bytes(out, name.data, name.length)
+        put_stream(out, name.data, name.length)
     status = emit_arguments(to, table, program, 3 if tailed else 2, row)
     if status != OK:
         return status
     if tailed:
         if kind == 4:
-            put_word(out, <uint64_t>ts + integer_of(program, 2, row))
+            put_word(out, <uint64_t>ts + number_of(program, 2, row, 8))
         else:
-            put_word(out, integer_of(program, 2, row))
+            put_word(out, number_of(program, 2, row, 8))
     return finish_extended(out, program, header, row)
 
 
 # A header, a time and, without a slot, the koids of no thread.
-cdef inline void put_time(Output* out, uint64_t header, int64_t ts, int slot) noexcept nogil:
+cdef inline void put_time(Records* out, uint64_t header, int64_t ts, int slot) noexcept nogil:
     put_word(out, header)
     put_word(out, <uint64_t>ts)
     if slot == 0:
@@ -129,31 +135,31 @@ cdef inline void put_time(Output* out, uint64_t header, int64_t ts, int slot) no
 
 
 # Write the record's size, which must not be larger than a record's.
-cdef inline int finish(Output* out, uint64_t header) noexcept nogil:
-    if out.used - out.record > MAX_RECORD:
+cdef inline int finish(Records* out, uint64_t header) noexcept nogil:
+    if record_size(out) > MAX_RECORD:
         return RECORD_TOO_LARGE
     set_size(out, header)
     return OK
 
 
 # Add the extension, if there is one, and the record's size.
-cdef inline int finish_extended(Output* out, Program* program, uint64_t header, int64_t row) noexcept nogil:
+cdef inline int finish_extended(Records* out, Program* program, uint64_t header, int64_t row) noexcept nogil:
     cdef int status = put_extension(out, program, row)
     return finish(out, header) if status == OK else status
 
 
-cdef inline int put_extension(Output* out, Program* program, int64_t row) noexcept nogil:
+cdef inline int put_extension(Records* out, Program* program, int64_t row) noexcept nogil:
     cdef const uint8_t* data
     cdef int64_t length
     if not program.extended:
         return OK
-    if not span_of(&program.columns[program.fields - 1], row, 1, &data, &length):
+    if not span_of(&program.views[program.fields - 1], row, 1, &data, &length):
         return BAD_COLUMN
     if length > MAX_RECORD:
         return RECORD_TOO_LARGE
-    if not ensure(out, length):
+    if not reserve(out, length):
         return NO_MEMORY
-    put_bytes(out, data, length)
+    put_stream(out, data, length)
     return OK
 
 
@@ -161,20 +167,20 @@ cdef inline int put_extension(Output* out, Program* program, int64_t row) noexce
 cdef inline int emit_arguments(
     Emission* to, StringTable table, Program* program, int index, int64_t row
 ) noexcept nogil:
-    cdef Output* out = &to.out
+    cdef Records* out = &to.records
     cdef int i
-    cdef int status, codec
+    cdef int status, codec, width
     cdef int64_t name
     cdef uint64_t header
     cdef uint32_t upper
     cdef Argument* argument
-    cdef Column* column
+    cdef const ColumnView* column
     cdef Text text
     cdef const uint8_t* data
     cdef int64_t length
     for i in range(program.arguments):
         argument = &program.names[i]
-        column = &program.columns[index]
+        column = &program.views[index]
         codec = program.codecs[index]
         if to.strings.scarce or argument.slot == 0:
             name = string_slot(&to.strings, out, table, argument.name)
@@ -183,17 +189,18 @@ cdef inline int emit_arguments(
             argument.slot = <uint32_t>name
         header = <uint64_t>argument.kind | <uint64_t>argument.slot << 16
         if codec == CODEC_U32 or codec == CODEC_I32 or codec == CODEC_BOOLEAN:
-            put_word(out, header | <uint64_t>1 << 4 | integer_of(program, index, row) << 32)
+            width = 1 if codec == CODEC_BOOLEAN else 4
+            put_word(out, header | <uint64_t>1 << 4 | number_of(program, index, row, width) << 32)
         elif CODEC_U64 <= codec <= CODEC_F64:
             put_word(out, header | <uint64_t>2 << 4)
-            put_word(out, integer_of(program, index, row))
+            put_word(out, number_of(program, index, row, 8))
         elif codec == CODEC_STRING:
-            status = text_of(to, table, column, row, &text)
+            status = reference_of(to, table, column, row, &text)
             if status != OK:
                 return status
             length = 0
             if text.reference & INLINE:
-                if not ensure(out, text.length):
+                if not reserve(out, text.length):
                     return NO_MEMORY
                 length = padded(text.length)
             put_word(out, header | <uint64_t>(1 + (length >> 3)) << 4 | <uint64_t>text.reference << 32)
@@ -212,10 +219,10 @@ cdef inline int emit_arguments(
             # An argument's size has 12 bits, as a record's, which not only large records are checked for.
             if length > MAX_RECORD - 8:
                 return RECORD_TOO_LARGE
-            if not ensure(out, length):
+            if not reserve(out, length):
                 return NO_MEMORY
             put_word(out, header | <uint64_t>(1 + (padded(length) >> 3)) << 4 | <uint64_t>upper << 32)
-            put_bytes(out, data, length)
+            put_stream(out, data, length)
         index += 1
     return OK
 
@@ -223,7 +230,7 @@ cdef inline int emit_arguments(
 cdef inline int emit_scheduling(
     Emission* to, StringTable table, Program* program, int64_t ts, int64_t row, int32_t cpu
 ) noexcept nogil:
-    cdef Output* out = &to.out
+    cdef Records* out = &to.records
     cdef uint64_t header = (
         SCHEDULING | <uint64_t>program.arguments << 16 | <uint64_t>(cpu & 0xffff) << 20
         | <uint64_t>(program.shape & 15) << 60
@@ -231,13 +238,13 @@ cdef inline int emit_scheduling(
     cdef int first = 1
     cdef int status
     if program.shape == SHAPE_SWITCH:
-        header |= (integer_of(program, 2, row) & 15) << 36
+        header |= (number_of(program, 2, row, 1) & 15) << 36
         first = 3
     put_word(out, header)
     put_word(out, <uint64_t>ts)
-    put_word(out, integer_of(program, 0, row))
+    put_word(out, number_of(program, 0, row, 8))
     if program.shape == SHAPE_SWITCH:
-        put_word(out, integer_of(program, 1, row))
+        put_word(out, number_of(program, 1, row, 8))
     status = emit_arguments(to, table, program, first, row)
     if status != OK:
         return status
@@ -247,52 +254,44 @@ cdef inline int emit_scheduling(
 cdef inline int emit_legacy_switch(
     Emission* to, Program* program, int64_t ts, int64_t row, int32_t cpu
 ) noexcept nogil:
-    cdef Output* out = &to.out
+    cdef Records* out = &to.records
     cdef uint64_t header = (
-        SCHEDULING | <uint64_t>(cpu & 0xff) << 16 | (integer_of(program, 2, row) & 15) << 24
-        | integer_of(program, 5, row) << 44 | integer_of(program, 6, row) << 52
+        SCHEDULING | <uint64_t>(cpu & 0xff) << 16 | (number_of(program, 2, row, 1) & 15) << 24
+        | number_of(program, 5, row, 1) << 44 | number_of(program, 6, row, 1) << 52
     )
     put_word(out, header)
     put_word(out, <uint64_t>ts)
-    put_word(out, integer_of(program, 3, row))
-    put_word(out, integer_of(program, 0, row))
-    put_word(out, integer_of(program, 4, row))
-    put_word(out, integer_of(program, 1, row))
+    put_word(out, number_of(program, 3, row, 8))
+    put_word(out, number_of(program, 0, row, 8))
+    put_word(out, number_of(program, 4, row, 8))
+    put_word(out, number_of(program, 1, row, 8))
     return finish_extended(out, program, header, row)
 
 
 cdef inline int emit_log(
     Emission* to, StringTable table, Program* program, int64_t ts, int64_t row, int32_t thread
 ) noexcept nogil:
-    cdef Output* out = &to.out
-    cdef Column* column = &program.columns[0]
+    cdef Records* out = &to.records
     cdef const uint8_t* data
     cdef int64_t length
-    cdef int32_t id
     cdef uint64_t header
     cdef int slot = thread_slot(&to.threads, out, thread)
     if slot < 0:
         return slot
-    if column.offsets is NULL:
-        id = id_of(column, row)
-        if id < 0 or id >= to.strings.known:
-            return BAD_COLUMN
-        data = table.entry(id).data
-        length = table.entry(id).size
-    elif not span_of(column, row, 1, &data, &length):
+    if not text_of(&program.views[0], table, to.strings.known, row, &data, &length):
         return BAD_COLUMN
     if length > MAX_TEXT:
         return TEXT_TOO_LONG
-    if not ensure(out, length):
+    if not reserve(out, length):
         return NO_MEMORY
     header = LOG | <uint64_t>length << 16 | <uint64_t>slot << 32
     put_time(out, header, ts, slot)
-    put_bytes(out, data, length)
+    put_stream(out, data, length)
     return finish_extended(out, program, header, row)
 
 
 cdef inline int emit_blob(Emission* to, StringTable table, Program* program, int64_t row) noexcept nogil:
-    cdef Output* out = &to.out
+    cdef Records* out = &to.records
     cdef Text name
     cdef const uint8_t* data
     cdef const uint8_t* extension
@@ -302,11 +301,11 @@ cdef inline int emit_blob(Emission* to, StringTable table, Program* program, int
     cdef uint64_t header
     cdef bint is_last = False
     cdef int status
-    if not span_of(&program.columns[2], row, 1, &data, &length):
+    if not span_of(&program.views[2], row, 1, &data, &length):
         return BAD_COLUMN
-    if program.extended and not span_of(&program.columns[program.fields - 1], row, 1, &extension, &extension_length):
+    if program.extended and not span_of(&program.views[program.fields - 1], row, 1, &extension, &extension_length):
         return BAD_COLUMN
-    status = text_of(to, table, &program.columns[0], row, &name)
+    status = reference_of(to, table, &program.views[0], row, &name)
     if status != OK:
         return status
     room -= padded(extension_length) + padded(name.length)
@@ -316,13 +315,13 @@ cdef inline int emit_blob(Emission* to, StringTable table, Program* program, int
         # What one record does not hold goes on in further ones of the same name ("BLOB record").
         is_last = padded(length) <= room
         part = length if is_last or length < CHUNK else CHUNK
-        if not ensure(out, name.length + part):
+        if not reserve(out, name.length + part):
             return NO_MEMORY
-        header = BLOB | <uint64_t>name.reference << 16 | <uint64_t>part << 32 | integer_of(program, 1, row) << 48
-        out.record = out.used
+        header = BLOB | <uint64_t>name.reference << 16 | <uint64_t>part << 32 | number_of(program, 1, row, 1) << 48
+        begin_record(out)
         put_word(out, header)
         put_text(out, &name)
-        put_bytes(out, data, part)
+        put_stream(out, data, part)
         status = finish_extended(out, program, header, row) if is_last else finish(out, header)
         if status != OK:
             return status
@@ -332,11 +331,11 @@ cdef inline int emit_blob(Emission* to, StringTable table, Program* program, int
 
 
 cdef inline int emit_object(Emission* to, StringTable table, Program* program, int64_t row) noexcept nogil:
-    cdef Output* out = &to.out
+    cdef Records* out = &to.records
     cdef bint userspace = program.shape == SHAPE_USERSPACE_OBJECT
     cdef Text name
     cdef uint64_t header
-    cdef int status = text_of(to, table, &program.columns[1 if userspace else 2], row, &name)
+    cdef int status = reference_of(to, table, &program.views[1 if userspace else 2], row, &name)
     if status != OK:
         return status
     header = (
@@ -345,12 +344,12 @@ cdef inline int emit_object(Emission* to, StringTable table, Program* program, i
     )
     if userspace:
         put_word(out, header)
-        put_word(out, integer_of(program, 0, row))
-        put_word(out, integer_of(program, 2, row))
+        put_word(out, number_of(program, 0, row, 8))
+        put_word(out, number_of(program, 2, row, 8))
     else:
-        header |= integer_of(program, 0, row) << 16
+        header |= number_of(program, 0, row, 1) << 16
         put_word(out, header)
-        put_word(out, integer_of(program, 1, row))
+        put_word(out, number_of(program, 1, row, 8))
     put_text(out, &name)
     status = emit_arguments(to, table, program, 3, row)
     if status != OK:
@@ -361,19 +360,18 @@ cdef inline int emit_object(Emission* to, StringTable table, Program* program, i
 cdef inline int emit_profiler(
     Emission* to, StringTable table, Program* program, int64_t ts, int64_t row, int32_t thread
 ) noexcept nogil:
-    cdef Output* out = &to.out
+    cdef Records* out = &to.records
     cdef uint64_t header = PROFILER | <uint64_t>(program.shape & 15) << 16
     cdef const uint8_t* data
     cdef const uint8_t* name
     cdef int64_t length, name_length, at
-    cdef int32_t id
     cdef uint64_t frame
     cdef int slot = thread_slot(&to.threads, out, thread)
     if slot < 0:
         return slot
     header |= <uint64_t>slot << 20
     if program.shape == SHAPE_SAMPLE:
-        if not span_of(&program.columns[0], row, 8, &data, &length):
+        if not span_of(&program.views[0], row, 8, &data, &length):
             return BAD_COLUMN
         if length > 255 * 8:
             return RECORD_TOO_LARGE
@@ -383,37 +381,31 @@ cdef inline int emit_profiler(
             memcpy(&frame, data + at, 8)
             put_word(out, frame)
         return finish_extended(out, program, header, row)
-    header |= integer_of(program, 0, row) << 28
+    header |= number_of(program, 0, row, 2) << 28
     if program.shape == SHAPE_MAPPING:
-        header |= (integer_of(program, 1, row) & 7) << 44
+        header |= (number_of(program, 1, row, 1) & 7) << 44
         put_time(out, header, ts, slot)
-        put_word(out, integer_of(program, 2, row))
-        put_word(out, integer_of(program, 3, row))
-        put_word(out, integer_of(program, 4, row))
+        put_word(out, number_of(program, 2, row, 8))
+        put_word(out, number_of(program, 3, row, 8))
+        put_word(out, number_of(program, 4, row, 8))
         return finish_extended(out, program, header, row)
-    if program.columns[1].offsets is NULL:
-        id = id_of(&program.columns[1], row)
-        if id < 0 or id >= to.strings.known:
-            return BAD_COLUMN
-        name = table.entry(id).data
-        name_length = table.entry(id).size
-    elif not span_of(&program.columns[1], row, 1, &name, &name_length):
+    if not text_of(&program.views[1], table, to.strings.known, row, &name, &name_length):
         return BAD_COLUMN
-    if not span_of(&program.columns[2], row, 1, &data, &length):
+    if not span_of(&program.views[2], row, 1, &data, &length):
         return BAD_COLUMN
     if name_length > 255 or length > 255:
         return TEXT_TOO_LONG
     header |= <uint64_t>name_length << 44 | <uint64_t>length << 52
     put_time(out, header, ts, slot)
-    put_bytes(out, name, name_length)
-    put_bytes(out, data, length)
+    put_stream(out, name, name_length)
+    put_stream(out, data, length)
     return finish_extended(out, program, header, row)
 
 
 cdef inline int emit_large(
     Emission* to, StringTable table, Program* program, int64_t ts, int64_t row, int32_t thread
 ) noexcept nogil:
-    cdef Output* out = &to.out
+    cdef Records* out = &to.records
     cdef bint timed = program.shape == SHAPE_LARGE_TIMED
     cdef Text name, category
     cdef const uint8_t* data
@@ -424,9 +416,9 @@ cdef inline int emit_large(
     cdef uint64_t header = LARGE | <uint64_t>(0 if timed else 1) << 40
     # Texts in slots: their inline form gains nothing in a record of this size.
     to.all_registered = True
-    status = text_of(to, table, &program.columns[0], row, &name)
+    status = reference_of(to, table, &program.views[0], row, &name)
     if status == OK:
-        status = text_of(to, table, &program.columns[1], row, &category)
+        status = reference_of(to, table, &program.views[1], row, &category)
     if status == OK and timed:
         slot = thread_slot(&to.threads, out, thread)
         status = slot if slot < 0 else OK
@@ -444,14 +436,14 @@ cdef inline int emit_large(
     to.all_registered = False
     if status != OK:
         return status
-    if not span_of(&program.columns[2], row, 1, &data, &length):
+    if not span_of(&program.views[2], row, 1, &data, &length):
         return BAD_COLUMN
     if length >> 34:
         return RECORD_TOO_LARGE
-    if not ensure(out, length):
+    if not reserve(out, length):
         return NO_MEMORY
     put_word(out, <uint64_t>length)
-    put_bytes(out, data, length)
+    put_stream(out, data, length)
     status = put_extension(out, program, row)
     if status != OK:
         return status
@@ -460,29 +452,29 @@ cdef inline int emit_large(
 
 
 cdef inline int emit_discarded(Emission* to, Program* program, int64_t row) noexcept nogil:
-    cdef Output* out = &to.out
-    cdef uint64_t header = METADATA | <uint64_t>3 << 16 | integer_of(program, 0, row) << 20
+    cdef Records* out = &to.records
+    cdef uint64_t header = METADATA | <uint64_t>3 << 16 | number_of(program, 0, row, 4) << 20
     put_word(out, header)
     return finish_extended(out, program, header, row)
 
 
 # A whole record, whose header is little-endian here.
 cdef inline int emit_native(Emission* to, Program* program, int64_t row) noexcept nogil:
-    cdef Output* out = &to.out
+    cdef Records* out = &to.records
     cdef const uint8_t* data
     cdef int64_t length
     cdef uint64_t header
     cdef uint64_t words
-    if not span_of(&program.columns[1], row, 1, &data, &length):
+    if not span_of(&program.views[1], row, 1, &data, &length):
         return BAD_COLUMN
     if length < 8 or length & 7:
         return BAD_RECORD
     memcpy(&header, data, 8)
     words = <uint32_t>(header >> 4) if header & 15 == LARGE else (header >> 4) & 0xfff
-    if words != <uint64_t>(length >> 3) or header & 15 != integer_of(program, 0, row):
+    if words != <uint64_t>(length >> 3) or header & 15 != number_of(program, 0, row, 1):
         return BAD_RECORD
-    if not ensure(out, length):
+    if not reserve(out, length):
         return NO_MEMORY
     put_word(out, header)
-    put_bytes(out, data + 8, length - 8)
+    put_stream(out, data + 8, length - 8)
     return OK

@@ -4,11 +4,12 @@
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport free, realloc
-from libc.string cimport memcpy, memset
+from libc.string cimport memset
 
 from converter.formats.fxt.emit cimport BAD_COLUMN, NO_MEMORY, TEXT_TOO_LONG
-from converter.formats.fxt.emit_output cimport Output, insert, store
+from converter.formats.fxt.emit_output cimport Records, insert, store_stream
 from converter.formats.fxt.words cimport MAX_TEXT, STRING, STRING_SLOTS, THREAD, THREAD_SLOTS, padded, rarely
+from converter.kernels.byte_order cimport store64
 from converter.kernels.strings cimport StringTable
 
 cdef enum:
@@ -58,7 +59,7 @@ cdef inline bint strings_follow(StringSlots* strings, int64_t count) noexcept no
 
 
 # The slot of a string, registered when it has none; or why there is none.
-cdef inline int64_t string_slot(StringSlots* strings, Output* out, StringTable table, int32_t id) noexcept nogil:
+cdef inline int64_t string_slot(StringSlots* strings, Records* out, StringTable table, int32_t id) noexcept nogil:
     cdef uint32_t slot
     if id == 0:
         return 0
@@ -74,11 +75,10 @@ cdef inline int64_t string_slot(StringSlots* strings, Output* out, StringTable t
 
 # Put a string into the next slot that this record does not use; `id` -1: for this record only.
 cdef inline int64_t register_string(
-    StringSlots* strings, Output* out, const uint8_t* data, int64_t length, int32_t id
+    StringSlots* strings, Records* out, const uint8_t* data, int64_t length, int32_t id
 ) noexcept nogil:
     cdef int32_t slot = strings.last
     cdef uint8_t* place
-    cdef uint64_t zero = 0
     if length > MAX_TEXT:
         return TEXT_TOO_LONG
     place = insert(out, 8 + padded(length))
@@ -97,18 +97,17 @@ cdef inline int64_t register_string(
     strings.stamps[slot] = strings.record
     strings.registered += 1
     strings.scarce = strings.registered > STRING_SLOTS - SCARCE
-    store(
-        out, place,
-        STRING | <uint64_t>(1 + (padded(length) >> 3)) << 4 | <uint64_t>slot << 16 | <uint64_t>length << 32,
+    store64(
+        place, STRING | <uint64_t>(1 + (padded(length) >> 3)) << 4 | <uint64_t>slot << 16 | <uint64_t>length << 32,
+        out.swap,
     )
     if length:
-        memcpy(place + padded(length), &zero, 8)
-        memcpy(place + 8, data, length)
+        store_stream(place + 8, data, length)
     return slot
 
 
 # The slot of a thread, registered when it has none; 0 for no thread; or why there is none.
-cdef inline int thread_slot(ThreadSlots* threads, Output* out, int32_t thread) noexcept nogil:
+cdef inline int thread_slot(ThreadSlots* threads, Records* out, int32_t thread) noexcept nogil:
     cdef int slot
     if thread < 0:
         return 0
@@ -119,7 +118,7 @@ cdef inline int thread_slot(ThreadSlots* threads, Output* out, int32_t thread) n
 
 
 # Put a thread into the next slot.
-cdef inline int register_thread(ThreadSlots* threads, Output* out, int32_t thread) noexcept nogil:
+cdef inline int register_thread(ThreadSlots* threads, Records* out, int32_t thread) noexcept nogil:
     cdef uint8_t* place = insert(out, 24)
     cdef int slot
     if place is NULL:
@@ -131,9 +130,9 @@ cdef inline int register_thread(ThreadSlots* threads, Output* out, int32_t threa
     threads.owners[slot] = thread + 1
     threads.slots[thread] = <uint8_t>slot
     threads.seen[thread] = 1
-    store(out, place, THREAD | <uint64_t>3 << 4 | <uint64_t>slot << 16)
-    store(out, place + 8, threads.koids[2 * thread])
-    store(out, place + 16, threads.koids[2 * thread + 1])
+    store64(place, THREAD | <uint64_t>3 << 4 | <uint64_t>slot << 16, out.swap)
+    store64(place + 8, threads.koids[2 * thread], out.swap)
+    store64(place + 16, threads.koids[2 * thread + 1], out.swap)
     return slot
 
 

@@ -6,7 +6,7 @@ from numpy.typing import NDArray
 
 from converter.kernels.strings import StringTable
 
-#: Steps that write a number as a varint: columns of that type. With `table` 1 zeros are left out.
+#: Steps that write a number as a varint: columns of that type. With `table` 1 zeros are left out. A tag of 0 is none.
 U8: int
 U16: int
 U32: int
@@ -34,8 +34,6 @@ INTERNED: int
 NAME: int
 #: The uuid of the event's track, if it has any; takes no column.
 PLACE: int
-#: A number (uint64) with its tag (uint8): (numbers, tags).
-CHOICE: int
 #: The steps that belong to it for each element of a list: offsets (int64).
 EACH: int
 #: The steps of one of its options: (tags int16, rows int32). Each option is an OPTION with steps of its own.

@@ -6,25 +6,29 @@ the interned texts that it is the first to use.
 """
 
 
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
-from libc.stdlib cimport calloc, free, malloc, realloc
-from libc.string cimport memcpy, memset
+from libc.stdint cimport INT64_MAX, int32_t, int64_t, uint8_t, uint32_t, uint64_t
+from libc.stdlib cimport calloc, free, realloc
+from libc.string cimport memset
 
 import numpy as np
 
-from converter.kernels.output cimport Blocks, Output as Memory
-from converter.kernels.buffers cimport HeldColumn
 from converter.formats.perfetto.emit_bundles cimport Events, put_bundle
 from converter.formats.perfetto.emit_interning cimport TABLES, follow_strings, free_interning
-from converter.formats.perfetto.emit_output cimport BLOCK, MAX_OPEN, Output, ensure, put
+from converter.formats.perfetto.emit_output cimport BLOCK, MAX_OPEN, put
 from converter.formats.perfetto.emit_packets cimport put_packets
 from converter.formats.perfetto.emit_programs cimport (
     STEPS, Program, Step, fFTRACE, fLOST, fRAW, fRECORD, fTRACK,
-    sCHOICE, sCLOSE, sEACH, sFIXED32, sFIXED64, sI16, sI32, sI64, sI8, sINTERNED, sLITERAL, sNAME, sOPEN, sOPTION,
-    sOPTIONAL, sPLACE, sRAW, sSYMBOL, sTEXT, sU16, sU32, sU64, sU8, sUNION, takes_column,
+    sCLOSE, sEACH, sFIXED32, sFIXED64, sI16, sI32, sI64, sI8, sINTERNED, sLITERAL, sNAME, sOPEN, sOPTION, sOPTIONAL,
+    sPLACE, sRAW, sSYMBOL, sTEXT, sU16, sU32, sU64, sU8, sUNION,
 )
 from converter.formats.perfetto.emit_steps cimport Emission
 from converter.formats.perfetto.emit_symbols cimport Addresses, note_address
+from converter.kernels.column_view cimport (
+    ColumnView, TAKES_BYTES, TAKES_LIST, TAKES_NOTHING, TAKES_SCALAR, TAKES_TEXT, TAKES_UNION, TAKES_VALIDITY, Takes,
+    bits_of,
+)
+from converter.kernels.columns cimport BoundColumns
+from converter.kernels.output cimport Blocks, ensure, put_bytes
 from converter.kernels.strings cimport StringTable
 
 cdef enum:
@@ -32,13 +36,19 @@ cdef enum:
 
 U8, U16, U32, U64, I8, I16, I32, I64 = sU8, sU16, sU32, sU64, sI8, sI16, sI32, sI64
 FIXED32, FIXED64, TEXT, RAW, LITERAL, OPEN, CLOSE = sFIXED32, sFIXED64, sTEXT, sRAW, sLITERAL, sOPEN, sCLOSE
-INTERNED, NAME, PLACE, CHOICE, EACH = sINTERNED, sNAME, sPLACE, sCHOICE, sEACH
+INTERNED, NAME, PLACE, EACH = sINTERNED, sNAME, sPLACE, sEACH
 UNION, OPTION, OPTIONAL, SYMBOL = sUNION, sOPTION, sOPTIONAL, sSYMBOL
 FRAME_TRACK, FRAME_FTRACE, FRAME_LOST, FRAME_RAW, FRAME_RECORD = fTRACK, fFTRACE, fLOST, fRAW, fRECORD
 
-# Bytes of a value of each step's column; 0: none, -1: a list or another shape of its own.
-cdef int WIDTHS[STEPS]
-WIDTHS[:] = [1, 2, 4, 8, 1, 2, 4, 8, 4, 8, -1, -1, 0, 0, 0, -1, 0, 0, -1, -1, -1, 0, 1, 8]
+# What each step takes, and the bytes of a value or element.
+cdef Takes[STEPS] TAKES
+TAKES[:] = [
+    TAKES_SCALAR, TAKES_SCALAR, TAKES_SCALAR, TAKES_SCALAR, TAKES_SCALAR, TAKES_SCALAR, TAKES_SCALAR, TAKES_SCALAR,
+    TAKES_SCALAR, TAKES_SCALAR, TAKES_TEXT, TAKES_BYTES, TAKES_NOTHING, TAKES_NOTHING, TAKES_NOTHING, TAKES_TEXT,
+    TAKES_NOTHING, TAKES_NOTHING, TAKES_LIST, TAKES_UNION, TAKES_NOTHING, TAKES_VALIDITY, TAKES_SCALAR,
+]
+cdef int[STEPS] WIDTHS
+WIDTHS[:] = [1, 2, 4, 8, 1, 2, 4, 8, 4, 8, 1, 1, 0, 0, 0, 1, 0, 0, 0, 0, 0, 1, 8]
 
 
 cdef class Emitter:
@@ -54,24 +64,24 @@ cdef class Emitter:
     cdef int64_t _tracks
     cdef Addresses _addresses
     cdef list _new_symbols
-    cdef list _buffers
+    cdef list _literals
+    cdef list _columns
     cdef Blocks _blocks
 
     def __cinit__(self, StringTable strings not None, uint32_t sequence):
         self._strings = strings
         self._blocks = Blocks()
         self._sequence = sequence
-        self._buffers = []
+        self._literals = []
+        self._columns = []
         self._new_symbols = []
 
     def __dealloc__(self):
-        cdef int i, k
+        cdef int i
         for i in range(self._program_count):
-            for k in range(self._programs[i].steps):
-                free(self._programs[i].step[k].literal)
             free(self._programs[i].step)
         free(self._programs)
-        free(self._to.out.data)
+        free(self._to.messages.out.data)
         free_interning(&self._to.interning)
         free(self._tids)
         free(self._thread_uuids)
@@ -80,25 +90,17 @@ cdef class Emitter:
 
     @property
     def size(self):
-        return self._to.out.used
+        return self._to.messages.out.used
 
     def take(self):
         """What was emitted since the last time."""
-        cdef Output* out = &self._to.out
-        cdef Memory memory
-        memory.data, memory.used, memory.room = out.data, out.used, out.end - out.data
-        data = self._blocks.hand_over(&memory)
-        out.data, out.used, out.end = memory.data, 0, memory.data + memory.room
-        return data
+        return self._blocks.hand_over(&self._to.messages.out)
 
     def put(self, const uint8_t[::1] data):
-        cdef uint8_t* at
         if data.shape[0]:
-            at = ensure(&self._to.out, self._to.out.data + self._to.out.used, data.shape[0])
-            if at is NULL:
+            if not ensure(&self._to.messages.out, data.shape[0], 2 * BLOCK):
                 raise MemoryError
-            memcpy(at, &data[0], data.shape[0])
-            self._to.out.used += data.shape[0]
+            put_bytes(&self._to.messages.out, &data[0], data.shape[0])
 
     def set_threads(self, const int64_t[:] tids, const uint64_t[:] uuids):
         cdef int64_t i
@@ -134,7 +136,7 @@ cdef class Emitter:
     def add_program(self, int frame, steps, int middle=0):
         cdef void* moved
         cdef Program* program
-        cdef int i, depth = 0
+        cdef BoundColumns columns = BoundColumns(len(steps))
         if not 0 <= frame <= fRECORD:
             raise ValueError(f"no frame {frame}")
         if middle and (frame != fRECORD or not 0 < middle < len(steps)):
@@ -148,20 +150,33 @@ cdef class Emitter:
         program.step = <Step*>calloc(len(steps) + 1, sizeof(Step))
         if program.step is NULL:
             raise MemoryError
-        self._program_count += 1
         program.frame = frame
         program.steps = len(steps)
         program.middle = middle
+        try:
+            self._set_steps(program, steps, columns)
+            self._columns.append(columns)
+        except BaseException:
+            free(program.step)
+            raise
+        self._program_count += 1
+        return self._program_count - 1
+
+    cdef int _set_steps(self, Program* program, steps, BoundColumns columns) except -1:
+        cdef int i, depth = 0
         for i in range(program.steps):
             self._set_step(&program.step[i], steps[i], program.steps - i)
+            program.step[i].view = &columns.views[i]
+            if TAKES[program.step[i].op] == TAKES_NOTHING:
+                columns.views[i].length = INT64_MAX
             depth += (program.step[i].op == sOPEN) - (program.step[i].op == sCLOSE)
-            if not 0 <= depth < MAX_OPEN - 4 or (i == middle - 1 and depth):
+            if not 0 <= depth < MAX_OPEN - 4 or (i == program.middle - 1 and depth):
                 raise ValueError("messages nest too deep, or not at all")
         if depth:
             raise ValueError("messages are not closed")
-        if frame == fRAW and (program.steps != 1 or program.step[0].op != sTEXT):
+        if program.frame == fRAW and (program.steps != 1 or program.step[0].op != sTEXT):
             raise ValueError("a raw packet is one field")
-        return self._program_count - 1
+        return 0
 
     cdef int _set_step(self, Step* step, given, int left) except -1:
         """A step of those that `left` are still to come, itself included."""
@@ -178,78 +193,51 @@ cdef class Emitter:
         step.table = table
         step.count = count
         if data:
-            literal = data
-            step.literal = <uint8_t*>malloc(len(data))
-            if step.literal is NULL:
-                raise MemoryError
-            memcpy(step.literal, &literal[0], len(data))
-            step.literal_size = len(data)
+            literal = <bytes?>data
+            self._literals.append(data)
+            step.literal = &literal[0]
+            step.literal_size = literal.shape[0]
         return 0
 
     def bind(self, int number, int64_t rows, columns):
         """Columns for the next `emit`, one for each step that takes any."""
         cdef Program* program
-        cdef int i
+        cdef BoundColumns bound
+        cdef ColumnView* view
+        cdef int i, op
         cdef int64_t used = 0
         if not 0 <= number < self._program_count:
             raise ValueError(f"no program {number}")
         program = &self._programs[number]
         program.rows = 0
+        bound = self._columns[number]
+        bound.release()
         for i in range(program.steps):
-            if takes_column(program.step[i].op):
-                if used >= len(columns):
-                    raise ValueError("too few columns")
-                self._bind_step(&program.step[i], columns[used])
-                used += 1
+            op = program.step[i].op
+            if TAKES[op] == TAKES_NOTHING:
+                continue
+            if used == len(columns):
+                raise ValueError("too few columns")
+            # How many rows the columns of nested steps have only their rows can tell.
+            view = bound.bind(i, TAKES[op], WIDTHS[op], columns[used], 0)
+            used += 1
+            if op == sSYMBOL:
+                self._note_symbols(view)
         if used != len(columns):
             raise ValueError("too many columns")
         program.rows = rows
 
-    cdef int _bind_step(self, Step* step, given) except -1:
-        cdef HeldColumn held, second
+    cdef int _note_symbols(self, const ColumnView* view) except -1:
         cdef uint64_t value
         cdef int64_t k
-        cdef int width = WIDTHS[step.op]
         cdef int new
-        step.offsets = NULL
-        step.second = NULL
-        if step.op == sEACH:
-            held = HeldColumn(given, 8)
-            step.offsets = held.offsets()
-            step.rows = held.length - 1
-        elif step.op == sCHOICE or step.op == sUNION:
-            held = HeldColumn(given[0], 8 if step.op == sCHOICE else 2)
-            second = HeldColumn(given[1], 1 if step.op == sCHOICE else 4)
-            self._buffers.append(second)
-            step.second = second.data
-            step.second_stride = second.stride
-            step.rows = held.length
-            if second.length != step.rows:
-                raise ValueError("columns differ in length")
-        elif width < 0 and isinstance(given, tuple):
-            held = HeldColumn(given[0], 1)
-            held.adjoin()
-            second = HeldColumn(given[1], 8)
-            self._buffers.append(second)
-            step.size = held.length
-            step.offsets = second.offsets()
-            step.rows = second.length - 1
-        else:
-            if step.op == sRAW:
-                raise ValueError("expected a list of bytes")
-            held = HeldColumn(given, 4 if width < 0 else width)
-            step.rows = held.length
-        self._buffers.append(held)
-        step.data = held.data
-        step.stride = held.stride
-        if step.op == sSYMBOL:
-            for k in range(step.rows):
-                memcpy(&value, step.data + k * step.stride, 8)
-                new = note_address(&self._addresses, value)
-                if new < 0:
-                    raise MemoryError
-                if new:
-                    self._new_symbols.append(value)
+        for k in range(view.length):
+            value = bits_of(view, k, 8)
+            new = note_address(&self._addresses, value)
+            if new < 0:
+                raise MemoryError
+            if new:
+                self._new_symbols.append(value)
         return 0
 
     def release(self):
@@ -257,7 +245,7 @@ cdef class Emitter:
         cdef int i
         for i in range(self._program_count):
             self._programs[i].rows = 0
-        self._buffers.clear()
+            (<BoundColumns>self._columns[i]).release()
 
     def take_symbols(self):
         """The values of symbol fields that were bound for the first time since the last call."""
@@ -286,7 +274,7 @@ cdef class Emitter:
         if not 0 <= start <= count:
             raise ValueError("no such event")
         with nogil:
-            while at < count and self._to.out.used < BLOCK:
+            while at < count and self._to.messages.out.used < BLOCK:
                 frame = self._programs[program[at]].frame
                 if frame != fFTRACE and frame != fLOST:
                     if track[at] >= self._tracks or thread[at] >= self._threads:
@@ -368,7 +356,7 @@ cdef class Emitter:
         events.tids, events.threads = self._tids, self._threads
         self._to.status = OK
         with nogil:
-            while at < events.count and self._to.out.used < BLOCK:
+            while at < events.count and self._to.messages.out.used < BLOCK:
                 if not put_bundle(&self._to, self._strings, &events, self._sequence, &at):
                     break
         if self._to.status == NO_MEMORY:
@@ -380,7 +368,7 @@ cdef class Emitter:
         cdef bint fine = program.shape[0] == count
         if fine:
             for i in range(count):
-                fine &= 0 <= program[i] < self._program_count
+                fine &= <uint32_t>program[i] < <uint32_t>self._program_count
         if not fine:
             raise ValueError("no such program")
         if not follow_strings(&self._to.interning, len(self._strings)):

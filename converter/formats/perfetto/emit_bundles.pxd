@@ -5,7 +5,7 @@ from libc.string cimport memcpy, memmove
 
 from converter.formats.perfetto.emit cimport BAD_COLUMN, NO_MEMORY
 from converter.formats.perfetto.emit_output cimport (
-    MARGIN, close_message, ensure, open_message, put, put_size, varint_size,
+    MARGIN, begin_at, close_message, end_at, ensure_at, open_message, put, put_size, varint_size,
 )
 from converter.formats.perfetto.emit_programs cimport Program, fFTRACE, fLOST
 from converter.formats.perfetto.emit_steps cimport Emission, failed, run
@@ -35,7 +35,7 @@ cdef struct Events:
 
 
 cdef inline uint8_t* open_bundle(Emission* to, int32_t cpu) noexcept nogil:
-    cdef uint8_t* at = ensure(&to.out, to.out.data + to.out.used, MARGIN)
+    cdef uint8_t* at = begin_at(&to.messages.out)
     if at is NULL:
         return failed(to, NO_MEMORY)
     at += 2 + 2 * BUNDLE_SIZE
@@ -51,11 +51,11 @@ cdef inline bint close_bundle(Emission* to, uint64_t sequence, uint8_t* at) noex
     cdef int inner, outer
     cdef uint8_t tail[16]
     cdef uint8_t* end = tail
-    at = ensure(&to.out, at, MARGIN)
+    at = ensure_at(&to.messages.out, at, MARGIN)
     if at is NULL:
         to.status = NO_MEMORY
         return False
-    begin = to.out.data + to.out.used
+    begin = to.messages.out.data + to.messages.out.used
     content = begin + 2 + 2 * BUNDLE_SIZE
     size = at - content
     end[0] = 10 << 3
@@ -74,7 +74,7 @@ cdef inline bint close_bundle(Emission* to, uint64_t sequence, uint8_t* at) noex
     put_size(begin + 2 + outer, size, inner)
     at = begin + 2 + inner + outer + size
     memcpy(at, tail, end - tail)
-    to.out.used = at + (end - tail) - to.out.data
+    end_at(&to.messages.out, at + (end - tail))
     return True
 
 
@@ -84,11 +84,11 @@ cdef inline uint8_t* kernel_event(
 ) noexcept nogil:
     cdef Program* one = &events.programs[events.program[i]]
     cdef int32_t thread = events.thread[i]
-    at = ensure(&to.out, at, MARGIN)
+    at = ensure_at(&to.messages.out, at, MARGIN)
     if at is NULL:
         return failed(to, NO_MEMORY)
     at[0] = 2 << 3 | 2
-    at = open_message(&to.out, at + 1)
+    at = open_message(&to.messages, at + 1)
     at[0] = 1 << 3
     at = put(at + 1, <uint64_t>events.ts[i])
     if thread >= 0:
@@ -101,7 +101,7 @@ cdef inline uint8_t* kernel_event(
     at = run(to, strings, one, 0, one.steps, events.row[i], at)
     if at is NULL:
         return NULL
-    at = close_message(&to.out, at)
+    at = close_message(&to.messages, at)
     return failed(to, NO_MEMORY) if at is NULL else at
 
 
@@ -110,7 +110,7 @@ cdef inline uint8_t* lost_events(
     Emission* to, StringTable strings, Events* events, int64_t i, uint8_t* at
 ) noexcept nogil:
     cdef Program* one = &events.programs[events.program[i]]
-    at = ensure(&to.out, at, MARGIN)
+    at = ensure_at(&to.messages.out, at, MARGIN)
     if at is NULL:
         return failed(to, NO_MEMORY)
     at[0] = 3 << 3
@@ -134,7 +134,7 @@ cdef inline bint put_bundle(
     cdef int32_t cpu = events.cpu[i]
     cdef bint lost = events.programs[events.program[i]].frame == fLOST
     cdef uint8_t* out = open_bundle(to, cpu)
-    to.out.depth = 0
+    to.messages.depth = 0
     if out is NULL:
         return False
     if lost:
@@ -145,7 +145,7 @@ cdef inline bint put_bundle(
     while (
         at < events.count and at < most and events.cpu[events.order[at]] == cpu
         and events.programs[events.program[events.order[at]]].frame == fFTRACE
-        and out - (to.out.data + to.out.used) < BUNDLE_BYTES
+        and out - (to.messages.out.data + to.messages.out.used) < BUNDLE_BYTES
     ):
         out = kernel_event(to, strings, events, events.order[at], out)
         if out is NULL:

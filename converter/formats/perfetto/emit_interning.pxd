@@ -4,7 +4,8 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 from libc.stdlib cimport free, realloc
 from libc.string cimport memcpy, memset
 
-from converter.formats.perfetto.emit_output cimport MARGIN, Output, ensure, put, varint_size
+from converter.formats.perfetto.emit_output cimport MARGIN, end_at, ensure_at, put, varint_size
+from converter.kernels.output cimport Output, ensure
 from converter.kernels.strings cimport Entry, StringTable
 
 cdef enum:
@@ -23,9 +24,7 @@ cdef struct Interning:
     # How many strings there are.
     int64_t known
     # Of the packet under construction, by table.
-    uint8_t* texts[TABLES]
-    int64_t used[TABLES]
-    int64_t size[TABLES]
+    Output texts[TABLES]
 
 
 # Room for all strings that there are; false without memory.
@@ -46,27 +45,23 @@ cdef inline void free_interning(Interning* interning) noexcept nogil:
     cdef int i
     free(interning.seen)
     for i in range(TABLES):
-        free(interning.texts[i])
+        free(interning.texts[i].data)
 
 
 # Have the packet bring a text unless one before did; false without memory. The caller has checked the id.
 cdef inline bint intern(Interning* interning, StringTable strings, int32_t id, int table) noexcept nogil:
+    cdef Output* texts = &interning.texts[table]
     cdef Entry* entry
-    cdef int64_t size, room
+    cdef int64_t size
     cdef uint8_t* at
     if interning.seen[id] >> table & 1:
         return True
     entry = strings.entry(id)
     size = entry.size
-    if interning.used[table] + size + MARGIN > interning.size[table]:
-        room = 2 * (interning.used[table] + size) + 1024
-        at = <uint8_t*>realloc(interning.texts[table], room)
-        if at is NULL:
-            return False
-        interning.texts[table] = at
-        interning.size[table] = room
+    if not ensure(texts, size + MARGIN):
+        return False
     interning.seen[id] |= <uint8_t>(1 << table)
-    at = interning.texts[table] + interning.used[table]
+    at = texts.data + texts.used
     at = put(at, (29 if table == tSTRINGS else table + 1) << 3 | 2)
     at = put(at, <uint64_t>(1 + varint_size(<uint64_t>id + 1) + 1 + varint_size(<uint64_t>size) + size))
     at[0] = 1 << 3
@@ -75,7 +70,7 @@ cdef inline bint intern(Interning* interning, StringTable strings, int32_t id, i
     at = put(at + 1, <uint64_t>size)
     if size:
         memcpy(at, entry.data, size)
-    interning.used[table] = at + size - interning.texts[table]
+    end_at(texts, at + size)
     return True
 
 
@@ -83,7 +78,7 @@ cdef inline bint intern(Interning* interning, StringTable strings, int32_t id, i
 cdef inline void begin_interned(Interning* interning) noexcept nogil:
     cdef int i
     for i in range(TABLES):
-        interning.used[i] = 0
+        interning.texts[i].used = 0
 
 
 # InternedData with the texts that the packet brings, if any; NULL without memory.
@@ -91,16 +86,16 @@ cdef inline uint8_t* put_interned(Interning* interning, Output* out, uint8_t* at
     cdef int64_t size = 0
     cdef int i
     for i in range(TABLES):
-        size += interning.used[i]
+        size += interning.texts[i].used
     if size == 0:
         return at
-    at = ensure(out, at, size)
+    at = ensure_at(out, at, size)
     if at is NULL:
         return NULL
     at[0] = 12 << 3 | 2
     at = put(at + 1, <uint64_t>size)
     for i in range(TABLES):
-        if interning.used[i]:
-            memcpy(at, interning.texts[i], interning.used[i])
-            at += interning.used[i]
-    return ensure(out, at, 0)
+        if interning.texts[i].used:
+            memcpy(at, interning.texts[i].data, interning.texts[i].used)
+            at += interning.texts[i].used
+    return ensure_at(out, at, 0)

@@ -1,8 +1,11 @@
-# The growing buffer that packets are made in: varints, and messages whose size is put in front once they are done.
+# What packets are made of: varints, and messages whose size is put in front once they are done.
+#
+# What is under construction ends at a place `at`, which each function takes and gives; `used` is where it begins.
 
 from libc.stdint cimport int64_t, uint8_t, uint64_t
-from libc.stdlib cimport realloc
 from libc.string cimport memcpy, memmove
+
+from converter.kernels.output cimport Output, grow
 
 cdef extern from *:
     int __builtin_clzll(unsigned long long) nogil
@@ -16,10 +19,8 @@ cdef enum:
     MAX_OPEN = 128
 
 
-cdef struct Output:
-    uint8_t* data
-    int64_t used
-    uint8_t* end
+cdef struct Messages:
+    Output out
     # Messages under construction: where the byte for their size is.
     int64_t opened[MAX_OPEN]
     int depth
@@ -63,47 +64,51 @@ cdef inline void put_size(uint8_t* place, int64_t size, int width) noexcept nogi
         place[i] = <uint8_t>((size >> 7 * i & 0x7F) | (0x80 if i < width - 1 else 0))
 
 
-# Room for `size` bytes and MARGIN at `at`, which is moved with the buffer; NULL without memory.
-cdef inline uint8_t* ensure(Output* out, uint8_t* at, int64_t size) noexcept nogil:
-    if __builtin_expect(out.end - at >= size + MARGIN, 1):
+# Room for `size` bytes and MARGIN at `at`, which is moved with the output; NULL without memory.
+cdef inline uint8_t* ensure_at(Output* out, uint8_t* at, int64_t size) noexcept nogil:
+    if __builtin_expect(out.data + out.room - at >= size + MARGIN, 1):
         return at
-    return grow(out, at, size)
+    return grow_at(out, at, size)
 
 
-cdef inline uint8_t* grow(Output* out, uint8_t* at, int64_t size) noexcept nogil:
-    cdef int64_t used = 0 if out.data is NULL else at - out.data
-    cdef int64_t room = 2 * (used + size) + 2 * BLOCK
-    cdef uint8_t* moved = <uint8_t*>realloc(out.data, room)
-    if moved is NULL:
-        return NULL
-    out.data = moved
-    out.end = moved + room
-    return moved + used
+cdef inline uint8_t* grow_at(Output* out, const uint8_t* at, int64_t size) noexcept nogil:
+    cdef int64_t place = at - out.data
+    return out.data + place if grow(out, place + size + MARGIN, 2 * BLOCK) else NULL
+
+
+# The place behind all that is done, with room for as much as `ensure_at` makes; NULL without memory.
+cdef inline uint8_t* begin_at(Output* out) noexcept nogil:
+    return ensure_at(out, out.data + out.used, MARGIN)
+
+
+# All up to `at` is done.
+cdef inline void end_at(Output* out, const uint8_t* at) noexcept nogil:
+    out.used = at - out.data
 
 
 # Begin a length-delimited message: a byte is kept for its size. No program opens more than MAX_OPEN.
-cdef inline uint8_t* open_message(Output* out, uint8_t* at) noexcept nogil:
-    out.opened[out.depth] = at - out.data
-    out.depth += 1
+cdef inline uint8_t* open_message(Messages* to, uint8_t* at) noexcept nogil:
+    to.opened[to.depth] = at - to.out.data
+    to.depth += 1
     return at + 1
 
 
 # Its end; NULL without memory.
-cdef inline uint8_t* close_message(Output* out, uint8_t* at) noexcept nogil:
+cdef inline uint8_t* close_message(Messages* to, uint8_t* at) noexcept nogil:
     cdef uint8_t* place
     cdef int64_t size
     cdef int more
-    out.depth -= 1
-    place = out.data + out.opened[out.depth]
+    to.depth -= 1
+    place = to.out.data + to.opened[to.depth]
     size = at - place - 1
     if size < 0x80:
         place[0] = <uint8_t>size
         return at
     more = varint_size(<uint64_t>size) - 1
-    at = ensure(out, at, 0)
+    at = ensure_at(&to.out, at, 0)
     if at is NULL:
         return NULL
-    place = out.data + out.opened[out.depth]
+    place = to.out.data + to.opened[to.depth]
     memmove(place + 1 + more, place + 1, size)
     put_size(place, size, 1 + more)
     return at + more

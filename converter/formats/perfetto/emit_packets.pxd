@@ -2,7 +2,9 @@
 
 from converter.formats.perfetto.emit cimport BAD_COLUMN, NO_MEMORY, OK
 from converter.formats.perfetto.emit_interning cimport begin_interned, put_interned
-from converter.formats.perfetto.emit_output cimport MARGIN, close_message, ensure, open_message, put
+from converter.formats.perfetto.emit_output cimport (
+    Messages, begin_at, close_message, end_at, ensure_at, open_message, put,
+)
 from converter.formats.perfetto.emit_programs cimport Program, fRAW, fRECORD
 from converter.formats.perfetto.emit_steps cimport Emission, run
 from converter.kernels.strings cimport StringTable
@@ -14,22 +16,23 @@ from libc.stdint cimport int64_t, uint8_t, uint64_t
 cdef inline int put_packet(
     Emission* to, StringTable strings, Program* one, int first, int last, uint64_t sequence, int64_t ts, int64_t row
 ) noexcept nogil:
-    cdef uint8_t* at = ensure(&to.out, to.out.data + to.out.used, MARGIN)
+    cdef Messages* messages = &to.messages
+    cdef uint8_t* at = begin_at(&messages.out)
     if at is NULL:
         return NO_MEMORY
     if row < 0 or row >= one.rows:
         return BAD_COLUMN
     to.status = OK
-    to.out.depth = 0
+    messages.depth = 0
     begin_interned(&to.interning)
     if one.frame == fRAW:
         at = run(to, strings, one, first, last, row, at)
         if at is NULL:
             return to.status
-        to.out.used = at - to.out.data
+        end_at(&messages.out, at)
         return OK
     at[0] = 1 << 3 | 2
-    at = open_message(&to.out, at + 1)
+    at = open_message(messages, at + 1)
     at[0] = 8 << 3
     at = put(at + 1, <uint64_t>ts)
     at[0] = 10 << 3
@@ -42,23 +45,23 @@ cdef inline int put_packet(
             return to.status
     else:
         at[0] = 11 << 3 | 2
-        at = run(to, strings, one, first, last, row, open_message(&to.out, at + 1))
+        at = run(to, strings, one, first, last, row, open_message(messages, at + 1))
         if at is NULL:
             return to.status
-        at = close_message(&to.out, at)
+        at = close_message(messages, at)
         if at is not NULL:
-            at = put_interned(&to.interning, &to.out, at)
+            at = put_interned(&to.interning, &messages.out, at)
         if at is not NULL:
-            at = ensure(&to.out, at, 0)
+            at = ensure_at(&messages.out, at, 0)
         if at is NULL:
             return NO_MEMORY
         at[0] = 13 << 3
         at[1] = 2
         at += 2
-    at = close_message(&to.out, at)
+    at = close_message(messages, at)
     if at is NULL:
         return NO_MEMORY
-    to.out.used = at - to.out.data
+    end_at(&messages.out, at)
     return OK
 
 

@@ -2,6 +2,8 @@
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 
+from converter.kernels.column_view cimport ColumnView
+
 cdef enum:
     sU8 = 0
     sU16 = 1
@@ -21,13 +23,12 @@ cdef enum:
     sINTERNED = 15
     sNAME = 16
     sPLACE = 17
-    sCHOICE = 18
-    sEACH = 19
-    sUNION = 20
-    sOPTION = 21
-    sOPTIONAL = 22
-    sSYMBOL = 23
-    STEPS = 24
+    sEACH = 18
+    sUNION = 19
+    sOPTION = 20
+    sOPTIONAL = 21
+    sSYMBOL = 22
+    STEPS = 23
 
     fTRACK = 0
     fFTRACE = 1
@@ -45,16 +46,10 @@ cdef struct Step:
     uint8_t tag[8]
     # The tag of the form that is not interned; of sNAME the id of the name.
     uint64_t inline_tag
-    uint8_t* literal
+    const uint8_t* literal
     int64_t literal_size
-    const uint8_t* data
-    int64_t stride
-    const int64_t* offsets
-    # Of a list of bytes: how many there are. Of sCHOICE and sUNION: the second column.
-    int64_t size
-    const uint8_t* second
-    int64_t second_stride
-    int64_t rows
+    # What it sees; without a column, a value in any row.
+    const ColumnView* view
 
 
 cdef struct Program:
@@ -64,19 +59,3 @@ cdef struct Program:
     int32_t middle
     int64_t rows
     Step* step
-
-
-# Whether a step takes a column.
-cdef inline bint takes_column(int32_t op) noexcept nogil:
-    return op != sLITERAL and op != sOPEN and op != sCLOSE and op != sNAME and op != sPLACE and op != sOPTION
-
-
-# The bytes of a list at a row; false where its offsets lie outside its values.
-cdef inline bint span_of(Step* step, int64_t row, const uint8_t** data, int64_t* size) noexcept nogil:
-    cdef int64_t begin = step.offsets[row]
-    cdef int64_t end = step.offsets[row + 1]
-    if begin < 0 or end < begin or end > step.size:
-        return False
-    data[0] = step.data + begin
-    size[0] = end - begin
-    return True

@@ -1,21 +1,24 @@
 # Running a program: the steps of an event's class for one row of its columns.
 
-from libc.stdint cimport int16_t, int32_t, int64_t, int8_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t, uint64_t
 from libc.string cimport memcpy
 
 from converter.formats.perfetto.emit cimport BAD_COLUMN, NO_MEMORY, TOO_LARGE
 from converter.formats.perfetto.emit_interning cimport Interning, intern, tSTRINGS
-from converter.formats.perfetto.emit_output cimport Output, close_message, ensure, open_message, put
+from converter.formats.perfetto.emit_output cimport Messages, close_message, ensure_at, open_message, put
 from converter.formats.perfetto.emit_programs cimport (
-    Program, Step, sCHOICE, sCLOSE, sEACH, sFIXED32, sFIXED64, sI16, sI32, sI64,
-    sINTERNED, sLITERAL, sNAME, sOPEN, sOPTIONAL, sPLACE, sRAW, sSYMBOL, sTEXT, sU16, sU32, sU64, sU8, sUNION,
-    span_of, takes_column,
+    Program, Step, sCLOSE, sEACH, sFIXED32, sFIXED64, sI16, sI32, sI64, sI8, sINTERNED, sLITERAL, sNAME, sOPEN,
+    sOPTIONAL, sPLACE, sRAW, sSYMBOL, sTEXT, sU16, sU32, sU64, sU8, sUNION,
 )
-from converter.kernels.strings cimport Entry, StringTable
+from converter.kernels.byte_order cimport HOST_IS_BIG, store64
+from converter.kernels.column_view cimport (
+    ColumnView, bits_of, elements_of, id_of, integer_of, option_of, span_of, text_of, value_at,
+)
+from converter.kernels.strings cimport StringTable
 
 
 cdef struct Emission:
-    Output out
+    Messages messages
     Interning interning
     # Why a step failed.
     int status
@@ -29,27 +32,18 @@ cdef inline uint8_t* failed(Emission* to, int status) noexcept nogil:
     return NULL
 
 
-# A tag, the size of some bytes, and the bytes; NULL where that fails.
-cdef inline uint8_t* put_text(
-    Emission* to, uint8_t* at, Step* step, const uint8_t* data, int64_t size
-) noexcept nogil:
-    if size >> 31:
-        return failed(to, TOO_LARGE)
-    at = ensure(&to.out, at, size)
-    if at is NULL:
-        return failed(to, NO_MEMORY)
+# The tag of a step, whose bytes are written in one go; the place behind it.
+cdef inline uint8_t* put_tag(uint8_t* at, const Step* step) noexcept nogil:
     memcpy(at, step.tag, 8)
-    at = put(at + step.tag_size, <uint64_t>size)
-    # Of an empty text there may be no address.
-    if size:
-        memcpy(at, data, size)
-    return at + size
+    return at + step.tag_size
 
 
+# Bytes as they are; NULL without memory.
 cdef inline uint8_t* put_raw(Emission* to, uint8_t* at, const uint8_t* data, int64_t size) noexcept nogil:
-    at = ensure(&to.out, at, size)
+    at = ensure_at(&to.messages.out, at, size)
     if at is NULL:
         return failed(to, NO_MEMORY)
+    # Of no bytes there may be no address.
     if size:
         memcpy(at, data, size)
     return at + size
@@ -57,22 +51,21 @@ cdef inline uint8_t* put_raw(Emission* to, uint8_t* at, const uint8_t* data, int
 
 # A number of a table of interned texts, which the packet brings with it when it is the first to use it.
 cdef inline uint8_t* put_interned_id(
-    Emission* to, StringTable strings, Step* step, int32_t id, uint8_t* at
+    Emission* to, StringTable strings, const Step* step, int32_t id, uint8_t* at
 ) noexcept nogil:
     if id < 0 or id >= to.interning.known:
         return failed(to, BAD_COLUMN)
     if not intern(&to.interning, strings, id, step.table):
         return failed(to, NO_MEMORY)
-    memcpy(at, step.tag, 8)
-    return put(at + step.tag_size, <uint64_t>id + 1)
+    return put(put_tag(at, step), <uint64_t>id + 1)
 
 
 # The steps `first` to `last` of a program for one row; NULL where that fails, with `to.status`.
 cdef inline uint8_t* run(
-    Emission* to, StringTable strings, Program* one, int first, int last, int64_t row, uint8_t* at
+    Emission* to, StringTable strings, const Program* one, int first, int last, int64_t row, uint8_t* at
 ) noexcept nogil:
-    cdef Step* step
-    cdef Entry* entry
+    cdef const Step* step
+    cdef const ColumnView* view
     cdef const uint8_t* data
     cdef uint64_t value
     cdef int64_t begin, end, k
@@ -82,91 +75,68 @@ cdef inline uint8_t* run(
     cdef int which, op
     while i < last:
         step = &one.step[i]
+        view = step.view
         i += 1
-        at = ensure(&to.out, at, 0)
+        at = ensure_at(&to.messages.out, at, 0)
         if at is NULL:
             return failed(to, NO_MEMORY)
-        op = step.op
-        if row >= step.rows and takes_column(op):
+        if row >= view.length:
             return failed(to, BAD_COLUMN)
-        data = step.data + row * step.stride
-        if op <= sI64 or op == sSYMBOL:
+        op = step.op
+        if op in (sU8, sU16, sU32, sU64, sI8, sI16, sI32, sI64, sSYMBOL):
+            # The usual widths at compile time, so that each is one load.
             if op == sI32:
-                value = <uint64_t>(<int64_t>(<int32_t*>data)[0])
+                value = integer_of(view, row, 4, True)
             elif op == sU64 or op == sI64 or op == sSYMBOL:
-                memcpy(&value, data, 8)
-            elif op == sU32:
-                value = (<uint32_t*>data)[0]
-            elif op == sU8:
-                value = data[0]
-            elif op == sU16:
-                value = (<uint16_t*>data)[0]
-            elif op == sI16:
-                value = <uint64_t>(<int64_t>(<int16_t*>data)[0])
+                value = bits_of(view, row, 8)
             else:
-                value = <uint64_t>(<int64_t>(<int8_t*>data)[0])
+                value = integer_of(view, row, <int>view.width, op >= sI8)
             if step.table and value == 0:
                 # A field of the record that only says what is not usual.
                 continue
-            memcpy(at, step.tag, 8)
-            at = put(at + step.tag_size, value)
+            at = put(put_tag(at, step), value)
         elif op == sTEXT:
-            if step.offsets is NULL:
-                id = (<int32_t*>data)[0]
-                if id < 0 or id >= to.interning.known:
-                    return failed(to, BAD_COLUMN)
-                entry = strings.entry(id)
-                data = entry.data
-                end = entry.size
-            elif not span_of(step, row, &data, &end):
+            if not text_of(view, strings, to.interning.known, row, &data, &end):
                 return failed(to, BAD_COLUMN)
-            at = put_text(to, at, step, data, end)
+            if end >> 31:
+                return failed(to, TOO_LARGE)
+            at = put_raw(to, put(put_tag(at, step), <uint64_t>end), data, end)
         elif op == sOPEN:
-            memcpy(at, step.tag, 8)
-            at = open_message(&to.out, at + step.tag_size)
+            at = open_message(&to.messages, put_tag(at, step))
         elif op == sCLOSE:
-            at = close_message(&to.out, at)
+            at = close_message(&to.messages, at)
             if at is NULL:
                 return failed(to, NO_MEMORY)
         elif op == sFIXED64 or op == sFIXED32:
-            which = 8 if op == sFIXED64 else 4
-            memcpy(at, step.tag, 8)
-            memcpy(at + step.tag_size, data, which)
-            at += step.tag_size + which
+            at = put_tag(at, step)
+            store64(at, bits_of(view, row, <int>view.width), HOST_IS_BIG)
+            at += view.width
         elif op == sLITERAL:
             at = put_raw(to, at, step.literal, step.literal_size)
         elif op == sNAME:
             at = put_interned_id(to, strings, step, <int32_t>step.inline_tag, at)
         elif op == sPLACE:
             if to.placed:
-                memcpy(at, step.tag, 8)
-                at = put(at + step.tag_size, to.place)
+                at = put(put_tag(at, step), to.place)
         elif op == sINTERNED:
-            if step.offsets is NULL:
-                id = (<int32_t*>data)[0]
+            if view.offsets is NULL:
+                id = id_of(view, row)
                 # The empty text is an annotation's value, but no name.
                 if id or step.table == tSTRINGS:
                     at = put_interned_id(to, strings, step, id, at)
             else:
-                if not span_of(step, row, &data, &end):
+                if not span_of(view, row, 1, &data, &end):
                     return failed(to, BAD_COLUMN)
                 if end or step.table == tSTRINGS:
                     if end >> 31:
                         return failed(to, TOO_LARGE)
-                    at = put(put(at, step.inline_tag), <uint64_t>end)
-                    at = put_raw(to, at, data, end)
-        elif op == sCHOICE:
-            memcpy(&value, data, 8)
-            at[0] = step.second[row * step.second_stride]
-            at = put(at + 1, value)
+                    at = put_raw(to, put(put(at, step.inline_tag), <uint64_t>end), data, end)
         elif op == sRAW:
-            if not span_of(step, row, &data, &end):
+            if not span_of(view, row, 1, &data, &end):
                 return failed(to, BAD_COLUMN)
             at = put_raw(to, at, data, end)
         elif op == sEACH:
-            begin = step.offsets[row]
-            end = step.offsets[row + 1]
-            if begin < 0:
+            if not elements_of(view, row, &begin, &end):
                 return failed(to, BAD_COLUMN)
             for k in range(begin, end):
                 at = run(to, strings, one, i, i + step.count, k, at)
@@ -174,13 +144,11 @@ cdef inline uint8_t* run(
                     return NULL
             i += step.count
         elif op == sOPTIONAL:
-            if data[0]:
+            if value_at(view, row)[0]:
                 at = run(to, strings, one, i, i + step.count, row, at)
             i += step.count
         elif op == sUNION:
-            memcpy(&tag, data, 2)
-            memcpy(&id, step.second + row * step.second_stride, 4)
-            if tag < 0 or id < 0:
+            if not option_of(view, row, &tag, &id):
                 return failed(to, BAD_COLUMN)
             # Each option is a step of its own with those of its value behind it.
             end = i + step.count

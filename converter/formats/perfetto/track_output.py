@@ -192,7 +192,7 @@ class _Builder:
                 )
                 self._parts.append((number, steps))
             case Role.ID:
-                steps.add(kernel.CHOICE, column=self._identities(getter))
+                self._add_identities(steps, getter)
                 self._legacy.append((int(LegacyField.UNSCOPED_ID), steps))
             case Role.SCOPE:
                 tag = tag_of(LegacyField.ID_SCOPE, BYTES)
@@ -206,27 +206,29 @@ class _Builder:
                 )
                 self._legacy.append((int(LegacyField.DURATION_US), steps))
 
-    def _identities(self, getter: Getter) -> Any:
+    def _add_identities(self, steps: Steps, getter: Getter) -> None:
         """Ids, each with the tag of its sort."""
         fields = self._class.fields
-        space = fields.index(mapping.ID_SPACE) if mapping.ID_SPACE in fields else None
         unscoped = tag_of(LegacyField.UNSCOPED_ID, VARINT)
         texts = {
             self._strings.intern("local"): tag_of(LegacyField.LOCAL_ID, VARINT),
             self._strings.intern("global"): tag_of(LegacyField.GLOBAL_ID, VARINT),
         }
+        if mapping.ID_SPACE not in fields:
+            steps.scalar(LegacyField.UNSCOPED_ID, IntegerClass(64), getter)
+            return
+        space = fields.index(mapping.ID_SPACE)
 
-        def column(table: Table) -> Any:
-            ids = as_array(getter(table), np.dtype(np.uint64))
-            if space is None:
-                return ids, np.broadcast_to(np.uint8(unscoped), ids.shape)
+        def tags(table: Table) -> Any:
             spaces = string_ids(table.column(space), self._strings)
-            tags = np.full(len(ids), unscoped, np.uint8)
+            result = np.full(len(spaces), unscoped, np.uint8)
             for text, tag in texts.items():
-                tags[spaces == text] = tag
-            return ids, tags
+                result[spaces == text] = tag
+            return result
 
-        return column
+        # A tag is a varint, too, and the number behind it has no further one.
+        steps.add(kernel.U8, column=tags)
+        steps.add(kernel.U64, column=_unsigned(getter))
 
     def _add_value(self, field: Field, getter: Getter) -> None:
         steps = Steps()

@@ -8,6 +8,8 @@ cdef extern from *:
     """
     # Known when this is compiled: `load32(data, HOST_IS_BIG)` is one instruction for little-endian data on most machines.
     const bint HOST_IS_BIG "TRACECONV_HOST_IS_BIG"
+    # The same for big-endian data.
+    const bint HOST_IS_LITTLE "(!TRACECONV_HOST_IS_BIG)"
 
 
 cdef inline uint16_t load16(const uint8_t* data, bint swap) noexcept nogil:

@@ -6,6 +6,7 @@
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.string cimport memcpy
 
+from converter.kernels.output cimport Output, put8, put16, put32, put64
 from converter.kernels.strings cimport Entry, StringTable
 
 cdef extern from *:
@@ -88,6 +89,18 @@ cdef inline uint64_t integer_of(const ColumnView* view, int64_t row, int width, 
     if width == 2:
         return <uint64_t><int64_t><int16_t>bits
     return <uint64_t><int64_t><int8_t>bits
+
+
+# Put a number as it is, in either byte order; the caller has ensured room.
+cdef inline void put_number(Output* out, const ColumnView* view, int64_t row, int width, bint swap) noexcept nogil:
+    if width == 4:
+        put32(out, <uint32_t>bits_of(view, row, 4), swap)
+    elif width == 8:
+        put64(out, bits_of(view, row, 8), swap)
+    elif width == 2:
+        put16(out, <uint16_t>bits_of(view, row, 2), swap)
+    else:
+        put8(out, value_at(view, row)[0])
 
 
 cdef inline int32_t id_of(const ColumnView* view, int64_t row) noexcept nogil:

@@ -9,20 +9,28 @@ from cpython.bytes cimport PyBytes_FromStringAndSize
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, realloc
-from libc.string cimport memcpy, memset
+from libc.string cimport memset
 
-from converter.formats.aix.emit_entries cimport (
-    BLOCK, FRAME, MAX_DATA, Output, begin_generic, end_generic, ensure, put32, put64, put_bytes,
-)
+from converter.formats.aix.emit_entries cimport BLOCK, FRAME, MAX_DATA, Stream, begin_generic, end_generic
 from converter.formats.aix.emit_programs cimport MAX_WORDS, Following, Node, Program, put_following, put_value
-from converter.formats.aix.nodes cimport (
-    MAX_NODES, NODE_ARRAY, NODE_BOOLEAN, NODE_BYTES, NODE_LAST, NODE_NUMBER, NODE_OPTIONAL, NODE_STRING, NODE_VARIANT,
-)
+from converter.formats.aix.nodes cimport MAX_NODES, NODE_BYTES, NODE_LAST, NODE_NUMBER, NODE_STRING
 from converter.formats.aix.own_hooks cimport (
     FOLLOWED, MAX_REST, METADATA_HOOK, OWN_CONTINUATION, OWN_TIME, REST_PLACE,
 )
-from converter.kernels.buffers cimport HeldColumn
+from converter.kernels.byte_order cimport HOST_IS_LITTLE
+from converter.kernels.column_view cimport (
+    Takes, TAKES_BYTES, TAKES_LIST, TAKES_NOTHING, TAKES_SCALAR, TAKES_TEXT, TAKES_UNION, TAKES_VALIDITY,
+)
+from converter.kernels.columns cimport BoundColumns
+from converter.kernels.output cimport Output, ensure, put32, put64, put_bytes
 from converter.kernels.strings cimport StringTable
+
+# What each node takes.
+cdef Takes[NODE_LAST + 1] TAKES
+TAKES[:] = [
+    TAKES_SCALAR, TAKES_VALIDITY, TAKES_NOTHING, TAKES_TEXT, TAKES_BYTES, TAKES_LIST, TAKES_NOTHING, TAKES_VALIDITY,
+    TAKES_UNION,
+]
 
 
 cdef class Emitter:
@@ -31,37 +39,36 @@ cdef class Emitter:
     cdef StringTable _strings
     cdef Program* _programs
     cdef int64_t _program_count
-    cdef Output _out
+    cdef Stream _to
     # The data of an event that does not fit an entry.
-    cdef uint8_t* _scratch
-    cdef int64_t _scratch_room
+    cdef Output _scratch
     # What of the time 32-bit entries do not have.
     cdef uint32_t _high
-    cdef list _buffers
+    cdef list _columns
 
     def __cinit__(self, StringTable strings not None, *, int bits):
         if bits != 32 and bits != 64:
             raise ValueError(f"a stream of {bits} bits")
         self._strings = strings
-        self._out.bits = bits
-        self._buffers = []
+        self._to.bits = bits
+        self._columns = []
 
     def __dealloc__(self):
         cdef int64_t i
         for i in range(self._program_count):
             free(self._programs[i].nodes)
         free(self._programs)
-        free(self._out.data)
-        free(self._scratch)
+        free(self._to.out.data)
+        free(self._scratch.data)
 
     @property
     def size(self):
-        return self._out.used
+        return self._to.out.used
 
     def take(self):
         """What was emitted since the last time."""
-        data = PyBytes_FromStringAndSize(<const char*>self._out.data, self._out.used)
-        self._out.used = 0
+        data = PyBytes_FromStringAndSize(<const char*>self._to.out.data, self._to.out.used)
+        self._to.out.used = 0
         return data
 
     def add_program(self, uint32_t hook, uint32_t sub, bint timed, nodes, fields, following):
@@ -72,6 +79,7 @@ cdef class Emitter:
         """
         cdef Program program
         cdef Program* moved
+        cdef BoundColumns columns
         cdef int i
         cdef Node* node
         memset(&program, 0, sizeof(Program))
@@ -81,6 +89,7 @@ cdef class Emitter:
         program.node_count = len(nodes)
         if program.node_count > MAX_NODES or not 0 <= fields <= program.node_count:
             raise ValueError("too many fields for a class")
+        program.field_count = fields
         if following is not None:
             hook_id, generic, words, sub_node, text, tid = following
             program.followed = True
@@ -96,6 +105,13 @@ cdef class Emitter:
                 raise ValueError(f"no text is at {text}")
             if generic and (text < 0 or not words):
                 raise ValueError("a generic hook has a word and a text")
+        for i, (op, width, _, first, count, _) in enumerate(nodes):
+            if not 0 <= op <= NODE_LAST or width not in (1, 2, 4, 8):
+                raise ValueError(f"no node {nodes[i]}")
+            if count < 0 or (count and not i < first <= program.node_count - count):
+                raise ValueError(f"children of node {i} are not behind it")
+        columns = BoundColumns(program.node_count)
+        program.views = columns.views
         moved = <Program*>realloc(self._programs, (self._program_count + 1) * sizeof(Program))
         if moved is NULL:
             raise MemoryError
@@ -103,23 +119,19 @@ cdef class Emitter:
         program.nodes = <Node*>calloc(program.node_count + 1, sizeof(Node))
         if program.nodes is NULL:
             raise MemoryError
-        # The node behind them all stands for the event.
-        program.nodes[program.node_count].count = fields
         self._programs[self._program_count] = program
         self._program_count += 1
+        self._columns.append(columns)
         for i in range(program.node_count):
             node = &program.nodes[i]
             node.op, node.width, node.signed, node.first, node.count, node.extent = nodes[i]
-            if not 0 <= node.op <= NODE_LAST or node.width not in (1, 2, 4, 8):
-                raise ValueError(f"no node {nodes[i]}")
-            if node.count < 0 or (node.count and not i < node.first <= program.node_count - node.count):
-                raise ValueError(f"children of node {i} are not behind it")
         return self._program_count - 1
 
     def bind(self, int64_t number, int64_t rows, columns):
         """Columns for the next `emit`: for each node its data, (values, offsets) or (tags, rows); None where it has none."""
         cdef Program* program
-        cdef Node* node
+        cdef BoundColumns bound
+        cdef int op, width
         cdef int i
         if not 0 <= number < self._program_count:
             raise ValueError(f"no program {number}")
@@ -127,29 +139,14 @@ cdef class Emitter:
         if len(columns) != program.node_count or not 0 <= rows < 1 << 40:
             raise ValueError(f"{len(columns)} columns for {program.node_count} nodes")
         program.rows = 0
+        bound = self._columns[number]
+        bound.release()
         for i in range(program.node_count):
-            node = &program.nodes[i]
             length, given = columns[i]
-            node.length = length
-            node.data = NULL
-            node.offsets = NULL
-            node.rows = NULL
-            if node.op == NODE_NUMBER:
-                node.data = self._held(given, node.width, length, &node.stride)
-            elif node.op == NODE_BOOLEAN or node.op == NODE_OPTIONAL:
-                node.data = self._held(given, 1, length, &node.stride)
-            elif node.op == NODE_VARIANT:
-                node.data = self._held(given[0], 2, length, &node.stride)
-                node.rows = <const int32_t*>self._contiguous(given[1], 4, length)
-            elif node.op == NODE_ARRAY:
-                node.offsets = <const int64_t*>self._contiguous(given, 8, length + 1)
-            elif node.op == NODE_STRING and not isinstance(given, tuple):
-                node.data = self._held(given, 4, length, &node.stride)
-            elif node.op == NODE_STRING or node.op == NODE_BYTES:
-                values, offsets = given
-                node.offsets = <const int64_t*>self._contiguous(offsets, 8, length + 1)
-                node.data = self._contiguous(values, 1, len(values))
-                node.stride = len(values)
+            op = program.nodes[i].op
+            width = program.nodes[i].width if op == NODE_NUMBER else 1
+            # Nodes without a column have a length, too.
+            bound.bind(i, TAKES[op], width, given, length).length = length
         program.rows = rows
 
     def release(self):
@@ -157,19 +154,7 @@ cdef class Emitter:
         cdef int64_t i
         for i in range(self._program_count):
             self._programs[i].rows = 0
-        self._buffers.clear()
-
-    cdef const uint8_t* _held(self, array, int width, int64_t count, int64_t* stride) except? NULL:
-        cdef HeldColumn held = HeldColumn(array, width, count)
-        self._buffers.append(held)
-        stride[0] = held.stride
-        return held.data
-
-    cdef const uint8_t* _contiguous(self, array, int width, int64_t count) except? NULL:
-        cdef HeldColumn held = HeldColumn(array, width, count)
-        held.adjoin()
-        self._buffers.append(held)
-        return held.data
+            (<BoundColumns>self._columns[i]).release()
 
     def metadata(self, uint32_t kind, const uint8_t[::1] data, int64_t ts):
         """An entry of the metadata hook; ValueError for data that do not fit."""
@@ -180,18 +165,18 @@ cdef class Emitter:
         cdef int64_t size = data.shape[0]
         if size > MAX_DATA:
             raise ValueError(f"{size} bytes in an entry")
-        if not ensure(&self._out, size + FRAME):
+        if not ensure(&self._to.out, size + FRAME):
             raise MemoryError
-        begin_generic(&self._out, hook, word, word)
-        put_bytes(&self._out, &data[0] if size else NULL, size)
-        end_generic(&self._out, hook, size, 0, ts, True)
+        begin_generic(&self._to, hook, word, word)
+        put_bytes(&self._to.out, &data[0] if size else NULL, size)
+        end_generic(&self._to, hook, size, 0, ts, True)
 
     def put(self, const uint8_t[::1] data):
         """Bytes as they are."""
         if data.shape[0]:
-            if not ensure(&self._out, data.shape[0]):
+            if not ensure(&self._to.out, data.shape[0]):
                 raise MemoryError
-            put_bytes(&self._out, &data[0], data.shape[0])
+            put_bytes(&self._to.out, &data[0], data.shape[0])
 
     def emit(
         self,
@@ -215,7 +200,7 @@ cdef class Emitter:
         ):
             raise ValueError("columns differ in length")
         with nogil:
-            while at < count and self._out.used < BLOCK:
+            while at < count and self._to.out.used < BLOCK:
                 tid = tids[thread[at]] if 0 <= thread[at] < tids.shape[0] else 0
                 status = self._emit(ts[at], program[at], row[at], thread[at], cpu[at], track[at], tid)
                 if status != OK:
@@ -228,7 +213,7 @@ cdef class Emitter:
     cdef int _emit(
         self, int64_t ts, int64_t number, int64_t row, int32_t thread, int32_t cpu, int32_t track, uint64_t tid
     ) noexcept nogil:
-        cdef Output* out = &self._out
+        cdef Output* out = &self._to.out
         cdef const Program* program
         cdef int64_t first = out.used
         cdef int64_t start, size, i
@@ -238,60 +223,54 @@ cdef class Emitter:
         program = &self._programs[number]
         if row < 0 or row >= program.rows:
             return BAD_COLUMN
-        if not ensure(out, 2 * FRAME + MAX_DATA):
+        if not ensure(out, 2 * FRAME + MAX_DATA, BLOCK):
             return NO_MEMORY
-        if out.bits == 32 and program.timed and <uint32_t>(<uint64_t>ts >> 32) != self._high:
+        if self._to.bits == 32 and program.timed and <uint32_t>(<uint64_t>ts >> 32) != self._high:
             self._high = <uint32_t>(<uint64_t>ts >> 32)
-            begin_generic(out, METADATA_HOOK, OWN_TIME, OWN_TIME)
-            put64(out, <uint64_t>ts)
-            end_generic(out, METADATA_HOOK, 8, 0, ts, True)
-        begin_generic(out, program.hook, program.sub, program.sub)
+            begin_generic(&self._to, METADATA_HOOK, OWN_TIME, OWN_TIME)
+            put64(out, <uint64_t>ts, HOST_IS_LITTLE)
+            end_generic(&self._to, METADATA_HOOK, 8, 0, ts, True)
+        begin_generic(&self._to, program.hook, program.sub, program.sub)
         start = out.used
-        put32(out, <uint32_t>number | (<uint32_t>FOLLOWED if program.followed else 0))
-        put32(out, <uint32_t>(cpu + 1) if cpu >= 0 else 0)
-        put32(out, <uint32_t>(thread + 1) if thread >= 0 else 0)
-        put32(out, <uint32_t>(track + 1) if track >= 0 else 0)
-        put32(out, 0)
-        for i in range(program.nodes[program.node_count].count):
-            status = put_value(out, self._strings, program, &program.nodes[i], row)
+        put32(out, <uint32_t>number | (<uint32_t>FOLLOWED if program.followed else 0), HOST_IS_LITTLE)
+        put32(out, <uint32_t>(cpu + 1) if cpu >= 0 else 0, HOST_IS_LITTLE)
+        put32(out, <uint32_t>(thread + 1) if thread >= 0 else 0, HOST_IS_LITTLE)
+        put32(out, <uint32_t>(track + 1) if track >= 0 else 0, HOST_IS_LITTLE)
+        put32(out, 0, HOST_IS_LITTLE)
+        for i in range(program.field_count):
+            status = put_value(out, self._strings, program, i, row)
             if status != OK:
                 break
         size = out.used - start
         if status == OK and size > MAX_DATA:
             status = self._split(program, start, size, tid, ts)
         elif status == OK:
-            end_generic(out, program.hook, size, tid, ts, program.timed)
+            end_generic(&self._to, program.hook, size, tid, ts, program.timed)
         if status == OK and program.followed:
-            status = put_following(out, self._strings, program, row, tid, ts)
+            status = put_following(&self._to, self._strings, program, row, tid, ts)
         if status != OK:
             out.used = first
         return status
 
     cdef int _split(self, const Program* program, int64_t start, int64_t size, uint64_t tid, int64_t ts) noexcept nogil:
         # The first part ends its entry, the rest comes in entries of the metadata hook.
-        cdef Output* out = &self._out
+        cdef Output* out = &self._to.out
         cdef int64_t at = MAX_DATA
         cdef int64_t part
-        cdef uint8_t* moved
         if size - MAX_DATA > MAX_REST:
             return TOO_LARGE
-        if size > self._scratch_room:
-            moved = <uint8_t*>realloc(self._scratch, size)
-            if moved is NULL:
-                return NO_MEMORY
-            self._scratch = moved
-            self._scratch_room = size
-        memcpy(self._scratch, out.data + start, size)
-        if not ensure(out, size + (size // MAX_DATA + 2) * FRAME):
+        self._scratch.used = 0
+        if not ensure(&self._scratch, size) or not ensure(out, size + (size // MAX_DATA + 2) * FRAME):
             return NO_MEMORY
+        put_bytes(&self._scratch, out.data + start, size)
         out.used = start + REST_PLACE
-        put32(out, <uint32_t>(size - MAX_DATA))
+        put32(out, <uint32_t>(size - MAX_DATA), HOST_IS_LITTLE)
         out.used = start + MAX_DATA
-        end_generic(out, program.hook, MAX_DATA, tid, ts, program.timed)
+        end_generic(&self._to, program.hook, MAX_DATA, tid, ts, program.timed)
         while at < size:
             part = size - at if size - at < MAX_DATA else MAX_DATA
-            begin_generic(out, METADATA_HOOK, OWN_CONTINUATION, OWN_CONTINUATION)
-            put_bytes(out, self._scratch + at, part)
-            end_generic(out, METADATA_HOOK, part, tid, ts, program.timed)
+            begin_generic(&self._to, METADATA_HOOK, OWN_CONTINUATION, OWN_CONTINUATION)
+            put_bytes(out, self._scratch.data + at, part)
+            end_generic(&self._to, METADATA_HOOK, part, tid, ts, program.timed)
             at += part
         return OK

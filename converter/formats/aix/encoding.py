@@ -136,7 +136,7 @@ def _defaults(held: FieldClass) -> int:
 
 
 def bound(nodes: Nodes, columns: Sequence[Column]) -> list[tuple[int, Any]]:
-    """For each node its length and its buffers, as `kernels.aix_emit.Emitter.bind` takes them."""
+    """For each node its length and its buffers, as `emit.Emitter.bind` takes them."""
     held: list[Column] = list(columns)
     result: list[tuple[int, Any]] = []
     for field_class in nodes.types:

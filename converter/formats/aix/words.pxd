@@ -1,13 +1,9 @@
 # cython: language_level=3
 """One entry of a raw AIX trace stream, as the trcfmt document has it ("I. General Information", A to C)."""
 
-from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
-from libc.string cimport memcpy
+from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 
-cdef extern from *:
-    uint16_t __builtin_bswap16(uint16_t) noexcept nogil
-    uint32_t __builtin_bswap32(uint32_t) noexcept nogil
-    uint64_t __builtin_bswap64(uint64_t) noexcept nogil
+from converter.kernels.byte_order cimport HOST_IS_LITTLE, load16, load32, load64
 
 cdef enum:
     # How an entry, or a record of several, came out.
@@ -47,21 +43,15 @@ cdef struct Entry:
 
 
 cdef inline uint32_t big16(const uint8_t* data) noexcept nogil:
-    cdef uint16_t word
-    memcpy(&word, data, 2)
-    return __builtin_bswap16(word)
+    return load16(data, HOST_IS_LITTLE)
 
 
 cdef inline uint32_t big32(const uint8_t* data) noexcept nogil:
-    cdef uint32_t word
-    memcpy(&word, data, 4)
-    return __builtin_bswap32(word)
+    return load32(data, HOST_IS_LITTLE)
 
 
 cdef inline uint64_t big64(const uint8_t* data) noexcept nogil:
-    cdef uint64_t word
-    memcpy(&word, data, 8)
-    return __builtin_bswap64(word)
+    return load64(data, HOST_IS_LITTLE)
 
 
 cdef inline int read_entry_64(const uint8_t* data, int64_t left, Entry* entry) noexcept nogil:

@@ -109,8 +109,8 @@ class PayloadProgram:
 def _bindable(column: Column) -> Any:
     if isinstance(column, ListColumn):
         return (
-            np.ascontiguousarray(column.offsets, np.int64),
             np.ascontiguousarray(column.values, np.uint8),
+            np.ascontiguousarray(column.offsets, np.int64),
         )
     assert isinstance(column, np.ndarray)
     return column

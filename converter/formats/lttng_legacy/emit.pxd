@@ -1,5 +1,8 @@
 # What the payloads of a marker are made of: its program, and the columns of one batch that it takes.
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
+from libc.stdint cimport int32_t, int64_t, uint32_t
+
+from converter.kernels.column_view cimport ColumnView
+from converter.kernels.columns cimport BoundColumns
 
 cdef enum:
     # Operations: (code, width, alignment, always big-endian).
@@ -19,13 +22,6 @@ cdef struct Operation:
     int32_t big
 
 
-cdef struct ColumnView:
-    const uint8_t* data
-    int64_t stride
-    # Of lists; NULL for integers and ids of strings.
-    const int64_t* offsets
-
-
 cdef struct Rows:
     uint32_t id
     # The record's size is written even where it is known, for readers that do not know the marker.
@@ -39,15 +35,12 @@ cdef struct Rows:
 
 
 cdef class MarkerProgram:
-    cdef Operation* _operations
-    cdef int64_t _count
+    # Without rows.
+    cdef Rows _rows
     cdef readonly int64_t id
-    cdef bint _sized, _context
-    cdef int64_t _largest
 
 
 cdef class MarkerColumns:
     cdef MarkerProgram _program
-    cdef Rows rows
-    cdef ColumnView* _views
-    cdef list _held
+    cdef BoundColumns _columns
+    cdef Rows _rows

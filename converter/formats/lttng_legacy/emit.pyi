@@ -72,11 +72,11 @@ class MarkerProgram:
     ) -> None: ...
 
 class MarkerColumns:
-    """A program and its columns in a batch, one an operation: integers, ids of strings, or (offsets, values)."""
+    """A program and its columns in a batch, one an operation: integers, ids of strings, or (values, offsets)."""
 
     def __init__(
         self,
         program: MarkerProgram,
-        columns: Sequence[NDArray[int32] | tuple[NDArray[int64], NDArray[uint8]]],
+        columns: Sequence[NDArray[int32] | tuple[NDArray[uint8], NDArray[int64]]],
         length: int,
     ) -> None: ...

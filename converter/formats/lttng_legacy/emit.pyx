@@ -8,30 +8,29 @@ not enough version 2 has a header with all bits; version 1.0 gets a heartbeat in
 The programs by which `emit` makes payloads: one operation a column, checked against what it is given.
 """
 
-from libc.stdint cimport int32_t, int64_t, uint16_t, uint32_t, uint64_t, uint8_t
+from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t, uint8_t
 from libc.stdlib cimport calloc, free, realloc
 from libc.string cimport memcpy, memmove, memset
 import numpy as np
-import sys
 
 from converter.formats.lttng_legacy.emit_blocks cimport (
-    BlockForm, close_block, FINE, grow, open_block, OUT_OF_MEMORY, OUT_OF_RANGE, Stream, TOO_LARGE,
+    BlockForm, close_block, FINE, open_block, OUT_OF_MEMORY, OUT_OF_RANGE, PAGE, Stream, TOO_LARGE,
     UNREPRESENTABLE,
 )
 from converter.formats.lttng_legacy.headers cimport (
     EventHeader, HEADER_2, HEADER_32, HeaderForm, HEARTBEAT_64_ID, MOST_HEADER, reaches, write_header,
 )
-from converter.kernels.buffers cimport HeldColumn, HeldList
-from converter.kernels.byte_order cimport load16, load32, load64, store16, store32, store64
-from converter.kernels.strings cimport Entry, StringTable
+from converter.kernels.byte_order cimport HOST_IS_BIG, HOST_IS_LITTLE
+from converter.kernels.column_view cimport (
+    ColumnView, Takes, TAKES_BYTES, TAKES_SCALAR, TAKES_TEXT, bits_of, put_number, text_of,
+)
+from converter.kernels.columns cimport BoundColumns
+from converter.kernels.output cimport Output, ensure, put8, put32, put64, put_bytes
+from converter.kernels.strings cimport StringTable
 
-
-cdef bint HOST_IS_BIG = sys.byteorder == "big"
-
-
-cdef struct Span:
-    const uint8_t* data
-    int64_t size
+# What each operation takes.
+cdef Takes[OP_ID + 1] TAKES
+TAKES[:] = [TAKES_SCALAR, TAKES_TEXT, TAKES_BYTES, TAKES_SCALAR, TAKES_SCALAR, TAKES_SCALAR]
 
 
 cdef class BlockEmitter:
@@ -70,7 +69,7 @@ cdef class BlockEmitter:
     def __dealloc__(self):
         cdef int64_t i
         for i in range(self._count):
-            free(self._streams[i].data)
+            free(self._streams[i].out.data)
         free(self._streams)
 
     def add_stream(self, int form):
@@ -82,7 +81,7 @@ cdef class BlockEmitter:
             raise MemoryError
         self._streams = streams
         memset(&streams[self._count], 0, sizeof(Stream))
-        streams[self._count].fill = -1
+        streams[self._count].start = -1
         streams[self._count].headers = self._headers
         streams[self._count].headers.form = form
         self._count += 1
@@ -96,19 +95,18 @@ cdef class BlockEmitter:
 
     def put(self, int64_t stream, uint64_t ts, uint32_t id, const uint8_t[::1] payload):
         cdef Rows rows
-        cdef uint8_t* to
         cdef int status
         if not 0 <= stream < self._count or id >= 65536:
             raise ValueError("no such stream or id")
         memset(&rows, 0, sizeof(Rows))
         rows.largest = 1
-        status = self._reserve(&self._streams[stream], &rows, id, ts, payload.shape[0], 0, &to)
+        status = self._reserve(&self._streams[stream], &rows, id, ts, payload.shape[0], 0)
         if status == OUT_OF_MEMORY:
             raise MemoryError
         if status != FINE:
             return False
         if payload.shape[0]:
-            memcpy(to, &payload[0], payload.shape[0])
+            put_bytes(&self._streams[stream].out, &payload[0], payload.shape[0])
         return True
 
     def emit(
@@ -140,7 +138,7 @@ cdef class BlockEmitter:
         try:
             for number, held in tables.items():
                 columns = <MarkerColumns?>held
-                by_class[<int64_t>number] = &columns.rows
+                by_class[<int64_t>number] = &columns._rows
             with nogil:
                 while i < count:
                     # A class without a table has no events in the output.
@@ -163,110 +161,75 @@ cdef class BlockEmitter:
             raise ValueError(f"event {i} has no row, stream, time or string of its own")
         return i, status
 
-    cdef inline Span _span(self, ColumnView* view, int64_t row) noexcept nogil:
-        cdef Span span
-        cdef int32_t id
-        cdef Entry* entry
-        if view.offsets is not NULL:
-            span.data = view.data + view.offsets[row]
-            span.size = view.offsets[row + 1] - view.offsets[row]
-            return span
-        memcpy(&id, view.data + row * view.stride, 4)
-        span.data = NULL
-        span.size = -1
-        if 0 <= id < self._strings_count:
-            entry = self._strings.entry(id)
-            span.data = entry.data
-            span.size = entry.size
-        return span
-
     cdef int _emit_one(
         self, Rows* rows, int64_t row, Stream* stream, uint64_t ts, int32_t pid, int32_t tid
     ) noexcept nogil:
-        cdef Operation* operation
-        cdef ColumnView* view
-        cdef Span span
-        cdef int64_t i, at
+        cdef Output* out = &stream.out
+        cdef const Operation* operation
+        cdef const ColumnView* view
+        cdef const uint8_t* text = NULL
+        cdef int64_t length = 0
+        cdef int64_t i, payload
         cdef int64_t size = 0
         cdef uint32_t inside = 0
         cdef uint32_t id = rows.id
-        cdef uint16_t own_id
-        cdef uint8_t* to
+        cdef bint swap = self._blocks.swap
         cdef int status
         if row < 0 or row >= rows.length:
             return OUT_OF_RANGE
         for i in range(rows.count):
             operation = &rows.operations[i]
+            view = &rows.views[i]
             if operation.code == OP_INTEGER:
                 size += (-size & (operation.alignment - 1)) + operation.width
             elif operation.code == OP_INLINE:
-                view = &rows.views[i]
                 # The low bytes, of which the header has fewer.
-                memcpy(&inside, view.data + row * view.stride, min(operation.width, 4))
+                inside = <uint32_t>bits_of(view, row, operation.width)
             elif operation.code == OP_ID:
-                view = &rows.views[i]
-                memcpy(&own_id, view.data + row * view.stride, 2)
-                id = own_id
+                id = <uint32_t>bits_of(view, row, 2)
             elif operation.code == OP_LOST:
                 return self._start_after_lost(rows, row, stream, ts)
             else:
-                span = self._span(&rows.views[i], row)
-                if span.size < 0:
+                if not text_of(view, self._strings, self._strings_count, row, &text, &length):
                     return OUT_OF_RANGE
-                size += span.size + (operation.code == OP_STRING)
+                size += length + (operation.code == OP_STRING)
         if rows.context:
             size += 8
-        status = self._reserve(stream, rows, id, ts, size, inside, &to)
+        status = self._reserve(stream, rows, id, ts, size, inside)
         if status != FINE:
             return status
-        at = 0
+        payload = out.used
         for i in range(rows.count):
             operation = &rows.operations[i]
             view = &rows.views[i]
             if operation.code == OP_INTEGER:
-                while at & (operation.alignment - 1):
-                    to[at] = 0
-                    at += 1
-                self._store(to + at, view.data + row * view.stride, operation)
-                at += operation.width
+                while out.used - payload & (operation.alignment - 1):
+                    put8(out, 0)
+                put_number(out, view, row, operation.width, HOST_IS_LITTLE if operation.big else swap)
             elif operation.code == OP_STRING or operation.code == OP_RAW:
-                span = self._span(view, row)
-                if span.size:
-                    memcpy(to + at, span.data, span.size)
-                at += span.size
+                text_of(view, self._strings, self._strings_count, row, &text, &length)
+                put_bytes(out, text, length)
                 if operation.code == OP_STRING:
-                    to[at] = 0
-                    at += 1
+                    put8(out, 0)
         if rows.context:
-            store32(to + at, <uint32_t>pid, self._blocks.swap)
-            store32(to + at + 4, <uint32_t>tid, self._blocks.swap)
+            put32(out, <uint32_t>pid, swap)
+            put32(out, <uint32_t>tid, swap)
         return FINE
 
-    cdef inline void _store(self, uint8_t* to, const uint8_t* value, Operation* operation) noexcept nogil:
-        cdef bint swap = (not HOST_IS_BIG) if operation.big else self._blocks.swap
-        if operation.width == 4:
-            store32(to, load32(value, False), swap)
-        elif operation.width == 8:
-            store64(to, load64(value, False), swap)
-        elif operation.width == 2:
-            store16(to, load16(value, False), swap)
-        else:
-            to[0] = value[0]
-
-    # Room for an event with a payload of `size` bytes; its header is written.
+    # Room for an event with a payload of `size` bytes, which comes next: its header is written.
     cdef int _reserve(
-        self, Stream* stream, Rows* rows, uint32_t id, uint64_t ts, int64_t size, uint32_t inside, uint8_t** payload
+        self, Stream* stream, Rows* rows, uint32_t id, uint64_t ts, int64_t size, uint32_t inside
     ) noexcept nogil:
         cdef const BlockForm* form = &self._blocks
         cdef const HeaderForm* headers = &stream.headers
         cdef int64_t needed = MOST_HEADER + size
+        cdef int64_t fill = stream.out.used - stream.start
         cdef EventHeader header
-        cdef uint8_t* block
         cdef int64_t at
         cdef int status
-        cdef bint full = stream.fill < 0 or (
+        cdef bint full = stream.start < 0 or (
             # In blocks of one size a record may need the last bytes of an empty one.
-            stream.fill + needed > form.block_size and (form.own_sizes or stream.fill > form.header_size)
+            fill + needed > form.block_size and (form.own_sizes or fill > form.header_size)
         )
         if not full and headers.form != HEADER_2 and not reaches(headers, stream.tsc, ts):
             full = not self._beat(stream, ts, needed)
@@ -276,37 +239,41 @@ cdef class BlockEmitter:
             status = open_block(form, stream, ts)
             if status != FINE:
                 return status
-        if grow(stream, stream.done + stream.fill + needed) != FINE:
+        if not ensure(&stream.out, needed, PAGE):
             return OUT_OF_MEMORY
         header.tsc = ts
         header.id = id
         header.size = size
-        block = stream.data + stream.done
-        at = write_header(headers, block, stream.fill, &header, stream.tsc, rows.sized, rows.largest, inside)
+        fill = stream.out.used - stream.start
+        at = write_header(
+            headers, stream.out.data + stream.start, fill, &header, stream.tsc, rows.sized, rows.largest, inside
+        )
         if at < 0:
             return UNREPRESENTABLE
         if not form.own_sizes and at + size > form.block_size:
             return TOO_LARGE
-        payload[0] = block + at
-        stream.fill = at + size
+        stream.out.used = stream.start + at
         stream.tsc = stream.last = ts
         return FINE
 
     # Write a heartbeat with all bits of a time, if there is room for it and the `needed` bytes behind it.
     cdef bint _beat(self, Stream* stream, uint64_t ts, int64_t needed) noexcept nogil:
         cdef EventHeader header
+        cdef int64_t fill = stream.out.used - stream.start
         cdef int64_t at
         needed += MOST_HEADER + 8
-        if stream.fill + needed > self._blocks.block_size or grow(stream, stream.done + stream.fill + needed) != FINE:
+        if fill + needed > self._blocks.block_size or not ensure(&stream.out, needed, PAGE):
             return False
         header.tsc = ts
         header.id = HEARTBEAT_64_ID
         header.size = 8
-        at = write_header(&stream.headers, stream.data + stream.done, stream.fill, &header, stream.tsc, False, 1, 0)
+        at = write_header(
+            &stream.headers, stream.out.data + stream.start, fill, &header, stream.tsc, False, 1, 0
+        )
         if at < 0:
             return False
-        store64(stream.data + stream.done + at, ts, self._blocks.swap)
-        stream.fill = at + 8
+        stream.out.used = stream.start + at
+        put64(&stream.out, ts, self._blocks.swap)
         stream.tsc = ts
         return True
 
@@ -315,8 +282,8 @@ cdef class BlockEmitter:
         cdef int status
         if rows.count != 2 or self._blocks.lost_at < 0:
             return UNREPRESENTABLE
-        memcpy(&lost, rows.views[0].data + row * rows.views[0].stride, 4)
-        memcpy(&corrupt, rows.views[1].data + row * rows.views[1].stride, 4)
+        lost = <uint32_t>bits_of(&rows.views[0], row, 4)
+        corrupt = <uint32_t>bits_of(&rows.views[1], row, 4)
         status = open_block(&self._blocks, stream, ts)
         stream.lost += lost
         stream.corrupt += corrupt
@@ -334,15 +301,16 @@ cdef class BlockEmitter:
         if not 0 <= stream < self._count:
             raise ValueError("no such stream")
         held = &self._streams[stream]
-        size = held.done
+        size = held.out.used if held.start < 0 else held.start
         if size == 0:
             return None
         result = np.empty(size, np.uint8)
         cdef uint8_t[::1] view = result
-        memcpy(&view[0], held.data, size)
-        if held.fill > 0:
-            memmove(held.data, held.data + size, held.fill)
-        held.done = 0
+        memcpy(&view[0], held.out.data, size)
+        memmove(held.out.data, held.out.data + size, held.out.used - size)
+        held.out.used -= size
+        if held.start >= 0:
+            held.start = 0
         return result
 
 
@@ -358,17 +326,17 @@ cdef class MarkerProgram:
     def __init__(self, int64_t id, const int32_t[:, ::1] operations, int64_t largest, bint context, bint sized):
         cdef int64_t i
         cdef Operation* operation
-        if self._operations is not NULL:
+        if self._rows.operations is not NULL:
             raise TypeError("a program cannot be set anew")
         if operations.shape[0] > MAX_OPERATIONS or (operations.shape[0] and operations.shape[1] != 4):
             raise ValueError("a marker's program has at most 2,048 operations of four numbers")
         if not 0 <= id < 65536 or not 0 < largest <= 16 or largest & (largest - 1):
             raise ValueError("no marker has such an id or alignment")
-        self._operations = <Operation*>calloc(operations.shape[0] + 1, sizeof(Operation))
-        if self._operations is NULL:
+        self._rows.operations = <Operation*>calloc(operations.shape[0] + 1, sizeof(Operation))
+        if self._rows.operations is NULL:
             raise MemoryError
         for i in range(operations.shape[0]):
-            operation = &self._operations[i]
+            operation = &self._rows.operations[i]
             operation.code = operations[i, 0]
             operation.width = operations[i, 1]
             operation.alignment = operations[i, 2]
@@ -379,61 +347,35 @@ cdef class MarkerProgram:
                 raise ValueError("ids have two bytes, counts four")
             if operation.width not in (1, 2, 4, 8) or operation.alignment not in (1, 2, 4, 8, 16):
                 raise ValueError(f"a field of {operation.width} bytes, aligned to {operation.alignment}")
-        self._count = operations.shape[0]
         self.id = id
-        self._largest = largest
-        self._context = context
-        self._sized = sized
+        self._rows.id = <uint32_t>id
+        self._rows.sized = sized
+        self._rows.context = context
+        self._rows.largest = largest
+        self._rows.count = operations.shape[0]
 
     def __dealloc__(self):
-        free(self._operations)
+        free(self._rows.operations)
 
 
 cdef class MarkerColumns:
     def __init__(self, MarkerProgram program not None, columns, int64_t length):
+        cdef const Operation* operation
+        cdef const ColumnView* view
         cdef int64_t i
-        cdef ColumnView* view
-        cdef Operation* operation
-        cdef HeldColumn held
-        cdef HeldList listed
-        if self._views is not NULL:
+        if self._program is not None:
             raise TypeError("columns cannot be set anew")
-        if len(columns) != program._count:
+        if len(columns) != program._rows.count:
             raise ValueError("a marker's program has not a column for each operation")
         self._program = program
-        self._held = []
-        self._views = <ColumnView*>calloc(program._count + 1, sizeof(ColumnView))
-        if self._views is NULL:
-            raise MemoryError
-        for i in range(program._count):
-            view = &self._views[i]
-            operation = &program._operations[i]
-            column = columns[i]
-            if isinstance(column, tuple):
-                if operation.code not in (OP_STRING, OP_RAW):
-                    raise ValueError("a list where a number is expected")
-                offsets, values = column
-                listed = HeldList(offsets, values, length)
-                self._held.append(listed)
-                view.offsets = listed.offsets
-                view.data = listed.data
-                continue
-            if operation.code == OP_RAW:
-                raise ValueError("bytes that are no list")
-            held = HeldColumn(column, 4 if operation.code == OP_STRING else operation.width)
-            if held.length != length:
+        self._columns = BoundColumns(program._rows.count)
+        for i in range(program._rows.count):
+            operation = &program._rows.operations[i]
+            view = self._columns.bind(
+                i, TAKES[operation.code], 1 if operation.code == OP_RAW else operation.width, columns[i], length
+            )
+            if view.length != length:
                 raise ValueError("the columns differ in length")
-            self._held.append(held)
-            view.data = held.data
-            view.stride = held.stride
-        self.rows.id = <uint32_t>program.id
-        self.rows.sized = program._sized
-        self.rows.context = program._context
-        self.rows.largest = program._largest
-        self.rows.operations = program._operations
-        self.rows.count = program._count
-        self.rows.views = self._views
-        self.rows.length = length
-
-    def __dealloc__(self):
-        free(self._views)
+        self._rows = program._rows
+        self._rows.views = self._columns.views
+        self._rows.length = length

@@ -1,9 +1,8 @@
-# Blocks under construction: one growing buffer a file, in which the last block is open.
+# Blocks under construction: one output a file, in which the last block is open.
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
-from libc.stdlib cimport realloc
-from libc.string cimport memcpy, memset
 
 from converter.kernels.byte_order cimport store32, store64
+from converter.kernels.output cimport Output, ensure, put_bytes, put_zeros
 from converter.formats.lttng_legacy.headers cimport HeaderForm
 
 cdef enum:
@@ -33,11 +32,9 @@ cdef struct BlockForm:
 
 
 cdef struct Stream:
-    # Blocks: `done` bytes of whole ones, then the open one if `fill` >= 0, which counts its header.
-    uint8_t* data
-    int64_t room
-    int64_t done
-    int64_t fill
+    # Whole blocks, and the open one from `start` on; -1: none is open.
+    Output out
+    int64_t start
     int64_t blocks
     HeaderForm headers
     # The time that the next event header counts from, and the time of the last event.
@@ -47,32 +44,16 @@ cdef struct Stream:
     uint32_t corrupt
 
 
-# Room for so many bytes of a stream in all.
-cdef inline int grow(Stream* stream, int64_t needed) noexcept nogil:
-    cdef uint8_t* grown
-    cdef int64_t room = needed + needed // 2 + PAGE
-    if needed <= stream.room:
-        return FINE
-    grown = <uint8_t*>realloc(stream.data, room)
-    if grown is NULL:
-        return OUT_OF_MEMORY
-    stream.data = grown
-    stream.room = room
-    return FINE
-
-
 # Finish the open block and start one at `ts`.
 cdef inline int open_block(const BlockForm* form, Stream* stream, uint64_t ts) noexcept nogil:
-    cdef uint8_t* block
     cdef int status = close_block(form, stream, False)
-    if status == FINE:
-        status = grow(stream, stream.done + form.header_size)
     if status != FINE:
         return status
-    block = stream.data + stream.done
-    memcpy(block, form.header, form.header_size)
-    store64(block + form.begin_at, ts, form.swap)
-    stream.fill = form.header_size
+    if not ensure(&stream.out, form.header_size, PAGE):
+        return OUT_OF_MEMORY
+    stream.start = stream.out.used
+    put_bytes(&stream.out, form.header, form.header_size)
+    store64(stream.out.data + stream.start + form.begin_at, ts, form.swap)
     stream.tsc = stream.last = ts
     return FINE
 
@@ -81,24 +62,24 @@ cdef inline int open_block(const BlockForm* form, Stream* stream, uint64_t ts) n
 # no more than the pages that it needs.
 cdef inline int close_block(const BlockForm* form, Stream* stream, bint shrink) noexcept nogil:
     cdef uint8_t* block
+    cdef int64_t fill = stream.out.used - stream.start
     cdef int64_t size = form.block_size
-    if stream.fill < 0:
+    if stream.start < 0:
         return FINE
     if form.own_sizes or (shrink and stream.blocks == 0):
-        size = (stream.fill + PAGE - 1) // PAGE * PAGE
+        size = (fill + PAGE - 1) // PAGE * PAGE
     if not form.own_sizes and size > form.block_size:
         size = form.block_size
-    if grow(stream, stream.done + size) != FINE:
+    if not ensure(&stream.out, size - fill, PAGE):
         return OUT_OF_MEMORY
-    block = stream.data + stream.done
+    block = stream.out.data + stream.start
     store64(block + form.end_at, stream.last, form.swap)
     store32(block + form.size_at, <uint32_t>size, form.swap)
-    store32(block + form.data_at, <uint32_t>(stream.fill if form.own_sizes else size - stream.fill), form.swap)
+    store32(block + form.data_at, <uint32_t>(fill if form.own_sizes else size - fill), form.swap)
     if form.lost_at >= 0:
         store32(block + form.lost_at, stream.lost, form.swap)
         store32(block + form.lost_at + 4, stream.corrupt, form.swap)
-    memset(block + stream.fill, 0, size - stream.fill)
-    stream.done += size
+    put_zeros(&stream.out, size - fill)
     stream.blocks += 1
-    stream.fill = -1
+    stream.start = -1
     return FINE

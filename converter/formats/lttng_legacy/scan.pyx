@@ -13,17 +13,15 @@ Where a field is in each payload of a marker, when strings stand in front of it.
 from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t, uint8_t
 from libc.stdlib cimport calloc, free
 from libc.string cimport memcpy
-import sys
 
 from converter.formats.lttng_legacy.headers cimport (
     EventHeader, HEADER_2, HEADER_32, HeaderForm, read_header,
 )
 from converter.formats.lttng_legacy.payload cimport padding, STEP_ALIGN, walk
 from converter.kernels.buffers cimport HeldBuffers
-from converter.kernels.byte_order cimport load32, load64
+from converter.kernels.byte_order cimport HOST_IS_BIG, load32, load64
 
 
-cdef bint HOST_IS_BIG = sys.byteorder == "big"
 
 cdef enum:
     # What a marker's events are.

@@ -23,9 +23,9 @@ VARIABLE: int
 #: Operations, rows of (operation, width):
 #: VALUE: a number of `width` bytes.
 VALUE: int
-#: TEXT: its length in two bytes, then the bytes; a column of ids, or (offsets, values).
+#: TEXT: its length in two bytes, then the bytes; a column of ids, or (values, offsets).
 TEXT: int
-#: BYTES: exactly `width` bytes; (offsets, values).
+#: BYTES: exactly `width` bytes; (values, offsets).
 BYTES: int
 
 #: What became of the event at which `emit` stopped.

@@ -8,10 +8,13 @@ exit without a name belongs to.
 
 from cpython.bytes cimport PyBytes_FromStringAndSize
 
-from libc.stdint cimport int32_t, int64_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 from libc.stdlib cimport free, realloc
-from libc.string cimport memcpy, memset
+from libc.string cimport memset
 
+from converter.kernels.byte_order cimport HOST_IS_BIG, store64
+from converter.kernels.column_view cimport bits_of, id_of, text_of
+from converter.kernels.output cimport Output, ensure, put_bytes
 from converter.kernels.strings cimport StringTable
 from converter.formats.uftrace.emit_programs cimport (
     ADDRESS_SIZE, O_BYTES, O_TEXT, O_VALUE, P_ENTRY, P_EVENT, P_EXIT, P_LOST, P_RAW, P_USER_EVENT, P_VARIABLE,
@@ -21,7 +24,7 @@ from converter.formats.uftrace.emit_symbols cimport (
     BARE_EXITS, KEY_MARK, KEY_NAMED, KEY_UNMATCHED, KEY_VARIABLE, KEY_VARIANT, NO_PROGRAM, Symbol, Symbols, number_of,
 )
 from converter.formats.uftrace.emit_tasks cimport (
-    RECORD_SIZE, TYPE_ENTRY, TYPE_EVENT, TYPE_EXIT, TYPE_LOST, Task, ensure, push, put_head, store64,
+    RECORD_SIZE, TYPE_ENTRY, TYPE_EVENT, TYPE_EXIT, TYPE_LOST, Task, push, put_head,
 )
 
 cdef enum:
@@ -70,7 +73,7 @@ cdef class Emitter(Programs):
     def __dealloc__(self):
         cdef int64_t i
         for i in range(self._task_count):
-            free(self._tasks[i].data)
+            free(self._tasks[i].out.data)
             free(self._tasks[i].stack)
         free(self._tasks)
         free(self._symbols.items)
@@ -128,7 +131,7 @@ cdef class Emitter(Programs):
     def put_event(self, int64_t task, uint64_t ts, uint64_t event):
         """An event without data."""
         self._check(task)
-        if not ensure(&self._tasks[task], RECORD_SIZE):
+        if not ensure(&self._tasks[task].out, RECORD_SIZE):
             raise MemoryError
         put_head(&self._tasks[task], ts, TYPE_EVENT, False, self._tasks[task].depth, event)
         self._tasks[task].dirty = True
@@ -154,13 +157,12 @@ cdef class Emitter(Programs):
         cdef Task* of
         self._check(task)
         of = &self._tasks[task]
-        data = PyBytes_FromStringAndSize(<const char*>of.data, of.used)
-        of.used = 0
+        data = PyBytes_FromStringAndSize(<const char*>of.out.data, of.out.used)
+        of.out.used = 0
         of.dirty = False
-        if of.room > 1 << 20:
-            free(of.data)
-            of.data = NULL
-            of.room = 0
+        if of.out.room > 1 << 20:
+            free(of.out.data)
+            memset(&of.out, 0, sizeof(Output))
         return data
 
     def symbols(self):
@@ -186,8 +188,8 @@ cdef class Emitter(Programs):
         cdef Task* task
         cdef int32_t symbol
         cdef int64_t size = 0
-        cdef int64_t named = 0
         cdef uint64_t address
+        cdef const uint8_t* record = NULL
         cdef int status
         if number < 0 or number >= self._program_count or task_number < 0 or task_number >= self._task_count:
             return S_BAD_COLUMN
@@ -200,7 +202,7 @@ cdef class Emitter(Programs):
             status = self._measure(program, row, &size)
             if status != S_OK:
                 return status
-        if not ensure(task, RECORD_SIZE + size):
+        if not ensure(&task.out, RECORD_SIZE + size):
             return S_NO_MEMORY
         if program.record == P_ENTRY:
             symbol = self._entered(number, program, row)
@@ -210,16 +212,16 @@ cdef class Emitter(Programs):
                 self._max_depth = task.depth
             task.has_functions = True
             put_head(task, ts, TYPE_ENTRY, program.count > 0, task.depth - 1, self._address(symbol))
-            self._put_values(task, program, row, size)
+            self._put_values(&task.out, program, row, size)
         elif program.record == P_EXIT:
             symbol = self._left(number, program, row, task)
             if symbol < 0:
                 return S_NO_MEMORY
             task.depth -= task.depth > 0
             put_head(task, ts, TYPE_EXIT, program.count > 0, task.depth, self._address(symbol))
-            self._put_values(task, program, row, size)
+            self._put_values(&task.out, program, row, size)
         elif program.record == P_LOST:
-            memcpy(&address, program.columns[0].data + row * program.columns[0].stride, 8)
+            address = bits_of(&program.views[0], row, 8)
             if address >> 48:
                 return S_BAD_VALUE
             if not task.has_functions and not self._put_mark(task, ts):
@@ -232,18 +234,18 @@ cdef class Emitter(Programs):
             put_head(task, ts, TYPE_EVENT, False, task.depth, FIRST_USER_EVENT + <uint64_t>symbol)
         elif program.record == P_EVENT:
             put_head(task, ts, TYPE_EVENT, program.count > 0, task.depth, program.event)
-            self._put_data(task, program, row, size, 0)
+            self._put_data(&task.out, program, row, size, 0)
         elif program.record == P_VARIABLE:
             symbol = self._variable(program, row)
             if symbol < 0:
                 return S_NO_MEMORY
             put_head(task, ts, TYPE_EVENT, True, task.depth, WATCH_VARIABLE)
-            store64(task.data + task.used + 2, self._address(symbol))
-            self._put_data(task, program, row, size, ADDRESS_SIZE)
+            store64(task.out.data + task.out.used + 2, self._address(symbol), HOST_IS_BIG)
+            self._put_data(&task.out, program, row, size, ADDRESS_SIZE)
         else:
-            memcpy(task.data + task.used, program.columns[0].data + program.columns[0].offsets[row], size)
-            store64(task.data + task.used, ts)
-            task.used += size
+            text_of(&program.views[0], self._strings, self._string_count, row, &record, &size)
+            put_bytes(&task.out, record, size)
+            store64(task.out.data + task.out.used - size, ts, HOST_IS_BIG)
             task.last = ts
         return S_OK
 
@@ -252,7 +254,7 @@ cdef class Emitter(Programs):
         self._mark = number_of(
             &self._symbols, KEY_MARK, 0, 0, self._mark_name, self._mark_name, self._empty, NO_PROGRAM, NO_PROGRAM
         )
-        if self._mark < 0 or not ensure(task, 3 * RECORD_SIZE):
+        if self._mark < 0 or not ensure(&task.out, 3 * RECORD_SIZE):
             return False
         put_head(task, ts, TYPE_ENTRY, False, task.depth, self._address(self._mark))
         put_head(task, ts, TYPE_EXIT, False, task.depth, self._address(self._mark))
@@ -266,10 +268,8 @@ cdef class Emitter(Programs):
         return self._first_address + <uint64_t>symbol * self._symbol_size
 
     cdef int32_t _entered(self, int32_t number, Program* program, int64_t row) noexcept nogil:
-        cdef int32_t name
-        cdef int32_t category
-        memcpy(&name, program.columns[0].data + row * program.columns[0].stride, 4)
-        memcpy(&category, program.columns[1].data + row * program.columns[1].stride, 4)
+        cdef int32_t name = id_of(&program.views[0], row)
+        cdef int32_t category = id_of(&program.views[1], row)
         return number_of(&self._symbols, number, name, category, name, name, category, number, NO_PROGRAM)
 
     cdef int32_t _left(self, int32_t number, Program* program, int64_t row, Task* task) noexcept nogil:
@@ -281,8 +281,8 @@ cdef class Emitter(Programs):
         cdef bint bare = not program.named and program.count == 0
         cdef Symbol* items
         if program.named:
-            memcpy(&name, program.columns[0].data + row * program.columns[0].stride, 4)
-            memcpy(&category, program.columns[1].data + row * program.columns[1].stride, 4)
+            name = id_of(&program.views[0], row)
+            category = id_of(&program.views[1], row)
             if symbol < 0:
                 return number_of(&self._symbols, KEY_NAMED - number, name, category, name, name, category, NO_PROGRAM, number)
             items = &self._symbols.items[symbol]
@@ -313,13 +313,10 @@ cdef class Emitter(Programs):
 
     cdef int32_t _variable(self, Program* program, int64_t row) noexcept nogil:
         """A variable is a symbol of its own, which is never called."""
-        cdef int32_t name
-        memcpy(&name, program.columns[0].data + row * program.columns[0].stride, 4)
+        cdef int32_t name = id_of(&program.views[0], row)
         return number_of(&self._symbols, KEY_VARIABLE, name, 0, name, name, self._empty, NO_PROGRAM, NO_PROGRAM)
 
     cdef int32_t _user_event(self, Program* program, int64_t row) noexcept nogil:
-        cdef int32_t name
-        cdef int32_t category
-        memcpy(&name, program.columns[0].data + row * program.columns[0].stride, 4)
-        memcpy(&category, program.columns[1].data + row * program.columns[1].stride, 4)
+        cdef int32_t name = id_of(&program.views[0], row)
+        cdef int32_t category = id_of(&program.views[1], row)
         return number_of(&self._events, 0, name, category, name, name, category, NO_PROGRAM, NO_PROGRAM)

@@ -1,8 +1,9 @@
 # Programs that write the records of event classes, and the columns that they run over.
-from libc.stdint cimport int32_t, int64_t, uint8_t
+from libc.stdint cimport int32_t, int64_t
 
+from converter.kernels.column_view cimport ColumnView
+from converter.kernels.output cimport Output
 from converter.kernels.strings cimport StringTable
-from converter.formats.uftrace.emit_tasks cimport Task
 
 
 cdef enum:
@@ -28,13 +29,6 @@ cdef enum:
     S_BAD_VALUE = -4
 
 
-cdef struct Column:
-    const uint8_t* data
-    int64_t stride
-    # Of lists.
-    const int64_t* offsets
-
-
 cdef struct Operation:
     int32_t code
     int32_t width
@@ -47,7 +41,7 @@ cdef struct Program:
     int64_t event
     int32_t count
     Operation* operations
-    Column* columns
+    ColumnView* views
     int64_t rows
 
 
@@ -56,13 +50,12 @@ cdef class Programs:
     cdef int64_t _string_count
     cdef Program* _programs
     cdef int64_t _program_count
-    cdef list _held
+    cdef list _columns
 
     # How many bytes follow a record's head (of P_RAW: that it is), as a status.
     cdef int _measure(self, Program* program, int64_t row, int64_t* size) noexcept nogil
-    cdef bint _span(self, Column* column, int64_t row, const uint8_t** data, int64_t* length) noexcept nogil
     # The arguments or the value returned: each padded to 4 bytes, all to 8.
-    cdef void _put_values(self, Task* task, Program* program, int64_t row, int64_t size) noexcept nogil
+    cdef void _put_values(self, Output* out, Program* program, int64_t row, int64_t size) noexcept nogil
     # An event's data: their size in two bytes, then the values without gaps, all padded to 8. The first `length` bytes
     # of them are there already.
-    cdef void _put_data(self, Task* task, Program* program, int64_t row, int64_t size, int64_t length) noexcept nogil
+    cdef void _put_data(self, Output* out, Program* program, int64_t row, int64_t size, int64_t length) noexcept nogil

@@ -6,7 +6,7 @@ from numpy.typing import NDArray
 
 from converter.kernels.strings import StringTable
 
-Column: TypeAlias = NDArray[Any] | tuple[NDArray[int64], NDArray[Any]]
+Column: TypeAlias = NDArray[Any] | tuple[NDArray[Any], NDArray[int64]]
 
 class Programs:
     """The programs of event classes, and the columns that they run over: what `Emitter` is based on."""
@@ -17,7 +17,7 @@ class Programs:
     ) -> int:
         """A program for a class; its number. Raises ValueError for records that cannot be."""
     def bind(self, number: int, rows: int, columns: Sequence[Column]) -> None:
-        """Columns for the next `emit`: arrays of the operations' widths, int32 ids, or (offsets, values) of lists.
+        """Columns for the next `emit`: arrays of the operations' widths, int32 ids, or (values, offsets) of lists.
 
         Raises ValueError for columns of another length or width, and lists outside their values.
         """

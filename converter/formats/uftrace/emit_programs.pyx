@@ -1,32 +1,40 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
 """Programs that write the records of event classes: what a record's head is followed by, and the columns it is from."""
 
-
-from libc.stdint cimport int32_t, int64_t, uint8_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t
 from libc.stdlib cimport calloc, free, realloc
-from libc.string cimport memcpy, memset
+from libc.string cimport memset
 
-from converter.kernels.buffers cimport HeldColumn, HeldList
-from converter.kernels.strings cimport Entry, StringTable
-from converter.formats.uftrace.emit_tasks cimport RECORD_SIZE, Task, store_value
+from converter.kernels.byte_order cimport HOST_IS_BIG, store16
+from converter.kernels.column_view cimport (
+    ColumnView, Takes, TAKES_BYTES, TAKES_SCALAR, TAKES_TEXT, put_number, text_of,
+)
+from converter.kernels.columns cimport BoundColumns
+from converter.kernels.output cimport Output, put16, put_bytes, put_zeros
+from converter.kernels.strings cimport StringTable
+from converter.formats.uftrace.emit_tasks cimport RECORD_SIZE
 from converter.formats.uftrace.values cimport padded
+
+# What each operation takes.
+cdef Takes[O_BYTES + 1] TAKES
+TAKES[:] = [TAKES_SCALAR, TAKES_TEXT, TAKES_BYTES]
 
 
 cdef class Programs:
     def __cinit__(self, StringTable strings not None, *args):
         self._strings = strings
-        self._held = []
+        self._columns = []
 
     def __dealloc__(self):
         cdef int64_t i
         for i in range(self._program_count):
             free(self._programs[i].operations)
-            free(self._programs[i].columns)
         free(self._programs)
 
     def add_program(self, int32_t record, bint named, operations, int64_t event=0):
         """A program for a class; its number."""
         cdef Program program
+        cdef BoundColumns columns
         cdef void* moved
         cdef int64_t i
         memset(&program, 0, sizeof(Program))
@@ -46,6 +54,7 @@ cdef class Programs:
                 raise ValueError("only functions have texts")
         if record == P_LOST and operations[0][1] != 8:
             raise ValueError("a count has 8 bytes")
+        columns = BoundColumns(len(operations) + (2 if named else 0))
         moved = realloc(self._programs, (self._program_count + 1) * sizeof(Program))
         if moved is NULL:
             raise MemoryError
@@ -55,11 +64,12 @@ cdef class Programs:
         program.event = event
         program.count = len(operations)
         program.operations = <Operation*>calloc(program.count + 1, sizeof(Operation))
-        program.columns = <Column*>calloc(program.count + 2, sizeof(Column))
+        if program.operations is NULL:
+            raise MemoryError
+        program.views = columns.views
+        self._columns.append(columns)
         self._programs[self._program_count] = program
         self._program_count += 1
-        if program.operations is NULL or program.columns is NULL:
-            raise MemoryError
         for i in range(program.count):
             program.operations[i].code, program.operations[i].width = operations[i]
         return self._program_count - 1
@@ -67,13 +77,10 @@ cdef class Programs:
     def bind(self, int64_t number, int64_t rows, columns):
         """Columns for the next `emit`."""
         cdef Program* program
-        cdef Column* column
-        cdef int64_t i
-        cdef int64_t leading
-        cdef int32_t code
-        cdef int64_t width
-        cdef HeldColumn array
-        cdef HeldList listed
+        cdef BoundColumns bound
+        cdef ColumnView* view
+        cdef int64_t i, leading
+        cdef Operation operation
         if not 0 <= number < self._program_count or not 0 <= rows < 1 << 62:
             raise ValueError(f"no program {number}, or {rows} rows")
         program = &self._programs[number]
@@ -81,29 +88,18 @@ cdef class Programs:
         if len(columns) != leading + program.count:
             raise ValueError(f"{len(columns)} columns for {leading + program.count} fields")
         program.rows = 0
+        bound = self._columns[number]
+        bound.release()
         for i in range(leading + program.count):
-            column = &program.columns[i]
-            memset(column, 0, sizeof(Column))
-            code = program.operations[i - leading].code if i >= leading else O_TEXT
-            width = program.operations[i - leading].width if code == O_VALUE else 4
-            given = columns[i]
-            if isinstance(given, tuple):
-                if code == O_VALUE or i < leading:
-                    raise ValueError(f"column {i} is a list")
-                offsets, values = given
-                listed = HeldList(offsets, values, rows)
-                self._held.append(listed)
-                column.offsets = listed.offsets
-                column.data = listed.data
-                continue
-            if code == O_BYTES:
-                raise ValueError(f"column {i} is no list")
-            array = HeldColumn(given, width)
-            if array.length != rows:
-                raise ValueError(f"column {i} has {array.length} values for {rows} rows")
-            self._held.append(array)
-            column.data = array.data
-            column.stride = array.stride
+            # Names are ids, whatever else texts may be.
+            operation = program.operations[i - leading] if i >= leading else Operation(O_VALUE, 4)
+            view = bound.bind(
+                i, TAKES[operation.code], operation.width if operation.code == O_VALUE else 1, columns[i], rows
+            )
+            if view.length != rows:
+                raise ValueError(f"column {i} has {view.length} values for {rows} rows")
+            if view.offsets is not NULL:
+                bound.check_list(i)
         program.rows = rows
 
     def release(self):
@@ -111,10 +107,10 @@ cdef class Programs:
         cdef int64_t i
         for i in range(self._program_count):
             self._programs[i].rows = 0
-        self._held.clear()
+            (<BoundColumns>self._columns[i]).release()
 
     cdef int _measure(self, Program* program, int64_t row, int64_t* size) noexcept nogil:
-        cdef const uint8_t* data
+        cdef const uint8_t* data = NULL
         cdef int64_t length = 0
         cdef int64_t sum = 0
         cdef int64_t i
@@ -126,7 +122,7 @@ cdef class Programs:
             if operation.code == O_VALUE:
                 sum += padded(operation.width, 4) if function else operation.width
                 continue
-            if not self._span(&program.columns[leading + i], row, &data, &length):
+            if not text_of(&program.views[leading + i], self._strings, self._string_count, row, &data, &length):
                 return S_BAD_COLUMN
             if program.record == P_RAW:
                 if length < RECORD_SIZE or length % 8:
@@ -149,71 +145,43 @@ cdef class Programs:
         size[0] = padded(sum, 8)
         return S_OK
 
-    cdef bint _span(
-        self, Column* column, int64_t row, const uint8_t** data, int64_t* length
-    ) noexcept nogil:
-        cdef int32_t id
-        cdef Entry* entry
-        if column.offsets is not NULL:
-            data[0] = column.data + column.offsets[row]
-            length[0] = column.offsets[row + 1] - column.offsets[row]
-            return True
-        memcpy(&id, column.data + row * column.stride, 4)
-        if id < 0 or id >= self._string_count:
-            return False
-        entry = self._strings.entry(id)
-        data[0] = entry.data
-        length[0] = entry.size
-        return True
-
-    cdef void _put_values(self, Task* task, Program* program, int64_t row, int64_t size) noexcept nogil:
-        cdef uint8_t* to = task.data + task.used
-        cdef const uint8_t* data
+    cdef void _put_values(self, Output* out, Program* program, int64_t row, int64_t size) noexcept nogil:
+        cdef int64_t end = out.used + size
+        cdef const uint8_t* data = NULL
         cdef int64_t length = 0
         cdef int64_t i
         cdef int64_t leading = 2 if program.named else 0
-        cdef Column* column
+        cdef const Operation* operation
+        cdef const ColumnView* view
         if not size:
             return
         for i in range(program.count):
-            column = &program.columns[leading + i]
-            if program.operations[i].code == O_VALUE:
-                length = program.operations[i].width
-                if length < 4:
-                    memset(to, 0, 4)
-                store_value(to, column.data + row * column.stride, length)
-                to += padded(length, 4)
-                continue
-            self._span(column, row, &data, &length)
-            if program.operations[i].code == O_TEXT:
-                to[0] = <uint8_t>length
-                to[1] = <uint8_t>(length >> 8)
-                to += 2
-                memcpy(to, data, length)
-                memset(to + length, 0, padded(2 + length, 4) - 2 - length)
-                to += padded(2 + length, 4) - 2
+            operation = &program.operations[i]
+            view = &program.views[leading + i]
+            if operation.code == O_VALUE:
+                length = operation.width
+                put_number(out, view, row, operation.width, HOST_IS_BIG)
             else:
-                memcpy(to, data, length)
-                memset(to + length, 0, padded(length, 4) - length)
-                to += padded(length, 4)
-        memset(to, 0, task.data + task.used + size - to)
-        task.used += size
+                text_of(view, self._strings, self._string_count, row, &data, &length)
+                if operation.code == O_TEXT:
+                    put16(out, <uint16_t>length, HOST_IS_BIG)
+                put_bytes(out, data, length)
+                if operation.code == O_TEXT:
+                    length += 2
+            if length & 3:
+                put_zeros(out, -length & 3)
+        put_zeros(out, end - out.used)
 
     cdef void _put_data(
-        self, Task* task, Program* program, int64_t row, int64_t size, int64_t length
+        self, Output* out, Program* program, int64_t row, int64_t size, int64_t length
     ) noexcept nogil:
-        cdef uint8_t* head = task.data + task.used
-        cdef uint8_t* to = head + 2
+        cdef int64_t first = out.used
         cdef int64_t i
         cdef int64_t leading = 2 if program.named else 0
-        cdef Column* column
         if not size:
             return
-        memset(to + length, 0, size - 2 - length)
+        out.used += 2 + length
         for i in range(program.count):
-            column = &program.columns[leading + i]
-            store_value(to + length, column.data + row * column.stride, program.operations[i].width)
-            length += program.operations[i].width
-        head[0] = <uint8_t>length
-        head[1] = <uint8_t>(length >> 8)
-        task.used += size
+            put_number(out, &program.views[leading + i], row, program.operations[i].width, HOST_IS_BIG)
+        store16(out.data + first, <uint16_t>(out.used - first - 2), HOST_IS_BIG)
+        put_zeros(out, first + size - out.used)

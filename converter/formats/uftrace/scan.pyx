@@ -11,7 +11,6 @@ Columns of the values of scanned uftrace records.
 from libc.stdint cimport int32_t, INT64_MAX, int64_t, uint32_t, uint64_t, uint8_t
 from libc.stdlib cimport free
 from libc.string cimport memcpy
-import sys
 
 from converter.formats.uftrace.scan_addresses cimport cache_slot, Cached
 from converter.formats.uftrace.scan_frames cimport depth_of, DEPTHS, follow, is_top_alone, UNKNOWN
@@ -21,11 +20,10 @@ from converter.formats.uftrace.scan_streams cimport (
     Columns, copy_ready, emit, ENTRY, EXIT, limit_of, LOST, pop, RECORD_SIZE, sink, Stream, TURN_OVER,
 )
 from converter.formats.uftrace.values cimport decode_values, integer, MOST_VALUES, padded, Program
-from converter.kernels.byte_order cimport load16, load32, load64
+from converter.kernels.byte_order cimport HOST_IS_BIG, load16, load32, load64
 from converter.kernels.strings cimport StringTable
 
 
-cdef bint HOST_IS_BIG = sys.byteorder == "big"
 
 cpdef enum:
     DONE = 0

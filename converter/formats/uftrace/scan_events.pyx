@@ -6,15 +6,13 @@ Sources: linux/perf_event.h (struct perf_event_header, PERF_RECORD_*; with sampl
 time), uftrace's utils/perf.c and utils/extern.c.
 """
 
-import sys
 
 from libc.stdint cimport INT64_MAX, int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memchr
 
-from converter.kernels.byte_order cimport load16, load32, load64
+from converter.kernels.byte_order cimport HOST_IS_BIG, load16, load32, load64
 from converter.kernels.tasks cimport PROCESS_OF, THREAD_OF, TaskTable
 
-cdef bint HOST_IS_BIG = sys.byteorder == "big"
 
 cdef enum:
     TYPES = 32

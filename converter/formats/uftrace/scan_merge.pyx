@@ -1,17 +1,15 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
 """Streams of records and of events that are decoded elsewhere: their windows, and which of them is next."""
 
-import sys
 
 from libc.stdint cimport INT64_MAX, int32_t, int64_t, uint8_t, uint32_t
 from libc.stdlib cimport free, realloc
 from libc.string cimport memset
 
-from converter.kernels.byte_order cimport load64
+from converter.kernels.byte_order cimport HOST_IS_BIG, load64
 from converter.formats.uftrace.scan_functions cimport FunctionTable, grown
 from converter.formats.uftrace.scan_streams cimport RECORD_SIZE, Stream, clipped, push
 
-cdef bint HOST_IS_BIG = sys.byteorder == "big"
 
 
 cdef class Streams:

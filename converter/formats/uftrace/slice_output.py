@@ -280,12 +280,12 @@ class _Program:
         emitter.bind(self.number, len(table), columns)
 
 
-def _bindable(column: Column) -> NDArray[Any] | tuple[NDArray[np.int64], NDArray[Any]]:
+def _bindable(column: Column) -> NDArray[Any] | tuple[NDArray[Any], NDArray[np.int64]]:
     if isinstance(column, ListColumn):
         assert isinstance(column.values, np.ndarray)
         return (
-            np.ascontiguousarray(column.offsets, np.int64),
             np.ascontiguousarray(column.values, np.uint8),
+            np.ascontiguousarray(column.offsets, np.int64),
         )
     assert isinstance(column, np.ndarray)
     return column

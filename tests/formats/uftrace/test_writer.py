@@ -354,17 +354,17 @@ def test_columns_that_do_not_fit_a_program():
     made = emitter()
     number = made.add_program(EXIT, False, [(VALUE, 4), (TEXT, 0), (BYTES, 2)])
     numbers = np.zeros(2, np.int32)
-    texts = (np.array([0, 1, 2]), np.zeros(2, np.uint8))
+    texts = (np.zeros(2, np.uint8), np.array([0, 1, 2]))
     good = [numbers, numbers, texts]
     made.bind(number, 2, good)
     for index, wrong in [
         (0, np.zeros(2, np.int64)),
         (0, np.zeros(3, np.int32)),
         (0, texts),
-        (1, (np.array([0, 3, 2]), np.zeros(3, np.uint8))),
-        (1, (np.array([0, 1, 3]), np.zeros(2, np.uint8))),
-        (1, (np.array([-1, 1, 2]), np.zeros(2, np.uint8))),
-        (1, (np.array([0, 1]), np.zeros(2, np.uint8))),
+        (1, (np.zeros(3, np.uint8), np.array([0, 3, 2]))),
+        (1, (np.zeros(2, np.uint8), np.array([0, 1, 3]))),
+        (1, (np.zeros(2, np.uint8), np.array([-1, 1, 2]))),
+        (1, (np.zeros(2, np.uint8), np.array([0, 1]))),
         (2, numbers),
     ]:
         columns = list(good)

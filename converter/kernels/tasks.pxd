@@ -1,4 +1,6 @@
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint8_t
+
+from converter.kernels.numbers cimport Numbers
 
 # What `creator` was to the task.
 cdef enum:
@@ -11,7 +13,6 @@ cdef enum:
 
 
 cdef struct Task:
-    int32_t pid
     # Index in the trace's threads, -1 until assigned.
     int32_t thread
     # The process id that the task itself named (a marker), -1 if none.
@@ -27,16 +28,13 @@ cdef struct Task:
 
 
 cdef class TaskTable:
+    # By pid, and the tasks, which are its items.
+    cdef Numbers _numbers
     cdef Task* _tasks
-    cdef int32_t* _slots
-    cdef uint64_t _mask
-    cdef int64_t _count
-    cdef int64_t _capacity
 
     # The task's index, -1 when there is none.
     cdef int64_t find(self, int32_t pid) noexcept nogil
-    # The task's index, added when new; -1 when memory runs out. `_tasks` moves.
+    # The task's index, added when new; below 0 when memory runs out. `_tasks` moves.
     cdef int64_t find_or_add(self, int32_t pid) noexcept nogil
-    cdef int32_t _grow(self) noexcept nogil
     cdef void note_name(self, int32_t pid, int64_t ts, const uint8_t* name, int64_t room) noexcept nogil
     cdef void note_creator(self, int32_t pid, int64_t ts, int32_t creator, int relation) noexcept nogil

@@ -4,86 +4,35 @@
 from cpython.bytes cimport PyBytes_FromStringAndSize
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
-from libc.stdlib cimport calloc, free, malloc, realloc
-from libc.string cimport memcpy, memset
+from libc.string cimport memcpy
+
+from converter.kernels.numbers cimport find_key, find_or_add_key, free_numbers
 
 NAMES_OF_RELATIONS = ("", "forked", "process", "thread")
-
-
-cdef inline uint64_t mix(int32_t pid) noexcept nogil:
-    return (<uint64_t>(<int64_t>pid) * <uint64_t>0x9E3779B97F4A7C15) >> 32
 
 
 cdef class TaskTable:
 
     def __cinit__(self):
-        self._capacity = 64
-        self._mask = 255
-        self._tasks = <Task*>malloc(self._capacity * sizeof(Task))
-        self._slots = <int32_t*>calloc(self._mask + 1, sizeof(int32_t))
-        if self._tasks is NULL or self._slots is NULL:
-            raise MemoryError
+        self._numbers.item_size = sizeof(Task)
 
     def __dealloc__(self):
-        free(self._tasks)
-        free(self._slots)
+        free_numbers(&self._numbers)
 
     cdef int64_t find(self, int32_t pid) noexcept nogil:
-        cdef uint64_t slot = mix(pid) & self._mask
-        cdef int32_t found
-        while True:
-            found = self._slots[slot]
-            if found == 0:
-                return -1
-            if self._tasks[found - 1].pid == pid:
-                return found - 1
-            slot = (slot + 1) & self._mask
+        return find_key(&self._numbers, <uint64_t>pid)
 
     cdef int64_t find_or_add(self, int32_t pid) noexcept nogil:
-        cdef int64_t index = self.find(pid)
-        cdef uint64_t slot
+        cdef int64_t before = self._numbers.count
+        cdef int64_t index = find_or_add_key(&self._numbers, <uint64_t>pid)
         cdef Task* task
-        cdef Task* moved
-        if index >= 0:
-            return index
-        if self._count == self._capacity:
-            moved = <Task*>realloc(self._tasks, self._capacity * 2 * sizeof(Task))
-            if moved is NULL:
-                return -1
-            self._tasks = moved
-            self._capacity *= 2
-        if <uint64_t>self._count * 2 > self._mask and self._grow() < 0:
-            return -1
-        slot = mix(pid) & self._mask
-        while self._slots[slot]:
-            slot = (slot + 1) & self._mask
-        index = self._count
-        self._count += 1
-        self._slots[slot] = <int32_t>(index + 1)
-        task = &self._tasks[index]
-        memset(task, 0, sizeof(Task))
-        task.pid = pid
-        task.thread = -1
-        task.process = -1
-        task.creator = -1
+        if index == before:
+            self._tasks = <Task*>self._numbers.items
+            task = &self._tasks[index]
+            task.thread = -1
+            task.process = -1
+            task.creator = -1
         return index
-
-    cdef int32_t _grow(self) noexcept nogil:
-        cdef uint64_t mask = (self._mask + 1) * 4 - 1
-        cdef int32_t* slots = <int32_t*>calloc(mask + 1, sizeof(int32_t))
-        cdef uint64_t slot
-        cdef int64_t i
-        if slots is NULL:
-            return -1
-        for i in range(self._count):
-            slot = mix(self._tasks[i].pid) & mask
-            while slots[slot]:
-                slot = (slot + 1) & mask
-            slots[slot] = <int32_t>(i + 1)
-        free(self._slots)
-        self._slots = slots
-        self._mask = mask
-        return 0
 
     cdef void note_name(self, int32_t pid, int64_t ts, const uint8_t* name, int64_t room) noexcept nogil:
         cdef int64_t index = self.find_or_add(pid)
@@ -118,7 +67,7 @@ cdef class TaskTable:
             task.creator_ts = ts
 
     def __len__(self):
-        return self._count
+        return self._numbers.count
 
     def add(self, int32_t pid):
         if self.find_or_add(pid) < 0:
@@ -126,20 +75,22 @@ cdef class TaskTable:
 
     def absorb(self, TaskTable other):
         cdef int64_t i, index
+        cdef int32_t pid
         cdef Task* theirs
         with nogil:
-            for i in range(other._count):
+            for i in range(other._numbers.count):
                 theirs = &other._tasks[i]
-                index = self.find_or_add(theirs.pid)
+                pid = <int32_t>other._numbers.keys[i]
+                index = self.find_or_add(pid)
                 if index < 0:
                     break
                 if theirs.process >= 0:
                     self._tasks[index].process = theirs.process
                 self._tasks[index].leader |= theirs.leader
                 if theirs.name_size:
-                    self.note_name(theirs.pid, theirs.name_ts, theirs.name, theirs.name_size)
+                    self.note_name(pid, theirs.name_ts, theirs.name, theirs.name_size)
                 if theirs.relation != NO_CREATOR:
-                    self.note_creator(theirs.pid, theirs.creator_ts, theirs.creator, theirs.relation)
+                    self.note_creator(pid, theirs.creator_ts, theirs.creator, theirs.relation)
             else:
                 index = 0
         if index < 0:
@@ -148,10 +99,10 @@ cdef class TaskTable:
     def tasks(self):
         cdef int64_t i
         cdef Task* task
-        for i in range(self._count):
+        for i in range(self._numbers.count):
             task = &self._tasks[i]
             yield (
-                task.pid,
+                <int32_t>self._numbers.keys[i],
                 PyBytes_FromStringAndSize(<const char*>task.name, task.name_size),
                 task.process,
                 task.creator,

@@ -18,8 +18,9 @@ from converter.formats.aix.own_hooks cimport (
 from converter.formats.aix.scan_records cimport (
     RECORD_METADATA, RECORD_NATIVE, RECORD_OWN, Record, join_parts, read_record, word_size,
 )
-from converter.formats.aix.scan_tasks cimport Tasks, find, find_or_add, free_tasks, note_process, start_tasks
+from converter.formats.aix.scan_tasks cimport Owner, note_process
 from converter.formats.aix.words cimport ENTRY_BAD, ENTRY_OK, ENTRY_SHORT, Entry, big32, big64, read_entry
+from converter.kernels.numbers cimport Numbers, find_key, find_or_add_key, free_numbers
 
 # What stopped a pass over a window.
 cpdef enum:
@@ -61,7 +62,7 @@ cdef class Forms:
     cdef int32_t* _numbers
     cdef uint8_t* _needs
     cdef list _found
-    cdef Tasks _tasks
+    cdef Numbers _tasks
     # By hook id: the word of a process id and 1, where a thread id follows it; else 0.
     cdef uint8_t* _pid_words
 
@@ -69,10 +70,8 @@ cdef class Forms:
         self._numbers = <int32_t*>malloc(FORMS * sizeof(int32_t))
         self._needs = <uint8_t*>calloc(HOOKS, 1)
         self._pid_words = <uint8_t*>calloc(HOOKS, 1)
-        if (
-            self._numbers is NULL or self._needs is NULL or self._pid_words is NULL
-            or not start_tasks(&self._tasks)
-        ):
+        self._tasks.item_size = sizeof(Owner)
+        if self._numbers is NULL or self._needs is NULL or self._pid_words is NULL:
             raise MemoryError
         memset(self._numbers, 0xFF, FORMS * sizeof(int32_t))
         self._found = []
@@ -89,7 +88,7 @@ cdef class Forms:
         free(self._numbers)
         free(self._needs)
         free(self._pid_words)
-        free_tasks(&self._tasks)
+        free_numbers(&self._tasks)
 
     def found(self, int64_t start):
         """The forms (hook id << FORM_BITS | bits) from number `start` on, in the order of their first entries."""
@@ -97,10 +96,9 @@ cdef class Forms:
 
     def threads(self, int64_t start):
         """(tid, pid or None) of the threads from number `start` on."""
-        tasks = self._tasks.tasks
-        return [
-            (tasks[i].tid, tasks[i].pid if tasks[i].has_pid else None) for i in range(start, self._tasks.count)
-        ]
+        tids = self._tasks.keys
+        owners = <Owner*>self._tasks.items
+        return [(tids[i], owners[i].pid if owners[i].known else None) for i in range(start, self._tasks.count)]
 
     cdef inline uint32_t form_of(self, const Entry* entry) noexcept nogil:
         # The number of what an entry is an instance of.
@@ -196,7 +194,7 @@ cdef class Scanner:
                         break
                     if record.kind == RECORD_NATIVE:
                         form = forms.form_of(&record.entry)
-                        if find_or_add(&forms._tasks, record.entry.tid) < 0:
+                        if find_or_add_key(&forms._tasks, record.entry.tid) < 0:
                             status = -1
                             break
                         if form & DOCUMENTED and forms._pid_words[record.entry.hook]:
@@ -350,7 +348,7 @@ cdef class Scanner:
                             break
                 else:
                     if not has_last or entry.tid != last_tid:
-                        number = find(&forms._tasks, entry.tid)
+                        number = find_key(&forms._tasks, entry.tid)
                         last_thread = thread_of_task[number] if 0 <= number < thread_of_task.shape[0] else -1
                         last_tid = entry.tid
                         has_last = True

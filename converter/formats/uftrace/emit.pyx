@@ -14,6 +14,7 @@ from libc.string cimport memset
 
 from converter.kernels.byte_order cimport HOST_IS_BIG, store64
 from converter.kernels.column_view cimport bits_of, id_of, text_of
+from converter.kernels.numbers cimport Numbers, free_numbers
 from converter.kernels.output cimport Output, ensure, put_bytes
 from converter.kernels.strings cimport StringTable
 from converter.formats.uftrace.emit_programs cimport (
@@ -21,7 +22,7 @@ from converter.formats.uftrace.emit_programs cimport (
     S_BAD_COLUMN, S_BAD_VALUE, S_NO_MEMORY, S_OK, S_TEXT_TOO_LONG, Program, Programs,
 )
 from converter.formats.uftrace.emit_symbols cimport (
-    BARE_EXITS, KEY_MARK, KEY_NAMED, KEY_UNMATCHED, KEY_VARIABLE, KEY_VARIANT, NO_PROGRAM, Symbol, Symbols, number_of,
+    BARE_EXITS, KEY_MARK, KEY_NAMED, KEY_UNMATCHED, KEY_VARIABLE, KEY_VARIANT, NO_PROGRAM, Symbol, number_of, symbols_of,
 )
 from converter.formats.uftrace.emit_tasks cimport (
     RECORD_SIZE, TYPE_ENTRY, TYPE_EVENT, TYPE_EXIT, TYPE_LOST, Task, push, put_head,
@@ -54,8 +55,8 @@ cdef class Emitter(Programs):
     cdef uint64_t _symbol_size
     cdef Task* _tasks
     cdef int64_t _task_count
-    cdef Symbols _symbols
-    cdef Symbols _events
+    cdef Numbers _symbols
+    cdef Numbers _events
     cdef int64_t _max_depth
     cdef int32_t _empty
     cdef int32_t _mark_name
@@ -64,6 +65,7 @@ cdef class Emitter(Programs):
     def __cinit__(
         self, StringTable strings not None, uint64_t first_address, uint64_t symbol_size, bytes mark
     ):
+        self._symbols.item_size = self._events.item_size = sizeof(Symbol)
         self._first_address = first_address
         self._symbol_size = symbol_size
         self._empty = strings.intern(b"")
@@ -76,10 +78,8 @@ cdef class Emitter(Programs):
             free(self._tasks[i].out.data)
             free(self._tasks[i].stack)
         free(self._tasks)
-        free(self._symbols.items)
-        free(self._symbols.slots)
-        free(self._events.items)
-        free(self._events.slots)
+        free_numbers(&self._symbols)
+        free_numbers(&self._events)
 
     @property
     def max_depth(self):
@@ -168,7 +168,7 @@ cdef class Emitter(Programs):
     def symbols(self):
         """All functions: (shown name, name, category, program of entries, program of exits), -1: none."""
         cdef int64_t i
-        cdef Symbol* items = self._symbols.items
+        cdef Symbol* items = symbols_of(&self._symbols)
         return [
             (items[i].shown, items[i].name, items[i].category, items[i].entry, max(items[i].exit, <int32_t>NO_PROGRAM))
             for i in range(self._symbols.count)
@@ -177,7 +177,8 @@ cdef class Emitter(Programs):
     def user_events(self):
         """All events by name: (name, category)."""
         cdef int64_t i
-        return [(self._events.items[i].name, self._events.items[i].category) for i in range(self._events.count)]
+        cdef Symbol* items = symbols_of(&self._events)
+        return [(items[i].name, items[i].category) for i in range(self._events.count)]
 
     cdef _check(self, int64_t task):
         if not 0 <= task < self._task_count:
@@ -285,7 +286,7 @@ cdef class Emitter(Programs):
             category = id_of(&program.views[1], row)
             if symbol < 0:
                 return number_of(&self._symbols, KEY_NAMED - number, name, category, name, name, category, NO_PROGRAM, number)
-            items = &self._symbols.items[symbol]
+            items = &symbols_of(&self._symbols)[symbol]
             if name == self._empty and category == self._empty and items.name != name:
                 # No name of its own: tools show that of the open function.
                 return number_of(&self._symbols, KEY_VARIANT, symbol, number, items.shown, name, category, NO_PROGRAM, number)
@@ -294,7 +295,7 @@ cdef class Emitter(Programs):
                 return number_of(&self._symbols, KEY_NAMED - number, name, category, name, name, category, NO_PROGRAM, number)
         elif symbol < 0:
             return number_of(&self._symbols, KEY_UNMATCHED, number, 0, -1, -1, -1, NO_PROGRAM, number)
-        items = &self._symbols.items[symbol]
+        items = &symbols_of(&self._symbols)[symbol]
         known = items.exit
         if known == number:
             return symbol

@@ -23,12 +23,13 @@ from converter.formats.fxt.scan_records cimport (
     scan_blob, scan_event, scan_initialization, scan_kernel_object, scan_large, scan_log, scan_metadata,
     scan_native, scan_profiler, scan_scheduling, scan_string, scan_thread, scan_userspace_object,
 )
-from converter.formats.fxt.scan_threads cimport Namings, threads_free
+from converter.formats.fxt.scan_threads cimport Namings, threads_free, threads_init
 from converter.formats.fxt.scan_window cimport ABSENT, MALFORMED, MAX_VALUES, note, Window
 from converter.formats.fxt.words cimport (
-    BLOB, EVENT, FAILED, INITIALIZATION, KERNEL_OBJECT, LARGE, load, LOG, MAX_PROVIDERS, METADATA,
-    NANOSECONDS, Pairs, pairs_find, pairs_free, PROFILER, SCHEDULING, STRING, THREAD, USERSPACE_OBJECT,
+    BLOB, EVENT, INITIALIZATION, KERNEL_OBJECT, LARGE, load, LOG, MAX_PROVIDERS, METADATA,
+    NANOSECONDS, PROFILER, SCHEDULING, STRING, THREAD, USERSPACE_OBJECT,
 )
+from converter.kernels.numbers cimport FAILED, Numbers, find_or_add_key, free_numbers
 from converter.kernels.strings cimport StringTable
 
 
@@ -54,7 +55,7 @@ cdef class Scanner:
         self._strings = strings
         window.swap = big_endian
         window.classes.seed = window.providers.ids.seed = seed
-        window.threads.threads.koids.seed = window.threads.processes.koids.seed = seed
+        threads_init(&window.threads, seed)
         window.threads.process = strings.intern(b"process")
         window.providers.rate = ticks_per_second
         if providers_enter(&window.providers, NO_PROVIDER) != 0:
@@ -159,18 +160,18 @@ cdef class Scanner:
         return counts
 
     def threads(self, int64_t known):
-        cdef const uint64_t* koids = self._window.threads.threads.koids.keys
+        cdef const uint64_t* koids = self._window.threads.threads.keys
         cdef int64_t i
         if known < 0:
             raise ValueError(f"thread {known}")
-        return [(koids[2 * i], koids[2 * i + 1]) for i in range(known, self._window.threads.threads.koids.count)]
+        return [(koids[2 * i], koids[2 * i + 1]) for i in range(known, self._window.threads.threads.count)]
 
     def processes(self, int64_t known):
-        cdef const uint64_t* koids = self._window.threads.processes.koids.keys
+        cdef const uint64_t* koids = self._window.threads.processes.keys
         cdef int64_t i
         if known < 0:
             raise ValueError(f"process {known}")
-        return [koids[2 * i] for i in range(known, self._window.threads.processes.koids.count)]
+        return [koids[2 * i] for i in range(known, self._window.threads.processes.count)]
 
     def namings(self):
         cdef Namings* namings = &self._window.threads.namings
@@ -256,7 +257,7 @@ cdef enum:
 cdef class Survey:
     """The first look at a file: which clock rates and providers it has. Reads no more than headers and times."""
     cdef bint _swap
-    cdef Pairs _provider_ids
+    cdef Numbers _provider_ids
     # Numbers of rates. The last is of what precedes the first provider.
     cdef int32_t _provider_rates[MAX_PROVIDERS + 1]
     cdef int32_t _provider
@@ -279,7 +280,7 @@ cdef class Survey:
         self.extended_initialization = -1
 
     def __dealloc__(self):
-        pairs_free(&self._provider_ids)
+        free_numbers(&self._provider_ids)
 
     def feed(self, const uint8_t[::1] window, int64_t offset):
         """Look at a window that stands at `offset` of the file; how much of it was passed. 0: no record to pass."""
@@ -306,7 +307,7 @@ cdef class Survey:
                     if ticks > self._latest[self._rate]:
                         self._latest[self._rate] = ticks
             elif kind == METADATA and (header >> 16) & 15 in (1, 2):
-                number = pairs_find(&self._provider_ids, <uint32_t>(header >> 20), 0)
+                number = find_or_add_key(&self._provider_ids, <uint32_t>(header >> 20))
                 if number == FAILED:
                     raise MemoryError
                 if number >= MAX_PROVIDERS:

@@ -6,7 +6,8 @@ from libc.stdint cimport int32_t, int64_t, uint64_t
 from libc.stdlib cimport calloc, free, realloc
 from libc.string cimport memcpy
 
-from converter.formats.fxt.words cimport FACTOR, FAILED, mixed
+from converter.formats.fxt.words cimport FACTOR, mixed
+from converter.kernels.numbers cimport FAILED
 
 cdef enum:
     # Of a shape and 15 arguments.

@@ -3,9 +3,8 @@
 from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free
 
-from converter.formats.fxt.words cimport (
-    FAILED, MAX_PROVIDERS, NANOSECONDS, Pairs, STRING_SLOTS, THREAD_SLOTS, pairs_find, pairs_free,
-)
+from converter.formats.fxt.words cimport MAX_PROVIDERS, NANOSECONDS, STRING_SLOTS, THREAD_SLOTS
+from converter.kernels.numbers cimport FAILED, Numbers, find_or_add_key, free_numbers
 
 cdef extern from *:
     """
@@ -38,7 +37,7 @@ cdef struct Provider:
 
 
 cdef struct Providers:
-    Pairs ids
+    Numbers ids
     Provider** held
     Provider* current
     # Ticks per second of the trace.
@@ -47,7 +46,7 @@ cdef struct Providers:
 
 # Go to the tables of a provider: 0, FAILED without memory, TOO_MANY.
 cdef inline int providers_enter(Providers* providers, uint64_t id) noexcept nogil:
-    cdef int32_t number = pairs_find(&providers.ids, id, 0)
+    cdef int32_t number = find_or_add_key(&providers.ids, id)
     if number == FAILED:
         return FAILED
     if number >= MAX_PROVIDERS:
@@ -108,4 +107,4 @@ cdef inline void providers_free(Providers* providers) noexcept nogil:
                 free(providers.held[i].strings)
                 free(providers.held[i])
         free(providers.held)
-    pairs_free(&providers.ids)
+    free_numbers(&providers.ids)

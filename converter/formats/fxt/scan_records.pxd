@@ -7,16 +7,17 @@
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 
 from converter.formats.fxt.scan_providers cimport providers_enter, providers_set_rate, providers_set_string
-from converter.formats.fxt.scan_threads cimport Named, named_find, threads_rename
+from converter.formats.fxt.scan_threads cimport threads_rename
 from converter.formats.fxt.scan_window cimport (
     ABSENT, ARGUMENT_KOID, MALFORMED, Window, arguments_of, commit, koids_of, next_values, text_of, thread_of, time_of,
     timed_of,
 )
 from converter.formats.fxt.words cimport (
-    EVENT, FAILED, INLINE, NANOSECONDS, SCHEDULING, SHAPE_BLOB, SHAPE_DISCARDED, SHAPE_KERNEL_OBJECT, SHAPE_LARGE,
+    EVENT, INLINE, NANOSECONDS, SCHEDULING, SHAPE_BLOB, SHAPE_DISCARDED, SHAPE_KERNEL_OBJECT, SHAPE_LARGE,
     SHAPE_LARGE_TIMED, SHAPE_LOG, SHAPE_MAPPING, SHAPE_MODULE, SHAPE_NATIVE, SHAPE_SAMPLE, SHAPE_USERSPACE_OBJECT, load,
     padded, span,
 )
+from converter.kernels.numbers cimport FAILED, Numbers, find_or_add_pair
 from converter.kernels.strings cimport StringTable
 
 cdef enum:
@@ -240,7 +241,7 @@ cdef inline int scan_kernel_object(
     cdef int count
     cdef bint names
     cdef bint is_thread = False
-    cdef Named* named = &window.threads.processes
+    cdef Numbers* named = &window.threads.processes
     if end - at < 8:
         return MALFORMED
     koid = load(at, window.swap)
@@ -255,7 +256,7 @@ cdef inline int scan_kernel_object(
     # a name already: then it is an event as well.
     if kind == OBJECT_PROCESS:
         names = count == 0 and at == end
-        number = named_find(&window.threads.processes, koid, 0)
+        number = find_or_add_pair(&window.threads.processes, koid, 0)
     elif kind == OBJECT_THREAD and count >= 1 and window.classes.signature[1] == (
         <uint64_t>ARGUMENT_KOID << 32 | <uint64_t>window.threads.process
     ):
@@ -269,7 +270,7 @@ cdef inline int scan_kernel_object(
     if number == FAILED:
         return FAILED
     if number >= 0:
-        if names and named.names[number] == 0:
+        if names and (<const int32_t*>named.items)[number] == 0:
             if name:
                 return threads_rename(&window.threads, is_thread, number, <int32_t>name)
             return 0

@@ -8,7 +8,8 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from converter.formats.fxt.scan_classes cimport Classes, classes_find
 from converter.formats.fxt.scan_providers cimport Providers, providers_time
 from converter.formats.fxt.scan_threads cimport Threads, threads_find
-from converter.formats.fxt.words cimport FAILED, INLINE, SHAPE_EXTENDED, load, padded, span
+from converter.formats.fxt.words cimport INLINE, SHAPE_EXTENDED, load, padded, span
+from converter.kernels.numbers cimport FAILED
 from converter.kernels.strings cimport StringTable
 
 cdef enum:
@@ -142,7 +143,7 @@ cdef inline bint koids_of(
     if thread < 0:
         note(window, &window.unresolved_threads)
         return True
-    koids = window.threads.threads.koids.keys
+    koids = window.threads.threads.keys
     pid[0] = koids[2 * thread]
     tid[0] = koids[2 * thread + 1]
     return True

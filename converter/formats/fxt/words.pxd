@@ -1,7 +1,6 @@
-# What the kernels of FXT share: words, record types and shapes, and sets of pairs of numbers.
+# What the kernels of FXT share: words, record types and shapes.
 
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
-from libc.stdlib cimport calloc, free, realloc
+from libc.stdint cimport int64_t, uint8_t, uint64_t
 from libc.string cimport memcpy
 
 cdef extern from *:
@@ -30,9 +29,6 @@ cdef enum:
     MAX_RECORD = 32760
     MAX_TEXT = 32752
     MAX_PROVIDERS = 4096
-    # Sets of pairs grow up to less than 2**30.
-    MAX_PAIRS = (1 << 29) - 64
-    FAILED = -2
 
     METADATA = 0
     INITIALIZATION = 1
@@ -85,66 +81,3 @@ cdef inline uint64_t mixed(uint64_t value) noexcept nogil:
 
 cdef inline uint64_t span(int64_t offset, int64_t length) noexcept nogil:
     return SPAN | <uint64_t>offset << 15 | <uint64_t>length
-
-
-# A set of pairs of numbers, each with the position at which it was added.
-cdef struct Pairs:
-    uint64_t* keys
-    int32_t* slots
-    uint64_t mask
-    uint64_t seed
-    int64_t count
-    int64_t capacity
-
-
-# Mixed once more in the end: pairs that differ in the uppermost bits alone, whatever the seed, would else share a slot.
-cdef inline uint64_t pairs_slot(Pairs* pairs, uint64_t first, uint64_t second) noexcept nogil:
-    return mixed(mixed(mixed(first ^ pairs.seed) ^ second) + pairs.seed) & pairs.mask
-
-
-# The position of a pair, added when new; FAILED without memory. Twice a position fits into 32 bits.
-cdef inline int32_t pairs_find(Pairs* pairs, uint64_t first, uint64_t second) noexcept nogil:
-    cdef uint64_t slot
-    cdef int32_t found
-    cdef void* moved
-    cdef uint64_t wanted
-    cdef int64_t i
-    if <uint64_t>pairs.count * 2 >= pairs.mask:
-        wanted = pairs.mask * 4 + 3 if pairs.mask else 255
-        moved = calloc(wanted + 1, sizeof(int32_t))
-        if moved is NULL:
-            return FAILED
-        free(pairs.slots)
-        pairs.slots = <int32_t*>moved
-        pairs.mask = wanted
-        for i in range(pairs.count):
-            slot = pairs_slot(pairs, pairs.keys[2 * i], pairs.keys[2 * i + 1])
-            while pairs.slots[slot]:
-                slot = (slot + 1) & wanted
-            pairs.slots[slot] = <int32_t>(i + 1)
-    slot = pairs_slot(pairs, first, second)
-    while True:
-        found = pairs.slots[slot] - 1
-        if found < 0:
-            break
-        if pairs.keys[2 * found] == first and pairs.keys[2 * found + 1] == second:
-            return found
-        slot = (slot + 1) & pairs.mask
-    if pairs.count == pairs.capacity:
-        if pairs.capacity >= MAX_PAIRS:
-            return FAILED
-        moved = realloc(pairs.keys, (pairs.capacity * 2 + 64) * 2 * sizeof(uint64_t))
-        if moved is NULL:
-            return FAILED
-        pairs.keys = <uint64_t*>moved
-        pairs.capacity = pairs.capacity * 2 + 64
-    pairs.keys[2 * pairs.count] = first
-    pairs.keys[2 * pairs.count + 1] = second
-    pairs.count += 1
-    pairs.slots[slot] = <int32_t>pairs.count
-    return <int32_t>(pairs.count - 1)
-
-
-cdef inline void pairs_free(Pairs* pairs) noexcept nogil:
-    free(pairs.keys)
-    free(pairs.slots)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TypeVar
 
 from converter.errors import TraceError
-from converter.formats.ir import ir_pb2 as pb
+from converter.formats.ir import messages as pb
 from converter.formats.ir.values import decoded, encoded, signed
 from converter.ir.events import EventClass, Field
 from converter.ir.field_classes import (

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from converter.errors import TraceError
-from converter.formats.ir import ir_pb2 as pb
+from converter.formats.ir import messages as pb
 from converter.formats.ir.numbers import MAX_EQUAL, pack, unpack
 from converter.ir.columns import (
     Column,

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from converter.errors import TraceError, TruncatedError
 from converter.formats.ir import MAGIC
-from converter.formats.ir import ir_pb2 as pb
+from converter.formats.ir import messages as pb
 from converter.kernels.union import number_rows
 from converter.storage.source import Source
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from converter.errors import TraceError
-from converter.formats.ir.ir_pb2 import Numbers
+from converter.formats.ir.messages import Numbers
 
 _MASK = (1 << 64) - 1
 _WIDTHS = (1, 2, 4)

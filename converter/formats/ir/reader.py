@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from converter.errors import TraceError
-from converter.formats.ir import ir_pb2 as pb
 from converter.formats.ir import layout
+from converter.formats.ir import messages as pb
 from converter.formats.ir.classes import unpack_class
 from converter.formats.ir.columns import StringIds, checked_ids, unpack_column, unpack_list
 from converter.formats.ir.numbers import unpack

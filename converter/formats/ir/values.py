@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from converter.errors import TraceError, TraceWarning
-from converter.formats.ir import ir_pb2 as pb
+from converter.formats.ir import messages as pb
 from converter.ir.trace import ClockDomain, parse_epoch, parse_rate
 
 _MASK = (1 << 64) - 1

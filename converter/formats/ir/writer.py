@@ -11,7 +11,7 @@ from typing import Final, Self
 import numpy as np
 
 from converter.formats.ir import MAGIC, layout
-from converter.formats.ir import ir_pb2 as pb
+from converter.formats.ir import messages as pb
 from converter.formats.ir.classes import pack_class
 from converter.formats.ir.columns import pack_column, pack_list
 from converter.formats.ir.numbers import pack

@@ -325,7 +325,7 @@ def _rename_to_new(temporary: str, target: str) -> None:
         os.link(temporary, target, follow_symlinks=False)
     except FileExistsError:
         raise FileExistsError(0, EXISTS) from None
-    except OSError:  # a file system without hard links
+    except (OSError, NotImplementedError):  # a file system, or a system, without such hard links
         if os.path.lexists(target):
             raise FileExistsError(0, EXISTS) from None
         os.rename(temporary, target)

@@ -46,7 +46,7 @@ def open_sink(
         target = os.path.realpath(text)
         status = os.stat(target) if os.path.lexists(target) else None
         if status is not None:
-            _check_replaceable(text, target, status, force, directory, avoid)
+            _check_replaceable(text, status, force, directory, avoid)
             if not stat.S_ISREG(status.st_mode) and not stat.S_ISDIR(status.st_mode):
                 descriptor = os.open(target, os.O_WRONLY | os.O_CLOEXEC)
                 return _open_stream(text, Descriptor(text, descriptor), seekable)
@@ -91,7 +91,6 @@ def _stdout() -> Target:
 
 def _check_replaceable(
     name: str,
-    target: str,
     status: os.stat_result,
     force: bool,
     directory: bool,
@@ -107,16 +106,22 @@ def _check_replaceable(
         real = os.path.realpath(source)
         if os.path.samestat(os.stat(source), status):
             raise OutputError("the output is the input", path=name)
-        if is_directory and _is_inside(real, target):
+        if is_directory and _is_inside(real, status):
             raise OutputError("the input is in the output directory", path=name)
     if is_directory != directory:
         kind = "is a directory" if is_directory else "is not a directory"
         raise OutputError(kind, path=name)
-    if is_directory and _is_inside(os.getcwd(), target):
+    if is_directory and _is_inside(os.path.realpath(os.curdir), status):
         raise OutputError("will not replace the current directory", path=name)
     if not force:
         raise OutputError(EXISTS, path=name)
 
 
-def _is_inside(path: str, directory: str) -> bool:
-    return os.path.commonpath((os.path.realpath(path), directory)) == directory
+def _is_inside(path: str, directory: os.stat_result) -> bool:
+    """Whether a directory is a path or contains it; by what they are, as names that differ in case can be one."""
+    while not os.path.samestat(os.stat(path), directory):
+        parent = os.path.dirname(path)
+        if parent == path:
+            return False
+        path = parent
+    return True

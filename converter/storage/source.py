@@ -14,6 +14,8 @@ from typing import Self
 from converter.errors import OutputError, TraceError, TraceWarning, TruncatedError
 
 _MAX_OFFSET = (1 << 63) - 1
+#: As much is read or written by one call: macOS refuses 2 GiB.
+MOST_AT_ONCE = 1 << 30
 
 
 class Source:
@@ -140,13 +142,22 @@ class FileSource(Source):
         done = 0
         while done < len(view):
             try:
-                count = os.preadv(self._descriptor, [view[done:]], offset + done)
+                count = _read_at(self._descriptor, view[done : done + MOST_AT_ONCE], offset + done)
             except OSError as error:
                 raise os_error(error, self.name, offset + done) from error
             if count == 0:  # the file has become shorter since it was opened
                 break
             done += count
         return done
+
+
+def _read_at(descriptor: int, view: memoryview, offset: int) -> int:
+    if hasattr(os, "preadv"):
+        return os.preadv(descriptor, [view], offset)
+    # macOS 10 lacks it.
+    data = os.pread(descriptor, len(view), offset)
+    view[: len(data)] = data
+    return len(data)
 
 
 class View(Source):

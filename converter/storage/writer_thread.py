@@ -10,6 +10,7 @@ from contextlib import suppress
 from typing import BinaryIO, NamedTuple
 
 from converter.errors import OutputError
+from converter.storage.source import MOST_AT_ONCE
 
 #: How many buffers can wait: enough to overlap, few enough to bound the memory.
 _DEPTH = 3
@@ -70,6 +71,7 @@ class Descriptor(Target):
         self._descriptor = descriptor
 
     def write(self, data: memoryview, offset: int | None) -> int:
+        data = data[:MOST_AT_ONCE]
         if offset is not None:
             return os.pwrite(self._descriptor, data, offset)
         try:

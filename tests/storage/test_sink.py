@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from support.sink_checks import BIG, BrokenError
 
 from converter.errors import OutputError, TraceError
+from converter.storage import writer_thread
 from converter.storage.outputs import open_sink
 from converter.storage.sink import BufferSink
 
@@ -210,14 +211,22 @@ class TestFile:
             sink.close()
         assert path.read_bytes() == b"other"
 
-    def test_file_systems_without_hard_links(self, tmp_path, monkeypatch):
+    @pytest.mark.parametrize("error", [PermissionError(1, "not permitted"), NotImplementedError()])
+    def test_file_systems_without_hard_links(self, tmp_path, monkeypatch, error):
         def refuse(*_, **__):
-            raise PermissionError(1, "Operation not permitted")
+            raise error
 
         monkeypatch.setattr(os, "link", refuse)
         with open_sink(tmp_path / "out") as sink:
             sink.write(b"data")
         assert (tmp_path / "out").read_bytes() == b"data"
+
+    def test_systems_without_large_writes(self, tmp_path, monkeypatch):
+        monkeypatch.setattr(writer_thread, "MOST_AT_ONCE", 1000)
+        with open_sink(tmp_path / "out") as sink:
+            sink.write(BIG)
+            sink.write_at(10, b"new")
+        assert (tmp_path / "out").read_bytes() == BIG[:10] + b"new" + BIG[13:]
 
     @pytest.mark.parametrize("force", [False, True])
     def test_the_input_is_never_replaced(self, tmp_path, force):

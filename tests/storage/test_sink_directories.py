@@ -121,6 +121,15 @@ class TestDirectory:
             with pytest.raises(OutputError, match=message):
                 open_sink(tmp_path / "out", directory=True, force=True, avoid=tmp_path / inside)
 
+    def test_the_input_is_inside_by_any_name_of_the_directory(self, tmp_path, monkeypatch):
+        (tmp_path / "out").mkdir()
+        (tmp_path / "out/in").write_bytes(b"")
+        # As where names that differ in case are one: following links does not tell.
+        (tmp_path / "OUT").symlink_to("out")
+        monkeypatch.setattr(os.path, "realpath", os.path.abspath)
+        with pytest.raises(OutputError, match="input is in"):
+            open_sink(tmp_path / "OUT", directory=True, force=True, avoid=tmp_path / "out/in")
+
     @pytest.mark.parametrize("name", ["", ".", "..", "../x", "/etc/x", "a/../../x", "a\0b"])
     def test_refuses_names_that_lead_outside(self, tmp_path, name):
         with open_sink(tmp_path / "out", directory=True) as sink:

@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from converter.errors import OutputError, TraceError, TruncatedError
+from converter.storage import source as source_module
 from converter.storage.opening import open_source
 
 DATA = bytes(range(256)) * 3 + b"the end"
@@ -143,6 +144,18 @@ def test_a_file_cut_while_open_reads_short(file):
         os.truncate(file, 10)
         assert whole(source) == DATA[:10]
         assert source.read(20, 5) == b""
+
+
+@pytest.mark.parametrize("has_preadv", [True, False])
+def test_systems_without_preadv_or_large_reads(file, monkeypatch, has_preadv):
+    if not has_preadv:
+        monkeypatch.delattr(os, "preadv")
+    monkeypatch.setattr(source_module, "MOST_AT_ONCE", 100)
+    with open_source(file) as source:
+        assert whole(source) == DATA
+        assert source.read(5, 120) == DATA[5:125]
+        os.truncate(file, 10)
+        assert whole(source) == DATA[:10]
 
 
 def test_threads_can_share_a_source(tmp_path):

@@ -4,6 +4,7 @@ import contextlib
 import os
 
 import numpy as np
+import pytest
 
 BIG = np.random.default_rng(3).bytes(300_000)
 
@@ -14,6 +15,8 @@ class BrokenError(Exception):
 
 def open_descriptors(folder):
     """How many descriptors of this process are files below `folder`."""
+    if not os.path.isdir("/proc/self/fd"):
+        pytest.skip("this system does not say what is open")
     targets = []
     for number in os.listdir("/proc/self/fd"):
         with contextlib.suppress(OSError):  # the descriptor that listed them is closed by now

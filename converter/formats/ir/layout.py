@@ -83,7 +83,8 @@ def parse_record(source: Source, offset: int, size: int) -> list[pb.Record]:
         if record.WhichOneof("content") != "zstd":
             return [record]
         return list(pb.Trace.FromString(_decompressed(record.zstd, offset)).record)
-    except DecodeError as error:
+    except (DecodeError, UnicodeDecodeError) as error:
+        # The second is what protobuf says of a text that is none where it runs without compiled code.
         raise TraceError(str(error), offset=offset, field="record") from None
 
 

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import ast
+import os
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -126,3 +129,32 @@ def test_versions_of_protobuf_without_todays_function_make_the_same_classes(monk
 def test_classes_of_the_schema_are_read_and_written(fields):
     message = pb.Batch(**fields)
     assert pb.Batch.FromString(message.SerializeToString()) == message
+
+
+def test_without_protobufs_compiled_code_files_are_read_and_damage_is_an_error(tmp_path):
+    # Which musl's systems are without; there a text that is no UTF-8 is another error of protobuf's.
+    program = """
+import sys
+import converter
+from converter.formats.ir import layout, messages
+from google.protobuf.internal import api_implementation
+
+assert api_implementation.Type() == "python"
+converter.convert(sys.argv[1], sys.argv[2])
+assert not converter.diff(*map(converter.read, sys.argv[1:3]))
+header = messages.Record(header=messages.Header(magic="text")).SerializeToString()
+try:
+    converter.read(layout.frame(header.replace(b"text", b"\\xff" * 4)), format="ir")
+except converter.TraceError as error:
+    print(error)
+"""
+    result = subprocess.run(
+        [sys.executable, "-c", program, ROOT / "roundtrip_fixtures/trace_cmd/small.dat", "x.tcir"],
+        cwd=tmp_path,
+        env={**os.environ, "PROTOCOL_BUFFERS_PYTHON_IMPLEMENTATION": "python"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (result.returncode, result.stderr) == (0, "")
+    assert "record" in result.stdout

@@ -1,4 +1,5 @@
-"""How the kernels are compiled: the build's own `build_ext`, which pyproject.toml names; nothing imports it later.
+"""How the kernels are compiled and distributions put together, by commands that pyproject.toml names; nothing else
+imports this.
 
 Each `.pyx` below `converter/` is an extension module of its name. What Cython's memoryviews need stands once, in a
 module that the others share. A compiled module stays beside its source: an install, an editable install and the tests
@@ -7,8 +8,11 @@ use the same, and compile only what is older than what it is made of.
 
 from __future__ import annotations
 
+import fnmatch
 import os
+import shutil
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +20,8 @@ from Cython.Build import cythonize
 from Cython.Build.Dependencies import create_dependency_tree
 from setuptools import Extension
 from setuptools.command.build_ext import build_ext
+from setuptools.command.build_py import build_py
+from setuptools.command.sdist import sdist
 
 _SHARED = "converter.kernels.shared"
 #: What Cython makes, which is the same for every version of Python.
@@ -25,6 +31,24 @@ _O3 = frozenset(
     # JSON is scanned byte by byte: 5 % fewer instructions.
     {"converter.formats.chrome.scan", "converter.formats.chrome.scan_values"}
 )
+#: What a source distribution has beside what setuptools puts in: all that is kept of the project.
+_KEPT = (
+    ".ci",
+    ".github",
+    ".gitignore",
+    ".pre-commit-config.yaml",
+    "CHANGELOG.md",
+    "benchmarks",
+    "converter",
+    "docs",
+    "roundtrip_fixtures",
+    "schemas",
+    "tests",
+)
+#: What runs and builds leave in these folders.
+_LEFT = ("__pycache__", "*.pyc", "*.so")
+#: A link, so that the package is complete in a checkout without an installation.
+_SCHEMAS = "converter/schemas"
 
 
 class BuildKernels(build_ext):
@@ -106,6 +130,46 @@ class BuildKernels(build_ext):
         target = os.path.join(self.build_lib, self.get_ext_filename(extension.name))
         self.mkpath(os.path.dirname(target))
         self.copy_file(self.get_ext_fullpath(extension.name), target)
+
+
+class BuildModules(build_py):
+    """Leaves out this module, which an installed package has no use for, and what an earlier build has made."""
+
+    def run(self) -> None:
+        if not self.editable_mode:
+            shutil.rmtree(self.build_lib, ignore_errors=True)
+        super().run()
+
+    def find_package_modules(self, package: str, package_dir: str) -> list[tuple[str, str, str]]:
+        modules: list[tuple[str, str, str]] = super().find_package_modules(package, package_dir)
+        return [each for each in modules if ".".join(each[:2]) != __name__]
+
+
+class SourceDistribution(sdist):
+    """Puts in what is kept of the project, also where no version control says what that is."""
+
+    def make_distribution(self) -> None:
+        self.filelist.extend(sorted(_kept_files()))
+        self.filelist.remove_duplicates()
+        super().make_distribution()
+
+    def make_release_tree(self, base_dir: str, files: list[str]) -> None:
+        super().make_release_tree(base_dir, files)
+        if os.path.islink(_SCHEMAS):
+            os.symlink(os.readlink(_SCHEMAS), os.path.join(base_dir, _SCHEMAS))
+
+
+def _kept_files() -> Iterator[str]:
+    for name in _KEPT:
+        if os.path.isfile(name):
+            yield name
+        for folder, folders, files in os.walk(name):
+            folders[:] = [each for each in folders if not _is_left(each)]
+            yield from (os.path.join(folder, each) for each in files if not _is_left(each))
+
+
+def _is_left(name: str) -> bool:
+    return any(fnmatch.fnmatch(name, pattern) for pattern in _LEFT)
 
 
 def _extension(name: str, source: str) -> Extension:

@@ -9,9 +9,9 @@ cdef enum:
     # What there is in place of a number: the key is not there, or there is no room for it.
     UNKNOWN = -1
     FAILED = -2
-    # Slots at first, and at most.
-    FEW_SLOTS = 256
-    MOST_SLOTS = 1 << 31
+    # Bits of a slot's number at first, and at most.
+    FEWEST_BITS = 8
+    MOST_BITS = 31
 
 
 # Zeros, but for `item_size` and `seed`, are a table without keys. All keys of one have as many words.
@@ -24,6 +24,8 @@ cdef struct Numbers:
     # A number and 1, or 0; half of them at most are used.
     int32_t* slots
     uint64_t mask
+    # What is left of 64 bits are as many as a slot's number has.
+    int shift
     # Of keys that a file chooses something that its maker does not know, or they could all be made to share a slot.
     uint64_t seed
 
@@ -38,9 +40,8 @@ cdef inline uint64_t slot_of(const Numbers* of, uint64_t first, uint64_t second,
     cdef uint64_t mixed = (first ^ of.seed) * <uint64_t>0x9E3779B97F4A7C15
     if words == 2:
         mixed = (mixed ^ mixed >> 32 ^ second) * <uint64_t>0x9E3779B97F4A7C15
-    # Keys that differ in their uppermost bits alone must not meet in the lowest.
-    mixed = (mixed ^ mixed >> 32) * <uint64_t>0xD6E8FEB86659FD93
-    return (mixed ^ mixed >> 32) & of.mask
+    # Every bit of a key has its part in the uppermost.
+    return mixed >> of.shift
 
 
 # The number of a key, and its slot, or where it belongs. There are slots.
@@ -60,12 +61,13 @@ cdef inline int32_t number_at(
 
 # Room for more; false without memory, or where there are too many keys.
 cdef inline bint widen(Numbers* of, int words) noexcept nogil:
-    cdef uint64_t size = 2 * (of.mask + 1) if of.slots is not NULL else FEW_SLOTS
+    cdef int bits = 65 - of.shift if of.slots is not NULL else FEWEST_BITS
+    cdef uint64_t size = <uint64_t>1 << bits
     cdef void* moved
     cdef int32_t* slots
     cdef uint64_t slot
     cdef int64_t i
-    if size > <uint64_t>MOST_SLOTS:
+    if bits > MOST_BITS:
         return False
     moved = realloc(of.keys, size // 2 * words * sizeof(uint64_t))
     if moved is NULL:
@@ -82,6 +84,7 @@ cdef inline bint widen(Numbers* of, int words) noexcept nogil:
     free(of.slots)
     of.slots = slots
     of.mask = size - 1
+    of.shift = 64 - bits
     for i in range(of.count):
         number_at(of, of.keys[words * i], of.keys[words * i + words - 1], words, &slot)
         slots[slot] = <int32_t>(i + 1)

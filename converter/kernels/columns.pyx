@@ -2,7 +2,7 @@
 """Columns bound to a program: what an emitter reads stays where it is, and has the shape that was checked."""
 
 from cpython.buffer cimport PyBUF_STRIDED_RO, PyBuffer_Release, PyObject_GetBuffer
-from libc.stdint cimport int64_t, uint8_t
+from libc.stdint cimport INT64_MAX, int64_t, uint8_t
 from libc.stdlib cimport calloc, free
 from libc.string cimport memset
 
@@ -38,6 +38,8 @@ cdef class BoundColumns:
         cdef Py_buffer* held
         memset(view, 0, sizeof(ColumnView))
         if takes == TAKES_NOTHING:
+            # There is no row that it lacks.
+            view.length = INT64_MAX
             return view
         if takes == TAKES_LIST or takes == TAKES_BYTES or (takes == TAKES_TEXT and isinstance(given, tuple)):
             if takes != TAKES_LIST:

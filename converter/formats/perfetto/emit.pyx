@@ -6,7 +6,7 @@ the interned texts that it is the first to use.
 """
 
 
-from libc.stdint cimport INT64_MAX, int32_t, int64_t, uint8_t, uint32_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, realloc
 from libc.string cimport memset
 
@@ -167,8 +167,6 @@ cdef class Emitter:
         for i in range(program.steps):
             self._set_step(&program.step[i], steps[i], program.steps - i)
             program.step[i].view = &columns.views[i]
-            if TAKES[program.step[i].op] == TAKES_NOTHING:
-                columns.views[i].length = INT64_MAX
             depth += (program.step[i].op == sOPEN) - (program.step[i].op == sCLOSE)
             if not 0 <= depth < MAX_OPEN - 4 or (i == program.middle - 1 and depth):
                 raise ValueError("messages nest too deep, or not at all")
@@ -215,6 +213,7 @@ cdef class Emitter:
         for i in range(program.steps):
             op = program.step[i].op
             if TAKES[op] == TAKES_NOTHING:
+                bound.bind(i, TAKES_NOTHING, 0, None, 0)
                 continue
             if used == len(columns):
                 raise ValueError("too few columns")

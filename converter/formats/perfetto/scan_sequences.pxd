@@ -1,7 +1,6 @@
 from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t, uint8_t
 
 from converter.formats.perfetto.scan_vectors cimport Vector
-from converter.kernels.numbers cimport Numbers
 from converter.kernels.strings cimport StringTable
 
 
@@ -85,11 +84,20 @@ cdef class Sequences:
     cdef void _add_extra(self, Sequence* sequence, bint double) noexcept nogil
 
 
+cdef struct KeyEntry:
+    uint64_t key
+    uint64_t space
+    int32_t value
+    int32_t used
+
+
 cdef class KeyMap:
-    # By (key, space); the values are items.
-    cdef Numbers _numbers
+    cdef KeyEntry* _entries
+    cdef uint64_t _mask
+    cdef int64_t _count
 
     # The value of a key, `absent` when there is none.
     cdef int32_t find(self, uint64_t key, uint64_t space, int32_t absent) noexcept nogil
     # Set a key's value; -1 when memory runs out.
     cdef int put(self, uint64_t key, uint64_t space, int32_t value) noexcept nogil
+    cdef int _resize(self, uint64_t size) noexcept nogil

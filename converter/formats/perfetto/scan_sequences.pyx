@@ -10,7 +10,6 @@ from libc.string cimport memcpy, memset
 
 from converter.formats.perfetto.scan_vectors cimport push_repeated, reserve
 from converter.formats.perfetto.wire cimport next_field, WIRE_BYTES, WIRE_VARINT, WireField
-from converter.kernels.numbers cimport Numbers, find_or_add_pair, find_pair, free_numbers
 from converter.kernels.strings cimport StringTable
 
 
@@ -254,27 +253,68 @@ cdef enum:
     ABSENT = -2147483647 - 1
 
 
+cdef inline uint64_t mix(uint64_t key, uint64_t space) noexcept nogil:
+    cdef uint64_t state = (key ^ (space * <uint64_t>0xD6E8FEB86659FD93)) * <uint64_t>0x9E3779B97F4A7C15
+    return state ^ (state >> 32)
+
+
 cdef class KeyMap:
 
     def __cinit__(self):
-        self._numbers.item_size = sizeof(int32_t)
+        self._mask = 255
+        self._entries = <KeyEntry*>calloc(self._mask + 1, sizeof(KeyEntry))
+        if self._entries is NULL:
+            raise MemoryError
 
     def __dealloc__(self):
-        free_numbers(&self._numbers)
+        free(self._entries)
 
     cdef int32_t find(self, uint64_t key, uint64_t space, int32_t absent) noexcept nogil:
-        cdef int32_t number = find_pair(&self._numbers, key, space)
-        return (<int32_t*>self._numbers.items)[number] if number >= 0 else absent
+        cdef uint64_t slot = mix(key, space) & self._mask
+        while self._entries[slot].used:
+            if self._entries[slot].key == key and self._entries[slot].space == space:
+                return self._entries[slot].value
+            slot = (slot + 1) & self._mask
+        return absent
 
     cdef int put(self, uint64_t key, uint64_t space, int32_t value) noexcept nogil:
-        cdef int32_t number = find_or_add_pair(&self._numbers, key, space)
-        if number < 0:
+        cdef uint64_t slot = mix(key, space) & self._mask
+        cdef KeyEntry* entry
+        while self._entries[slot].used:
+            if self._entries[slot].key == key and self._entries[slot].space == space:
+                self._entries[slot].value = value
+                return 0
+            slot = (slot + 1) & self._mask
+        entry = &self._entries[slot]
+        entry.key = key
+        entry.space = space
+        entry.value = value
+        entry.used = 1
+        self._count += 1
+        if <uint64_t>self._count * 2 > self._mask:
+            return self._resize((self._mask + 1) * 2)
+        return 0
+
+    cdef int _resize(self, uint64_t size) noexcept nogil:
+        cdef KeyEntry* old = self._entries
+        cdef uint64_t old_size = self._mask + 1
+        cdef uint64_t i, slot
+        cdef KeyEntry* entries = <KeyEntry*>calloc(size, sizeof(KeyEntry))
+        if entries is NULL:
             return -1
-        (<int32_t*>self._numbers.items)[number] = value
+        for i in range(old_size):
+            if old[i].used:
+                slot = mix(old[i].key, old[i].space) & (size - 1)
+                while entries[slot].used:
+                    slot = (slot + 1) & (size - 1)
+                entries[slot] = old[i]
+        self._entries = entries
+        self._mask = size - 1
+        free(old)
         return 0
 
     def __len__(self):
-        return self._numbers.count
+        return self._count
 
     def get(self, uint64_t key, uint64_t space, int32_t absent):
         return self.find(key, space, absent)
@@ -284,17 +324,22 @@ cdef class KeyMap:
             raise MemoryError("no room for more keys")
 
     def keep(self, spaces, int shift):
-        cdef int64_t i
-        cdef Numbers old = self._numbers
+        cdef uint64_t i
+        cdef KeyEntry* old = self._entries
+        cdef uint64_t old_size = self._mask + 1
+        cdef KeyEntry* fresh = <KeyEntry*>calloc(256, sizeof(KeyEntry))
         cdef bint failed = False
-        memset(&self._numbers, 0, sizeof(Numbers))
-        self._numbers.item_size = old.item_size
+        if fresh is NULL:
+            raise MemoryError
+        self._entries = fresh
+        self._mask = 255
+        self._count = 0
         try:
-            for i in range(old.count):
-                if (old.keys[2 * i + 1] >> shift) in spaces:
-                    failed |= self.put(old.keys[2 * i], old.keys[2 * i + 1], (<int32_t*>old.items)[i]) < 0
+            for i in range(old_size):
+                if old[i].used and (old[i].space >> shift) in spaces:
+                    failed |= self.put(old[i].key, old[i].space, old[i].value) < 0
         finally:
-            free_numbers(&old)
+            free(old)
         if failed:
             raise MemoryError("no room for more keys")
 

@@ -236,7 +236,7 @@ def test_no_imports_are_overlooked():
         "os",
         "sys",
         "converter.errors",
-        "converter.kernels.buffers.pxd",
+        "converter.kernels.columns.pxd",
         "converter.kernels.output.pxd",
         "converter.kernels.order",
         "converter.kernels.strings.pxd",

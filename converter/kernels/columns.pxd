@@ -1,6 +1,6 @@
-"""The columns that the program of a class takes in one batch."""
+"""The columns that the program of a class takes in one batch; other buffers, held as long as they are needed."""
 
-from libc.stdint cimport int64_t
+from libc.stdint cimport int64_t, uint8_t
 
 from converter.kernels.column_view cimport ColumnView, Takes
 
@@ -16,3 +16,10 @@ cdef class BoundColumns:
     cdef Py_buffer* _hold(self, array, int64_t width, bint adjoining) except NULL
     cdef int check_list(self, int64_t i) except -1
     cdef void release(self)
+
+
+cdef class HeldBuffers:
+    cdef Py_buffer* _views
+    cdef const uint8_t** data
+    cdef int64_t* sizes
+    cdef int64_t count

@@ -1,7 +1,9 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
-"""Columns bound to a program: what an emitter reads stays where it is, and has the shape that was checked."""
+"""Columns bound to a program, and other buffers that kernels read: what is bound stays where it is, and has the shape
+that was checked.
+"""
 
-from cpython.buffer cimport PyBUF_STRIDED_RO, PyBuffer_Release, PyObject_GetBuffer
+from cpython.buffer cimport PyBUF_SIMPLE, PyBUF_STRIDED_RO, PyBuffer_Release, PyObject_GetBuffer
 from libc.stdint cimport INT64_MAX, int64_t, uint8_t
 from libc.stdlib cimport calloc, free
 from libc.string cimport memset
@@ -100,3 +102,33 @@ cdef class BoundColumns:
         if not fits:
             raise ValueError("a list lies outside its values")
         return 0
+
+
+cdef class HeldBuffers:
+    """Some contiguous buffers: the bytes of number i are the `sizes[i]` at `data[i]`."""
+
+    def __cinit__(self, buffers):
+        cdef int64_t room = len(buffers)
+        self._views = <Py_buffer*>calloc(room + 1, sizeof(Py_buffer))
+        self.data = <const uint8_t**>calloc(room + 1, sizeof(uint8_t*))
+        self.sizes = <int64_t*>calloc(room + 1, sizeof(int64_t))
+        if self._views is NULL or self.data is NULL or self.sizes is NULL:
+            raise MemoryError
+        for buffer in buffers:
+            if self.count == room:
+                raise ValueError("there are more buffers than were counted")
+            PyObject_GetBuffer(buffer, &self._views[self.count], PyBUF_SIMPLE)
+            self.data[self.count] = <const uint8_t*>self._views[self.count].buf
+            self.sizes[self.count] = self._views[self.count].len
+            self.count += 1
+
+    def __dealloc__(self):
+        cdef int64_t i
+        for i in range(self.count):
+            PyBuffer_Release(&self._views[i])
+        free(self._views)
+        free(self.data)
+        free(self.sizes)
+
+    def __len__(self):
+        return self.count

@@ -1,7 +1,7 @@
 from numpy import int32, int64, uint8, uint32
 from numpy.typing import NDArray
 
-from converter.kernels.buffers import HeldBuffers
+from converter.kernels.columns import HeldBuffers
 from converter.kernels.strings import StringTable
 
 class Segments(HeldBuffers):

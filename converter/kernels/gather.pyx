@@ -5,7 +5,6 @@ A batch's records lie in a few segments (windows of the source); a location is `
 location is checked against its segment before it is read, every field against its record.
 """
 
-import sys
 
 import numpy as np
 
@@ -13,11 +12,10 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free
 from libc.string cimport memchr, memcpy, memset
 
-from converter.kernels.buffers cimport HeldBuffers
-from converter.kernels.byte_order cimport load16, load32, load64
+from converter.kernels.columns cimport HeldBuffers
+from converter.kernels.byte_order cimport HOST_IS_BIG, load16, load32, load64
 from converter.kernels.strings cimport StringTable
 
-cdef bint HOST_IS_BIG = sys.byteorder == "big"
 
 cdef extern from *:
     void __builtin_prefetch(const void*) noexcept nogil

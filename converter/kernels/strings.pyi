@@ -1,4 +1,6 @@
-from numpy import int32, int64, uint8
+from typing import Any
+
+from numpy import int32, int64, uint8, uint64
 from numpy.typing import NDArray
 
 class StringTable:
@@ -30,3 +32,19 @@ class StringTable:
 
         What was checked once is remembered, so the usual answer, none, costs nothing per row.
         """
+
+def unfit_texts(
+    values: NDArray[Any], offsets: NDArray[int64], limit: int, utf8_only: bool
+) -> NDArray[int64]:
+    """Rows of a text column (uint8 values) that are over `limit` bytes (-1: none is) or, if `utf8_only`, not UTF-8.
+
+    Raises ValueError when a text lies outside the column. Releases the GIL.
+    """
+
+def format_integers(
+    offsets: NDArray[int64], values: NDArray[uint64], signed: bool
+) -> tuple[NDArray[uint8], NDArray[int64]]:
+    """Lists of integers as text, ``[1, 2, 3]``: the characters and their offsets.
+
+    Values are int64 viewed as uint64 where `signed`. Raises ValueError when a list lies outside the values.
+    """

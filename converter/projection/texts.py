@@ -20,7 +20,7 @@ from converter.ir.field_classes import (
     StructureClass,
     VariantClass,
 )
-from converter.kernels.text import format_integers, unfit_texts
+from converter.kernels.strings import format_integers, unfit_texts
 from converter.projection.capabilities import Capabilities, Projection
 from converter.projection.losses import LossKind
 from converter.projection.pieces import Piece, distinct

@@ -15,7 +15,7 @@ from converter.formats.aix.nodes cimport (
     NODE_OPTIONAL, NODE_STRING, NODE_STRUCTURE, NODE_VARIANT,
 )
 from converter.formats.aix.words cimport big16, big32, big64
-from converter.kernels.buffers cimport HeldBuffers
+from converter.kernels.columns cimport HeldBuffers
 
 # For those who make nodes.
 NUMBER = NODE_NUMBER

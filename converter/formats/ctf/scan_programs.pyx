@@ -16,7 +16,7 @@ import numpy as np
 from converter.formats.ctf.scan_fields cimport (
     before_null, integer, integers, MANY, put, put_text, update_clock, variable,
 )
-from converter.kernels.buffers cimport HeldBuffers
+from converter.kernels.columns cimport HeldBuffers
 from converter.kernels.strings cimport StringTable
 
 

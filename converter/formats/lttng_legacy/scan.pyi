@@ -3,7 +3,7 @@ from collections.abc import Sequence
 from numpy import int32, int64, uint8, uint32
 from numpy.typing import NDArray
 
-from converter.kernels.buffers import HeldBuffers
+from converter.kernels.columns import HeldBuffers
 
 DONE: int
 FULL: int

@@ -18,7 +18,7 @@ from converter.formats.lttng_legacy.headers cimport (
     EventHeader, HEADER_2, HEADER_32, HeaderForm, read_header,
 )
 from converter.formats.lttng_legacy.payload cimport padding, STEP_ALIGN, walk
-from converter.kernels.buffers cimport HeldBuffers
+from converter.kernels.columns cimport HeldBuffers
 from converter.kernels.byte_order cimport HOST_IS_BIG, load32, load64
 
 

@@ -1,8 +1,7 @@
 from numpy import int32, int64, uint32, uint64
 from numpy.typing import NDArray
 
-from converter.formats.uftrace.scan_functions import FunctionTable
-from converter.formats.uftrace.scan_merge import Streams
+from converter.formats.uftrace.scan_functions import FunctionTable, Streams
 from converter.kernels.strings import StringTable
 
 #: What ended `Scanner.fill`: no stream has an event; the columns are full; stream `stream` needs its next window;

@@ -15,7 +15,7 @@ from libc.string cimport memcpy
 from converter.formats.uftrace.scan_addresses cimport cache_slot, Cached
 from converter.formats.uftrace.scan_frames cimport depth_of, DEPTHS, follow, is_top_alone, UNKNOWN
 from converter.formats.uftrace.scan_functions cimport FunctionTable, grown, SITE_MISSING
-from converter.formats.uftrace.scan_merge cimport Streams
+from converter.formats.uftrace.scan_functions cimport Streams
 from converter.formats.uftrace.scan_streams cimport (
     Columns, copy_ready, emit, ENTRY, EXIT, limit_of, LOST, pop, RECORD_SIZE, sink, Stream, TURN_OVER,
 )

@@ -1,9 +1,10 @@
-# What the addresses of records are.
+# What the addresses of records are; streams that wait for their turn.
 from libc.stdint cimport int32_t, int64_t, uint64_t
 
-from converter.kernels.strings cimport StringTable
 from converter.formats.uftrace.scan_addresses cimport Cached, Module, Space
+from converter.formats.uftrace.scan_streams cimport Heap, Stream
 from converter.formats.uftrace.values cimport Program
+from converter.kernels.strings cimport StringTable
 
 
 cdef enum:
@@ -36,3 +37,17 @@ cdef class FunctionTable:
 
 # Room for one element more; the array may move.
 cdef void* grown(void* array, int64_t count, size_t size) except NULL
+
+
+cdef class Streams:
+    cdef FunctionTable _functions
+    cdef bint _close
+    cdef bint _swap
+    cdef Stream* _streams
+    cdef int32_t _stream_count
+    cdef Heap _heap
+    cdef list _kept
+    cdef list _windows
+
+    cdef Stream* _add_stream(self) except NULL
+    cdef Stream* _empty(self, int32_t number, bint is_ready, int64_t segment) except NULL

@@ -224,7 +224,7 @@ def test_no_imports_are_overlooked():
     text = """
     from os import path
     from converter.kernels.strings cimport Entry, StringTable  # two
-    from converter.kernels cimport buffers, output
+    from converter.kernels cimport columns, output
     from converter.kernels.order import (
         a,  # one
         b,

@@ -10,6 +10,8 @@ from collections.abc import Sequence
 from types import FrameType
 from typing import TYPE_CHECKING, NoReturn
 
+from converter.cli.prepared_help import prepared_help
+
 if TYPE_CHECKING:
     import click
 
@@ -55,6 +57,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _run(arguments: list[str]) -> int:
+    text = prepared_help(arguments)
+    if text is not None and sys.stdout is not None:
+        return _help(text)
     import click
 
     from converter.cli.commands import COMMANDS, convert
@@ -84,6 +89,15 @@ def _run(arguments: list[str]) -> int:
         _abandon_standard_output()
         print(f"traceconv: standard output: {error.strerror}", file=sys.stderr)
         return FAILED
+    return 0
+
+
+def _help(text: str) -> int:
+    try:
+        sys.stdout.write(text)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        return _broken_pipe()
     return 0
 
 

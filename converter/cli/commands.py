@@ -35,7 +35,7 @@ def _version(context: click.Context, _parameter: click.Parameter, wanted: bool) 
         context.exit()
 
 
-_SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
+_SETTINGS = {"help_option_names": ["-h", "--help"]}
 
 _input = click.argument("source", metavar="IN")
 _source_format = click.option(

@@ -1,24 +1,24 @@
-"""How the kernels are compiled and distributions put together, by commands that pyproject.toml names; nothing else
-imports this.
+"""How the kernels are compiled and distributions put together: the build backend that pyproject.toml names, which is
+that of setuptools with commands of its own. Nothing else imports this.
 
 Each `.pyx` below `converter/` is an extension module of its name. What Cython's memoryviews need stands once, in a
 module that the others share. A compiled module stays beside its source: an install, an editable install and the tests
-use the same, and compile only what is older than what it is made of.
+use the same, and compile only what is older than what it is made of. Where nothing is, Cython is not asked for either.
 """
 
 from __future__ import annotations
 
 import fnmatch
 import os
+import re
 import shutil
 import sys
 from collections.abc import Iterator
+from importlib.machinery import EXTENSION_SUFFIXES
 from pathlib import Path
 from typing import Any
 
-from Cython.Build import cythonize
-from Cython.Build.Dependencies import create_dependency_tree
-from setuptools import Extension
+from setuptools import Extension, build_meta
 from setuptools.command.build_ext import build_ext
 from setuptools.command.build_py import build_py
 from setuptools.command.sdist import sdist
@@ -47,6 +47,8 @@ _KEPT = (
 )
 #: What runs and builds leave in these folders.
 _LEFT = ("__pycache__", "*.pyc", "*.so")
+_CYTHON = "Cython>=3.1"
+_CIMPORT = re.compile(r"^\s*(?:from\s+([\w.]+)\s+)?cimport\s+([\w.]+)", re.MULTILINE)
 #: A link, so that the package is complete in a checkout without an installation.
 _SCHEMAS = "converter/schemas"
 
@@ -62,18 +64,24 @@ class BuildKernels(build_ext):
         self.parallel = True
 
     def finalize_options(self) -> None:
-        shared = _extension(_SHARED, _SHARED.replace(".", "/") + ".c")
-        kernels = [
-            _extension(".".join(path.with_suffix("").parts), str(path))
-            for path in sorted(Path("converter").rglob("*.pyx"))
+        self.distribution.ext_modules = [
+            Extension(name, [source], extra_compile_args=["-O3" if name in _O3 else "-O2", "-g0"])
+            for name, source in _kernels().items()
         ]
-        self.distribution.ext_modules = [shared, *kernels]
         super().finalize_options()
 
     def build_extensions(self) -> None:
-        tree = create_dependency_tree(quiet=True)
         everything = self.extensions
-        stale = [each for each in everything if self.force or self._is_stale(each, tree)]
+        stale = [each for each in everything if self.force or _is_stale(each.name)]
+        if stale:
+            self._build(stale)
+        for each in everything:
+            self._copy_to_build(each)
+        self.extensions = everything
+
+    def _build(self, stale: list[Extension]) -> None:
+        from Cython.Build import cythonize
+
         # The largest first, so that no processor is left with one of them at the end.
         stale.sort(key=lambda each: -max(map(_size, each.sources)))
         sources = {
@@ -96,9 +104,6 @@ class BuildKernels(build_ext):
             each.sources = sources[each.name]
         self.extensions, self.force = stale, True
         super().build_extensions()
-        self.extensions = everything
-        for each in self.extensions:
-            self._copy_to_build(each)
 
     def build_extension(self, ext: Extension) -> None:
         print(f"compiling {ext.name}", flush=True)
@@ -106,25 +111,10 @@ class BuildKernels(build_ext):
 
     def get_ext_fullpath(self, ext_name: str) -> str:
         """The compiled module's place, which is beside its source in any case."""
-        return os.path.join(
-            *ext_name.split(".")[:-1], os.path.basename(self.get_ext_filename(ext_name))
-        )
+        return _compiled(ext_name)
 
     def copy_extensions_to_source(self) -> None:
         """Nothing: they are there."""
-
-    def _is_stale(self, extension: Extension, tree: Any) -> bool:
-        path = self.get_ext_fullpath(extension.name)
-        if not os.path.exists(path):
-            return True
-        made = os.path.getmtime(path)
-        needed = [__file__, *extension.sources]
-        for source in extension.sources:
-            if source.endswith(".pyx"):
-                needed += tree.all_dependencies(source)
-        # Cython's own files are as new as the environment of this build.
-        own = (each for each in needed if os.path.abspath(each).startswith(os.getcwd() + os.sep))
-        return any(os.path.exists(each) and os.path.getmtime(each) > made for each in own)
 
     def _copy_to_build(self, extension: Extension) -> None:
         target = os.path.join(self.build_lib, self.get_ext_filename(extension.name))
@@ -172,10 +162,54 @@ def _is_left(name: str) -> bool:
     return any(fnmatch.fnmatch(name, pattern) for pattern in _LEFT)
 
 
-def _extension(name: str, source: str) -> Extension:
-    level = "-O3" if name in _O3 else "-O2"
-    return Extension(name, [source], extra_compile_args=[level, "-g0"])
+def _kernels() -> dict[str, str]:
+    """The compiled modules, and what each is translated or compiled from."""
+    paths = [str(path) for path in sorted(Path("converter").rglob("*.pyx"))]
+    shared = _SHARED.replace(".", "/") + ".c"
+    return {path.rpartition(".")[0].replace("/", "."): path for path in (shared, *paths)}
+
+
+def _compiled(name: str) -> str:
+    return name.replace(".", "/") + EXTENSION_SUFFIXES[0]
+
+
+def _is_stale(name: str) -> bool:
+    """Whether a module is not compiled, or older than what it is made of: also the declarations that it cimports."""
+    path = _compiled(name)
+    if not os.path.exists(path):
+        return True
+    needed = {__file__}
+    waiting = [_kernels()[name]]
+    while waiting:
+        source = waiting.pop()
+        if source in needed or not os.path.exists(source):
+            continue
+        needed.add(source)
+        waiting.append(source.replace(".pyx", ".pxd"))
+        if source.startswith("converter/") and not source.endswith(".c"):
+            for package, module in _CIMPORT.findall(Path(source).read_text()):
+                outer = package.replace(".", "/")
+                waiting += [
+                    f"{outer}.pxd",
+                    f"{outer}/{module}.pxd",
+                    module.replace(".", "/") + ".pxd",
+                ]
+    return max(map(os.path.getmtime, needed)) > os.path.getmtime(path)
 
 
 def _size(path: str) -> int:
     return os.path.getsize(path) if os.path.exists(path) else sys.maxsize
+
+
+def _get_requires(_settings: dict[str, Any] | None = None) -> list[str]:
+    return [_CYTHON] if any(map(_is_stale, _kernels())) else []
+
+
+# The hooks of PEP 517 and PEP 660.
+get_requires_for_build_wheel = get_requires_for_build_editable = _get_requires
+get_requires_for_build_sdist = build_meta.get_requires_for_build_sdist
+prepare_metadata_for_build_wheel = build_meta.prepare_metadata_for_build_wheel
+prepare_metadata_for_build_editable = build_meta.prepare_metadata_for_build_editable
+build_wheel = build_meta.build_wheel
+build_editable = build_meta.build_editable
+build_sdist = build_meta.build_sdist

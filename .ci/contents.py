@@ -38,7 +38,7 @@ def in_wheel(files: set[str]) -> set[str]:
     kept = {"converter/kernels/shared.so"}
     for name in files:
         path = PurePosixPath(name)
-        if path.parts[0] == "converter" and path.suffix in (".py", ".pyi", ".typed"):
+        if path.parts[0] == "converter" and path.suffix in (".py", ".pyi", ".typed", ".txt"):
             kept.add(name)
         elif path.parts[0] == "converter" and path.suffix == ".pyx":
             kept.add(str(path.with_suffix(".so")))

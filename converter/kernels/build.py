@@ -14,6 +14,7 @@ import re
 import shutil
 import sys
 from collections.abc import Iterator
+from functools import cache
 from importlib.machinery import EXTENSION_SUFFIXES
 from pathlib import Path
 from typing import Any
@@ -94,7 +95,7 @@ class BuildKernels(build_ext):
                 force=True,
                 compiler_directives={
                     "language_level": 3,
-                    # What kernels do not need, and what a third of their code would be.
+                    # Kernels are not pickled, nor do they need attributes of Python's functions: less to compile.
                     "auto_pickle": False,
                     "binding": False,
                 },
@@ -162,6 +163,7 @@ def _is_left(name: str) -> bool:
     return any(fnmatch.fnmatch(name, pattern) for pattern in _LEFT)
 
 
+@cache
 def _kernels() -> dict[str, str]:
     """The compiled modules, and what each is translated or compiled from."""
     paths = [str(path) for path in sorted(Path("converter").rglob("*.pyx"))]
@@ -182,19 +184,21 @@ def _is_stale(name: str) -> bool:
     waiting = [_kernels()[name]]
     while waiting:
         source = waiting.pop()
-        if source in needed or not os.path.exists(source):
-            continue
-        needed.add(source)
-        waiting.append(source.replace(".pyx", ".pxd"))
-        if source.startswith("converter/") and not source.endswith(".c"):
-            for package, module in _CIMPORT.findall(Path(source).read_text()):
-                outer = package.replace(".", "/")
-                waiting += [
-                    f"{outer}.pxd",
-                    f"{outer}/{module}.pxd",
-                    module.replace(".", "/") + ".pxd",
-                ]
+        if source not in needed and os.path.exists(source):
+            needed.add(source)
+            waiting += _declarations(source)
     return max(map(os.path.getmtime, needed)) > os.path.getmtime(path)
+
+
+@cache
+def _declarations(source: str) -> list[str]:
+    """Where the declarations would be that a .pyx or .pxd refers to: its own, and those that it cimports."""
+    found = [source.replace(".pyx", ".pxd")]
+    if source.endswith((".pyx", ".pxd")):
+        for package, module in _CIMPORT.findall(Path(source).read_text()):
+            outer, inner = package.replace(".", "/"), module.replace(".", "/")
+            found += [f"{outer}.pxd", f"{outer}/{inner}.pxd", f"{inner}.pxd"]
+    return found
 
 
 def _size(path: str) -> int:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
+from itertools import chain
 
 from converter import registry
 from converter.errors import StrictLossError, TraceError, TraceWarning, UnsupportedError
@@ -155,6 +157,11 @@ def transcribe(
     With `lossless` the trace travels in the output as well, and the losses are those for other readers.
     """
     writer = target.writer()
+    if trace.format == target.name and target.replays_records:
+        trace, is_native = _begun(trace, target.name)
+        if is_native:
+            writer(trace, sink, variant)
+            return LossReport()
     same = target.replays_as_any_variant or variant in ("", trace.variant)
     if target.holds_all or (trace.format == target.name and target.replays and same):
         # Its own reader made it: all of it is in the format, and the writer replays what only the format has.
@@ -181,6 +188,18 @@ def transcribe(
         writer(projected, sink, variant)
         embed(recording, sink, embedding)
     return report
+
+
+def _begun(trace: Trace, name: str) -> tuple[Trace, bool]:
+    """The trace with its first batch read, and whether that has the records of the format which it was read from."""
+    batches = trace.batches()
+    first = next(batches, None)
+    if first is None:
+        return trace, False
+    is_native = first.native is not None and first.native.format == name
+    if not is_native:
+        return trace, False
+    return replace(trace, make_batches=lambda: chain([first], batches)), True
 
 
 def refuse_losses(report: LossReport) -> None:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from converter.ir.trace import Trace
     from converter.projection.capabilities import Capabilities
     from converter.storage.sink import Sink
+    from converter.storage.source import Source
 
 #: Makes a trace of a source: ``read(source, **options) -> Trace``. Cheap: decoding starts with `Trace.batches`.
 Reader = Callable[..., "Trace"]
@@ -47,6 +48,8 @@ class Format:
     patches_output: bool = False
     #: The writer takes all that the format's own reader gives as it is; otherwise that is projected as well.
     replays: bool = True
+    #: The writer copies batches that still have the records which they were read from; other traces are projected.
+    replays_records: bool = False
     #: So it does for any variant, not only for the one that the trace was read from.
     replays_as_any_variant: bool = True
     #: The writer takes any trace as it is: nothing is projected.
@@ -55,6 +58,8 @@ class Format:
     has_portable: bool = False
     #: Files have room for a residual: the module `residual` says where. Directories always have.
     embeds: bool = False
+    #: The beginning of a file may not tell: the module `search` says whether the rest of it does.
+    searches: bool = False
     #: What the reader can be told besides the source: names of its keyword arguments, which take text.
     options: tuple[str, ...] = ()
 
@@ -74,6 +79,10 @@ class Format:
         if not self.writable:
             raise UnsupportedError(format=self.name, message="this format cannot be written")
         return cast(Writer, self._function("writer", "write"))
+
+    def search(self) -> Callable[[Source, bytes], bool]:
+        """The format's `search`: whether a source is of the format, whose beginning nothing recognises."""
+        return cast("Callable[[Source, bytes], bool]", self._function("search", "search"))
 
     def embedding(self) -> Embedding:
         """How files of the format hold what travels in them; UnsupportedError where they cannot."""

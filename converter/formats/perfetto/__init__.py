@@ -18,10 +18,16 @@ def capabilities(variant: str) -> Capabilities:
 
 
 def sniff(head: bytes) -> bool:
-    """Whether a file starts with a TracePacket: byte 0x0A, a length, and fields that a packet can have, to its end."""
-    if head[:1] != b"\x0a":
+    """Whether a file starts with a TracePacket: byte 0x0A, a length, and fields that a packet can have, to its end.
+
+    Packets of nothing may stand in front of it.
+    """
+    start = 0
+    while head.startswith(_EMPTY_PACKET, start):
+        start += len(_EMPTY_PACKET)
+    if head[start : start + 1] != b"\x0a":
         return False
-    length, at = _varint(head, 1)
+    length, at = _varint(head, start + 1)
     end = at + length
     if at < 0 or not 2 <= length <= 1 << 28 or (end > len(head) and len(head) < _HEAD_BYTES):
         return False
@@ -50,6 +56,7 @@ def sniff(head: bytes) -> bool:
     return at <= end
 
 
+_EMPTY_PACKET = b"\x0a\x00"
 #: What `sniff` gets of a file that is not shorter.
 _HEAD_BYTES = 4096
 #: TracePacket has extensions up to here (trace_packet.proto).
@@ -75,5 +82,6 @@ FORMAT = Format(
     capabilities=capabilities,
     sniff=sniff,
     replays=False,
+    replays_records=True,
     embeds=True,
 )

@@ -40,8 +40,9 @@ _MAX_WARNINGS = 8
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """Some whole packets: their bytes, and a row each (`proto_scan.scan_packets`). `offset` is the window's in the
-    file, for messages.
+    """Some whole packets: their bytes, nothing else between or behind them, and a row each (`scan.scan_packets`).
+
+    `offset` is where in the file the window starts, for messages; `end` is how much of the file it was made of.
     """
 
     data: NDArray[np.uint8]
@@ -88,7 +89,7 @@ def windows(source: Source, damage: Damage) -> Iterator[Window]:
         at_end = offset + len(data) >= source.size
         if end:
             if count:
-                yield from _expanded(Window(data, rows[:count], offset, end), damage)
+                yield from _expanded(Window(data[:end], rows[:count], offset, end), damage)
             offset += end
             size = WINDOW_BYTES
             if stopped == 0 or (stopped == 1 and not at_end):
@@ -151,14 +152,14 @@ def _expanded(window: Window, damage: Damage) -> Iterator[Window]:
 
 def _joined(pieces: list[Any], offset: int, end: int) -> Iterator[Window]:
     data = np.concatenate(pieces)
-    at = 0
-    while at < len(data):
+    while len(data):
         rows = np.empty((WINDOW_PACKETS, COLUMNS), np.int64)
-        count, at, stopped = scan_packets(data, at, rows)
+        count, at, stopped = scan_packets(data, 0, rows)
         if count:
-            yield Window(data, rows[:count], offset, end)
+            yield Window(data[:at], rows[:count], offset, end)
         if stopped:
             return
+        data = data[at:]
 
 
 def _whole_packets(data: NDArray[np.uint8], damage: Damage, offset: int) -> NDArray[np.uint8]:

@@ -9,8 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from converter.formats.perfetto.packets import Window
+from converter.formats.perfetto.scan import SIZE, START
 from converter.ir.columns import Column
-from converter.ir.events import Batch, Table
+from converter.ir.events import Batch, NativeRecords, Table
 from converter.kernels.union import number_rows
 
 
@@ -58,11 +60,20 @@ class _Grouping:
 UNTIMED = np.iinfo(np.int64).min
 
 
-def assemble(parts: Sequence[Part], widths: Callable[[int], int], last_ts: int) -> Batch:
-    """One batch of all parts; `widths` gives the number of columns of a class.
+def assemble(
+    parts: Sequence[Part], widths: Callable[[int], int], last_ts: int, window: Window
+) -> Batch:
+    """One batch of all parts of a window; `widths` gives the number of columns of a class.
 
-    Events without a time get that of the event before; `last_ts` is the one before the batch.
+    Events without a time get that of the event before; `last_ts` is the one before the batch. A window of packets that
+    are no events makes a batch without events, whose native records are these packets.
     """
+    data = memoryview(window.data)
+    if not parts:
+        none = np.zeros(0, np.int64)
+        no_ids = np.zeros(0, np.int32)
+        native = NativeRecords("perfetto", data, none, none)
+        return Batch(ts=none, class_id=no_ids, row=no_ids, tables={}, native=native)
     tables: dict[int, Table] = {}
     for part in parts:
         grouping = _Grouping(part)
@@ -84,6 +95,9 @@ def assemble(parts: Sequence[Part], widths: Callable[[int], int], last_ts: int) 
         ]
         return whole[0] if order is None else np.concatenate(whole)[order]
 
+    packet = joined([part.packet for part in parts], np.int32)
+    assert packet is not None
+    starts, sizes = (np.ascontiguousarray(window.rows[packet, column]) for column in (START, SIZE))
     ts = joined([part.ts for part in parts], np.int64)
     class_id = joined([part.class_id for part in parts], np.int32)
     assert ts is not None
@@ -102,6 +116,7 @@ def assemble(parts: Sequence[Part], widths: Callable[[int], int], last_ts: int) 
         thread=joined([part.thread for part in parts], np.int32),
         cpu=joined([part.cpu for part in parts], np.int32),
         track=joined([part.track for part in parts], np.int32),
+        native=NativeRecords("perfetto", data, starts, sizes),
     )
 
 

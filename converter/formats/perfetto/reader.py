@@ -79,10 +79,10 @@ class _Reader:
             parts = self._parts(window, timeline, callstacks, cpus)
             self._done = window.offset + window.end
             timeline.prune()
-            if parts:
-                batch = assemble(parts, self._width, last_ts)
+            batch = assemble(parts, self._width, last_ts, window)
+            if len(batch):
                 last_ts = int(batch.ts[-1])
-                yield batch
+            yield batch
 
     def _width(self, class_id: int) -> int:
         return len(self.trace.event_classes[class_id].fields)

@@ -45,6 +45,10 @@ _REASONS: Final = {
 def write(trace: Trace, sink: Sink, variant: str) -> None:
     """Write a trace that Perfetto's packets can hold.
 
+    Batches that were read from a Perfetto trace, and not changed since, are copied packet for packet, with the packets
+    between them: so sequences keep the state that their packets refer to. From the first changed one on, events are
+    encoded anew.
+
     Args:
         trace: as projected to `holding.capabilities`, or as Perfetto's reader gives it.
         sink: a file.
@@ -61,10 +65,20 @@ def write(trace: Trace, sink: Sink, variant: str) -> None:
             "times must be in nanoseconds", format="perfetto", path=sink.name, found=str(rate)
         )
     with ThreadPoolExecutor(1) as emission:
-        encoder = _Encoder(trace, sink, emission)
+        encoder: _Encoder | None = None
+        replayed = False
         for batch in trace.batches():
+            if encoder is None and batch.native is not None and batch.native.format == "perfetto":
+                sink.write(batch.native.data)
+                replayed = True
+                continue
+            if encoder is None:
+                encoder = _Encoder(trace, sink, emission)
             encoder.write(batch)
-        encoder.finish()
+        if encoder is None and not replayed:
+            encoder = _Encoder(trace, sink, emission)
+        if encoder is not None:
+            encoder.finish()
 
 
 @dataclass(frozen=True, slots=True)

@@ -46,10 +46,14 @@ def detect(source: Source) -> Format:
     for format in formats():
         if format.readable and format.sniff(head):
             return format
+    for format in formats():
+        if format.readable and format.searches and format.search()(source, head):
+            return format
+    from converter.unrecognised import hint  # of no use to inputs that are recognised
+
     tried = ", ".join(format.name for format in formats() if format.readable)
-    raise UnknownFormatError(
-        f"not recognised as any of {tried}; -f names the format", path=source.name
-    )
+    told = hint(source, head) or "-f names the format"
+    raise UnknownFormatError(f"not recognised as any of {tried}; {told}", path=source.name)
 
 
 def format_named(text: str) -> tuple[Format, str]:

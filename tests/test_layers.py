@@ -25,8 +25,9 @@ FLOORS = [
     # Whole jobs.
     ["converter.round_trips"],
     ["converter.comparison", "converter.conversion"],
-    # Formats are looked up there.
+    # Formats are looked up there; what none of them knows has a hint.
     ["converter.registry"],
+    ["converter.unrecognised"],
     [
         "converter.formats.aix",
         "converter.formats.chrome",

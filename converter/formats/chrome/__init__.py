@@ -55,4 +55,5 @@ FORMAT = Format(
     capabilities=capabilities,
     sniff=sniff,
     embeds=True,
+    searches=True,
 )

@@ -1,0 +1,128 @@
+"""What an input that no format recognises may be, and what to do with it: the hint behind the error."""
+
+from __future__ import annotations
+
+import re
+from itertools import islice
+from typing import Final
+
+from converter.storage.source import Source
+
+#: Names that are looked at in a directory, and traces in it that a hint names.
+_MOST_NAMES: Final = 2_000
+_MOST_NAMED: Final = 4
+
+_SPACE = rb"[ \t\r\n]*"
+
+#: How files begin that are no traces of a known format, and what helps. The first that matches counts.
+_BEGINNINGS: Final[tuple[tuple[re.Pattern[bytes], str], ...]] = tuple(
+    (re.compile(pattern, re.DOTALL | re.MULTILINE), text)
+    for pattern, text in (
+        (
+            rb"\A\0+\Z",
+            "it begins with nothing but zeros, as a file does that was not written to its end",
+        ),
+        (
+            rb"\APERFILE2|\A2ELIFREP",
+            "it is perf.data: `perf data convert --to-ctf DIR` makes CTF of it, which can be read",
+        ),
+        (
+            rb"\A(\xc1\x1f\xfc\xc1|\xc1\xfc\x1f\xc1)",
+            "it is a CTF data stream: name the directory that has it and its file `metadata`",
+        ),
+        (
+            rb"\A(/\* CTF 1|\x57\x1d\xd1\x75|\x75\xd1\x1d\x57|\x1e" + _SPACE + rb"\{)",
+            "it is the metadata of a CTF trace: name the directory that it is in",
+        ),
+        (
+            rb"\AFtrace!",
+            "it is the file `info` of a uftrace recording: name the directory that it is in",
+        ),
+        (
+            rb"\A(\xfd7zXZ|BZh[1-9]|7z\xbc\xaf|\x04\x22\x4d\x18|PK\x03\x04)",
+            "it is compressed: unpack it first",
+        ),
+        (rb"\A\x7fELF", "it is a program or library (ELF), not what was recorded of one"),
+        (rb"\ASQLite format 3\0", "it is an SQLite database"),
+        (
+            rb"\A"
+            + _SPACE
+            + rb'\{(?=.*"threads"'
+            + _SPACE
+            + rb":)"
+            + _SPACE
+            + rb'"meta"'
+            + _SPACE
+            + rb":",
+            "it is a profile of Firefox (Gecko), which ui.perfetto.dev and profiler.firefox.com open as it is",
+        ),
+        (
+            rb"\A" + _SPACE + rb"\{" + _SPACE + rb'("|\Z|\})',
+            'it is JSON without "traceEvents", where Chrome\'s traces have their events',
+        ),
+        (
+            rb"\A" + _SPACE + rb"\[",
+            'it is a JSON array, but its elements are no events ("ph", "ts") of a Chrome trace',
+        ),
+        (
+            rb"\A" + _SPACE + rb"<(!DOCTYPE|html)",
+            "it is a web page: save the trace that is in it as a file of its own",
+        ),
+        (
+            rb"\A" + _SPACE + rb"packet" + _SPACE + rb"\{",
+            "it is the text form of a Perfetto trace: `protoc --encode perfetto.protos.Trace` makes the trace of it",
+        ),
+        (
+            rb"\A# tracer:|\Acpus=\d+$|^ *\S.*-\d+ +(\(.{7}\) +)?\[\d{3,}\].* \d+\.\d+: ",
+            "it is a printed report of kernel events: convert the recording that it was printed from (trace.dat)",
+        ),
+        (
+            rb"\Aname: \w+$.*^ID: \d+$",
+            "it is a format file of kernel events, which describes events and holds none",
+        ),
+        (
+            rb'^@?[0-9A-Fa-f]{3,4}0? +\d+\.\d+ .*["$]',
+            "it is a file of AIX trace templates: name the trace, and this with --option trcfmt=FILE",
+        ),
+    )
+)
+
+
+def hint(source: Source, head: bytes) -> str:
+    """What an input may be, as the end of a sentence; empty where nothing is known.
+
+    Args:
+        source: the input.
+        head: the beginning of a file; of a directory, nothing that is used.
+
+    """
+    if source.is_directory:
+        return _in_directory(source)
+    for beginning, text in _BEGINNINGS:
+        if beginning.search(head):
+            return text
+    return ""
+
+
+def _in_directory(source: Source) -> str:
+    names = list(islice(source.walk(), _MOST_NAMES))
+    if not names:
+        return "the directory is empty"
+    inner = sorted(
+        {
+            name.rpartition("/")[0]
+            for name in names
+            if name.endswith(("/metadata", "/info")) and "/" in name
+        }
+    )
+    if inner:
+        return f"there are traces in it, of which one can be named: {_listed(inner)}"
+    return (
+        "none of the files that a trace's directory has is in it: `metadata` (CTF), `info` (uftrace), "
+        "`metadata_0` and the like (LTTng 0.x); a trace that is a file is named itself"
+    )
+
+
+def _listed(names: list[str]) -> str:
+    more = len(names) - _MOST_NAMED
+    return ", ".join(names[:_MOST_NAMED]) + (f" and {more} more" if more > 0 else "")

@@ -1,0 +1,85 @@
+"""Inputs are recognised by what is in them, wherever it is; those that are not are told what they may be."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+import converter
+from converter.errors import UnknownFormatError
+
+FIXTURES = Path(__file__).parent.parent / "roundtrip_fixtures"
+
+EVENT = {"ph": "i", "ts": 5, "pid": 1, "tid": 1, "name": "here"}
+#: More than what is looked at of a file's beginning.
+PAGES = {"deviceProperties": [{"name": "x" * 70} for _ in range(100)]}
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        json.dumps({"schemaVersion": 1, **PAGES, "traceEvents": [EVENT]}).encode(),
+        b"\xef\xbb\xbf" + json.dumps({**PAGES, "traceEvents": [EVENT]}).encode(),
+        b"\xef\xbb\xbf \r\n[" + json.dumps(EVENT).encode() + b"]",
+        # Beyond the first block, and across the end of one.
+        b'{"a": "'
+        + b"y" * ((1 << 20) - 20)
+        + b'", "traceEvents" :\n ['
+        + json.dumps(EVENT).encode()
+        + b"]}",
+        b'{"traceEvents": [' + json.dumps(EVENT).encode() + b"]}",
+    ],
+)
+def test_chrome_is_recognised_wherever_its_events_are(data):
+    assert converter.detect(data).name == "chrome"
+    (batch,) = [batch for batch in converter.read(data).batches() if len(batch)]
+    assert batch.ts.tolist() == [5000]
+
+
+@pytest.mark.parametrize("empty", [1, 3, 2000])
+def test_perfetto_is_recognised_behind_packets_of_nothing(empty, tmp_path):
+    data = b"\n\0" * empty + (FIXTURES / "perfetto/timeline.pftrace").read_bytes()
+    assert converter.detect(data).name == "perfetto"
+    (tmp_path / "in.pftrace").write_bytes(data)
+    converter.convert(tmp_path / "in.pftrace", tmp_path / "out.pftrace")
+    assert (tmp_path / "out.pftrace").read_bytes() == data
+
+
+HINTS = {
+    b"PERFILE2" + bytes(90): "perf data convert",
+    b"\xc1\x1f\xfc\xc1" + bytes(40): "name the directory",
+    b"\x1e{" + b'"type": "preamble"}': "name the directory",
+    b"\xfd7zXZ\0" + bytes(40): "unpack it",
+    b"\x7fELF" + bytes(40): "ELF",
+    b'{"meta": {}, "threads": []}': "Firefox",
+    b'{"answer": 42}': '"traceEvents"',
+    b'[{"name2": 1, "trace": "x.pftrace", "query": "select 1 from slice where name = 2;"}]': "elements",
+    b"<!DOCTYPE html>\n<html>": "web page",
+    b"packet { timestamp: 5 }\n": "protoc",
+    b"# tracer: nop\n#\n": "printed report",
+    b"cpus=2\n   git-217 [000] d..3.   827.282959756: sched_waking: comm=grep\n": "printed report",
+    b"name: sched_waking\nID: 5\nformat:\n": "format file",
+    b'101 1.0 L=SVC "svc" $SVC $PRI\n': "trcfmt",
+    bytes(100): "zeros",
+    b"neither fish nor fowl": "-f names the format",
+}
+
+
+@pytest.mark.parametrize("data", HINTS, ids=range(len(HINTS)))
+def test_what_is_not_recognised_has_a_hint(data):
+    with pytest.raises(UnknownFormatError, match="not recognised") as caught:
+        converter.detect(data)
+    assert HINTS[data] in str(caught.value)
+
+
+def test_directories_say_what_is_in_them(tmp_path):
+    with pytest.raises(UnknownFormatError, match="is empty"):
+        converter.detect(tmp_path)
+    (tmp_path / "notes.txt").write_text("nothing here")
+    with pytest.raises(UnknownFormatError, match=r"`info` \(uftrace\)"):
+        converter.detect(tmp_path)
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "info").write_bytes(b"Ftrace!")
+    with pytest.raises(UnknownFormatError, match=r"there are traces in it.*one, two"):
+        converter.detect(tmp_path)

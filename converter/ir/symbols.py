@@ -58,13 +58,20 @@ class SymbolNames(Sequence[bytes]):
 class SymbolTable:
     """Function symbols sorted by address. Made on first use: a kernel has 200,000 and most traces name none.
 
-    `load` returns (addresses uint64 ascending, names: an indexable of bytes).
+    `load` returns (addresses uint64 ascending, names: an indexable of bytes). `exact` says that they are numbers rather
+    than addresses: what stands between two of them has no name.
     """
 
-    __slots__ = ("_load", "_loaded", "_loading")
+    __slots__ = ("_load", "_loaded", "_loading", "exact")
 
-    def __init__(self, load: Callable[[], tuple[NDArray[np.uint64], Sequence[bytes]]]) -> None:
+    def __init__(
+        self,
+        load: Callable[[], tuple[NDArray[np.uint64], Sequence[bytes]]],
+        *,
+        exact: bool = False,
+    ) -> None:
         self._load = load
+        self.exact = exact
         self._loaded: tuple[NDArray[np.uint64], Sequence[bytes]] | None = None
         self._loading: threading.Thread | None = None
 
@@ -102,7 +109,7 @@ class SymbolTable:
         if index < 0:
             return None
         distance = address - int(addresses[index])
-        if distance and index == len(addresses) - 1:
+        if distance and (self.exact or index == len(addresses) - 1):
             return None
         return names[index], distance
 
@@ -112,8 +119,8 @@ class SymbolTable:
         if not len(starts):
             return [None] * len(addresses)
         indices = np.searchsorted(starts, addresses, side="right") - 1
-        beyond = (indices == len(starts) - 1) & (addresses != starts[-1])
-        known = (indices >= 0) & ~beyond
+        known = indices >= 0
+        known &= (starts[indices] == addresses) | ((indices < len(starts) - 1) & (not self.exact))
         return [
             names[index] if there else None
             for index, there in zip(indices.tolist(), known.tolist(), strict=True)

@@ -392,8 +392,14 @@ class Symbols(Message):
     count: int
     address: Numbers
     names: List
+    exact: bool
     def __init__(
-        self, *, count: int | None = ..., address: Numbers | None = ..., names: List | None = ...
+        self,
+        *,
+        count: int | None = ...,
+        address: Numbers | None = ...,
+        names: List | None = ...,
+        exact: bool | None = ...,
     ) -> None: ...
 
 class Damage(Message):

@@ -296,4 +296,4 @@ def _symbols(message: pb.Symbols) -> SymbolTable:
     if (addresses[1:] < addresses[:-1]).any():
         raise TraceError(field="symbols.address", expected="ascending addresses")
     names = unpack_list(message.names, _BYTE, count, StringIds(), "symbols.names")
-    return SymbolTable(lambda: (addresses, SymbolNames.of(names)))
+    return SymbolTable(lambda: (addresses, SymbolNames.of(names)), exact=message.exact)

@@ -109,6 +109,7 @@ class RecordWriter:
         if trace.symbols is not None:
             addresses, names = trace.symbols.entries()
             tail.symbols.count = len(addresses)
+            tail.symbols.exact = trace.symbols.exact
             pack(addresses, tail.symbols.address)
             held = names.as_list() if isinstance(names, SymbolNames) else list_of_bytes(names)
             pack_list(held, tail.symbols.names)

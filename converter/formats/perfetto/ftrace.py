@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from itertools import pairwise
 
 import numpy as np
@@ -11,22 +13,37 @@ from converter.formats.perfetto import scan_ftrace as kernel
 from converter.formats.perfetto.clocks import ClockKey, Clocks
 from converter.formats.perfetto.descriptors import decode
 from converter.formats.perfetto.ftrace_classes import KernelClasses, KernelEvents
+from converter.formats.perfetto.kernel_symbols import KernelSymbols
 from converter.formats.perfetto.layout import BuiltinClock, FtraceClock, PacketField
 from converter.formats.perfetto.packets import Damage, Window
 from converter.formats.perfetto.parts import Part
-from converter.formats.perfetto.scan import DATA, DATA_SIZE, DATA_START
+from converter.formats.perfetto.scan import DATA, DATA_SIZE, DATA_START, SEQUENCE
 from converter.formats.perfetto.scan_fields import repeated_spans
 from converter.formats.perfetto.tracks import Places
+from converter.ir.columns import Column
+from converter.ir.field_classes import FieldClass, IntegerClass, Style
 from converter.ir.trace import Trace
+
+
+def _is_symbol(field_class: FieldClass) -> bool:
+    return isinstance(field_class, IntegerClass) and field_class.style is Style.SYMBOL
 
 
 class FtraceBundles:
     """What of a trace is ftrace bundles. One for all passes over it."""
 
-    def __init__(self, trace: Trace, places: Places, clocks: Clocks, damage: Damage) -> None:
+    def __init__(
+        self,
+        trace: Trace,
+        places: Places,
+        clocks: Clocks,
+        symbols: KernelSymbols,
+        damage: Damage,
+    ) -> None:
         self._trace = trace
         self._places = places
         self._clocks = clocks
+        self._symbols = symbols
         self._damage = damage
         self.classes = KernelClasses(trace, damage)
 
@@ -61,9 +78,16 @@ class FtraceBundles:
         return rows
 
     def read(
-        self, window: Window, packets: NDArray[np.intp], cpus: kernel.CpuStates
+        self,
+        window: Window,
+        packets: NDArray[np.intp],
+        cpus: kernel.CpuStates,
+        symbol_scopes: NDArray[np.int64] | None,
     ) -> Part | None:
-        """The events of the bundles at rows `packets` of a window; None when there are none."""
+        """The events of the bundles at rows `packets` of a window; None when there are none.
+
+        `symbol_scopes` are the scopes of its packets' symbols, see `KernelSymbols`.
+        """
         chosen = window.rows[packets]
         rows = self._scan(window, chosen)
         damaged = np.flatnonzero(rows[:, kernel.DAMAGE])
@@ -116,15 +140,44 @@ class FtraceBundles:
             ts, tid, cpu, bundle = ts[:filled], tid[:filled], cpu[:filled], bundle[:filled]
             events.key = key[:filled]
         self._convert_times(rows, bundle, ts)
+        packet = packets.astype(np.int32)[bundle]
+
+        def columns(id: int, places: NDArray[np.intp]) -> list[Callable[[], Column]]:
+            found = self.classes.columns(id, events, places)
+            if symbol_scopes is None:
+                return found
+            sequence = window.rows[packet[places], SEQUENCE]
+            return self._renumbered(id, found, sequence, symbol_scopes[packet[places]])
+
         return Part(
-            packet=packets.astype(np.int32)[bundle],
+            packet=packet,
             ts=ts,
             class_id=self.classes.assign(events),
             thread=self._places.threads(tid),
             cpu=cpu,
             track=None,
-            columns=lambda id, places: self.classes.columns(id, events, places),
+            columns=columns,
         )
+
+    def _renumbered(
+        self,
+        class_id: int,
+        columns: list[Callable[[], Column]],
+        sequence: NDArray[np.int64],
+        scope: NDArray[np.int64],
+    ) -> list[Callable[[], Column]]:
+        """The columns of a class with the numbers of symbols for their iids."""
+
+        def renumbered(column: Callable[[], Column]) -> Column:
+            iids = column()
+            assert isinstance(iids, np.ndarray)
+            return self._symbols.number(iids.astype(np.uint64), sequence, scope).astype(iids.dtype)
+
+        fields = self._trace.event_classes[class_id].fields
+        return [
+            partial(renumbered, column) if _is_symbol(field.type) else column
+            for field, column in zip(fields, columns, strict=True)
+        ]
 
     def _convert_times(
         self, rows: NDArray[np.int64], bundle: NDArray[np.int32], ts: NDArray[np.int64]

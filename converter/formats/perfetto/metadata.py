@@ -18,7 +18,6 @@ from converter.formats.perfetto.descriptors import decode
 from converter.formats.perfetto.layout import (
     RESIDUAL,
     SEQUENCE_CLOCKS,
-    InternedField,
     PacketField,
 )
 from converter.formats.perfetto.packets import Damage, Window
@@ -27,18 +26,12 @@ from converter.formats.perfetto.scan import (
     DATA,
     DATA_SIZE,
     DATA_START,
-    FLAGS,
-    INTERNED,
-    INTERNED_SIZE,
-    INTERNED_START,
     SEQUENCE,
     SIZE,
     START,
 )
-from converter.formats.perfetto.scan_fields import repeated_spans
 from converter.formats.perfetto.scan_timeline import Timeline
 from converter.formats.perfetto.tracks import Places, text
-from converter.ir.symbols import SymbolTable
 from converter.ir.trace import ClockDomain, Trace, parse_epoch, parse_rate
 
 #: Packets that the trace's tables are made of: message of each.
@@ -72,7 +65,6 @@ _EVENT_PACKETS: Final = (
 TRACE_ATTRIBUTE: Final = "traceconv.trace"
 #: What the sidecar holds at most of each sort, in bytes.
 MAX_SIDECAR_BYTES: Final = 1 << 20
-_MAX_SYMBOLS: Final = 1 << 20
 #: Ticks per second of all times.
 _NANOSECONDS: Final = 1_000_000_000
 
@@ -102,7 +94,6 @@ class Metadata:
         self._clocks = clocks
         self._places = places
         self._damage = damage
-        self._symbols: dict[int, bytes] = {}
         self._sidecar: dict[str, list[bytes]] = {}
         self._held: dict[str, int] = {}
         self._declared_clocks: list[ClockDomain] = []
@@ -126,8 +117,6 @@ class Metadata:
                 message = self._decoded(window, place)
                 if message is not None:
                     self._note_packet(kind, int(rows[place, SEQUENCE]), message)
-        for place in np.flatnonzero(rows[:, FLAGS] & INTERNED).tolist():
-            self._note_symbols(window, place)
 
     def _decoded(self, window: Window, place: int) -> dict[str, Any] | None:
         row = window.rows[place]
@@ -212,21 +201,6 @@ class Metadata:
         for number, shapes in found.items():
             self.declarations[number] = {**shapes, **self.declarations.get(number, {})}
 
-    def _note_symbols(self, window: Window, place: int) -> None:
-        """Take in InternedData.kernel_symbols, by iid: what fields of style SYMBOL hold."""
-        row = window.rows[place]
-        start, size = row[[INTERNED_START]], row[[INTERNED_SIZE]]
-        spans = repeated_spans(
-            window.data, start, size, InternedField.KERNEL_SYMBOLS, np.zeros(2, np.int64)
-        )
-        for at, length in spans.tolist():
-            try:
-                symbol = decode("InternedString", window.data, at, length)
-            except ValueError:
-                continue
-            if len(self._symbols) < _MAX_SYMBOLS:
-                self._symbols.setdefault(symbol.get("iid", 0), symbol.get("str", b""))
-
     def _keep(self, name: str, packet: bytes) -> bool:
         """Put a packet in the sidecar while there is room for its sort."""
         held = self._held.get(name, 0)
@@ -246,11 +220,6 @@ class Metadata:
             trace.clock, *trace.clock_domains = self._declared_clocks
         if self._sidecar:
             trace.sidecar["perfetto"] = dict(self._sidecar)
-        if self._symbols:
-            addresses = sorted(self._symbols)
-            names = [self._symbols[address] for address in addresses]
-            table = (np.array(addresses, np.uint64), names)
-            trace.symbols = SymbolTable(lambda: table)
 
     # Second pass
 

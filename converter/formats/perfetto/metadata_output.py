@@ -18,6 +18,8 @@ from converter.ir.trace import ClockDomain, Trace
 
 #: The packet sequence that the writer's packets are on: a number that no producer of the tracing service reaches.
 SEQUENCE: Final = 0x7463_0001
+#: That of the descriptors of tracks: a thread's would make it the thread of all events of its sequence that name none.
+DESCRIPTOR_SEQUENCE: Final = 0x7463_0002
 
 #: Entries of the environment that Perfetto's importer has to know: without the machine system calls have no names,
 #: without the release task states are those of Linux 4.4 (system_probes_parser.cc, task_state.cc).
@@ -47,8 +49,11 @@ def framed(packet: bytes) -> bytes:
 def new_packet(*, starts: bool = False, **content: Any) -> bytes:
     """A TracePacket of the writer's sequence as a field of Trace; the one that starts it forgets what was interned.
 
-    `content` are the packet's fields, as `messages.encode` takes them.
+    `content` are the packet's fields, as `messages.encode` takes them. Descriptors of tracks have their own sequence.
     """
+    if "track_descriptor" in content:
+        own = {"trusted_packet_sequence_id": DESCRIPTOR_SEQUENCE}
+        return framed(encode("TracePacket", {**own, **content}))
     flag = (
         SequenceFlag.INCREMENTAL_STATE_CLEARED if starts else SequenceFlag.NEEDS_INCREMENTAL_STATE
     )
@@ -204,13 +209,7 @@ def symbols_packet(trace: Trace, addresses: list[int]) -> bytes:
     """The names of kernel functions: each address stands for itself; nothing for those without a name."""
     if trace.symbols is None:
         return b""
-    column = np.array(addresses, np.uint64)
-    if trace.format == "perfetto":
-        # Numbers there rather than addresses: what stands between two of them has no name.
-        looked_up = [trace.symbols.lookup(address) for address in addresses]
-        names = [None if one is None or one[1] else one[0] for one in looked_up]
-    else:
-        names = trace.symbols.names(column)
+    names = trace.symbols.names(np.array(addresses, np.uint64))
     found = [
         {"iid": address, "str": name}
         for address, name in zip(addresses, names, strict=True)

@@ -68,7 +68,7 @@ def assemble(
     Events without a time get that of the event before; `last_ts` is the one before the batch. A window of packets that
     are no events makes a batch without events, whose native records are these packets.
     """
-    data = memoryview(window.data)
+    data = window.data.data
     if not parts:
         none = np.zeros(0, np.int64)
         no_ids = np.zeros(0, np.int32)

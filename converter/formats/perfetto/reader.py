@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from converter.formats.perfetto.callstacks import CallStacks
 from converter.formats.perfetto.clocks import Clocks, clock_key
 from converter.formats.perfetto.ftrace import FtraceBundles
+from converter.formats.perfetto.kernel_symbols import KernelSymbols
 from converter.formats.perfetto.layout import PacketField
 from converter.formats.perfetto.metadata import Metadata
 from converter.formats.perfetto.packets import Damage, Window, windows
@@ -57,13 +58,18 @@ class _Reader:
         self._clocks = Clocks()
         self._places = Places(self.trace)
         self._metadata = Metadata(self.trace, self._clocks, self._places, self._damage)
-        self._ftrace = FtraceBundles(self.trace, self._places, self._clocks, self._damage)
+        self._symbols = KernelSymbols()
+        self._ftrace = FtraceBundles(
+            self.trace, self._places, self._clocks, self._symbols, self._damage
+        )
         self._timeline_classes = TrackEventClasses(self.trace, self._places)
         self._records = Records(self.trace, self._places, self._clocks)
         for window in windows(source, self._damage):
             self._metadata.note(window)
+            self._symbols.note(window)
             self._ftrace.note_descriptors(window)
         self._metadata.finish()
+        self.trace.symbols = self._symbols.finish()
         self._ftrace.classes.declare(self._metadata.declarations)
         self.trace.make_batches = self._batches
         self.trace.progress = lambda: (self._done, source.size)
@@ -72,6 +78,7 @@ class _Reader:
         messages = StringTable()
         timeline = Timeline(self.trace.strings, messages, self._timeline_classes.signatures)
         self._metadata.start(timeline)
+        self._symbols.start()
         callstacks = CallStacks(timeline, self.trace.strings, messages)
         cpus = CpuStates()
         last_ts = 0
@@ -109,8 +116,9 @@ class _Reader:
         events = timeline.take()
         found: list[Part | None] = []
         bundles = np.flatnonzero(data == PacketField.FTRACE_EVENTS)
+        symbol_scopes = self._symbols.scopes(window)
         if len(bundles):
-            found.append(self._ftrace.read(window, bundles, cpus))
+            found.append(self._ftrace.read(window, bundles, cpus, symbol_scopes))
         found.append(self._timeline_classes.read(window, events, ts, scope, timeline, callstacks))
         native = self._metadata.not_read(window) | (unread != 0)
         logs = np.flatnonzero(data == PacketField.ANDROID_LOG)

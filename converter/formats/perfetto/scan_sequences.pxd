@@ -6,6 +6,8 @@ from converter.kernels.strings cimport StringTable
 
 cdef enum:
     # Columns of scan_packets' rows, and bits of its flags.
+    # Of TracePacket.
+    TRACK_DESCRIPTOR = 60
     TIMESTAMP = 2
     CLOCK = 3
     SEQUENCE = 4
@@ -49,12 +51,16 @@ cdef struct ClockState:
     uint8_t incremental
 
 
-cdef struct CounterState:
+cdef struct CounterUnit:
     int64_t multiplier
+    uint8_t incremental
+
+
+# The sum of a counter's increments on one sequence, since that was cleared.
+cdef struct CounterSum:
     int64_t value
     double double_value
     uint32_t scope
-    uint8_t incremental
 
 
 cdef class Sequences:
@@ -64,9 +70,11 @@ cdef class Sequences:
     cdef KeyMap _interned
     cdef KeyMap _clock_of
     cdef KeyMap _counter_of
+    cdef KeyMap _sum_of
     cdef Vector _sequences
     cdef Vector _clocks
     cdef Vector _counters
+    cdef Vector _sums
     cdef Vector _uuids
     cdef uint32_t _scopes
     cdef int64_t _kept
@@ -77,8 +85,10 @@ cdef class Sequences:
     cdef int _enter(self, const uint8_t* data, int64_t* row, Sequence* sequence) noexcept nogil
     # The time of a packet on its clock.
     cdef void _resolve_time(self, int64_t* row, Sequence* sequence, int64_t* ts, int64_t* clock) noexcept nogil
-    # A counter's value as the sum of its increments, in the unit of its track.
-    cdef uint64_t _counter_value(self, uint64_t track, uint64_t value, bint is_double, uint32_t scope) noexcept nogil
+    # Make of a counter's increment the sum of its sequence's, in the unit of its track; -1 when memory runs out.
+    cdef int _accumulate(self, uint64_t track, uint64_t* value, bint is_double, const Sequence* sequence) noexcept nogil
+    # The thread that a TrackDescriptor names is that of its sequence.
+    cdef void _note_descriptor(self, const uint8_t* data, int64_t at, int64_t end, Sequence* sequence) noexcept nogil
     cdef int _intern(self, const uint8_t* data, int64_t at, int64_t end, uint32_t scope) noexcept nogil
     cdef void _read_defaults(self, const uint8_t* data, int64_t at, int64_t end, Sequence* sequence) noexcept nogil
     cdef void _add_extra(self, Sequence* sequence, bint double) noexcept nogil

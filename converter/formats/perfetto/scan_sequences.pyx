@@ -35,12 +35,14 @@ cdef class Sequences:
         self._interned = KeyMap()
         self._clock_of = KeyMap()
         self._counter_of = KeyMap()
+        self._sum_of = KeyMap()
         self._scopes = 0
 
     def __dealloc__(self):
         free(self._sequences.data)
         free(self._clocks.data)
         free(self._counters.data)
+        free(self._sums.data)
         free(self._uuids.data)
 
     # The sequence of an id, added when new; NULL when memory runs out. The next call may move it.
@@ -85,15 +87,14 @@ cdef class Sequences:
         state.time_us = reference_us
 
     def set_counter(self, uint64_t uuid, int64_t multiplier, bint incremental):
-        cdef CounterState* state
-        if reserve(&self._counters, sizeof(CounterState)) < 0:
+        cdef CounterUnit* unit
+        if reserve(&self._counters, sizeof(CounterUnit)) < 0:
             raise MemoryError
-        self._counter_of.set(uuid, 0, <int32_t>(self._counters.size // <int64_t>sizeof(CounterState)))
-        state = <CounterState*>(self._counters.data + self._counters.size)
-        memset(state, 0, sizeof(CounterState))
-        state.multiplier = multiplier
-        state.incremental = incremental
-        self._counters.size += sizeof(CounterState)
+        self._counter_of.set(uuid, 0, <int32_t>(self._counters.size // <int64_t>sizeof(CounterUnit)))
+        unit = <CounterUnit*>(self._counters.data + self._counters.size)
+        unit.multiplier = multiplier
+        unit.incremental = incremental
+        self._counters.size += sizeof(CounterUnit)
 
     def interned_text(self, uint32_t scope, uint32_t field, uint64_t iid):
         return self._interned.find(iid, <uint64_t>scope << 16 | field, -1)
@@ -221,32 +222,79 @@ cdef class Sequences:
             state.value = <int64_t>(<uint64_t>state.value + <uint64_t>ts[0])
             ts[0] = state.value
 
-    # A counter's value as the sum of its increments, in the unit of its track.
-    cdef uint64_t _counter_value(self, uint64_t track, uint64_t value, bint is_double, uint32_t scope) noexcept nogil:
+    cdef int _accumulate(
+        self, uint64_t track, uint64_t* value, bint is_double, const Sequence* sequence
+    ) noexcept nogil:
         cdef int32_t index = self._counter_of.find(track, 0, -1)
-        cdef CounterState* state
+        cdef CounterUnit unit
+        cdef CounterSum* sum
         cdef double number
-        cdef uint64_t result = value
         if index < 0:
-            return value
-        state = &(<CounterState*>self._counters.data)[index]
-        if state.incremental and state.scope != scope:
-            state.scope = scope
-            state.value = 0
-            state.double_value = 0
+            return 0
+        unit = (<CounterUnit*>self._counters.data)[index]
         if is_double:
-            memcpy(&number, &value, 8)
-            if state.incremental:
-                state.double_value += number
-                number = state.double_value
-            number *= state.multiplier
-            memcpy(&result, &number, 8)
+            memcpy(&number, value, 8)
+        if unit.incremental:
+            index = self._sum_of.find(track, sequence.id, -1)
+            if index < 0:
+                index = <int32_t>(self._sums.size // <int64_t>sizeof(CounterSum))
+                if reserve(&self._sums, sizeof(CounterSum)) < 0 or self._sum_of.put(track, sequence.id, index) < 0:
+                    return -1
+                self._sums.size += sizeof(CounterSum)
+                (<CounterSum*>self._sums.data)[index].scope = ~sequence.scope
+            sum = &(<CounterSum*>self._sums.data)[index]
+            if sum.scope != sequence.scope:
+                memset(sum, 0, sizeof(CounterSum))
+                sum.scope = sequence.scope
+            if is_double:
+                sum.double_value += number
+                number = sum.double_value
+            else:
+                sum.value = <int64_t>(<uint64_t>sum.value + value[0])
+                value[0] = <uint64_t>sum.value
+        if is_double:
+            number *= unit.multiplier
+            memcpy(value, &number, 8)
         else:
-            if state.incremental:
-                state.value = <int64_t>(<uint64_t>state.value + value)
-                result = <uint64_t>state.value
-            result *= <uint64_t>state.multiplier
-        return result
+            value[0] *= <uint64_t>unit.multiplier
+        return 0
+
+    cdef void _note_descriptor(self, const uint8_t* data, int64_t at, int64_t end, Sequence* sequence) noexcept nogil:
+        cdef WireField field
+        cdef WireField part
+        cdef int64_t inner, inner_end
+        cdef uint64_t pid = 0
+        cdef uint64_t tid = 0
+        cdef int64_t reference = 0
+        cdef int found = 0
+        if not sequence.valid:
+            return
+        while at < end:
+            at = next_field(data, at, end, &field)
+            if at < 0:
+                return
+            # ThreadDescriptor: pid 1, tid 2, reference_timestamp_us 6.
+            if field.number == 4 and field.wire == WIRE_BYTES:
+                inner = field.start
+                inner_end = inner + field.size
+                while inner < inner_end:
+                    inner = next_field(data, inner, inner_end, &part)
+                    if inner < 0:
+                        return
+                    if part.wire != WIRE_VARINT:
+                        continue
+                    if part.number == 1:
+                        pid = part.value
+                        found |= 1
+                    elif part.number == 2:
+                        tid = part.value
+                        found |= 2
+                    elif part.number == 6:
+                        reference = <int64_t>part.value
+        if found == 3:
+            sequence.has_thread = 1
+            sequence.thread = <uint64_t>(<uint32_t>pid) << 32 | <uint32_t>tid
+            sequence.time_us = reference
 
 
 cdef enum:

@@ -8,7 +8,7 @@ import numpy as np
 from converter.formats.perfetto.scan import COLUMNS as _COLUMNS
 from converter.formats.perfetto.scan_sequences cimport (
     DATA, DATA_SIZE, DATA_START, DEFAULTS_START, FLAGS, INTERNED_START, NEEDS_STATE, SEQUENCE,
-    Sequence, Sequences,
+    TRACK_DESCRIPTOR, Sequence, Sequences,
 )
 from converter.formats.perfetto.scan_track_event cimport EventParts, Parsed, parse_event, parse_legacy
 from converter.formats.perfetto.scan_vectors cimport Vector, push_bytes, push_id, push_word, reserve
@@ -27,6 +27,9 @@ cdef enum:
     TRACK_EVENT = 11
     MONOTONIC = 3
     ITEM_BYTES = 9
+    # Which fields of LegacyEvent are present, as bits.
+    PID_OVERRIDE = 1 << 18
+    TID_OVERRIDE = 1 << 19
     # Fields of InternedData.
     ANNOTATION_NAMES = 3
     TYPE_NAMES = 27
@@ -129,7 +132,8 @@ cdef class Timeline(Sequences):
         return 0
 
     cdef int _push_counters(
-        self, int32_t packet, Vector* values, uint64_t* tracks, int64_t track_count, bint is_double, uint32_t scope
+        self, int32_t packet, Vector* values, uint64_t* tracks, int64_t track_count, bint is_double,
+        const Sequence* sequence,
     ) noexcept nogil:
         cdef int64_t i, first
         cdef uint64_t value
@@ -137,9 +141,10 @@ cdef class Timeline(Sequences):
             if i >= track_count:
                 break
             first = self._words.size // 8
-            value = self._counter_value(tracks[i], (<uint64_t*>values.data)[i], is_double, scope)
+            value = (<uint64_t*>values.data)[i]
             if (
-                self._start_shape(4, 0) < 0
+                self._accumulate(tracks[i], &value, is_double, sequence) < 0
+                or self._start_shape(4, 0) < 0
                 or self._push_value(86 if is_double else 118, 0, value) < 0
                 or self._push_event(packet, 0, 0, tracks[i], 0, first) < 0
             ):
@@ -247,26 +252,23 @@ cdef class Timeline(Sequences):
             )
             ts[0] = <int64_t>(<uint64_t>sequence.time_us * <uint64_t>1000)
             clock[0] = MONOTONIC
-        if present & (<uint32_t>1 << 18 | <uint32_t>1 << 19):
-            pid = legacy[18] if present & <uint32_t>1 << 18 else sequence.thread >> 32
-            tid = legacy[19] if present & <uint32_t>1 << 19 else sequence.thread
+        place = event.track if event.has_track else sequence.track if sequence.has_track else 0
+        # Events without a track are on their sequence's thread, or on the one that they name: those that say nothing of
+        # a track, and those of old that say "no track" (TrackEventEventImporter::ParseInitialTrackAssociation).
+        if not place and (
+            present & PID_OVERRIDE
+            or sequence.has_thread and (present & TID_OVERRIDE or not event.has_track or not event.type)
+        ):
+            pid = legacy[18] if present & PID_OVERRIDE else sequence.thread >> 32
+            tid = legacy[19] if present & TID_OVERRIDE else sequence.thread
             place = <uint64_t>(<uint32_t>pid) << 32 | <uint32_t>tid
             space = 1
-        elif event.has_track:
-            place = event.track
-        elif sequence.has_track:
-            place = sequence.track
-        elif sequence.has_thread:
-            place = sequence.thread
-            space = 1
-        else:
-            place = 0
         words_before = self._words.size
         first = words_before // 8
         if self._start_shape(<uint8_t>event.type, phase) < 0:
             return -1
-        if event.type == 4:
-            event.counter = self._counter_value(place, event.counter, event.has_double, scope)
+        if event.type == 4 and self._accumulate(place, &event.counter, event.has_double, sequence) < 0:
+            return -1
         # A counter's value comes first, any other event's behind what a LegacyEvent says.
         if event.type == 4 and self._push_value(86 if event.has_double else 118, 0, event.counter) < 0:
             return -1
@@ -324,7 +326,7 @@ cdef class Timeline(Sequences):
                 <uint64_t*>self._parts.tracks.data if self._parts.tracks.size else sequence.extra,
                 self._parts.tracks.size // 8 if self._parts.tracks.size else sequence.extra_count,
                 False,
-                scope,
+                sequence,
             ) < 0:
                 return -1
         if self._parts.double_values.size:
@@ -334,7 +336,7 @@ cdef class Timeline(Sequences):
                 <uint64_t*>self._parts.double_tracks.data if self._parts.double_tracks.size else sequence.extra_double,
                 self._parts.double_tracks.size // 8 if self._parts.double_tracks.size else sequence.extra_double_count,
                 True,
-                scope,
+                sequence,
             )
         return 0
 
@@ -352,7 +354,9 @@ cdef class Timeline(Sequences):
         scope[0] = sequence.scope
         self._resolve_time(row, sequence, ts, clock)
         unread[0] = 0
-        if row[DATA] == TRACK_EVENT:
+        if row[DATA] == TRACK_DESCRIPTOR:
+            self._note_descriptor(data, row[DATA_START], row[DATA_START] + row[DATA_SIZE], sequence)
+        elif row[DATA] == TRACK_EVENT:
             if flags & NEEDS_STATE and not sequence.valid:
                 unread[0] = 1
                 return 0

@@ -11,7 +11,7 @@ import pytest
 from google.protobuf.descriptor_pb2 import DescriptorProto
 from perfetto.protos.perfetto.trace import perfetto_trace_pb2 as pb
 from support import perfetto_oracle
-from support.perfetto_files import BEGIN, FILES, INSTANT, File, kernel_event
+from support.perfetto_files import BEGIN, COUNTER, FILES, INSTANT, File, kernel_event
 from support.small_traces import fields_at
 
 from converter.errors import TraceError
@@ -306,6 +306,74 @@ def test_incremental_counters_are_summed_in_their_unit():
         if label == "COUNTER"
     ]
     assert found == [5000, 100, 10000, 101, 2.5, 15000, 102]
+
+
+def test_increments_of_a_counter_are_those_of_their_sequence():
+    file = File()
+    for sequence in (1, 2):
+        packet = file.packet(0, sequence, sequence_flags=1)
+        packet.track_descriptor.uuid = 10
+        packet.track_descriptor.name = "increments"
+        packet.track_descriptor.counter.is_incremental = True
+    for ts, sequence, value in ((1, 1, 100), (2, 2, 50), (3, 1, 10), (4, 2, 5)):
+        event = file.packet(ts, sequence, sequence_flags=2).track_event
+        event.type, event.track_uuid, event.counter_value = COUNTER, 10, value
+    file.packet(5, 1, sequence_flags=1)
+    event = file.packet(6, 1, sequence_flags=2).track_event
+    event.type, event.track_uuid, event.counter_value = COUNTER, 10, 7
+    assert [f["value"] for *_, f in events(opened(file.bytes()))] == [100, 50, 110, 55, 7]
+
+
+@pytest.mark.parametrize("with_type", [False, True])
+def test_a_sequence_has_the_thread_that_a_descriptor_of_a_track_names(with_type):
+    file = File()
+    packet = file.packet(0, 3, sequence_flags=1)
+    packet.track_descriptor.uuid = 10
+    packet.track_descriptor.thread.pid, packet.track_descriptor.thread.tid = 5, 6
+    for ts, sequence, uuid in ((1, 3, None), (2, 3, 0), (3, 3, 99), (4, 4, None)):
+        event = file.packet(ts, sequence).track_event
+        if with_type:
+            event.type = INSTANT
+        else:
+            event.legacy_event.phase = ord("I")
+        if uuid is not None:
+            event.track_uuid = uuid
+    overridden = file.packet(5, 3).track_event
+    overridden.track_uuid, overridden.legacy_event.tid_override = 0, 7
+    overridden.legacy_event.phase = ord("I")
+    # A track that is named counts more.
+    overridden = file.packet(6, 3).track_event
+    overridden.track_uuid, overridden.legacy_event.tid_override = 99, 7
+    overridden.legacy_event.phase = ord("I")
+    # No track, said of an event with a type, is none; said of one of old, it is the thread's.
+    expected = [6, None if with_type else 6, None, None, 7, None]
+    assert [tid for _, _, tid, _ in events(opened(file.bytes()))] == expected
+
+
+def test_names_of_functions_are_those_of_their_sequence_until_it_is_cleared():
+    file = File()
+
+    def blocked(ts: int, sequence: int, iid: int, flags: int = 0, **symbols: str) -> None:
+        packet = file.packet(sequence=sequence, sequence_flags=flags)
+        packet.ftrace_events.cpu = 0
+        kernel_event(packet.ftrace_events, ts, 1, "sched_blocked_reason", caller=iid)
+        for key, name in symbols.items():
+            packet.interned_data.kernel_symbols.add(iid=int(key[1:]), str=name.encode())
+
+    blocked(1, 3, 1, 1, _1="first", _5="fifth")
+    blocked(2, 4, 1, 1, _1="other")
+    blocked(3, 3, 1)
+    blocked(4, 4, 5)
+    blocked(5, 3, 1, 1, _1="third")
+    blocked(6, 4, 1)
+    blocked(7, 3, 2)
+    trace = opened(file.bytes())
+    assert trace.symbols is not None
+    callers = [f["caller"] for *_, f in events(trace)]
+    names = trace.symbols.names(np.array(callers, np.uint64))
+    # What nothing names on its own sequence has the name that its number has elsewhere, as an address has.
+    assert names == [b"first", b"other", b"first", b"fifth", b"third", b"other", None]
+    assert trace.symbols.lookup(2) is None
 
 
 def test_what_no_argument_stands_for_is_kept_as_it_was():

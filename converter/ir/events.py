@@ -91,18 +91,38 @@ class Table:
         return Table(len(rows), [selected(i) for i in range(self.width)])
 
 
-@dataclass(frozen=True, slots=True)
 class NativeRecords:
     """The bytes that a batch was read from: what the same format's writer replays.
 
     `data` is a whole stretch of the source, records without events included; event i of the batch is
-    ``data[starts[i]:starts[i] + sizes[i]]``. Stretches of consecutive batches join without a gap.
+    ``data[starts[i]:starts[i] + sizes[i]]``, of several if the record holds several. Stretches of consecutive batches
+    join without a gap. `starts` and `sizes` (int64, one an event) may be given as functions, called when first needed.
     """
 
-    format: str
-    data: memoryview
-    starts: NDArray[np.int64]
-    sizes: NDArray[np.int64]
+    __slots__ = ("_sizes", "_starts", "data", "format")
+
+    def __init__(self, format: str, data: memoryview, starts: _Offsets, sizes: _Offsets) -> None:
+        self.format = format
+        self.data = data
+        self._starts = starts
+        self._sizes = sizes
+
+    @property
+    def starts(self) -> NDArray[np.int64]:
+        """Where in `data` the record of each event starts."""
+        if callable(self._starts):
+            self._starts = self._starts()
+        return self._starts
+
+    @property
+    def sizes(self) -> NDArray[np.int64]:
+        """How many bytes the record of each event has."""
+        if callable(self._sizes):
+            self._sizes = self._sizes()
+        return self._sizes
+
+
+_Offsets = NDArray[np.int64] | Callable[[], NDArray[np.int64]]
 
 
 class Batch:

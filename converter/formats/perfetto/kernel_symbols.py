@@ -39,35 +39,32 @@ class KernelSymbols:
 
     def note(self, window: Window) -> None:
         """Take in the symbols of a window, in the first pass."""
-        rows = window.rows
-        for place in np.flatnonzero(rows[:, FLAGS] & (CLEARED | INTERNED)).tolist():
-            scope = self._enter(int(rows[place, SEQUENCE]), int(rows[place, FLAGS]))
-            if rows[place, FLAGS] & INTERNED:
-                self._note_packet(window, place, scope)
+        chosen = window.rows[(window.rows[:, FLAGS] & (CLEARED | INTERNED)) != 0]
+        starts, sizes = (chosen[:, column].copy() for column in (INTERNED_START, INTERNED_SIZE))
+        sizes[(chosen[:, FLAGS] & INTERNED) == 0] = 0
+        ends = np.zeros(len(chosen) + 1, np.int64)
+        symbols = repeated_spans(window.data, starts, sizes, InternedField.KERNEL_SYMBOLS, ends)
+        # Most packets with interned data have names of other things.
+        telling = (np.diff(ends) > 0) | ((chosen[:, FLAGS] & CLEARED) != 0)
+        for place in np.flatnonzero(telling).tolist():
+            scope = self._enter(int(chosen[place, SEQUENCE]), int(chosen[place, FLAGS]))
+            for start, size in symbols[ends[place] : ends[place + 1]].tolist():
+                self._note_symbol(window.data, start, size, scope)
 
     def _enter(self, sequence: int, flags: int) -> _Scope:
         if flags & CLEARED:
             self._cleared[sequence] = self._cleared.get(sequence, 0) + 1
         return sequence, self._cleared.get(sequence, 0)
 
-    def _note_packet(self, window: Window, place: int, scope: _Scope) -> None:
-        row = window.rows[place]
-        spans = repeated_spans(
-            window.data,
-            row[[INTERNED_START]],
-            row[[INTERNED_SIZE]],
-            InternedField.KERNEL_SYMBOLS,
-            np.zeros(2, np.int64),
-        )
-        for at, length in spans.tolist():
-            try:
-                symbol = decode("InternedString", window.data, at, length)
-            except ValueError:
-                continue
-            if len(self._names) + len(self._others) < _MAX_SYMBOLS:
-                iid, name = symbol.get("iid", 0), symbol.get("str", b"")
-                if self._names.setdefault(iid, name) != name:
-                    self._others.setdefault((scope, iid), name)
+    def _note_symbol(self, data: NDArray[np.uint8], start: int, size: int, scope: _Scope) -> None:
+        try:
+            symbol = decode("InternedString", data, start, size)
+        except ValueError:
+            return
+        if len(self._names) + len(self._others) < _MAX_SYMBOLS:
+            iid, name = symbol.get("iid", 0), symbol.get("str", b"")
+            if self._names.setdefault(iid, name) != name:
+                self._others.setdefault((scope, iid), name)
 
     def finish(self) -> SymbolTable | None:
         """The names by number, once all are known; None where there are none."""

@@ -95,9 +95,11 @@ def assemble(
         ]
         return whole[0] if order is None else np.concatenate(whole)[order]
 
-    packet = joined([part.packet for part in parts], np.int32)
-    assert packet is not None
-    starts, sizes = (np.ascontiguousarray(window.rows[packet, column]) for column in (START, SIZE))
+    def places(column: int) -> NDArray[np.int64]:
+        packet = joined([part.packet for part in parts], np.int32)
+        assert packet is not None
+        return np.ascontiguousarray(window.rows[packet, column])
+
     ts = joined([part.ts for part in parts], np.int64)
     class_id = joined([part.class_id for part in parts], np.int32)
     assert ts is not None
@@ -116,7 +118,7 @@ def assemble(
         thread=joined([part.thread for part in parts], np.int32),
         cpu=joined([part.cpu for part in parts], np.int32),
         track=joined([part.track for part in parts], np.int32),
-        native=NativeRecords("perfetto", data, starts, sizes),
+        native=NativeRecords("perfetto", data, lambda: places(START), lambda: places(SIZE)),
     )
 
 

@@ -36,7 +36,7 @@ EVENTS_ATTRIBUTE: Final = "traceconv.events"
 #: goes without saying).
 FIRST_EXTRA: Final = 1000
 SHAPE: Final = 999
-#: Stands for FtraceEvent.common_flags, a number of 32 bits in front of the message.
+#: Stands for common_flags, a number of 32 bits that is not in the message (`layout.EVENT_NOTES`).
 COMMON_FLAGS: Final = 0
 
 #: Fields of generic events are numbered up to here: others are refused (generic_ftrace_pool.cc).
@@ -222,7 +222,7 @@ def place_typed(
     of_role: dict[Role, tuple[int, Field]] = {
         field.role: (number, field) for number, field in message if field.role is not Role.NONE
     }
-    roles = {field.role for field in fields}
+    roles = {field.role for field in fields} - {Role.NONE}
     of_name = {field.name: (number, field) for number, field in message if field.role not in roles}
     taken: set[int] = set()
     extra = FIRST_EXTRA

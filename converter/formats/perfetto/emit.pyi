@@ -43,6 +43,8 @@ OPTION: int
 OPTIONAL: int
 #: As U64; values are noted for `take_symbols`.
 SYMBOL: int
+#: The common_flags of a kernel event (uint32), which the bundle says where there are any.
+FLAGS: int
 
 #: What the events of a program are: packets with a TrackEvent, FtraceEvents, what was lost in front of a bundle,
 #: packets as they are, packets of any other sort (time, sequence and the program's fields).

@@ -17,6 +17,8 @@ cdef enum:
     BUNDLE_BYTES = 1 << 16
     # Bytes kept free for a bundle's size: it is moved where that takes fewer or more.
     BUNDLE_SIZE = 3
+    # A note: how many events behind the one before, and flags.
+    NOTE_BYTES = 8
 
 
 # The events of a batch, and what their programs and threads are. The caller has checked programs and lengths.
@@ -32,6 +34,10 @@ cdef struct Events:
     Program* programs
     const int64_t* tids
     int64_t threads
+    # Of the bundle under construction: how many events have come since the last one that has a note, and all notes.
+    uint64_t unnoted
+    int64_t notes_size
+    uint8_t notes[BUNDLE_EVENTS * NOTE_BYTES]
 
 
 cdef inline uint8_t* open_bundle(Emission* to, int32_t cpu) noexcept nogil:
@@ -78,6 +84,30 @@ cdef inline bint close_bundle(Emission* to, uint64_t sequence, uint8_t* at) noex
     return True
 
 
+# What importers would take for an event of its own in an FtraceEvent, or reject: flags, and that there is no thread.
+cdef inline void note_event(Emission* to, Events* events) noexcept nogil:
+    cdef uint64_t note = to.flags << 1 | <uint64_t>(not to.placed)
+    cdef uint8_t* at
+    if note:
+        at = put(put(events.notes + events.notes_size, events.unnoted), note)
+        events.notes_size = at - events.notes
+        events.unnoted = 0
+    else:
+        events.unnoted += 1
+
+
+# The field of the bundle with its notes (`layout.EVENT_NOTES`), if there are any; NULL without memory.
+cdef inline uint8_t* put_notes(Emission* to, Events* events, uint8_t* at) noexcept nogil:
+    if events.notes_size == 0:
+        return at
+    at = ensure_at(&to.messages.out, at, events.notes_size)
+    if at is NULL:
+        return failed(to, NO_MEMORY)
+    at = put(put(at, 1001 << 3 | 2), <uint64_t>events.notes_size)
+    memcpy(at, events.notes, events.notes_size)
+    return at + events.notes_size
+
+
 # An FtraceEvent: timestamp, pid and then the event, which is the order that Perfetto reads fast.
 cdef inline uint8_t* kernel_event(
     Emission* to, StringTable strings, Events* events, int64_t i, uint8_t* at
@@ -91,16 +121,18 @@ cdef inline uint8_t* kernel_event(
     at = open_message(&to.messages, at + 1)
     at[0] = 1 << 3
     at = put(at + 1, <uint64_t>events.ts[i])
-    if thread >= 0:
-        if thread >= events.threads:
-            return failed(to, BAD_COLUMN)
-        at[0] = 2 << 3
-        at = put(at + 1, <uint64_t>(<uint32_t>events.tids[thread]))
+    if thread >= events.threads:
+        return failed(to, BAD_COLUMN)
+    to.placed = thread >= 0
+    to.flags = 0
+    at[0] = 2 << 3
+    at = put(at + 1, <uint64_t>(<uint32_t>events.tids[thread]) if to.placed else 0)
     if events.row[i] < 0 or events.row[i] >= one.rows:
         return failed(to, BAD_COLUMN)
     at = run(to, strings, one, 0, one.steps, events.row[i], at)
     if at is NULL:
         return NULL
+    note_event(to, events)
     at = close_message(&to.messages, at)
     return failed(to, NO_MEMORY) if at is NULL else at
 
@@ -135,6 +167,7 @@ cdef inline bint put_bundle(
     cdef bint lost = events.programs[events.program[i]].frame == fLOST
     cdef uint8_t* out = open_bundle(to, cpu)
     to.messages.depth = 0
+    events.unnoted = events.notes_size = 0
     if out is NULL:
         return False
     if lost:
@@ -156,6 +189,9 @@ cdef inline bint put_bundle(
         out = lost_events(to, strings, events, i, out)
         if out is NULL:
             return False
+    out = put_notes(to, events, out)
+    if out is NULL:
+        return False
     if not close_bundle(to, sequence, out):
         return False
     place[0] = at

@@ -28,7 +28,8 @@ cdef enum:
     sOPTION = 20
     sOPTIONAL = 21
     sSYMBOL = 22
-    STEPS = 23
+    sFLAGS = 23
+    STEPS = 24
 
     fTRACK = 0
     fFTRACE = 1

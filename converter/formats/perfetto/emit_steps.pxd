@@ -7,7 +7,7 @@ from converter.formats.perfetto.emit cimport BAD_COLUMN, NO_MEMORY, TOO_LARGE
 from converter.formats.perfetto.emit_interning cimport Interning, intern, tSTRINGS
 from converter.formats.perfetto.emit_output cimport Messages, close_message, ensure_at, open_message, put
 from converter.formats.perfetto.emit_programs cimport (
-    Program, Step, sCLOSE, sEACH, sFIXED32, sFIXED64, sI16, sI32, sI64, sI8, sINTERNED, sLITERAL, sNAME, sOPEN,
+    Program, Step, sCLOSE, sEACH, sFIXED32, sFIXED64, sFLAGS, sI16, sI32, sI64, sI8, sINTERNED, sLITERAL, sNAME, sOPEN,
     sOPTIONAL, sPLACE, sRAW, sSYMBOL, sTEXT, sU16, sU32, sU64, sU8, sUNION,
 )
 from converter.kernels.byte_order cimport HOST_IS_BIG, store64
@@ -25,6 +25,8 @@ cdef struct Emission:
     # The track of the event, where it has any.
     bint placed
     uint64_t place
+    # The flags of a kernel event.
+    uint64_t flags
 
 
 cdef inline uint8_t* failed(Emission* to, int status) noexcept nogil:
@@ -113,6 +115,8 @@ cdef inline uint8_t* run(
             at += view.width
         elif op == sLITERAL:
             at = put_raw(to, at, step.literal, step.literal_size)
+        elif op == sFLAGS:
+            to.flags = bits_of(view, row, 4)
         elif op == sNAME:
             at = put_interned_id(to, strings, step, <int32_t>step.inline_tag, at)
         elif op == sPLACE:

@@ -49,8 +49,6 @@ from converter.ir.field_classes import (
 )
 from converter.ir.kinds import Role
 
-#: The message of a typed event of a lower number stands in front of common_flags.
-_FLAGS: Final = FtraceField.COMMON_FLAGS
 # google.protobuf.FieldDescriptorProto.Type of what generic events can have.
 _INT64, _UINT64, _STRING, _BYTES = 3, 4, 9, 12
 _LAST_DESCRIBED: Final = 131_071
@@ -82,7 +80,7 @@ class FtraceOutput:
             return self._unknown(event_class)
         if event_class.native == tracepoints.GENERIC_EVENT:
             number = int(FtraceField.GENERIC)
-            return _framed_by_flags(number, event_class, _self_contained(event_class)), b""
+            return _with_flags(event_class, _self_contained(event_class)), b""
         return self._described(event_class)
 
     def take_declarations(self) -> bytes:
@@ -113,7 +111,7 @@ class FtraceOutput:
                 _add_field(steps, item.number, item.field, getter, sparse=True)
         message = Steps()
         message.message(number, steps)
-        return _framed_by_flags(number, event_class, message)
+        return _with_flags(event_class, message)
 
     def _unknown(self, event_class: EventClass) -> tuple[Steps, bytes]:
         """An event that the package does not declare either: its message as it was."""
@@ -121,7 +119,7 @@ class FtraceOutput:
         getter = field_getter(len(event_class.fields) - 1)
         number = int(event_class.name)
         steps.add(kernel.TEXT, tag_of(number, BYTES), lambda table: as_text(getter(table)))
-        return _framed_by_flags(number, event_class, steps), b""
+        return _with_flags(event_class, steps), b""
 
     def _described(self, event_class: EventClass) -> tuple[Steps, bytes]:
         placed = place_described(event_class.fields)
@@ -144,7 +142,7 @@ class FtraceOutput:
             self._declared.append(declaration(number, 0, placed))
         message = Steps()
         message.message(number, steps)
-        return _framed_by_flags(number, event_class, message), head
+        return _with_flags(event_class, message), head
 
 
 def _fields(placed: tuple[PlacedField, ...]) -> tuple[Field, ...]:
@@ -203,16 +201,13 @@ def _is_number(name: str) -> bool:
     return digits and int(name) < FtraceField.FIRST_DESCRIBED
 
 
-def _framed_by_flags(number: int, event_class: EventClass, message: Steps) -> Steps:
-    """The event's message and, in order of their numbers, common_flags where there are any."""
+def _with_flags(event_class: EventClass, message: Steps) -> Steps:
+    """The event's message, and its common_flags where the class has them."""
     steps = Steps()
-    if number <= _FLAGS:
-        steps.extend(message)
     for index, field in enumerate(event_class.fields):
         if is_flags(field):
-            steps.scalar(_FLAGS, field.type, field_getter(index), sparse=True)
-    if number > _FLAGS:
-        steps.extend(message)
+            steps.flags(field_getter(index))
+    steps.extend(message)
     return steps
 
 

@@ -2,10 +2,10 @@
 """Bundles of ftrace events (ftrace_event_bundle.proto): from packets to one row an event."""
 
 from converter.formats.perfetto.scan_compact cimport Compact, advance, comm_of, count_compact, open_compact
-from converter.formats.perfetto.wire cimport WIRE_BYTES, WIRE_VARINT, WireField, next_field
+from converter.formats.perfetto.wire cimport WIRE_BYTES, WIRE_VARINT, WireField, next_field, read_varint
 from converter.kernels.strings cimport StringTable
 
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport free
 
 cdef enum:
@@ -23,7 +23,9 @@ cdef enum:
     bPREVIOUS_END = 11
     bDAMAGE = 12
     bLOST_COUNT = 13
-    bCOLUMNS = 14
+    bNOTES_START = 14
+    bNOTES_SIZE = 15
+    bCOLUMNS = 16
     # Field numbers of events with a descriptor of their own end at 131072.
     MAX_KEY = 131072
     kCOMPACT_SWITCH = 131073
@@ -37,6 +39,8 @@ cdef enum:
     MAX_CPUS = 1024
     # Of a bundle: how many events were lost in front of it (no field of FtraceEventBundle; importers skip it).
     LOST_COUNT_FIELD = 1000
+    # Likewise: flags of its events, and which are of no thread.
+    NOTES_FIELD = 1001
     NOT_COUNTED = 1
     COUNTED = 2
 
@@ -70,6 +74,9 @@ cdef void scan_bundle(const uint8_t* data, int64_t at, int64_t end, int64_t* row
                 row[bCOMPACT_SIZE] = field.size
             elif field.number == 11:
                 row[bDESCRIPTORS] += 1
+            elif field.number == NOTES_FIELD:
+                row[bNOTES_START] = field.start
+                row[bNOTES_SIZE] = field.size
         elif field.wire == WIRE_VARINT:
             if field.number == 1:
                 row[bCPU] = <int64_t>(<uint32_t>field.value)
@@ -163,6 +170,34 @@ cdef inline void read_event(const uint8_t* data, int64_t at, int64_t end, Event*
                 event.flags = <uint32_t>field.value
 
 
+# What a bundle notes of its events (`layout.EVENT_NOTES`): how far the next is that has a note, and that.
+cdef struct Notes:
+    int64_t at
+    int64_t end
+    # No event is as far as that if there is no further note.
+    uint64_t ahead
+    uint64_t note
+
+
+cdef inline void next_note(const uint8_t* data, Notes* notes) noexcept nogil:
+    notes.at = read_varint(data, notes.at, notes.end, &notes.ahead)
+    if notes.at >= 0:
+        notes.at = read_varint(data, notes.at, notes.end, &notes.note)
+    if notes.at < 0:
+        notes.end = -1
+        notes.ahead = <uint64_t>-1
+
+
+cdef inline void take_note(const uint8_t* data, Notes* notes, Event* event) noexcept nogil:
+    if notes.ahead:
+        notes.ahead -= 1
+        return
+    event.flags |= <uint32_t>(notes.note >> 1)
+    if notes.note & 1:
+        event.tid = -1
+    next_note(data, notes)
+
+
 cdef struct Output:
     int64_t* ts
     int32_t* tid
@@ -236,6 +271,7 @@ cdef int fill_bundle(
     cdef WireField field
     cdef Compact compact
     cdef Event event
+    cdef Notes notes
     cdef bint has_event = False
     cdef int64_t first = out.events
     cdef int64_t total = row[bEVENTS] + row[bSWITCHES] + row[bWAKINGS] + (row[bLOST] != 0)
@@ -263,12 +299,17 @@ cdef int fill_bundle(
     ) < 0:
         free(compact.comms)
         return -1
+    notes.at = row[bNOTES_START]
+    notes.end = notes.at + row[bNOTES_SIZE]
+    notes.note = 0
+    next_note(data, &notes)
     while True:
         if not has_event:
             while at >= 0 and at < end:
                 at = next_field(data, at, end, &field)
                 if at >= 0 and field.wire == WIRE_BYTES and field.number == 2:
                     read_event(data, field.start, field.start + field.size, &event)
+                    take_note(data, &notes, &event)
                     has_event = True
                     break
         if (
@@ -340,6 +381,7 @@ def fill_bundles(
             0 <= rows[i, bCPU] < MAX_CPUS
             and rows[i, bEVENTS] >= 0 and rows[i, bSWITCHES] >= 0 and rows[i, bWAKINGS] >= 0
             and 0 <= rows[i, bCOMPACT_START] <= end and 0 <= rows[i, bCOMPACT_SIZE] <= end - rows[i, bCOMPACT_START]
+            and 0 <= rows[i, bNOTES_START] <= end and 0 <= rows[i, bNOTES_SIZE] <= end - rows[i, bNOTES_START]
         ):
             raise ValueError(f"row {i} is not one of scan_bundles")
     if capacity == 0 or end == 0:

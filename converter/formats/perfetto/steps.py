@@ -88,6 +88,11 @@ class Steps:
         """Bytes that are the same in all rows."""
         self.add(kernel.LITERAL, data=data)
 
+    def flags(self, getter: Getter) -> None:
+        """What the bundle says of a kernel event: its common_flags."""
+        dtype = np.dtype(np.uint32)
+        self.add(kernel.FLAGS, 0, lambda table: as_array(getter(table), dtype))
+
     def scalar(
         self, number: int, field_class: FieldClass, getter: Getter, *, sparse: bool = False
     ) -> None:

@@ -17,7 +17,13 @@ from converter.formats.perfetto.callstack_output import InternedStacks
 from converter.formats.perfetto.emit import Emitter
 from converter.formats.perfetto.ftrace_output import FtraceOutput
 from converter.formats.perfetto.layout import LOST_COUNT, PACKET_TAG
-from converter.formats.perfetto.metadata_output import SEQUENCE, head, symbols_packet, table_packets
+from converter.formats.perfetto.metadata_output import (
+    SEQUENCE,
+    head,
+    new_packet,
+    symbols_packet,
+    table_packets,
+)
 from converter.formats.perfetto.record_output import RecordOutput, is_record
 from converter.formats.perfetto.steps import Steps, as_text, field_getter
 from converter.formats.perfetto.table_output import TableOutput
@@ -100,6 +106,8 @@ class _Gathered:
     batch: Batch
     columns: dict[int, list[Any]] = field(default_factory=dict)
     has_bundles: bool = False
+    #: CPUs of what was lost.
+    lost: NDArray[np.int32] = field(default_factory=lambda: _NO_PLACES)
     has_packets: bool = False
     #: Threads and tracks of events of the timeline; tracks of counters.
     threads: list[NDArray[np.int32]] = field(default_factory=lambda: [_NO_PLACES])
@@ -123,6 +131,8 @@ class _Encoder:
         self._stacks = InternedStacks(trace.strings)
         self._records = RecordOutput(trace, self._stacks)
         self._programs: dict[int, _Program] = {}
+        #: CPUs that have a bundle without events.
+        self._begun: set[int] = set()
         #: By class id: the number of its program, -1 before its first event.
         self._numbers: NDArray[np.int32] = np.zeros(0, np.int32)
         known = table_packets(trace)
@@ -152,6 +162,8 @@ class _Encoder:
             gathered.columns[class_id] = [get(table) for get in steps.columns]
             if not record and event_class.kind in (*_KERNEL_KINDS, Kind.DISCARDED):
                 gathered.has_bundles = True
+                if event_class.kind is Kind.DISCARDED:
+                    gathered.lost = np.append(gathered.lost, batch.cpu[batch.positions(class_id)])
                 continue
             gathered.has_packets = True
             if event_class.kind in TRACK_KINDS:
@@ -176,6 +188,7 @@ class _Encoder:
                 )
             rows = len(gathered.batch.tables[class_id])
             emitter.bind(int(self._numbers[class_id]), rows, columns)
+        self._begin_cpus(gathered.lost)
         emitter.put(self._ftrace.take_declarations())
         emitter.put(self._stacks.take())
         places = (gathered.threads, gathered.tracks, gathered.counters)
@@ -183,6 +196,18 @@ class _Encoder:
         symbols = emitter.take_symbols()
         if symbols:
             emitter.put(symbols_packet(trace, symbols))
+
+    def _begin_cpus(self, cpus: NDArray[np.int32]) -> None:
+        """Have what was lost on a CPU not stand in its first bundle.
+
+        There the end of the bundle before is the beginning of the CPU's recording, and importers show nothing of any
+        CPU from before the last of these.
+        """
+        if self._trace.format == "perfetto":
+            return
+        for cpu in sorted(set(cpus[cpus >= 0].tolist()) - self._begun):
+            self._begun.add(cpu)
+            self._emitter.put(new_packet(ftrace_events={"cpu": cpu}))
 
     def _emit_batch(self, gathered: _Gathered, numbers: NDArray[np.int32]) -> None:
         emitter, batch = self._emitter, gathered.batch

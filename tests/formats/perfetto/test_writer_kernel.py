@@ -148,7 +148,7 @@ def test_lost_events_are_in_front_of_their_bundle():
     events = [(0, 100, 1, 0, -1, row), (1, 110, 1, -1, -1, ()), (0, 120, 1, 0, -1, row)]
     trace = with_batches(trace, [batch_of(trace, events)])
     out = written(trace)
-    bundles = [p.ftrace_events for p in parsed(out).packet if p.HasField("ftrace_events")]
+    bundles = [p.ftrace_events for p in parsed(out).packet if p.ftrace_events.event]
     assert [(b.lost_events, b.previous_bundle_end_timestamp) for b in bundles] == [
         (False, 0),
         (True, 110),

@@ -192,8 +192,12 @@ def lower_irq(piece: Piece, projection: Projection) -> list[Piece] | None:
 
 def _vector_name(piece: Piece) -> str:
     """LocalTimer for irq_vectors:local_timer_entry; empty for events whose class is of no vector."""
-    name, _, edge = piece.event_class.name.rpartition("_")
-    if edge not in ("entry", "exit") or piece.event_class.category == "irq":
+    event_class = piece.event_class
+    own, prefix, name = event_class.name.rpartition("irq_vectors_")
+    if event_class.category != "irq_vectors" and (event_class.category or not prefix):
+        return ""
+    name, _, edge = name.rpartition("_")
+    if own not in ("", "x86_") or edge not in ("entry", "exit"):
         return ""
     return "".join(word.capitalize() for word in name.split("_"))
 

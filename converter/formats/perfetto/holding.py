@@ -30,7 +30,7 @@ from converter.ir.events import EventClass, Field
 from converter.ir.field_classes import ArrayClass, FloatClass, IntegerClass, StringClass, Style
 from converter.ir.kinds import REQUIRED_ROLES, Kind, Role
 from converter.projection.capabilities import Capabilities, KindSupport, Lowering
-from converter.projection.linux_tracepoints import MEANINGS
+from converter.projection.linux_tracepoints import MEANINGS, meaning
 
 #: What else becomes of arguments of generic events, whose values are 64-bit integers, strings and bytes.
 _GENERIC: Final = Capabilities(
@@ -63,7 +63,7 @@ _GENERIC_SUPPORT: Final = KindSupport(
 #: The event of each kind where no event of the class's own name is typed. Kinds that say less without the name of
 #: their class (which interrupt it is) are not here for classes that have one.
 _CANONICAL: Final[dict[Kind, tuple[str, str]]] = {
-    **{meaning.kind: point for point, meaning in reversed(MEANINGS.items())},
+    **{known.kind: point for point, known in reversed(MEANINGS.items())},
     Kind.TIMER_ENTRY: ("timer", "hrtimer_expire_entry"),
     Kind.TIMER_EXIT: ("timer", "hrtimer_expire_exit"),
 }
@@ -82,6 +82,25 @@ _NAMED_KINDS: Final = frozenset(
 )
 #: Kinds that other tracers have for programs, where they are slices and instants of the timeline.
 _KERNEL_ONLY: Final = frozenset({Kind.FUNCTION, Kind.FUNCTION_ENTRY, Kind.FUNCTION_EXIT})
+#: Kinds that are slices in the timeline, and only there have an end and a name.
+_SLICES: Final = frozenset(
+    {
+        Kind.IRQ_ENTRY,
+        Kind.IRQ_EXIT,
+        Kind.SOFTIRQ_ENTRY,
+        Kind.SOFTIRQ_EXIT,
+        Kind.IPI_ENTRY,
+        Kind.IPI_EXIT,
+        Kind.TIMER_ENTRY,
+        Kind.TIMER_EXIT,
+        Kind.SYSCALL_ENTRY,
+        Kind.SYSCALL_EXIT,
+        Kind.WORK_BEGIN,
+        Kind.WORK_END,
+        Kind.FUNCTION_ENTRY,
+        Kind.FUNCTION_EXIT,
+    }
+)
 #: The kernel's function tracer, which has no typed event.
 _FUNCTION: Final = ("ftrace", "function")
 
@@ -126,8 +145,8 @@ def point_of(event_class: EventClass) -> tuple[str, str] | None:
     for point in (name, None if event_class.category else _names().get(event_class.name)):
         if point is None or point not in tracepoints.number_of_tracepoint():
             continue
-        meaning = tracepoints.known_meaning(*point)
-        if (Kind.TYPED if meaning is None else meaning.kind) is kind:
+        known = tracepoints.known_meaning(*point)
+        if (Kind.TYPED if known is None else known.kind) is kind:
             return point if kind is not Kind.TYPED or _shares_fields(event_class, point) else None
     if kind in _KERNEL_ONLY and event_class.category != "ftrace":
         return None
@@ -272,8 +291,16 @@ _COUNTER: Final = KindSupport(
 )
 
 
+def _is_linux_tracepoint(event_class: EventClass) -> bool:
+    """Whether the class is of that kind by the name that Linux gives it."""
+    return meaning(event_class.category, event_class.name).kind is event_class.kind
+
+
 def tracepoint_or_instant(kind: Kind) -> Lowering:
-    """The rule for events of a kernel's kind that has no typed event for them: generic ones where they have a name."""
+    """The rule for events of a kernel's kind that has no typed event for them.
+
+    Linux's own, and others that are no slices, are generic events where they have a name.
+    """
     from converter.projection.capabilities import Projection
     from converter.projection.instants import as_typed, lower_to_instant
     from converter.projection.lowering import LOWERINGS
@@ -284,7 +311,8 @@ def tracepoint_or_instant(kind: Kind) -> Lowering:
             raw = syscalls_as_raw(piece, projection)
             if raw is not None:
                 return [raw]
-        if piece.event_class.category:
+        event_class = piece.event_class
+        if event_class.category and (kind not in _SLICES or _is_linux_tracepoint(event_class)):
             return [as_typed(piece)]
         return LOWERINGS.get(kind, lower_to_instant)(piece, projection)
 

@@ -88,9 +88,9 @@ SEQUENCE_CLOCKS: Final = range(64, 128)
 
 #: A field of FtraceEventBundle that none of its own is (importers skip it): how many events were lost, where known.
 LOST_COUNT: Final = 1000
-#: A field of FtraceEventBundle that this package's writer adds: of events that have flags, or no thread, how many others
-#: stand in front of each since the last such one, and `2 * common_flags + (1 without a thread)`, as varints. In an
-#: FtraceEvent importers take common_flags for an event, and reject those without a pid.
+#: Likewise: of events that have flags, or no thread, how many others stand in front of each since the last such one,
+#: and `2 * common_flags + (1 without a thread)`, as varints. In an FtraceEvent importers take common_flags for an
+#: event, and reject those without a pid.
 EVENT_NOTES: Final = 1001
 #: Of Mapping, likewise: its name is no path, and has no slash in front.
 NO_PATH: Final = 1000

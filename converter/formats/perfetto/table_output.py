@@ -11,7 +11,7 @@ from converter.formats.perfetto.emit import Emitter
 from converter.formats.perfetto.layout import PacketField
 from converter.formats.perfetto.mapping import derived_uuid
 from converter.formats.perfetto.metadata_output import TablePacket, new_packet
-from converter.ir.trace import Process, Trace, Track, TrackScope
+from converter.ir.trace import Process, Thread, Trace, Track, TrackScope
 
 #: SIBLING_MERGE_BEHAVIOR_BY_SIBLING_MERGE_KEY (track_descriptor.proto).
 _BY_KEY: Final = 2
@@ -31,6 +31,9 @@ class TableOutput:
         #: By number of the thread or process: the name it has in the output.
         self._thread_names: list[str] = []
         self._process_names: list[str] = []
+        #: Likewise: when the first event can have been on it, None for those known from the beginning.
+        self._threads_since: list[int | None] = []
+        self._processes_since: list[int | None] = []
         self._first_of_tid: dict[int, int] = {}
         self._described_threads: set[int] = set()
         self._described_processes: set[int] = set()
@@ -43,12 +46,13 @@ class TableOutput:
         threads: NDArray[np.int32],
         tracks: NDArray[np.int32],
         counters: NDArray[np.int32],
+        since: int | None,
     ) -> None:
         """Write what is new, before the events of the timeline of a batch, which are on these threads and tracks.
 
-        `counters` are the tracks among them that counters are on.
+        `counters` are the tracks among them that counters are on, `since` is when the batch begins.
         """
-        self._write_tree()
+        self._write_trees(since)
         for index in sorted(set(threads.tolist()) - {-1}):
             self._describe_thread(index)
         for index in range(len(self._track_uuids), len(self._trace.tracks)):
@@ -63,59 +67,54 @@ class TableOutput:
 
     # Processes and threads
 
-    def _write_tree(self) -> None:
-        """The processes and threads that are new, or have got a name."""
-        trace = self._trace
-        processes: list[dict[str, Any]] = []
-        threads: list[dict[str, Any]] = []
+    def _write_trees(self, since: int | None) -> None:
+        """The processes and threads that are new, or have got a name.
+
+        A name that becomes known late is that of the thread from its first event on: its tree has that time, by which
+        importers sort. Later the thread may have ended, and another would get the name.
+        """
+        trees: dict[int | None, dict[str, list[dict[str, Any]]]] = {}
         extra = []
-        for index, process in enumerate(trace.processes):
-            if index < len(self._process_names) and self._process_names[index] == process.name:
-                continue
-            new = index >= len(self._process_names)
-            if new:
+        for index, process in enumerate(self._trace.processes):
+            if index == len(self._process_names):
                 self._process_names.append(process.name)
+                self._processes_since.append(since)
+                if self._known.tells(process):
+                    continue
+            elif self._process_names[index] == process.name:
+                continue
             self._process_names[index] = process.name
-            if new and self._known.tells(process):
-                continue
-            item: dict[str, Any] = {"pid": process.pid & 0x7FFF_FFFF}
-            if process.parent_pid is not None:
-                item["ppid"] = process.parent_pid & 0x7FFF_FFFF
-            if process.command_line and process.command_line[0] == process.name:
-                item["cmdline"] = [_raw(part) for part in process.command_line]
-            elif process.command_line:
+            if process.command_line and process.command_line[0] != process.name:
                 extra.append(index)
-            elif process.name:
-                item["cmdline"] = [_clean(process.name)]
-                item["cmdline_is_comm"] = True
-            processes.append(item)
-        for index, thread in enumerate(trace.threads):
-            if index < len(self._thread_names) and self._thread_names[index] == thread.name:
-                continue
-            new = index >= len(self._thread_names)
-            process = trace.processes[thread.process]
-            if new:
+            tree = trees.setdefault(self._processes_since[index], {"processes": [], "threads": []})
+            tree["processes"].append(_process_form(process))
+        for index, thread in enumerate(self._trace.threads):
+            process = self._trace.processes[thread.process]
+            if index == len(self._thread_names):
                 self._thread_names.append(thread.name)
+                self._threads_since.append(since)
                 self._tids.append(_signed(thread.tid))
                 self._thread_uuids.append(self._known.thread_uuid(process.pid, thread.tid))
                 self._first_of_tid.setdefault(thread.tid, index)
-            self._thread_names[index] = thread.name
-            if new and (process.pid, thread.tid) in self._known.threads:
+                if (process.pid, thread.tid) in self._known.threads:
+                    continue
+            elif self._thread_names[index] == thread.name:
                 continue
+            self._thread_names[index] = thread.name
             if self._first_of_tid[thread.tid] != index:
                 # A tree says which process a tid belongs to; that is the first.
                 self._describe_thread(index)
                 continue
-            item = {"tid": thread.tid & 0x7FFF_FFFF, "tgid": process.pid & 0x7FFF_FFFF}
-            if thread.name:
-                item["name"] = _clean(thread.name)
-            threads.append(item)
+            tree = trees.setdefault(self._threads_since[index], {"processes": [], "threads": []})
+            tree["threads"].append(_thread_form(thread, process))
             if index in self._described_threads:
                 self._described_threads.discard(index)
                 self._describe_thread(index)
-        if processes or threads:
-            tree = {"processes": processes, "threads": threads}
-            self._emitter.put(new_packet(process_tree=tree))
+        for time, tree in trees.items():
+            content: dict[str, Any] = {"process_tree": tree}
+            if time is not None:
+                content["timestamp"] = max(time, 0)
+            self._emitter.put(new_packet(**content))
         for index in extra:
             self._described_processes.discard(index)
             self._describe_process(index)
@@ -275,6 +274,27 @@ class _Known:
         """The uuid of a process's own track."""
         known = self._process_uuids.get(pid)
         return derived_uuid(b"", TrackScope.PROCESS, (pid,), 0, "") if known is None else known
+
+
+def _process_form(process: Process) -> dict[str, Any]:
+    """A process in a tree."""
+    form: dict[str, Any] = {"pid": process.pid & 0x7FFF_FFFF}
+    if process.parent_pid is not None:
+        form["ppid"] = process.parent_pid & 0x7FFF_FFFF
+    if process.command_line and process.command_line[0] == process.name:
+        form["cmdline"] = [_raw(part) for part in process.command_line]
+    elif process.name and not process.command_line:
+        form["cmdline"] = [_clean(process.name)]
+        form["cmdline_is_comm"] = True
+    return form
+
+
+def _thread_form(thread: Thread, process: Process) -> dict[str, Any]:
+    """A thread in a tree."""
+    form: dict[str, Any] = {"tid": thread.tid & 0x7FFF_FFFF, "tgid": process.pid & 0x7FFF_FFFF}
+    if thread.name:
+        form["name"] = _clean(thread.name)
+    return form
 
 
 def _process_descriptor(process: Process) -> dict[str, Any]:

@@ -138,6 +138,8 @@ class _Encoder:
         known = table_packets(trace)
         self._emitter.put(head(trace, known))
         self._tables = TableOutput(trace, self._emitter, known)
+        # Those of the beginning.
+        self._tables.follow(_NO_PLACES, _NO_PLACES, _NO_PLACES, None)
 
     def write(self, batch: Batch) -> None:
         """Encode a batch."""
@@ -192,7 +194,9 @@ class _Encoder:
         emitter.put(self._ftrace.take_declarations())
         emitter.put(self._stacks.take())
         places = (gathered.threads, gathered.tracks, gathered.counters)
-        self._tables.follow(*map(np.concatenate, places))
+        ts = gathered.batch.ts
+        threads, tracks, counters = map(np.concatenate, places)
+        self._tables.follow(threads, tracks, counters, int(ts.min()) if len(ts) else None)
         symbols = emitter.take_symbols()
         if symbols:
             emitter.put(symbols_packet(trace, symbols))
@@ -258,7 +262,7 @@ class _Encoder:
     def finish(self) -> None:
         """Write what only the end of the trace tells: names given late, threads without events."""
         self._finish_emission()
-        self._tables.follow(_NO_PLACES, _NO_PLACES, _NO_PLACES)
+        self._tables.follow(_NO_PLACES, _NO_PLACES, _NO_PLACES, None)
         self._flush()
 
     def _flush(self) -> None:

@@ -26,6 +26,7 @@ from converter.formats.perfetto.placing import (
 )
 from converter.formats.perfetto.record_shapes import as_log_entries, with_whole_frames
 from converter.formats.perfetto.scheduling import as_scheduled, is_of_another_kernel
+from converter.formats.perfetto.tasks import NAMED_KINDS
 from converter.ir.events import EventClass, Field
 from converter.ir.field_classes import ArrayClass, FloatClass, IntegerClass, StringClass, Style
 from converter.ir.kinds import REQUIRED_ROLES, Kind, Role
@@ -357,9 +358,7 @@ def capabilities(variant: str) -> Capabilities:
     lowerings: dict[Kind, Lowering] = {kind: tracepoint_or_instant(kind) for kind in _CANONICAL}
     lowerings[Kind.COUNTER] = series_as_counters
     adapters = dict.fromkeys((Kind.TYPED, *_CANONICAL), on_threads_by_tid)
-    adapters |= dict.fromkeys(
-        (Kind.SCHED_SWITCH, Kind.SCHED_WAKING, Kind.SCHED_WAKEUP), as_scheduled
-    )
+    adapters |= dict.fromkeys(NAMED_KINDS, as_scheduled)
     for kind in (*mapping.TYPE_KINDS.values(), *mapping.ID_KINDS):
         adapters[kind] = keep_lists
     adapters[Kind.COUNTER] = lambda piece, projection: place_counters(

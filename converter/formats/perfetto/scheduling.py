@@ -9,6 +9,7 @@ import numpy as np
 
 from converter.formats.perfetto import mapping
 from converter.formats.perfetto.placing import off_tracks, on_threads_by_tid
+from converter.formats.perfetto.tasks import with_tasks
 from converter.ir.events import EventClass
 from converter.ir.field_classes import IntegerClass
 from converter.ir.kinds import Kind, Role
@@ -51,12 +52,13 @@ def _with_thread_states(piece: Piece, projection: Projection) -> Piece:
 
 
 def as_scheduled(piece: Piece, projection: Projection) -> Piece:
-    """Records of scheduling with Linux's states, on the task that leaves the CPU, or that wakes.
+    """Records of tasks with their names, and with Linux's states, on the task that leaves the CPU, or that wakes.
 
     The kernel's own are that already.
     """
     if is_of_another_kernel(piece.event_class):
         return off_tracks(_with_thread_states(piece, projection), projection)
+    piece = with_tasks(piece, projection)
     if piece.event_class.category != "sched":
         role = Role.WAKER_TID
         if piece.event_class.kind is Kind.SCHED_SWITCH:

@@ -11,6 +11,7 @@ from converter.formats.perfetto.emit import Emitter
 from converter.formats.perfetto.layout import PacketField
 from converter.formats.perfetto.mapping import derived_uuid
 from converter.formats.perfetto.metadata_output import TablePacket, new_packet
+from converter.ir.events import Batch
 from converter.ir.trace import Process, Thread, Trace, Track, TrackScope
 
 #: SIBLING_MERGE_BEHAVIOR_BY_SIBLING_MERGE_KEY (track_descriptor.proto).
@@ -35,7 +36,8 @@ class TableOutput:
         self._threads_since: list[int | None] = []
         self._processes_since: list[int | None] = []
         self._first_of_tid: dict[int, int] = {}
-        self._described_threads: set[int] = set()
+        #: With the time of the first event on its track, where there is one.
+        self._described_threads: dict[int, int | None] = {}
         self._described_processes: set[int] = set()
         self._described_tracks: set[int] = set()
         self._counters: set[int] = set()
@@ -46,15 +48,15 @@ class TableOutput:
         threads: NDArray[np.int32],
         tracks: NDArray[np.int32],
         counters: NDArray[np.int32],
-        since: int | None,
+        batch: Batch | None,
     ) -> None:
-        """Write what is new, before the events of the timeline of a batch, which are on these threads and tracks.
+        """Write what is new, before a batch, whose events of the timeline are on these threads and tracks.
 
-        `counters` are the tracks among them that counters are on, `since` is when the batch begins.
+        `counters` are the tracks among them that counters are on.
         """
-        self._write_trees(since)
-        for index in sorted(set(threads.tolist()) - {-1}):
-            self._describe_thread(index)
+        self._write_trees(int(batch.ts.min()) if batch is not None and len(batch) else None)
+        for index in sorted(set(threads.tolist()) - self._described_threads.keys() - {-1}):
+            self._describe_thread(index, _first(batch, thread=index))
         for index in range(len(self._track_uuids), len(self._trace.tracks)):
             self._track_uuids.append(self._track_uuid(self._trace.tracks[index]))
         self._emitter.set_threads(
@@ -63,7 +65,9 @@ class TableOutput:
         self._emitter.set_tracks(np.array(self._track_uuids, np.uint64))
         is_counter = set(counters.tolist()) - {-1}
         for index in sorted(set(tracks.tolist()) - {-1}):
-            self._describe_track(index, is_counter=index in is_counter)
+            counts = index in is_counter
+            if index not in self._described_tracks or (counts and index not in self._counters):
+                self._describe_track(index, _first(batch, track=index), is_counter=counts)
 
     # Processes and threads
 
@@ -103,43 +107,48 @@ class TableOutput:
             self._thread_names[index] = thread.name
             if self._first_of_tid[thread.tid] != index:
                 # A tree says which process a tid belongs to; that is the first.
-                self._describe_thread(index)
+                self._describe_thread(index, self._described_threads.pop(index, None))
                 continue
             tree = trees.setdefault(self._threads_since[index], {"processes": [], "threads": []})
             tree["threads"].append(_thread_form(thread, process))
             if index in self._described_threads:
-                self._described_threads.discard(index)
-                self._describe_thread(index)
+                self._describe_thread(index, self._described_threads.pop(index))
         for time, tree in trees.items():
-            content: dict[str, Any] = {"process_tree": tree}
-            if time is not None:
-                content["timestamp"] = max(time, 0)
-            self._emitter.put(new_packet(**content))
+            self._put(time, process_tree=tree)
         for index in extra:
             self._described_processes.discard(index)
-            self._describe_process(index)
+            self._describe_process(index, self._processes_since[index])
 
-    def _describe_process(self, index: int) -> int:
-        """Write the process's own track; its uuid."""
+    def _describe_process(self, index: int, since: int | None) -> None:
+        """Write the process's own track."""
         process = self._trace.processes[index]
         uuid = self._known.process_uuid(process.pid)
         if index not in self._described_processes and uuid not in self._known.uuids:
             self._described_processes.add(index)
             descriptor = {"uuid": uuid, "process": _process_descriptor(process)}
-            self._emitter.put(new_packet(track_descriptor=descriptor))
-        return uuid
+            self._put(since, track_descriptor=descriptor)
 
-    def _describe_thread(self, index: int) -> int:
+    def _describe_thread(self, index: int, since: int | None) -> None:
+        """Write the thread's own track.
+
+        With the time of its first event, so that importers know the thread that begins in the recording (task_newtask)
+        and not another before it.
+        """
         thread = self._trace.threads[index]
         pid = self._trace.processes[thread.process].pid
         uuid = self._thread_uuids[index]
         if index not in self._described_threads and uuid not in self._known.uuids:
-            self._described_threads.add(index)
+            self._described_threads[index] = since
             named: dict[str, Any] = {"pid": pid & 0x7FFF_FFFF, "tid": thread.tid & 0x7FFF_FFFF}
             if thread.name:
                 named["thread_name"] = _clean(thread.name)
-            self._emitter.put(new_packet(track_descriptor={"uuid": uuid, "thread": named}))
-        return uuid
+            self._put(since, track_descriptor={"uuid": uuid, "thread": named})
+
+    def _put(self, time: int | None, **content: Any) -> None:
+        """Write a packet, with its time where it has one."""
+        if time is not None:
+            content["timestamp"] = max(time, 0)
+        self._emitter.put(new_packet(**content))
 
     # Tracks
 
@@ -169,7 +178,7 @@ class TableOutput:
             return (self._trace.processes[track.owner].pid,)
         return (track.owner,)
 
-    def _describe_track(self, index: int, *, is_counter: bool) -> None:
+    def _describe_track(self, index: int, since: int | None, *, is_counter: bool) -> None:
         track = self._trace.tracks[index]
         uuid = self._track_uuids[index]
         if index in self._described_tracks and (not is_counter or index in self._counters):
@@ -178,11 +187,11 @@ class TableOutput:
             return
         self._described_tracks.add(index)
         if track.parent >= 0:
-            self._describe_track(track.parent, is_counter=False)
+            self._describe_track(track.parent, since, is_counter=False)
         elif track.scope is TrackScope.THREAD:
-            self._describe_thread(track.owner)
+            self._describe_thread(track.owner, since)
         elif track.scope is TrackScope.PROCESS:
-            self._describe_process(track.owner)
+            self._describe_process(track.owner, since)
         descriptor: dict[str, Any] = {"uuid": uuid}
         if track.name:
             descriptor["name"] = _clean(track.name)
@@ -202,7 +211,7 @@ class TableOutput:
         if track.unit or is_counter:
             self._counters.add(index)
             descriptor["counter"] = {"unit_name": _clean(track.unit)} if track.unit else {}
-        self._emitter.put(new_packet(track_descriptor=descriptor))
+        self._put(since, track_descriptor=descriptor)
 
     def _needs_scope(self, track: Track) -> bool:
         """Whether the descriptor above a track does not say what it belongs to."""
@@ -274,6 +283,12 @@ class _Known:
         """The uuid of a process's own track."""
         known = self._process_uuids.get(pid)
         return derived_uuid(b"", TrackScope.PROCESS, (pid,), 0, "") if known is None else known
+
+
+def _first(batch: Batch | None, **place: int) -> int | None:
+    """The time of the first event on a thread or track."""
+    ((column, index),) = place.items()
+    return None if batch is None else int(batch.ts[getattr(batch, column) == index].min())
 
 
 def _process_form(process: Process) -> dict[str, Any]:

@@ -194,9 +194,8 @@ class _Encoder:
         emitter.put(self._ftrace.take_declarations())
         emitter.put(self._stacks.take())
         places = (gathered.threads, gathered.tracks, gathered.counters)
-        ts = gathered.batch.ts
         threads, tracks, counters = map(np.concatenate, places)
-        self._tables.follow(threads, tracks, counters, int(ts.min()) if len(ts) else None)
+        self._tables.follow(threads, tracks, counters, gathered.batch)
         symbols = emitter.take_symbols()
         if symbols:
             emitter.put(symbols_packet(trace, symbols))

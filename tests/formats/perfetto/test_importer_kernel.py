@@ -7,12 +7,17 @@ from pathlib import Path
 
 import pytest
 from support.perfetto_writing import kernel_events, projected, trace_of, written
+from support.strategies import batch_of
 from support.trace_processor import answer, errors, needs_trace_processor, number
 
 import converter
+from converter.formats.perfetto import mapping, tracepoints
+from converter.formats.perfetto.descriptors import typed_event
+from converter.ir.collect import with_batches
 from converter.ir.events import EventClass, Field
 from converter.ir.field_classes import IntegerClass
 from converter.ir.kinds import Kind, Role
+from converter.ir.trace import Thread
 
 FIXTURES = Path(__file__).parents[3] / "roundtrip_fixtures"
 RECORDINGS = [
@@ -24,8 +29,11 @@ RECORDINGS = [
     "aix/kernel-trace-32.aix32",
     "aix/kernel-trace-64.aix",
 ]
-#: What the recordings themselves have: events that were lost, and marks that are none of atrace's.
-OF_THE_SOURCE = {"ftrace_cpu_has_data_loss", "systrace_parse_failure"}
+#: What the recordings themselves have: events that were lost, among them beginnings of functions, and marks that are none
+#: of atrace's.
+OF_THE_SOURCE = {"ftrace_cpu_has_data_loss", "misplaced_end_event", "systrace_parse_failure"}
+#: Where a task ends without leaving its CPU.
+OF_THE_SOURCE |= {"mismatched_sched_switch_tids"}
 
 pytestmark = needs_trace_processor
 
@@ -131,3 +139,79 @@ def test_flags_and_events_of_no_thread_are_no_rows_of_their_own(tmp_path):
     path = imported(tmp_path, trace_of(RSS_STAT, (3, 7, 1, 1, 900), thread=-1, cpu=2))
     assert answer(path, "select name, cpu from ftrace_event") == [["rss_stat", "2"]]
     assert errors(path) == {}
+
+
+# Threads
+
+
+FREE = tracepoints.tracepoint_class("sched", "sched_process_free", typed_event(240).fields)
+BEGIN = EventClass(Kind.SLICE_BEGIN, fields=(mapping.NAME, mapping.CATEGORY))
+
+
+def test_a_name_that_becomes_known_late_is_that_of_the_thread_which_has_ended(tmp_path):
+    trace = trace_of(BEGIN, (b"work", b""))
+    trace.threads[0].name = trace.processes[0].name = ""
+    trace.event_classes.append(FREE)
+    free = (0, b"", 11, 120)
+    first = batch_of(trace, [(0, 100, -1, 0, -1, (b"work", b"")), (1, 200, 0, -1, -1, free)])
+    second = batch_of(trace, [(1, 300, 0, -1, -1, (0, b"", 12, 120))])
+
+    def batches():
+        yield first
+        trace.threads[0].name = "late"
+        yield second
+
+    trace.make_batches = batches
+    path = tmp_path / "a.pftrace"
+    path.write_bytes(written(trace))
+    query = """
+        select slice.name, thread.name, tid from slice
+        join thread_track on thread_track.id = track_id join thread using (utid)
+    """
+    assert answer(path, query) == [["work", "late", "11"]]
+
+
+TASK_NEW = EventClass(
+    Kind.TASK_NEW, "task-new", "other", (Field("tid", IntegerClass(32), Role.TID),)
+)
+
+
+def test_a_new_thread_has_its_slices_its_name_and_its_process(tmp_path):
+    trace = trace_of(TASK_NEW, (12,), cpu=0)
+    trace.event_classes.append(BEGIN)
+    trace.threads.append(Thread(12, 0, "worker"))
+    events = [(0, 100, 0, 0, -1, (12,)), (1, 200, -1, 1, -1, (b"work", b""))]
+    path = imported(tmp_path, with_batches(trace, [batch_of(trace, events)]))
+    query = """
+        select slice.name, thread.name, start_ts, pid from slice
+        join thread_track on thread_track.id = track_id join thread using (utid)
+        join process using (upid)
+    """
+    assert answer(path, query) == [["work", "worker", "100", "10"]]
+
+
+def test_switches_name_both_tasks_where_the_tables_do(tmp_path):
+    fields = (
+        Field("from", IntegerClass(32), Role.PREV_TID),
+        Field("to", IntegerClass(32), Role.NEXT_TID),
+    )
+    switch = EventClass(Kind.SCHED_SWITCH, "schedule", "other", fields)
+    trace = trace_of(switch, (11, 12), cpu=0)
+    trace.threads.append(Thread(12, 0, "worker"))
+    path = imported(tmp_path, trace)
+    query = "select key, string_value from args where key like '%comm' order by 1"
+    assert answer(path, query) == [["next_comm", "worker"], ["prev_comm", "main"]]
+
+
+# What other tracers than Linux's record
+
+
+def test_functions_of_a_program_are_slices_named_by_their_addresses(shown):
+    path = shown("ctf/ctf_cyg")
+    assert number(path, "select count(*) from slice where name like '0x%'") == 753
+    assert number(path, "select count(*) from ftrace_event where name like 'func%'") == 0
+
+
+def test_hardware_interrupts_are_slices_as_softirqs_are(shown):
+    query = "select count(*) from slice where name like 'IRQ (%'"
+    assert number(shown("lttng_legacy/kernel-2.5.tar.gz"), query) > 0

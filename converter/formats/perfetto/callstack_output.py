@@ -33,6 +33,8 @@ class InternedStacks:
         self._frames_told = self._stacks_told = 1
         self._empty_told = False
         self._texts_told: set[tuple[InternedField, int]] = set()
+        #: By id of a text: its iid, in the order of their first use.
+        self._iids: dict[int, int] = {}
 
     def iids(self, column: Any) -> NDArray[np.uint64]:
         """The iid of each call stack of a column of `mapping.CALLSTACK`."""
@@ -88,7 +90,12 @@ class InternedStacks:
         function, path, rel_pc, source, line = np.frombuffer(
             self._frames[number], np.uint64
         ).tolist()
-        frame = {"iid": number, "mapping_id": path + 1, "rel_pc": rel_pc, "line_number": line}
+        frame = {
+            "iid": number,
+            "mapping_id": self._iid(path),
+            "rel_pc": rel_pc,
+            "line_number": line,
+        }
         if function:
             frame["function_name_id"] = self._text(InternedField.FUNCTION_NAMES, function, parts)
         if source:
@@ -101,10 +108,10 @@ class InternedStacks:
     def _mapping(self, path: int, parts: dict[InternedField, list[bytes]]) -> bytes:
         """A Mapping; importers want one of each frame, and put a slash in front of its path."""
         if not path:
-            return encode("Mapping", {"iid": 1})
+            return encode("Mapping", {"iid": self._iid(path)})
         is_path = self._strings[path].startswith(b"/")
         iids = [self._text(InternedField.MAPPING_PATHS, path, parts, skipped=int(is_path))]
-        data = encode("Mapping", {"iid": path + 1, "path_string_ids": iids})
+        data = encode("Mapping", {"iid": self._iid(path), "path_string_ids": iids})
         return data if is_path else data + varint(tag_of(NO_PATH, VARINT)) + varint(1)
 
     def _text(
@@ -117,6 +124,9 @@ class InternedStacks:
         """The iid of a text, which the packet brings if none did before."""
         if (field, id) not in self._texts_told:
             self._texts_told.add((field, id))
-            text = {"iid": id + 1, "str": self._strings[id][skipped:]}
+            text = {"iid": self._iid(id), "str": self._strings[id][skipped:]}
             parts[field].append(encode("InternedString", text))
-        return id + 1
+        return self._iid(id)
+
+    def _iid(self, id: int) -> int:
+        return self._iids.setdefault(id, len(self._iids) + 1)

@@ -1,6 +1,6 @@
 # Interned texts: which a packet sequence has been given, and those that the packet under construction brings.
 
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport free, realloc
 from libc.string cimport memcpy, memset
 
@@ -18,8 +18,11 @@ cdef enum:
 
 
 cdef struct Interning:
-    # By id of the string: a bit for each table that has it.
+    # By id of the string: a bit for each table that has it, and its number, which all tables share. Numbers are in the
+    # order of their first use in the output; ids depend on what else is interning meanwhile.
     uint8_t* seen
+    uint32_t* numbers
+    uint32_t last
     int64_t room
     # How many strings there are.
     int64_t known
@@ -29,13 +32,18 @@ cdef struct Interning:
 
 # Room for all strings that there are; false without memory.
 cdef inline bint follow_strings(Interning* interning, int64_t count) noexcept nogil:
-    cdef uint8_t* moved
+    cdef void* moved
     if count > interning.room:
-        moved = <uint8_t*>realloc(interning.seen, 2 * count)
+        moved = realloc(interning.seen, 2 * count)
         if moved is NULL:
             return False
-        memset(moved + interning.room, 0, 2 * count - interning.room)
-        interning.seen = moved
+        interning.seen = <uint8_t*>moved
+        memset(interning.seen + interning.room, 0, 2 * count - interning.room)
+        moved = realloc(interning.numbers, 2 * count * sizeof(uint32_t))
+        if moved is NULL:
+            return False
+        interning.numbers = <uint32_t*>moved
+        memset(interning.numbers + interning.room, 0, (2 * count - interning.room) * sizeof(uint32_t))
         interning.room = 2 * count
     interning.known = count
     return True
@@ -44,6 +52,7 @@ cdef inline bint follow_strings(Interning* interning, int64_t count) noexcept no
 cdef inline void free_interning(Interning* interning) noexcept nogil:
     cdef int i
     free(interning.seen)
+    free(interning.numbers)
     for i in range(TABLES):
         free(interning.texts[i].data)
 
@@ -53,6 +62,7 @@ cdef inline bint intern(Interning* interning, StringTable strings, int32_t id, i
     cdef Output* texts = &interning.texts[table]
     cdef Entry* entry
     cdef int64_t size
+    cdef uint64_t number
     cdef uint8_t* at
     if interning.seen[id] >> table & 1:
         return True
@@ -60,12 +70,16 @@ cdef inline bint intern(Interning* interning, StringTable strings, int32_t id, i
     size = entry.size
     if not ensure(texts, size + MARGIN):
         return False
+    if interning.numbers[id] == 0:
+        interning.last += 1
+        interning.numbers[id] = interning.last
+    number = interning.numbers[id]
     interning.seen[id] |= <uint8_t>(1 << table)
     at = texts.data + texts.used
     at = put(at, (29 if table == tSTRINGS else table + 1) << 3 | 2)
-    at = put(at, <uint64_t>(1 + varint_size(<uint64_t>id + 1) + 1 + varint_size(<uint64_t>size) + size))
+    at = put(at, <uint64_t>(1 + varint_size(number) + 1 + varint_size(<uint64_t>size) + size))
     at[0] = 1 << 3
-    at = put(at + 1, <uint64_t>id + 1)
+    at = put(at + 1, number)
     at[0] = 2 << 3 | 2
     at = put(at + 1, <uint64_t>size)
     if size:

@@ -59,7 +59,7 @@ cdef inline uint8_t* put_interned_id(
         return failed(to, BAD_COLUMN)
     if not intern(&to.interning, strings, id, step.table):
         return failed(to, NO_MEMORY)
-    return put(put_tag(at, step), <uint64_t>id + 1)
+    return put(put_tag(at, step), to.interning.numbers[id])
 
 
 # The steps `first` to `last` of a program for one row; NULL where that fails, with `to.status`.

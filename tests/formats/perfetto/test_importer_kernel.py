@@ -29,8 +29,8 @@ RECORDINGS = [
     "aix/kernel-trace-32.aix32",
     "aix/kernel-trace-64.aix",
 ]
-#: What the recordings themselves have: events that were lost, among them beginnings of functions, and marks that are none
-#: of atrace's.
+#: What the recordings themselves have: events that were lost, among them beginnings of functions, and marks that are
+#: none of atrace's.
 OF_THE_SOURCE = {"ftrace_cpu_has_data_loss", "misplaced_end_event", "systrace_parse_failure"}
 #: Where a task ends without leaving its CPU.
 OF_THE_SOURCE |= {"mismatched_sched_switch_tids"}

@@ -240,3 +240,16 @@ def test_a_sample_of_no_thread_has_none():
     again = opened(written(target))
     assert [batch.thread.tolist() for batch in again.batches()] == [[-1]]
     assert difference(target, again) is None
+
+
+def test_what_else_is_interned_does_not_change_the_output():
+    event_class = EventClass(Kind.INSTANT, fields=(NAME, CATEGORY, Field("arg", StringClass())))
+    rows = ((b"one", b"cat", b"x"), (b"two", b"cat", b"one"))
+    plain, crowded = trace_of(event_class), trace_of(event_class)
+    for number in range(50):
+        crowded.strings.intern(f"another {number}")
+    outputs = [
+        written(with_batches(one, [batch_of(one, [(0, 5, -1, 0, -1, row) for row in rows])]))
+        for one in (plain, crowded)
+    ]
+    assert outputs[0] == outputs[1]

@@ -272,8 +272,8 @@ def _plain(field: Field) -> Field:
 
 
 def _is_describable(field_class: FieldClass) -> bool:
-    """Whether generic events have values of the type: integers, strings, bytes, and lists of them."""
-    return type_text(field_class) is not None and not isinstance(field_class, FloatClass)
+    """Whether generic events have values of the type: numbers, strings, bytes, and lists of all but fractions."""
+    return type_text(field_class) is not None
 
 
 def is_no_other_list(field: Field) -> bool:

@@ -83,7 +83,9 @@ class KernelClasses:
             return True
         event = described_event(descriptor)
         if event is not None:
-            self._described[number] = (system, *event)
+            name, fields = event
+            # A provider in front of its event's name is there for importers, which do not show it.
+            self._described[number] = (system, name.removeprefix(f"{system}:"), fields)
         return event is not None
 
     def declare(self, declarations: Declarations) -> None:

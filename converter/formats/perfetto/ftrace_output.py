@@ -50,7 +50,7 @@ from converter.ir.field_classes import (
 from converter.ir.kinds import Role
 
 # google.protobuf.FieldDescriptorProto.Type of what generic events can have.
-_INT64, _UINT64, _STRING, _BYTES = 3, 4, 9, 12
+_DOUBLE, _FLOAT, _INT64, _UINT64, _STRING, _BYTES = 1, 2, 3, 4, 9, 12
 _LAST_DESCRIBED: Final = 131_071
 
 
@@ -135,7 +135,7 @@ class FtraceOutput:
         described = {
             "field_id": number,
             "group_name": event_class.category,
-            "event_descriptor": _descriptor(event_class.name, placed),
+            "event_descriptor": _descriptor(_shown_name(event_class), placed),
         }
         head = new_packet(ftrace_events={"cpu": 0, "generic_event_descriptors": [described]})
         if not _is_told_by_descriptor(event_class):
@@ -153,6 +153,16 @@ def _in_order(placed: tuple[PlacedField, ...]) -> list[tuple[PlacedField, Getter
     """The fields of a message in the order of their numbers, each with its column."""
     inside = [(item, field_getter(i)) for i, item in enumerate(placed) if item.number]
     return sorted(inside, key=lambda pair: pair[0].number)
+
+
+def _shown_name(event_class: EventClass) -> str:
+    """What importers call an event: ftrace's by its own name, others with their provider in front.
+
+    Importers do not show the group. Providers of programs use the same names for different events.
+    """
+    of_ftrace = any(field.role is Role.CONTEXT_FLAGS for field in event_class.fields)
+    category, name = event_class.category, event_class.name
+    return name if of_ftrace or not category else f"{category}:{name}"
 
 
 def _descriptor(name: str, placed: tuple[PlacedField, ...]) -> bytes:
@@ -176,6 +186,8 @@ def _described_type(field_class: FieldClass) -> tuple[int, bool]:
             return _INT64, False
         case IntegerClass() | BooleanClass():
             return _UINT64, False
+        case FloatClass(bits):
+            return _DOUBLE if bits == 64 else _FLOAT, False
         case StringClass():
             return _STRING, False
     return _BYTES, False
@@ -188,7 +200,14 @@ def _is_told_by_descriptor(event_class: EventClass) -> bool:
         ProgramField(0, field.name, field.type, 0, isinstance(field.type, ArrayClass))
         for field in fields
     )
-    wide = {IntegerClass(64), IntegerClass(64, signed=True), StringClass(), BytesClass()}
+    wide = {
+        IntegerClass(64),
+        IntegerClass(64, signed=True),
+        FloatClass(32),
+        FloatClass(64),
+        StringClass(),
+        BytesClass(),
+    }
     plain = all(field.type in wide for field in fields)
     made = tracepoints.tracepoint_class(event_class.category, event_class.name, program)
     return plain and made.fields == event_class.fields

@@ -12,6 +12,7 @@ from converter.formats.perfetto.declarations import (
     MAX_DESCRIBED,
     PlacedField,
     distinct,
+    is_flags,
     is_no_other_list,
     place_described,
     place_typed,
@@ -28,16 +29,16 @@ from converter.formats.perfetto.record_shapes import as_log_entries, with_whole_
 from converter.formats.perfetto.scheduling import as_scheduled, is_of_another_kernel
 from converter.formats.perfetto.tasks import NAMED_KINDS
 from converter.ir.events import EventClass, Field
-from converter.ir.field_classes import ArrayClass, FloatClass, IntegerClass, StringClass, Style
+from converter.ir.field_classes import ArrayClass, IntegerClass, StringClass, Style
 from converter.ir.kinds import REQUIRED_ROLES, Kind, Role
 from converter.projection.capabilities import Capabilities, KindSupport, Lowering
 from converter.projection.linux_tracepoints import MEANINGS, meaning
 
-#: What else becomes of arguments of generic events, whose values are 64-bit integers, strings and bytes.
+#: What else becomes of arguments of generic events, whose values are 64-bit integers, floating-point numbers, strings
+#: and bytes.
 _GENERIC: Final = Capabilities(
     {},
     integers=frozenset({(64, False), (64, True)}),
-    floats=frozenset(),
     booleans=False,
     nulls=False,
     max_arguments=MAX_DESCRIBED,
@@ -175,10 +176,12 @@ def _kernel_support(event_class: EventClass) -> KindSupport | None:
     if point is not None:
         support = _support_of(point)
         return replace(support, fields=_fields(_placed(event_class, point)))
-    if event_class.kind is not Kind.TYPED or any(map(_is_of_a_program, event_class.fields)):
+    if event_class.kind is not Kind.TYPED:
         return None
-    support = _GENERIC_SUPPORT
     fields = event_class.fields
+    support = _GENERIC_SUPPORT
+    if not any(map(is_flags, fields)):
+        support = replace(support, fields=())
     if len(fields) <= MAX_DESCRIBED and len(distinct(fields)) == len(fields):
         support = replace(support, fields=_fields(place_described(fields)))
     if all(map(is_no_other_list, fields)):
@@ -187,14 +190,6 @@ def _kernel_support(event_class: EventClass) -> KindSupport | None:
         # A name by which the reader knows another kind.
         return replace(support, named=False, event=("", event_class.name))
     return support
-
-
-def _is_of_a_program(field: Field) -> bool:
-    """Whether a tracepoint with this field is none of the kernel's, which has no numbers with a fraction.
-
-    Generic events have no type for them either; debug annotations do.
-    """
-    return isinstance(field.type, FloatClass)
 
 
 def _placed(event_class: EventClass, point: tuple[str, str]) -> tuple[PlacedField, ...]:
@@ -325,7 +320,7 @@ def capabilities(variant: str) -> Capabilities:
     """What a Perfetto trace can hold, by kind: the fields that the reader delivers of it.
 
     Kernel events are the typed message of their name where the package has one, the message of their kind, or else
-    generic events of 64-bit integers, strings and bytes.
+    generic events of 64-bit integers, floating-point numbers, strings and bytes.
     """
     del variant
     kinds: dict[Kind, KindSupport] = {}

@@ -183,7 +183,7 @@ def test_a_new_thread_has_its_slices_its_name_and_its_process(tmp_path):
     events = [(0, 100, 0, 0, -1, (12,)), (1, 200, -1, 1, -1, (b"work", b""))]
     path = imported(tmp_path, with_batches(trace, [batch_of(trace, events)]))
     query = """
-        select slice.name, thread.name, start_ts, pid from slice
+        select slice.name, thread.name, thread.start_ts, pid from slice
         join thread_track on thread_track.id = track_id join thread using (utid)
         join process using (upid)
     """
@@ -215,3 +215,27 @@ def test_functions_of_a_program_are_slices_named_by_their_addresses(shown):
 def test_hardware_interrupts_are_slices_as_softirqs_are(shown):
     query = "select count(*) from slice where name like 'IRQ (%'"
     assert number(shown("lttng_legacy/kernel-2.5.tar.gz"), query) > 0
+
+
+def test_events_of_a_provider_are_rows_with_its_name(shown):
+    path = shown("ctf/ctf_small")
+    query = "select name, count(*) from ftrace_event where name like '%:end' group by 1"
+    assert answer(path, query) == [["lttng_ust_statedump:end", "1"], ["rich:end", "60"]]
+    assert number(path, "select count(*) from slice") == 0
+    # Numbers with a fraction too.
+    query = """
+        select count(distinct real_value) > 1 from ftrace_event join args using (arg_set_id)
+        where ftrace_event.name = 'rich:floats' and key = 'd'
+    """
+    assert number(path, query) == 1
+
+
+def test_counters_of_a_cpu_are_on_its_track(tmp_path):
+    fields = (
+        Field("state", IntegerClass(32), Role.VALUE),
+        Field("cpu_id", IntegerClass(32), Role.TARGET_CPU),
+    )
+    idle = EventClass(Kind.CPU_IDLE, "power_cpu_idle", "", fields)
+    path = imported(tmp_path, trace_of(idle, (1, 0), (2, 3), thread=-1, cpu=1))
+    query = "select name, cpu, cast(value as int) from counter join cpu_counter_track c on c.id = track_id"
+    assert answer(path, query) == [["cpuidle", "0", "1"], ["cpuidle", "3", "2"]]

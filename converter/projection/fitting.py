@@ -93,13 +93,13 @@ def flattened(piece: Piece, capabilities: Capabilities) -> Piece:
 
 def _is_held(field: Field, event_class: EventClass, capabilities: Capabilities) -> bool:
     """Whether the format's record has a place for the field as it is."""
-    support = capabilities.kinds.get(event_class.kind)
+    support = capabilities.support(event_class)
     return support is not None and any(
         part.role is field.role
+        and (part.role is not Role.NONE or part.name == field.name)
         and type(part.type) is type(field.type)
         and converts(field.type, part.type)
         for part in support.fields
-        if part.role is not Role.NONE
     )
 
 
@@ -242,7 +242,7 @@ class Fitter:
         kept: list[int | None] = []
         optional = _optional_parts(source, support)
         for part in support.fields:
-            index = _index_of(part, source)
+            index = index_of(part, source)
             wanted = source[index] if index is not None and index in optional else part
             fields.append(wanted)
             kept.append(self._part(index, wanted, event_class, plan))
@@ -253,7 +253,7 @@ class Fitter:
                 fields.append(field)
                 what = f"{field.name!r} of {name}"
                 plan.steps.append(_Step(index, field.type, field.type, what))
-        trailing = [(_index_of(part, source), part) for part in support.trailing]
+        trailing = [(index_of(part, source), part) for part in support.trailing]
         for index, field in enumerate(source):
             if index in kept or any(index == other for other, _ in trailing):
                 continue
@@ -354,7 +354,7 @@ class Fitter:
         )
 
 
-def _index_of(part: Field, fields: Sequence[Field]) -> int | None:
+def index_of(part: Field, fields: Sequence[Field]) -> int | None:
     """The first field that plays a part; of parts without a role the first of the same name."""
     for index, field in enumerate(fields):
         if field.role is part.role and (part.role is not Role.NONE or field.name == part.name):

@@ -5,14 +5,16 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import replace
-from functools import cache
+from functools import cache, lru_cache
+from typing import Final
 
 import numpy as np
 
 from converter.formats.trace_cmd.event_classes import DISCARDED
-from converter.formats.trace_cmd.event_format import EventFormat, Location
-from converter.formats.trace_cmd.event_schemas import COMMON_FIELDS, EVENTS, kernel_format
+from converter.formats.trace_cmd.event_format import Location
+from converter.formats.trace_cmd.event_schemas import COMMON_FIELDS, LONG_SIZE
 from converter.formats.trace_cmd.fields import fields_of
+from converter.formats.trace_cmd.kernel_formats import EVENTS, kernel_format
 from converter.ir.columns import Column, ListColumn
 from converter.ir.events import EventClass, Field
 from converter.ir.field_classes import ArrayClass, IntegerClass, StringClass, Style
@@ -25,16 +27,20 @@ from converter.projection.capabilities import (
     Lowering,
     Projection,
 )
+from converter.projection.fitting import index_of, label
 from converter.projection.instants import as_typed
-from converter.projection.linux_tracepoints import meaning
+from converter.projection.linux_tracepoints import MEANINGS, meaning
 from converter.projection.losses import LossKind
-from converter.projection.pieces import Piece
+from converter.projection.pieces import Piece, string_ids
 from converter.projection.sched_conventions import with_linux_state
 from converter.projection.texts import cut_utf8
+from converter.projection.types import converts
 
 #: A data location reaches 65,535 bytes: so many arguments of such texts, and the kernel's own fields, stay within.
 MAX_ARGUMENTS = 24
 MAX_TEXT_BYTES = 2560
+#: Of numbers alone, a record has room for any that occur.
+MAX_NUMBERS = 250
 #: The system of events that have none of their own.
 SYSTEM = "traceconv"
 
@@ -56,19 +62,34 @@ _REQUIRED: dict[Kind, frozenset[Role]] = {
 #: Of raw_syscalls:sys_enter (include/trace/events/syscalls.h).
 _SYSCALL_ARGUMENTS = 6
 
+#: Systems of the events that say something to the reader, by their names alone.
+_SYSTEMS: Final = {name: system for system, name in MEANINGS}
+#: The system of what the tracer itself records, in formats of its own.
+_TRACER: Final = "ftrace"
+#: An event of each kind that the reader delivers.
+_CANONICAL: Final = {
+    **{known.kind: point for point, known in reversed(MEANINGS.items())},
+    **EVENTS,
+}
+_TYPED: Final = KindSupport(trailing=COMMON_FIELDS, cpu=True, named=True)
+
 _NOT_IN_IDENTIFIERS = re.compile(r"[^A-Za-z0-9_]+")
 
 
 @cache
 def capabilities(variant: str) -> Capabilities:  # noqa: ARG001 - all variants hold the same
     """What any variant holds."""
-    kinds = {kind: _kernel_support(kind) for kind in EVENTS}
+    kinds = {Kind.TYPED: replace(_TYPED, of_class=held)}
+    for kind, point in _CANONICAL.items():
+        if kernel_format(*point) is not None:
+            support = _kernel_support(point, kind)
+        else:
+            support = replace(_TYPED, named=False, event=point)
+        kinds[kind] = replace(support, of_class=held)
     kinds[Kind.DISCARDED] = KindSupport(
         fields=DISCARDED.fields, arguments=False, thread=False, cpu=True, event=("", DISCARDED.name)
     )
-    kinds[Kind.TYPED] = KindSupport(trailing=COMMON_FIELDS, cpu=True, named=True)
-    adapters: dict[Kind, Adapter] = {kind: _fixed_texts(kind) for kind in EVENTS}
-    adapters[Kind.TYPED] = adapt_typed
+    adapters: dict[Kind, Adapter] = dict.fromkeys((Kind.TYPED, *_CANONICAL), _adapt)
     return Capabilities(
         kinds=kinds,
         floats=frozenset(),
@@ -105,15 +126,89 @@ def identifier(name: str) -> str:
     return f"_{cleaned}" if cleaned[0].isdigit() or cleaned.startswith("common_") else cleaned
 
 
-def _kernel_support(kind: Kind) -> KindSupport:
-    format = kernel_format(kind)
-    _, fields, _ = fields_of(format, 8, None)
+def held(event_class: EventClass) -> KindSupport | None:
+    """How the format holds a class: as the kernel's event, under its own name, or (None) as a TYPED one."""
+    point = point_of(event_class)
+    if point is not None:
+        support = _kernel_support(point, event_class.kind)
+    elif event_class.kind is Kind.TYPED:
+        support = _TYPED
+    else:
+        named = _named_support(event_class)
+        if named is None:
+            return None
+        support = named
+    if all(isinstance(field.type, IntegerClass) for field in event_class.fields):
+        return replace(support, holds=replace(capabilities(""), max_arguments=MAX_NUMBERS))
+    return support
+
+
+@lru_cache(4096)
+def point_of(event_class: EventClass) -> tuple[str, str] | None:
+    """System and name of the kernel's event as which a class is written; None where it has none of their formats."""
+    kind = event_class.kind
+    own = (event_class.category or _SYSTEMS.get(event_class.name, ""), event_class.name)
+    if _kind_of(own) is kind and (kind is not Kind.TYPED or _has_all(event_class, own)):
+        return own
+    if own != EVENTS.get(kind) and meaning(*own).kind is kind and own[0] != _TRACER:
+        # The reader knows another event of this kind by its name.
+        return None
+    return EVENTS.get(kind)
+
+
+def _kind_of(point: tuple[str, str]) -> Kind | None:
+    format = kernel_format(*point)
+    return None if format is None else fields_of(format, LONG_SIZE, None)[0]
+
+
+def _has_all(event_class: EventClass, point: tuple[str, str]) -> bool:
+    """Whether a class has all fields of the kernel's event, whose text would show what is missing as zeros."""
+    places = [(part, index_of(part, event_class.fields)) for part in _own_fields(point)]
+    return all(
+        index is not None and converts(event_class.fields[index].type, part.type)
+        for part, index in places
+    )
+
+
+@cache
+def _own_fields(point: tuple[str, str]) -> tuple[Field, ...]:
+    format = kernel_format(*point)
+    assert format is not None
+    return fields_of(format, LONG_SIZE, None)[1][: -len(COMMON_FIELDS)]
+
+
+@cache
+def _kernel_support(point: tuple[str, str], kind: Kind) -> KindSupport:
+    required = REQUIRED_ROLES.get(kind, frozenset())
+    if point == EVENTS.get(kind):
+        required |= _REQUIRED.get(kind, frozenset())
     return KindSupport(
-        fields=fields[: -len(COMMON_FIELDS)],
-        trailing=fields[-len(COMMON_FIELDS) :],
-        required=REQUIRED_ROLES.get(kind, frozenset()) | _REQUIRED.get(kind, frozenset()),
+        fields=_own_fields(point),
+        trailing=COMMON_FIELDS,
+        required=required,
         cpu=True,
-        event=EVENTS[kind],
+        event=point,
+    )
+
+
+def _named_support(event_class: EventClass) -> KindSupport | None:
+    """How the format holds a class that the reader knows by its name; None where that is none of the kernel's."""
+    point = (event_class.category, event_class.name)
+    known = meaning(*point)
+    if known.kind is not event_class.kind or tuple(map(identifier, point)) != point:
+        return None
+    roles: dict[str, Role] = {}
+    for field in event_class.fields:
+        role = known.roles.get(field.name, Role.NONE)
+        if role is not Role.NONE and not isinstance(field.type, IntegerClass):
+            # All that the reader knows by their names alone are numbers.
+            return None
+        if role not in roles.values():
+            roles.setdefault(field.name, role)
+    if not REQUIRED_ROLES.get(known.kind, frozenset()) <= set(roles.values()):
+        return None
+    return replace(
+        _TYPED, named=True, argument_role=lambda field: known.roles.get(field.name, Role.NONE)
     )
 
 
@@ -147,46 +242,52 @@ def adapt_typed(piece: Piece, projection: Projection) -> Piece:
     return piece.rewritten(piece.derive(("named",), renamed), piece.lazy_columns())
 
 
-def _fixed_texts(kind: Kind) -> Adapter:
-    """An adapter that cuts texts to the arrays that a kernel's event has for them, their NUL included."""
-    sizes = dict(_array_sizes(kernel_format(kind), _kernel_support(kind).fields))
+def _adapt(piece: Piece, projection: Projection) -> Piece:
+    """Tasks, states and arguments as the kernel records them; texts cut to the arrays that its event has for them."""
+    kind = piece.event_class.kind
+    if kind is Kind.SCHED_SWITCH:
+        piece = with_linux_state(_on_thread_of(piece, Role.PREV_TID, projection))
+    elif kind is Kind.SYSCALL_ENTRY:
+        piece = _with_six_arguments(piece, projection)
+    elif kind is not Kind.TYPED:
+        piece = _on_thread_of(piece, Role.WAKER_TID, projection)
+    point = point_of(piece.event_class)
+    if point is None:
+        return adapt_typed(piece, projection) if kind is Kind.TYPED else piece
+    sizes = _array_sizes(point)
+    columns = piece.lazy_columns()
+    for part, size in sizes:
+        index = index_of(part, piece.event_class.fields)
+        if index is not None and isinstance(piece.event_class.fields[index].type, StringClass):
+            columns[index] = _cut(piece, projection, index, size)
+    return piece.rewritten(piece.event_class, columns) if sizes else piece
 
-    def adapt(piece: Piece, projection: Projection) -> Piece:
-        if kind is Kind.SCHED_SWITCH:
-            piece = with_linux_state(_on_thread_of(piece, Role.PREV_TID, projection))
-        elif kind is Kind.SYSCALL_ENTRY:
-            piece = _with_six_arguments(piece, projection)
-        else:
-            piece = _on_thread_of(piece, Role.WAKER_TID, projection)
-        columns = piece.lazy_columns()
-        for index, field in enumerate(piece.event_class.fields):
-            if field.role in sizes and isinstance(field.type, StringClass):
-                columns[index] = _cut(piece, projection, field.role, sizes[field.role])
-        return piece.rewritten(piece.event_class, columns) if sizes else piece
 
-    return adapt
-
-
-def _array_sizes(format: EventFormat, fields: tuple[Field, ...]) -> list[tuple[Role, int]]:
+@cache
+def _array_sizes(point: tuple[str, str]) -> list[tuple[Field, int]]:
+    """The texts that an event has arrays for, with their sizes."""
+    format = kernel_format(*point)
+    assert format is not None
     return [
-        (field.role, declared.size)
-        for declared, field in zip(format.fields, fields, strict=True)
+        (field, declared.size)
+        for declared, field in zip(format.fields, _own_fields(point), strict=True)
         if declared.location is Location.INLINE
         and declared.size
         and isinstance(field.type, StringClass)
     ]
 
 
-def _cut(piece: Piece, projection: Projection, role: Role, size: int) -> Callable[[], Column]:
+def _cut(piece: Piece, projection: Projection, index: int, size: int) -> Callable[[], Column]:
+    field = piece.event_class.fields[index]
+
     def cut() -> Column:
         strings = projection.source.strings
-        ids = piece.texts(role, strings)
-        assert ids is not None
+        ids = string_ids(piece.table.column(index), strings)
         long = strings.unfit(ids, size - 1, False)
         if not len(long):
             return ids
         rows = np.isin(ids, long)
-        what = f"{role.name.lower()} of {piece.event_class.kind.name.lower()} to {size - 1} bytes"
+        what = f"{field.name!r} of {label(piece.event_class)} to {size - 1} bytes"
         projection.lose(LossKind.TRUNCATED, what, piece, int(np.count_nonzero(rows)))
         shorter = {id: strings.intern(cut_utf8(strings[id], size - 1)) for id in long.tolist()}
         result = ids.copy()

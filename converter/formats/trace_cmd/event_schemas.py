@@ -1,18 +1,18 @@
 """Event formats for events that did not come from a kernel's ring buffer.
 
-Kernel events have the formats of schemas/ftrace/events, which are those of a 6.18 kernel (tracefs events/*/*/format) as
-far as this converter knows their fields. All others get a format made from their class.
+Events that have the fields of the kernel's own have its format. All others get one made from their class.
 """
 
 from __future__ import annotations
 
-import pkgutil
 import re
 from dataclasses import dataclass
-from functools import cache
+from typing import Final
 
 from converter.errors import UnsupportedError
 from converter.formats.trace_cmd.event_format import EventFormat, parse_event_format
+from converter.formats.trace_cmd.fields import fields_of
+from converter.formats.trace_cmd.kernel_formats import kernel_format, kernel_text
 from converter.ir.events import EventClass, Field
 from converter.ir.field_classes import (
     ArrayClass,
@@ -22,42 +22,7 @@ from converter.ir.field_classes import (
     StringClass,
     Style,
 )
-from converter.ir.kinds import Kind, Role
-
-#: The event of each kind, as system and name; `mapping` says the same in the other direction.
-EVENTS: dict[Kind, tuple[str, str]] = {
-    Kind.SCHED_SWITCH: ("sched", "sched_switch"),
-    Kind.SCHED_WAKING: ("sched", "sched_waking"),
-    Kind.SCHED_WAKEUP: ("sched", "sched_wakeup"),
-    Kind.SCHED_WAKEUP_NEW: ("sched", "sched_wakeup_new"),
-    Kind.PROCESS_FORK: ("sched", "sched_process_fork"),
-    Kind.PROCESS_EXEC: ("sched", "sched_process_exec"),
-    Kind.TASK_EXIT: ("sched", "sched_process_exit"),
-    Kind.TASK_FREE: ("sched", "sched_process_free"),
-    Kind.TASK_NEW: ("task", "task_newtask"),
-    Kind.TASK_RENAME: ("task", "task_rename"),
-    Kind.IRQ_ENTRY: ("irq", "irq_handler_entry"),
-    Kind.IRQ_EXIT: ("irq", "irq_handler_exit"),
-    Kind.SOFTIRQ_RAISE: ("irq", "softirq_raise"),
-    Kind.SOFTIRQ_ENTRY: ("irq", "softirq_entry"),
-    Kind.SOFTIRQ_EXIT: ("irq", "softirq_exit"),
-    Kind.TIMER_ENTRY: ("timer", "hrtimer_expire_entry"),
-    Kind.TIMER_EXIT: ("timer", "hrtimer_expire_exit"),
-    Kind.SYSCALL_ENTRY: ("raw_syscalls", "sys_enter"),
-    Kind.SYSCALL_EXIT: ("raw_syscalls", "sys_exit"),
-    Kind.WORK_BEGIN: ("workqueue", "workqueue_execute_start"),
-    Kind.WORK_END: ("workqueue", "workqueue_execute_end"),
-    Kind.FUNCTION: ("ftrace", "function"),
-    Kind.FUNCTION_ENTRY: ("ftrace", "funcgraph_entry"),
-    Kind.FUNCTION_EXIT: ("ftrace", "funcgraph_exit"),
-    Kind.SIGNAL_GENERATE: ("signal", "signal_generate"),
-    Kind.SIGNAL_DELIVER: ("signal", "signal_deliver"),
-    Kind.CPU_FREQUENCY: ("power", "cpu_frequency"),
-    Kind.CPU_IDLE: ("power", "cpu_idle"),
-    Kind.CPU_FREQUENCY_LIMITS: ("power", "cpu_frequency_limits"),
-    Kind.CLOCK_RATE: ("power", "clock_set_rate"),
-    Kind.MARK: ("ftrace", "print"),
-}
+from converter.ir.kinds import Role
 
 #: Context that every record has, in front of its own fields; type and pid are the record's class and thread.
 COMMON_FIELDS = (
@@ -71,35 +36,14 @@ _COMMON = (
     "\tfield:int common_pid;\toffset:4;\tsize:4;\tsigned:1;\n"
 )
 _COMMON_SIZE = 8
+#: Of the kernel whose formats these are.
+LONG_SIZE: Final = 8
 #: Where ids start that no kernel's schema has.
-_FIRST_ID = 1000
+FIRST_ID = 4096
 _LAST_ID = 0xFFFF
 
 _ID_LINE = re.compile(rb"^ID: \d+$", re.MULTILINE)
 _TAIL_LINE = re.compile(r"(\tfield:[^;]*;\toffset:)(\d+)(;\tsize:0;[^\n]*)")
-_PAGE_DATA = re.compile(rb"(field:\s*char data;\s*offset:\s*(\d+);\s*size:)\d+")
-
-
-def header_texts(page_size: int) -> tuple[bytes, bytes]:
-    """Tracefs events/header_page for pages of this size, and events/header_event."""
-    page = _PAGE_DATA.sub(
-        lambda found: found[1] + str(page_size - int(found[2])).encode(), _read("header_page")
-    )
-    return page, _read("header_event")
-
-
-@cache
-def kernel_format(kind: Kind) -> EventFormat:
-    """The kernel's format of the event of a kind in `EVENTS`."""
-    system, name = EVENTS[kind]
-    return parse_event_format(_read(f"events/{system}/{name}/format"), system)
-
-
-@cache
-def _read(path: str) -> bytes:
-    data = pkgutil.get_data("converter.schemas", f"ftrace/{path}")
-    assert data is not None
-    return data
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,13 +59,13 @@ class FormatMaker:
 
     def __init__(self) -> None:
         self._taken: set[int] = set()
-        self._next = _FIRST_ID
-        self._schema_ids = {kernel_format(kind).id for kind in EVENTS}
+        self._next = FIRST_ID
 
     def make(self, event_class: EventClass) -> NewFormat:
         """The format of a class; UnsupportedError when all ids are taken."""
-        if event_class.kind in EVENTS:
-            text = self._kernel_text(event_class)
+        format = kernel_format(event_class.category, event_class.name)
+        if format is not None and _has_fields_of(event_class, format):
+            text = self._kernel_text(event_class, format)
         else:
             text = self._text(event_class)
         data = text.encode("utf-8", "surrogateescape")
@@ -129,7 +73,7 @@ class FormatMaker:
 
     def _id(self, wanted: int | None) -> int:
         if wanted is None or wanted in self._taken:
-            while self._next in self._taken or self._next in self._schema_ids:
+            while self._next in self._taken:
                 self._next += 1
             wanted = self._next
         if wanted > _LAST_ID:
@@ -139,12 +83,10 @@ class FormatMaker:
         self._taken.add(wanted)
         return wanted
 
-    def _kernel_text(self, event_class: EventClass) -> str:
+    def _kernel_text(self, event_class: EventClass, format: EventFormat) -> str:
         """The kernel's text, with fields for arguments behind its own, in front of one without an end."""
-        format = kernel_format(event_class.kind)
-        system, name = EVENTS[event_class.kind]
         data = _ID_LINE.sub(
-            b"ID: %d" % self._id(format.id), _read(f"events/{system}/{name}/format")
+            b"ID: %d" % self._id(format.id), kernel_text(format.system, format.name)
         )
         text = data.decode("utf-8")
         arguments = event_class.fields[len(format.fields) : -len(COMMON_FIELDS)]
@@ -168,6 +110,12 @@ class FormatMaker:
             f"name: {event_class.name}\nID: {self._id(None)}\nformat:\n{_COMMON}\n{lines}\n"
             f"print fmt: {print_fmt}\n"
         )
+
+
+def _has_fields_of(event_class: EventClass, format: EventFormat) -> bool:
+    """Whether a class that was fitted to the format's capabilities is held as the kernel's event."""
+    own = fields_of(format, LONG_SIZE, None)[1][: -len(COMMON_FIELDS)]
+    return event_class.fields[: len(own)] == own
 
 
 def _lines(fields: tuple[Field, ...], at: int) -> tuple[str, int]:

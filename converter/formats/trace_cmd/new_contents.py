@@ -10,12 +10,13 @@ import re
 import numpy as np
 
 from converter.formats.trace_cmd.compressor import library_version
-from converter.formats.trace_cmd.event_schemas import FormatMaker, NewFormat, header_texts
+from converter.formats.trace_cmd.event_schemas import FormatMaker, NewFormat
 from converter.formats.trace_cmd.file_contents import (
     BufferContents,
     FileContents,
     OptionContents,
 )
+from converter.formats.trace_cmd.kernel_formats import header_texts
 from converter.formats.trace_cmd.layout import OptionId, SectionId, layouts
 from converter.formats.trace_cmd.mapping import NAMING_ROLES, NANOSECOND_CLOCKS
 from converter.formats.trace_cmd.page_writer import PageWriter, Records, SpoolMaker

@@ -19,6 +19,9 @@ from converter.formats.trace_cmd.capabilities import (
 from converter.formats.trace_cmd.capabilities import (
     capabilities as kernel_capabilities,
 )
+from converter.formats.trace_cmd.capabilities import (
+    held as held_by_kernel,
+)
 from converter.formats.uftrace.layout import MOST_LOST
 from converter.formats.uftrace.mapping import CATEGORY, DISCARDED, NAME
 from converter.ir.columns import Column, ListColumn
@@ -54,7 +57,10 @@ def capabilities(variant: str) -> Capabilities:  # noqa: ARG001 - there is one
         max_string_bytes=MAX_TEXT_BYTES,
         utf8_only=False,
     )
-    kinds = {kind: replace(support, holds=kernel) for kind, support in kernel.kinds.items()}
+    kinds = {
+        kind: replace(support, holds=kernel, of_class=_of_kernel if support.of_class else None)
+        for kind, support in kernel.kinds.items()
+    }
     kinds[Kind.SLICE_BEGIN] = KindSupport((NAME, CATEGORY), holds=functions)
     kinds[Kind.SLICE_END] = KindSupport(
         optional=(NAME, CATEGORY), holds=replace(functions, max_arguments=1)
@@ -86,6 +92,12 @@ def capabilities(variant: str) -> Capabilities:  # noqa: ARG001 - there is one
         environment=True,
         command_lines=True,
     )
+
+
+def _of_kernel(event_class: EventClass) -> KindSupport | None:
+    """How the kernel's files hold a class."""
+    support = held_by_kernel(event_class)
+    return None if support is None else replace(support, holds=kernel_capabilities(""))
 
 
 def _instant_support(event_class: EventClass) -> KindSupport | None:

@@ -11,7 +11,8 @@ from typing import Final
 
 from converter.formats.trace_cmd.event_classes import DISCARDED as MISSED
 from converter.formats.trace_cmd.event_format import parse_event_format
-from converter.formats.trace_cmd.event_schemas import COMMON_FIELDS, NewFormat, header_texts
+from converter.formats.trace_cmd.event_schemas import COMMON_FIELDS, NewFormat
+from converter.formats.trace_cmd.kernel_formats import header_texts
 from converter.formats.trace_cmd.new_contents import KernelEvents
 from converter.formats.trace_cmd.page_writer import PageWriter, SpoolMaker
 from converter.formats.trace_cmd.trace_tables import TaskNumbers

@@ -1,16 +1,21 @@
 """The layout of trace.dat that is written: event formats, and the kernel's ring-buffer pages."""
 
 import dataclasses
+from importlib import resources
 
 import numpy as np
 import pytest
 from support.strategies import with_batches
 from support.trace_cmd_writing import CAPABILITIES, NUMBER, projected, read_back, trace_of, written
 
+from converter import schemas
 from converter.formats.trace_cmd.capabilities import identifier
 from converter.formats.trace_cmd.emit import INTEGER, PageEmitter, RecordColumns, RecordLayout
-from converter.formats.trace_cmd.event_schemas import EVENTS, FormatMaker, kernel_format
+from converter.formats.trace_cmd.event_schemas import FIRST_ID, FormatMaker
+from converter.formats.trace_cmd.fields import fields_of
+from converter.formats.trace_cmd.kernel_formats import EVENTS, kernel_format
 from converter.formats.trace_cmd.page_writer import PageWriter, Records, SpoolMaker
+from converter.formats.trace_cmd.print_expressions import parse_print_fmt
 from converter.formats.trace_cmd.reader import read
 from converter.formats.trace_cmd.record_layout import record_program
 from converter.ir.canonical import difference
@@ -26,17 +31,39 @@ from converter.storage.opening import open_source
 # Event formats
 
 
-@pytest.mark.parametrize("kind", EVENTS, ids=lambda kind: kind.name)
-def test_schemas_are_what_the_reader_takes_them_for(kind):
-    system, name = EVENTS[kind]
-    assert meaning(system, name).kind is kind
-    format = kernel_format(kind)
+SCHEMAS = sorted(
+    (system.name, event.name)
+    for system in (resources.files(schemas) / "ftrace/events").iterdir()
+    for event in system.iterdir()
+)
+
+
+@pytest.mark.parametrize(("system", "name"), SCHEMAS)
+def test_schemas_are_what_the_reader_takes_them_for(system, name):
+    format = kernel_format(system, name)
     assert (format.system, format.name) == (system, name)
-    assert format.print_fmt.startswith('"')
+    assert 0 < format.id < FIRST_ID
+    assert fields_of(format, 8, None)[0] is meaning(system, name).kind
+    parse_print_fmt(format.print_fmt)
     end = 8
     for field in format.fields:
         assert field.offset >= end
         end = field.offset + field.size
+
+
+def test_each_kind_has_a_schema():
+    assert set(EVENTS.values()) <= set(SCHEMAS)
+    assert all(meaning(*point).kind is kind for kind, point in EVENTS.items())
+    numbers = [kernel_format(*point).id for point in SCHEMAS]
+    assert len(set(numbers)) == len(numbers)
+
+
+@pytest.mark.parametrize(
+    "point",
+    [("sched", "no_such_event"), ("..", "events"), ("sched/../irq", "softirq_entry"), ("", "")],
+)
+def test_no_schema_is_looked_for_elsewhere(point):
+    assert kernel_format(*point) is None
 
 
 def test_ids_of_formats_never_clash():

@@ -7,18 +7,24 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from itertools import chain
+from typing import Literal, get_args
 
 from converter import registry
 from converter.errors import StrictLossError, TraceError, TraceWarning, UnsupportedError
 from converter.formats.descriptor import Format
+from converter.formats.table import format_read
 from converter.ir.collect import collect
 from converter.ir.trace import Trace
 from converter.lossless.footer import has_residual
-from converter.projection.losses import LossReport
+from converter.projection.losses import LossClass, LossKind, LossReport
 from converter.storage.opening import SourceArgument, open_source
 from converter.storage.outputs import open_sink
 from converter.storage.sink import Sink
 from converter.storage.source import Source
+
+#: What may not be lost: what programs show that open the output, or anything.
+Strictness = Literal["shown", "all"]
+STRICTNESS: tuple[Strictness, ...] = get_args(Strictness)
 
 
 def detect(source: SourceArgument) -> Format:
@@ -82,7 +88,7 @@ def write(
     format: str | None = None,
     *,
     force: bool = False,
-    strict: bool = False,
+    strict: bool | Strictness = False,
     lossless: bool = False,
     source: str | os.PathLike[str] | None = None,
 ) -> LossReport:
@@ -93,7 +99,8 @@ def write(
         path: what is written; it appears whole or not at all.
         format: the name of a format, "name+variant" for a variant of it; found by the suffix of `path` when None.
         force: replace what exists.
-        strict: refuse to lose anything, or what is left of damaged input.
+        strict: refuse to lose what a viewer of the output would show ("shown", True) or anything ("all"), and what is
+            left of damaged input.
         lossless: let the trace as it is travel in the output, too, so that reading that gives it back.
         source: the input, which is never replaced.
 
@@ -101,13 +108,16 @@ def write(
         What did not fit.
 
     Raises:
-        StrictLossError: something would be lost, and `strict`.
+        StrictLossError: something that `strict` is about would be lost.
+        ValueError: there is no such strictness.
         UnknownFormatError: there is no such format.
         UnsupportedError: the format cannot represent the trace at all, or cannot be written.
         OutputError: the output cannot be written, or exists and not `force`.
         TraceError: as `Trace.batches` does.
 
     """
+    if strict not in (False, True, *STRICTNESS):
+        raise ValueError(f"no strictness {strict!r}: there are {', '.join(STRICTNESS)}")
     target, variant = registry.target_format(path, format)
     with open_sink(
         path,
@@ -119,8 +129,7 @@ def write(
         report = transcribe(trace, sink, target, variant, lossless=lossless)
         if strict:
             refuse_damage(trace)
-            if not lossless:
-                refuse_losses(report)
+            refuse_losses(left_behind(trace, target) if lossless else report, strict)
     return report
 
 
@@ -132,7 +141,7 @@ def convert(
     target_format: str | None = None,
     options: Mapping[str, str] | None = None,
     force: bool = False,
-    strict: bool = False,
+    strict: bool | Strictness = False,
     lossless: bool = False,
 ) -> LossReport:
     """Convert an input to a file; arguments, result and errors are those of `open_trace` and `write`."""
@@ -202,12 +211,22 @@ def _begun(trace: Trace, name: str) -> tuple[Trace, bool]:
     return replace(trace, make_batches=lambda: chain([first], batches)), True
 
 
-def refuse_losses(report: LossReport) -> None:
-    """Raise StrictLossError where there is a loss."""
-    losses = list(report)
+def left_behind(trace: Trace, target: Format) -> LossReport:
+    """What reading a lossless conversion to another format does not bring back."""
+    report = LossReport()
+    source = format_read(trace)
+    if source is not None and source is not target and source.stays_behind:
+        report.add(LossKind.DROPPED, source.stays_behind)
+    return report
+
+
+def refuse_losses(report: LossReport, strict: bool | Strictness) -> None:
+    """Raise StrictLossError where there is a loss of those that a strictness is about."""
+    losses = list(report) if strict == "all" else report.of_class(LossClass.SHOWN)
     if losses:
         more = f", and {len(losses) - 1} more" if len(losses) > 1 else ""
-        raise StrictLossError(f"not everything fits: {losses[0]}{more}; strict allows no loss")
+        allowed = "no loss" if strict == "all" else "no loss of what is shown"
+        raise StrictLossError(f"not everything fits: {losses[0]}{more}; strict allows {allowed}")
 
 
 def refuse_damage(trace: Trace) -> None:

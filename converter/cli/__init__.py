@@ -65,7 +65,8 @@ def _run(arguments: list[str]) -> int:
     from converter.cli.commands import COMMANDS, convert
     from converter.errors import TraceError
 
-    name, command = "traceconv", convert
+    name = "traceconv"
+    command: click.Command = convert
     if arguments and arguments[0] in COMMANDS:
         command = COMMANDS[arguments[0]]
         name = f"traceconv {arguments.pop(0)}"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import click
 
 _EPILOG = """\b
@@ -66,7 +68,17 @@ _reader_options = click.option(
 )
 
 
-@click.command(context_settings=_SETTINGS, epilog=_EPILOG)
+class _WithStrictness(click.Command):
+    """An option that may stand alone never takes the argument behind it."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parse what the command line says."""
+        end = args.index("--") if "--" in args else len(args)
+        told = ["--strict=shown" if arg == "--strict" else arg for arg in args[:end]]
+        return super().parse_args(ctx, told + args[end:])
+
+
+@click.command(cls=_WithStrictness, context_settings=_SETTINGS, epilog=_EPILOG)
 @_input
 @click.option("-o", "--output", "target", metavar="OUT", required=True, help="File to write.")
 @_source_format
@@ -78,7 +90,12 @@ _reader_options = click.option(
     metavar="FORMAT",
     help="Format of OUT, as NAME or NAME+VARIANT; by default that of its suffix.",
 )
-@click.option("--strict", is_flag=True, help="Refuse to lose anything, or to read damaged input.")
+@click.option(
+    "--strict",
+    type=click.Choice(["shown", "all"]),
+    metavar="[=shown|all]",
+    help="Refuse to lose anything that is shown, or anything at all, and to read damaged input.",
+)
 @click.option(
     "--lossless",
     is_flag=True,
@@ -95,7 +112,7 @@ def convert(
     source_format: str | None,
     reader_options: dict[str, str],
     target_format: str | None,
-    strict: bool,
+    strict: Literal["shown", "all"] | None,
     lossless: bool,
     losses: str | None,
     force: bool,
@@ -121,7 +138,7 @@ def convert(
             source_format=source_format,
             reader_options=reader_options,
             target_format=target_format,
-            strict=strict,
+            strict=strict or False,
             lossless=lossless,
             losses=losses,
             force=force,

@@ -7,11 +7,18 @@ from dataclasses import dataclass
 
 from converter import registry
 from converter.cli.progress import Progress
-from converter.conversion import open_trace, refuse_damage, refuse_losses, transcribe
+from converter.conversion import (
+    Strictness,
+    left_behind,
+    open_trace,
+    refuse_damage,
+    refuse_losses,
+    transcribe,
+)
 from converter.errors import OutputError, UnknownFormatError, UnsupportedError
 from converter.formats.descriptor import Format
 from converter.ir.trace import Trace
-from converter.projection.losses import LossKind, LossReport
+from converter.projection.losses import Loss, LossClass, LossKind, LossReport
 from converter.storage.outputs import open_sink
 
 #: How many things a line of the summary names.
@@ -27,7 +34,7 @@ class Options:
     source_format: str | None
     reader_options: dict[str, str]
     target_format: str | None
-    strict: bool
+    strict: bool | Strictness
     lossless: bool
     losses: str | None
     force: bool
@@ -61,8 +68,8 @@ def run(options: Options) -> None:
             _write_losses(report, options.losses)
         if options.strict:
             refuse_damage(trace)
-            if not options.lossless:
-                refuse_losses(report)
+            lost = left_behind(trace, target) if options.lossless else report
+            refuse_losses(lost, options.strict)
     if not options.quiet:
         print_warnings(trace, options.source)
         if not options.lossless or options.verbose:
@@ -104,19 +111,25 @@ def print_warnings(trace: Trace, source: str) -> None:
 
 
 def _print_losses(report: LossReport, options: Options) -> None:
-    """One line for each kind of loss, or all of them."""
+    """One line for each kind of loss of what is shown and one for details, or all of them."""
     if options.verbose:
         for loss in report:
             _say(f"{options.source}: {loss}")
         return
+    shown = report.of_class(LossClass.SHOWN)
     for kind in LossKind:
-        losses = [loss for loss in report if loss.kind is kind]
-        if losses:
-            losses.sort(key=lambda loss: -loss.count)
-            named = ", ".join(f"{loss.what} ({loss.count:,})" for loss in losses[:_NAMED])
-            more = len(losses) - _NAMED
-            rest = f", and {more} more (-v lists them)" if more > 0 else ""
-            _say(f"{options.source}: {kind}: {named}{rest}")
+        _print_summary(str(kind), [loss for loss in shown if loss.kind is kind], options)
+    _print_summary("details", report.of_class(LossClass.DETAIL), options)
+
+
+def _print_summary(title: str, losses: list[Loss], options: Options) -> None:
+    """One line for some of the losses, the most frequent of them by name."""
+    if losses:
+        losses.sort(key=lambda loss: -loss.count)
+        named = ", ".join(f"{loss.what} ({loss.count:,})" for loss in losses[:_NAMED])
+        more = len(losses) - _NAMED
+        rest = f", and {more} more (-v lists them)" if more > 0 else ""
+        _say(f"{options.source}: {title}: {named}{rest}")
 
 
 def _say(line: str) -> None:

@@ -60,6 +60,8 @@ class Format:
     embeds: bool = False
     #: The beginning of a file may not tell: the module `search` says whether the rest of it does.
     searches: bool = False
+    #: What of a file comes back only from a file of the format: no trace that travels in another one has it.
+    stays_behind: str = ""
     #: What the reader can be told besides the source: names of its keyword arguments, which take text.
     options: tuple[str, ...] = ()
 

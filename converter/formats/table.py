@@ -40,6 +40,11 @@ def formats() -> Iterable[Format]:
     return map(format_of, _NAMES)
 
 
+def format_read(trace: Trace) -> Format | None:
+    """The format that a trace was read from, None of one that is of no file."""
+    return format_of(trace.format) if trace.format in _NAMES else None
+
+
 def portable_sidecar(trace: Trace) -> dict[str, dict[str, Any]]:
     """A trace's sidecar as JSON-like values and bytes, which does not need the source."""
     return {

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from converter.ir.events import EventClass, Field
 from converter.ir.field_classes import Style
 from converter.ir.kinds import Kind, Role
-from converter.projection.losses import LossKind
+from converter.projection.losses import LossClass, LossKind
 from converter.projection.pieces import Piece
 
 if TYPE_CHECKING:
@@ -146,7 +146,14 @@ class Projection(Protocol):
     #: Names of slices that are open on tracks by name (see `atrace`), by process id, track and cookie.
     open_slices: dict[tuple[int, ...], int]
 
-    def lose(self, kind: LossKind, what: str, piece: Piece, count: int | None = None) -> None:
+    def lose(
+        self,
+        kind: LossKind,
+        what: str,
+        piece: Piece,
+        count: int | None = None,
+        loss_class: LossClass | None = None,
+    ) -> None:
         """Count a loss at the rows of `piece` (at `count` of them when given)."""
 
     def occurs(self, test: Callable[[EventClass], bool]) -> bool:

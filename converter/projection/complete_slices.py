@@ -20,7 +20,7 @@ from converter.ir.field_classes import IntegerClass, OptionalClass
 from converter.ir.kinds import Kind, Role
 from converter.ir.trace import Trace
 from converter.kernels.union import looked_up
-from converter.projection.losses import LossKind, LossReport
+from converter.projection.losses import LossClass, LossKind, LossReport
 
 _LAST_TIME = np.iinfo(np.int64).max
 
@@ -162,6 +162,7 @@ class _Splitter:
             "slice_complete as slice_begin and slice_end",
             len(at),
             int(batch.ts[at[0]]),
+            LossClass.DETAIL,
         )
         place = _longest_first(batch, at, durations)
         known = np.flatnonzero(durations >= 0)

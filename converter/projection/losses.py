@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from enum import StrEnum, unique
+from typing import Final
 
 
 @unique
@@ -27,6 +28,22 @@ class LossKind(StrEnum):
     RETYPED = "retyped"
 
 
+@unique
+class LossClass(StrEnum):
+    """Who would miss the thing that did not fit."""
+
+    #: Whoever opens the output: it is not there, or not what it was.
+    SHOWN = "shown"
+    #: Only the tools of the source's format: declared types, native data, names that nothing shows.
+    DETAIL = "detail"
+
+
+#: Of losses that are counted without a class.
+_CLASS_OF_KIND: Final = {
+    kind: LossClass.DETAIL if kind is LossKind.RETYPED else LossClass.SHOWN for kind in LossKind
+}
+
+
 @dataclass(frozen=True, slots=True)
 class Loss:
     """One kind of loss: `count` times, first at `first_ts` (ticks of the trace's clock; None for metadata)."""
@@ -35,6 +52,7 @@ class Loss:
     what: str
     count: int
     first_ts: int | None = None
+    loss_class: LossClass = LossClass.SHOWN
 
     def __str__(self) -> str:
         return f"{self.kind}: {self.what} ({self.count:,})"
@@ -44,14 +62,24 @@ class Loss:
 class LossReport:
     """The losses of one conversion, summed by kind and thing; complete once all batches have passed."""
 
-    _entries: dict[tuple[LossKind, str], tuple[int, int | None]] = field(default_factory=dict)
+    _entries: dict[tuple[LossKind, str, LossClass], tuple[int, int | None]] = field(
+        default_factory=dict
+    )
 
-    def add(self, kind: LossKind, what: str, count: int = 1, first_ts: int | None = None) -> None:
-        """Count a loss."""
+    def add(
+        self,
+        kind: LossKind,
+        what: str,
+        count: int = 1,
+        first_ts: int | None = None,
+        loss_class: LossClass | None = None,
+    ) -> None:
+        """Count a loss; its class is that of its kind where none is given."""
         if count <= 0:
             return
-        known, first = self._entries.get((kind, what), (0, None))
-        self._entries[kind, what] = (known + count, first if first is not None else first_ts)
+        key = (kind, what, loss_class or _CLASS_OF_KIND[kind])
+        known, first = self._entries.get(key, (0, None))
+        self._entries[key] = (known + count, first if first is not None else first_ts)
 
     def forget_events(self) -> None:
         """Forget the losses of events, which are about to be counted again; those of metadata stay."""
@@ -61,16 +89,20 @@ class LossReport:
 
     def __iter__(self) -> Iterator[Loss]:
         order = list(LossKind)
-        for (kind, what), (count, first) in sorted(
-            self._entries.items(), key=lambda entry: (order.index(entry[0][0]), entry[0][1])
+        for (kind, what, loss_class), (count, first) in sorted(
+            self._entries.items(), key=lambda entry: (order.index(entry[0][0]), entry[0][1:])
         ):
-            yield Loss(kind, what, count, first)
+            yield Loss(kind, what, count, first, loss_class)
 
     def __len__(self) -> int:
         return len(self._entries)
 
+    def of_class(self, loss_class: LossClass) -> list[Loss]:
+        """The losses of one class."""
+        return [loss for loss in self if loss.loss_class is loss_class]
+
     def to_json(self) -> str:
-        """The report as JSON: {"losses": [{"kind", "what", "count", "first_ts"}]}."""
+        """The report as JSON: {"losses": [{"kind", "what", "count", "first_ts", "class"}]}."""
         import json
 
         entries = [
@@ -79,6 +111,7 @@ class LossReport:
                 "what": loss.what,
                 "count": loss.count,
                 "first_ts": loss.first_ts,
+                "class": str(loss.loss_class),
             }
             for loss in self
         ]

@@ -31,7 +31,7 @@ from converter.projection.fitting import (
     split_by_presence,
 )
 from converter.projection.instants import NAME, as_instant, lower_to_instant
-from converter.projection.losses import LossKind, LossReport
+from converter.projection.losses import LossClass, LossKind, LossReport
 from converter.projection.lowering import LOWERINGS, lowering_for
 from converter.projection.pieces import ByClass, Derived, Piece, map_distinct
 from converter.projection.tables import TargetTables
@@ -120,7 +120,8 @@ class Projector:
             clock = replace(clock, epoch_ns=None)
         if not kept.clock_names:
             if clock.name != "ns" or clock.description:
-                self.report.add(LossKind.DROPPED, f"name of the clock {clock.name!r}")
+                what = f"name of the clock {clock.name!r}"
+                self.report.add(LossKind.DROPPED, what, loss_class=LossClass.DETAIL)
             clock = replace(clock, name="ns", description="")
         return clock
 
@@ -135,21 +136,35 @@ class Projector:
         if kept.other_clocks:
             target.clock_domains = list(source.clock_domains)
         else:
-            self.report.add(LossKind.DROPPED, "clock domains", len(source.clock_domains))
+            self.report.add(
+                LossKind.DROPPED,
+                "clock domains",
+                len(source.clock_domains),
+                loss_class=LossClass.DETAIL,
+            )
         for name, content in source.sidecar.items():
             if name == format_name:
                 target.sidecar[name] = content
             else:
-                self.report.add(LossKind.DROPPED, f"native data of {name}", len(content))
+                what = f"native data of {name} ({', '.join(sorted(content))})"
+                self.report.add(LossKind.DROPPED, what, len(content), loss_class=LossClass.DETAIL)
 
     # What rules may ask (pieces.Projection)
 
-    def lose(self, kind: LossKind, what: str, piece: Piece, count: int | None = None) -> None:
+    def lose(
+        self,
+        kind: LossKind,
+        what: str,
+        piece: Piece,
+        count: int | None = None,
+        loss_class: LossClass | None = None,
+    ) -> None:
         """Count a loss at the rows of `piece` (at `count` of them when given)."""
         if count is None:
             count = len(piece)
         if count:
-            self.report.add(kind, what, count, int(piece.batch.ts[piece.positions[0]]))
+            first_ts = int(piece.batch.ts[piece.positions[0]])
+            self.report.add(kind, what, count, first_ts, loss_class)
 
     def occurs(self, test: Callable[[EventClass], bool]) -> bool:
         """Whether events of a class that passes `test` have come so far, this batch included."""
@@ -282,11 +297,11 @@ class Projector:
         assert support is not None
         if self._is_nested(piece.event_class):
             what = f"{label(piece.event_class)}: structures and arrays as fields"
-            self.lose(LossKind.LOWERED, what, piece)
+            self.lose(LossKind.LOWERED, what, piece, loss_class=LossClass.DETAIL)
             piece = flattened(piece, self._holds(piece.event_class))
         if self._is_varying(piece.event_class):
             what = f"{label(piece.event_class)}: optional values as event classes"
-            self.lose(LossKind.LOWERED, what, piece)
+            self.lose(LossKind.LOWERED, what, piece, loss_class=LossClass.DETAIL)
             parts = split_by_presence(piece, self._holds(piece.event_class))
             return [fitted for part in parts for fitted in self._fit(part, max(depth, 1))]
         adapter = self.capabilities.adapters.get(piece.event_class.kind)

@@ -290,7 +290,7 @@ def test_metadata():
         "dropped: command lines (1)",
         "dropped: environment (host, kernel, tool) (1)",
         "dropped: name of the clock 'tsc' (1)",
-        "dropped: native data of other (2)",
+        "dropped: native data of other (y, z) (2)",
         "dropped: parents of processes (1)",
         "dropped: wall-clock time of the trace (1)",
         "changed: clock 'tsc' of unknown rate as nanoseconds (1)",

@@ -39,4 +39,5 @@ FORMAT = Format(
     sniff=sniff,
     options=("variant", "trcfmt"),
     embeds=True,
+    stays_behind="hooks of the stream, which is written with user hooks",
 )

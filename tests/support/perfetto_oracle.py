@@ -371,7 +371,7 @@ def actual(trace: Trace) -> Events:
             places = batch.positions(id)
             columns = values_of(trace, batch, id)
             names = [field.name for field in event_class.fields]
-            if event_class.name:
+            if event_class.name and event_class.kind is not Kind.NATIVE:
                 label = f"{event_class.category}:{event_class.name}"
                 if event_class.native == tracepoints.COMPACT_SCHED:
                     label = f"compact {label}"

@@ -91,6 +91,13 @@ def program_of(message: str) -> tuple[ProgramField, ...]:
     return tuple(map(_program_field, _fields_by_number(message).values()))
 
 
+@cache
+def field_name(message: str, number: int) -> str:
+    """What a message calls the field of a number; the number where the package has no such field."""
+    field = _fields_by_number(message).get(number)
+    return str(number) if field is None else field.name
+
+
 @dataclass(frozen=True, slots=True)
 class TypedEvent:
     """A typed event of FtraceEvent: the name of its field there, and of its message."""

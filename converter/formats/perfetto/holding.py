@@ -225,6 +225,7 @@ def _native_support(event_class: EventClass) -> KindSupport:
         mapping.NATIVE_PACKET.fields,
         arguments=False,
         thread=False,
+        event=(event_class.category, event_class.name),
         timed=event_class.timed,
         required=frozenset({Role.TYPE, Role.PAYLOAD}),
     )

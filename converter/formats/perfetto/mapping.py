@@ -198,7 +198,8 @@ NATIVE_PACKET: Final = EventClass(
         Field("packet", BytesClass(), Role.PAYLOAD),
     ),
 )
-UNTIMED_PACKET: Final = EventClass(Kind.NATIVE, fields=NATIVE_PACKET.fields, timed=False)
+#: The category of their classes, which are named after the field that their data is in.
+PACKETS: Final = "TracePacket"
 
 #: An entry of AndroidLogPacket, by fields of AndroidLogPacket.LogEvent.
 LOG_ROLES: Final = {

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -12,7 +14,7 @@ from converter.formats.perfetto import mapping
 from converter.formats.perfetto.callstacks import CallStacks, Frames
 from converter.formats.perfetto.clocks import Clocks
 from converter.formats.perfetto.columns import MessageColumns, bytes_column
-from converter.formats.perfetto.descriptors import ProgramField, program_of
+from converter.formats.perfetto.descriptors import ProgramField, field_name, program_of
 from converter.formats.perfetto.layout import BuiltinClock, TaskStateField
 from converter.formats.perfetto.packets import Window
 from converter.formats.perfetto.parts import UNTIMED, Part
@@ -75,11 +77,9 @@ class Records:
             return None
         rows = window.rows[packets]
         timed = (rows[:, FLAGS] & TIMED) != 0
-        class_id = np.empty(len(packets), np.int32)
-        if timed.any():
-            class_id[timed] = self._class(mapping.NATIVE_PACKET)
-        if not timed.all():
-            class_id[~timed] = self._class(mapping.UNTIMED_PACKET)
+        kinds, which = np.unique(rows[:, DATA] << 1 | timed, return_inverse=True)
+        classes = [self._class(_packet_class(kind >> 1, kind & 1)) for kind in kinds.tolist()]
+        class_id = np.array(classes, np.int32)[which]
 
         def columns(_: int, places: NDArray[np.intp]) -> list[Callable[[], Column]]:
             chosen = rows[places]
@@ -253,6 +253,17 @@ class Records:
         result = np.full(len(pids), -1, np.int32)
         result[there] = self._places.resolve(keys, np.full(len(keys), THREAD_SPACE, np.uint8))[1]
         return result
+
+
+@cache
+def _packet_class(number: int, timed: bool) -> EventClass:
+    """The class of packets with their data in a field of that number."""
+    return replace(
+        mapping.NATIVE_PACKET,
+        name=field_name(mapping.PACKETS, number),
+        category=mapping.PACKETS,
+        timed=bool(timed),
+    )
 
 
 def _some_fields(message: str, names: tuple[str, ...] | None) -> tuple[ProgramField, ...]:

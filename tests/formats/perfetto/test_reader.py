@@ -174,9 +174,11 @@ def test_log_entries_samples_and_other_packets():
     frames = [dict(frame)["function"] for frame in found["SAMPLE"]["frames"]]
     assert frames == [b"inner", b"outer"]
     natives = [
-        f["field"] for _, label, _, f in events(opened(FILES["tables"]())) if label == "NATIVE"
+        (label, fields["field"])
+        for _, label, _, fields in events(opened(FILES["tables"]()))
+        if "packet" in fields
     ]
-    assert natives == [39, 38, 34]
+    assert natives == [("android_log", 39), ("battery", 38), ("trace_stats", 34)]
     assert opened(FILES["tables"]()).symbols.lookup(7) == (b"do_work", 0)
 
 

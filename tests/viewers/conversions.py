@@ -1,0 +1,75 @@
+"""What is converted for the viewers: recordings and synthetic traces, and what becomes of them."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from viewers.projected import Event, events_of
+
+import converter
+from converter.fixtures import synthetic_trace
+from converter.fixtures.kinds import GROUPS
+from converter.fixtures.script import script
+from converter.ir.collect import collect
+from converter.ir.trace import Trace
+from converter.projection.project import project
+from converter.registry import format_named
+
+RECORDINGS = Path(__file__).parents[2] / "roundtrip_fixtures"
+#: Files beside the recordings that are none.
+_OTHER = (".md", ".txt.gz", ".txt.zst", ".jsonl.zst", ".trcfmt", ".canonical.json", ".losses.json")
+_OTHER_NAMES = {"manifest.json", "ir-json.json"}
+#: Formats that a file does not tell, by its suffix.
+_NEEDS_NAME = {".aix32": "aix+32", ".aix": "aix"}
+
+
+def _recordings() -> list[str]:
+    return [
+        f"{folder.name}/{path.name}"
+        for folder in sorted(RECORDINGS.iterdir())
+        if folder.is_dir()
+        for path in sorted(folder.iterdir())
+        if not path.name.endswith(_OTHER) and path.name not in _OTHER_NAMES
+    ]
+
+
+#: Recordings by their paths, and synthetic traces by the group of their kinds.
+SOURCES = [*_recordings(), *(f"synthetic/{group}" for group in GROUPS)]
+
+
+@cache
+def source_trace(source: str) -> Trace:
+    """A source, in memory."""
+    folder, _, name = source.partition("/")
+    if folder == "synthetic":
+        return collect(synthetic_trace(name, 2 * len(script(GROUPS[name])), 0))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return converter.read(RECORDINGS / source, _NEEDS_NAME.get(Path(source).suffix))
+
+
+@dataclass(frozen=True)
+class Conversion:
+    """A source as a file of a format, and what that holds: its projection, or all of one that has this format."""
+
+    source: str
+    target: str
+    path: Path
+    trace: Trace
+    events: list[Event]
+
+
+def convert(source: str, target: str, folder: Path) -> Conversion:
+    """Write a source as a target, a format or "format+variant"."""
+    format, variant = format_named(target)
+    suffix = format.suffixes[0]
+    trace = source_trace(source)
+    path = folder / f"{source.replace('/', '_')}.{target}{suffix}"
+    converter.write(trace, path, target)
+    if trace.format != format.name:
+        projected, _ = project(trace, format.capabilities(variant), format.name)
+        trace = collect(projected)
+    return Conversion(source, target, path, trace, events_of(trace))

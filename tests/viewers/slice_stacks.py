@@ -1,0 +1,131 @@
+"""How trace_processor nests slices, a stack for each track (`SliceTracker`), and draws flows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from converter.ir.kinds import Kind
+
+OPEN = -1
+
+
+@dataclass
+class Slice:
+    """A row of the table of slices."""
+
+    place: tuple[Any, ...]
+    ts: int
+    dur: int
+    name: str | None
+    category: str | None
+    args: dict[str, Any]
+    depth: int = 0
+
+
+@dataclass
+class Flows:
+    """Arrows between slices: from the one that a flow was bound to last to the next (`FlowTracker`)."""
+
+    arrows: list[tuple[Slice, Slice]] = field(default_factory=list)
+    _open: dict[Any, Slice] = field(default_factory=dict)
+
+    def bind(self, kind: Kind, process: Any, identity: Any, to: Slice | None) -> None:
+        """An event of a flow, at this slice: ids are of a process, unless a flow comes from another one."""
+        if to is None:
+            return
+        key = (process, identity)
+        if kind is Kind.FLOW_BEGIN:
+            self._open[key] = to
+            return
+        if key not in self._open:
+            elsewhere = [other for other in self._open if other[1] == identity]
+            if len(elsewhere) != 1:
+                return
+            key = elsewhere[0]
+        self.arrows.append((self._open[key], to))
+        if kind is Kind.FLOW_END:
+            del self._open[key]
+        else:
+            self._open[key] = to
+
+
+@dataclass
+class Slices:
+    """Slices as they are begun and ended, in the order of time."""
+
+    rows: list[Slice] = field(default_factory=list)
+    flows: Flows = field(default_factory=Flows)
+    _stacks: dict[tuple[Any, ...], list[Slice]] = field(default_factory=dict)
+
+    def begin(
+        self,
+        ts: int,
+        place: tuple[Any, ...],
+        name: str | None,
+        category: str | None,
+        args: dict[str, Any],
+        dur: int = OPEN,
+    ) -> Slice | None:
+        """A slice that begins; with a duration, one that is complete. None where it does not nest."""
+        stack = self._stacks.setdefault(place, [])
+        if not self._close(stack, ts, dur):
+            return None
+        made = Slice(place, ts, dur, name, category, dict(args), len(stack))
+        self.rows.append(made)
+        stack.append(made)
+        return made
+
+    def end(
+        self,
+        ts: int,
+        place: tuple[Any, ...],
+        name: str | None = None,
+        category: str | None = None,
+        args: dict[str, Any] | None = None,
+    ) -> Slice | None:
+        """End the innermost open slice of this name and category, where they are given."""
+        stack = self._stacks.setdefault(place, [])
+        self._close(stack, ts, OPEN)
+        for one in reversed(stack):
+            if one.dur != OPEN:
+                continue
+            if category is not None and one.category != category:
+                continue
+            if name is not None and one.name is not None and one.name != name:
+                continue
+            one.dur = ts - one.ts
+            one.args.update(args or {})
+            if one is stack[-1]:
+                stack.pop()
+            return one
+        return None
+
+    def innermost(self, place: tuple[Any, ...]) -> Slice | None:
+        """The slice that a flow at this place binds to."""
+        stack = self._stacks.get(place)
+        return stack[-1] if stack else None
+
+    def _close(self, stack: list[Slice], ts: int, dur: int) -> bool:
+        """Take off what ended before `ts`; False where a complete slice would end within another one."""
+        inner_is_open = False
+        for i in range(len(stack) - 1, -1, -1):
+            one = stack[i]
+            if one.dur == OPEN:
+                inner_is_open = True
+                continue
+            end = one.ts + one.dur
+            if inner_is_open:
+                if ts <= end:
+                    continue
+                for inner in stack[i + 1 :]:
+                    inner.dur = end - inner.ts
+                del stack[i:]
+                inner_is_open = False
+                continue
+            if end < ts or (end == ts and not (one.dur == 0 and dur == 0)):
+                del stack[i:]
+                continue
+            if dur != OPEN and ts < end < ts + dur:
+                return False
+        return True

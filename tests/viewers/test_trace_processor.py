@@ -1,0 +1,156 @@
+"""What trace_processor shows of a conversion is what the projected trace says."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from types import ModuleType
+from typing import Any
+
+import pytest
+from viewers import fxt_model
+from viewers.conversions import SOURCES, Conversion, convert
+from viewers.slice_stacks import Slice
+from viewers.trace_processor import Row, arguments, needs_trace_processor, tables_of
+
+pytestmark = needs_trace_processor
+
+MODELS: dict[str, ModuleType] = {"fxt": fxt_model}
+#: Rows that a failure shows, of each sort.
+SHOWN = 4
+
+Shown = tuple[Conversion, dict[str, list[Row]]]
+
+
+@pytest.fixture(
+    scope="module",
+    params=[(source, target) for target in MODELS for source in SOURCES],
+    ids=lambda pair: "-to-".join(pair),
+)
+def shown(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Shown:
+    """A conversion and what trace_processor makes of it."""
+    source, target = request.param
+    conversion = convert(source, target, tmp_path_factory.mktemp("viewers"))
+    return conversion, tables_of(conversion.path)
+
+
+def model_of(conversion: Conversion) -> Any:
+    """The model of the target's importer."""
+    return MODELS[conversion.target]
+
+
+def test_slices(shown: Shown) -> None:
+    conversion, tables = shown
+    expected = model_of(conversion).timeline(conversion).rows
+    assert_rows(map(expected_slice, expected), map(shown_slice, tables["slices"]))
+
+
+def expected_slice(one: Slice) -> tuple[Any, ...]:
+    return (
+        *(one.ts, one.dur, one.depth, one.name or None, one.category or None),
+        *(one.place[:3], comparable(one.args)),
+    )
+
+
+def shown_slice(row: Row) -> tuple[Any, ...]:
+    return (
+        *(row["ts"], row["dur"], row["depth"], row["name"] or None, row["category"] or None),
+        *(place_of(row), comparable(arguments(row["args"]))),
+    )
+
+
+def place_of(row: Row) -> tuple[Any, ...]:
+    """Where a slice or counter is."""
+    if row["tid"] is not None:
+        return ("thread", row["pid"], row["tid"])
+    if "async" in row["type"]:
+        return ("async", row["pid"], row["track"])
+    return ("track", row["cpu"] if row["pid"] is None else row["pid"], row["track"])
+
+
+def test_flows(shown: Shown) -> None:
+    conversion, tables = shown
+    slices = {row["id"]: row for row in tables["slices"]}
+    found = [
+        tuple((slices[row[end]]["ts"], slices[row[end]]["name"]) for end in ("source", "target"))
+        for row in tables["flows"]
+    ]
+    arrows = model_of(conversion).timeline(conversion).flows.arrows
+    assert_rows([tuple((one.ts, one.name) for one in ends) for ends in arrows], found)
+
+
+def test_counters(shown: Shown) -> None:
+    conversion, tables = shown
+    found = [(row["ts"], row["value"], row["track"], row["pid"]) for row in tables["counters"]]
+    assert_rows(model_of(conversion).counters(conversion), found)
+
+
+def test_scheduling(shown: Shown) -> None:
+    conversion, tables = shown
+    found = [
+        (row["ts"], row["dur"], row["cpu"], row["end_state"], row["tid"]) for row in tables["sched"]
+    ]
+    assert_rows(map(tuple, model_of(conversion).sched(conversion).slices), found)
+
+
+def test_thread_states(shown: Shown) -> None:
+    conversion, tables = shown
+    found = [
+        (row["ts"], row["dur"], row["state"], row["tid"], row["waker"]) for row in tables["states"]
+    ]
+    assert_rows(map(tuple, model_of(conversion).sched(conversion).states), found)
+
+
+def test_kernel_events(shown: Shown) -> None:
+    conversion, tables = shown
+    found = [
+        (row["ts"], row["name"], row["cpu"], row["tid"], comparable(arguments(row["args"])))
+        for row in tables["ftrace"]
+    ]
+    assert_rows(model_of(conversion).ftrace(conversion), found)
+
+
+def test_logs(shown: Shown) -> None:
+    conversion, tables = shown
+    found = [
+        (row["ts"], row["prio"], row["tag"], row["msg"], row["tid"]) for row in tables["logs"]
+    ]
+    assert_rows(model_of(conversion).logs(conversion), found)
+
+
+def test_names_of_threads(shown: Shown) -> None:
+    conversion, tables = shown
+    expected = model_of(conversion).threads(conversion)
+    found = {(row["pid"], row["tid"]): row["name"] or "" for row in tables["threads"]}
+    assert_rows(expected.items(), ((key, found.get(key, "(absent)")) for key in expected))
+
+
+def test_names_of_processes(shown: Shown) -> None:
+    conversion, tables = shown
+    expected = model_of(conversion).processes(conversion)
+    found = {row["pid"]: row["name"] or "" for row in tables["processes"]}
+    assert_rows(expected.items(), ((key, found.get(key, "(absent)")) for key in expected))
+
+
+def test_nothing_is_rejected(shown: Shown) -> None:
+    _, tables = shown
+    assert_rows([], [(row["name"], row["value"], row["severity"]) for row in tables["stats"]])
+
+
+def comparable(args: dict[str, Any]) -> tuple[tuple[str, str], ...]:
+    """Arguments that can be compared and counted."""
+    return tuple(sorted((name, repr(value)) for name, value in args.items()))
+
+
+def assert_rows(expected: Iterable[Any], found: Iterable[Any]) -> None:
+    """The rows are the same ones, in whatever order."""
+    one, other = Counter(expected), Counter(found)
+    missing, more = one - other, other - one
+    if missing or more:
+        counts = f"of {one.total()} rows {missing.total()} are not shown, {more.total()} others are"
+        rows = [
+            f"{sign} {row}"
+            for sign, part in (("-", missing), ("+", more))
+            for row in sorted(part, key=repr)[:SHOWN]
+        ]
+        pytest.fail("\n".join([counts, *rows]), pytrace=False)

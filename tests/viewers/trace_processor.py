@@ -1,0 +1,128 @@
+"""What trace_processor makes of a file: its tables, fetched with one query."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+PROGRAM = "trace_processor_shell"
+
+needs_trace_processor = pytest.mark.skipif(
+    shutil.which(PROGRAM) is None, reason=f"{PROGRAM} is not installed"
+)
+
+#: Arguments of a set as [key, type, value] lists.
+_ARGUMENTS = """(select json_group_array(json_array(a.key, a.value_type,
+    coalesce(a.string_value, a.int_value, a.real_value))) from args a where a.arg_set_id = {}.arg_set_id)"""
+
+#: Tracks with what they belong to.
+_TRACKS = """select k.id, k.name, k.type, t.tid, coalesce(p.pid, q.pid) as pid,
+        extract_arg(k.dimension_arg_set_id, 'cpu') as cpu from track k
+        left join thread t on t.utid = extract_arg(k.dimension_arg_set_id, 'utid')
+        left join process p on p.upid = t.upid
+        left join process q on q.upid = extract_arg(k.dimension_arg_set_id, 'upid')"""
+
+#: Columns of each table, and the query that fills them.
+TABLES: dict[str, tuple[tuple[str, ...], str]] = {
+    "slices": (
+        (
+            *("id", "ts", "dur", "depth", "name", "category", "args"),
+            *("type", "track", "tid", "pid", "cpu"),
+        ),
+        f"""select s.id, s.ts, s.dur, s.depth, s.name, s.category, {_ARGUMENTS.format("s")},
+            k.type, k.name, k.tid, k.pid, k.cpu
+        from slice s join ({_TRACKS}) k on k.id = s.track_id""",
+    ),
+    "counters": (
+        ("ts", "value", "track", "type", "tid", "pid", "cpu"),
+        f"""select c.ts, c.value, k.name, k.type, k.tid, k.pid, k.cpu
+        from counter c join ({_TRACKS}) k on k.id = c.track_id""",
+    ),
+    "sched": (
+        ("ts", "dur", "cpu", "end_state", "priority", "tid"),
+        "select ts, dur, cpu, end_state, priority, t.tid from sched_slice s left join thread t using (utid)",
+    ),
+    "states": (
+        ("ts", "dur", "cpu", "state", "tid", "waker"),
+        """select s.ts, s.dur, s.cpu, s.state, t.tid, w.tid from thread_state s
+        left join thread t using (utid) left join thread w on w.utid = s.waker_utid""",
+    ),
+    "flows": (
+        ("source", "target"),
+        "select slice_out, slice_in from flow",
+    ),
+    "ftrace": (
+        ("ts", "name", "cpu", "tid", "args"),
+        f"""select f.ts, f.name, f.cpu, t.tid, {_ARGUMENTS.format("f")}
+        from ftrace_event f left join thread t using (utid)""",
+    ),
+    "threads": (
+        ("tid", "name", "pid"),
+        "select t.tid, t.name, p.pid from thread t left join process p using (upid)",
+    ),
+    "processes": (
+        ("pid", "name", "parent"),
+        """select p.pid, p.name, q.pid from process p left join process q on q.upid = p.parent_upid""",
+    ),
+    "logs": (
+        ("ts", "prio", "tag", "msg", "tid"),
+        "select l.ts, l.prio, l.tag, l.msg, t.tid from android_logs l left join thread t using (utid)",
+    ),
+    "stats": (
+        ("name", "value", "severity"),
+        "select name, sum(value), severity from stats where value > 0 and severity in ('error', 'data_loss') group by 1, 3",
+    ),
+}
+
+Row = dict[str, Any]
+
+
+def tables_of(path: Path) -> dict[str, list[Row]]:
+    """All of `TABLES`, for a file.
+
+    Raises:
+        AssertionError: trace_processor does not take the file.
+
+    """
+    statements = []
+    for name, (columns, query) in TABLES.items():
+        listed = ", ".join(columns)
+        # In hexadecimal: the program does not escape quotes in its output.
+        row = f"select hex(json_array({listed})) as row from ({_renamed(columns, query)})"
+        statements.append(f"select '{name}' as row; {row}")
+    done = subprocess.run(
+        [PROGRAM, "query", str(path), "; ".join(statements)],
+        capture_output=True,
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr.decode(errors="replace")[-2000:]
+    tables: dict[str, list[Row]] = {}
+    columns: tuple[str, ...] = ()
+    for row in csv.reader(io.StringIO(done.stdout.decode())):
+        if not row or row == ["row"]:
+            continue
+        if row[0] in TABLES:
+            current = tables[row[0]] = []
+            columns = TABLES[row[0]][0]
+            continue
+        values = json.loads(bytes.fromhex(row[0]).decode(errors="surrogateescape"))
+        current.append(dict(zip(columns, values, strict=True)))
+    return tables
+
+
+def _renamed(columns: tuple[str, ...], query: str) -> str:
+    """The query, with these names for its columns."""
+    return f"with named({', '.join(columns)}) as ({query}) select * from named"
+
+
+def arguments(text: str | None) -> dict[str, Any]:
+    """A set of arguments: values by key."""
+    return {} if text is None else {key: value for key, kind, value in json.loads(text)}

@@ -40,6 +40,14 @@ def _recordings() -> list[str]:
 SOURCES = [*_recordings(), *(f"synthetic/{group}" for group in GROUPS)]
 
 
+def format_of(source: str) -> str:
+    """The name of the format of a source."""
+    folder, _, name = source.partition("/")
+    if folder == "generated":
+        return name.partition(".")[0].partition("-")[0]
+    return "ir" if folder == "synthetic" else folder
+
+
 @cache
 def source_trace(source: str) -> Trace:
     """A source, in memory."""
@@ -53,7 +61,7 @@ def source_trace(source: str) -> Trace:
 
 @dataclass(frozen=True)
 class Conversion:
-    """A source as a file of a format, and what that holds: its projection, or all of one that has this format."""
+    """A source as a file of another format, and the projection, which is what that file holds."""
 
     source: str
     target: str
@@ -69,7 +77,6 @@ def convert(source: str, target: str, folder: Path) -> Conversion:
     trace = source_trace(source)
     path = folder / f"{source.replace('/', '_')}.{target}{suffix}"
     converter.write(trace, path, target)
-    if trace.format != format.name:
-        projected, _ = project(trace, format.capabilities(variant), format.name)
-        trace = collect(projected)
-    return Conversion(source, target, path, trace, events_of(trace))
+    projected, _ = project(trace, format.capabilities(variant), format.name)
+    projected = collect(projected)
+    return Conversion(source, target, path, projected, events_of(projected))

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
 from typing import Any
 
 from viewers.conversions import Conversion
 from viewers.projected import Event
-from viewers.slice_stacks import Flows, Slices
+from viewers.sched_rows import Sched
+from viewers.slice_stacks import Slices
 
 from converter.formats.fxt.mapping import EXTENSION
 from converter.ir.field_classes import (
@@ -64,8 +64,12 @@ def timeline(conversion: Conversion) -> Slices:
                 found.begin(ts, place, name, category, args, duration)
             case Kind.INSTANT | Kind.ASYNC_INSTANT:
                 found.begin(ts, place, name, category, args, 0)
-            case Kind.FLOW_BEGIN | Kind.FLOW_STEP | Kind.FLOW_END:
-                found.flows.bind(event.kind, place[1], event.of(Role.ID), found.innermost(place))
+            case Kind.FLOW_BEGIN:
+                found.flows.begin((place[1], event.of(Role.ID)), found.innermost(place))
+            case Kind.FLOW_STEP | Kind.FLOW_END:
+                key = found.flows.key_of(place[1], event.of(Role.ID))
+                closes = event.kind is Kind.FLOW_END
+                found.flows.arrive(key, found.innermost(place), closes=closes, moves=True)
     return found
 
 
@@ -79,22 +83,22 @@ def thread_place(event: Event) -> tuple[Any, ...]:
 def arguments(event: Event) -> dict[str, Any]:
     """Arguments as they are shown: those of a type that the importer does not know as "unknown"."""
     shown: dict[str, Any] = {}
-    for field_, value in event.fields():
-        if field_ == EXTENSION or field_.role in _LEADING or (field_.role is Role.ID and event.kind is not Kind.INSTANT):
+    for field, value in event.fields():
+        if field == EXTENSION or field.role in _LEADING or (field.role is Role.ID and event.kind is not Kind.INSTANT):
             continue
-        match field_.type:
+        match field.type:
             case BytesClass():
-                shown[field_.name] = "unknown"
+                shown[field.name] = "unknown"
             case NullClass():
-                shown[field_.name] = "null"
+                shown[field.name] = "null"
             case IntegerClass() if value >= 1 << 63:
-                shown[field_.name] = value - (1 << 64)
+                shown[field.name] = value - (1 << 64)
             case BooleanClass():
-                shown[field_.name] = int(value)
+                shown[field.name] = int(value)
             case _ if isinstance(value, float) and math.isnan(value):
-                shown[field_.name] = None
+                shown[field.name] = None
             case _:
-                shown[field_.name] = value
+                shown[field.name] = value
     return shown
 
 
@@ -104,23 +108,13 @@ def counters(conversion: Conversion) -> Iterator[tuple[Any, ...]]:
     for event in conversion.events:
         if event.kind is not Kind.COUNTER:
             continue
-        for field_, value in event.fields():
-            if field_.role is not Role.VALUE:
+        for field, value in event.fields():
+            if field.role is not Role.VALUE:
                 continue
-            assert isinstance(field_.type, IntegerClass | FloatClass)
-            name = f"{event.of(Role.NAME)}:{field_.name}:{event.of(Role.ID)}"
+            assert isinstance(field.type, IntegerClass | FloatClass)
+            name = f"{event.of(Role.NAME)}:{field.name}:{event.of(Role.ID)}"
             pid = event.thread and event.thread.pid & _ID
             yield clock(event.ts), float(value), name, pid
-
-
-@dataclass
-class Sched:
-    """Rows of the tables of scheduling."""
-
-    #: ts, dur, cpu, end state, tid
-    slices: list[list[Any]] = field(default_factory=list)
-    #: ts, dur, state, tid, waker
-    states: list[list[Any]] = field(default_factory=list)
 
 
 _STATES = {0: "R", 1: "R", 2: "T", 3: "S", 4: "Z", 5: "X"}

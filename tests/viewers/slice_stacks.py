@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from converter.ir.kinds import Kind
-
 OPEN = -1
 
 
@@ -30,24 +28,30 @@ class Flows:
     arrows: list[tuple[Slice, Slice]] = field(default_factory=list)
     _open: dict[Any, Slice] = field(default_factory=dict)
 
-    def bind(self, kind: Kind, process: Any, identity: Any, to: Slice | None) -> None:
-        """An event of a flow, at this slice: ids are of a process, unless a flow comes from another one."""
-        if to is None:
+    def begin(self, key: Any, at: Slice | None) -> None:
+        """A flow begins at this slice."""
+        if at is not None:
+            self._open.setdefault(key, at)
+
+    def arrive(self, key: Any, at: Slice | None, *, closes: bool = False, moves: bool = False) -> None:
+        """A flow comes to this slice; it may end there, or go on from there."""
+        if at is None or key not in self._open:
             return
-        key = (process, identity)
-        if kind is Kind.FLOW_BEGIN:
-            self._open[key] = to
-            return
-        if key not in self._open:
-            elsewhere = [other for other in self._open if other[1] == identity]
-            if len(elsewhere) != 1:
-                return
-            key = elsewhere[0]
-        self.arrows.append((self._open[key], to))
-        if kind is Kind.FLOW_END:
+        source = self._open[key]
+        # Arrows go from the earlier slice to the later one.
+        self.arrows.append((at, source) if source.ts > at.ts else (source, at))
+        if closes:
             del self._open[key]
-        else:
-            self._open[key] = to
+        elif moves:
+            self._open[key] = at
+
+    def key_of(self, process: Any, identity: Any) -> tuple[Any, Any]:
+        """The flow of this id: that of the process, unless there is only one of another process."""
+        if (process, identity) not in self._open:
+            elsewhere = [key for key in self._open if key[1] == identity]
+            if len(elsewhere) == 1:
+                return elsewhere[0]
+        return process, identity
 
 
 @dataclass

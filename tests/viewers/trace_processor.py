@@ -20,7 +20,7 @@ needs_trace_processor = pytest.mark.skipif(
 
 #: Arguments of a set as [key, type, value] lists.
 _ARGUMENTS = """(select json_group_array(json_array(a.key, a.value_type,
-    coalesce(a.string_value, a.int_value, a.real_value))) from args a where a.arg_set_id = {}.arg_set_id)"""
+    coalesce(iif(a.string_value like 'NaN:%', 'NaN', a.string_value), a.int_value, a.real_value))) from args a where a.arg_set_id = {}.arg_set_id)"""
 
 #: Tracks with what they belong to.
 _TRACKS = """select k.id, k.name, k.type, t.tid, coalesce(p.pid, q.pid) as pid,

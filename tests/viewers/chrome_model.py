@@ -1,0 +1,212 @@
+"""What trace_processor shows of a Chrome JSON file, from the projected trace."""
+
+from __future__ import annotations
+
+import base64
+import json
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from viewers.conversions import Conversion
+from viewers.projected import Event, Pairs
+from viewers.sched_rows import Sched
+from viewers.slice_stacks import Slices
+
+from converter.ir.field_classes import (
+    ArrayClass,
+    BytesClass,
+    FieldClass,
+    FloatClass,
+    IntegerClass,
+    StructureClass,
+    Style,
+)
+from converter.ir.kinds import Kind, Role
+from converter.registry import format_named
+
+_ID = 0xFFFF_FFFF
+_ASYNC = {Kind.ASYNC_BEGIN: "b", Kind.ASYNC_INSTANT: "n", Kind.ASYNC_END: "e"}
+#: What slices without a name are called.
+_NO_NAME = "[No name]"
+_HALF = Fraction(1, 2)
+_KINDS = format_named("chrome")[0].capabilities("").kinds
+
+
+@dataclass(frozen=True)
+class Clock:
+    """Times as the file has them, in decimals of a microsecond, and as the importer rounds these."""
+
+    rate: Fraction
+    decimals: int
+    offset: int
+
+    def units(self, ticks: int) -> int:
+        return math.floor(Fraction(ticks) / self.rate * 10 ** (6 + self.decimals) + _HALF)
+
+    def __call__(self, ticks: int) -> int:
+        return self.nanoseconds(self.units(ticks) - self.offset)
+
+    def nanoseconds(self, units: int) -> int:
+        return math.floor(Fraction(units * 1000, 10**self.decimals) + _HALF)
+
+    def between(self, start: int, end: int) -> int:
+        """A duration, from ticks to ticks."""
+        return self.nanoseconds(self.units(end) - self.units(start))
+
+
+def clock_of(conversion: Conversion) -> Clock:
+    """The clock of the file, as its header tells it."""
+    head = conversion.path.read_bytes().partition(b',\n"traceEvents"')[0] + b"}"
+    ours = json.loads(head)["traceconv"]
+    rate = conversion.trace.clock.ticks_per_second or Fraction(1_000_000_000)
+    return Clock(rate, ours["clock"]["decimals"], int(ours.get("offset", 0)))
+
+
+def timeline(conversion: Conversion) -> Slices:
+    """Slices on threads, asynchronous ones by category and id, instants also on processes and on their own track."""
+    found = Slices()
+    clock = clock_of(conversion)
+    for event in sorted(conversion.events, key=lambda event: (clock(event.ts), -longest(event))):
+        if not event.event_class.timed:
+            continue
+        ts = clock(event.ts)
+        assert event.thread is not None
+        place: tuple[Any, ...] = ("thread", event.thread.pid & _ID, event.thread.tid & _ID)
+        name, category = event.of(Role.NAME) or None, event.of(Role.CATEGORY) or None
+        args = arguments(event)
+        if event.kind in _ASYNC:
+            if event.named("phase", _ASYNC[event.kind]) != _ASYNC[event.kind]:
+                continue
+            local = event.named("id.local")
+            process = None if local is None else place[1]
+            place = ("async", process, event.of(Role.ID), category)
+        match event.kind:
+            case Kind.SLICE_BEGIN | Kind.ASYNC_BEGIN:
+                found.begin(ts, place, name or _NO_NAME, category, args)
+            case Kind.SLICE_END | Kind.ASYNC_END:
+                found.end(ts, place, name, category, args)
+            case Kind.SLICE_COMPLETE:
+                duration = clock.between(0, event.of(Role.DURATION))
+                found.begin(ts, place, name or _NO_NAME, category, args, duration)
+            case Kind.INSTANT:
+                scope = {"g": ("track", None, None), "p": ("track", place[1], None)}
+                at = scope.get(event.named("scope"), place)
+                found.begin(ts, at, name or _NO_NAME, category, args, 0)
+            case Kind.ASYNC_INSTANT:
+                found.begin(ts, place, name or _NO_NAME, category, args, 0)
+            case Kind.FLOW_BEGIN:
+                found.flows.begin((event.of(Role.ID), category, name), found.innermost(place))
+            case Kind.FLOW_STEP | Kind.FLOW_END:
+                key = (event.of(Role.ID), category, name)
+                moves = event.kind is Kind.FLOW_STEP
+                found.flows.arrive(key, found.innermost(place), moves=moves)
+    return found
+
+
+def longest(event: Event) -> int:
+    """Complete slices that begin together begin with the longest."""
+    return event.of(Role.DURATION) or 0 if event.kind is Kind.SLICE_COMPLETE else 0
+
+
+def arguments(event: Event) -> dict[str, Any]:
+    """Arguments as they are shown: objects and arrays by their paths, empty ones and null not at all."""
+    shown: dict[str, Any] = {}
+    for field, value in event.fields():
+        support = _KINDS[event.kind]
+        if field in support.optional or field.role in {one.role for one in support.fields}:
+            continue
+        add(shown, f"args.{field.name}", field.type, value)
+    return shown
+
+
+def add(shown: dict[str, Any], key: str, field_class: FieldClass, value: Any) -> None:
+    """Show a value, or what it consists of."""
+    match field_class, value:
+        case (StructureClass(members), Pairs()):
+            for member, (name, inner) in zip(members, value, strict=True):
+                add(shown, f"{key}.{name}", member.type, inner)
+        case (ArrayClass(element), list()):
+            for i, inner in enumerate(value):
+                add(shown, f"{key}[{i}]", element, inner)
+        case (IntegerClass(style=Style.HEXADECIMAL), int()):
+            shown[key] = f"{value:#x}"
+        case (IntegerClass(), int()) if value >= 1 << 63:
+            shown[key] = str(value)
+        case (FloatClass(), float()) if not math.isfinite(value):
+            shown[key] = "NaN" if math.isnan(value) else f"{'-' * (value < 0)}Infinity"
+        case (BytesClass(), bytes()):
+            shown[key] = base64.b64encode(value).decode()
+        case (_, bool()):
+            shown[key] = int(value)
+        case (_, None):
+            pass
+        case _:
+            shown[key] = value
+
+
+def counters(conversion: Conversion) -> Iterator[tuple[Any, ...]]:
+    """A track of the process for each number of each counter."""
+    clock = clock_of(conversion)
+    for event in conversion.events:
+        if event.kind is not Kind.COUNTER:
+            continue
+        assert event.thread is not None
+        name = event.of(Role.NAME)
+        for field, value in event.fields():
+            if field.role is Role.ID:
+                text = f"{value:#x}" if getattr(field.type, "style", 0) is Style.HEXADECIMAL else value
+                name = f"{name} id: {text}"
+        for field, value in event.fields():
+            if field.role is Role.VALUE:
+                yield clock(event.ts), float(value), f"{name} {field.name}", event.thread.pid & _ID
+
+
+def sched(conversion: Conversion) -> Sched:
+    """A thread runs from the switch to it until the next switch of the CPU, or the end; a state is shown as it is."""
+    found = Sched()
+    clock = clock_of(conversion)
+    ends: dict[int | None, int] = {}
+    last = max((event.ts for event in conversion.events), default=0)
+    for event in reversed(conversion.events):
+        if event.kind is Kind.SCHED_SWITCH:
+            # How long a thread runs on no CPU is not known.
+            end = event.ts if event.cpu is None else ends.get(event.cpu, last)
+            ends[event.cpu] = event.ts
+            tid, name, cpu = event.of(Role.NEXT_TID), "Running", event.cpu
+        elif event.kind is Kind.STATE:
+            assert event.thread is not None
+            end = event.ts + event.of(Role.DURATION)
+            tid, name, cpu = event.thread.tid, event.of(Role.NAME), event.named("cpu")
+        else:
+            continue
+        ts, duration = clock(event.ts), clock.between(event.ts, end)
+        found.states.append([ts, duration, name, tid & _ID, None])
+        if name == "Running" and cpu is not None:
+            found.slices.append([ts, duration, cpu, None, tid & _ID])
+    return found
+
+
+def threads(conversion: Conversion) -> dict[tuple[int, int], str]:
+    """Names of threads by the ids of process and thread."""
+    trace = conversion.trace
+    return {
+        (trace.processes[one.process].pid & _ID, one.tid & _ID): one.name for one in trace.threads
+    }
+
+
+def processes(conversion: Conversion) -> dict[int, str]:
+    """Names of processes by their ids."""
+    return {one.pid & _ID: one.name for one in conversion.trace.processes}
+
+
+def logs(conversion: Conversion) -> list[tuple[Any, ...]]:
+    """There is no log."""
+    return []
+
+
+def ftrace(conversion: Conversion) -> list[tuple[Any, ...]]:
+    """There are no kernel events as such."""
+    return []

@@ -161,7 +161,8 @@ def counters(conversion: Conversion) -> Iterator[tuple[Any, ...]]:
                 name = f"{name} id: {text}"
         for field, value in event.fields():
             if field.role is Role.VALUE:
-                yield clock(event.ts), float(value), f"{name} {field.name}", event.thread.pid & _ID
+                series = f"{name} {field.name}"
+                yield clock(event.ts), float(value), series, event.thread.pid & _ID, None
 
 
 def sched(conversion: Conversion) -> Sched:

@@ -114,7 +114,7 @@ def counters(conversion: Conversion) -> Iterator[tuple[Any, ...]]:
             assert isinstance(field.type, IntegerClass | FloatClass)
             name = f"{event.of(Role.NAME)}:{field.name}:{event.of(Role.ID)}"
             pid = event.thread and event.thread.pid & _ID
-            yield clock(event.ts), float(value), name, pid
+            yield clock(event.ts), float(value), name, pid, None
 
 
 _STATES = {0: "R", 1: "R", 2: "T", 3: "S", 4: "Z", 5: "X"}

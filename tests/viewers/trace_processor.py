@@ -59,8 +59,8 @@ TABLES: dict[str, tuple[tuple[str, ...], str]] = {
         "select slice_out, slice_in from flow",
     ),
     "ftrace": (
-        ("ts", "name", "cpu", "tid", "args"),
-        f"""select f.ts, f.name, f.cpu, t.tid, {_ARGUMENTS.format("f")}
+        ("ts", "name", "cpu", "tid", "arg_set", "args"),
+        f"""select f.ts, f.name, f.cpu, t.tid, f.arg_set_id, {_ARGUMENTS.format("f")}
         from ftrace_event f left join thread t using (utid)""",
     ),
     "threads": (

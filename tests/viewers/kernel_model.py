@@ -1,0 +1,227 @@
+"""What trace_processor makes of kernel events (`FtraceParser`): rows, slices, counters and scheduling."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from viewers.projected import Event
+from viewers.sched_rows import Sched
+from viewers.slice_stacks import Slices
+
+from converter.ir.kinds import Kind, Role
+from converter.ir.symbols import SymbolTable
+from converter.ir.trace import Trace
+from converter.projection.linux_timeline import SOFTIRQ_NAMES
+from converter.projection.syscalls import syscall_name
+
+_CONTEXT = {Role.CONTEXT_FLAGS, Role.CONTEXT_PREEMPT_COUNT, Role.CONTEXT}
+#: Kinds that are not kernel events.
+OTHER = {
+    *(Kind.SLICE_BEGIN, Kind.SLICE_END, Kind.SLICE_COMPLETE, Kind.INSTANT, Kind.COUNTER),
+    *(Kind.ASYNC_BEGIN, Kind.ASYNC_INSTANT, Kind.ASYNC_END),
+    *(Kind.FLOW_BEGIN, Kind.FLOW_STEP, Kind.FLOW_END, Kind.STATE),
+    *(Kind.OBJECT_NEW, Kind.OBJECT_SNAPSHOT, Kind.OBJECT_DELETE, Kind.OBJECT_INFO),
+    *(Kind.LOG, Kind.BLOB, Kind.SAMPLE, Kind.MAPPING, Kind.MODULE, Kind.CLOCK_SYNC),
+    *(Kind.DISCARDED, Kind.NATIVE),
+}
+#: Events whose function is shown by its name.
+_NAMED_FUNCTIONS = {
+    *("funcgraph_entry", "funcgraph_exit", "sched_blocked_reason"),
+    *("workqueue_execute_start", "workqueue_execute_end"),
+}
+
+
+def is_kernel_event(event: Event) -> bool:
+    """Whether a projected event is written as one of the kernel."""
+    return event.kind not in OTHER and event.event_class.category != "generic_kernel"
+
+
+def tid_of(event: Event) -> int:
+    """The thread of a kernel event, which has no process."""
+    return 0 if event.thread is None else event.thread.tid
+
+
+def rows(trace: Trace, events: list[Event]) -> Iterator[tuple[Any, ...]]:
+    """A row for each kernel event, with its fields."""
+    for event in events:
+        if is_kernel_event(event):
+            yield event.ts, event.event_class.name, event.cpu, tid_of(event), arguments(trace, event)
+
+
+def arguments(trace: Trace, event: Event) -> dict[str, Any]:
+    """Fields as they are shown: of a list the last element, 64 bits as a signed number."""
+    shown = {}
+    for field, value in event.fields():
+        if field.role in _CONTEXT or field.name.startswith("common_"):
+            continue
+        if isinstance(value, list):
+            if not value:
+                continue
+            value = value[-1]
+        if field.role is Role.FUNCTION and event.event_class.name in _NAMED_FUNCTIONS:
+            value = function_name(trace.symbols, value)
+        elif isinstance(value, bool):
+            value = int(value)
+        elif isinstance(value, int) and value >= 1 << 63:
+            value -= 1 << 64
+        shown[field.name] = value
+    return shown
+
+
+def function_name(symbols: SymbolTable | None, value: Any) -> Any:
+    """The name of a function, by its address."""
+    if isinstance(value, int):
+        name = None if symbols is None else symbols.name_at(value & 0xFFFF_FFFF_FFFF_FFFF)
+        return f"{value & 0xFFFF_FFFF_FFFF_FFFF:#x}" if name is None else name
+    return value
+
+
+def slices_of(trace: Trace, event: Event, found: Slices, place: tuple[Any, ...]) -> None:
+    """Begin and end slices as the importer does at a kernel event."""
+    ts, cpu = event.ts, event.cpu
+    machine = str(trace.environment.get("machine", ""))
+    match event.kind:
+        case Kind.IRQ_ENTRY if event.event_class.name == "irq_handler_entry":
+            found.begin(ts, ("track", cpu, f"Irq Cpu {cpu}"), f"IRQ ({event.of(Role.NAME)})", "irq", {})
+        case Kind.IRQ_EXIT if event.event_class.name == "irq_handler_exit":
+            handled = "handled" if event.of(Role.RETURN) == 1 else "unhandled"
+            found.end(ts, ("track", cpu, f"Irq Cpu {cpu}"), args={"ret": handled})
+        case Kind.SOFTIRQ_ENTRY:
+            vector = event.of(Role.VECTOR)
+            found.begin(ts, ("track", cpu, f"SoftIrq Cpu {cpu}"), SOFTIRQ_NAMES[vector], "irq", {})
+        case Kind.SOFTIRQ_EXIT:
+            found.end(ts, ("track", cpu, f"SoftIrq Cpu {cpu}"), args={"vec": event.of(Role.VECTOR)})
+        case Kind.IPI_ENTRY if event.event_class.name == "ipi_entry":
+            found.begin(ts, ("track", cpu, f"Irq Cpu {cpu}"), f"IPI ({event.named('reason')})", "irq", {})
+        case Kind.IPI_EXIT if event.event_class.name == "ipi_exit":
+            found.end(ts, ("track", cpu, f"Irq Cpu {cpu}"))
+        case Kind.TIMER_ENTRY if event.event_class.name == "hrtimer_expire_entry":
+            name = function_name(trace.symbols, event.of(Role.FUNCTION))
+            found.begin(ts, ("track", cpu, f"Hrtimer Cpu {cpu}"), name, "hrtimer", {})
+        case Kind.TIMER_EXIT if event.event_class.name == "hrtimer_expire_exit":
+            found.end(ts, ("track", cpu, f"Hrtimer Cpu {cpu}"))
+        case Kind.SYSCALL_ENTRY if event.event_class.name == "sys_enter":
+            name = syscall_name(machine, event.of(Role.SYSCALL_NUMBER))
+            values = event.of(Role.SYSCALL_ARGUMENTS, ())
+            args = {f"args[{i}]": as_signed(value) for i, value in enumerate(values)}
+            if name != "sys_rt_sigreturn":
+                found.begin(ts, place, name, None, args)
+        case Kind.SYSCALL_EXIT if event.event_class.name == "sys_exit":
+            name = syscall_name(machine, event.of(Role.SYSCALL_NUMBER))
+            found.end(ts, place, name, args={"ret": as_signed(event.of(Role.RETURN))})
+        case Kind.WORK_BEGIN:
+            name = function_name(trace.symbols, event.of(Role.FUNCTION))
+            found.begin(ts, place, name, "workqueue", {"cpu": cpu})
+        case Kind.WORK_END:
+            found.end(ts, place)
+        case Kind.FUNCTION_ENTRY:
+            name = function_name(trace.symbols, event.of(Role.FUNCTION))
+            found.begin(ts, calls(event, place), name, None, {})
+        case Kind.FUNCTION_EXIT:
+            name = function_name(trace.symbols, event.of(Role.FUNCTION))
+            found.end(ts, calls(event, place), name)
+        case Kind.MARK:
+            mark(found, event, place)
+
+
+def calls(event: Event, place: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The track of function calls: of the thread, or of the CPU where that is idle."""
+    if tid_of(event) == 0:
+        return ("track", event.cpu, f"swapper{event.cpu} -funcgraph")
+    return ("thread", *place[1:], "Funcgraph")
+
+
+def as_signed(value: int) -> int:
+    """A number of 64 bits as it is shown."""
+    return value - (1 << 64) if value >= 1 << 63 else value
+
+
+def mark(found: Slices, event: Event, place: tuple[Any, ...]) -> None:
+    """A text that a program writes, where it is one of those that begin and end slices (atrace)."""
+    text = event.of(Role.MESSAGE)
+    parts = text.rstrip("\n\0").split("|") if isinstance(text, str) else [""]
+    match parts:
+        case ["B", _, *name]:
+            found.begin(event.ts, place, "|".join(name), None, {})
+        case ["E", *_]:
+            found.end(event.ts, place)
+        case ["I", _, *name]:
+            found.begin(event.ts, place, "|".join(name), None, {}, 0)
+        case ["S", pid, name, cookie] if pid.isdecimal():
+            at = ("async", int(pid), name, cookie)
+            found.begin(event.ts, at, name, None, {})
+        case ["F", pid, name, cookie] if pid.isdecimal():
+            found.end(event.ts, ("async", int(pid), name, cookie))
+
+
+def counters(event: Event) -> Iterator[tuple[Any, ...]]:
+    """Counters of the machine: time, value, name, process, CPU."""
+    cpu = event.of(Role.TARGET_CPU)
+    match event.kind:
+        case Kind.CPU_FREQUENCY:
+            yield event.ts, float(event.of(Role.VALUE)), "cpufreq", None, cpu
+        case Kind.CPU_IDLE:
+            yield event.ts, float(event.of(Role.VALUE)), "cpuidle", None, cpu
+        case Kind.CPU_FREQUENCY_LIMITS:
+            for way, role in (("Min", Role.MINIMUM), ("Max", Role.MAXIMUM)):
+                yield event.ts, float(event.of(role)), f"Cpu {cpu} {way} Freq Limit", None, cpu
+        case Kind.CLOCK_RATE:
+            kind = "Frequency" if event.event_class.name == "clock_set_rate" else "State"
+            name = f"{event.of(Role.NAME)} {kind}"
+            yield event.ts, float(event.of(Role.VALUE)), name, None, None
+        case Kind.MARK:
+            text = event.of(Role.MESSAGE)
+            match text.rstrip("\n\0").split("|") if isinstance(text, str) else [""]:
+                case ["C", pid, name, value, *_] if pid.isdecimal():
+                    yield event.ts, float(value), name, int(pid), None
+
+
+#: Letters of states, by the bits that Linux records.
+_LETTERS = {0: "R", 1: "S", 2: "D", 4: "T", 8: "t", 16: "X", 32: "Z", 64: "P", 128: "I", 256: "R+"}
+
+
+class Switches:
+    """The tables of scheduling, event by event."""
+
+    def __init__(self) -> None:
+        self.rows = Sched()
+        self._running: dict[int | None, list[Any]] = {}
+        self._last: dict[int, list[Any]] = {}
+
+    def add(self, event: Event) -> None:
+        """Take in an event."""
+        match event.kind:
+            case Kind.SCHED_SWITCH:
+                into, out = event.of(Role.NEXT_TID), event.of(Role.PREV_TID)
+                state = _LETTERS.get(event.of(Role.PREV_STATE))
+                self.switch(event.ts, event.cpu, out, into, state)
+            case Kind.SCHED_WAKING:
+                self.wake(event.ts, event.of(Role.TID), tid_of(event))
+            case Kind.TASK_NEW:
+                self.wake(event.ts, event.of(Role.TID), tid_of(event))
+
+    def switch(self, ts: int, cpu: int | None, out: int, into: int, state: str | None) -> None:
+        """A CPU goes from one thread to another."""
+        before = self._running.get(cpu)
+        if before is not None:
+            before[1] = ts - before[0]
+            if before[4] == out:
+                before[3] = state
+        self._running[cpu] = [ts, -1, cpu, None, into]
+        self.rows.slices.append(self._running[cpu])
+        self._enter(ts, out, state)
+        self._enter(ts, into, "Running")
+
+    def wake(self, ts: int, tid: int, waker: int) -> None:
+        """A thread that neither runs nor waits for a CPU gets to wait for one."""
+        if tid not in self._last or self._last[tid][2] not in ("Running", "R", "R+"):
+            self._enter(ts, tid, "R", waker)
+
+    def _enter(self, ts: int, tid: int, state: str | None, waker: int | None = None) -> None:
+        if tid == 0:
+            return
+        if tid in self._last:
+            self._last[tid][1] = ts - self._last[tid][0]
+        self._last[tid] = [ts, -1, state, tid, waker]
+        self.rows.states.append(self._last[tid])

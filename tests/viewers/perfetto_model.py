@@ -1,0 +1,152 @@
+"""What trace_processor shows of a Perfetto file, from the projected trace."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Any
+
+from viewers import kernel_model
+from viewers.conversions import Conversion
+from viewers.projected import Event, Line, Pairs
+from viewers.sched_rows import Sched
+from viewers.slice_stacks import Slices
+
+from converter.ir.field_classes import ArrayClass, FieldClass, NullClass, StructureClass
+from converter.ir.kinds import Kind, Role
+from converter.ir.trace import TrackScope
+
+_ASYNC = {Kind.ASYNC_BEGIN, Kind.ASYNC_INSTANT, Kind.ASYNC_END}
+_LEADING = {Role.NAME, Role.CATEGORY, Role.DURATION, Role.ID, Role.SCOPE, Role.VALUE}
+
+
+def in_order(conversion: Conversion) -> list[Event]:
+    """The importer sorts by time; equal times stay as they stand."""
+    return sorted(conversion.events, key=lambda event: event.ts)
+
+
+def timeline(conversion: Conversion) -> Slices:
+    """Slices on threads and tracks, asynchronous ones by id and scope, and those of kernel events."""
+    found = Slices()
+    for event in in_order(conversion):
+        place = place_of(event)
+        if kernel_model.is_kernel_event(event):
+            kernel_model.slices_of(conversion.trace, event, found, place)
+            continue
+        name, category = event.of(Role.NAME) or None, event.of(Role.CATEGORY) or None
+        args = arguments(event)
+        if event.kind in _ASYNC:
+            local = event.named("id_space") == "local"
+            process = event.thread.pid if local and event.thread is not None else None
+            place = ("async", process, event.of(Role.ID), event.of(Role.SCOPE) or category)
+        match event.kind:
+            case Kind.SLICE_BEGIN | Kind.ASYNC_BEGIN:
+                found.begin(event.ts, place, name, category, args)
+            case Kind.SLICE_END | Kind.ASYNC_END:
+                found.end(event.ts, place, name, category, args)
+            case Kind.INSTANT | Kind.ASYNC_INSTANT:
+                found.begin(event.ts, place, name, category, args, 0)
+            case Kind.FLOW_BEGIN:
+                found.flows.begin((event.of(Role.ID), category, name), found.innermost(place))
+            case Kind.FLOW_STEP | Kind.FLOW_END:
+                moves = event.kind is Kind.FLOW_STEP
+                key = (event.of(Role.ID), category, name)
+                found.flows.arrive(key, found.innermost(place), moves=moves)
+    return found
+
+
+def place_of(event: Event) -> tuple[Any, ...]:
+    """The track that an event is on."""
+    if event.line is not None:
+        return ("track", owner_of(event.line), event.line.name)
+    if event.thread is not None:
+        return ("thread", event.thread.pid, event.thread.tid)
+    return ("track", None, None)
+
+
+def owner_of(line: Line) -> Any:
+    """What a track belongs to, as far as the importer knows: not to a CPU."""
+    if line.scope is TrackScope.THREAD:
+        return (line.owner.pid, line.owner.tid)
+    return line.owner if line.scope is TrackScope.PROCESS else None
+
+
+def arguments(event: Event) -> dict[str, Any]:
+    """Annotations by their paths."""
+    shown: dict[str, Any] = {}
+    for field, value in event.fields():
+        if field.role not in _LEADING and field.role is not Role.CONTEXT:
+            add(shown, f"debug.{field.name}", field.type, value)
+    return shown
+
+
+def add(shown: dict[str, Any], key: str, field_class: FieldClass, value: Any) -> None:
+    """Show a value, or what it consists of."""
+    match field_class, value:
+        case (StructureClass(members), Pairs()):
+            for member, (name, inner) in zip(members, value, strict=True):
+                add(shown, f"{key}.{name}", member.type, inner)
+        case (ArrayClass(element), list()):
+            for i, inner in enumerate(value):
+                add(shown, f"{key}[{i}]", element, inner)
+        case (NullClass(), _):
+            shown[key] = None
+        case (_, bool()):
+            shown[key] = int(value)
+        case (_, int()):
+            shown[key] = kernel_model.as_signed(value)
+        case (_, float()) if math.isnan(value):
+            shown[key] = None
+        case _:
+            shown[key] = value
+
+
+def counters(conversion: Conversion) -> Iterator[tuple[Any, ...]]:
+    """Values of counter tracks, and of counters of the machine."""
+    for event in conversion.events:
+        if event.kind is Kind.COUNTER:
+            line = event.line
+            name = event.of(Role.NAME) if line is None else line.name or event.of(Role.NAME)
+            owner = None if line is None else owner_of(line)
+            pid = owner[0] if isinstance(owner, tuple) else owner
+            yield event.ts, float(event.of(Role.VALUE)), name, pid, None
+        else:
+            yield from kernel_model.counters(event)
+
+
+def sched(conversion: Conversion) -> Sched:
+    """A CPU runs a thread from one switch to the next."""
+    found = kernel_model.Switches()
+    for event in in_order(conversion):
+        found.add(event)
+    return found.rows
+
+
+def ftrace(conversion: Conversion) -> Iterator[tuple[Any, ...]]:
+    """Kernel events."""
+    return kernel_model.rows(conversion.trace, conversion.events)
+
+
+def threads(conversion: Conversion) -> dict[tuple[int, int], str]:
+    """Names of threads by the ids of process and thread."""
+    trace = conversion.trace
+    return {(trace.processes[one.process].pid, one.tid): one.name for one in trace.threads}
+
+
+def processes(conversion: Conversion) -> dict[int, str]:
+    """Names of processes by their ids."""
+    return {one.pid: one.name for one in conversion.trace.processes}
+
+
+def logs(conversion: Conversion) -> Iterator[tuple[Any, ...]]:
+    """Entries of the log."""
+    for event in conversion.events:
+        if event.kind is Kind.LOG:
+            tag = event.of(Role.CATEGORY) or event.event_class.name
+            priority = event.of(Role.PRIORITY, 4)
+            yield event.ts, priority, tag, event.of(Role.MESSAGE), tid_of(event)
+
+
+def tid_of(event: Event) -> int | None:
+    """The thread of a log entry."""
+    return None if event.thread is None else event.thread.tid

@@ -72,8 +72,9 @@ def arguments(trace: Trace, event: Event) -> dict[str, Any]:
 def function_name(symbols: SymbolTable | None, value: Any) -> Any:
     """The name of a function, by its address."""
     if isinstance(value, int):
-        name = None if symbols is None else symbols.name_at(value & 0xFFFF_FFFF_FFFF_FFFF)
-        return f"{value & 0xFFFF_FFFF_FFFF_FFFF:#x}" if name is None else name
+        address = value & 0xFFFF_FFFF_FFFF_FFFF
+        found = None if symbols is None else symbols.lookup(address)
+        return f"{address:#x}" if found is None else found[0].decode()
     return value
 
 

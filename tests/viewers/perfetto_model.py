@@ -90,7 +90,7 @@ def add(shown: dict[str, Any], key: str, field_class: FieldClass, value: Any) ->
             for i, inner in enumerate(value):
                 add(shown, f"{key}[{i}]", element, inner)
         case (NullClass(), _):
-            shown[key] = None
+            pass
         case (_, bool()):
             shown[key] = int(value)
         case (_, int()):

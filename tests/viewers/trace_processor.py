@@ -123,6 +123,11 @@ def _renamed(columns: tuple[str, ...], query: str) -> str:
     return f"with named({', '.join(columns)}) as ({query}) select * from named"
 
 
+#: Arguments of slices that the importer keeps for itself.
+_OWN = ("legacy_event.", "legacy_trace_source_id", "legacy_unnestable_", "cookie")
+
+
 def arguments(text: str | None) -> dict[str, Any]:
     """A set of arguments: values by key."""
-    return {} if text is None else {key: value for key, kind, value in json.loads(text)}
+    listed = [] if text is None else json.loads(text)
+    return {key: value for key, kind, value in listed if not key.startswith(_OWN)}

@@ -60,6 +60,8 @@ class KindSupport:
     argument_role: Callable[[Field], Role] | None = None
     #: Arguments of a numeric type are delivered with the role VALUE (counters).
     numeric_values: bool = False
+    #: It has numbers alone for arguments: others go to an instant right behind.
+    values_only: bool = False
     timed: bool = True
     #: An event is on a track or on a thread: where it has a track, its thread is dropped.
     one_place: bool = False
@@ -115,6 +117,10 @@ class Capabilities:
     threadless: bool = True
     #: An event may be on no CPU where the record has one; otherwise it is put on CPU 0.
     cpuless: bool = True
+    #: Events stand in the order of time.
+    time_order: bool = False
+    #: A wakeup may be of a thread that runs; otherwise it is an event that nothing interprets.
+    wakes_running: bool = True
     #: Rules for kinds that the format does not have, in place of the usual ones.
     lowerings: Mapping[Kind, Lowering] = field(default_factory=dict)
     #: Last say of the format's mapping on pieces of a kind, for its conventions (weights of idle threads).

@@ -35,6 +35,7 @@ from converter.ir.field_classes import (
     StringClass,
     StructureClass,
     VariantClass,
+    Style,
 )
 from converter.ir.kinds import Role
 from converter.projection.capabilities import Capabilities, KindSupport, Projection
@@ -216,6 +217,14 @@ class _Plan:
     losses: list[tuple[LossKind, str]]
 
 
+def is_value(field: Field) -> bool:
+    """Whether a fitted argument of a counter is one of its values, and no reference to something else."""
+    return field.role is Role.VALUE and getattr(field.type, "style", None) not in _REFERENCES
+
+
+_REFERENCES = frozenset({Style.POINTER, Style.OBJECT_ID})
+
+
 class Fitter:
     """Fits pieces to capabilities; what it finds out about a class it does not find out again."""
 
@@ -306,7 +315,7 @@ class Fitter:
         if support.numeric_values and isinstance(fitted, IntegerClass | FloatClass):
             if field.role is Role.VALUE or event_class.index_of(Role.VALUE) is None:
                 role = Role.VALUE
-            else:
+            elif not support.values_only:
                 # A number that is not one of the counter's values must not look like one.
                 fitted = StringClass()
         if fitted != field.type and isinstance(fitted, StringClass):

@@ -26,11 +26,12 @@ from converter.projection.fitting import (
     Fitter,
     flattened,
     is_nested,
+    is_value,
     is_varying,
     label,
     split_by_presence,
 )
-from converter.projection.instants import NAME, as_instant, lower_to_instant
+from converter.projection.instants import CATEGORY, NAME, as_instant, lower_to_instant
 from converter.projection.losses import LossClass, LossKind, LossReport
 from converter.projection.lowering import LOWERINGS, lowering_for
 from converter.projection.pieces import ByClass, Derived, Piece, map_distinct
@@ -55,6 +56,14 @@ def project(trace: Trace, capabilities: Capabilities, format_name: str) -> tuple
 
     """
     report = LossReport()
+    if capabilities.time_order:
+        from converter.projection.time_order import in_time_order
+
+        trace = in_time_order(trace)
+    if not capabilities.wakes_running:
+        from converter.projection.wakeups import of_sleepers
+
+        trace = of_sleepers(trace)
     if not capabilities.clock_rates:
         from converter.projection.clock_rates import in_nanoseconds
 
@@ -312,7 +321,8 @@ class Projector:
         return [
             limited
             for placed in self._place(piece, support)
-            for limited in self._limit(self._fitter.fit(placed, self), support)
+            for part in self._apart(self._fitter.fit(placed, self), support)
+            for limited in (self._limit(part, support) if part.after == placed.after else [part])
         ]
 
     def _required_are_there(self, event_class: EventClass) -> bool:
@@ -446,6 +456,26 @@ class Projector:
         on, off = bare.split(present)
         assert on is not None and off is not None
         return [off, on.with_argument(argument, self.cpus_of(piece)[present])]
+
+    def _apart(self, piece: Piece, support: KindSupport) -> list[Piece]:
+        """The values of a fitted piece, where it may have nothing else, and its other arguments in instants behind."""
+        event_class = piece.event_class
+        fields = event_class.fields
+        own = range(len(support.fields))
+        beside = [i for i in range(len(own), len(fields)) if not is_value(fields[i])]
+        if not support.values_only or not beside:
+            return [piece]
+
+        def part(which: Sequence[int], after: int) -> Piece:
+            columns = [piece.table.lazy(i) for i in which]
+            declared = replace(event_class, fields=tuple(fields[i] for i in which))
+            return piece.rewritten(declared, columns, after=after)
+
+        self.lose(LossKind.LOWERED, f"{label(event_class)}: what is no value in instants", piece)
+        naming = [i for i in own if fields[i].role in (NAME.role, CATEGORY.role)]
+        rest = as_instant(part([*naming, *beside], piece.after + 1), self)
+        kept = part([i for i in range(len(fields)) if i not in beside], piece.after)
+        return [kept, *self._fit(rest, 1)]
 
     def _limit(self, piece: Piece, support: KindSupport) -> list[Piece]:
         """Arguments beyond the format's number go to instants right behind."""

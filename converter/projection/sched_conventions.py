@@ -74,12 +74,14 @@ def adapt_sched_switch(piece: Piece, projection: Projection) -> Piece:
 
 
 def adapt_sched_wakeup(piece: Piece, projection: Projection) -> Piece:
-    """The weight of the woken thread, and who wakes it: the thread of the event, 0 where there is none."""
-    if not _has(piece, WAKER):
-        threads = projection.threads_of(piece)
-        tids = np.where(threads >= 0, projection.tids_of(threads), 0).view(np.uint64)
-        count = int(np.count_nonzero(threads >= 0))
-        projection.lose(LossKind.LOWERED, "waking threads as arguments", piece, count)
+    """The weight of the woken thread, and who wakes it, which is the thread of the event.
+
+    A piece has wakers or none (`wakeups.of_sleepers`).
+    """
+    threads = projection.threads_of(piece)
+    if not _has(piece, WAKER) and threads.max(initial=-1) >= 0:
+        tids = projection.tids_of(threads).view(np.uint64)
+        projection.lose(LossKind.LOWERED, "waking threads as arguments", piece)
         absent = constant_column(np.int32(-1), len(threads))
         piece = piece.with_argument(WAKER, tids, first=True).moved(thread=absent)
     if not _has(piece, WEIGHT):

@@ -319,7 +319,7 @@ def test_wakeups_are_made_of_wakeups_where_the_trace_has_no_waking():
     )
     assert brief(target, "tid", "waker", "weight") == [
         ("SCHED_WAKEUP at cpu 0", 0, 0, -(2**31)),
-        ("SCHED_WAKEUP at cpu 0", 12, 0, 0),
+        ("SCHED_WAKEUP at cpu 0", 12, None, 0),
     ]
 
 

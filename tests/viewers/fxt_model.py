@@ -42,7 +42,7 @@ def clock_of(conversion: Conversion) -> Callable[[int], int]:
 
 
 def timeline(conversion: Conversion) -> Slices:
-    """Slices on threads, asynchronous ones on tracks by name and id, and flows between the slices of threads."""
+    """Slices on threads, asynchronous ones on tracks by id, and flows between the slices of threads."""
     found = Slices()
     clock = clock_of(conversion)
     # The importer sorts them by time; those of equal times stay as they stand.
@@ -52,8 +52,8 @@ def timeline(conversion: Conversion) -> Slices:
         name, category = event.of(Role.NAME), event.of(Role.CATEGORY)
         args = arguments(event)
         if event.kind in _ASYNC:
-            # Not of a process: equal names and ids of several processes share a track.
-            place = ("async", None, name, event.of(Role.ID))
+            # Not of a process: equal ids of several processes share a track.
+            place = ("async", None, event.of(Role.ID))
         match event.kind:
             case Kind.SLICE_BEGIN | Kind.ASYNC_BEGIN:
                 found.begin(ts, place, name, category, args)
@@ -151,7 +151,8 @@ def sched(conversion: Conversion) -> Sched:
             woken = event.of(Role.TID) & _ID
             waker = event.of(Role.WAKER_TID)
             if event.named("weight", 0) != IDLE and woken not in running:
-                enters(ts, woken, "W", None if waker is None else waker & _ID)
+                # One that nobody is said to wake is shown as waking itself.
+                enters(ts, woken, "W", (woken if waker is None else waker) & _ID)
     return found
 
 

@@ -44,6 +44,8 @@ PROVIDER_NAME: Final = b"traceconv"
 
 #: The CPU number of scheduling records (16 bits) that stands for none.
 NO_CPU: Final = 0xFFFF
+#: The highest one that is written: Perfetto's importer ends the process at higher ones, that for none included.
+MAX_CPU: Final = 4095
 
 #: Arguments of types that the specification does not have: the header's upper half (little-endian), then what follows
 #: the name. The type follows the "=".
@@ -354,9 +356,20 @@ def _support(shape: Shape) -> KindSupport:
         thread=shape.thread,
         cpu=shape.cpu,
         numeric_values=shape.kind is Kind.COUNTER,
+        # Perfetto's importer counts others as errors.
+        values_only=shape.kind is Kind.COUNTER,
         argument_role=argument_role if shape.kind in _SCHEDULING else None,
         timed=shape.timed,
+        of_class=_support_of_log if shape is LOG else None,
     )
+
+
+def _support_of_log(event_class: EventClass) -> KindSupport | None:
+    """Log records have no name and hold a message alone; Perfetto does not show them. All else is rather an instant."""
+    return None if event_class.name or event_class.fields != _LOG.fields else _LOG
+
+
+_LOG = KindSupport(fields=(LOG.fields[0][0],), required=LOG.required, arguments=False)
 
 
 def capabilities(variant: str) -> Capabilities:
@@ -373,9 +386,12 @@ def capabilities(variant: str) -> Capabilities:
         max_blob_bytes=MAX_STRING_BYTES,
         utf8_only=True,
         negative_times=False,
-        max_cpu=NO_CPU - 1,
+        max_cpu=MAX_CPU,
         id_bits=64,
         threadless=False,
+        cpuless=False,
+        time_order=True,
+        wakes_running=False,
         adapters=ADAPTERS,
         epoch=True,
     )

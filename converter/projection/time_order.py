@@ -1,0 +1,38 @@
+"""Events in the order of time, for formats whose readers take scheduling as it stands in the file."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator
+
+import numpy as np
+
+from converter.ir.events import Batch
+from converter.ir.trace import Trace
+
+
+def in_time_order(trace: Trace) -> Trace:
+    """The trace with the events of each batch in the order of time; those of equal times keep theirs.
+
+    Recorders drain one CPU's buffer after another, so that a batch has stretches of several CPUs.
+    """
+    result = dataclasses.replace(trace)
+    result.make_batches = lambda: _batches(trace)
+    return result
+
+
+def _batches(trace: Trace) -> Iterator[Batch]:
+    for batch in trace.batches():
+        if np.all(batch.ts[:-1] <= batch.ts[1:]):
+            yield batch
+            continue
+        order = np.argsort(batch.ts, kind="stable")
+        yield Batch(
+            ts=batch.ts[order],
+            class_id=batch.class_id[order],
+            row=batch.row[order],
+            tables=batch.tables,
+            thread=batch.thread[order],
+            cpu=batch.cpu[order],
+            track=batch.track[order],
+        )

@@ -60,7 +60,7 @@ class KindSupport:
     argument_role: Callable[[Field], Role] | None = None
     #: Arguments of a numeric type are delivered with the role VALUE (counters).
     numeric_values: bool = False
-    #: It has numbers alone for arguments: others go to an instant right behind.
+    #: Its arguments are values, numbers alone (counters): others go to an instant right behind.
     values_only: bool = False
     timed: bool = True
     #: An event is on a track or on a thread: where it has a track, its thread is dropped.

@@ -319,10 +319,9 @@ class Projector:
             if not len(piece):
                 return []
         return [
-            limited
+            part
             for placed in self._place(piece, support)
             for part in self._apart(self._fitter.fit(placed, self), support)
-            for limited in (self._limit(part, support) if part.after == placed.after else [part])
         ]
 
     def _required_are_there(self, event_class: EventClass) -> bool:
@@ -458,24 +457,19 @@ class Projector:
         return [off, on.with_argument(argument, self.cpus_of(piece)[present])]
 
     def _apart(self, piece: Piece, support: KindSupport) -> list[Piece]:
-        """The values of a fitted piece, where it may have nothing else, and its other arguments in instants behind."""
-        event_class = piece.event_class
-        fields = event_class.fields
-        own = range(len(support.fields))
-        beside = [i for i in range(len(own), len(fields)) if not is_value(fields[i])]
+        """What the format's record holds of a fitted piece, and the rest in instants right behind."""
+        fields = piece.event_class.fields
+        own = len(support.fields)
+        beside = [i for i in range(own, len(fields)) if not is_value(fields[i])]
         if not support.values_only or not beside:
-            return [piece]
-
-        def part(which: Sequence[int], after: int) -> Piece:
-            columns = [piece.table.lazy(i) for i in which]
-            declared = replace(event_class, fields=tuple(fields[i] for i in which))
-            return piece.rewritten(declared, columns, after=after)
-
-        self.lose(LossKind.LOWERED, f"{label(event_class)}: what is no value in instants", piece)
-        naming = [i for i in own if fields[i].role in (NAME.role, CATEGORY.role)]
-        rest = as_instant(part([*naming, *beside], piece.after + 1), self)
-        kept = part([i for i in range(len(fields)) if i not in beside], piece.after)
-        return [kept, *self._fit(rest, 1)]
+            return self._limit(piece, support)
+        what = f"{label(piece.event_class)}: what is no value in instants"
+        self.lose(LossKind.LOWERED, what, piece)
+        naming = [i for i in range(own) if fields[i].role in (NAME.role, CATEGORY.role)]
+        rest = _part(piece, piece.event_class, [*naming, *beside], piece.after + 1)
+        values = [i for i in range(len(fields)) if i not in beside]
+        kept = _part(piece, piece.event_class, values, piece.after)
+        return [*self._limit(kept, support), *self._fit(as_instant(rest, self), 1)]
 
     def _limit(self, piece: Piece, support: KindSupport) -> list[Piece]:
         """Arguments beyond the format's number go to instants right behind."""
@@ -488,16 +482,8 @@ class Projector:
         end += limit or 0
         if limit is None or last <= end:
             return [piece]
-        table = piece.table
-
-        def part(event_class: EventClass, which: Sequence[int], after: int) -> Piece:
-            return piece.rewritten(
-                replace(event_class, fields=tuple(fields[i] for i in which)),
-                [table.lazy(i) for i in which],
-                after=after,
-            )
-
-        parts = [part(piece.event_class, [*range(end), *range(last, len(fields))], piece.after)]
+        which = [*range(end), *range(last, len(fields))]
+        parts = [_part(piece, piece.event_class, which, piece.after)]
         instants = self.capabilities.kinds.get(Kind.INSTANT)
         is_named = instants is not None and NAME.role in {part.role for part in instants.fields}
         # Where an instant has no place for its name, that is an argument too.
@@ -510,9 +496,16 @@ class Projector:
         name = f"{label(piece.event_class)} (continued)"
         beyond = EventClass(Kind.TYPED, name)
         for after, start in enumerate(range(end, last, room), piece.after + 1):
-            rest = part(beyond, range(start, min(start + room, last)), after)
+            rest = _part(piece, beyond, range(start, min(start + room, last)), after)
             parts += self._fit(as_instant(rest, self), 1)
         return parts
+
+
+def _part(piece: Piece, event_class: EventClass, which: Sequence[int], after: int) -> Piece:
+    """The same rows as a class of some of the fields, so many places behind."""
+    fields = tuple(piece.event_class.fields[i] for i in which)
+    columns = [piece.table.lazy(i) for i in which]
+    return piece.rewritten(replace(event_class, fields=fields), columns, after=after)
 
 
 _CPU = Field("cpu", IntegerClass(32, True))

@@ -121,7 +121,7 @@ class _Wakeups:
         if running is None:
             return [((False, False), None)]
         unknown = batch.thread[batch.positions(number)] < 0
-        found = []
+        found: list[tuple[tuple[bool, bool], NDArray[np.intp] | None]] = []
         for key in ((False, False), (False, True), (True, False), (True, True)):
             rows = np.flatnonzero((running == key[0]) & (unknown == key[1]))
             if len(rows) == len(running):

@@ -157,7 +157,9 @@ def counters(conversion: Conversion) -> Iterator[tuple[Any, ...]]:
         name = event.of(Role.NAME)
         for field, value in event.fields():
             if field.role is Role.ID:
-                text = f"{value:#x}" if getattr(field.type, "style", 0) is Style.HEXADECIMAL else value
+                text = (
+                    f"{value:#x}" if getattr(field.type, "style", 0) is Style.HEXADECIMAL else value
+                )
                 name = f"{name} id: {text}"
         for field, value in event.fields():
             if field.role is Role.VALUE:

@@ -84,7 +84,11 @@ def arguments(event: Event) -> dict[str, Any]:
     """Arguments as they are shown: those of a type that the importer does not know as "unknown"."""
     shown: dict[str, Any] = {}
     for field, value in event.fields():
-        if field == EXTENSION or field.role in _LEADING or (field.role is Role.ID and event.kind is not Kind.INSTANT):
+        if (
+            field == EXTENSION
+            or field.role in _LEADING
+            or (field.role is Role.ID and event.kind is not Kind.INSTANT)
+        ):
             continue
         match field.type:
             case BytesClass():

@@ -46,7 +46,13 @@ def rows(trace: Trace, events: list[Event]) -> Iterator[tuple[Any, ...]]:
     """A row for each kernel event, with its fields."""
     for event in events:
         if is_kernel_event(event):
-            yield event.ts, event.event_class.name, event.cpu, tid_of(event), arguments(trace, event)
+            yield (
+                event.ts,
+                event.event_class.name,
+                event.cpu,
+                tid_of(event),
+                arguments(trace, event),
+            )
 
 
 def arguments(trace: Trace, event: Event) -> dict[str, Any]:
@@ -84,7 +90,9 @@ def slices_of(trace: Trace, event: Event, found: Slices, place: tuple[Any, ...])
     machine = str(trace.environment.get("machine", ""))
     match event.kind:
         case Kind.IRQ_ENTRY if event.event_class.name == "irq_handler_entry":
-            found.begin(ts, ("track", cpu, f"Irq Cpu {cpu}"), f"IRQ ({event.of(Role.NAME)})", "irq", {})
+            found.begin(
+                ts, ("track", cpu, f"Irq Cpu {cpu}"), f"IRQ ({event.of(Role.NAME)})", "irq", {}
+            )
         case Kind.IRQ_EXIT if event.event_class.name == "irq_handler_exit":
             handled = "handled" if event.of(Role.RETURN) == 1 else "unhandled"
             found.end(ts, ("track", cpu, f"Irq Cpu {cpu}"), args={"ret": handled})
@@ -94,7 +102,9 @@ def slices_of(trace: Trace, event: Event, found: Slices, place: tuple[Any, ...])
         case Kind.SOFTIRQ_EXIT:
             found.end(ts, ("track", cpu, f"SoftIrq Cpu {cpu}"), args={"vec": event.of(Role.VECTOR)})
         case Kind.IPI_ENTRY if event.event_class.name == "ipi_entry":
-            found.begin(ts, ("track", cpu, f"Irq Cpu {cpu}"), f"IPI ({event.named('reason')})", "irq", {})
+            found.begin(
+                ts, ("track", cpu, f"Irq Cpu {cpu}"), f"IPI ({event.named('reason')})", "irq", {}
+            )
         case Kind.IPI_EXIT if event.event_class.name == "ipi_exit":
             found.end(ts, ("track", cpu, f"Irq Cpu {cpu}"))
         case Kind.TIMER_ENTRY if event.event_class.name == "hrtimer_expire_entry":

@@ -83,9 +83,7 @@ def _events(trace: Trace, batch: Batch) -> list[Event]:
     values: dict[int, list[tuple[Any, ...]]] = {}
     for number, table in batch.tables.items():
         fields = trace.event_classes[number].fields
-        columns = [
-            _values(table.column(i), field.type, trace) for i, field in enumerate(fields)
-        ]
+        columns = [_values(table.column(i), field.type, trace) for i, field in enumerate(fields)]
         values[number] = list(zip(*columns, strict=True)) if columns else [()] * len(table)
     threads = [Thread(trace.processes[one.process].pid, one.tid) for one in trace.threads]
     lines: dict[int, Line] = {}

@@ -33,7 +33,9 @@ class Flows:
         if at is not None:
             self._open.setdefault(key, at)
 
-    def arrive(self, key: Any, at: Slice | None, *, closes: bool = False, moves: bool = False) -> None:
+    def arrive(
+        self, key: Any, at: Slice | None, *, closes: bool = False, moves: bool = False
+    ) -> None:
         """A flow comes to this slice; it may end there, or go on from there."""
         if at is None or key not in self._open:
             return

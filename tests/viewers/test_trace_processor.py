@@ -95,7 +95,8 @@ def test_flows(shown: Shown) -> None:
 def test_counters(shown: Shown) -> None:
     conversion, tables = shown
     found = [
-        (row["ts"], row["value"], row["track"], row["pid"], row["cpu"]) for row in tables["counters"]
+        (row["ts"], row["value"], row["track"], row["pid"], row["cpu"])
+        for row in tables["counters"]
     ]
     assert_rows(model_of(conversion).counters(conversion), found)
 
@@ -132,9 +133,7 @@ def test_kernel_events(shown: Shown) -> None:
 
 def test_logs(shown: Shown) -> None:
     conversion, tables = shown
-    found = [
-        (row["ts"], row["prio"], row["tag"], row["msg"], row["tid"]) for row in tables["logs"]
-    ]
+    found = [(row["ts"], row["prio"], row["tag"], row["msg"], row["tid"]) for row in tables["logs"]]
     assert_rows(model_of(conversion).logs(conversion), found)
 
 
@@ -162,9 +161,7 @@ def test_nothing_is_rejected(shown: Shown) -> None:
     assert_rows([], [(row["name"], row["value"], row["severity"]) for row in tables["stats"]])
 
 
-@pytest.mark.parametrize(
-    "source", [source for source in SOURCES if format_of(source) in MODELS]
-)
+@pytest.mark.parametrize("source", [source for source in SOURCES if format_of(source) in MODELS])
 def test_a_file_of_the_format_looks_the_same(source: str, tmp_path: Path) -> None:
     """A file that is written again in its own format is shown as before."""
     before, after = RECORDINGS / source, tmp_path / "again"
@@ -179,7 +176,9 @@ def test_a_file_of_the_format_looks_the_same(source: str, tmp_path: Path) -> Non
 
 def comparable(args: dict[str, Any]) -> tuple[tuple[str, str], ...]:
     """Arguments that can be compared and counted."""
-    return tuple(sorted((name, "" if value is None else str(value)) for name, value in args.items()))
+    return tuple(
+        sorted((name, "" if value is None else str(value)) for name, value in args.items())
+    )
 
 
 def assert_rows(expected: Iterable[Any], found: Iterable[Any]) -> None:

@@ -34,8 +34,8 @@ from converter.ir.field_classes import (
     OptionalClass,
     StringClass,
     StructureClass,
-    VariantClass,
     Style,
+    VariantClass,
 )
 from converter.ir.kinds import Role
 from converter.projection.capabilities import Capabilities, KindSupport, Projection

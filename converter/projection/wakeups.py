@@ -145,7 +145,7 @@ class _Wakeups:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class _Switches:
-    """When threads get and leave a CPU, by thread and then by time: `at` is twice the position, odd where it gets one."""
+    """When threads get and leave a CPU, by thread, then time: `at` is twice the position, odd where it gets one."""
 
     tids: _Int64s
     at: _Int64s

@@ -18,7 +18,6 @@ from converter.ir.field_classes import (
     FloatClass,
     IntegerClass,
     NullClass,
-    Style,
 )
 from converter.ir.kinds import Kind, Role
 

@@ -55,23 +55,31 @@ def rows(trace: Trace, events: list[Event]) -> Iterator[tuple[Any, ...]]:
             )
 
 
+#: What the kernel calls fields of scheduling events that other sources call otherwise.
+_KERNEL_NAMES = {
+    Role.PREV_TID: "prev_pid",
+    Role.NEXT_TID: "next_pid",
+    Role.PREV_PRIORITY: "prev_prio",
+    Role.NEXT_PRIORITY: "next_prio",
+}
+
+
 def arguments(trace: Trace, event: Event) -> dict[str, Any]:
-    """Fields as they are shown: of a list the last element, 64 bits as a signed number."""
+    """Fields as they are shown: of a list the last element, 64 bits as a signed number, bytes as nothing."""
     shown = {}
     for field, value in event.fields():
         if field.role in _CONTEXT or field.name.startswith("common_"):
             continue
-        if isinstance(value, list):
-            if not value:
-                continue
-            value = value[-1]
+        if isinstance(value, list) and not value:
+            continue
+        held = value[-1] if isinstance(value, list) else value
         if field.role is Role.FUNCTION and event.event_class.name in _NAMED_FUNCTIONS:
-            value = function_name(trace.symbols, value)
-        elif isinstance(value, bool):
-            value = int(value)
-        elif isinstance(value, int) and value >= 1 << 63:
-            value -= 1 << 64
-        shown[field.name] = value
+            held = function_name(trace.symbols, held)
+        elif isinstance(held, int):
+            held = as_signed(int(held))
+        elif isinstance(held, bytes):
+            held = ""
+        shown[_KERNEL_NAMES.get(field.role, field.name)] = held
     return shown
 
 

@@ -149,3 +149,5 @@ def _value(form: Any, field_class: FieldClass) -> Any:
 
 class Pairs(tuple[tuple[str, Any], ...]):
     """A structure: names with values; names may repeat."""
+
+    __slots__ = ()

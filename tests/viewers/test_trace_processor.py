@@ -35,7 +35,7 @@ Shown = tuple[Conversion, dict[str, list[Row]]]
     params=[
         (source, target) for target in MODELS for source in SOURCES if format_of(source) != target
     ],
-    ids=lambda pair: "-to-".join(pair),
+    ids="-to-".join,
 )
 def shown(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Shown:
     """A conversion and what trace_processor makes of it."""

@@ -19,8 +19,9 @@ needs_trace_processor = pytest.mark.skipif(
 )
 
 #: Arguments of a set as [key, type, value] lists.
-_ARGUMENTS = """(select json_group_array(json_array(a.key, a.value_type,
-    coalesce(iif(a.string_value like 'NaN:%', 'NaN', a.string_value), a.int_value, a.real_value))) from args a where a.arg_set_id = {}.arg_set_id)"""
+_ARGUMENTS = """(select json_group_array(json_array(a.key, a.value_type, coalesce(
+        iif(a.string_value like 'NaN:%', 'NaN', a.string_value), a.int_value, a.real_value)))
+    from args a where a.arg_set_id = {}.arg_set_id)"""
 
 #: Tracks with what they belong to.
 _TRACKS = """select k.id, k.name, k.type, t.tid, coalesce(p.pid, q.pid) as pid,
@@ -77,7 +78,8 @@ TABLES: dict[str, tuple[tuple[str, ...], str]] = {
     ),
     "stats": (
         ("name", "value", "severity"),
-        "select name, sum(value), severity from stats where value > 0 and severity in ('error', 'data_loss') group by 1, 3",
+        """select name, sum(value), severity from stats
+        where value > 0 and severity in ('error', 'data_loss') group by 1, 3""",
     ),
 }
 

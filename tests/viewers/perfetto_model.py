@@ -17,6 +17,8 @@ from converter.ir.kinds import Kind, Role
 from converter.ir.trace import TrackScope
 
 _ASYNC = {Kind.ASYNC_BEGIN, Kind.ASYNC_INSTANT, Kind.ASYNC_END}
+#: What the importer makes of characters that have a meaning in keys.
+_IN_KEYS = str.maketrans(".[]", "___")
 _LEADING = {Role.NAME, Role.CATEGORY, Role.DURATION, Role.ID, Role.SCOPE, Role.VALUE}
 
 
@@ -76,7 +78,7 @@ def arguments(event: Event) -> dict[str, Any]:
     shown: dict[str, Any] = {}
     for field, value in event.fields():
         if field.role not in _LEADING and field.role is not Role.CONTEXT:
-            add(shown, f"debug.{field.name}", field.type, value)
+            add(shown, f"debug.{field.name.translate(_IN_KEYS)}", field.type, value)
     return shown
 
 
@@ -85,7 +87,7 @@ def add(shown: dict[str, Any], key: str, field_class: FieldClass, value: Any) ->
     match field_class, value:
         case (StructureClass(members), Pairs()):
             for member, (name, inner) in zip(members, value, strict=True):
-                add(shown, f"{key}.{name}", member.type, inner)
+                add(shown, f"{key}.{name.translate(_IN_KEYS)}", member.type, inner)
         case (ArrayClass(element), list()):
             for i, inner in enumerate(value):
                 add(shown, f"{key}[{i}]", element, inner)

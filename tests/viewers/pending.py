@@ -1,0 +1,216 @@
+"""What trace_processor is known to show otherwise than the projection says, by test, target and source."""
+
+from __future__ import annotations
+
+#: By test and target: why, and of which sources.
+PENDING: dict[tuple[str, str], tuple[str, frozenset[str]]] = {
+    ("test_a_file_of_the_format_looks_the_same", ""): (
+        "what was read is not all written again",
+        frozenset(
+            {
+                "chrome/features.json",
+                "generated/chrome.json",
+                "generated/perfetto.pftrace",
+                "perfetto/annotations.pftrace",
+                "perfetto/callstacks.pftrace",
+                "perfetto/clocks.pftrace",
+                "perfetto/compressed.pftrace",
+                "perfetto/interned.pftrace",
+                "perfetto/kernel_compact.pftrace",
+                "perfetto/kernel_every_event.pftrace",
+                "perfetto/kernel_generic.pftrace",
+                "perfetto/kernel_lost.pftrace",
+                "perfetto/kernel_typed.pftrace",
+                "perfetto/legacy.pftrace",
+                "perfetto/timeline.pftrace",
+            }
+        ),
+    ),
+    ("test_counters", "chrome"): (
+        "arguments of counters that are no values are shown as counters",
+        frozenset(
+            {
+                "generated/trace_cmd-v6.dat",
+                "generated/trace_cmd-v7_none.dat",
+                "perfetto/kernel_every_event.pftrace",
+                "perfetto/kernel_typed.pftrace",
+                "synthetic/all",
+                "synthetic/kernel",
+                "synthetic/power",
+                "trace_cmd/markers.dat",
+            }
+        ),
+    ),
+    ("test_counters", "perfetto"): (
+        "counters of the machine lack fields that the importer wants",
+        frozenset(
+            {
+                "fxt/every-record-big.fxt",
+                "fxt/every-record-little.fxt",
+                "synthetic/all",
+                "synthetic/objects",
+            }
+        ),
+    ),
+    ("test_flows", "perfetto"): (
+        "the end of a flow binds to the next slice",
+        frozenset(
+            {
+                "fxt/every-record-big.fxt",
+                "fxt/every-record-little.fxt",
+                "generated/chrome.json",
+                "generated/fxt-be.fxt",
+                "generated/fxt-large.fxt",
+                "generated/fxt.fxt",
+                "synthetic/all",
+                "synthetic/timeline",
+            }
+        ),
+    ),
+    ("test_kernel_events", "perfetto"): (
+        "fields that the messages lack are not shown, their rows and flags as rows of their own",
+        frozenset(
+            {
+                "aix/every-form-32.aix32",
+                "aix/every-form-64.aix",
+                "aix/kernel-trace-32.aix32",
+                "aix/kernel-trace-64.aix",
+                "ctf/perf_ctf",
+                "fxt/every-record-big.fxt",
+                "fxt/every-record-little.fxt",
+                "generated/aix-32.aix",
+                "generated/aix-64.aix",
+                "generated/ctf-1.8.ctf",
+                "generated/ctf-2.ctf",
+                "generated/fxt-be.fxt",
+                "generated/fxt-large.fxt",
+                "generated/fxt.fxt",
+                "generated/lttng_legacy-1.0.lttng",
+                "generated/lttng_legacy-2.6.lttng",
+                "generated/trace_cmd-v6.dat",
+                "generated/trace_cmd-v7_none.dat",
+                "generated/uftrace.uftrace",
+                "lttng_legacy/kernel-2.5.tar.gz",
+                "lttng_legacy/net-2.6.tar.gz",
+                "synthetic/all",
+                "synthetic/calls",
+                "synthetic/interrupts",
+                "synthetic/kernel",
+                "synthetic/tasks",
+                "synthetic/typed",
+                "trace_cmd/instances.dat",
+                "trace_cmd/lost.dat",
+                "trace_cmd/markers.dat",
+                "trace_cmd/scratch_v6_min.dat",
+                "trace_cmd/scratch_v7_be32.dat",
+                "trace_cmd/scratch_v7_be64.dat",
+                "trace_cmd/small.dat",
+                "trace_cmd/uprobes.dat",
+                "uftrace/rich",
+            }
+        ),
+    ),
+    ("test_nothing_is_rejected", "chrome"): (
+        "the importer rejects some events",
+        frozenset(
+            {
+                "aix/every-form-32.aix32",
+                "aix/every-form-64.aix",
+                "ctf/ctf_cyg",
+                "fxt/every-record-big.fxt",
+                "fxt/every-record-little.fxt",
+                "generated/perfetto.pftrace",
+                "generated/trace_cmd-v6.dat",
+                "generated/trace_cmd-v7_none.dat",
+                "perfetto/interned.pftrace",
+                "perfetto/kernel_every_event.pftrace",
+                "perfetto/kernel_typed.pftrace",
+                "perfetto/tables.pftrace",
+            }
+        ),
+    ),
+    ("test_nothing_is_rejected", "fxt"): (
+        "slices that overlap on a thread, and flows outside of slices, have no place",
+        frozenset(
+            {
+                "chrome/features.json",
+                "chrome/nesting.json",
+                "generated/perfetto.pftrace",
+            }
+        ),
+    ),
+    ("test_nothing_is_rejected", "perfetto"): (
+        "the importer rejects some records",
+        frozenset(
+            {
+                "aix/every-form-32.aix32",
+                "aix/every-form-64.aix",
+                "chrome/features.json",
+                "ctf/ctf_cyg",
+                "ctf/ctf_lost",
+                "fxt/every-record-big.fxt",
+                "fxt/every-record-little.fxt",
+                "generated/trace_cmd-v6.dat",
+                "generated/trace_cmd-v7_none.dat",
+                "synthetic/all",
+                "synthetic/objects",
+                "synthetic/recording",
+                "synthetic/text",
+                "trace_cmd/lost.dat",
+                "trace_cmd/markers.dat",
+                "uftrace/rich",
+            }
+        ),
+    ),
+    ("test_scheduling", "perfetto"): (
+        "switches without a task, or behind lost events, are rejected",
+        frozenset(
+            {
+                "fxt/every-record-big.fxt",
+                "fxt/every-record-little.fxt",
+                "lttng_legacy/kernel-2.5.tar.gz",
+                "trace_cmd/lost.dat",
+                "uftrace/rich",
+            }
+        ),
+    ),
+    ("test_slices", "perfetto"): (
+        "events of no thread are on one of the sequence's, and some have no slice",
+        frozenset(
+            {
+                "chrome/features.json",
+                "fxt/every-record-big.fxt",
+                "fxt/every-record-little.fxt",
+                "lttng_legacy/kernel-2.5.tar.gz",
+                "synthetic/all",
+                "synthetic/calls",
+                "synthetic/interrupts",
+                "synthetic/kernel",
+                "trace_cmd/lost.dat",
+                "trace_cmd/markers.dat",
+            }
+        ),
+    ),
+    ("test_thread_states", "perfetto"): (
+        "switches without a task, or behind lost events, are rejected",
+        frozenset(
+            {
+                "aix/every-form-32.aix32",
+                "aix/every-form-64.aix",
+                "fxt/every-record-big.fxt",
+                "fxt/every-record-little.fxt",
+                "lttng_legacy/kernel-2.5.tar.gz",
+                "trace_cmd/lost.dat",
+                "uftrace/rich",
+            }
+        ),
+    ),
+}
+
+
+def reason_of(name: str) -> str | None:
+    """Why a test is expected to fail, by its name with its parameters; None where it is not."""
+    test, _, parameters = name.removesuffix("]").partition("[")
+    source, _, target = parameters.partition("-to-")
+    reason, sources = PENDING.get((test, target), ("", frozenset()))
+    return reason if source in sources else None

@@ -51,6 +51,7 @@ class PacketField(IntEnum):
     TRACK_DESCRIPTOR = 60
     PERF_SAMPLE = 66
     SERVICE_EVENT = 69
+    EXTENSION_DESCRIPTOR = 72
     TRUSTED_PID = 79
     TRACE_UUID = 89
     GENERIC_KERNEL_TASK_STATE_EVENT = 117
@@ -85,6 +86,10 @@ class BuiltinClock(IntEnum):
 #: Clock ids in this range belong to the packet sequence that uses them (clock_snapshot.proto).
 SEQUENCE_CLOCKS: Final = range(64, 128)
 
+
+#: A field of TrackEvent that none of its own is: see `extension`. It has annotations as its field 1.
+ARGUMENTS: Final = 3_267
+ARGUMENTS_ANNOTATIONS: Final = 1
 
 #: A field of FtraceEventBundle that none of its own is (importers skip it): how many events were lost, where known.
 LOST_COUNT: Final = 1000

@@ -51,6 +51,7 @@ SIDECAR_PACKETS: Final = (
     PacketField.TRACE_UUID,
     PacketField.TRACE_PROVENANCE,
     PacketField.TRACE_ATTRIBUTES,
+    PacketField.EXTENSION_DESCRIPTOR,
 )
 #: Packets that other parts of the reader make events of.
 _EVENT_PACKETS: Final = (

@@ -9,6 +9,7 @@ import numpy as np
 
 from converter.formats.perfetto.clocks import Clocks
 from converter.formats.perfetto.descriptors import decode
+from converter.formats.perfetto.extension import extension_packet, has_extension
 from converter.formats.perfetto.layout import PACKET_TAG, BuiltinClock, PacketField, SequenceFlag
 from converter.formats.perfetto.mapping import CLOCK_NAMES
 from converter.formats.perfetto.messages import encode, varint
@@ -33,7 +34,7 @@ UTSNAME: Final = {
 #: What of a sidecar is written again, in this order; the rest of it is made anew.
 _ALWAYS: Final = ("trace_uuid", "trace_config", "trace_provenance", "synchronization_marker")
 _TABLES: Final = ("process_tree", "process_descriptor", "thread_descriptor", "track_descriptor")
-_ABOUT: Final = ("clock_snapshot", "system_info", "trace_attributes")
+_ABOUT: Final = ("clock_snapshot", "system_info", "trace_attributes", "extension_descriptor")
 
 #: Fields of tables that are ids of processes and threads.
 _IDS: Final = frozenset({"pid", "ppid", "tid", "tgid"})
@@ -143,6 +144,8 @@ def head(trace: Trace, tables: list[TablePacket]) -> bytes:
     if described:
         return b"".join([*parts, new_packet(starts=True)])
     starting = new_packet(starts=True, trace_attributes=_description(trace))
+    if has_extension(trace):
+        parts.append(framed(extension_packet()))
     return b"".join([*parts, starting, *_about(trace)])
 
 

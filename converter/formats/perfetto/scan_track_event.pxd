@@ -11,6 +11,8 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memset
 
 cdef enum:
+    # A field of TrackEvent that is this package's own, with annotations in its field 1.
+    ARGUMENTS = 3267
     # Fields of InternedData.
     EVENT_CATEGORIES = 1
     EVENT_NAMES = 2
@@ -107,6 +109,16 @@ cdef inline int parse_event(
         if field.number == 4 and field.wire == WIRE_BYTES:
             failed |= push_word(&parts.annotations, <uint64_t>field.start)
             failed |= push_word(&parts.annotations, <uint64_t>field.size)
+        elif field.number == ARGUMENTS and field.wire == WIRE_BYTES:
+            inner = field.start
+            inner_end = inner + field.size
+            while inner < inner_end:
+                inner = next_field(data, inner, inner_end, &field)
+                if inner < 0:
+                    return 1
+                if field.number == 1 and field.wire == WIRE_BYTES:
+                    failed |= push_word(&parts.annotations, <uint64_t>field.start)
+                    failed |= push_word(&parts.annotations, <uint64_t>field.size)
         elif field.number == 9 and field.wire == WIRE_VARINT:
             event.type = field.value
         elif field.number == 10 and field.wire == WIRE_VARINT:

@@ -13,7 +13,8 @@ from converter.formats.perfetto.annotations import EMPTY_LIST_OF, RAW_ANNOTATION
 from converter.formats.perfetto.callstack_output import InternedStacks
 from converter.formats.perfetto.declarations import type_text
 from converter.formats.perfetto.layout import AnnotationField as Annotation
-from converter.formats.perfetto.layout import LegacyField
+from converter.formats.perfetto.extension import has_extension
+from converter.formats.perfetto.layout import ARGUMENTS, ARGUMENTS_ANNOTATIONS, LegacyField
 from converter.formats.perfetto.messages import varint
 from converter.formats.perfetto.steps import (
     BYTES,
@@ -46,6 +47,7 @@ from converter.ir.field_classes import (
     VariantClass,
 )
 from converter.ir.kinds import Kind, Role
+from converter.ir.trace import Trace
 from converter.kernels.strings import StringTable
 from converter.projection.pieces import string_ids
 
@@ -74,27 +76,35 @@ _EMPTY_DICTIONARY: Final = b"\x42\x02\x08\x01"
 _EMPTY_ARRAY: Final = b"\x42\x02\x08\x02"
 
 
-def track_program(event_class: EventClass, strings: StringTable, stacks: InternedStacks) -> Steps:
+def track_program(event_class: EventClass, trace: Trace, stacks: InternedStacks) -> Steps:
     """The steps of a class of track events.
 
     Raises:
         UnsupportedError: no track event holds the class.
 
     """
-    return _Builder(event_class, strings, stacks).steps()
+    return _Builder(event_class, trace.strings, stacks, extended=has_extension(trace)).steps()
 
 
 class _Builder:
     """The fields of one class's TrackEvent, which are put in order of their numbers."""
 
     def __init__(
-        self, event_class: EventClass, strings: StringTable, stacks: InternedStacks
+        self,
+        event_class: EventClass,
+        strings: StringTable,
+        stacks: InternedStacks,
+        *,
+        extended: bool,
     ) -> None:
         self._class = event_class
         self._strings = strings
         self._stacks = stacks
         self._parts: list[tuple[int, Steps]] = []
         self._legacy: list[tuple[int, Steps]] = []
+        # Annotations, and whether they stand in the extension.
+        self._annotations = Steps()
+        self._extended = extended
 
     def steps(self) -> Steps:
         kind = self._class.kind
@@ -109,6 +119,12 @@ class _Builder:
             phase = ord(mapping.default_phase(kind))
             steps.literal(varint(tag_of(LegacyField.PHASE, VARINT)) + varint(phase))
             self._legacy.append((int(LegacyField.PHASE), steps))
+        if self._annotations.steps:
+            steps = self._annotations
+            if self._extended:
+                steps = Steps()
+                steps.message(ARGUMENTS, self._annotations)
+            self._parts.append((ARGUMENTS if self._extended else _ANNOTATIONS, steps))
         if self._legacy:
             inner = Steps()
             for _, steps in sorted(self._legacy, key=lambda part: part[0]):
@@ -169,13 +185,13 @@ class _Builder:
             steps.add(kernel.RAW, column=lambda table: as_text(getter(table)))
             self._parts.append((_REMAINDER, steps))
         else:
+            number = ARGUMENTS_ANNOTATIONS if self._extended else _ANNOTATIONS
             if field.type == RAW_ANNOTATION:
                 inner = Steps()
                 inner.add(kernel.RAW, column=lambda table: as_text(getter(table)))
-                steps.message(_ANNOTATIONS, inner)
+                self._annotations.message(number, inner)
             else:
-                self._add_annotation(steps, _ANNOTATIONS, field.name, field.type, getter)
-            self._parts.append((_ANNOTATIONS, steps))
+                self._add_annotation(self._annotations, number, field.name, field.type, getter)
 
     def _add_leading(self, index: int, field: Field, getter: Getter) -> None:
         steps = Steps()

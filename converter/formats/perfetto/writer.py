@@ -271,7 +271,7 @@ class _Encoder:
     def _compile(self, event_class: EventClass) -> _Program:
         """The program for an event class."""
         if event_class.kind in TRACK_KINDS:
-            steps = track_program(event_class, self._trace.strings, self._stacks)
+            steps = track_program(event_class, self._trace, self._stacks)
             return _Program(kernel.FRAME_TRACK, steps)
         if is_record(event_class):
             return _Program(kernel.FRAME_RECORD, *self._records.program(event_class))

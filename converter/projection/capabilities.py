@@ -110,6 +110,9 @@ class Capabilities:
     negative_times: bool = False
     #: Ticks of any rate; otherwise times are nanoseconds.
     clock_rates: bool = True
+    #: Of how many nanoseconds durations of complete slices are multiples; others, and those on tracks, become begin and
+    #: end.
+    duration_unit: int | None = None
     max_cpu: int | None = None
     #: Bits of a process or thread id.
     id_bits: int = 64

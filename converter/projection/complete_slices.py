@@ -21,6 +21,7 @@ from converter.ir.kinds import Kind, Role
 from converter.ir.trace import Trace
 from converter.kernels.union import looked_up
 from converter.projection.losses import LossClass, LossKind, LossReport
+from converter.projection.timeline_fields import THREAD_DURATION, THREAD_TIME
 
 _LAST_TIME = np.iinfo(np.int64).max
 
@@ -28,15 +29,24 @@ _LAST_TIME = np.iinfo(np.int64).max
 END = EventClass(Kind.SLICE_END)
 
 
-def begin_and_end(trace: Trace, report: LossReport) -> Trace:
+#: An end at which the thread's own time is known.
+TIMED_END = EventClass(Kind.SLICE_END, fields=(THREAD_TIME,))
+NO_TIME = np.iinfo(np.int64).min
+
+
+def begin_and_end(
+    trace: Trace, report: LossReport, unit: int | None = None, *, timed: bool = False
+) -> Trace:
     """The trace with a SLICE_BEGIN and, where the duration is known, a SLICE_END for each SLICE_COMPLETE.
 
+    With a `unit`, slices on threads stay complete whose duration is a multiple of it. With `timed`, ends say the
+    thread's own time where the slice says how much of it it took.
     At equal times ends stand before other events, those of inner slices first; the end of a slice without duration
     stands right behind its begin. Slices that begin at the same time on the same track begin with the longest.
     A duration is in ticks; one that is absent or negative is not known.
     """
     result = dataclasses.replace(trace, event_classes=[])
-    splitter = _Splitter(trace, result, report)
+    splitter = _Splitter(trace, result, report, unit, timed=timed)
     result.make_batches = splitter.batches
     return result
 
@@ -47,6 +57,7 @@ class _Ends:
 
     ts: NDArray[np.int64]
     begin: NDArray[np.int64]
+    thread_time: NDArray[np.int64]
     thread: NDArray[np.int32]
     cpu: NDArray[np.int32]
     track: NDArray[np.int32]
@@ -62,19 +73,36 @@ class _Ends:
 
 
 _NO_NUMBERS = np.zeros(0, np.int32)
-_NO_ENDS = _Ends(
-    np.zeros(0, np.int64), np.zeros(0, np.int64), _NO_NUMBERS, _NO_NUMBERS, _NO_NUMBERS
-)
+_NO_TIMES = np.zeros(0, np.int64)
+_NO_ENDS = _Ends(_NO_TIMES, _NO_TIMES, _NO_TIMES, _NO_NUMBERS, _NO_NUMBERS, _NO_NUMBERS)
+
+
+@dataclass(frozen=True, slots=True)
+class _Complete:
+    """The complete slices of a class in a batch: places, durations (-1: not known), thread times at their ends, and
+    whether they stay as they are.
+    """
+
+    at: NDArray[np.int32]
+    durations: NDArray[np.int64]
+    thread_times: NDArray[np.int64]
+    stays: NDArray[np.bool_]
 
 
 class _Splitter:
-    def __init__(self, source: Trace, result: Trace, report: LossReport) -> None:
+    def __init__(
+        self, source: Trace, result: Trace, report: LossReport, unit: int | None, *, timed: bool
+    ) -> None:
         self._source = source
         self._result = result
         self._report = report
         #: By the number of a class in the source: its number in the result.
         self._numbers: dict[int, int] = {}
-        self._end: int | None = None
+        #: Likewise of those slices that stay complete.
+        self._kept: dict[int, int] = {}
+        self._unit = unit
+        self._timed = timed
+        self._ends: NDArray[np.int32] | None = None
 
     def batches(self) -> Iterator[Batch]:
         pending = _NO_ENDS
@@ -110,36 +138,71 @@ class _Splitter:
         number = self._numbers.get(source)
         if number is None:
             event_class = self._source.event_classes[source]
-            duration = _duration_index(event_class)
-            if duration is not None:
-                fields = event_class.fields[:duration] + event_class.fields[duration + 1 :]
+            dropped = {_duration_index(event_class)}
+            if dropped != {None}:
+                if self._timed_indices(event_class) is not None:
+                    dropped.add(event_class.fields.index(THREAD_DURATION))
+                fields = tuple(
+                    field for i, field in enumerate(event_class.fields) if i not in dropped
+                )
                 event_class = replace(event_class, kind=Kind.SLICE_BEGIN, fields=fields, native=b"")
             number = self._numbers[source] = self._result.add_class(event_class)
         return number
 
-    def _end_number(self) -> int:
-        if self._end is None:
-            self._end = self._result.add_class(END)
-        return self._end
+    def _kept_number(self, source: int) -> int:
+        """The number in the result of a class of slices that stay complete."""
+        number = self._kept.get(source)
+        if number is None:
+            event_class = self._source.event_classes[source]
+            number = self._kept[source] = self._result.add_class(event_class)
+        return number
 
-    def _split(self, batch: Batch) -> tuple[Batch, list[tuple[NDArray[np.int32], Column]]]:
-        """The batch with begins for complete slices, and for each class of those their places and durations."""
+    def _end_numbers(self) -> NDArray[np.int32]:
+        """The numbers of ends without a thread time, and of those with one."""
+        if self._ends is None:
+            classes = (END, TIMED_END) if self._timed else (END,)
+            self._ends = np.array([self._result.add_class(one) for one in classes], np.int32)
+        return self._ends
+
+    def _timed_indices(self, event_class: EventClass) -> tuple[int, int] | None:
+        """The fields with the thread's time at the begin and what the slice took of it, where ends have a time."""
+        fields = event_class.fields
+        if not self._timed or THREAD_TIME not in fields or THREAD_DURATION not in fields:
+            return None
+        return fields.index(THREAD_TIME), fields.index(THREAD_DURATION)
+
+    def _split(self, batch: Batch) -> tuple[Batch, list[_Complete]]:
+        """The batch with begins for complete slices, and of those what their ends need."""
         numbers = np.zeros(max(batch.tables, default=0) + 1, np.int32)
         tables = {}
         complete = []
+        mixed: list[tuple[int, NDArray[np.int32], NDArray[np.bool_]]] = []
         for source, table in batch.tables.items():
-            numbers[source] = self._number(source)
-            duration = _duration_index(self._source.event_classes[source])
-            if duration is not None and len(table):
-                complete.append((batch.positions(source), table.column(duration)))
-                columns = [table.lazy(i) for i in range(table.width) if i != duration]
-                tables[int(numbers[source])] = Table(len(table), columns)
-            else:
+            event_class = self._source.event_classes[source]
+            duration = _duration_index(event_class)
+            if duration is None or not len(table):
+                numbers[source] = self._number(source)
                 tables[int(numbers[source])] = table
+                continue
+            one = self._complete(batch, source, table, duration)
+            complete.append(one)
+            kept = one.stays.all()
+            numbers[source] = self._kept_number(source) if kept else self._number(source)
+            if one.stays.any() and not kept:
+                mixed.append((self._kept_number(source), one.at, one.stays))
+                tables[self._kept_number(source)] = table.select(np.flatnonzero(one.stays))
+            tables[int(numbers[source])] = table if kept else self._begins(event_class, table, one)
+        class_id, row = looked_up(numbers, batch.class_id), batch.row
+        if mixed:
+            row = row.copy()
+        for number, at, stays in mixed:
+            class_id[at[stays]] = number
+            row[at[stays]] = np.arange(np.count_nonzero(stays))
+            row[at[~stays]] = np.arange(np.count_nonzero(~stays))
         split = Batch(
             ts=batch.ts,
-            class_id=looked_up(numbers, batch.class_id),
-            row=batch.row,
+            class_id=class_id,
+            row=row,
             tables=tables,
             thread=batch.thread,
             cpu=batch.cpu,
@@ -147,32 +210,59 @@ class _Splitter:
         )
         return split, complete
 
+    def _begins(self, event_class: EventClass, table: Table, complete: _Complete) -> Table:
+        """The begins of those slices of a class that do not stay complete."""
+        dropped = {_duration_index(event_class), *(self._timed_indices(event_class) or ())[1:]}
+        if complete.stays.any():
+            table = table.select(np.flatnonzero(~complete.stays))
+        columns = [table.lazy(i) for i in range(table.width) if i not in dropped]
+        return Table(len(table), columns)
+
+    def _complete(self, batch: Batch, source: int, table: Table, duration: int) -> _Complete:
+        """The complete slices of a class."""
+        event_class = self._source.event_classes[source]
+        at = batch.positions(source)
+        durations = _ticks(table.column(duration))
+        stays = np.zeros(len(at), np.bool_)
+        is_plain = isinstance(event_class.fields[duration].type, IntegerClass)
+        if self._unit is not None and is_plain:
+            stays = (durations >= 0) & (durations % self._unit == 0) & (batch.track[at] < 0)
+        times = np.full(len(at), NO_TIME)
+        timed = self._timed_indices(event_class)
+        if timed is not None:
+            start, took = (_ticks(table.column(index)) for index in timed)
+            times = start + took
+        return _Complete(at, durations, times, stays)
+
     def _begun(
-        self, batch: Batch, complete: list[tuple[NDArray[np.int32], Column]], count: int
+        self, batch: Batch, complete: list[_Complete], count: int
     ) -> tuple[NDArray[np.intp] | None, _Ends]:
         """Where each event goes, or None when all stay, and the ends of slices that begin in the batch."""
         if not complete:
             return None, _NO_ENDS
-        at = np.concatenate([positions for positions, _ in complete]).astype(np.intp)
-        durations = np.concatenate([_ticks(column) for _, column in complete])
+        at = np.concatenate([one.at for one in complete]).astype(np.intp)
         order = np.argsort(at)
-        at, durations = at[order], durations[order]
-        self._report.add(
-            LossKind.LOWERED,
-            "slice_complete as slice_begin and slice_end",
-            len(at),
-            int(batch.ts[at[0]]),
-            LossClass.DETAIL,
-        )
+        at = at[order]
+        durations = np.concatenate([one.durations for one in complete])[order]
+        times = np.concatenate([one.thread_times for one in complete])[order]
+        stays = np.concatenate([one.stays for one in complete])[order]
+        if not stays.all():
+            self._report.add(
+                LossKind.LOWERED,
+                "slice_complete as slice_begin and slice_end",
+                int(np.count_nonzero(~stays)),
+                int(batch.ts[at[~stays][0]]),
+                LossClass.DETAIL,
+            )
         place = _longest_first(batch, at, durations)
-        known = np.flatnonzero(durations >= 0)
-        at, durations = at[known], durations[known]
+        known = np.flatnonzero((durations >= 0) & ~stays)
+        at, durations, times = at[known], durations[known], times[known]
         start = batch.ts[at]
         end = start + durations
         # Past the end of time the sum has wrapped around.
         end[end < start] = _LAST_TIME
         begin = (at if place is None else place[at]) + np.int64(count)
-        return place, _Ends(end, begin, batch.thread[at], batch.cpu[at], batch.track[at])
+        return place, _Ends(end, begin, times, batch.thread[at], batch.cpu[at], batch.track[at])
 
     def _merged(
         self, batch: Batch, place: NDArray[np.intp] | None, ends: _Ends, at: NDArray[np.intp]
@@ -193,13 +283,12 @@ class _Splitter:
             result[end_slots] = of_ends
             return result
 
-        tables = dict(batch.tables)
-        if len(at):
-            tables[self._end_number()] = Table(len(at), [])
+        tables = {**batch.tables, **self._end_tables(ends)}
+        class_id, row = self._end_rows(ends)
         return Batch(
             ts=merged(batch.ts, ends.ts),
-            class_id=merged(batch.class_id, self._end if len(at) else 0),
-            row=merged(batch.row, np.arange(len(at))),
+            class_id=merged(batch.class_id, class_id),
+            row=merged(batch.row, row),
             tables=tables,
             thread=merged(batch.thread, ends.thread),
             cpu=merged(batch.cpu, ends.cpu),
@@ -207,17 +296,35 @@ class _Splitter:
         )
 
     def _ends_alone(self, ends: _Ends) -> Batch:
-        count = len(ends.ts)
-        number = self._end_number()
+        class_id, row = self._end_rows(ends)
         return Batch(
             ts=ends.ts,
-            class_id=np.full(count, number, np.int32),
-            row=np.arange(count, dtype=np.int32),
-            tables={number: Table(count, [])},
+            class_id=class_id,
+            row=row,
+            tables=self._end_tables(ends),
             thread=ends.thread,
             cpu=ends.cpu,
             track=ends.track,
         )
+
+    def _end_tables(self, ends: _Ends) -> dict[int, Table]:
+        """The tables of ends: of those without a thread time, and of those with one."""
+        timed = ends.thread_time != NO_TIME
+        tables = {}
+        if not timed.all():
+            tables[int(self._end_numbers()[0])] = Table(int(np.count_nonzero(~timed)), [])
+        if timed.any():
+            times = ends.thread_time[timed]
+            tables[int(self._end_numbers()[1])] = Table(len(times), [times])
+        return tables
+
+    def _end_rows(self, ends: _Ends) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+        """Class and row of each end."""
+        if not len(ends.ts):
+            return _NO_NUMBERS, _NO_NUMBERS
+        timed = ends.thread_time != NO_TIME
+        row = np.where(timed, np.cumsum(timed), np.cumsum(~timed)) - 1
+        return self._end_numbers()[timed.astype(np.intp)], row.astype(np.int32)
 
 
 def _duration_index(event_class: EventClass) -> int | None:

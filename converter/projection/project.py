@@ -36,6 +36,7 @@ from converter.projection.losses import LossClass, LossKind, LossReport
 from converter.projection.lowering import LOWERINGS, lowering_for
 from converter.projection.pieces import ByClass, Derived, Piece, map_distinct
 from converter.projection.tables import TargetTables
+from converter.projection.timeline_fields import THREAD_TIME
 
 #: Lowering ends: no rule gives back a kind that it came from. This bounds it all the same.
 MAX_LOWERINGS = 6
@@ -70,10 +71,14 @@ def project(trace: Trace, capabilities: Capabilities, format_name: str) -> tuple
         trace = in_nanoseconds(trace, report)
     # What a rule lowers is held in another way.
     kinds = capabilities.kinds.keys() | capabilities.lowerings.keys()
-    if Kind.SLICE_COMPLETE not in kinds and {Kind.SLICE_BEGIN, Kind.SLICE_END} <= kinds:
+    unit = capabilities.duration_unit
+    split = Kind.SLICE_COMPLETE not in kinds and {Kind.SLICE_BEGIN, Kind.SLICE_END} <= kinds
+    if split or unit is not None:
         from converter.projection.complete_slices import begin_and_end
 
-        trace = begin_and_end(trace, report)
+        ends = capabilities.kinds.get(Kind.SLICE_END)
+        timed = ends is not None and THREAD_TIME in ends.optional
+        trace = begin_and_end(trace, report, unit, timed=timed)
     return Projector(trace, capabilities, format_name, report).target, report
 
 

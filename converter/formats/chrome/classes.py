@@ -23,26 +23,16 @@ from converter.formats.chrome.layout import (
     shape_names,
 )
 from converter.formats.chrome.mapping import (
-    BINDS,
     CATEGORY,
-    DURATION,
-    FLOW_IN,
-    FLOW_OUT,
-    ID_SCOPE,
     IDENTIFIED,
     KIND_OF_PHASE,
-    MEMBERS,
     NAME,
     OPTIONAL,
     PAYLOAD,
-    PHASE,
     PHASES,
-    SCOPE,
     STATE_PHASE,
     SWITCH_ARGUMENTS,
     SWITCH_FIELDS,
-    THREAD_DURATION,
-    THREAD_TIME,
     bind_field,
     id_field,
     is_writable,
@@ -53,6 +43,18 @@ from converter.ir.field_classes import FieldClass, FloatClass, IntegerClass
 from converter.ir.forms import type_of
 from converter.ir.kinds import Kind, Role
 from converter.kernels.strings import StringTable
+from converter.projection.timeline_fields import (
+    BINDS,
+    DURATION,
+    FLOW_IN,
+    FLOW_OUT,
+    ID_SCOPE,
+    MEMBERS,
+    PHASE,
+    SCOPE,
+    THREAD_DURATION,
+    THREAD_TIME,
+)
 
 _LEAVES = {PAYLOAD: Leaf("j"), MEMBERS: Leaf("j"), FLOW_IN: Leaf("b"), FLOW_OUT: Leaf("b")}
 

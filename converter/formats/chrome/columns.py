@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from converter.formats.chrome.layout import ArrayNode, Leaf, Node, ObjectNode
-from converter.formats.chrome.mapping import JSON_TEXT, LEAF_CLASSES
+from converter.formats.chrome.mapping import LEAF_CLASSES
 from converter.formats.chrome.scan_values import copy_spans
 from converter.ir.columns import (
     Column,
@@ -37,6 +37,7 @@ from converter.ir.field_classes import (
     StructureClass,
 )
 from converter.kernels.strings import StringTable
+from converter.projection.timeline_fields import JSON_TEXT
 
 Positions = NDArray[np.int64]
 

@@ -25,9 +25,19 @@ from converter.ir.field_classes import (
 from converter.ir.kinds import Kind, Role
 from converter.projection.capabilities import Capabilities, KindSupport, Projection
 from converter.projection.pieces import Piece, Thunk
-
-#: JSON that stays text: arguments without a regular shape, members that are not standard, events that are not known.
-JSON_TEXT = BytesClass("application/json")
+from converter.projection.timeline_fields import (
+    BINDS,
+    DURATION,
+    FLOW_IN,
+    FLOW_OUT,
+    ID_SCOPE,
+    JSON_TEXT,
+    MEMBERS,
+    PHASE,
+    SCOPE,
+    THREAD_DURATION,
+    THREAD_TIME,
+)
 
 SIGNED = IntegerClass(64, signed=True)
 UNSIGNED = IntegerClass(64)
@@ -102,19 +112,6 @@ PHASE_TABLE = _phase_table()
 
 NAME = Field("name", StringClass(), Role.NAME)
 CATEGORY = Field("category", StringClass(), Role.CATEGORY)
-DURATION = Field("duration", SIGNED, Role.DURATION)
-#: A spelling of the phase that is not the kind's usual one.
-PHASE = Field("phase", StringClass(), Role.TYPE)
-THREAD_TIME = Field("thread_time", SIGNED, Role.THREAD_TIME)
-THREAD_DURATION = Field("thread_duration", SIGNED, Role.THREAD_DURATION)
-SCOPE = Field("scope", StringClass(), Role.SCOPE)
-ID_SCOPE = Field("id_scope", StringClass(), Role.SCOPE)
-FLOW_IN = Field("flow_in", BooleanClass(), Role.CONTEXT)
-FLOW_OUT = Field("flow_out", BooleanClass(), Role.CONTEXT)
-#: A flow that ends at the slice around it and not at the next one (``"bp":"e"``).
-BINDS = Field("binds_enclosing", BooleanClass(), Role.CONTEXT)
-#: Members that are not standard, as the text of an object.
-MEMBERS = Field("members", JSON_TEXT, Role.PAYLOAD)
 PAYLOAD = Field("payload", JSON_TEXT, Role.PAYLOAD)
 
 #: An id is hexadecimal text, a number or any other text; it stands in ``id`` or in one of two places in ``id2``.

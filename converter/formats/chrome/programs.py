@@ -14,25 +14,14 @@ from converter.formats.chrome import emit as op
 from converter.formats.chrome.emit import Program
 from converter.formats.chrome.layout import Phase
 from converter.formats.chrome.mapping import (
-    BINDS,
     CATEGORY,
-    DURATION,
-    FLOW_IN,
-    FLOW_OUT,
     HEXADECIMAL,
     ID_FIELDS,
-    ID_SCOPE,
-    JSON_TEXT,
-    MEMBERS,
     NAME,
-    PHASE,
     PHASES,
     RUNNING,
-    SCOPE,
     STATE_PHASE,
     SWITCH_FIELDS,
-    THREAD_DURATION,
-    THREAD_TIME,
 )
 from converter.ir.columns import Column, ListColumn, StructColumn
 from converter.ir.events import EventClass, Field
@@ -49,6 +38,19 @@ from converter.ir.field_classes import (
 )
 from converter.ir.forms import type_form
 from converter.ir.kinds import Kind, Role
+from converter.projection.timeline_fields import (
+    BINDS,
+    DURATION,
+    FLOW_IN,
+    FLOW_OUT,
+    ID_SCOPE,
+    JSON_TEXT,
+    MEMBERS,
+    PHASE,
+    SCOPE,
+    THREAD_DURATION,
+    THREAD_TIME,
+)
 
 #: Objects nested deeper are read as JSON text (the scanner's limit).
 _MAX_LEVELS = 16

@@ -21,12 +21,7 @@ from converter.formats.chrome.layout import (
     HEADER_VERSION,
     TRACE_EVENTS,
 )
-from converter.formats.chrome.mapping import (
-    DURATION,
-    SWITCH_FIELDS,
-    THREAD_DURATION,
-    THREAD_TIME,
-)
+from converter.formats.chrome.mapping import SWITCH_FIELDS
 from converter.formats.chrome.metadata import Tables, process_name, thread_name
 from converter.formats.chrome.native import wrapped
 from converter.formats.chrome.programs import Bindable, Evidence, Outline, bindable, has_empty_array
@@ -37,6 +32,7 @@ from converter.ir.events import Batch
 from converter.ir.kinds import Kind, Role
 from converter.ir.trace import Trace
 from converter.kernels.union import mark
+from converter.projection.timeline_fields import DURATION, THREAD_DURATION, THREAD_TIME
 from converter.storage.sink import Sink
 
 _NANOSECOND_RATE = Fraction(10**9)

@@ -28,11 +28,13 @@ from converter.formats.perfetto.placing import (
 from converter.formats.perfetto.record_shapes import as_log_entries, with_whole_frames
 from converter.formats.perfetto.scheduling import as_scheduled, is_of_another_kernel
 from converter.formats.perfetto.tasks import NAMED_KINDS
+from converter.formats.perfetto.timeline_parts import as_parts
 from converter.ir.events import EventClass, Field
 from converter.ir.field_classes import ArrayClass, IntegerClass, StringClass, Style
 from converter.ir.kinds import REQUIRED_ROLES, Kind, Role
-from converter.projection.capabilities import Capabilities, KindSupport, Lowering
+from converter.projection.capabilities import Capabilities, KindSupport, Lowering, Projection
 from converter.projection.linux_tracepoints import MEANINGS, meaning
+from converter.projection.pieces import Piece
 
 #: What else becomes of arguments of generic events, whose values are 64-bit integers, floating-point numbers, strings
 #: and bytes.
@@ -288,6 +290,10 @@ _COUNTER: Final = KindSupport(
 )
 
 
+def _fitted(piece: Piece, projection: Projection) -> Piece:
+    return as_parts(keep_lists(piece, projection), projection)
+
+
 def _is_linux_tracepoint(event_class: EventClass) -> bool:
     """Whether the class is of that kind by the name that Linux gives it."""
     return meaning(event_class.category, event_class.name).kind is event_class.kind
@@ -298,10 +304,8 @@ def tracepoint_or_instant(kind: Kind) -> Lowering:
 
     Linux's own, and others that are no slices, are generic events where they have a name.
     """
-    from converter.projection.capabilities import Projection
     from converter.projection.instants import as_typed, lower_to_instant
     from converter.projection.lowering import LOWERINGS
-    from converter.projection.pieces import Piece
 
     def rule(piece: Piece, projection: Projection) -> list[Piece] | None:
         if kind in (Kind.SYSCALL_ENTRY, Kind.SYSCALL_EXIT):
@@ -333,6 +337,12 @@ def capabilities(variant: str) -> Capabilities:
             one_place=True,
             holds=_ARGUMENTS,
         )
+    kinds[Kind.SLICE_COMPLETE] = KindSupport(
+        mapping.leading_fields(Kind.SLICE_COMPLETE),
+        mapping.PARTS,
+        required=frozenset({Role.DURATION}),
+        holds=_ARGUMENTS,
+    )
     kinds[Kind.COUNTER] = replace(_COUNTER, of_class=_counter_support)
     for kind in sorted(mapping.ID_KINDS):
         kinds[kind] = KindSupport(
@@ -355,10 +365,10 @@ def capabilities(variant: str) -> Capabilities:
     lowerings[Kind.COUNTER] = series_as_counters
     adapters = dict.fromkeys((Kind.TYPED, *_CANONICAL), on_threads_by_tid)
     adapters |= dict.fromkeys(NAMED_KINDS, as_scheduled)
-    for kind in (*mapping.TYPE_KINDS.values(), *mapping.ID_KINDS):
-        adapters[kind] = keep_lists
+    for kind in (*mapping.TYPE_KINDS.values(), *mapping.ID_KINDS, Kind.SLICE_COMPLETE):
+        adapters[kind] = _fitted
     adapters[Kind.COUNTER] = lambda piece, projection: place_counters(
-        keep_lists(piece, projection), projection
+        _fitted(piece, projection), projection
     )
     adapters[Kind.LOG] = as_log_entries
     adapters[Kind.SAMPLE] = with_whole_frames
@@ -372,6 +382,7 @@ def capabilities(variant: str) -> Capabilities:
         wide_styles=frozenset({Style.POINTER}),
         structures=True,
         clock_rates=False,
+        duration_unit=1000,
         max_cpu=1023,
         id_bits=31,
         cpuless=False,

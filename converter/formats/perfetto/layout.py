@@ -229,3 +229,8 @@ class LegacyField(IntEnum):
     THREAD_INSTRUCTION_DELTA = 15
     PID_OVERRIDE = 18
     TID_OVERRIDE = 19
+    #: This package's own, which importers skip: ids that are text, of which the numbers are derived, and members of
+    #: JSON events that are not standard.
+    ID_TEXT = 1000
+    BIND_TEXT = 1001
+    MEMBERS = 1002

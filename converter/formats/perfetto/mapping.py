@@ -24,15 +24,29 @@ from converter.ir.field_classes import (
 )
 from converter.ir.kinds import Kind, Role
 from converter.projection.thread_states import THREAD_STATES, ThreadState
+from converter.projection.timeline_fields import (
+    BIND_NAME,
+    BINDS,
+    DURATION,
+    FLOW_IN,
+    FLOW_OUT,
+    ID_NAMES,
+    ID_SCOPE,
+    MEMBERS,
+    PHASE,
+    SCOPE,
+    THREAD_DURATION,
+    THREAD_TIME,
+    number_id,
+    text_id,
+)
 
 # The timeline
 
 NAME: Final = Field("name", StringClass(), Role.NAME)
 #: A track event's categories, joined by commas.
 CATEGORY: Final = Field("category", StringClass(), Role.CATEGORY)
-ID: Final = Field("id", IntegerClass(64, style=Style.HEXADECIMAL), Role.ID)
-SCOPE: Final = Field("scope", StringClass(), Role.SCOPE)
-DURATION: Final = Field("duration", IntegerClass(64, signed=True), Role.DURATION)
+ID: Final = number_id("id")
 
 #: A counter's value, by whether it is floating-point.
 COUNTER_VALUES: Final = {
@@ -59,24 +73,25 @@ def _part(name: str, field_class: FieldClass) -> Field:
 
 _I64 = IntegerClass(64, signed=True)
 _U64 = IntegerClass(64)
-#: "local" or "global", where an id is not of the sort that neither process nor machine limits.
-ID_SPACE: Final = _part("id_space", StringClass())
-#: Fields of LegacyEvent that are no parts of a kind of their own.
+#: Fields of LegacyEvent that are no parts of a kind of their own, and those that are where another is the event's id.
 LEGACY_PARTS: Final[dict[LegacyField, Field]] = {
-    LegacyField.PHASE: _part("legacy_phase", _I64),
     LegacyField.DURATION_US: _part("legacy_duration_us", _I64),
-    LegacyField.THREAD_DURATION_US: _part("legacy_thread_duration_us", _I64),
     LegacyField.UNSCOPED_ID: _part("legacy_unscoped_id", _U64),
-    LegacyField.ID_SCOPE: _part("legacy_id_scope", StringClass()),
-    LegacyField.BIND_ID: _part("legacy_bind_id", _U64),
     LegacyField.USE_ASYNC_TTS: _part("legacy_use_async_tts", BooleanClass()),
     LegacyField.LOCAL_ID: _part("legacy_local_id", _U64),
     LegacyField.GLOBAL_ID: _part("legacy_global_id", _U64),
-    LegacyField.BIND_TO_ENCLOSING: _part("legacy_bind_to_enclosing", BooleanClass()),
-    LegacyField.FLOW_DIRECTION: _part("legacy_flow_direction", _I64),
-    LegacyField.INSTANT_EVENT_SCOPE: _part("legacy_instant_event_scope", _I64),
     LegacyField.THREAD_INSTRUCTION_DELTA: _part("legacy_thread_instruction_delta", _I64),
 }
+#: Fields of LegacyEvent with an id, by its name: the first is the event's.
+ID_FIELDS: Final = dict(
+    zip(
+        ID_NAMES,
+        (LegacyField.UNSCOPED_ID, LegacyField.LOCAL_ID, LegacyField.GLOBAL_ID),
+        strict=True,
+    )
+)
+#: LegacyEvent.InstantEventScope.
+INSTANT_SCOPES: Final = {"g": 1, "p": 2, "t": 3}
 #: Values of events that are no counters, by whether they are floating-point.
 OTHER_VALUES: Final = {
     False: _part("counter_value", _I64),
@@ -95,7 +110,18 @@ REMAINDER: Final = _part("track_event", BytesClass())
 
 #: The parts that a track event may have, in the order in which they stand between its kind's own and its annotations.
 PARTS: Final[tuple[Field, ...]] = (
-    ID_SPACE,
+    PHASE,
+    *(made(name) for name in ID_NAMES for made in (number_id, text_id)),
+    THREAD_TIME,
+    THREAD_DURATION,
+    SCOPE,
+    ID_SCOPE,
+    number_id(BIND_NAME),
+    text_id(BIND_NAME),
+    FLOW_IN,
+    FLOW_OUT,
+    BINDS,
+    MEMBERS,
     *LEGACY_PARTS.values(),
     *OTHER_VALUES.values(),
     FLOW_IDS,
@@ -117,13 +143,13 @@ TYPE_KINDS: Final[dict[TrackEventType, Kind]] = {
 }
 
 #: Kinds of LegacyEvent.phase, the phases of Chrome's JSON. The first phase of a kind is what a writer uses for it;
-#: events of the others keep theirs as the part "legacy_phase".
+#: events of the others keep theirs as the part "phase".
 PHASE_KINDS: Final[dict[str, Kind]] = {
     "B": Kind.SLICE_BEGIN,
     "E": Kind.SLICE_END,
     "X": Kind.SLICE_COMPLETE,
-    "I": Kind.INSTANT,
     "i": Kind.INSTANT,
+    "I": Kind.INSTANT,
     "R": Kind.INSTANT,
     "b": Kind.ASYNC_BEGIN,
     "n": Kind.ASYNC_INSTANT,
@@ -159,7 +185,7 @@ ID_KINDS: Final = frozenset(
 def leading_fields(kind: Kind) -> tuple[Field, ...]:
     """The fields that every track event of a kind has, in front of its arguments."""
     if kind in ID_KINDS:
-        return (NAME, CATEGORY, ID, SCOPE)
+        return (NAME, CATEGORY, ID)
     if kind is Kind.SLICE_COMPLETE:
         return (NAME, CATEGORY, DURATION)
     return (NAME, CATEGORY)
@@ -258,3 +284,14 @@ SAMPLE_FIELDS: Final = (
     Field("cpu_mode", IntegerClass(32, signed=True)),
     Field("timebase_count", IntegerClass(64), Role.COUNT),
 )
+
+
+def id_number(text: bytes) -> int:
+    """The number that stands for an id that is text: that which importers of JSON read in it, if they read one."""
+    try:
+        number = -1 if b"_" in text else int(text, 16)
+    except ValueError:
+        number = -1
+    if 0 <= number < 1 << 64:
+        return number
+    return int.from_bytes(hashlib.blake2b(text, digest_size=8).digest(), "little")

@@ -10,7 +10,9 @@ from converter.formats.perfetto.scan_sequences cimport (
     DATA, DATA_SIZE, DATA_START, DEFAULTS_START, FLAGS, INTERNED_START, NEEDS_STATE, SEQUENCE,
     TRACK_DESCRIPTOR, Sequence, Sequences,
 )
-from converter.formats.perfetto.scan_track_event cimport EventParts, Parsed, parse_event, parse_legacy
+from converter.formats.perfetto.scan_track_event cimport (
+    LEGACY_VALUES, EventParts, Parsed, parse_event, parse_legacy,
+)
 from converter.formats.perfetto.scan_vectors cimport Vector, push_bytes, push_id, push_word, reserve
 from converter.formats.perfetto.wire cimport WIRE_BYTES, WIRE_FIXED64, WIRE_VARINT, WireField, next_field
 from converter.kernels.strings cimport StringTable
@@ -221,7 +223,7 @@ cdef class Timeline(Sequences):
         int64_t* clock,
     ) noexcept nogil:
         cdef Parsed event
-        cdef uint64_t legacy[20]
+        cdef uint64_t legacy[LEGACY_VALUES]
         cdef uint32_t present = 0
         cdef uint32_t scope = sequence.scope
         cdef uint64_t place
@@ -272,10 +274,14 @@ cdef class Timeline(Sequences):
         # A counter's value comes first, any other event's behind what a LegacyEvent says.
         if event.type == 4 and self._push_value(86 if event.has_double else 118, 0, event.counter) < 0:
             return -1
-        for i in range(2, 20):
+        for i in range(2, LEGACY_VALUES):
             if present & <uint32_t>1 << i and i != 18 and i != 19 and not (i == 2 and phase):
                 if self._push_value(76, <uint32_t>i, legacy[i]) < 0:
                     return -1
+        if event.members_size and self._push_span(77, 0, 0, event.members_start, event.members_size) < 0:
+            return -1
+        if event.has_thread_time and self._push_value(104, 0, <uint64_t>event.thread_time_us) < 0:
+            return -1
         if event.has_counter and event.type != 4 and self._push_value(
             86 if event.has_double else 118, 0, event.counter
         ) < 0:

@@ -13,6 +13,13 @@ from libc.string cimport memset
 cdef enum:
     # A field of TrackEvent that is this package's own, with annotations in its field 1.
     ARGUMENTS = 3267
+    # Of LegacyEvent, likewise.
+    ID_TEXT = 1000
+    BIND_TEXT = 1001
+    MEMBERS = 1002
+    # Values of a LegacyEvent: its fields by number, then the texts of ids.
+    ID_TEXT_SLOT = 20
+    LEGACY_VALUES = 22
     # Fields of InternedData.
     EVENT_CATEGORIES = 1
     EVENT_NAMES = 2
@@ -45,6 +52,11 @@ cdef struct Parsed:
     int64_t legacy_start
     int64_t legacy_size
     uint8_t has_legacy
+    uint8_t has_thread_time
+    int64_t thread_time_us
+    # Members of JSON events, in a LegacyEvent.
+    int64_t members_start
+    int64_t members_size
 
 
 # Of one TrackEvent, what there can be several of.
@@ -174,6 +186,9 @@ cdef inline int parse_event(
         elif field.number == 16 and field.wire == WIRE_VARINT:
             event.has_absolute = 1
             event.time_us = <int64_t>field.value
+        elif field.number == 17 and field.wire == WIRE_VARINT:
+            event.has_thread_time = 1
+            event.thread_time_us = <int64_t>field.value
         elif field.number == 52 and field.wire == WIRE_VARINT:
             event.has_correlation = 1
             event.correlation = field.value
@@ -216,20 +231,27 @@ cdef inline int parse_legacy(
     cdef int64_t at = event.legacy_start
     cdef int64_t end = at + event.legacy_size
     cdef int32_t text
+    cdef uint32_t slot
     present[0] = 0
     while at < end:
         at = next_field(data, at, end, &field)
         if at < 0:
             return 1
-        if field.number >= 20:
+        if field.number == MEMBERS and field.wire == WIRE_BYTES:
+            event.members_start = field.start
+            event.members_size = field.size
+        slot = field.number
+        if field.number == ID_TEXT or field.number == BIND_TEXT:
+            slot = field.number - ID_TEXT + ID_TEXT_SLOT
+        elif field.number >= ID_TEXT_SLOT:
             continue
-        if field.number == 7 and field.wire == WIRE_BYTES:
+        if (slot == 7 or slot >= ID_TEXT_SLOT) and field.wire == WIRE_BYTES:
             text = strings.find_or_add(data + field.start, <uint32_t>field.size)
             if text < 0:
                 return -1
-            values[7] = <uint64_t>text
-            present[0] |= <uint32_t>1 << 7
-        elif field.number != 7 and field.wire == WIRE_VARINT:
+            values[slot] = <uint64_t>text
+            present[0] |= <uint32_t>1 << slot
+        elif slot != 7 and slot < ID_TEXT_SLOT and field.wire == WIRE_VARINT:
             values[field.number] = field.value
             present[0] |= <uint32_t>1 << field.number
     if present[0] & 2 and not event.has_name and not event.name:

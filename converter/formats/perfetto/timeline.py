@@ -33,6 +33,7 @@ from converter.ir.field_classes import (
 from converter.ir.kinds import Kind, Role
 from converter.ir.trace import Trace
 from converter.kernels.strings import StringTable
+from converter.projection import timeline_fields
 
 _ITEM = struct.Struct("<BII")
 
@@ -46,7 +47,7 @@ class _Item(NamedTuple):
     word: int
 
 
-_WORDS = {"n": 0, "N": 2, "y": 2, "F": 2, "T": 2, "k": 2, "X": 2}
+_WORDS = {"n": 0, "N": 2, "y": 2, "F": 2, "T": 2, "k": 2, "X": 2, "M": 2}
 _ANNOTATIONS: dict[str, FieldClass] = {
     "b": BooleanClass(),
     "u": IntegerClass(64),
@@ -65,11 +66,13 @@ _OTHERS = {
     "K": mapping.CALLSTACK,
     "k": mapping.CALLSTACK,
     "X": mapping.REMAINDER,
+    "M": timeline_fields.MEMBERS,
+    "h": timeline_fields.THREAD_TIME,
 }
 #: Items that are decoded while the state of their sequence is at hand.
 _EAGER = frozenset("NKk")
-_ID_FIELDS = (LegacyField.UNSCOPED_ID, LegacyField.LOCAL_ID, LegacyField.GLOBAL_ID)
-_ID_SPACES = {LegacyField.LOCAL_ID: "local", LegacyField.GLOBAL_ID: "global"}
+#: Where the scanner has the texts of ids among the fields of a LegacyEvent.
+_ID_TEXT_SLOT, _BIND_TEXT_SLOT = 20, 21
 
 
 @dataclass(slots=True)
@@ -225,59 +228,96 @@ class TrackEventClasses:
 
     def _define(self, shape: _Shape, eager: tuple[FieldClass, ...]) -> int:
         kind = _kind(shape)
-        fields = list(mapping.leading_fields(kind))
         id = len(self._trace.event_classes)
-        columns: list[_Make] = [_name, _category]
-        consumed: set[int] = set()
-        if kind in mapping.ID_KINDS or kind is Kind.SLICE_COMPLETE:
-            columns += self._leading(kind, shape, consumed, fields)
+        leading: list[tuple[Field, _Make]] = [(mapping.NAME, _name), (mapping.CATEGORY, _category)]
+        parts: list[tuple[Field, _Make]] = []
+        arguments: list[tuple[Field, _Make]] = []
         if shape.phase and shape.phase != mapping.default_phase(kind):
-            fields.append(mapping.LEGACY_PARTS[LegacyField.PHASE])
-            columns.append(_constant(np.int64(ord(shape.phase))))
-        # Columns of what `_leading` added behind its own fields come in order of `fields`.
+            parts.append((timeline_fields.PHASE, self._text(shape.phase)))
+        consumed = self._identify(shape, kind, leading, parts)
         types = iter(eager)
         for index, item in enumerate(shape.items):
             if index in consumed:
                 continue
+            if item.code == "L" and item.name in _TRANSLATED:
+                parts += self._translated(LegacyField(item.name), item)
+                continue
             if item.code in _EAGER:
                 declared = self._field(item, next(types))
-                columns.append(_eager(id, index, declared.type, self._trace.strings))
+                column = _eager(id, index, declared.type, self._trace.strings)
             else:
                 declared = self._field(item, None)
-                columns.append(_column(item, declared.type))
-                if kind is Kind.COUNTER and item.code in "vV":
-                    declared = mapping.COUNTER_VALUES[item.code == "V"]
-            fields.append(declared)
-        self._columns[id] = columns
-        return self._trace.add_class(EventClass(kind, fields=tuple(fields)))
+                column = _column(item, declared.type)
+            if kind is Kind.COUNTER and item.code in "vV":
+                leading.append((mapping.COUNTER_VALUES[item.code == "V"], column))
+            else:
+                (parts if declared.role is not Role.NONE else arguments).append((declared, column))
+        parts.sort(key=lambda part: _PART_ORDER.get(part[0], len(_PART_ORDER)))
+        fields = (*leading, *parts, *arguments)
+        self._columns[id] = [column for _, column in fields]
+        return self._trace.add_class(EventClass(kind, fields=tuple(one for one, _ in fields)))
 
-    def _leading(
-        self, kind: Kind, shape: _Shape, consumed: set[int], fields: list[Field]
-    ) -> list[_Make]:
-        """Columns of id and scope, or of the duration; what stands for them is no argument any more."""
+    def _text(self, text: str) -> _Make:
+        """A text that is the same in all events."""
+        return _constant(np.int32(self._trace.strings.intern(text)))
+
+    def _identify(
+        self,
+        shape: _Shape,
+        kind: Kind,
+        leading: list[tuple[Field, _Make]],
+        parts: list[tuple[Field, _Make]],
+    ) -> set[int]:
+        """Add id and duration; which items are in them."""
         legacy = {item.name: i for i, item in enumerate(shape.items) if item.code == "L"}
-
-        def take(number: int) -> _Item | None:
-            index = legacy.get(number)
-            if index is None:
-                return None
-            consumed.add(index)
-            return shape.items[index]
-
+        consumed: set[int] = set()
         if kind is Kind.SLICE_COMPLETE:
-            duration = take(LegacyField.DURATION_US)
-            return [_constant(np.int64(0)) if duration is None else _microseconds(duration)]
-        number = next((n for n in _ID_FIELDS if n in legacy), None)
-        id = None if number is None else take(number)
-        scope = take(LegacyField.ID_SCOPE)
-        columns = [
-            _constant(np.uint64(0)) if id is None else _column(id, mapping.ID.type),
-            _constant(np.int32(0)) if scope is None else _column(scope, StringClass()),
-        ]
-        if number in _ID_SPACES:
-            fields.append(mapping.ID_SPACE)
-            columns.append(_constant(np.int32(self._trace.strings.intern(_ID_SPACES[number]))))
-        return columns
+            at = legacy.get(LegacyField.DURATION_US)
+            column = _constant(np.int64(0)) if at is None else _microseconds(shape.items[at])
+            leading.append((timeline_fields.DURATION, column))
+            consumed |= set() if at is None else {at}
+        for name, text, wanted in (
+            (timeline_fields.BIND_NAME, _BIND_TEXT_SLOT, (LegacyField.BIND_ID,)),
+            (None, _ID_TEXT_SLOT, tuple(mapping.ID_FIELDS.values())),
+        ):
+            number = next((one for one in wanted if one in legacy), None)
+            is_leading = name is None and kind in mapping.ID_KINDS
+            if number is None:
+                if is_leading:
+                    leading.append((mapping.ID, _constant(np.uint64(0))))
+                continue
+            called = name or next(key for key, of in mapping.ID_FIELDS.items() if of == number)
+            declared = (
+                timeline_fields.text_id(called)
+                if text in legacy
+                else timeline_fields.number_id(called)
+            )
+            item = shape.items[legacy[text if text in legacy else number]]
+            consumed |= {legacy[one] for one in (number, text) if one in legacy}
+            (leading if is_leading else parts).append((declared, _column(item, declared.type)))
+        return consumed
+
+    def _translated(self, number: LegacyField, item: _Item) -> list[tuple[Field, _Make]]:
+        """Fields of LegacyEvent as those that other formats have."""
+        match number:
+            case LegacyField.PHASE:
+                letters = [self._trace.strings.intern(chr(code)) for code in range(128)]
+                return [(timeline_fields.PHASE, _looked_up(item, letters))]
+            case LegacyField.THREAD_DURATION_US:
+                return [(timeline_fields.THREAD_DURATION, _microseconds(item))]
+            case LegacyField.ID_SCOPE:
+                return [(timeline_fields.ID_SCOPE, _column(item, StringClass()))]
+            case LegacyField.BIND_TO_ENCLOSING:
+                return [(timeline_fields.BINDS, _column(item, BooleanClass()))]
+            case LegacyField.FLOW_DIRECTION:
+                return [
+                    (timeline_fields.FLOW_IN, _bit(item, 1)),
+                    (timeline_fields.FLOW_OUT, _bit(item, 2)),
+                ]
+            case LegacyField.INSTANT_EVENT_SCOPE:
+                letters = [self._trace.strings.intern(one) for one in "tgpt"]
+                return [(timeline_fields.SCOPE, _looked_up(item, letters))]
+        raise AssertionError(number)
 
     def _field(self, item: _Item, eager: FieldClass | None) -> Field:
         if item.code == "L":
@@ -294,6 +334,17 @@ class TrackEventClasses:
 
 
 _LEGACY_FIELDS = {int(number): declared for number, declared in mapping.LEGACY_PARTS.items()}
+_TRANSLATED = frozenset(
+    {
+        LegacyField.PHASE,
+        LegacyField.THREAD_DURATION_US,
+        LegacyField.ID_SCOPE,
+        LegacyField.BIND_TO_ENCLOSING,
+        LegacyField.FLOW_DIRECTION,
+        LegacyField.INSTANT_EVENT_SCOPE,
+    }
+)
+_PART_ORDER = {declared: number for number, declared in enumerate(mapping.PARTS)}
 
 
 def _shape(signature: bytes) -> _Shape:
@@ -343,6 +394,21 @@ def _microseconds(item: _Item) -> _Make:
     return lambda read, places: _words(read, places, item.word).view(np.int64) * 1000
 
 
+def _looked_up(item: _Item, entries: list[int]) -> _Make:
+    """Numbers as what they stand for; those that stand for nothing as the first entry."""
+    table = np.array(entries, np.int32)
+
+    def make(read: _Read, places: NDArray[np.intp]) -> Column:
+        words = _words(read, places, item.word)
+        return table[np.where(words < len(table), words, 0).astype(np.intp)]
+
+    return make
+
+
+def _bit(item: _Item, bit: int) -> _Make:
+    return lambda read, places: (_words(read, places, item.word) & np.uint64(bit)) != 0
+
+
 def _eager(class_id: int, index: int, field_class: FieldClass, strings: StringTable) -> _Make:
     return lambda read, _places: column_from_values(
         field_class, read.eager[class_id, index], strings
@@ -354,12 +420,14 @@ def _column(item: _Item, field_class: FieldClass) -> _Make:
         match item.code:
             case "n":
                 return NullColumn(len(places))
-            case "y":
+            case "y" | "M":
                 return bytes_column(read.data, _spans(read, places, item.word))
             case "X":
                 return bytes_column(read.events.remainder, _spans(read, places, item.word))
             case "F" | "T":
                 return _flows(read.events.flows, _spans(read, places, item.word))
+            case "h":
+                return _microseconds(item)(read, places)
         words = _words(read, places, item.word)
         match field_class:
             case StringClass():

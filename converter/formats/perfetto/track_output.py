@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Final
 
 import numpy as np
@@ -12,9 +13,9 @@ from converter.formats.perfetto import mapping
 from converter.formats.perfetto.annotations import EMPTY_LIST_OF, RAW_ANNOTATION
 from converter.formats.perfetto.callstack_output import InternedStacks
 from converter.formats.perfetto.declarations import type_text
-from converter.formats.perfetto.layout import AnnotationField as Annotation
 from converter.formats.perfetto.extension import has_extension
 from converter.formats.perfetto.layout import ARGUMENTS, ARGUMENTS_ANNOTATIONS, LegacyField
+from converter.formats.perfetto.layout import AnnotationField as Annotation
 from converter.formats.perfetto.messages import varint
 from converter.formats.perfetto.steps import (
     BYTES,
@@ -49,6 +50,7 @@ from converter.ir.field_classes import (
 from converter.ir.kinds import Kind, Role
 from converter.ir.trace import Trace
 from converter.kernels.strings import StringTable
+from converter.projection import timeline_fields
 from converter.projection.pieces import string_ids
 
 #: Kinds that are track events.
@@ -60,6 +62,7 @@ _TYPES: Final = {kind: int(number) for number, kind in mapping.TYPE_KINDS.items(
 
 # Fields of TrackEvent (track_event.proto).
 _CATEGORY_IIDS, _ANNOTATIONS, _LEGACY, _TYPE, _NAME_IID = 3, 4, 6, 9, 10
+_THREAD_TIME = 17
 _TRACK_UUID, _VALUE, _DOUBLE_VALUE = 11, 30, 44
 _FLOWS, _TERMINATING, _CORRELATION, _CORRELATION_NAME = 47, 48, 52, 53
 _CALLSTACK_IID, _WEIGHT = 56, 57
@@ -69,7 +72,16 @@ _REMAINDER = 1 << 29
 # Tables of interned texts, as `emit` numbers them.
 _CATEGORIES_TABLE, _NAMES_TABLE, _ANNOTATION_NAMES_TABLE, _STRINGS_TABLE = range(4)
 
-_LEGACY_NUMBERS: Final = {field: int(number) for number, field in mapping.LEGACY_PARTS.items()}
+_LEGACY_NUMBERS: Final = {
+    **{field: int(number) for number, field in mapping.LEGACY_PARTS.items()},
+    timeline_fields.ID_SCOPE: int(LegacyField.ID_SCOPE),
+    timeline_fields.BINDS: int(LegacyField.BIND_TO_ENCLOSING),
+}
+#: Ids by name: the field of the number, and that of the text for which it stands.
+_IDENTITIES: Final = {
+    **{name: (number, LegacyField.ID_TEXT) for name, number in mapping.ID_FIELDS.items()},
+    timeline_fields.BIND_NAME: (LegacyField.BIND_ID, LegacyField.BIND_TEXT),
+}
 _PROTOBUF: Final = "application/x-protobuf; type="
 #: DebugAnnotation.nested_value of an empty dictionary and of an empty array: nested_type alone.
 _EMPTY_DICTIONARY: Final = b"\x42\x02\x08\x01"
@@ -109,12 +121,14 @@ class _Builder:
     def steps(self) -> Steps:
         kind = self._class.kind
         fields = self._class.fields
-        has_phase = mapping.LEGACY_PARTS[LegacyField.PHASE] in fields
         for index, field in enumerate(fields):
             self._add(index, field)
-        if not has_phase and kind in _TYPES:
+        self._add_flow_direction()
+        # The scope of an instant counts for those that have a phase.
+        has_type = kind in _TYPES and not (kind is Kind.INSTANT and timeline_fields.SCOPE in fields)
+        if timeline_fields.PHASE not in fields and has_type:
             self._literal(_TYPE, varint(tag_of(_TYPE, VARINT)) + varint(_TYPES[kind]))
-        elif not has_phase:
+        elif timeline_fields.PHASE not in fields:
             steps = Steps()
             phase = ord(mapping.default_phase(kind))
             steps.literal(varint(tag_of(LegacyField.PHASE, VARINT)) + varint(phase))
@@ -151,16 +165,37 @@ class _Builder:
         steps = Steps()
         kind = self._class.kind
         leading = mapping.leading_fields(kind)
-        if index < len(leading) and field == leading[index]:
+        if index < len(leading) and field.role is leading[index].role is not Role.NONE:
             self._add_leading(index, field, getter)
         elif (
             kind is Kind.COUNTER and field in mapping.COUNTER_VALUES.values()
         ) or field in mapping.OTHER_VALUES.values():
             self._add_value(field, getter)
-        elif field == mapping.ID_SPACE and kind in mapping.ID_KINDS:
-            pass
+        elif field.role is Role.ID and field.name in _IDENTITIES:
+            self._add_identity(field, getter)
         elif field in _LEGACY_NUMBERS:
             self._add_legacy(_LEGACY_NUMBERS[field], field.type, getter)
+        elif field in (timeline_fields.FLOW_IN, timeline_fields.FLOW_OUT):
+            pass
+        elif field == timeline_fields.PHASE:
+            self._add_number(LegacyField.PHASE, lambda table: self._letters(getter(table), ord))
+        elif field == timeline_fields.SCOPE:
+            self._add_number(
+                LegacyField.INSTANT_EVENT_SCOPE,
+                lambda table: self._letters(getter(table), mapping.INSTANT_SCOPES.__getitem__),
+            )
+        elif field == timeline_fields.THREAD_DURATION:
+            self._add_number(
+                LegacyField.THREAD_DURATION_US, lambda table: _microseconds(getter(table))
+            )
+        elif field == timeline_fields.THREAD_TIME:
+            tag = tag_of(_THREAD_TIME, VARINT)
+            steps.add(kernel.I64, tag, lambda table: _microseconds(getter(table)))
+            self._parts.append((_THREAD_TIME, steps))
+        elif field == timeline_fields.MEMBERS:
+            tag = tag_of(LegacyField.MEMBERS, BYTES)
+            steps.add(kernel.TEXT, tag, lambda table: as_text(getter(table)))
+            self._legacy.append((int(LegacyField.MEMBERS), steps))
         elif field in (mapping.FLOW_IDS, mapping.TERMINATING_FLOW_IDS):
             number = _FLOWS if field == mapping.FLOW_IDS else _TERMINATING
             inner = Steps()
@@ -208,43 +243,55 @@ class _Builder:
                 )
                 self._parts.append((number, steps))
             case Role.ID:
-                self._add_identities(steps, getter)
-                self._legacy.append((int(LegacyField.UNSCOPED_ID), steps))
-            case Role.SCOPE:
-                tag = tag_of(LegacyField.ID_SCOPE, BYTES)
-                steps.add(kernel.TEXT, tag, lambda table: as_text(getter(table)))
-                self._legacy.append((int(LegacyField.ID_SCOPE), steps))
+                self._add_identity(field, getter)
             case Role.DURATION:
-                steps.add(
-                    kernel.I64,
-                    tag_of(LegacyField.DURATION_US, VARINT),
-                    lambda table: _microseconds(getter(table)),
+                self._add_number(
+                    LegacyField.DURATION_US, lambda table: _microseconds(getter(table))
                 )
-                self._legacy.append((int(LegacyField.DURATION_US), steps))
 
-    def _add_identities(self, steps: Steps, getter: Getter) -> None:
-        """Ids, each with the tag of its sort."""
-        fields = self._class.fields
-        unscoped = tag_of(LegacyField.UNSCOPED_ID, VARINT)
-        texts = {
-            self._strings.intern("local"): tag_of(LegacyField.LOCAL_ID, VARINT),
-            self._strings.intern("global"): tag_of(LegacyField.GLOBAL_ID, VARINT),
-        }
-        if mapping.ID_SPACE not in fields:
-            steps.scalar(LegacyField.UNSCOPED_ID, IntegerClass(64), getter)
+    def _add_identity(self, field: Field, getter: Getter) -> None:
+        """An id; one that is text as the number that stands for it, and behind that as it is."""
+        number, text = _IDENTITIES[field.name]
+        if not isinstance(field.type, StringClass):
+            self._add_legacy(number, IntegerClass(64), getter)
             return
-        space = fields.index(mapping.ID_SPACE)
+        self._add_number(number, lambda table: self._id_numbers(getter(table)))
+        self._add_legacy(text, field.type, getter)
 
-        def tags(table: Table) -> Any:
-            spaces = string_ids(table.column(space), self._strings)
-            result = np.full(len(spaces), unscoped, np.uint8)
-            for text, tag in texts.items():
-                result[spaces == text] = tag
-            return result
+    def _id_numbers(self, column: Column) -> Any:
+        ids, which = np.unique(as_text(column), return_inverse=True)
+        numbers = [mapping.id_number(self._strings[id]) for id in ids.tolist()]
+        return np.array(numbers, np.uint64)[which]
 
-        # A tag is a varint, too, and the number behind it has no further one.
-        steps.add(kernel.U8, column=tags)
-        steps.add(kernel.U64, column=_unsigned(getter))
+    def _letters(self, column: Column, code: Callable[[str], int]) -> Any:
+        """Texts of one letter as what stands for each."""
+        ids, which = np.unique(as_text(column), return_inverse=True)
+        codes = [code(self._strings[id].decode()) for id in ids.tolist()]
+        return np.array(codes, np.uint64)[which]
+
+    def _add_number(self, number: int, column: Callable[[Table], Any]) -> None:
+        """A field of LegacyEvent whose column is made of another."""
+        steps = Steps()
+        steps.add(kernel.U64, tag_of(number, VARINT), lambda table: column(table).view(np.uint64))
+        self._legacy.append((int(number), steps))
+
+    def _add_flow_direction(self) -> None:
+        fields = self._class.fields
+        if timeline_fields.FLOW_IN not in fields:
+            return
+        incoming, outgoing = (
+            fields.index(timeline_fields.FLOW_IN),
+            fields.index(timeline_fields.FLOW_OUT),
+        )
+
+        def direction(table: Table) -> Any:
+            into, out_of = (
+                as_array(table.column(incoming), np.dtype(np.uint64)),
+                table.column(outgoing),
+            )
+            return into | as_array(out_of, np.dtype(np.uint64)) << np.uint64(1)
+
+        self._add_number(LegacyField.FLOW_DIRECTION, direction)
 
     def _add_value(self, field: Field, getter: Getter) -> None:
         steps = Steps()
@@ -366,7 +413,7 @@ def _microseconds(column: Column) -> Any:
     whole, rest = np.divmod(column.astype(np.int64, copy=False), 1000)
     if rest.any():
         raise UnsupportedError(
-            "the duration of a complete slice must be whole microseconds", format="perfetto"
+            "durations and thread times must be whole microseconds", format="perfetto"
         )
     return whole
 

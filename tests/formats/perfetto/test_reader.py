@@ -293,11 +293,10 @@ def test_legacy_phases_have_their_kinds():
     for phase, kind in mapping.PHASE_KINDS.items():
         label, fields = found[phase]
         assert label == kind.name
-        expected = None if phase == mapping.default_phase(kind) else ord(phase)
-        assert fields.get("legacy_phase") == expected
+        expected = None if phase == mapping.default_phase(kind) else phase.encode()
+        assert fields.get("phase") == expected
     assert found["("][0] == Kind.INSTANT.name
-    assert found["b"][1]["id"] == 2**64 - 1
-    assert (found["b"][1]["scope"], found["b"][1]["id_space"]) == (b"scope", b"local")
+    assert (found["b"][1]["id.local"], found["b"][1]["id_scope"]) == (2**64 - 1, b"scope")
     assert found["X"][1]["duration"] == 12_000
 
 

@@ -1,0 +1,120 @@
+"""Parts of timeline events as a TrackEvent has them: ids as numbers, thread times in microseconds, known letters."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from converter.formats.perfetto import mapping
+from converter.ir.columns import constant_column
+from converter.ir.events import Field
+from converter.ir.field_classes import IntegerClass
+from converter.ir.kinds import Kind, Role
+from converter.projection import timeline_fields
+from converter.projection.capabilities import Projection
+from converter.projection.losses import LossKind
+from converter.projection.pieces import Piece
+
+_MICROSECOND: Final = 1000
+_THREAD_TIMES: Final = (timeline_fields.THREAD_TIME, timeline_fields.THREAD_DURATION)
+_IDENTITIES: Final = (*timeline_fields.ID_NAMES, timeline_fields.BIND_NAME)
+
+
+def as_parts(piece: Piece, projection: Projection) -> Piece:
+    """The piece with its parts in the forms that a TrackEvent has for them."""
+    fields = piece.event_class.fields
+    parts: list[tuple[Field, Any]] = []
+    for index, field in enumerate(fields):
+        column = piece.table.lazy(index)
+        if field.role is Role.ID and field.name in _IDENTITIES:
+            parts.append(_numbered(field, column, piece, projection))
+        elif field in _THREAD_TIMES:
+            parts.append((field, _in_microseconds(field, column, piece, projection)))
+        elif field == timeline_fields.SCOPE:
+            parts.append((field, _known_scope(column, piece, projection)))
+        elif (
+            field == timeline_fields.PHASE
+            and timeline_fields.SCOPE in fields
+            and _is(b"R", column, projection)
+        ):
+            # Importers look for the scope of instants of other phases.
+            projection.lose(LossKind.CHANGED, "marks that have a scope as instants", piece)
+        elif field == timeline_fields.PHASE and not _is_known(column, piece, projection):
+            projection.lose(LossKind.DROPPED, "phases that are none of their kind", piece)
+        elif field == timeline_fields.FLOW_OUT and timeline_fields.FLOW_IN not in fields:
+            parts += [_no_direction(timeline_fields.FLOW_IN, piece, projection), (field, column)]
+        elif field == timeline_fields.FLOW_IN and timeline_fields.FLOW_OUT not in fields:
+            parts += [(field, column), _no_direction(timeline_fields.FLOW_OUT, piece, projection)]
+        else:
+            parts.append((field, column))
+    made = tuple(field for field, _ in parts)
+    if made == fields and all(column is piece.table.lazy(i) for i, (_, column) in enumerate(parts)):
+        return piece
+    event_class = piece.event_class
+    if made != fields:
+        event_class = piece.derive(("parts", made), lambda: replace(piece.event_class, fields=made))
+    return piece.rewritten(event_class, [column for _, column in parts])
+
+
+def _numbered(field: Field, column: Any, piece: Piece, projection: Projection) -> tuple[Field, Any]:
+    """An id that is a signed number as one that is none."""
+    if not isinstance(field.type, IntegerClass) or field.type == mapping.ID.type:
+        return field, column
+    same_bits = np.int64 if field.type.signed else np.uint64
+    projection.lose(LossKind.RETYPED, f"type of the id {field.name!r}", piece)
+
+    def unsigned() -> Any:
+        return column().astype(same_bits).view(np.uint64)
+
+    return timeline_fields.number_id(field.name), unsigned
+
+
+def _in_microseconds(field: Field, column: Any, piece: Piece, projection: Projection) -> Any:
+    values: NDArray[np.int64] = column()
+    rest = values % _MICROSECOND
+    if not rest.any():
+        return column
+    count = int(np.count_nonzero(rest))
+    what = f"{field.name.replace('_', ' ')}s as whole microseconds"
+    projection.lose(LossKind.CHANGED, what, piece, count)
+    return values - rest
+
+
+def _known_scope(column: Any, piece: Piece, projection: Projection) -> Any:
+    strings = projection.source.strings
+    values: NDArray[np.int32] = column()
+    known = [strings.intern(letter) for letter in mapping.INSTANT_SCOPES]
+    unknown = ~np.isin(values, known)
+    if not unknown.any():
+        return column
+    count = int(np.count_nonzero(unknown))
+    projection.lose(
+        LossKind.CHANGED, "unknown scopes of instants as that of a thread", piece, count
+    )
+    return np.where(unknown, np.int32(strings.intern("t")), values)
+
+
+def _is(letter: bytes, column: Any, projection: Projection) -> bool:
+    return bool((column() == projection.source.strings.intern(letter)).all())
+
+
+def _is_known(column: Any, piece: Piece, projection: Projection) -> bool:
+    """Whether all phases are letters of the piece's kind, and not the usual one, which goes without saying."""
+    kind = piece.event_class.kind
+    for id in np.unique(column()).tolist():
+        letter = projection.source.strings[id].decode("utf-8", "surrogateescape")
+        if len(letter) != 1 or not 0 < ord(letter) < 128 or letter == mapping.default_phase(kind):
+            return False
+        if mapping.PHASE_KINDS.get(letter, Kind.INSTANT) is not kind:
+            return False
+    return True
+
+
+def _no_direction(field: Field, piece: Piece, projection: Projection) -> tuple[Field, Any]:
+    projection.lose(
+        LossKind.RETYPED, f"{field.name!r} where only the other direction is told", piece
+    )
+    return field, constant_column(np.False_, len(piece))

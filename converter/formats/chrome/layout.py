@@ -71,6 +71,7 @@ class Need(IntEnum):
     TIME_AND_ID = 3
     #: A step of an async event (with an id) or a thread state (with a duration).
     STEP_OR_STATE = 4
+    TIME_AND_DURATION = 5
 
 
 class Present(IntFlag):

@@ -102,6 +102,7 @@ def _phase_table() -> bytes:
     table = bytearray(256)
     for phase, kind in KIND_OF_PHASE.items():
         table[ord(phase)] = Need.TIME_AND_ID if kind in IDENTIFIED else Need.TIME
+    table[ord(Phase.COMPLETE)] = Need.TIME_AND_DURATION
     table[ord(STATE_PHASE)] = Need.STEP_OR_STATE
     table[ord(Phase.METADATA)] = Need.METADATA
     return bytes(table)

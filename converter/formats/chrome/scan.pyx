@@ -39,6 +39,7 @@ cdef enum:
     METADATA_PHASE = 2
     IDENTIFIED_PHASE = 3
     STEP_OR_STATE_PHASE = 4
+    COMPLETE_PHASE = 5
 
 cdef class EventScanner(ValueScanner):
     cdef StringTable _shapes
@@ -197,12 +198,9 @@ cdef class EventScanner(ValueScanner):
             members.odd or needs == NATIVE_PHASE or not members.present & HAS_TS
             or (needs == IDENTIFIED_PHASE and not members.id_kind)
             or (needs == STEP_OR_STATE_PHASE and not members.id_kind and not members.present & HAS_DURATION)
+            or (needs == COMPLETE_PHASE and not members.present & HAS_DURATION)
         ):
             return self._native(start, text)
-        if members.phase == 88 and not members.present & HAS_DURATION:
-            # What speedscope does with complete events that have only a thread duration.
-            members.duration = members.thread_duration
-            members.present |= HAS_DURATION
         if self._signature.used == 0 and not append(&self._signature, b"{}", 2):
             return NO_MEMORY
         shape = self._intern(self._shapes, self._signature.data, self._signature.used)

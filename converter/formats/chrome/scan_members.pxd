@@ -155,10 +155,16 @@ cdef inline Scanned scan_member(
     if member == HAS_CATEGORY:
         return scan_text(scanner, at, after, &members.category, &members.odd)
     if member == HAS_PHASE:
-        if scanner._end - at >= 3 and data[at] == 34 and data[at + 2] == 34 and data[at + 1] != 92:
+        # Importers look at the first letter.
+        if scanner._end - at >= 3 and data[at] == 34 and data[at + 1] != 34:
             members.phase = data[at + 1]
-            after[0] = at + 3
-            return FINE
+            value = at + 1
+            while value < scanner._end and data[value] != 34 and data[value] != 92:
+                value += 1
+            if value < scanner._end and data[value] == 34:
+                after[0] = value + 1
+                return FINE
+            value = at
         members.odd = True
     elif member == BINDS_ENCLOSING:
         after[0] = at + 3

@@ -8,6 +8,12 @@ from typing import Final
 
 from converter.formats.perfetto import mapping, tracepoints
 from converter.formats.perfetto.argument_lists import keep_lists
+from converter.formats.perfetto.counters import (
+    is_text,
+    is_value,
+    place_counters,
+    series_as_counters,
+)
 from converter.formats.perfetto.declarations import (
     MAX_DESCRIBED,
     PlacedField,
@@ -21,9 +27,8 @@ from converter.formats.perfetto.descriptors import typed_event
 from converter.formats.perfetto.placing import (
     drop_foreign_packets,
     on_threads_by_tid,
-    place_counters,
-    series_as_counters,
     syscalls_as_raw,
+    without_foreign_packets,
 )
 from converter.formats.perfetto.record_shapes import as_log_entries, with_whole_frames
 from converter.formats.perfetto.scheduling import as_scheduled, is_of_another_kernel
@@ -205,8 +210,8 @@ def _fields(placed: tuple[PlacedField, ...]) -> tuple[Field, ...]:
 
 
 def _counter_support(event_class: EventClass) -> KindSupport | None:
-    """A counter event has one value."""
-    values = sum(field.role is Role.VALUE for field in event_class.fields)
+    """A counter event has one value, and it is a number."""
+    values = sum(map(is_value, event_class.fields)) + sum(map(is_text, event_class.fields))
     return None if values > 1 else _COUNTER
 
 
@@ -362,13 +367,14 @@ def capabilities(variant: str) -> Capabilities:
     native = EventClass(Kind.NATIVE)
     kinds[Kind.NATIVE] = replace(_native_support(native), of_class=_native_support)
     lowerings: dict[Kind, Lowering] = {kind: tracepoint_or_instant(kind) for kind in _CANONICAL}
+    lowerings[Kind.NATIVE] = without_foreign_packets
     lowerings[Kind.COUNTER] = series_as_counters
     adapters = dict.fromkeys((Kind.TYPED, *_CANONICAL), on_threads_by_tid)
     adapters |= dict.fromkeys(NAMED_KINDS, as_scheduled)
     for kind in (*mapping.TYPE_KINDS.values(), *mapping.ID_KINDS, Kind.SLICE_COMPLETE):
         adapters[kind] = _fitted
-    adapters[Kind.COUNTER] = lambda piece, projection: place_counters(
-        _fitted(piece, projection), projection
+    adapters[Kind.COUNTER] = lambda piece, projection: _fitted(
+        place_counters(piece, projection), projection
     )
     adapters[Kind.LOG] = as_log_entries
     adapters[Kind.SAMPLE] = with_whole_frames

@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from converter.formats.perfetto.layout import PacketField
 from converter.ir.columns import ListColumn
 from converter.ir.events import EventClass, Field
 from converter.ir.field_classes import (
     ArrayClass,
-    FloatClass,
     IntegerClass,
 )
 from converter.ir.kinds import Kind, Role
-from converter.ir.trace import TrackScope
 from converter.projection.capabilities import Projection
-from converter.projection.instants import NAME
 from converter.projection.losses import LossKind
 from converter.projection.pieces import Piece, map_distinct
 from converter.projection.syscalls import name_in_class, syscall_names
@@ -77,99 +72,10 @@ def drop_foreign_packets(piece: Piece, projection: Projection) -> Piece:
     return piece.select(np.zeros(0, np.intp))
 
 
-# Counters
-
-
-def series_as_counters(piece: Piece, projection: Projection) -> list[Piece] | None:
-    """A counter for each of several values: "name value"."""
-    fields = piece.event_class.fields
-    values = [
-        i
-        for i, field in enumerate(fields)
-        if field.role is Role.VALUE and isinstance(field.type, IntegerClass | FloatClass)
-    ]
-    if not values:
-        return None
-    strings = projection.source.strings
-    names = piece.texts(Role.NAME, strings)
-    name_index = piece.event_class.index_of(Role.NAME)
-    parts: list[Piece] = []
-    for value in values:
-        kept = [i for i, f in enumerate(fields) if f.role is not Role.VALUE or i == value]
-        series = fields[value].name.encode("utf-8", "surrogateescape")
-
-        def named(id: int, series: bytes = series) -> int:
-            return strings.intern(strings[id] + b" " + series if strings[id] else series)
-
-        columns: list[Any] = [piece.table.lazy(i) for i in kept]
-        kept_fields = tuple(fields[i] for i in kept)
-        if names is not None and name_index is not None:
-            columns[kept.index(name_index)] = map_distinct(names, named)
-        else:
-            columns.insert(0, projection.constant(series, len(piece)))
-            kept_fields = (NAME, *kept_fields)
-
-        def made(chosen: tuple[Field, ...] = kept_fields) -> EventClass:
-            return replace(piece.event_class, fields=chosen, native=b"")
-
-        event_class = piece.derive(("series", value), made)
-        parts.append(piece.rewritten(event_class, columns, after=piece.after + len(parts)))
-    return parts
-
-
-def place_counters(piece: Piece, projection: Projection) -> Piece:
-    """Counters on no track get one of their process, named after them, and their id if they have one."""
-    strings = projection.source.strings
-    batch = piece.batch
-    tracks = batch.track[piece.positions] if piece.track is None else piece.track
-    names = piece.texts(Role.NAME, strings)
-    if names is None:
-        names = np.zeros(len(piece), np.int32)
-        piece = piece.with_argument(NAME, names, first=True)
-    missing = tracks < 0
-    if missing.any():
-        tracks = tracks.copy()
-        threads = projection.threads_of(piece)
-        targets = projection.target.threads
-        ids = piece.integers(Role.ID)
-        numbers = np.zeros(len(piece), np.uint64) if ids is None else ids.astype(np.uint64)
-        keys, which = np.unique(
-            np.stack((names[missing].astype(np.uint64), numbers[missing]), 1),
-            axis=0,
-            return_inverse=True,
-        )
-        owners = map_distinct(threads, lambda one: targets[one].process if one >= 0 else -1)
-        places = np.flatnonzero(missing)
-        for number, (name, id) in enumerate(keys.tolist()):
-            text = strings[name].decode("utf-8", "surrogateescape")
-            rows = places[which.reshape(-1) == number]
-            called = f"{text}[{id}]" if id else text
-            for scope, some in (
-                (TrackScope.PROCESS, rows[owners[rows] >= 0]),
-                (TrackScope.GLOBAL, rows[owners[rows] < 0]),
-            ):
-                if len(some):
-                    placed = projection.place_on_track(called, scope, owners[some])
-                    tracks[some] = placed["track"]
-    piece = piece.moved(track=tracks)
-    return _named_after_tracks(piece, projection, names, tracks)
-
-
-def _named_after_tracks(
-    piece: Piece, projection: Projection, names: NDArray[np.int32], tracks: NDArray[np.int32]
-) -> Piece:
-    """A counter without a name reads back with that of its track."""
-    unnamed = names == 0
-    if not unnamed.any():
-        return piece
-    strings = projection.source.strings
-    table = projection.target.tracks
-    of_track = map_distinct(tracks, lambda one: strings.intern(table[one].name))
-    index = piece.event_class.index_of(Role.NAME)
-    assert index is not None
-    columns: list[Any] = piece.lazy_columns()
-    columns[index] = np.where(unnamed, of_track, names).astype(np.int32)
-    return piece.rewritten(piece.event_class, columns)
+def without_foreign_packets(piece: Piece, projection: Projection) -> list[Piece]:
+    """The rule for records that are no packets."""
+    rest = drop_foreign_packets(piece, projection)
+    return [rest] if len(rest) else []
 
 
 # System calls

@@ -16,7 +16,7 @@ from converter.ir.kinds import Kind, Role
 from converter.projection import timeline_fields
 from converter.projection.capabilities import Projection
 from converter.projection.losses import LossKind
-from converter.projection.pieces import Piece
+from converter.projection.pieces import Piece, string_ids
 
 _MICROSECOND: Final = 1000
 _THREAD_TIMES: Final = (timeline_fields.THREAD_TIME, timeline_fields.THREAD_DURATION)
@@ -85,7 +85,7 @@ def _in_microseconds(field: Field, column: Any, piece: Piece, projection: Projec
 
 def _known_scope(column: Any, piece: Piece, projection: Projection) -> Any:
     strings = projection.source.strings
-    values: NDArray[np.int32] = column()
+    values = string_ids(column(), strings)
     known = [strings.intern(letter) for letter in mapping.INSTANT_SCOPES]
     unknown = ~np.isin(values, known)
     if not unknown.any():
@@ -98,14 +98,16 @@ def _known_scope(column: Any, piece: Piece, projection: Projection) -> Any:
 
 
 def _is(letter: bytes, column: Any, projection: Projection) -> bool:
-    return bool((column() == projection.source.strings.intern(letter)).all())
+    strings = projection.source.strings
+    return bool((string_ids(column(), strings) == strings.intern(letter)).all())
 
 
 def _is_known(column: Any, piece: Piece, projection: Projection) -> bool:
     """Whether all phases are letters of the piece's kind, and not the usual one, which goes without saying."""
     kind = piece.event_class.kind
-    for id in np.unique(column()).tolist():
-        letter = projection.source.strings[id].decode("utf-8", "surrogateescape")
+    strings = projection.source.strings
+    for id in np.unique(string_ids(column(), strings)).tolist():
+        letter = strings[id].decode("utf-8", "surrogateescape")
         if len(letter) != 1 or not 0 < ord(letter) < 128 or letter == mapping.default_phase(kind):
             return False
         if mapping.PHASE_KINDS.get(letter, Kind.INSTANT) is not kind:

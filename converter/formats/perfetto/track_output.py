@@ -259,13 +259,13 @@ class _Builder:
         self._add_legacy(text, field.type, getter)
 
     def _id_numbers(self, column: Column) -> Any:
-        ids, which = np.unique(as_text(column), return_inverse=True)
+        ids, which = np.unique(string_ids(column, self._strings), return_inverse=True)
         numbers = [mapping.id_number(self._strings[id]) for id in ids.tolist()]
         return np.array(numbers, np.uint64)[which]
 
     def _letters(self, column: Column, code: Callable[[str], int]) -> Any:
         """Texts of one letter as what stands for each."""
-        ids, which = np.unique(as_text(column), return_inverse=True)
+        ids, which = np.unique(string_ids(column, self._strings), return_inverse=True)
         codes = [code(self._strings[id].decode()) for id in ids.tolist()]
         return np.array(codes, np.uint64)[which]
 

@@ -1,0 +1,160 @@
+"""Counters: each value on a track of its own, called as Perfetto's importers of other formats call it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from converter.ir.events import EventClass, Field
+from converter.ir.field_classes import FloatClass, IntegerClass, StringClass
+from converter.ir.kinds import Role
+from converter.ir.trace import TrackScope
+from converter.projection.capabilities import Projection
+from converter.projection.instants import NAME
+from converter.projection.losses import LossKind
+from converter.projection.pieces import Piece, map_distinct, string_ids
+
+_FLOAT: Final = FloatClass(64)
+
+
+def is_value(field: Field) -> bool:
+    """Whether a counter's field is a number of its own."""
+    return field.role is Role.VALUE and isinstance(field.type, IntegerClass | FloatClass)
+
+
+def is_text(field: Field) -> bool:
+    """Whether a counter's field is text, which JSON may have for a number."""
+    return field.role is Role.NONE and isinstance(field.type, StringClass)
+
+
+def series_as_counters(piece: Piece, projection: Projection) -> list[Piece] | None:
+    """A counter on a track of its own for each of several values; texts that are numbers are such."""
+    fields = piece.event_class.fields
+    # Only JSON has numbers as text.
+    texts = [i for i, f in enumerate(fields) if is_text(f)] if _is_json(projection) else []
+    values = sorted([i for i, field in enumerate(fields) if is_value(field)] + texts)
+    parts: list[Piece] = []
+    for value in values:
+        part, column = piece, piece.table.lazy(value)
+        declared = fields[value]
+        if value in texts:
+            numbers = _numbers(piece.table.column(value), projection)
+            known = np.flatnonzero(~np.isnan(numbers))
+            if len(known) < len(piece):
+                what = f"texts of {declared.name!r} that are no number"
+                projection.lose(LossKind.DROPPED, what, piece, len(piece) - len(known))
+            if not len(known):
+                continue
+            part = piece.select(known) if len(known) < len(piece) else piece
+            column = numbers[known]
+            declared = replace(declared, type=_FLOAT, role=Role.VALUE)
+        kept = [i for i in range(len(fields)) if i == value or i not in values]
+        columns = [column if i == value else part.table.lazy(i) for i in kept]
+
+        def made(chosen: tuple[int, ...] = tuple(kept), series: Field = declared) -> EventClass:
+            own = tuple(series if is_series(fields[i], series) else fields[i] for i in chosen)
+            return replace(piece.event_class, fields=own, native=b"")
+
+        event_class = piece.derive(("series", value), made)
+        part = part.rewritten(event_class, columns, after=piece.after + len(parts))
+        parts.append(_placed(part, projection, declared.name))
+    return parts or None
+
+
+def is_series(field: Field, series: Field) -> bool:
+    """Whether a field of the source is the one that the counter is made of."""
+    return field.name == series.name and (is_value(field) or is_text(field))
+
+
+def _numbers(column: Any, projection: Projection) -> NDArray[np.float64]:
+    """Texts as numbers, NaN where they are none."""
+    strings = projection.source.strings
+    ids, which = np.unique(string_ids(column, strings), return_inverse=True)
+    return np.array([_number(strings[id]) for id in ids.tolist()], np.float64)[which]
+
+
+def _number(text: bytes) -> float:
+    try:
+        return float("nan") if b"_" in text else float(text)
+    except ValueError:
+        return float("nan")
+
+
+def place_counters(piece: Piece, projection: Projection) -> Piece:
+    """Counters on no track get one of their process: of JSON called as the importer calls them, else by their name."""
+    series = ""
+    if _is_json(projection):
+        series = next((f.name for f in piece.event_class.fields if is_value(f)), "")
+    return _placed(piece, projection, series)
+
+
+def _is_json(projection: Projection) -> bool:
+    return projection.source.format == "chrome"
+
+
+def _placed(piece: Piece, projection: Projection, series: str) -> Piece:
+    """Counters on no track on one of their process, called "name series", and after their id if they have one."""
+    strings = projection.source.strings
+    batch = piece.batch
+    tracks = batch.track[piece.positions] if piece.track is None else piece.track
+    names = piece.texts(Role.NAME, strings)
+    if names is None:
+        names = np.zeros(len(piece), np.int32)
+        piece = piece.with_argument(NAME, names, first=True)
+    missing = tracks < 0
+    if missing.any():
+        tracks = tracks.copy()
+        threads = projection.threads_of(piece)
+        targets = projection.target.threads
+        ids = _identities(piece, projection)
+        keys, which = np.unique(
+            np.stack((names[missing], ids[missing]), 1), axis=0, return_inverse=True
+        )
+        owners = map_distinct(threads, lambda one: targets[one].process if one >= 0 else -1)
+        places = np.flatnonzero(missing)
+        for number, key in enumerate(keys.tolist()):
+            name, id = (strings[one].decode("utf-8", "surrogateescape") for one in key)
+            rows = places[which.reshape(-1) == number]
+            called = " ".join(filter(None, (name, f"id: {id}" if id else "", series)))
+            for scope, some in (
+                (TrackScope.PROCESS, rows[owners[rows] >= 0]),
+                (TrackScope.GLOBAL, rows[owners[rows] < 0]),
+            ):
+                if len(some):
+                    placed = projection.place_on_track(called, scope, owners[some])
+                    tracks[some] = placed["track"]
+    piece = piece.moved(track=tracks)
+    return _named_after_tracks(piece, projection, names, tracks)
+
+
+def _identities(piece: Piece, projection: Projection) -> NDArray[np.int32]:
+    """The ids as texts; of no id the empty one."""
+    strings = projection.source.strings
+    texts = piece.texts(Role.ID, strings)
+    if texts is not None:
+        return texts
+    numbers = piece.integers(Role.ID)
+    if numbers is None:
+        return np.zeros(len(piece), np.int32)
+    form = hex if numbers.dtype == np.uint64 else str
+    return map_distinct(numbers, lambda one: strings.intern(form(one)))
+
+
+def _named_after_tracks(
+    piece: Piece, projection: Projection, names: NDArray[np.int32], tracks: NDArray[np.int32]
+) -> Piece:
+    """A counter without a name reads back with that of its track."""
+    unnamed = names == 0
+    if not unnamed.any():
+        return piece
+    strings = projection.source.strings
+    table = projection.target.tracks
+    of_track = map_distinct(tracks, lambda one: strings.intern(table[one].name))
+    index = piece.event_class.index_of(Role.NAME)
+    assert index is not None
+    columns: list[Any] = piece.lazy_columns()
+    columns[index] = np.where(unnamed, of_track, names).astype(np.int32)
+    return piece.rewritten(piece.event_class, columns)

@@ -135,6 +135,8 @@ class Capabilities:
     epoch: bool = False
     environment: bool = False
     command_lines: bool = False
+    #: Other formats whose native data the format has a place for.
+    sidecars: frozenset[str] = frozenset()
     #: Units of tracks; those of fields are `units`.
     track_units: bool = False
 

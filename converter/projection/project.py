@@ -156,12 +156,21 @@ class Projector:
                 len(source.clock_domains),
                 loss_class=LossClass.DETAIL,
             )
+        self._foreign_data: dict[str, set[str]] = {}
         for name, content in source.sidecar.items():
-            if name == format_name:
+            if name == format_name or name in kept.sidecars:
                 target.sidecar[name] = content
             else:
-                what = f"native data of {name} ({', '.join(sorted(content))})"
-                self.report.add(LossKind.DROPPED, what, len(content), loss_class=LossClass.DETAIL)
+                self._foreign_data[name] = set()
+        self._lose_foreign_data()
+
+    def _lose_foreign_data(self) -> None:
+        """Count native data of other formats, which readers may come to between and behind events."""
+        for name, counted in self._foreign_data.items():
+            new = self.source.sidecar[name].keys() - counted
+            what = f"native data of {name} ({', '.join(sorted(new))})"
+            self.report.add(LossKind.DROPPED, what, len(new), loss_class=LossClass.DETAIL)
+            counted |= new
 
     # What rules may ask (pieces.Projection)
 
@@ -252,6 +261,7 @@ class Projector:
             self._tables.follow()
             yield self._project_batch(batch)
         self._tables.follow()
+        self._lose_foreign_data()
 
     def _project_batch(self, batch: Batch) -> Batch:
         present = {number for number, table in batch.tables.items() if len(table)}

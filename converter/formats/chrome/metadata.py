@@ -20,6 +20,8 @@ from converter.kernels.strings import StringTable
 FIRST_TEXT_ID = 1 << 62
 
 _PLAIN_PROCESS = {"name", "ph", "pid", "args"}
+#: Metadata events that say where a process or a thread stands.
+_ORDER = frozenset({"process_sort_index", "thread_sort_index"})
 _PLAIN_THREAD = _PLAIN_PROCESS | {"tid"}
 
 
@@ -147,7 +149,12 @@ class Tables:
         name, pid = arguments.get("name"), event.get("pid", 0)
         tid = event.get("tid", pid)
         ids = (str, int, float)
-        if not isinstance(name, str) or not isinstance(pid, ids) or not isinstance(tid, ids):
+        if not isinstance(pid, ids) or not isinstance(tid, ids):
+            return False
+        if event.get("name") in _ORDER:
+            # Viewers show whom such an event names, other events or none.
+            self.thread(self.identity(pid), self.identity(tid))
+        if not isinstance(name, str):
             return False
         # A lone surrogate is no text.
         name = name.encode("utf-8", "replace").decode()

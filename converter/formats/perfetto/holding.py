@@ -24,6 +24,7 @@ from converter.formats.perfetto.declarations import (
     place_typed,
 )
 from converter.formats.perfetto.descriptors import typed_event
+from converter.formats.perfetto.json_sidecar import SIDECAR
 from converter.formats.perfetto.placing import (
     drop_foreign_packets,
     on_threads_by_tid,
@@ -401,4 +402,5 @@ def capabilities(variant: str) -> Capabilities:
         epoch=True,
         environment=True,
         command_lines=True,
+        sidecars=frozenset({SIDECAR}),
     )

@@ -15,6 +15,11 @@ from converter.formats.perfetto.declarations import (
     parse_declarations,
 )
 from converter.formats.perfetto.descriptors import decode
+from converter.formats.perfetto.json_sidecar import (
+    SIDECAR,
+    SIDECAR_ATTRIBUTE,
+    parse_sidecar,
+)
 from converter.formats.perfetto.layout import (
     RESIDUAL,
     SEQUENCE_CLOCKS,
@@ -160,6 +165,8 @@ class Metadata:
     def _note_attributes(self, message: dict[str, Any]) -> None:
         """Take in what this package's writer says of a trace in an attribute of its own."""
         for attribute in message.get("attribute", ()):
+            if attribute.get("key") == SIDECAR_ATTRIBUTE.encode():
+                self._note_sidecar(attribute.get("string_value", b""))
             if attribute.get("key") != TRACE_ATTRIBUTE.encode():
                 continue
             try:
@@ -176,6 +183,13 @@ class Metadata:
                 continue
             self._declared_clocks = clocks
             self._trace.environment.update(environment)
+
+    def _note_sidecar(self, text: bytes) -> None:
+        """Take in what only a JSON trace has."""
+        try:
+            self._trace.sidecar[SIDECAR] = parse_sidecar(text)
+        except ValueError:
+            self._damage.warn(f"the attribute {SIDECAR_ATTRIBUTE} is damaged")
 
     def _is_declarations(self, window: Window, place: int) -> bool:
         """Whether a packet of attributes declares events and says nothing else."""

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from converter.formats.perfetto.emit import Emitter
+from converter.formats.perfetto.json_sidecar import SIDECAR, sort_indexes
 from converter.formats.perfetto.layout import PacketField
 from converter.formats.perfetto.mapping import derived_uuid
 from converter.formats.perfetto.metadata_output import TablePacket, new_packet
@@ -71,12 +72,49 @@ class TableOutput:
 
     # Processes and threads
 
+    def put_in_order(self) -> None:
+        """Describe once more what metadata events give a place in the viewers' order."""
+        trace = self._trace
+        processes = {str(one.pid): index for index, one in enumerate(trace.processes)}
+        threads = {
+            (str(trace.processes[one.process].pid), str(one.tid)): index
+            for index, one in enumerate(trace.threads)
+        }
+        for pid, tid, place in sort_indexes(trace):
+            if tid is None and pid in processes:
+                self._describe_process(processes[pid], None, legacy_sort_index=place)
+            elif tid is not None and (pid, tid) in threads:
+                self._describe_thread(threads[pid, tid], None, legacy_sort_index=place)
+
+    def _describe_all(self) -> None:
+        """The processes and threads that are new, or have got a name, of a trace that is no recording of a kernel.
+
+        Importers take a process tree for that: its names are those of main threads and command lines.
+        """
+        for index, process in enumerate(self._trace.processes):
+            if self._process_names[index : index + 1] != [process.name]:
+                self._process_names[index:] = [process.name, *self._process_names[index + 1 :]]
+                self._described_processes.discard(index)
+                self._describe_process(index, None)
+        for index, thread in enumerate(self._trace.threads):
+            if index == len(self._thread_names):
+                pid = self._trace.processes[thread.process].pid
+                self._tids.append(_signed(thread.tid))
+                self._thread_uuids.append(self._known.thread_uuid(pid, thread.tid))
+            if self._thread_names[index : index + 1] != [thread.name]:
+                self._thread_names[index:] = [thread.name, *self._thread_names[index + 1 :]]
+                self._described_threads.pop(index, None)
+                self._describe_thread(index, None)
+
     def _write_trees(self, since: int | None) -> None:
         """The processes and threads that are new, or have got a name.
 
         A name that becomes known late is that of the thread from its first event on: its tree has that time, by which
         importers sort. Later the thread may have ended, and another would get the name.
         """
+        if self._trace.format == SIDECAR:
+            self._describe_all()
+            return
         trees: dict[int | None, dict[str, list[dict[str, Any]]]] = {}
         extra = []
         for index, process in enumerate(self._trace.processes):
@@ -119,17 +157,17 @@ class TableOutput:
             self._described_processes.discard(index)
             self._describe_process(index, self._processes_since[index])
 
-    def _describe_process(self, index: int, since: int | None) -> None:
-        """Write the process's own track."""
+    def _describe_process(self, index: int, since: int | None, **more: Any) -> None:
+        """Write the process's own track, if it is not written or there is more to say of it."""
         process = self._trace.processes[index]
         uuid = self._known.process_uuid(process.pid)
-        if index not in self._described_processes and uuid not in self._known.uuids:
+        if more or (index not in self._described_processes and uuid not in self._known.uuids):
             self._described_processes.add(index)
-            descriptor = {"uuid": uuid, "process": _process_descriptor(process)}
+            descriptor = {"uuid": uuid, "process": {**_process_descriptor(process), **more}}
             self._put(since, track_descriptor=descriptor)
 
-    def _describe_thread(self, index: int, since: int | None) -> None:
-        """Write the thread's own track.
+    def _describe_thread(self, index: int, since: int | None, **more: Any) -> None:
+        """Write the thread's own track, if it is not written or there is more to say of it.
 
         With the time of its first event, so that importers know the thread that begins in the recording (task_newtask)
         and not another before it.
@@ -137,12 +175,12 @@ class TableOutput:
         thread = self._trace.threads[index]
         pid = self._trace.processes[thread.process].pid
         uuid = self._thread_uuids[index]
-        if index not in self._described_threads and uuid not in self._known.uuids:
+        if more or (index not in self._described_threads and uuid not in self._known.uuids):
             self._described_threads[index] = since
             named: dict[str, Any] = {"pid": pid & 0x7FFF_FFFF, "tid": thread.tid & 0x7FFF_FFFF}
             if thread.name:
                 named["thread_name"] = _clean(thread.name)
-            self._put(since, track_descriptor={"uuid": uuid, "thread": named})
+            self._put(since, track_descriptor={"uuid": uuid, "thread": {**named, **more}})
 
     def _put(self, time: int | None, **content: Any) -> None:
         """Write a packet, with its time where it has one."""

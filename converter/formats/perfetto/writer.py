@@ -16,9 +16,11 @@ from converter.formats.perfetto import mapping
 from converter.formats.perfetto.callstack_output import InternedStacks
 from converter.formats.perfetto.emit import Emitter
 from converter.formats.perfetto.ftrace_output import FtraceOutput
+from converter.formats.perfetto.json_sidecar import SIDECAR_ATTRIBUTE, sidecar_form
 from converter.formats.perfetto.layout import LOST_COUNT, PACKET_TAG
 from converter.formats.perfetto.metadata_output import (
     SEQUENCE,
+    attributes,
     head,
     new_packet,
     symbols_packet,
@@ -262,6 +264,10 @@ class _Encoder:
         """Write what only the end of the trace tells: names given late, threads without events."""
         self._finish_emission()
         self._tables.follow(_NO_PLACES, _NO_PLACES, _NO_PLACES, None)
+        self._tables.put_in_order()
+        form = sidecar_form(self._trace)
+        if form is not None:
+            self._emitter.put(new_packet(trace_attributes=attributes(SIDECAR_ATTRIBUTE, form)))
         self._flush()
 
     def _flush(self) -> None:

@@ -1,0 +1,83 @@
+"""What only a JSON trace has (its other members and metadata events), as a trace attribute of a Perfetto trace.
+
+Converted back to JSON it is all there again. What the importer shows of it besides, the order of processes and threads,
+goes to their descriptors.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any, Final
+
+from converter.ir.trace import Trace
+
+#: The attribute, and the name of the sidecar that it has.
+SIDECAR_ATTRIBUTE: Final = "traceconv.chrome"
+SIDECAR: Final = "chrome"
+#: Metadata events that say where a process or a thread stands.
+_PROCESS_ORDER, _THREAD_ORDER = "process_sort_index", "thread_sort_index"
+
+
+def sidecar_form(trace: Trace) -> dict[str, Any] | None:
+    """The sidecar as JSON; None where there is none, or where the packets that are written again have it."""
+    sidecar = trace.sidecar.get(SIDECAR)
+    if not sidecar or trace.format == "perfetto":
+        return None
+    members = sidecar.get("members", {})
+    return {
+        # A member that is no JSON is text.
+        "members": {name: one for name, one in members.items() if not isinstance(one, bytes)},
+        "texts": {
+            name: one.decode("utf-8", "replace")
+            for name, one in members.items()
+            if isinstance(one, bytes)
+        },
+        "metadata": sidecar.get("metadata", []),
+        "text_ids": sidecar.get("text_ids", {}),
+    }
+
+
+def parse_sidecar(text: bytes) -> dict[str, Any]:
+    """The sidecar that the attribute has.
+
+    Raises:
+        ValueError: it is none.
+
+    """
+    try:
+        form = json.loads(text)
+        members = {
+            **form["members"],
+            **{name: one.encode() for name, one in form["texts"].items()},
+        }
+        # One event a line, as a writer writes them again.
+        metadata = [json.dumps(_event(one), ensure_ascii=False) for one in form["metadata"]]
+        text_ids = {str(int(number)): str(one) for number, one in form["text_ids"].items()}
+    except (KeyError, TypeError, AttributeError, RecursionError) as error:
+        raise ValueError(str(error)) from error
+    found = {"members": members, "metadata": metadata, "text_ids": text_ids}
+    return {name: content for name, content in found.items() if content}
+
+
+def _event(text: str) -> dict[str, Any]:
+    event = json.loads(text)
+    if not isinstance(event, dict):
+        raise TypeError("a metadata event is an object")
+    return event
+
+
+def sort_indexes(trace: Trace) -> Iterator[tuple[str, str | None, int]]:
+    """Process, thread (None: the process itself) and place in the order, for each that metadata events give one."""
+    for text in trace.sidecar.get(SIDECAR, {}).get("metadata", []):
+        try:
+            event = json.loads(text)
+            name, place = event.get("name"), event["args"]["sort_index"]
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+            continue
+        if name not in (_PROCESS_ORDER, _THREAD_ORDER) or not isinstance(place, int | float):
+            continue
+        pid = event.get("pid", 0)
+        tid = str(event.get("tid", pid)) if name == _THREAD_ORDER else None
+        if -(1 << 31) <= place < 1 << 31:
+            yield str(pid), tid, int(place)

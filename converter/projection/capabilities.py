@@ -19,10 +19,12 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from converter.ir.trace import Trace, TrackScope
+    from converter.ir.trace import Trace, Track, TrackScope
 
 #: Rewrites a piece of a kind that the format holds, before its fields are fitted.
 Adapter = Callable[[Piece, "Projection"], Piece]
+#: Takes a piece apart, likewise.
+Splitter = Callable[[Piece, "Projection"], list[Piece]]
 #: Makes simpler pieces of one of a kind that the format does not have; None where there is nothing simpler.
 Lowering = Callable[[Piece, "Projection"], list[Piece] | None]
 
@@ -128,6 +130,9 @@ class Capabilities:
     lowerings: Mapping[Kind, Lowering] = field(default_factory=dict)
     #: Last say of the format's mapping on pieces of a kind, for its conventions (weights of idle threads).
     adapters: Mapping[Kind, Adapter] = field(default_factory=dict)
+    #: Rules that take pieces of a kind apart, in front of the adapters: where the format says in an event's class what
+    #: the source says elsewhere.
+    splitters: Mapping[Kind, Splitter] = field(default_factory=dict)
     #: What the format keeps of the trace's tables.
     tracks: bool = False
     clock_names: bool = False
@@ -181,6 +186,9 @@ class Projection(Protocol):
 
     def cpus_of(self, piece: Piece) -> NDArray[np.int32]:
         """The CPU of each row."""
+
+    def track(self, number: int) -> Track:
+        """A track that rows are on, which the target may not keep."""
 
     def tids_of(self, threads: NDArray[np.int32]) -> NDArray[np.int64]:
         """The tids (as signed numbers) of threads, -1 where there is none."""

@@ -221,6 +221,10 @@ class Projector:
         """The CPU of each row."""
         return _taken(piece.batch.cpu, piece) if piece.cpu is None else piece.cpu
 
+    def track(self, number: int) -> Track:
+        """A track that rows are on, which the target may not keep."""
+        return self._tables.tracks[number]
+
     def tids_of(self, threads: NDArray[np.int32]) -> NDArray[np.int64]:
         """The tids (as signed numbers) of threads, -1 where there is none."""
         return self._tables.tids(threads)
@@ -328,6 +332,13 @@ class Projector:
             self.lose(LossKind.LOWERED, what, piece, loss_class=LossClass.DETAIL)
             parts = split_by_presence(piece, self._holds(piece.event_class))
             return [fitted for part in parts for fitted in self._fit(part, max(depth, 1))]
+        splitter = self.capabilities.splitters.get(piece.event_class.kind)
+        if splitter is None:
+            return self._adapted(piece, support)
+        return [one for part in splitter(piece, self) for one in self._adapted(part, support)]
+
+    def _adapted(self, piece: Piece, support: KindSupport) -> list[Piece]:
+        """A piece of a kind that the format holds, as it holds it."""
         adapter = self.capabilities.adapters.get(piece.event_class.kind)
         if adapter is not None:
             piece = adapter(piece, self)

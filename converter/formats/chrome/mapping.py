@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from converter.formats.chrome.layout import Need, Phase
+from converter.formats.chrome.splitting import by_bind_point, by_series
 from converter.ir.events import Field
 from converter.ir.field_classes import (
     ArrayClass,
@@ -260,4 +261,5 @@ CAPABILITIES = Capabilities(
     epoch=True,
     environment=True,
     adapters=dict.fromkeys(_KINDS, narrowed),
+    splitters={Kind.COUNTER: by_series, Kind.FLOW_END: by_bind_point},
 )

@@ -57,6 +57,10 @@ def write(trace: Trace, sink: Sink, variant: str) -> None:  # noqa: ARG001 - the
         writer.close()
 
 
+#: Formats that say themselves at which slice a flow ends.
+_WITH_BIND_POINTS = ("chrome", "perfetto")
+
+
 class _Writer:
     def __init__(self, trace: Trace, sink: Sink) -> None:
         self._trace = trace
@@ -125,7 +129,8 @@ class _Writer:
 
     def _added(self) -> list[str]:
         """What the file has that the trace does not say."""
-        return [BIND_POINT, DISPLAY_TIME_UNIT] if self._foreign else []
+        added = [BIND_POINT] if self._trace.format not in _WITH_BIND_POINTS else []
+        return [*added, DISPLAY_TIME_UNIT] if self._foreign else []
 
     def _offset(self, batch: Batch) -> int:
         """What is taken off all times so that readers, which use doubles, see every nanosecond."""
@@ -294,7 +299,7 @@ class _Writer:
             bound.append(empty)
         program = self._programs.get(class_id)
         if program is None:
-            program = self._programs[class_id] = outline.compile(binds=self._foreign)
+            program = self._programs[class_id] = outline.compile(binds=BIND_POINT in self._added())
         program.bind(bound)
         return program
 

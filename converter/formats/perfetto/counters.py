@@ -38,7 +38,8 @@ def series_as_counters(piece: Piece, projection: Projection) -> list[Piece] | No
     values = sorted([i for i, field in enumerate(fields) if is_value(field)] + texts)
     parts: list[Piece] = []
     for value in values:
-        part, column = piece, piece.table.lazy(value)
+        part = piece
+        column: Any = piece.table.lazy(value)
         declared = fields[value]
         if value in texts:
             numbers = _numbers(piece.table.column(value), projection)

@@ -92,17 +92,24 @@ class TableOutput:
         Importers take a process tree for that: its names are those of main threads and command lines.
         """
         for index, process in enumerate(self._trace.processes):
-            if self._process_names[index : index + 1] != [process.name]:
-                self._process_names[index:] = [process.name, *self._process_names[index + 1 :]]
-                self._described_processes.discard(index)
-                self._describe_process(index, None)
+            if index == len(self._process_names):
+                self._process_names.append(process.name)
+            elif self._process_names[index] == process.name:
+                continue
+            self._process_names[index] = process.name
+            self._described_processes.discard(index)
+            self._describe_process(index, None)
         for index, thread in enumerate(self._trace.threads):
             if index == len(self._thread_names):
                 pid = self._trace.processes[thread.process].pid
+                self._thread_names.append(thread.name)
                 self._tids.append(_signed(thread.tid))
                 self._thread_uuids.append(self._known.thread_uuid(pid, thread.tid))
-            if self._thread_names[index : index + 1] != [thread.name]:
-                self._thread_names[index:] = [thread.name, *self._thread_names[index + 1 :]]
+            elif self._thread_names[index] == thread.name:
+                continue
+            self._thread_names[index] = thread.name
+            # Importers take 0 for the idle task of all CPUs: it is a thread only where it has events.
+            if thread.tid:
                 self._described_threads.pop(index, None)
                 self._describe_thread(index, None)
 

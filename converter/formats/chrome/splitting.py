@@ -1,0 +1,130 @@
+"""Pieces taken apart where the text says in names of members what other formats say elsewhere."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from converter.ir.columns import constant_column
+from converter.ir.events import EventClass
+from converter.ir.kinds import Role
+from converter.ir.trace import TrackScope
+from converter.projection.capabilities import Projection
+from converter.projection.instants import NAME
+from converter.projection.losses import LossKind
+from converter.projection.pieces import Piece
+from converter.projection.timeline_fields import BINDS
+
+
+def by_bind_point(piece: Piece, projection: Projection) -> list[Piece]:
+    """Flow ends that bind to the slice around them, which have a member for it, and those that do not."""
+    fields = piece.event_class.fields
+    if BINDS not in fields:
+        return [piece]
+    index = fields.index(BINDS)
+    column: Any = piece.table.column(index)
+    binding, other = piece.split(column.astype(np.bool_))
+    parts = [] if binding is None else [binding]
+    if other is not None:
+        projection.lose(LossKind.RETYPED, "bind points of flows that have none", other)
+        kept = [i for i in range(len(fields)) if i != index]
+
+        def made() -> EventClass:
+            return replace(piece.event_class, fields=tuple(fields[i] for i in kept))
+
+        event_class = piece.derive(("not binding",), made)
+        parts.append(other.rewritten(event_class, [other.table.lazy(i) for i in kept]))
+    return parts
+
+
+def by_series(piece: Piece, projection: Projection) -> list[Piece]:
+    """Counters of other formats: on their process, named after their track, with nothing in them but values.
+
+    All arguments of a counter are series of it. Of a track called "name series" the series is one, so that viewers call
+    it as before.
+    """
+    if projection.source.format == "chrome":
+        return [piece]
+    piece = _values_alone(piece, projection)
+    column = piece.batch.track[piece.positions] if piece.track is None else piece.track
+    if not len(column) or int(column.max()) < 0:
+        return [piece]
+    parts = []
+    for number in np.unique(column).tolist():
+        rows = np.flatnonzero(column == number)
+        part = piece.select(rows) if len(rows) < len(piece) else piece
+        parts.append(part if number < 0 else _of_track(part, number, projection))
+    return parts
+
+
+def _values_alone(piece: Piece, projection: Projection) -> Piece:
+    fields = piece.event_class.fields
+    if not any(field.role is Role.VALUE for field in fields):
+        return piece
+    kept = [
+        i for i, field in enumerate(fields) if field.role not in (Role.NONE, Role.CONTEXT_FLAGS)
+    ]
+    if len(kept) == len(fields):
+        return piece
+    names = sorted({field.name for i, field in enumerate(fields) if i not in kept})
+    what = f"arguments of counters that are not their values: {', '.join(names)}"
+    projection.lose(LossKind.DROPPED, what, piece)
+
+    def made() -> EventClass:
+        return replace(piece.event_class, fields=tuple(fields[i] for i in kept))
+
+    event_class = piece.derive(("values",), made)
+    return piece.rewritten(event_class, [piece.table.lazy(i) for i in kept])
+
+
+def _identity(piece: Piece, projection: Projection) -> str:
+    """How viewers name an id between name and series; nothing where there is none."""
+    strings = projection.source.strings
+    texts, numbers = piece.texts(Role.ID, strings), piece.integers(Role.ID)
+    if texts is not None:
+        return f"id: {strings[int(texts[0])].decode('utf-8', 'surrogateescape')} "
+    return "" if numbers is None else f"id: {int(numbers[0]):#x} "
+
+
+def _of_track(piece: Piece, number: int, projection: Projection) -> Piece:
+    """A counter of one track, under a name that no other track's has on its process."""
+    strings = projection.source.strings
+    track = projection.track(number)
+    fields = piece.event_class.fields
+    values = [i for i, field in enumerate(fields) if field.role is Role.VALUE]
+    names = piece.texts(Role.NAME, strings)
+    own = set() if names is None else {strings[id] for id in np.unique(names).tolist()}
+    name = next(iter(own)).decode("utf-8", "surrogateescape") if len(own) == 1 else ""
+    called, series = track.name or name, ""
+    prefix = f"{name} {_identity(piece, projection)}"
+    if name and len(values) == 1 and track.name.startswith(prefix):
+        called, series = name, track.name.removeprefix(prefix)
+    elif track.scope is TrackScope.CPU:
+        called = f"{name or track.name} Cpu {track.owner}"
+    elif track.scope is TrackScope.THREAD:
+        called = f"{called} [{projection.target.threads[track.owner].tid}]"
+    renamed = tuple(
+        replace(field, name=series) if series and i in values else field
+        for i, field in enumerate(fields)
+    )
+    columns = piece.lazy_columns()
+    text = projection.constant(called, len(piece))
+    at = piece.event_class.index_of(Role.NAME)
+    if at is None:
+        renamed, columns = (NAME, *renamed), [text, *columns]
+    else:
+        columns[at] = text
+    event_class = piece.derive(
+        ("series", renamed), lambda: replace(piece.event_class, fields=renamed)
+    )
+    piece = piece.rewritten(event_class, columns)
+    if track.scope is TrackScope.PROCESS:
+        threads = projection.target.threads
+        owned = (i for i, thread in enumerate(threads) if thread.process == track.owner)
+        thread = next(owned, -1)
+        if thread >= 0:
+            absent = constant_column(np.int32(-1), len(piece))
+            piece = piece.moved(thread=constant_column(np.int32(thread), len(piece)), track=absent)
+    return piece

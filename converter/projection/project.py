@@ -170,7 +170,7 @@ class Projector:
             new = self.source.sidecar[name].keys() - counted
             what = f"native data of {name} ({', '.join(sorted(new))})"
             self.report.add(LossKind.DROPPED, what, len(new), loss_class=LossClass.DETAIL)
-            counted |= new
+            counted.update(new)
 
     # What rules may ask (pieces.Projection)
 

@@ -289,3 +289,19 @@ def test_the_state_of_one_task_is_kept_as_its_packet():
     trace = opened(file.bytes())
     assert [event["field"] for event in events_of(trace)] == [117]
     assert states_of(written(trace)) == [alone]
+
+
+def test_flags_and_threads_are_told_by_the_bundle_and_damage_there_loses_only_them():
+    row = (0, b"a", 1, 120, 0, b"b", 2, 120)
+    flagged = (5, *row[1:])
+    out = written(trace_of(SWITCH, row, row, flagged, thread=-1, cpu=0))
+    assert [(one.pid, one.HasField("common_flags")) for one in kernel_events(out)] == [
+        (0, False)
+    ] * 3
+    again = opened(out)
+    assert [one["common_flags"] for one in events_of(again)] == [0, 0, 5]
+    assert [int(thread) for batch in again.batches() for thread in batch.thread] == [-1, -1, -1]
+    notes = bytes([0xCA, 0x3E, 6, 0, 1, 0, 1, 0, 11])
+    assert notes in out
+    damaged = opened(out.replace(notes, notes[:3] + b"\xff" * 6))
+    assert [one["common_flags"] for one in events_of(damaged)] == [0, 0, 0]

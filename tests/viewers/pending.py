@@ -26,6 +26,17 @@ PENDING: dict[tuple[str, str], tuple[str, frozenset[str]]] = {
             }
         ),
     ),
+    ("test_babeltrace_reads_what_is_projected", ""): (
+        "clocks of two gigahertz: times are rounded in another way",
+        frozenset(
+            {
+                "lttng_legacy/kernel-2.5.tar.gz-ctf+1.8",
+                "lttng_legacy/kernel-2.5.tar.gz-ctf+2",
+                "lttng_legacy/net-2.6.tar.gz-ctf+1.8",
+                "lttng_legacy/net-2.6.tar.gz-ctf+2",
+            }
+        ),
+    ),
     ("test_counters", "chrome"): (
         "arguments of counters that are no values are shown as counters",
         frozenset(
@@ -202,6 +213,53 @@ PENDING: dict[tuple[str, str], tuple[str, frozenset[str]]] = {
                 "lttng_legacy/kernel-2.5.tar.gz",
                 "trace_cmd/lost.dat",
                 "uftrace/rich",
+            }
+        ),
+    ),
+    ("test_trace_cmd_reports_what_is_projected", ""): (
+        "a thread id of 64 bits is cut to another one",
+        frozenset(
+            {
+                "chrome/features.json-trace-cmd",
+                "chrome/features.json-trace-cmd-3.4",
+            }
+        ),
+    ),
+    ("test_uftrace_dumps_what_is_projected", ""): (
+        "a directory that is refused, or functions that are not shown as they are",
+        frozenset(
+            {
+                "chrome/features.json-uftrace-0.19",
+                "chrome/nesting.json-uftrace-0.19",
+                "generated/aix-32.aix-uftrace-0.19",
+                "generated/aix-64.aix-uftrace-0.19",
+                "generated/chrome.json-uftrace-0.19",
+                "generated/ctf-1.8.ctf-uftrace-0.19",
+                "generated/ctf-2.ctf-uftrace-0.19",
+                "generated/fxt-be.fxt-uftrace-0.19",
+                "generated/fxt-large.fxt-uftrace-0.19",
+                "generated/fxt.fxt-uftrace-0.19",
+                "generated/lttng_legacy-1.0.lttng-uftrace-0.19",
+                "generated/lttng_legacy-2.6.lttng-uftrace-0.19",
+                "generated/perfetto.pftrace-uftrace-0.19",
+                "generated/trace_cmd-v6.dat-uftrace-0.19",
+                "generated/trace_cmd-v7_none.dat-uftrace-0.19",
+                "perfetto/callstacks.pftrace-uftrace",
+                "perfetto/callstacks.pftrace-uftrace-0.19",
+                "perfetto/extra_counters.pftrace-uftrace",
+                "perfetto/extra_counters.pftrace-uftrace-0.19",
+                "perfetto/kernel_compact.pftrace-uftrace-0.19",
+                "perfetto/kernel_every_event.pftrace-uftrace",
+                "perfetto/kernel_every_event.pftrace-uftrace-0.19",
+                "perfetto/kernel_typed.pftrace-uftrace-0.19",
+                "synthetic/all-uftrace-0.19",
+                "synthetic/calls-uftrace",
+                "synthetic/calls-uftrace-0.19",
+                "synthetic/interrupts-uftrace-0.19",
+                "synthetic/kernel-uftrace-0.19",
+                "synthetic/power-uftrace-0.19",
+                "synthetic/sched-uftrace-0.19",
+                "synthetic/typed-uftrace-0.19",
             }
         ),
     ),

@@ -43,12 +43,15 @@ def babeltrace_rows(program: str, path: Path) -> Iterator[tuple[Any, ...]]:
 def ctf_rows(conversion: Conversion) -> Iterator[tuple[Any, ...]]:
     """Time and CPU of each event of the projected trace, and what its name is made of."""
     clock = conversion.trace.clock
-    rate, epoch = clock.ticks_per_second, clock.epoch_ns or 0
+    rate = clock.ticks_per_second
     assert rate is not None
+    # The file says the time of day in whole seconds and ticks.
+    seconds, rest = divmod(clock.epoch_ns or 0, 10**9)
+    ticks = int(rest * rate / 10**9)
     for event in conversion.events:
         if event.kind is not Kind.DISCARDED and event.event_class.timed:
             told = (event.kind, event.event_class.category, event.event_class.name)
-            yield int(event.ts * 10**9 / rate) + epoch, event.cpu, told
+            yield int((event.ts + ticks) * 10**9 / rate) + seconds * 10**9, event.cpu, told
 
 
 def trace_cmd_rows(program: str, path: Path) -> Iterator[tuple[Any, ...]]:

@@ -76,6 +76,7 @@ TABLES: dict[str, tuple[tuple[str, ...], str]] = {
         ("ts", "prio", "tag", "msg", "tid"),
         "select l.ts, l.prio, l.tag, l.msg, t.tid from android_logs l left join thread t using (utid)",
     ),
+    "samples": (("ts",), "select ts from perf_sample"),
     "stats": (
         ("name", "value", "severity"),
         """select name, sum(value), severity from stats

@@ -1,0 +1,140 @@
+"""The table in docs/viewers.md: what each viewer shows of events of each kind."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from viewers.programs_model import babeltrace_rows, printed, trace_cmd_rows
+from viewers.trace_processor import PROGRAM, tables_of
+
+import converter
+from converter.fixtures import synthetic_trace
+from converter.fixtures.kinds import GROUPS
+from converter.ir.kinds import Kind
+
+PAGE = Path(__file__).parents[2] / "docs/viewers.md"
+#: Around the table.
+START, END = "<!-- viewers -->\n", "<!-- /viewers -->"
+#: Kinds that are shown together.
+FAMILIES = [
+    (Kind.SLICE_BEGIN, Kind.SLICE_END),
+    (Kind.ASYNC_BEGIN, Kind.ASYNC_END),
+    (Kind.FLOW_BEGIN, Kind.FLOW_STEP, Kind.FLOW_END),
+    (Kind.IRQ_ENTRY, Kind.IRQ_EXIT),
+    (Kind.SOFTIRQ_ENTRY, Kind.SOFTIRQ_EXIT),
+    (Kind.TIMER_ENTRY, Kind.TIMER_EXIT),
+    (Kind.IPI_ENTRY, Kind.IPI_EXIT),
+    (Kind.SYSCALL_ENTRY, Kind.SYSCALL_EXIT),
+    (Kind.WORK_BEGIN, Kind.WORK_END),
+    (Kind.FUNCTION_ENTRY, Kind.FUNCTION_EXIT),
+]
+#: What flows are between.
+CONTEXT = {FAMILIES[2]: (*FAMILIES[0], Kind.SLICE_COMPLETE)}
+EVENTS = 24
+
+#: What rows of a table of trace_processor are.
+TABLES = {
+    "counters": "counter",
+    "sched": "scheduling",
+    "states": "thread state",
+    "flows": "arrow",
+    "ftrace": "kernel event",
+    "logs": "log",
+    "samples": "sample",
+}
+
+
+def in_trace_processor(path: Path) -> set[str]:
+    """What the tables of trace_processor have."""
+    tables = tables_of(path)
+    shown = {
+        ("async " if "async" in row["type"] else "") + ("slice" if row["dur"] else "instant")
+        for row in tables["slices"]
+    }
+    return shown | {what for name, what in TABLES.items() if tables[name]}
+
+
+def in_babeltrace(path: Path) -> set[str]:
+    """Whether Babeltrace prints events."""
+    return {"event"} if list(babeltrace_rows("babeltrace2", path)) else set()
+
+
+def in_uftrace(path: Path) -> set[str]:
+    """What uftrace dumps."""
+    lines = printed("uftrace", "dump", "--no-pager", "-d", str(path))
+    what = {"[entry]": "function", "[exit ]": "function", "[event]": "event"}
+    filler = "(traceconv)"
+    shown = {kind for mark, kind in what.items() for line in lines if mark in line and filler not in line}
+    return shown | ({"scheduling"} if any("linux:sched" in line for line in lines) else set())
+
+
+def in_trace_cmd(path: Path) -> set[str]:
+    """Whether trace-cmd reports events."""
+    return {"event"} if list(trace_cmd_rows("trace-cmd", path)) else set()
+
+
+#: Headings, with what is written and how it is looked at.
+VIEWERS: list[tuple[str, str, str, Callable[[Path], set[str]]]] = [
+    ("Perfetto", "perfetto", ".pftrace", in_trace_processor),
+    ("Chrome JSON in Perfetto", "chrome", ".json", in_trace_processor),
+    ("FXT in Perfetto", "fxt", ".fxt", in_trace_processor),
+    ("CTF in Babeltrace", "ctf+1.8", ".ctf", in_babeltrace),
+    ("uftrace", "uftrace", ".uftrace", in_uftrace),
+    ("trace.dat in trace-cmd", "trace_cmd", ".dat", in_trace_cmd),
+]
+
+
+def families() -> list[tuple[Kind, ...]]:
+    """All kinds, those that are shown together in one."""
+    found: list[tuple[Kind, ...]] = []
+    for kind in GROUPS["all"]:
+        family = next((one for one in FAMILIES if kind in one), (kind,))
+        if family not in found:
+            found.append(family)
+    return found
+
+
+def shown(kinds: tuple[Kind, ...], folder: Path, viewer: int) -> set[str]:
+    """What a viewer shows of a synthetic trace of kinds."""
+    _, target, suffix, look = VIEWERS[viewer]
+    path = folder / f"{'-'.join(kind.name for kind in kinds)}{suffix}"
+    if not path.exists():
+        names = [kind.name.lower() for kind in kinds]
+        converter.write(synthetic_trace(names, EVENTS, 0), path, target)
+    return look(path)
+
+
+def cell(family: tuple[Kind, ...], folder: Path, viewer: int) -> str:
+    """What a viewer shows of a family, without what is around it."""
+    around = CONTEXT.get(family, ())
+    found = shown((*around, *family), folder, viewer)
+    if around:
+        found -= shown(around, folder, viewer) - {"event"}
+    return ", ".join(sorted(found)) or "nothing"
+
+
+def table(folder: Path) -> str:
+    """The table."""
+    rows = [["kind", *(heading for heading, *_ in VIEWERS)], ["---"] * (len(VIEWERS) + 1)]
+    for family in families():
+        names = ", ".join(f"`{kind.name}`" for kind in family)
+        rows.append([names, *(cell(family, folder, viewer) for viewer in range(len(VIEWERS)))])
+    return "".join(f"| {' | '.join(row)} |\n" for row in rows)
+
+
+def test_the_table_says_what_viewers_show(tmp_path: Path) -> None:
+    """Written where TRACECONV_WRITE_VIEWERS is set."""
+    for program in (PROGRAM, "babeltrace2", "uftrace", "trace-cmd"):
+        if shutil.which(program) is None:
+            pytest.skip(f"{program} is not installed")
+    before, _, rest = PAGE.read_text().partition(START)
+    written, _, after = rest.partition(END)
+    made = table(tmp_path)
+    if os.environ.get("TRACECONV_WRITE_VIEWERS"):
+        PAGE.write_text(f"{before}{START}{made}{END}{after}")
+    else:
+        assert written == made

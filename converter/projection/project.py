@@ -341,9 +341,12 @@ class Projector:
         """A piece of a kind that the format holds, as it holds it."""
         adapter = self.capabilities.adapters.get(piece.event_class.kind)
         if adapter is not None:
+            kind = piece.event_class.kind
             piece = adapter(piece, self)
             if not len(piece):
                 return []
+            if piece.event_class.kind is not kind:
+                return self._fit(piece, depth + 1)
         return [
             part
             for placed in self._place(piece, support)

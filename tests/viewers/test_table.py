@@ -68,7 +68,9 @@ def in_uftrace(path: Path) -> set[str]:
     lines = printed("uftrace", "dump", "--no-pager", "-d", str(path))
     what = {"[entry]": "function", "[exit ]": "function", "[event]": "event"}
     filler = "(traceconv)"
-    shown = {kind for mark, kind in what.items() for line in lines if mark in line and filler not in line}
+    shown = {
+        kind for mark, kind in what.items() for line in lines if mark in line and filler not in line
+    }
     return shown | ({"scheduling"} if any("linux:sched" in line for line in lines) else set())
 
 

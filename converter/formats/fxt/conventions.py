@@ -11,6 +11,8 @@ from converter.formats.fxt.record_types import MAX_PROFILER_LENGTH
 from converter.ir.columns import Column, ListColumn, take
 from converter.ir.kinds import Kind, Role
 from converter.projection.capabilities import Adapter, Projection
+from converter.projection.fitting import label
+from converter.projection.instants import as_instant
 from converter.projection.losses import LossKind
 from converter.projection.pieces import Piece, Thunk, map_distinct
 from converter.projection.sched_conventions import adapt_sched_switch, adapt_sched_wakeup
@@ -24,6 +26,14 @@ def adapt_native(piece: Piece, projection: Projection) -> Piece:
     what = f"native records of {projection.source.format}"
     projection.lose(LossKind.DROPPED, what, piece)
     return piece.select(np.zeros(0, np.int32))
+
+
+def adapt_log(piece: Piece, projection: Projection) -> Piece:
+    """An instant with all that the event says, unless it is FXT's own: viewers skip log records ("Log Record")."""
+    if projection.source.format == "fxt":
+        return piece
+    projection.lose(LossKind.LOWERED, f"{label(piece.event_class)} as instant", piece)
+    return as_instant(piece, projection)
 
 
 def adapt_sample(piece: Piece, projection: Projection) -> Piece:
@@ -73,6 +83,7 @@ def _with_column(piece: Piece, role: Role, column: Column) -> Piece:
 ADAPTERS: Final[Mapping[Kind, Adapter]] = {
     Kind.SCHED_SWITCH: adapt_sched_switch,
     Kind.SCHED_WAKEUP: adapt_sched_wakeup,
+    Kind.LOG: adapt_log,
     Kind.SAMPLE: adapt_sample,
     Kind.MODULE: adapt_module,
     Kind.NATIVE: adapt_native,

@@ -360,16 +360,7 @@ def _support(shape: Shape) -> KindSupport:
         values_only=shape.kind is Kind.COUNTER,
         argument_role=argument_role if shape.kind in _SCHEDULING else None,
         timed=shape.timed,
-        of_class=_support_of_log if shape is LOG else None,
     )
-
-
-def _support_of_log(event_class: EventClass) -> KindSupport | None:
-    """Log records have no name and hold a message alone; Perfetto does not show them. All else is rather an instant."""
-    return None if event_class.name or event_class.fields != _LOG.fields else _LOG
-
-
-_LOG = KindSupport(fields=(LOG.fields[0][0],), required=LOG.required, arguments=False)
 
 
 def capabilities(variant: str) -> Capabilities:

@@ -1,4 +1,4 @@
-"""Wakeups of threads that run change nothing, where a viewer would take them for the end of running."""
+"""What a format whose viewer reads records in its own way asks of the projection: FXT, as Perfetto shows it."""
 
 from support.small_traces import brief, event_class, projected, trace_of
 from support.target_capabilities import PROFILER
@@ -26,6 +26,7 @@ COUNTER = event_class(
     unit=TEXT,
     common_flags=I32,
 )
+LOG = event_class(Kind.LOG, message=(TEXT, Role.MESSAGE))
 FXT = capabilities("")
 
 
@@ -125,3 +126,13 @@ def test_counters_have_numbers_alone():
         ("INSTANT memory at t10", None, None, "MB", 1),
     ]
     assert "lowered: counter: what is no value in instants (1)" in losses
+
+
+def test_log_events_of_other_formats_are_seen():
+    trace = trace_of([LOG], [(0, 1, -1, 1, (b"started",))])
+    target, losses = projected(trace, FXT)
+    assert brief(target, "message") == [("INSTANT log at t10", "started")]
+    assert "lowered: log as instant (1)" in losses
+    trace.format = "fxt"
+    target, _ = projected(trace, FXT)
+    assert brief(target, "message") == [("LOG at t10", "started")]

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from converter.ir.trace import Trace, Track, TrackScope
 
-#: Rewrites a piece of a kind that the format holds, before its fields are fitted. What becomes another kind is fitted as that.
+#: Rewrites a piece of a kind that the format holds, before its fields are fitted, or makes another kind of it.
 Adapter = Callable[[Piece, "Projection"], Piece]
 #: Takes a piece apart, likewise.
 Splitter = Callable[[Piece, "Projection"], list[Piece]]

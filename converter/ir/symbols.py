@@ -113,6 +113,14 @@ class SymbolTable:
             return None
         return names[index], distance
 
+    def starts(self, addresses: NDArray[np.uint64]) -> NDArray[np.uint64]:
+        """Those of the addresses at which a symbol starts, ascending."""
+        starts, _ = self._table()
+        wanted = np.unique(addresses)
+        if not len(starts):
+            return wanted[:0]
+        return wanted[starts[np.searchsorted(starts[:-1], wanted)] == wanted]
+
     def names(self, addresses: NDArray[np.uint64]) -> list[bytes | None]:
         """The name that `lookup` gives for each address."""
         starts, names = self._table()

@@ -19,6 +19,7 @@ FIXTURES = Path(__file__).parents[3] / "roundtrip_fixtures/trace_cmd"
 #: Events of the recordings whose text depends on what only the kernel's format text says: which numbers are printed in
 #: hexadecimal, which as names of functions. They are equal in value.
 SAID_BY_FORMAT_TEXTS = {
+    "instances.dat": {"hrtimer_start"},
     "scratch_v6_min.dat": {"print"},
     "uprobes.dat": {"upmain", "upret"},
 }

@@ -12,8 +12,9 @@ from converter.formats.perfetto.descriptors import typed_event
 from converter.formats.trace_cmd.kernel_formats import kernel_format
 from converter.ir.columns import column_from_values, neutral
 from converter.ir.events import EventClass, Field
-from converter.ir.field_classes import ArrayClass, IntegerClass, StringClass
+from converter.ir.field_classes import ArrayClass, IntegerClass, StringClass, Style
 from converter.ir.kinds import Kind, Role
+from converter.ir.symbols import SymbolTable
 from converter.ir.trace import Thread
 from converter.kernels.strings import StringTable
 from converter.projection.project import project
@@ -136,3 +137,24 @@ def test_events_return_from_perfetto_as_they_were(tmp_path):
         return count
 
     assert names(tmp_path / "b.dat") == names(source)
+
+
+def test_functions_that_pointers_name_are_in_kallsyms():
+    start = 0xFFFFFFFF81000000
+    symbols = SymbolTable(
+        lambda: (np.array([start, start + 16], np.uint64), [b"process_timeout", b"next_one"])
+    )
+    assert symbols.starts(np.array([0, start + 1, start + 16, 2**64 - 1], np.uint64)).tolist() == [
+        start + 16
+    ]
+    pointer = IntegerClass(64, style=Style.POINTER)
+    fields = [Field("timer", pointer), Field("function", pointer)]
+    fields += [Field(name, U64) for name in ("expires", "bucket_expiry", "now")]
+    event_class = EventClass(
+        Kind.TYPED, "timer_start", "timer", (*fields, Field("flags", IntegerClass(32)))
+    )
+    columns = [np.array([value], np.uint64) for value in (start + 4, start, 3, 4, 5)]
+    trace = trace_of(event_class, [*columns, np.zeros(1, np.uint32)], [5])
+    trace.symbols = symbols
+    back = read_back(written(project(trace, CAPABILITIES, "trace_cmd")[0]))
+    assert back.symbols.entries()[1] == [b"process_timeout"]

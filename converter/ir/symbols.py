@@ -119,7 +119,8 @@ class SymbolTable:
         wanted = np.unique(addresses)
         if not len(starts):
             return wanted[:0]
-        return wanted[starts[np.searchsorted(starts[:-1], wanted)] == wanted]
+        found = starts[np.searchsorted(starts[:-1], wanted)]
+        return np.compress(found == wanted, wanted)
 
     def names(self, addresses: NDArray[np.uint64]) -> list[bytes | None]:
         """The name that `lookup` gives for each address."""

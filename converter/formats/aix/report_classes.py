@@ -173,6 +173,7 @@ def _dispatch(id16: int, texts: Texts, strings: StringTable) -> Iterator[Meant]:
     command = meant.word(b"cmd=", b" pid=")
     # The process that waits for work is named by its text.
     idle = meant.word(b"dispatch: ", b" pid=")
+    idle.sizes[meant.number(b"dispatch: pid=") >= 0] = 0
     nameless = command.sizes == 0
     command.starts[nameless], command.sizes[nameless] = idle.starts[nameless], idle.sizes[nameless]
     columns: list[Column | Callable[[], Column]] = [

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from support.trcfmt_entries import generic32, report, words32
 
 from converter.formats.aix.trcfmt import Entry, Environment, evaluate, parse
+from converter.formats.aix.trcfmt.evaluator import USUAL_STEPS
 from converter.formats.aix.trcfmt.output import MAX_FIELDS, MAX_OUTPUT
 
 
@@ -62,6 +63,25 @@ def test_texts_longer_than_the_entry_are_cut_to_what_is_there():
 def test_a_long_chain_of_operators_is_no_recursion():
     made = report("{{ $a = " + " + ".join(["1"] * 5000) + " }} $a%U4")
     assert made.text == "5000"
+
+
+def test_the_steps_of_all_entries_together_are_bounded():
+    file = parse('500 1.0 LOOP 9000 { "a" }\n501 1.0 LOOP 400 { "a" }\n')
+    texts = []
+    for _ in range(300):
+        made = evaluate(file, 0x5000, words32(), Environment())
+        texts.append(len(made.text))
+    assert texts[0] == texts[99] == 9000
+    assert texts[-1] < USUAL_STEPS
+    assert sum(texts) < 2_500_000
+    assert "no more are left" in made.warning.message
+    # What is usual goes on.
+    assert evaluate(file, 0x5010, words32(), Environment()).warning is None
+
+
+def test_macros_are_not_printed_in_octal():
+    # Understood formats are X, D, U, B and W.
+    assert report("{{ $v = 0x1234 }} $v%o4").text == report("{{ $v = 0x1234 }} $v%X2").text
 
 
 @given(st.binary(max_size=64), st.sampled_from([32, 64]))

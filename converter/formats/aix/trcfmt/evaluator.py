@@ -44,9 +44,13 @@ from converter.formats.aix.trcfmt.values import case_value, is_number, printed, 
 #: What the document says of subroutines; functions count too.
 MAX_CALLS = 10
 MAX_STEPS = 100_000
+#: What any entry may take; beyond it, all entries share the file's `Budget`.
+USUAL_STEPS = 1_000
 #: Descriptors within each other, those of subroutines and functions included.
 MAX_DEPTH = 80
 
+#: Codes in which no macro is printed.
+_NO_NUMBERS = frozenset({"F", "S", "A", "o"})
 _TWO_BYTES = Format("X", 2)
 _DECIMAL = Format("U", 8)
 _WORD_MACROS = {f"{letter}{number}": (letter, number) for letter in "DL" for number in range(1, 6)}
@@ -150,6 +154,10 @@ class _Evaluation:
         self.steps += 1
         if self.steps > MAX_STEPS:
             raise EndError(f"more than {MAX_STEPS} steps")
+        if self.steps > USUAL_STEPS:
+            if not self.file.budget.steps:
+                raise EndError(f"more than {USUAL_STEPS} steps, and no more are left")
+            self.file.budget.steps -= 1
 
     def item(self, item: Item) -> None:
         self.step()
@@ -219,7 +227,7 @@ class _Evaluation:
 
     def format_of(self, item: Macro) -> tuple[Format, int]:
         """How a macro is printed: as it says, or as is usual for it, X2; and the size in bytes."""
-        if item.format is not None and item.format.code not in ("F", "S", "A"):
+        if item.format is not None and item.format.code not in _NO_NUMBERS:
             size = item.format.size
             if item.format.code == "B":
                 return item.format, size

@@ -48,6 +48,15 @@ class Stanza:
         return self.between + sign + print_template(self.template)
 
 
+@dataclass(slots=True)
+class Budget:
+    """What evaluating the templates of a file may still cost, beside what any entry may take: no entry's limit bounds
+    what a long trace of them costs.
+    """
+
+    steps: int = 2_000_000
+
+
 @dataclass(frozen=True, slots=True)
 class TemplateFile:
     """A template file, or an update of one. `rest` are the lines behind the last stanza."""
@@ -55,6 +64,7 @@ class TemplateFile:
     stanzas: tuple[Stanza, ...] = ()
     rest: str = ""
     warnings: tuple[TraceWarning, ...] = field(default=(), compare=False)
+    budget: Budget = field(default_factory=Budget, compare=False, repr=False)
     _templates: dict[int, Template] = field(default_factory=dict, compare=False, repr=False)
     _functions: dict[str, Function] = field(default_factory=dict, compare=False, repr=False)
 

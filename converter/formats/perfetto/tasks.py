@@ -10,11 +10,12 @@ from typing import Final
 import numpy as np
 
 from converter.ir.events import Field
-from converter.ir.field_classes import IntegerClass, StringClass
+from converter.ir.field_classes import StringClass
 from converter.ir.kinds import Kind, Role
 from converter.projection.capabilities import Projection
 from converter.projection.fitting import label
 from converter.projection.losses import LossKind
+from converter.projection.new_tasks import with_clone_flags
 from converter.projection.pieces import Piece, map_distinct
 
 #: Which name goes with which task, under the names of the kernel's fields.
@@ -37,10 +38,6 @@ _KINDS: Final[dict[Kind, tuple[Role, ...]]] = {
 #: Kinds whose events have fields for names of tasks.
 NAMED_KINDS: Final = frozenset(_KINDS)
 
-_FLAGS: Final = Field("clone_flags", IntegerClass(64), Role.CLONE_FLAGS)
-#: include/uapi/linux/sched.h.
-_CLONE_THREAD: Final = 0x0001_0000
-
 
 def with_tasks(piece: Piece, projection: Projection) -> Piece:
     """A piece of one of `NAMED_KINDS` with the names of its tasks, where it has none, and flags of new ones."""
@@ -49,8 +46,8 @@ def with_tasks(piece: Piece, projection: Projection) -> Piece:
     for role, field in _NAMES:
         if role in _KINDS[event_class.kind] and role in present and field.role not in present:
             piece = _with_name(piece, role, field, projection)
-    if event_class.kind is Kind.TASK_NEW and Role.CLONE_FLAGS not in present:
-        piece = _with_flags(piece, projection)
+    if event_class.kind is Kind.TASK_NEW:
+        piece = with_clone_flags(piece, projection)
     if piece.event_class is not event_class:
         what = f"fields that {label(event_class)} does not have"
         projection.lose(LossKind.RETYPED, what, piece)
@@ -74,13 +71,3 @@ def _with_name(piece: Piece, role: Role, field: Field, projection: Projection) -
         ),
     )
     return piece.with_argument(field, names)
-
-
-def _with_flags(piece: Piece, projection: Projection) -> Piece:
-    tids = piece.integers(Role.TID)
-    if tids is None:
-        return piece
-    threads = projection.thread_of_tid(tids)
-    # A process's first thread has its id.
-    is_thread = (threads >= 0) & (projection.pids_of(threads) != projection.tids_of(threads))
-    return piece.with_argument(_FLAGS, np.where(is_thread, np.uint64(_CLONE_THREAD), np.uint64(0)))

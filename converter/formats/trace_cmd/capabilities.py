@@ -31,6 +31,7 @@ from converter.projection.fitting import index_of, label
 from converter.projection.instants import as_typed
 from converter.projection.linux_tracepoints import MEANINGS, meaning
 from converter.projection.losses import LossKind
+from converter.projection.new_tasks import with_clone_flags
 from converter.projection.pieces import Piece, string_ids
 from converter.projection.sched_conventions import with_linux_state
 from converter.projection.texts import cut_utf8
@@ -249,6 +250,8 @@ def _adapt(piece: Piece, projection: Projection) -> Piece:
         piece = with_linux_state(_on_thread_of(piece, Role.PREV_TID, projection))
     elif kind is Kind.SYSCALL_ENTRY:
         piece = _with_six_arguments(piece, projection)
+    elif kind is Kind.TASK_NEW:
+        piece = with_clone_flags(piece, projection)
     elif kind is not Kind.TYPED:
         piece = _on_thread_of(piece, Role.WAKER_TID, projection)
     point = point_of(piece.event_class)

@@ -322,7 +322,7 @@ def test_what_follows_from_events_before(tmp_path):
     check(read)
     found = {one[0] - START: one for one in events(read)}
     assert [found[n][5][-1] for n in (1, 5, 6)] == [-1, 17, 14]
-    assert [found[n][4] for n in (1, 2, 3, 8, 9, 10)] == [None, 5, 6, 6, 6, 20]
+    assert [found[n][4] for n in (1, 2, 3, 8, 9, 10)] == [5, 5, 6, 6, 6, 20]
     assert found[11][1:] == ("SLICE_BEGIN", "", 0, 20, ["page_fault", "kernel", 0xBAD])
     tasks = {
         one.tid: (read.processes[one.process].pid, one.name, read.processes[one.process].parent_pid)

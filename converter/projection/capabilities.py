@@ -112,6 +112,9 @@ class Capabilities:
     negative_times: bool = False
     #: Ticks of any rate; otherwise times are nanoseconds.
     clock_rates: bool = True
+    #: Formats whose viewers look for the slice that an end's name says, this one among them; what is read from them
+    #: means it so.
+    ends_by_name: frozenset[str] = frozenset()
     #: Of how many nanoseconds durations of complete slices are multiples; others, and those on tracks, become begin and
     #: end.
     duration_unit: int | None = None

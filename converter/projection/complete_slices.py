@@ -225,7 +225,9 @@ class _Splitter:
         durations = _ticks(table.column(duration))
         stays = np.zeros(len(at), np.bool_)
         is_plain = isinstance(event_class.fields[duration].type, IntegerClass)
-        if self._unit is not None and is_plain:
+        # The end of a complete slice has no thread time of its own: none where only that of the begin is known.
+        half = THREAD_TIME in event_class.fields and THREAD_DURATION not in event_class.fields
+        if self._unit is not None and is_plain and not half:
             stays = (durations >= 0) & (durations % self._unit == 0) & (batch.track[at] < 0)
         times = np.full(len(at), NO_TIME)
         timed = self._timed_indices(event_class)

@@ -8,14 +8,19 @@ from typing import Any
 import numpy as np
 
 from converter.ir.columns import constant_column
-from converter.ir.events import EventClass
+from converter.ir.events import EventClass, Field
 from converter.ir.kinds import Role
 from converter.ir.trace import TrackScope
 from converter.projection.capabilities import Projection
 from converter.projection.instants import NAME
 from converter.projection.losses import LossKind
 from converter.projection.pieces import Piece
-from converter.projection.timeline_fields import BINDS
+from converter.projection.timeline_fields import BINDS, ID_NAMES
+
+#: Roles of what a counter has besides arguments.
+_OF_COUNTERS = frozenset(
+    {Role.NAME, Role.CATEGORY, Role.SCOPE, Role.VALUE, Role.THREAD_TIME, Role.PAYLOAD}
+)
 
 
 def by_bind_point(piece: Piece, projection: Projection) -> list[Piece]:
@@ -59,13 +64,18 @@ def by_series(piece: Piece, projection: Projection) -> list[Piece]:
     return parts
 
 
+def _is_of_counter(field: Field) -> bool:
+    """Whether a field is what a counter has besides arguments."""
+    if field.role is Role.ID:
+        return field.name in ID_NAMES
+    return field.role in _OF_COUNTERS
+
+
 def _values_alone(piece: Piece, projection: Projection) -> Piece:
     fields = piece.event_class.fields
     if not any(field.role is Role.VALUE for field in fields):
         return piece
-    kept = [
-        i for i, field in enumerate(fields) if field.role not in (Role.NONE, Role.CONTEXT_FLAGS)
-    ]
+    kept = [i for i, field in enumerate(fields) if _is_of_counter(field)]
     if len(kept) == len(fields):
         return piece
     names = sorted({field.name for i, field in enumerate(fields) if i not in kept})

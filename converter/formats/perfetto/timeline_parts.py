@@ -28,20 +28,15 @@ def as_parts(piece: Piece, projection: Projection) -> Piece:
     fields = piece.event_class.fields
     parts: list[tuple[Field, Any]] = []
     for index, field in enumerate(fields):
-        column = piece.table.lazy(index)
+        column: Any = piece.table.lazy(index)
+        if field == timeline_fields.PHASE and timeline_fields.SCOPE in fields:
+            column = _no_marks(column, piece, projection)
         if field.role is Role.ID and field.name in _IDENTITIES:
             parts.append(_numbered(field, column, piece, projection))
         elif field in _THREAD_TIMES:
             parts.append((field, _in_microseconds(field, column, piece, projection)))
         elif field == timeline_fields.SCOPE:
             parts.append((field, _known_scope(column, piece, projection)))
-        elif (
-            field == timeline_fields.PHASE
-            and timeline_fields.SCOPE in fields
-            and _is(b"R", column, projection)
-        ):
-            # Importers look for the scope of instants of other phases.
-            projection.lose(LossKind.CHANGED, "marks that have a scope as instants", piece)
         elif field == timeline_fields.PHASE and not _is_known(column, piece, projection):
             projection.lose(LossKind.DROPPED, "phases that are none of their kind", piece)
         elif field == timeline_fields.FLOW_OUT and timeline_fields.FLOW_IN not in fields:
@@ -97,16 +92,24 @@ def _known_scope(column: Any, piece: Piece, projection: Projection) -> Any:
     return np.where(unknown, np.int32(strings.intern("t")), values)
 
 
-def _is(letter: bytes, column: Any, projection: Projection) -> bool:
+def _no_marks(column: Any, piece: Piece, projection: Projection) -> Any:
+    """Marks as instants: importers look for the scope of no other phase."""
     strings = projection.source.strings
-    return bool((string_ids(column(), strings) == strings.intern(letter)).all())
+    values = string_ids(column(), strings)
+    marks = values == strings.intern("R")
+    if not marks.any():
+        return column
+    count = int(np.count_nonzero(marks))
+    projection.lose(LossKind.CHANGED, "marks that have a scope as instants", piece, count)
+    return np.where(marks, np.int32(strings.intern("I")), values)
 
 
 def _is_known(column: Any, piece: Piece, projection: Projection) -> bool:
     """Whether all phases are letters of the piece's kind, and not the usual one, which goes without saying."""
     kind = piece.event_class.kind
     strings = projection.source.strings
-    for id in np.unique(string_ids(column(), strings)).tolist():
+    values = column() if callable(column) else column
+    for id in np.unique(string_ids(values, strings)).tolist():
         letter = strings[id].decode("utf-8", "surrogateescape")
         if len(letter) != 1 or not 0 < ord(letter) < 128 or letter == mapping.default_phase(kind):
             return False

@@ -311,7 +311,7 @@ cdef inline int64_t cpu_of(const uint8_t* text, int64_t size, bint* odd) noexcep
     return cpu
 
 
-# {"local": text} or {"global": text}: `place` 2 or 3. Anything else has kind 0.
+# {"local": id} or {"global": id}: `place` 2 or 3. Anything else has kind 0.
 cdef inline Scanned scan_id2(
     ValueScanner scanner, int64_t at, int64_t* after, int64_t* slot, uint8_t* kind, uint8_t* place
 ) noexcept nogil:
@@ -346,7 +346,7 @@ cdef inline Scanned scan_id2(
     at = skip_space(data, at + 1, end)
     if at >= end:
         return UNFINISHED
-    if data[at] != 34:
+    if data[at] != 34 and data[at] != 45 and not is_digit(data[at]):
         return scanner._skip(start, after)
     if scanner._identity(at, &at, slot, kind) != FINE:
         kind[0] = 0

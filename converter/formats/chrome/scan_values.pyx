@@ -84,6 +84,9 @@ cdef class ValueScanner:
                 if 0xDC00 <= low < 0xE000:
                     code = 0x10000 + ((code - 0xD800) << 10) + (low - 0xDC00)
                     i += 6
+            if 0xD800 <= code < 0xE000:
+                # No character, and what importers take for damage.
+                code = 0xFFFD
             if code < 0x80:
                 place[0] = <uint8_t>code
                 place += 1

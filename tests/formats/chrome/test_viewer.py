@@ -1,0 +1,194 @@
+"""What Perfetto's importer shows: the same for JSON, for the JSON and the Perfetto trace made of it, and for the way back."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from support.small_traces import event_class, events_of, projected, trace_of
+
+from converter import convert
+from converter.formats.chrome.mapping import CAPABILITIES
+from converter.ir.field_classes import StringClass
+from converter.ir.kinds import Kind, Role
+from converter.projection.open_slices import OpenSlices
+
+IMPORTER = shutil.which("trace_processor_shell")
+needs_importer = pytest.mark.skipif(not IMPORTER, reason="trace_processor_shell is not on PATH")
+
+SLICES = """
+select s.ts, s.dur, s.name, s.category, s.depth, t.tid, s.thread_ts, s.thread_dur,
+  (select group_concat(flat_key || '=' || display_value) from
+    (select flat_key, display_value from args a
+     where a.arg_set_id = s.arg_set_id and flat_key like 'args.%' order by 1, 2)) as args
+from slice s left join thread_track tt on tt.id = s.track_id left join thread t using (utid)
+order by 1, 3, 2"""
+FLOWS = """
+select a.name, b.name from flow f join slice a on a.id = f.slice_out join slice b on b.id = f.slice_in order by 1, 2"""
+COUNTERS = """
+select c.ts, c.value, t.name, p.pid from counter c join process_counter_track t on t.id = c.track_id
+left join process p using (upid) order by 1, 3"""
+PROCESSES = "select pid, name, cmdline from process where pid order by 1"
+QUERIES = (SLICES, FLOWS, COUNTERS, PROCESSES)
+
+
+def shown(file: Path, query: str) -> list[list[str]]:
+    """The answer to a query."""
+    found = subprocess.run([IMPORTER or "", "query", file, query], capture_output=True, check=True)
+    return list(csv.reader(io.StringIO(found.stdout.decode())))
+
+
+def event(ph: str, ts: float, name: str = "", **more: Any) -> dict[str, Any]:
+    return {"ph": ph, "ts": ts, "name": name, "pid": 10, "tid": 11, **more}
+
+
+CASES: dict[str, list[dict[str, Any]]] = {
+    "arguments": [
+        event("X", 1, "a", dur=5, args={"n": 1, "s": "x", "o": {"p": 2.5}, "l": [1, 2], "b": True})
+    ],
+    "flows of slices": [
+        event("X", 1, "a", dur=2, bind_id="0x9", flow_out=True),
+        event("X", 5, "b", tid=12, dur=2, bind_id="0x9", flow_in=True, flow_out=True),
+        event("X", 9, "c", tid=13, dur=2, bind_id="0x9", flow_in=True),
+    ],
+    "flow events": [
+        event("X", 1, "a", dur=9),
+        event("s", 2, "f", id=7),
+        event("X", 20, "b", tid=12, dur=9),
+        event("f", 21, "f", tid=12, id=7, bp="e"),
+        event("s", 3, "g", id="8"),
+        event("f", 22, "g", tid=12, id="8"),
+        event("X", 25, "next", tid=12, dur=1),
+    ],
+    "a flow that starts where its slice ends": [
+        event("X", 1, "a", dur=9),
+        event("s", 10, "f", id=7),
+        event("X", 20, "b", tid=12, dur=9),
+        event("f", 21, "f", tid=12, id=7, bp="e"),
+    ],
+    "ids": [
+        event("b", 1, "number", cat="c", id=5),
+        event("e", 2, "number", cat="c", id=5),
+        event("b", 1, "text", cat="c", id="some text"),
+        event("e", 3, "text", cat="c", id="some text"),
+        event("b", 1, "local", cat="c", id2={"local": 0}),
+        event("e", 4, "local", cat="c", id2={"local": 0}),
+        event("b", 1, "global", cat="c", id2={"global": "0x7"}),
+        event("n", 2, "global", cat="c", id2={"global": "0x7"}),
+        event("e", 5, "global", cat="c", id2={"global": "0x7"}),
+    ],
+    "instants": [
+        event(ph, 1 + i, f"{ph}{s}", s=s) for i, s in enumerate("gpt") for ph in ("i", "I", "R")
+    ],
+    "thread times": [
+        event("B", 1, "a", tts=100),
+        event("E", 9, "a", tts=104),
+        event("X", 10, "b", dur=5, tts=105, tdur=3),
+        event("X", 20, "no end", dur=5, tts=110),
+        event("X", 30, "a fraction", dur=5.5, tts=111, tdur=3),
+    ],
+    "nesting": [
+        event("X", 1, "inner", dur=5),
+        event("X", 1, "outer", dur=9),
+        event("X", 20, "first", dur=0),
+        event("X", 20, "second", dur=0),
+        event("X", 30, "a", dur=1.5),
+        event("X", 30.5, "b", dur=0.25),
+    ],
+    "counters": [
+        event("C", 1, "one", args={"value": 3}),
+        event("C", 1, "two", args={"a": 1, "b": 2.5}),
+        event("C", 1, "text", args={"a": ".75", "b": "1.5e", "c": "+10"}),
+        event("C", 1, "with id", id="x", args={"v": 1}),
+    ],
+    "names": [
+        {"ph": "M", "pid": 10, "name": "process_name", "args": {"name": "p"}},
+        {"ph": "M", "pid": 10, "tid": 11, "name": "thread_name", "args": {"name": "t"}},
+        {"ph": "M", "pid": 40, "name": "process_sort_index", "args": {"sort_index": 3}},
+        event("i", 1, "i"),
+    ],
+    "longer phases": [event("XXX", 1, "a", dur=2)],
+    "what is nothing": [event("X", 1, "real", dur=2), event("X", 1, "no duration"), {}],
+}
+
+
+@needs_importer
+@pytest.mark.parametrize("case", CASES)
+def test_the_importer_shows_the_same(case: str, tmp_path: Path) -> None:
+    source = tmp_path / "a.json"
+    source.write_text(json.dumps(CASES[case]))
+    made = [tmp_path / name for name in ("b.json", "c.pftrace", "d.json")]
+    for origin, target in zip((source, source, made[1]), made, strict=True):
+        convert(origin, target)
+    for query in QUERIES:
+        wanted = shown(source, query)
+        assert [shown(target, query) for target in made] == [wanted] * 3
+
+
+@needs_importer
+def test_what_only_json_has_comes_back(tmp_path: Path) -> None:
+    source, middle, back = (tmp_path / name for name in ("a.json", "b.pftrace", "c.json"))
+    labels = {"ph": "M", "pid": 10, "name": "process_labels", "args": {"labels": "x"}}
+    document = {
+        "traceEvents": [event("i", 1, "i", cname="good", sf=3), labels],
+        "metadata": {"a": [1]},
+    }
+    source.write_text(json.dumps(document))
+    convert(source, middle)
+    convert(middle, back)
+    found = json.loads(back.read_text())
+    assert found["metadata"] == {"a": [1]}
+    assert labels in found["traceEvents"]
+    assert {"cname": "good", "sf": 3}.items() <= found["traceEvents"][0].items()
+
+
+def test_metadata_behind_the_events_is_a_loss_elsewhere(tmp_path: Path) -> None:
+    source = tmp_path / "a.json"
+    source.write_text(json.dumps({"traceEvents": [event("i", 1, "i")], "metadata": {"a": 1}}))
+    losses = convert(source, tmp_path / "b.fxt")
+    assert "native data of chrome" in [loss.what for loss in losses]
+
+
+NAME = {"name": (StringClass(), Role.NAME)}
+BEGIN, END = event_class(Kind.SLICE_BEGIN, **NAME), event_class(Kind.SLICE_END, **NAME)
+
+
+def test_ends_of_slices_that_are_not_open_lose_their_names() -> None:
+    rows = [
+        (0, 1, -1, 1, (b"main",)),
+        (0, 2, -1, 1, (b"foo",)),
+        # A function that returns twice ends what is open.
+        (1, 3, -1, 1, (b"setjmp",)),
+        (0, 4, -1, 1, (b"bar",)),
+        (0, 5, -1, 1, (b"baz",)),
+        # What is inside ends with it.
+        (1, 6, -1, 1, (b"bar",)),
+        (1, 7, -1, 1, (b"main",)),
+    ]
+    result, losses = projected(trace_of([BEGIN, END], rows), CAPABILITIES)
+    ends = [fields["name"] for _, kind, _, fields in events_of(result) if kind is Kind.SLICE_END]
+    assert ends == ["", "bar", "main"]
+    assert "dropped: names of slice ends that no open slice has (1)" in losses
+
+
+def test_deep_stacks_are_matched_across_batches() -> None:
+    slices, top = OpenSlices(), np.full(1, -1, np.int32)
+    depth = 100_000
+    lane = np.zeros(depth, np.int32)
+    names = np.arange(1, depth + 1, dtype=np.int32)
+    assert not slices.match(lane, np.ones(depth, np.int8), names, top).any()
+    assert not slices.match(lane, np.full(depth, 2, np.int8), names[::-1].copy(), top).any()
+    assert top[0] == -1
+    one = np.ones(1, np.int32)
+    assert not slices.match(lane[:1], np.full(1, 2, np.int8), one, top)[0]
+    slices.match(lane[:1], np.ones(1, np.int8), one, top)
+    assert slices.match(lane[:1], np.full(1, 2, np.int8), one + 1, top)[0]
+    with pytest.raises(ValueError, match="lane"):
+        slices.match(lane[:1] + 1, np.ones(1, np.int8), one, top)

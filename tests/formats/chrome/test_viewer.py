@@ -1,4 +1,4 @@
-"""What Perfetto's importer shows: the same for JSON, for the JSON and the Perfetto trace made of it, and for the way back."""
+"""What the importer of Perfetto shows: the same of JSON, of what is made of it, and of what is made of that again."""
 
 from __future__ import annotations
 

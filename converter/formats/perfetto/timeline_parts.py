@@ -26,6 +26,12 @@ _IDENTITIES: Final = (*timeline_fields.ID_NAMES, timeline_fields.BIND_NAME)
 def as_parts(piece: Piece, projection: Projection) -> Piece:
     """The piece with its parts in the forms that a TrackEvent has for them."""
     fields = piece.event_class.fields
+    if (
+        piece.event_class.kind is Kind.STATE
+        and piece.event_class.index_of(Role.DURATION) is not None
+    ):
+        what = "states that last as track events, which importers do not show"
+        projection.lose(LossKind.LOWERED, what, piece)
     parts: list[tuple[Field, Any]] = []
     for index, field in enumerate(fields):
         column: Any = piece.table.lazy(index)

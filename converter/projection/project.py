@@ -334,10 +334,10 @@ class Projector:
             return [fitted for part in parts for fitted in self._fit(part, max(depth, 1))]
         splitter = self.capabilities.splitters.get(piece.event_class.kind)
         if splitter is None:
-            return self._adapted(piece, support)
-        return [one for part in splitter(piece, self) for one in self._adapted(part, support)]
+            return self._adapted(piece, support, depth)
+        return [one for part in splitter(piece, self) for one in self._adapted(part, support, depth)]
 
-    def _adapted(self, piece: Piece, support: KindSupport) -> list[Piece]:
+    def _adapted(self, piece: Piece, support: KindSupport, depth: int) -> list[Piece]:
         """A piece of a kind that the format holds, as it holds it."""
         adapter = self.capabilities.adapters.get(piece.event_class.kind)
         if adapter is not None:

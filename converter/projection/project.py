@@ -69,6 +69,10 @@ def project(trace: Trace, capabilities: Capabilities, format_name: str) -> tuple
         from converter.projection.clock_rates import in_nanoseconds
 
         trace = in_nanoseconds(trace, report)
+    if capabilities.ends_by_name and trace.format not in capabilities.ends_by_name:
+        from converter.projection.slice_ends import under_their_names
+
+        trace = under_their_names(trace, report)
     # What a rule lowers is held in another way.
     kinds = capabilities.kinds.keys() | capabilities.lowerings.keys()
     unit = capabilities.duration_unit

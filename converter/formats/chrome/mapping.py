@@ -261,5 +261,6 @@ CAPABILITIES = Capabilities(
     epoch=True,
     environment=True,
     adapters=dict.fromkeys(_KINDS, narrowed),
+    ends_by_name=frozenset({"chrome", "perfetto"}),
     splitters={Kind.COUNTER: by_series, Kind.FLOW_END: by_bind_point},
 )

@@ -390,6 +390,7 @@ def capabilities(variant: str) -> Capabilities:
         structures=True,
         clock_rates=False,
         duration_unit=1000,
+        ends_by_name=frozenset({"chrome", "perfetto"}),
         max_cpu=1023,
         id_bits=31,
         cpuless=False,

@@ -1,0 +1,115 @@
+"""Ends of slices under the names of those that they end.
+
+An end closes the innermost slice. One that has another name, as when a function returns that was never seen to be
+called again (longjmp), closes nothing in viewers that look for its name.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from converter.ir.columns import Column
+from converter.ir.events import Batch, EventClass, Table
+from converter.ir.field_classes import StringClass
+from converter.ir.kinds import Kind, Role
+from converter.ir.trace import Trace
+from converter.projection.losses import LossKind, LossReport
+from converter.projection.open_slices import OpenSlices
+from converter.projection.pieces import string_ids
+
+_STEPS: Final = {Kind.SLICE_BEGIN: 1, Kind.SLICE_END: 2}
+_NAMES: Final = (Role.NAME, Role.CATEGORY)
+
+
+def under_their_names(trace: Trace, report: LossReport) -> Trace:
+    """The trace with ends without a name where that is the name of no slice that is open there."""
+    result = dataclasses.replace(trace)
+    result.make_batches = _Ends(trace, report).batches
+    return result
+
+
+class _Ends:
+    def __init__(self, source: Trace, report: LossReport) -> None:
+        self._source = source
+        self._report = report
+
+    def batches(self) -> Iterator[Batch]:
+        slices = OpenSlices()
+        lanes: dict[int, int] = {}
+        top = np.zeros(0, np.int32)
+        for batch in self._source.batches():
+            steps = self._steps(batch)
+            if not steps.any():
+                yield batch
+                continue
+            at = np.flatnonzero(steps)
+            thread, track = batch.thread[at].astype(np.int64), batch.track[at].astype(np.int64)
+            keys = thread << 32 | track & 0xFFFF_FFFF
+            known, which = np.unique(keys, return_inverse=True)
+            numbers = [lanes.setdefault(key, len(lanes)) for key in known.tolist()]
+            top = np.concatenate((top, np.full(len(lanes) - len(top), -1, np.int32)))
+            lane = np.array(numbers, np.int32)[which]
+            foreign = slices.match(lane, steps[at], self._names(batch)[at], top)
+            yield self._without_names(batch, at[foreign]) if foreign.any() else batch
+
+    def _steps(self, batch: Batch) -> NDArray[np.int8]:
+        """What each event does: 1 it begins a slice, 2 it ends one."""
+        steps = np.zeros(len(batch), np.int8)
+        for number, table in batch.tables.items():
+            step = _STEPS.get(self._source.event_classes[number].kind)
+            if step is not None and len(table):
+                steps[batch.positions(number)] = step
+        return steps
+
+    def _names(self, batch: Batch) -> NDArray[np.int32]:
+        names = np.zeros(len(batch), np.int32)
+        for number, table in batch.tables.items():
+            event_class = self._source.event_classes[number]
+            index = _name_index(event_class)
+            if event_class.kind in _STEPS and index is not None and len(table):
+                names[batch.positions(number)] = string_ids(
+                    table.column(index), self._source.strings
+                )
+        return names
+
+    def _without_names(self, batch: Batch, places: NDArray[np.intp]) -> Batch:
+        """The batch with the ends at `places` without name and category."""
+        self._report.add(
+            LossKind.DROPPED,
+            "names of slice ends that no open slice has",
+            len(places),
+            int(batch.ts[places[0]]),
+        )
+        tables = dict(batch.tables)
+        for number in np.unique(batch.class_id[places]).tolist():
+            rows = batch.row[places[batch.class_id[places] == number]]
+            fields = self._source.event_classes[number].fields
+            table = batch.tables[number]
+            columns: list[Column] = [table.column(i) for i in range(table.width)]
+            for index, field in enumerate(fields):
+                if field.role in _NAMES and isinstance(field.type, StringClass):
+                    ids = string_ids(columns[index], self._source.strings).copy()
+                    ids[rows] = 0
+                    columns[index] = ids
+            tables[number] = Table(len(table), columns)
+        return Batch(
+            ts=batch.ts,
+            class_id=batch.class_id,
+            row=batch.row,
+            tables=tables,
+            thread=batch.thread,
+            cpu=batch.cpu,
+            track=batch.track,
+        )
+
+
+def _name_index(event_class: EventClass) -> int | None:
+    index = event_class.index_of(Role.NAME)
+    if index is None or not isinstance(event_class.fields[index].type, StringClass):
+        return None
+    return index

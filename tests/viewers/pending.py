@@ -9,7 +9,6 @@ PENDING: dict[tuple[str, str], tuple[str, frozenset[str]]] = {
         frozenset(
             {
                 "chrome/features.json",
-                "generated/chrome.json",
                 "generated/perfetto.pftrace",
                 "perfetto/annotations.pftrace",
                 "perfetto/callstacks.pftrace",

@@ -179,8 +179,14 @@ def test_a_file_of_the_format_looks_the_same(source: str, tmp_path: Path) -> Non
     converter.convert(before, after, target_format=format_of(source))
     expected, found = tables_of(before), tables_of(after)
     for name in expected:
-        one, other = ([tuple(row.values()) for row in part[name]] for part in (expected, found))
-        assert_rows(one, other)
+        assert_rows(*(map(without_numbers, part[name]) for part in (expected, found)))
+
+
+def without_numbers(row: Row) -> tuple[Any, ...]:
+    """A row without what only numbers other rows."""
+    return tuple(
+        value for key, value in row.items() if key not in ("id", "arg_set", "source", "target")
+    )
 
 
 def comparable(args: dict[str, Any]) -> tuple[tuple[str, str], ...]:

@@ -339,7 +339,9 @@ class Projector:
         splitter = self.capabilities.splitters.get(piece.event_class.kind)
         if splitter is None:
             return self._adapted(piece, support, depth)
-        return [one for part in splitter(piece, self) for one in self._adapted(part, support, depth)]
+        return [
+            one for part in splitter(piece, self) for one in self._adapted(part, support, depth)
+        ]
 
     def _adapted(self, piece: Piece, support: KindSupport, depth: int) -> list[Piece]:
         """A piece of a kind that the format holds, as it holds it."""

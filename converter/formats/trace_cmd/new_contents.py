@@ -27,7 +27,7 @@ from converter.formats.trace_cmd.record_layout import (
 )
 from converter.formats.trace_cmd.trace_tables import TABLES_OPTION, TaskNumbers, build_tables
 from converter.ir.events import Batch, EventClass, Table
-from converter.ir.field_classes import IntegerClass
+from converter.ir.field_classes import IntegerClass, Style
 from converter.ir.kinds import Kind, Role
 from converter.ir.trace import Trace
 
@@ -143,13 +143,20 @@ class KernelEvents:
         return self._maker.make(event_class)
 
     def _note_addresses(self, event_class: EventClass, table: Table) -> None:
-        if self._trace.symbols is None:
+        symbols = self._trace.symbols
+        if symbols is None:
             return
         for index, field in enumerate(event_class.fields):
-            if field.role in _SYMBOL_ROLES and isinstance(field.type, IntegerClass):
-                column = table.column(index)
+            if not isinstance(field.type, IntegerClass):
+                continue
+            column = table.column(index)
+            if field.role in _SYMBOL_ROLES:
                 assert isinstance(column, np.ndarray)
                 self.addresses.update(np.unique(column).tolist())
+            elif field.type.style is Style.POINTER:
+                # Of data, or of a function that the event names: that of its start.
+                assert isinstance(column, np.ndarray)
+                self.addresses.update(symbols.starts(column).tolist())
 
     def _note_names(self, event_class: EventClass, table: Table) -> None:
         for tid_role, name_role in NAMING_ROLES:

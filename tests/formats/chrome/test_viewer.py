@@ -153,7 +153,7 @@ def test_metadata_behind_the_events_is_a_loss_elsewhere(tmp_path: Path) -> None:
     source = tmp_path / "a.json"
     source.write_text(json.dumps({"traceEvents": [event("i", 1, "i")], "metadata": {"a": 1}}))
     losses = convert(source, tmp_path / "b.fxt")
-    assert "native data of chrome" in [loss.what for loss in losses]
+    assert "native data of chrome (members)" in [loss.what for loss in losses]
 
 
 NAME = {"name": (StringClass(), Role.NAME)}

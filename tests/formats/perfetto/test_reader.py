@@ -178,7 +178,7 @@ def test_log_entries_samples_and_other_packets():
         for _, label, _, fields in events(opened(FILES["tables"]()))
         if "packet" in fields
     ]
-    assert natives == [("android_log", 39), ("battery", 38), ("trace_stats", 34)]
+    assert natives == [("android_log", 39), ("battery", 38), ("ftrace_stats", 34)]
     assert opened(FILES["tables"]()).symbols.lookup(7) == (b"do_work", 0)
 
 

@@ -21,6 +21,7 @@ from converter.ir.kinds import Kind, Role
 from converter.ir.trace import Trace
 from converter.kernels.union import looked_up
 from converter.projection.losses import LossClass, LossKind, LossReport
+from converter.projection.open_slices import crossing
 from converter.projection.timeline_fields import THREAD_DURATION, THREAD_TIME
 
 _LAST_TIME = np.iinfo(np.int64).max
@@ -175,7 +176,7 @@ class _Splitter:
         """The batch with begins for complete slices, and of those what their ends need."""
         numbers = np.zeros(max(batch.tables, default=0) + 1, np.int32)
         tables = {}
-        complete = []
+        complete = self._all_complete(batch)
         mixed: list[tuple[int, NDArray[np.int32], NDArray[np.bool_]]] = []
         for source, table in batch.tables.items():
             event_class = self._source.event_classes[source]
@@ -184,8 +185,7 @@ class _Splitter:
                 numbers[source] = self._number(source)
                 tables[int(numbers[source])] = table
                 continue
-            one = self._complete(batch, source, table, duration)
-            complete.append(one)
+            one = complete[source]
             kept = one.stays.all()
             numbers[source] = self._kept_number(source) if kept else self._number(source)
             if one.stays.any() and not kept:
@@ -208,7 +208,36 @@ class _Splitter:
             cpu=batch.cpu,
             track=batch.track,
         )
-        return split, complete
+        return split, list(complete.values())
+
+    def _all_complete(self, batch: Batch) -> dict[int, _Complete]:
+        """The complete slices of a batch, by class. Those that cross another of the batch do not stay as they are.
+
+        Importers drop a complete slice that ends after one that it begins in.
+        """
+        complete = {}
+        for source, table in batch.tables.items():
+            duration = _duration_index(self._source.event_classes[source])
+            if duration is not None and len(table):
+                complete[source] = self._complete(batch, source, table, duration)
+        if not any(one.stays.any() for one in complete.values()):
+            return complete
+        at = np.concatenate([one.at for one in complete.values()])
+        durations = np.maximum(np.concatenate([one.durations for one in complete.values()]), 0)
+        thread, ts = batch.thread[at], batch.ts[at]
+        order = np.lexsort((-durations, ts, thread))
+        crosses = np.zeros(len(at), np.bool_)
+        ends = (ts + durations)[order]
+        crosses[order] = crossing(np.ascontiguousarray(thread[order]), ts[order], ends)
+        if crosses.any():
+            count = int(np.count_nonzero(crosses))
+            what = "ends of slices that cross another, which viewers end with it"
+            self._report.add(LossKind.CHANGED, what, count, int(ts[crosses][0]))
+            first = 0
+            for one in complete.values():
+                one.stays[crosses[first : first + len(one.at)]] = False
+                first += len(one.at)
+        return complete
 
     def _begins(self, event_class: EventClass, table: Table, complete: _Complete) -> Table:
         """The begins of those slices of a class that do not stay complete."""

@@ -17,3 +17,8 @@ class OpenSlices:
             Per event whether it is an end of another name than all that are open, where something is.
 
         """
+
+def crossing(
+    lane: NDArray[np.int32], start: NDArray[np.int64], end: NDArray[np.int64]
+) -> NDArray[np.bool_]:
+    """Which slices, in order of lane and start, end after one that they begin in."""

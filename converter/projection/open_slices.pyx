@@ -74,3 +74,26 @@ cdef class OpenSlices:
             size = max(needed, 2 * len(self._names)) - len(self._names)
             self._names = np.concatenate((self._names, np.zeros(size, np.int32)))
             self._below = np.concatenate((self._below, np.full(size, -1, np.int32)))
+
+
+def crossing(const int32_t[::1] lane, const int64_t[::1] start, const int64_t[::1] end):
+    cdef int64_t count = lane.shape[0]
+    cdef int64_t i
+    cdef int64_t depth = 0
+    if start.shape[0] != count or end.shape[0] != count:
+        raise ValueError("columns differ in length")
+    result = np.zeros(count, np.uint8)
+    ends = np.zeros(count + 1, np.int64)
+    cdef uint8_t[::1] crosses = result
+    cdef int64_t[::1] open_ends = ends
+    for i in range(count):
+        if i and lane[i] != lane[i - 1]:
+            depth = 0
+        while depth and open_ends[depth - 1] <= start[i]:
+            depth -= 1
+        if depth and end[i] > open_ends[depth - 1]:
+            crosses[i] = 1
+            continue
+        open_ends[depth] = end[i]
+        depth += 1
+    return result.view(np.bool_)

@@ -133,6 +133,16 @@ def test_the_importer_shows_the_same(case: str, tmp_path: Path) -> None:
 
 
 @needs_importer
+def test_slices_that_cross_are_all_shown(tmp_path: Path) -> None:
+    source, target = tmp_path / "a.json", tmp_path / "b.pftrace"
+    crossing = [event("X", 1, "alpha", dur=10), event("X", 6, "beta", dur=10)]
+    source.write_text(json.dumps(crossing))
+    convert(source, target)
+    names = shown(target, "select name from slice order by ts")
+    assert names == shown(source, "select name from slice order by ts")
+
+
+@needs_importer
 def test_what_only_json_has_comes_back(tmp_path: Path) -> None:
     source, middle, back = (tmp_path / name for name in ("a.json", "b.pftrace", "c.json"))
     labels = {"ph": "M", "pid": 10, "name": "process_labels", "args": {"labels": "x"}}

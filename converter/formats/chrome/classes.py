@@ -25,18 +25,16 @@ from converter.formats.chrome.layout import (
 from converter.formats.chrome.mapping import (
     CATEGORY,
     IDENTIFIED,
-    KIND_OF_PHASE,
     NAME,
     OPTIONAL,
     PAYLOAD,
-    PHASES,
-    STATE_PHASE,
     SWITCH_ARGUMENTS,
     SWITCH_FIELDS,
     bind_field,
     id_field,
     is_writable,
 )
+from converter.formats.chrome.phases import KIND_OF_PHASE, PHASES, STATE_PHASE
 from converter.ir.columns import Column, concatenate, take
 from converter.ir.events import EventClass, Field, Table
 from converter.ir.field_classes import FieldClass, FloatClass, IntegerClass

@@ -18,11 +18,10 @@ from converter.formats.chrome.mapping import (
     HEXADECIMAL,
     ID_FIELDS,
     NAME,
-    PHASES,
     RUNNING,
-    STATE_PHASE,
     SWITCH_FIELDS,
 )
+from converter.formats.chrome.phases import PHASES, STATE_PHASE
 from converter.ir.columns import Column, ListColumn, StructColumn
 from converter.ir.events import EventClass, Field
 from converter.ir.field_classes import (

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from converter.formats.chrome.phases import PHASES
 from converter.ir.columns import constant_column
 from converter.ir.events import EventClass, Field
 from converter.ir.kinds import Role
@@ -15,7 +16,7 @@ from converter.projection.capabilities import Projection
 from converter.projection.instants import NAME
 from converter.projection.losses import LossKind
 from converter.projection.pieces import Piece
-from converter.projection.timeline_fields import BINDS, ID_NAMES
+from converter.projection.timeline_fields import BINDS, ID_NAMES, PHASE
 
 #: Roles of what a counter has besides arguments.
 _OF_COUNTERS = frozenset(
@@ -28,20 +29,41 @@ def by_bind_point(piece: Piece, projection: Projection) -> list[Piece]:
     fields = piece.event_class.fields
     if BINDS not in fields:
         return [piece]
-    index = fields.index(BINDS)
-    column: Any = piece.table.column(index)
+    column: Any = piece.table.column(fields.index(BINDS))
     binding, other = piece.split(column.astype(np.bool_))
     parts = [] if binding is None else [binding]
     if other is not None:
         projection.lose(LossKind.RETYPED, "bind points of flows that have none", other)
-        kept = [i for i in range(len(fields)) if i != index]
-
-        def made() -> EventClass:
-            return replace(piece.event_class, fields=tuple(fields[i] for i in kept))
-
-        event_class = piece.derive(("not binding",), made)
-        parts.append(other.rewritten(event_class, [other.table.lazy(i) for i in kept]))
+        parts.append(_without(other, BINDS))
     return parts
+
+
+def by_phase(piece: Piece, projection: Projection) -> list[Piece]:
+    """Events whose phase is another spelling of their kind's, and those whose letter means something else here."""
+    kind, fields = piece.event_class.kind, piece.event_class.fields
+    if PHASE not in fields:
+        return [piece]
+    strings = projection.source.strings
+    column: Any = piece.table.column(fields.index(PHASE))
+    known = np.isin(column, [strings.intern(phase) for phase in PHASES[kind][1:]])
+    spelled, other = piece.split(known)
+    parts = [] if spelled is None else [spelled]
+    if other is not None:
+        what = f"phases that are none of {kind.name.lower()} events in JSON"
+        projection.lose(LossKind.DROPPED, what, other)
+        parts.append(_without(other, PHASE))
+    return parts
+
+
+def _without(piece: Piece, field: Field) -> Piece:
+    fields = piece.event_class.fields
+    kept = [i for i, one in enumerate(fields) if one != field]
+
+    def made() -> EventClass:
+        return replace(piece.event_class, fields=tuple(fields[i] for i in kept))
+
+    event_class = piece.derive(("without", field), made)
+    return piece.rewritten(event_class, [piece.table.lazy(i) for i in kept])
 
 
 def by_series(piece: Piece, projection: Projection) -> list[Piece]:

@@ -1,7 +1,7 @@
 from collections.abc import Sequence
 from typing import TypeAlias
 
-from numpy import int32, int64, uint8, uint64
+from numpy import bool_, int32, int64, uint8, uint64
 from numpy.typing import NDArray
 
 from converter.kernels.strings import StringTable
@@ -26,6 +26,18 @@ def parse_marker_texts(
 
     Raises ValueError when a text lies outside the values, MemoryError when there is no room for more strings.
     Releases the GIL.
+    """
+
+def plain_marker_ids(strings: StringTable, ids: NDArray[int32]) -> NDArray[bool_]:
+    """Which strings Perfetto's importer takes for atrace messages: in full, and with nothing in front of them.
+
+    Raises ValueError for an id that does not exist. Releases the GIL.
+    """
+
+def plain_marker_texts(values: NDArray[uint8], offsets: NDArray[int64]) -> NDArray[bool_]:
+    """The same of texts that are ``values[offsets[i]:offsets[i + 1]]``.
+
+    Raises ValueError when a text lies outside the values. Releases the GIL.
     """
 
 #: A literal; a number a row, in decimal; or strings (ids, or offsets and characters) with the bytes that are replaced

@@ -248,6 +248,54 @@ def parse_marker_texts(StringTable strings, const uint8_t[:] values, const int64
     return columns.arrays
 
 
+# Whether a text is a message as Perfetto's importer takes it: nothing in front, and only an end without its process.
+cdef inline bint is_plain(const uint8_t* text, int64_t size) noexcept nogil:
+    cdef Marker marker
+    parse(text, size, &marker)
+    return marker.phase != 0 and text[0] == marker.phase and (marker.phase == 69 or marker.tgid >= 0)
+
+
+def plain_marker_ids(StringTable strings, const int32_t[:] ids):
+    cdef uint8_t[::1] plain = np.zeros(ids.shape[0], np.uint8)
+    cdef int64_t known = len(strings)
+    cdef int64_t i
+    cdef int64_t failed = -1
+    cdef Entry* entry
+    with nogil:
+        strings.lock()
+        for i in range(ids.shape[0]):
+            if not 0 <= ids[i] < known:
+                failed = i
+                break
+            entry = strings.entry(ids[i])
+            plain[i] = is_plain(entry.data, entry.size)
+        strings.unlock()
+    if failed >= 0:
+        raise ValueError(f"string {ids[failed]} of {known}")
+    return np.asarray(plain).view(np.bool_)
+
+
+def plain_marker_texts(const uint8_t[:] values, const int64_t[:] offsets):
+    cdef const uint8_t[::1] data = np.ascontiguousarray(values)
+    cdef int64_t rows = offsets.shape[0] - 1
+    cdef int64_t total = data.shape[0]
+    cdef int64_t i
+    cdef int64_t failed = -1
+    cdef const uint8_t* base = &data[0] if total else NULL
+    if rows < 0:
+        raise ValueError("no offsets")
+    cdef uint8_t[::1] plain = np.zeros(rows, np.uint8)
+    with nogil:
+        for i in range(rows):
+            if offsets[i] < 0 or offsets[i] > offsets[i + 1] or offsets[i + 1] > total:
+                failed = i
+                break
+            plain[i] = is_plain(base + offsets[i], offsets[i + 1] - offsets[i])
+    if failed >= 0:
+        raise ValueError(f"text {failed} lies outside the values")
+    return np.asarray(plain).view(np.bool_)
+
+
 cdef enum:
     LITERAL = 0
     NUMBER = 1

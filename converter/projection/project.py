@@ -339,9 +339,12 @@ class Projector:
         splitter = self.capabilities.splitters.get(piece.event_class.kind)
         if splitter is None:
             return self._adapted(piece, support, depth)
-        return [
-            one for part in splitter(piece, self) for one in self._adapted(part, support, depth)
-        ]
+        result = []
+        for part in splitter(piece, self):
+            held = self._support(part.event_class)
+            assert held is not None
+            result += self._adapted(part, held, depth)
+        return result
 
     def _adapted(self, piece: Piece, support: KindSupport, depth: int) -> list[Piece]:
         """A piece of a kind that the format holds, as it holds it."""

@@ -148,7 +148,8 @@ class KernelClasses:
             messages = MessageColumns(events.data, starts, sizes, program, strings)
             return [lambda: events.flags[places], *messages.thunks()]
 
-        return self._add(tracepoints.tracepoint_class(system, name, program), columns)
+        native = tracepoints.native_of(system, name, key)
+        return self._add(tracepoints.tracepoint_class(system, name, program, native), columns)
 
     def _event(self, number: int) -> tuple[str, str, tuple[ProgramField, ...]] | None:
         """System, name and fields of an event, None where neither the package nor the trace declares it."""
@@ -213,9 +214,8 @@ class KernelClasses:
             return [column(item) for item in placed]
 
         fields = tuple(item.field for item in placed)
-        return self._add(
-            EventClass(tracepoints.kind_of(system, name), name, system, fields), columns
-        )
+        kind, native = tracepoints.kind_of(system, name), tracepoints.native_of(system, name, key)
+        return self._add(EventClass(kind, name, system, fields, native=native), columns)
 
     def _define_compact(self, name: str, table_columns: dict[str, int]) -> int:
         """The typed event's class; what compact_sched does not say has protobuf's default."""

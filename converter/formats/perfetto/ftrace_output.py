@@ -72,6 +72,8 @@ class FtraceOutput:
         """
         point = (event_class.category, event_class.name)
         number = tracepoints.number_of_tracepoint().get(point)
+        if event_class.native == tracepoints.DESCRIBED_EVENT:
+            number = None
         if number is not None and tracepoints.kind_of(*point) is event_class.kind:
             placed = place_typed(event_class.fields, tracepoints.message_fields(*point))
             if _fields(placed) == event_class.fields and says_enough(event_class.kind, placed):
@@ -162,7 +164,7 @@ def _shown_name(event_class: EventClass) -> str:
     """
     of_ftrace = any(field.role is Role.CONTEXT_FLAGS for field in event_class.fields)
     category, name = event_class.category, event_class.name
-    return name if of_ftrace or not category else f"{category}:{name}"
+    return name if of_ftrace or category in ("", "ftrace") else f"{category}:{name}"
 
 
 def _descriptor(name: str, placed: tuple[PlacedField, ...]) -> bytes:

@@ -25,6 +25,7 @@ from converter.formats.perfetto.declarations import (
 )
 from converter.formats.perfetto.descriptors import typed_event
 from converter.formats.perfetto.json_sidecar import SIDECAR
+from converter.formats.perfetto.marks import by_form
 from converter.formats.perfetto.placing import (
     drop_foreign_packets,
     on_threads_by_tid,
@@ -180,12 +181,23 @@ def _kernel_support(event_class: EventClass) -> KindSupport | None:
     """How the format holds a class of one of the kernel's kinds: as it is, as far as its fields have a place."""
     if is_of_another_kernel(event_class):
         return _SWITCH
+    if event_class.native == tracepoints.DESCRIBED_EVENT:
+        return _described_support(event_class)
     point = point_of(event_class)
     if point is not None:
         support = _support_of(point)
         return replace(support, fields=_fields(_placed(event_class, point)))
     if event_class.kind is not Kind.TYPED:
         return None
+    support = _described_support(event_class)
+    if tracepoints.known_meaning(event_class.category, event_class.name):
+        # A name by which the reader knows another kind.
+        return replace(support, named=False, event=("", event_class.name))
+    return support
+
+
+def _described_support(event_class: EventClass) -> KindSupport:
+    """How a generic event holds a class."""
     fields = event_class.fields
     support = _GENERIC_SUPPORT
     if not any(map(is_flags, fields)):
@@ -194,9 +206,6 @@ def _kernel_support(event_class: EventClass) -> KindSupport | None:
         support = replace(support, fields=_fields(place_described(fields)))
     if all(map(is_no_other_list, fields)):
         support = replace(support, holds=replace(_GENERIC, arrays=True))
-    if tracepoints.known_meaning(event_class.category, event_class.name):
-        # A name by which the reader knows another kind.
-        return replace(support, named=False, event=("", event_class.name))
     return support
 
 
@@ -396,6 +405,7 @@ def capabilities(variant: str) -> Capabilities:
         cpuless=False,
         lowerings=lowerings,
         adapters=adapters,
+        splitters={Kind.MARK: by_form},
         tracks=True,
         track_units=True,
         clock_names=True,

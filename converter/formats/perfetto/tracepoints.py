@@ -10,6 +10,7 @@ from converter.formats.perfetto.descriptors import (
     typed_event,
     typed_event_numbers,
 )
+from converter.formats.perfetto.layout import FtraceField
 from converter.formats.perfetto.messages import message_order
 from converter.ir.events import EventClass, Field
 from converter.ir.field_classes import IntegerClass, Style
@@ -177,6 +178,9 @@ COMPACT_SCHED: Final = b"FtraceEventBundle.CompactSched"
 #: `EventClass.native` of events in the self-contained generic encoding (FtraceEvent.generic).
 GENERIC_EVENT: Final = b"GenericFtraceEvent"
 
+#: `EventClass.native` of marks with a descriptor, though there is a typed event for marks: see `marks`.
+DESCRIBED_EVENT: Final = b"GenericEventDescriptor"
+
 #: The system of events that nothing declares, which are named by their field number.
 UNKNOWN_SYSTEM: Final = "ftrace_event"
 
@@ -196,6 +200,12 @@ def kind_of(system: str, name: str) -> Kind:
     """The kind of a kernel event."""
     known = known_meaning(system, name)
     return Kind.TYPED if known is None else known.kind
+
+
+def native_of(system: str, name: str, number: int) -> bytes:
+    """What `EventClass.native` says of an event by its field number in FtraceEvent."""
+    is_described = number >= FtraceField.FIRST_DESCRIBED
+    return DESCRIBED_EVENT if is_described and kind_of(system, name) is Kind.MARK else b""
 
 
 def tracepoint_class(

@@ -15,7 +15,7 @@ from converter.formats.perfetto import mapping, tracepoints
 from converter.formats.perfetto.descriptors import typed_event
 from converter.ir.collect import with_batches
 from converter.ir.events import EventClass, Field
-from converter.ir.field_classes import IntegerClass
+from converter.ir.field_classes import IntegerClass, StringClass
 from converter.ir.kinds import Kind, Role
 from converter.ir.trace import Thread
 
@@ -29,9 +29,8 @@ RECORDINGS = [
     "aix/kernel-trace-32.aix32",
     "aix/kernel-trace-64.aix",
 ]
-#: What the recordings themselves have: events that were lost, among them beginnings of functions, and marks that are
-#: none of atrace's.
-OF_THE_SOURCE = {"ftrace_cpu_has_data_loss", "misplaced_end_event", "systrace_parse_failure"}
+#: What the recordings themselves have: events that were lost, among them beginnings of functions.
+OF_THE_SOURCE = {"ftrace_cpu_has_data_loss", "misplaced_end_event"}
 #: Where a task ends without leaving its CPU.
 OF_THE_SOURCE |= {"mismatched_sched_switch_tids"}
 
@@ -228,6 +227,30 @@ def test_events_of_a_provider_are_rows_with_its_name(shown):
         where ftrace_event.name = 'rich:floats' and key = 'd'
     """
     assert number(path, query) == 1
+
+
+def test_only_marks_that_are_atraces_are_taken_for_that(tmp_path):
+    fields = (Field("buf", StringClass(), Role.MESSAGE),)
+    mark = EventClass(Kind.MARK, "print", "ftrace", fields)
+    free = [
+        b"Error: nothing ends here",
+        b"Begin",
+        b"C|7|no number|x",
+        b"",
+        b"x: B|7|within",
+        b"B||a",
+    ]
+    texts = [b"B|7|outer\n", *free, b"C|7|level|5\n", b"S|7|op|1", b"F|7|op|1", b"E|7\n"]
+    path = imported(tmp_path, trace_of(mark, *((text,) for text in texts), cpu=0))
+    assert errors(path) == {}
+    assert number(path, "select count(*) from ftrace_event where name = 'print'") == len(texts)
+    assert answer(path, "select name, dur from slice order by ts, name") == [
+        ["outer", str(len(texts) - 1)],
+        ["op", "1"],
+    ]
+    assert number(path, "select count(*) from counter") == 1
+    shown = {row[0] for row in answer(path, "select display_value from args where key = 'buf'")}
+    assert {text.decode() for text in free if text} <= shown
 
 
 def test_counters_of_a_cpu_are_on_its_track(tmp_path):

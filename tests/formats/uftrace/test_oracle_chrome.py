@@ -165,7 +165,7 @@ def test_every_argument_of_a_recording_is_typed_and_every_slice_has_its_own_end(
                 renamed.append(event["name"])
         elif event["ph"] == "E":
             unmatched.append(event["name"])
-    # A child returns from the fork that its parent entered. What longjmp leaves is closed, and setjmp returns as what it is.
+    # A child returns from the fork that its parent entered. What longjmp leaves is closed.
     assert unmatched == ["fork"]
     assert renamed == []
     assert not any(stacks.values())

@@ -1,0 +1,56 @@
+"""Text that programs write into a kernel trace: the importer takes all of it for atrace's.
+
+A typed `print` event is parsed (systrace_parser.h): what is none of Android's forms is an error, and whatever begins
+with an E ends the slice that is open. Only texts in these forms are written so; others are events with a descriptor and
+the name that they had, which the importer shows as they are.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from converter.formats.perfetto import tracepoints
+from converter.ir.columns import ListColumn
+from converter.ir.events import EventClass
+from converter.ir.kinds import Kind, Role
+from converter.projection.capabilities import Projection
+from converter.projection.marks import plain_marker_ids, plain_marker_texts
+from converter.projection.pieces import Piece, distinct
+
+#: What marks are called that have no name of their own.
+_PRINT: Final = ("ftrace", "print")
+
+
+def by_form(piece: Piece, projection: Projection) -> list[Piece]:
+    """Marks that the importer understands, and those that it would misunderstand."""
+    event_class = piece.event_class
+    index = event_class.index_of(Role.MESSAGE)
+    if index is None or event_class.native == tracepoints.DESCRIBED_EVENT:
+        return [piece]
+    understood, other = piece.split(_is_understood(piece.table.column(index), projection))
+    parts = [] if understood is None else [understood]
+    if other is not None:
+
+        def described() -> EventClass:
+            system, name = event_class.category, event_class.name
+            if tracepoints.kind_of(system, name) is not Kind.MARK:
+                system, name = _PRINT
+            return replace(
+                event_class, category=system, name=name, native=tracepoints.DESCRIBED_EVENT
+            )
+
+        parts.append(other.rewritten(piece.derive(("described",), described), other.lazy_columns()))
+    return parts
+
+
+def _is_understood(column: Any, projection: Projection) -> NDArray[np.bool_]:
+    if isinstance(column, ListColumn):
+        assert isinstance(column.values, np.ndarray)
+        return plain_marker_texts(column.values, column.offsets)
+    # A message that has an id is likely to come again.
+    messages, inverse = distinct(column)
+    return plain_marker_ids(projection.source.strings, messages)[inverse]

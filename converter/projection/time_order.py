@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from converter.ir.events import Batch
 from converter.ir.trace import Trace
@@ -28,11 +30,17 @@ def _batches(trace: Trace) -> Iterator[Batch]:
             continue
         order = np.argsort(batch.ts, kind="stable")
         yield Batch(
-            ts=batch.ts[order],
-            class_id=batch.class_id[order],
-            row=batch.row[order],
+            ts=_taken(batch.ts, order),
+            class_id=_taken(batch.class_id, order),
+            row=_taken(batch.row, order),
             tables=batch.tables,
-            thread=batch.thread[order],
-            cpu=batch.cpu[order],
-            track=batch.track[order],
+            thread=_taken(batch.thread, order),
+            cpu=_taken(batch.cpu, order),
+            track=_taken(batch.track, order),
         )
+
+
+def _taken(column: NDArray[Any], order: NDArray[np.intp]) -> NDArray[Any]:
+    """The column in an order; a constant stays one."""
+    # Clipped, as nothing is out of bounds: NumPy need not check.
+    return column if column.strides == (0,) else np.take(column, order, mode="clip")

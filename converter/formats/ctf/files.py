@@ -9,8 +9,6 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from converter.errors import TraceError
-from converter.formats.ctf.field_classes import FieldRole
-from converter.formats.ctf.field_trees import roles_in
 from converter.formats.ctf.layout import (
     INDEX_DIRECTORY,
     INDEX_SUFFIX,
@@ -20,7 +18,7 @@ from converter.formats.ctf.layout import (
 )
 from converter.formats.ctf.metadata_errors import MAX_METADATA
 from converter.formats.ctf.metadata_files import parse_metadata
-from converter.formats.ctf.packets import StreamFile
+from converter.formats.ctf.packets import StreamFile, said
 from converter.formats.ctf.scan import PACKET, REGISTERS, Scanner
 from converter.formats.ctf.special_fields import empty_program, header_program
 from converter.formats.ctf.statements import Statement, read_statement
@@ -193,9 +191,8 @@ def _open_stream(
             raise TraceError(
                 offset=0, field="packet", expected="a packet's header and context", found=len(head)
             )
-        roles = stream_type.packet_roles
-        if FieldRole.METADATA_UUID in roles and trace.uuid is not None:
-            place, size = (scanner.register(_UUID + number) for number in range(2))
+        place, size = said(scanner.register(_UUID)), said(scanner.register(_UUID + 1))
+        if place is not None and size is not None and trace.uuid is not None:
             uuid = head[place : place + size].tobytes()
             if uuid != trace.uuid.bytes:
                 warn(
@@ -209,9 +206,9 @@ def _open_stream(
                     )
                 )
         first = FirstPacket(
-            scanner.register(REGISTERS["stream"]) if FieldRole.STREAM_ID in roles else None,
-            scanner.register(REGISTERS["begin"]),
-            scanner.register(REGISTERS["sequence"]),
+            said(scanner.register(REGISTERS["stream"])),
+            said(scanner.register(REGISTERS["begin"])) or 0,
+            said(scanner.register(REGISTERS["sequence"])) or 0,
         )
         return StreamFile(source, name, stream_type), first
     except TraceError as error:
@@ -228,15 +225,14 @@ def _first(scanner: Scanner, head: np.ndarray[Any, np.dtype[np.uint8]]) -> int:
 
 def _stream_class(head: np.ndarray[Any, np.dtype[np.uint8]], trace: TraceClass) -> int:
     """The id of the stream class that a file's first packet names."""
-    roles = roles_in(trace.packet_header)
     if trace.packet_header is not None and trace.packet_header.members:
         scanner = Scanner(header_program(trace), empty_program(), 8, False)
         if _first(scanner, head) != PACKET:
             raise TraceError(
                 offset=0, field="packet.header", expected="a header", found=f"{len(head)} bytes"
             )
-        magic = scanner.register(REGISTERS["magic"])
-        if FieldRole.MAGIC in roles and magic != PACKET_MAGIC:
+        magic = said(scanner.register(REGISTERS["magic"]))
+        if magic is not None and magic != PACKET_MAGIC:
             raise TraceError(
                 "this file is no data stream",
                 offset=0,
@@ -244,8 +240,9 @@ def _stream_class(head: np.ndarray[Any, np.dtype[np.uint8]], trace: TraceClass) 
                 expected=f"{PACKET_MAGIC:#x}",
                 found=f"{magic:#x}",
             )
-        if FieldRole.STREAM_CLASS_ID in roles:
-            return scanner.register(REGISTERS["stream class"])
+        stream_class = said(scanner.register(REGISTERS["stream class"]))
+        if stream_class is not None:
+            return stream_class
     if len(trace.streams) == 1:
         return next(iter(trace.streams))
     return 0

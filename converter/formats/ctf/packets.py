@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from converter.errors import TraceError
-from converter.formats.ctf.field_classes import FieldRole
 from converter.formats.ctf.layout import PACKET_MAGIC
 from converter.formats.ctf.scan import (
+    ABSENT,
     DAMAGED,
     DEFECTS,
     DONE,
@@ -65,6 +65,11 @@ def updated_clock(clock: int, value: int, bits: int) -> int:
     mask = (1 << bits) - 1
     later = clock & ~mask | value
     return (later if value >= clock & mask else later + mask + 1) & (1 << 64) - 1
+
+
+def said(register: int) -> int | None:
+    """What a packet says in one of its fields, None if it does not have it."""
+    return None if register == ABSENT else register
 
 
 class StreamFile:
@@ -245,20 +250,23 @@ class _Scan:
     def _enter(self, events: Events) -> bool:
         """Begin the packet that was found; False where the file can be read no further."""
         declared, scanner = self._type, self._scanner
-        roles = declared.packet_roles
         start = scanner.packet_start
         registers = scanner.registers()
         header = scanner.header_end - start
-        rest = 8 * (self._file.source.size - self._offset) - start
-        if FieldRole.MAGIC in roles and registers[_MAGIC] != PACKET_MAGIC:
+        magic = said(registers[_MAGIC])
+        if magic is not None and magic != PACKET_MAGIC:
             self._damage(
                 start,
                 field="packet.magic",
                 expected=f"{PACKET_MAGIC:#x}",
-                found=f"{registers[_MAGIC]:#x}",
+                found=f"{magic:#x}",
             )
             return False
-        length = registers[_LENGTH] if FieldRole.PACKET_LENGTH in roles else rest
+        length, content = said(registers[_LENGTH]), said(registers[_CONTENT])
+        if length is None:
+            # A packet that says only its content has no padding, one that says neither is all of the file.
+            rest = 8 * (self._file.source.size - self._offset) - start
+            length = rest if content is None else content
         if length % 8 or length < max(header, 8) or length >= 1 << 60:
             self._damage(
                 start,
@@ -267,7 +275,9 @@ class _Scan:
                 found=length,
             )
             return False
-        content = registers[_CONTENT] if FieldRole.CONTENT_LENGTH in roles else length
+        stream_class = said(registers[_STREAM_CLASS])
+        if content is None:
+            content = length
         if not header <= content <= length:
             self._damage(
                 start,
@@ -276,19 +286,18 @@ class _Scan:
                 found=content,
             )
             content = header
-        elif FieldRole.STREAM_CLASS_ID in roles and registers[_STREAM_CLASS] != declared.stream.id:
+        elif stream_class is not None and stream_class != declared.stream.id:
             self._damage(
                 start,
                 field="packet.stream_id",
                 expected=declared.stream.id,
-                found=registers[_STREAM_CLASS],
+                found=stream_class,
             )
             content = header
         scanner.enter(content, length)
-        if FieldRole.TIMESTAMP in roles:
-            self._state.begin = updated_clock(
-                self._state.begin, registers[_BEGIN], declared.begin_bits
-            )
+        begin = said(registers[_BEGIN])
+        if begin is not None:
+            self._state.begin = updated_clock(self._state.begin, begin, declared.begin_bits)
             scanner.set_clock(self._state.begin)
         self._cpu = self._cpu_of_packet() if declared.has_cpu else -1
         if declared.packet_registers:
@@ -298,10 +307,10 @@ class _Scan:
 
     def _note_losses(self, events: Events, registers: Sequence[int]) -> None:
         """Compare the packet's counters with those of the packet before."""
-        state, roles = self._state, self._type.packet_roles
+        state = self._state
         ts = self._scanner.time(self._scanner.clock)
-        if FieldRole.SEQUENCE_NUMBER in roles:
-            sequence = registers[_SEQUENCE]
+        sequence = said(registers[_SEQUENCE])
+        if sequence is not None:
             if state.sequence is not None and sequence > state.sequence + 1:
                 self._lost(events, LOST_PACKETS, sequence - state.sequence - 1, ts)
             elif state.sequence is not None and sequence <= state.sequence:
@@ -312,8 +321,8 @@ class _Scan:
                     found=sequence,
                 )
             state.sequence = sequence
-        if FieldRole.DISCARDED in roles:
-            discarded = registers[_DISCARDED]
+        discarded = said(registers[_DISCARDED])
+        if discarded is not None:
             before = state.discarded if state.discarded is not None else 0
             if discarded > before:
                 self._lost(events, LOST_EVENTS, discarded - before, ts)

@@ -23,6 +23,8 @@ DAMAGED: int
 DEFECTS: dict[int, str]
 REGISTERS: dict[str, int]
 """The registers of fields that the reader interprets. Place and size (bytes) of name and uuid are two each."""
+ABSENT: int
+"""What a register of a packet holds where the packet has no such field."""
 FIRST_FREE: int
 """The first register for lengths and selectors."""
 

@@ -65,13 +65,25 @@ cdef enum:
     R_NAME = 3
     R_NAME_SIZE = 4
     R_TRACK = 5
+    # Those that a packet sets, as far as it has their fields.
+    R_MAGIC = 6
+    R_UUID = 16
     R_FREE = 18
 
 REGISTERS = {
     "event": R_EVENT, "pid": R_PID, "tid": R_TID, "name": R_NAME, "track": R_TRACK,
-    "magic": 6, "stream class": 7, "stream": 8, "begin": 9, "end": 10, "content": 11, "length": 12,
-    "sequence": 13, "discarded": 14, "cpu": 15, "uuid": 16,
+    "magic": R_MAGIC, "stream class": 7, "stream": 8, "begin": 9, "end": 10, "content": 11, "length": 12,
+    "sequence": 13, "discarded": 14, "cpu": 15, "uuid": R_UUID,
 }
+cdef extern from *:
+    """
+    /* What a register holds whose field a packet does not have, which may depend on what else the packet says: no length,
+       count or id that makes sense. */
+    #define NOT_SAID 0x9E3779B97F4A7C15ULL
+    """
+    uint64_t NOT_SAID
+
+ABSENT = NOT_SAID
 #: Behind "uuid" come its size and the free ones.
 FIRST_FREE = R_FREE
 
@@ -341,6 +353,8 @@ cdef class Scanner:
                         status = S_REALIGN
                         break
                     machine.end = end
+                    for number in range(R_MAGIC, R_FREE):
+                        self._registers[number] = NOT_SAID
                     after = run(&machine, packet, packet_ranges, strings, at)
                     self.packet_start = at
                     if after < 0:
@@ -367,6 +381,7 @@ cdef class Scanner:
                 machine.end = end if end < self._content_end else self._content_end
                 self._clock = machine.clock
                 self._registers[R_NAME_SIZE] = 0
+                self._registers[R_EVENT] = 0
                 body = run(&machine, header, header_ranges, strings, at)
                 after = body
                 record = NULL

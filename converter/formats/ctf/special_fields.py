@@ -18,7 +18,7 @@ from converter.formats.ctf.field_classes import (
     VariableInteger,
 )
 from converter.formats.ctf.field_program import FieldAssembler
-from converter.formats.ctf.field_trees import fields_in
+from converter.formats.ctf.field_trees import fields_in, locations
 from converter.formats.ctf.mapping import CPU_FIELD
 from converter.formats.ctf.program import Registers
 from converter.formats.ctf.scan import FIRST_FREE, REGISTERS
@@ -42,6 +42,7 @@ _ROLE_REGISTERS: Final = {
 def header_program(trace: TraceClass) -> Program:
     """The program of a packet's header alone, which says of which class the stream is."""
     registers = Registers(FIRST_FREE)
+    registers.add(locations(trace.packet_header))
     assembler = FieldAssembler(registers, packet_special)
     assembler.structure(trace.packet_header, Scope.PACKET_HEADER)
     return assembler.program()

@@ -101,7 +101,7 @@ class StreamType:
         self.header_program = assembler.program()
         self._header_state = (assembler.modulus, assembler.offset)
         self._thread = self._thread_contexts()
-        self.alignment = max(8, *self._alignments())
+        self.alignment = max([8, *self._alignments()])
         if self.alignment > MAX_ALIGNMENT:
             raise TraceError(
                 field="metadata",

@@ -166,10 +166,11 @@ def variants(draw: DrawFn, place: Place, depth: int) -> Variant:
         Option(
             label.name,
             draw(field_classes(place.inside(), depth)),
-            label.ranges,
+            # What a value selects is unambiguous in CTF 2; in TSDL labels may overlap.
+            label.ranges if place.version == 1 else (Range(number, number),),
             label.name if place.version == 1 else "",
         )
-        for label in labels
+        for number, label in enumerate(labels)
     )
     return Variant(selector, options)
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from collections.abc import Mapping as Mappings
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, Final
 
 from converter.formats.ctf.ctf2_json import (
@@ -17,6 +18,7 @@ from converter.formats.ctf.ctf2_json import (
     ranges_of,
     roles_of,
 )
+from converter.formats.ctf.ctf2_places import Places
 from converter.formats.ctf.field_classes import (
     Array,
     Blob,
@@ -43,27 +45,10 @@ from converter.formats.ctf.metadata_errors import (
     MAX_EXPANDED,
     MAX_FIELDS,
     MAX_INTEGER_BITS,
+    MAX_LENGTH,
 )
 
-#: Bytes of a text or blob, and elements of an array, of fixed length.
-_MAX_LENGTH: Final = (1 << 31) - 1
-ORIGINS: Final = {
-    "packet-header": Scope.PACKET_HEADER,
-    "packet-context": Scope.PACKET_CONTEXT,
-    "event-record-header": Scope.EVENT_HEADER,
-    "event-record-common-context": Scope.COMMON_CONTEXT,
-    "event-record-specific-context": Scope.SPECIFIC_CONTEXT,
-    "event-record-payload": Scope.PAYLOAD,
-}
 _ENCODINGS: Final = frozenset({"utf-8", "utf-16be", "utf-16le", "utf-32be", "utf-32le"})
-
-
-@dataclass(slots=True)
-class _Frame:
-    """A structure under way."""
-
-    path: tuple[str, ...]
-    members: dict[str, FieldDeclaration] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,14 +74,7 @@ class FieldParser:
         self._deepest = 0
         # How many aliases are being taken at their place.
         self._expanding = 0
-        # Whether a length or a selector was met.
-        self._locates = False
-        # Whether fields have a place, and so lengths and selectors a field: not those of an alias.
-        self._placed = True
-        self._scope = Scope.PAYLOAD
-        self._outer: Mappings[Scope, Structure | None] = {}
-        self._frames: list[_Frame] = []
-        self._by_name: dict[int, tuple[Structure, dict[str, FieldDeclaration]]] = {}
+        self._places = Places()
         self._parsers: dict[str, Callable[[Json, tuple[str, ...]], FieldDeclaration]] = {
             "fixed-length-bit-array": self._bits,
             "fixed-length-bit-map": self._bits,
@@ -122,7 +100,7 @@ class FieldParser:
         self, value: Any, path: str, scope: Scope, outer: Mappings[Scope, Structure | None]
     ) -> FieldDeclaration:
         """The field class of a scope; `outer` are those of the scopes before it."""
-        self._scope, self._outer, self._placed = scope, outer, True
+        self._places.enter(scope, outer)
         return self._root(value, path)
 
     def has_alias(self, name: str) -> bool:
@@ -131,16 +109,14 @@ class FieldParser:
 
     def add_alias(self, name: str, value: Any, path: str) -> None:
         """Give a field class a name; what it is depends on the place only for its lengths and selectors."""
-        self._placed = False
+        self._places.leave()
         declared = self._root(value, path)
         self._aliases[name] = _Alias(
-            value, None if self._locates else declared, self._count, self._deepest
+            value, None if self._places.located else declared, self._count, self._deepest
         )
 
     def _root(self, value: Any, path: str) -> FieldDeclaration:
         self._count = self._depth = self._deepest = self._expanding = 0
-        self._locates = False
-        self._frames.clear()
         result = self._parse(value, path, ())
         self._total += self._count
         return result
@@ -159,6 +135,7 @@ class FieldParser:
         if kind not in self._parsers:
             raise FragmentError(f"{where}.type", expected="a field class", found=kind)
         result = self._parsers[kind](given, path)
+        given.finish()
         self._depth -= 1
         return result
 
@@ -191,7 +168,7 @@ class FieldParser:
         length = given.integer("length", 1, highest=MAX_INTEGER_BITS)
         flags: tuple[Mapping, ...] = ()
         if given.value["type"] == "fixed-length-bit-map":
-            flags = mappings_of(given, "flags", 0)
+            flags = mappings_of(given, "flags", 0, length - 1)
             if not flags:
                 raise FragmentError(f"{given.path}.flags", expected="at least one flag")
         order, reversed_bits = byte_order_of(given)
@@ -211,8 +188,8 @@ class FieldParser:
             order,
             alignment_of(given, "alignment"),
             base_of(given),
-            mappings_of(given, "mappings", -(1 << 63) if signed else 0),
-            roles_of(given),
+            _labels_of(given, signed=signed),
+            frozenset() if signed else roles_of(given),
             reversed_bits=reversed_bits,
         )
 
@@ -227,18 +204,18 @@ class FieldParser:
 
     def _variable_integer(self, given: Json, _: tuple[str, ...]) -> VariableInteger:
         signed = given.value["type"] == "variable-length-signed-integer"
-        mappings = mappings_of(given, "mappings", -(1 << 63) if signed else 0)
-        return VariableInteger(signed, base_of(given), mappings, roles_of(given))
+        roles = frozenset[FieldRole]() if signed else roles_of(given)
+        return VariableInteger(signed, base_of(given), _labels_of(given, signed=signed), roles)
 
     # Texts and bytes
 
     def _length(self, given: Json) -> int | Location | None:
         kind = given.value["type"]
         if kind.startswith("static"):
-            return int(given.integer("length", 0, highest=_MAX_LENGTH))
+            return int(given.integer("length", 0, highest=MAX_LENGTH))
         if not kind.startswith("dynamic"):
             return None
-        location, target = self._locate(given, "length-field-location")
+        location, target = self._places.locate(given, "length-field-location")
         if target is not None and (
             not isinstance(target, FixedInteger | VariableInteger) or target.signed
         ):
@@ -257,8 +234,10 @@ class FieldParser:
         length = self._length(given)
         assert length is not None
         media_type = given.text("media-type", "application/octet-stream")
-        roles = roles_of(given)
-        if FieldRole.METADATA_UUID in roles and length != 16:
+        roles = frozenset[FieldRole]()
+        if isinstance(length, int):
+            roles = roles_of(given, of_bytes=True)
+        if roles and length != 16:
             raise FragmentError(f"{given.path}.length", expected="16 bytes of a UUID", found=length)
         return Blob(length, media_type, roles)
 
@@ -272,8 +251,7 @@ class FieldParser:
         return Array(element, length, alignment_of(given, "minimum-alignment"))
 
     def _structure(self, given: Json, path: tuple[str, ...]) -> Structure:
-        frame = _Frame(path)
-        self._frames.append(frame)
+        frame = self._places.begin(path)
         members = []
         for number, one in enumerate(given.list("member-classes")):
             member = Json(one, f"{given.path}.member-classes[{number}]")
@@ -282,29 +260,37 @@ class FieldParser:
                 raise FragmentError(f"{member.path}.name", f"there are two members {name!r}")
             held = member.get("field-class")
             declared = self._parse(held, f"{member.path}.field-class", (*path, name))
+            member.finish()
             frame.members[name] = declared
             members.append(Member(name, declared))
-        self._frames.pop()
+        self._places.end()
         return Structure(tuple(members), alignment_of(given, "minimum-alignment"))
 
     def _variant(self, given: Json, path: tuple[str, ...]) -> Variant:
-        location, target = self._locate(given, "selector-field-location")
+        location, target = self._places.locate(given, "selector-field-location")
         if target is not None and not isinstance(target, FixedInteger | VariableInteger):
             raise FragmentError(
                 f"{given.path}.selector-field-location", "a variant's selector must be an integer"
             )
-        options = []
+        options: list[Option] = []
         for number, one in enumerate(given.list("options")):
             option = Json(one, f"{given.path}.options[{number}]")
             ranges = ranges_of(option.get("selector-field-ranges"), option, "selector-field-ranges")
             declared = self._parse(option.get("field-class"), f"{option.path}.field-class", path)
-            options.append(Option(option.text("name", ""), declared, ranges))
+            name = option.text("name", "")
+            if "name" in option.value and any(one.name == name for one in options):
+                raise FragmentError(f"{option.path}.name", f"there are two options {name!r}")
+            option.finish()
+            options.append(Option(name, declared, ranges))
         if not options:
             raise FragmentError(f"{given.path}.options", expected="at least one option")
+        spans = sorted(span for option in options for span in option.ranges)
+        if any(before.high >= span.low for before, span in pairwise(spans)):
+            raise FragmentError(f"{given.path}.options", "a value selects two options")
         return Variant(location, tuple(options))
 
     def _optional(self, given: Json, path: tuple[str, ...]) -> Optional:
-        location, target = self._locate(given, "selector-field-location")
+        location, target = self._places.locate(given, "selector-field-location")
         ranges = None
         if given.get("selector-field-ranges") is not None:
             name = "selector-field-ranges"
@@ -320,66 +306,8 @@ class FieldParser:
         element = self._parse(held, f"{given.path}.field-class", path)
         return Optional(location, element, ranges)
 
-    # Locations
 
-    def _locate(self, given: Json, name: str) -> tuple[Location, FieldDeclaration | None]:
-        """The field at a location: names from a root down, or from the structure around, whose outer one null means.
-
-        None for a field class without a place.
-        """
-        self._locates = True
-        location = Json(given.get(name), f"{given.path}.{name}")
-        path = location.list("path")
-        valid = bool(path) and path[-1] is not None
-        if not valid or not all(one is None or isinstance(one, str) for one in path):
-            raise FragmentError(f"{location.path}.path", expected="a path of names", found=path)
-        origin = location.get("origin")
-        if origin is None:
-            scope, frame = self._scope, len(self._frames) - 1
-            while path and path[0] is None:
-                frame, path = frame - 1, path[1:]
-            names = (*self._frames[frame].path, *path) if frame >= 0 else ()
-        elif origin in ORIGINS:
-            scope, names = ORIGINS[origin], tuple(path)
-        else:
-            raise FragmentError(f"{location.path}.origin", expected="an origin", found=origin)
-        if not self._placed:
-            return Location(scope, names), None
-        target = self._at(scope, names)
-        if target is None:
-            raise FragmentError(location.path, "there is no field before this", found=list(names))
-        return Location(scope, names), target
-
-    def _at(self, scope: Scope, names: tuple[Any, ...]) -> FieldDeclaration | None:
-        """The field at a path; structures under way are passed through where they are."""
-        found: FieldDeclaration | None
-        start = 0
-        if scope == self._scope:
-            # The innermost structure under way that is on the path and has the next name.
-            for frame in reversed(self._frames):
-                length = len(frame.path)
-                if frame.path == names[:length] and names[length:][:1]:
-                    found = frame.members.get(names[length])
-                    if found is not None:
-                        start = length + 1
-                        break
-            else:
-                return None
-        else:
-            found = self._outer.get(scope) if scope < self._scope else None
-        for name in names[start:]:
-            while isinstance(found, Array | Optional):
-                found = found.element
-            if not isinstance(found, Structure):
-                return None
-            found = self._members(found).get(name)
-        return found if names else None
-
-    def _members(self, structure: Structure) -> dict[str, FieldDeclaration]:
-        """The members by name."""
-        known = self._by_name.get(id(structure))
-        if known is None:
-            members = {member.name: member.type for member in structure.members}
-            # With the structure, so that no other has its place in memory.
-            known = self._by_name[id(structure)] = structure, members
-        return known[1]
+def _labels_of(given: Json, *, signed: bool) -> tuple[Mapping, ...]:
+    if signed:
+        return mappings_of(given, "mappings", -(1 << 63), (1 << 63) - 1)
+    return mappings_of(given, "mappings")

@@ -2,9 +2,19 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any, Final
 
-from converter.formats.ctf.field_classes import ByteOrder, FieldRole, Mapping, Range
+from converter.formats.ctf.field_classes import (
+    ByteOrder,
+    FieldRole,
+    FixedInteger,
+    Mapping,
+    Range,
+    Scope,
+    Structure,
+)
+from converter.formats.ctf.field_trees import roles_in
 from converter.formats.ctf.metadata_errors import MAX_ALIGNMENT
 
 _MISSING: Final = object()
@@ -34,10 +44,33 @@ class Json:
     def __init__(self, value: Any, path: str = "") -> None:
         if not isinstance(value, dict):
             raise FragmentError(path, expected="an object", found=kind_of(value))
+        for name, held in value.items():
+            if held is None:
+                raise FragmentError(f"{path}.{name}", expected="a value", found="null")
         self.value: dict[str, Any] = value
         self.path = path
         #: The properties that were asked for.
         self.known: set[str] = set()
+
+    def finish(self, *, extensible: bool = True) -> None:
+        """Refuse properties that nobody asked for.
+
+        What is extensible has attributes, which can be anything, and extensions, of which none is known.
+        """
+        if extensible:
+            for name in ("attributes", "extensions"):
+                if not isinstance(self.get(name), dict | None):
+                    where = f"{self.path}.{name}"
+                    raise FragmentError(where, expected="an object", found=kind_of(self.get(name)))
+            if self.get("extensions"):
+                raise FragmentError(
+                    f"{self.path}.extensions",
+                    "the trace needs extensions that are not known",
+                    found=", ".join(sorted(self.get("extensions"))),
+                )
+        for name in self.value:
+            if name not in self.known:
+                raise FragmentError(f"{self.path}.{name}", "there is no such property")
 
     def get(self, name: str) -> Any:
         """The value of a property, None if it is not there."""
@@ -76,6 +109,29 @@ class Json:
         if not isinstance(value, list):
             raise FragmentError(f"{self.path}.{name}", expected="a list", found=kind_of(value))
         return value
+
+
+def parsed(text: str) -> Any:
+    """What a JSON text says, as the standard has it: every name once in an object, numbers that are finite.
+
+    Raises:
+        ValueError: it is none.
+
+    """
+    return json.loads(text, object_pairs_hook=_unique, parse_constant=_no_constant)
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    result = dict(pairs)
+    if len(result) < len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise json.JSONDecodeError(f"property {twice!r} is there twice", "", 0)
+    return result
+
+
+def _no_constant(name: str) -> Any:
+    raise json.JSONDecodeError(f"{name} is no number", "", 0)
 
 
 def kind_of(value: Any) -> object:
@@ -117,28 +173,73 @@ def base_of(given: Json) -> int:
     return int(value)
 
 
-def roles_of(given: Json) -> frozenset[FieldRole]:
-    """The roles of a field class."""
+#: Where a field of each role can be; that of the metadata's UUID is bytes.
+_SCOPES: Final = {
+    FieldRole.MAGIC: {Scope.PACKET_HEADER},
+    FieldRole.METADATA_UUID: {Scope.PACKET_HEADER},
+    FieldRole.STREAM_CLASS_ID: {Scope.PACKET_HEADER},
+    FieldRole.STREAM_ID: {Scope.PACKET_HEADER},
+    FieldRole.PACKET_LENGTH: {Scope.PACKET_CONTEXT},
+    FieldRole.CONTENT_LENGTH: {Scope.PACKET_CONTEXT},
+    FieldRole.TIMESTAMP: {Scope.PACKET_CONTEXT, Scope.EVENT_HEADER},
+    FieldRole.PACKET_END_TIMESTAMP: {Scope.PACKET_CONTEXT},
+    FieldRole.SEQUENCE_NUMBER: {Scope.PACKET_CONTEXT},
+    FieldRole.DISCARDED: {Scope.PACKET_CONTEXT},
+    FieldRole.EVENT_CLASS_ID: {Scope.EVENT_HEADER},
+}
+
+
+def roles_of(given: Json, *, of_bytes: bool = False) -> frozenset[FieldRole]:
+    """The roles of a field class: of unsigned integers, or of bytes."""
     roles: list[FieldRole] = []
     for name in given.list("roles"):
-        if not isinstance(name, str) or name not in _ROLES:
+        role = _ROLES.get(name) if isinstance(name, str) else None
+        if role is None or (role is FieldRole.METADATA_UUID) is not of_bytes:
             raise FragmentError(f"{given.path}.roles", expected="a role", found=name)
-        roles.append(_ROLES[name])
+        roles.append(role)
     return frozenset(roles)
 
 
-def mappings_of(given: Json, name: str, lowest: int) -> tuple[Mapping, ...]:
+def check_roles(structure: Structure, scope: Scope, path: str) -> None:
+    """Refuse roles that fields of this scope do not have (CTF2-SPEC-2.0, 5.3: roles).
+
+    Raises:
+        FragmentError: there is one, or the magic number is not what a packet begins with.
+
+    """
+    roles = roles_in(structure)
+    for role in roles:
+        if scope not in _SCOPES[role]:
+            raise FragmentError(path, f"the role {role} has no place here")
+    if FieldRole.MAGIC in roles:
+        first = structure.members[0].type if structure.members else None
+        count = sum(FieldRole.MAGIC in roles_in(member.type) for member in structure.members)
+        if (
+            count > 1
+            or not isinstance(first, FixedInteger)
+            or FieldRole.MAGIC not in first.roles
+            or first.length != 32
+        ):
+            raise FragmentError(path, "the magic number is not the first field, of 32 bits")
+
+
+def mappings_of(
+    given: Json, name: str, lowest: int = 0, highest: int = _LARGEST
+) -> tuple[Mapping, ...]:
     """The names of ranges, none where the property is not there."""
     held = given.get(name)
     if held is None:
         return ()
     where = Json(held, f"{given.path}.{name}")
     return tuple(
-        Mapping(label, ranges_of(where.get(label), where, label, lowest)) for label in where.value
+        Mapping(label, ranges_of(held, where, label, lowest, highest))
+        for label, held in where.value.items()
     )
 
 
-def ranges_of(value: Any, given: Json, name: str, lowest: int = -(1 << 63)) -> tuple[Range, ...]:
+def ranges_of(
+    value: Any, given: Json, name: str, lowest: int = -(1 << 63), highest: int = _LARGEST
+) -> tuple[Range, ...]:
     """A list of [lowest, highest]."""
     where = f"{given.path}.{name}"
     if not isinstance(value, list) or not value:
@@ -149,7 +250,7 @@ def ranges_of(value: Any, given: Json, name: str, lowest: int = -(1 << 63)) -> t
             isinstance(one, list)
             and len(one) == 2
             and all(isinstance(each, int) and not isinstance(each, bool) for each in one)
-            and lowest <= one[0] <= one[1] <= _LARGEST
+            and lowest <= one[0] <= one[1] <= highest
         )
         if not valid:
             raise FragmentError(where, expected="[lowest, highest]", found=one)

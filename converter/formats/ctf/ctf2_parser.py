@@ -8,7 +8,7 @@ from typing import Any, Final
 from uuid import UUID
 
 from converter.formats.ctf.ctf2_fields import FieldParser
-from converter.formats.ctf.ctf2_json import FragmentError, Json
+from converter.formats.ctf.ctf2_json import FragmentError, Json, check_roles, parsed
 from converter.formats.ctf.field_classes import (
     FieldDeclaration,
     FieldRole,
@@ -39,7 +39,7 @@ def parse_sequence(data: bytes) -> TraceClass:
 
     """
     text = data.decode("utf-8", "surrogateescape")
-    builder = _SequenceParser(text)
+    builder = _SequenceParser()
     positions = Positions(text)
     starts = [found.end() for found in _FRAGMENT.finditer(text)]
     # Of strings, strip() takes the separator for a space.
@@ -52,14 +52,14 @@ def parse_sequence(data: bytes) -> TraceClass:
         if not part:
             continue
         try:
-            fragment = json.loads(part)
+            fragment = parsed(part)
         except json.JSONDecodeError as error:
             raise positions.error(start + error.pos, f"no JSON: {error.msg}") from None
         except (ValueError, RecursionError):
             message = "no JSON: an integer or a nesting is too large"
             raise positions.error(start, message) from None
         try:
-            builder.fragment(fragment, start)
+            builder.fragment(fragment)
         except FragmentError as error:
             raise positions.error(
                 start,
@@ -68,8 +68,6 @@ def parse_sequence(data: bytes) -> TraceClass:
                 found=error.found,
                 field=f"fragment {number}{error.path}",
             ) from None
-    for offset, message in builder.remarks:
-        builder.trace.remarks.append((*positions.place(offset), message))
     if not builder.trace.streams:
         raise positions.error(len(text), "there is no data stream class")
     return builder.trace
@@ -78,14 +76,11 @@ def parse_sequence(data: bytes) -> TraceClass:
 class _SequenceParser:
     """The trace class as the fragments so far declare it."""
 
-    def __init__(self, text: str) -> None:
+    def __init__(self) -> None:
         self.trace = TraceClass(version=(2, 0))
-        self.remarks: list[tuple[int, str]] = []
-        self._text = text
         self._fields = FieldParser()
         self._count = 0
         self._has_trace = False
-        self._start = 0
         self._kinds = {
             "preamble": self._preamble,
             "field-class-alias": self._alias,
@@ -95,7 +90,7 @@ class _SequenceParser:
             "event-record-class": self._event_class,
         }
 
-    def fragment(self, value: Any, start: int) -> None:
+    def fragment(self, value: Any) -> None:
         """Take in one fragment."""
         fragment = Json(value)
         kind = fragment.text("type")
@@ -103,26 +98,18 @@ class _SequenceParser:
             raise FragmentError(".type", expected="preamble", found=kind)
         if kind not in self._kinds:
             raise FragmentError(".type", expected="a type of fragment", found=kind)
-        self._start = start
         self._count += 1
-        fragment.known = {"type", "attributes", "extensions"}
         self._kinds[kind](fragment)
-        for name in fragment.value.keys() - fragment.known:
-            self.remarks.append((start, f"unknown property {name!r} of {kind}"))
+        fragment.finish()
 
     def _preamble(self, fragment: Json) -> None:
         if self._count > 1:
             raise FragmentError("", "there are two preambles")
         version = fragment.get("version")
-        if version != 2 or isinstance(version, bool):
+        if version != 2 or not isinstance(version, int):
             raise FragmentError(".version", expected="2", found=version)
         if fragment.get("uuid") is not None:
             self.trace.uuid = UUID(bytes=bytes(_bytes_of_uuid(fragment.value["uuid"])))
-        extensions = fragment.get("extensions")
-        if extensions:
-            raise FragmentError(
-                ".extensions", "the trace needs extensions that are not known", found=extensions
-            )
 
     def _alias(self, fragment: Json) -> None:
         name = fragment.text("name")
@@ -149,9 +136,10 @@ class _SequenceParser:
                         f".environment.{name}", expected="a string or an integer", found=value
                     )
             trace.environment = held
-        trace.packet_header = self._root(
-            fragment, "packet-header-field-class", Scope.PACKET_HEADER, {}
-        )
+        name = "packet-header-field-class"
+        trace.packet_header = self._root(fragment, name, Scope.PACKET_HEADER, {})
+        if trace.uuid is None and FieldRole.METADATA_UUID in roles_in(trace.packet_header):
+            raise FragmentError(f".{name}", "packets have a UUID, and the metadata have none")
 
     def _clock_class(self, fragment: Json) -> None:
         clocks = self.trace.clocks
@@ -161,9 +149,7 @@ class _SequenceParser:
         frequency = fragment.integer("frequency", 1)
         clock = ClockClass(fragment.text("name", ""), frequency, id=id)
         clock.uid = fragment.text("uid", "")
-        namespace = fragment.text("namespace", "")
-        if namespace:
-            self.remarks.append((self._start, f"namespace {namespace!r} of a clock class"))
+        clock.namespace = fragment.text("namespace", "")
         clock.description = fragment.text("description", "")
         clock.precision = fragment.integer("precision", 0, None)
         clock.accuracy = fragment.integer("accuracy", 0, None)
@@ -172,6 +158,7 @@ class _SequenceParser:
             held = Json(offset, ".offset-from-origin")
             clock.offset_seconds = held.integer("seconds", -(1 << 63), 0)
             clock.offset_cycles = held.integer("cycles", 0, 0)
+            held.finish(extensible=False)
             if clock.offset_cycles >= frequency:
                 raise FragmentError(
                     ".offset-from-origin.cycles",
@@ -183,10 +170,9 @@ class _SequenceParser:
             clock.unix_epoch = True
         elif origin is not None:
             held = Json(origin, ".origin")
-            space = held.get("namespace")
-            if space is not None and not isinstance(space, str):
-                raise FragmentError(".origin.namespace", expected="a string", found=space)
+            space = held.text("namespace") if "namespace" in held.value else None
             clock.origin = (space, held.text("name"), held.text("uid"))
+            held.finish(extensible=False)
         clocks[id] = clock
 
     def _stream_class(self, fragment: Json) -> None:
@@ -211,8 +197,7 @@ class _SequenceParser:
         if not stream.clock and _CLOCK_ROLES & (
             roles_in(stream.packet_context) | roles_in(stream.event_header)
         ):
-            message = f"data stream class {id} has times, but no default clock class"
-            self.remarks.append((self._start, message))
+            raise FragmentError("", "a data stream class with times has no default clock class")
         stream.attributes = self._attributes(fragment)
         trace.streams[id] = stream
 
@@ -285,6 +270,7 @@ class _SequenceParser:
         declared: FieldDeclaration = self._fields.root(value, f".{name}", scope, outer)
         if not isinstance(declared, Structure):
             raise FragmentError(f".{name}", expected="a structure")
+        check_roles(declared, scope, f".{name}")
         return declared
 
 
@@ -292,7 +278,7 @@ def _bytes_of_uuid(value: Any) -> list[int]:
     valid = (
         isinstance(value, list)
         and len(value) == 16
-        and all(isinstance(one, int) and 0 <= one <= 255 for one in value)
+        and all(type(one) is int and 0 <= one <= 255 for one in value)
     )
     if not valid:
         raise FragmentError(".uuid", expected="16 bytes", found=value)

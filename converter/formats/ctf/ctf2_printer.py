@@ -7,9 +7,9 @@ from collections.abc import Iterable
 from typing import Any, Final
 
 from converter.errors import UnsupportedError
-from converter.formats.ctf.ctf2_fields import ORIGINS
 from converter.formats.ctf.ctf2_json import NATURAL_BIT_ORDERS
 from converter.formats.ctf.ctf2_parser import TRACER
+from converter.formats.ctf.ctf2_places import ORIGINS
 from converter.formats.ctf.field_classes import (
     Array,
     Blob,
@@ -83,6 +83,7 @@ def _clock(id: str, clock: ClockClass) -> dict[str, Any]:
     return _present(
         type="clock-class",
         id=id,
+        namespace=clock.namespace,
         name=clock.name,
         frequency=clock.frequency,
         uid=clock.uid,

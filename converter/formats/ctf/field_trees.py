@@ -9,6 +9,7 @@ from converter.formats.ctf.field_classes import (
     Blob,
     FieldDeclaration,
     FieldRole,
+    FixedBoolean,
     FixedInteger,
     Location,
     Optional,
@@ -64,3 +65,14 @@ def roles_in(declared: FieldDeclaration | None) -> set[FieldRole]:
         if isinstance(item, FixedInteger | VariableInteger | Array | Blob):
             found |= item.roles
     return found
+
+
+def key_kind(declared: FieldDeclaration) -> str:
+    """What a length or a selector is read as, by the field that says it; other fields say none."""
+    match declared:
+        case FixedInteger() | VariableInteger():
+            return "signed" if declared.signed else "unsigned"
+        case FixedBoolean():
+            return "boolean"
+        case _:
+            return ""

@@ -13,6 +13,8 @@ MAX_FIELDS = 1 << 14
 MAX_ALL_FIELDS = 1 << 18
 #: Fields that the uses of aliases stand for where each use has to be looked at by itself.
 MAX_EXPANDED = 1 << 14
+#: Bytes of a text or blob, and elements of an array, of fixed length.
+MAX_LENGTH = (1 << 31) - 1
 #: Bits of an alignment, and of an integer.
 MAX_ALIGNMENT = 1 << 31
 MAX_INTEGER_BITS = 1 << 16

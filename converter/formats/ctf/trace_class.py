@@ -25,6 +25,8 @@ class ClockClass:
     offset_cycles: int = 0
     #: The origin is 1970-01-01 (CTF 2: "unix-epoch"; CTF 1.8: LTTng's and most offsets are, whatever `absolute` says).
     unix_epoch: bool = False
+    #: CTF 2: what `name` is unique in.
+    namespace: str = ""
     #: CTF 2: another origin, as (namespace, name, uid).
     origin: tuple[str | None, str, str] | None = None
     uid: str = ""

@@ -29,6 +29,7 @@ from converter.formats.ctf.metadata_errors import (
     MAX_ALL_FIELDS,
     MAX_DEPTH,
     MAX_FIELDS,
+    MAX_LENGTH,
     Positions,
 )
 from converter.formats.ctf.tsdl_plain_types import is_character, text_of
@@ -67,8 +68,9 @@ class _Frame:
 class Placing:
     """Places the types of one trace; counts their fields."""
 
-    def __init__(self, positions: Positions) -> None:
+    def __init__(self, positions: Positions, environment: Mappings[str, str | int]) -> None:
         self._positions = positions
+        self._environment = environment
         self._total = 0
         self._count = 0
         self._scope = Scope.PAYLOAD
@@ -151,6 +153,12 @@ class Placing:
     def _array(self, declared: ArrayType, path: tuple[str, ...]) -> FieldDeclaration:
         if not isinstance(declared.length, Reference):
             return Array(self._place(declared.element, path), declared.length)
+        constant = self._of_environment(declared.length)
+        if constant is not None:
+            if is_character(declared.element):
+                assert isinstance(declared.element, FixedInteger)
+                return text_of(declared.element, constant)
+            return Array(self._place(declared.element, path), constant)
         location, target = self._locate(declared.length)
         if not isinstance(target, FixedInteger) or target.signed:
             message = "the length of a sequence must be an unsigned integer"
@@ -208,6 +216,21 @@ class Placing:
         message = f"there is no field {'.'.join(words)!r} before this"
         raise self._positions.error(reference.offset, message)
 
+    def _of_environment(self, reference: Reference) -> int | None:
+        """The length that an entry of the environment says, None where the reference is to a field."""
+        if reference.lexical is not None or reference.words[0] != "env":
+            return None
+        name = ".".join(reference.words[1:])
+        value = self._environment.get(name)
+        if not isinstance(value, int) or not 0 <= value <= MAX_LENGTH:
+            raise self._positions.error(
+                reference.offset,
+                expected=f"a length from 0 to {MAX_LENGTH} in the environment",
+                found=value,
+                field=f"env.{name}",
+            )
+        return value
+
     def _in_scope(
         self, scope: Scope, words: tuple[str, ...]
     ) -> tuple[Location, FieldDeclaration] | None:
@@ -237,7 +260,7 @@ class Placing:
     ) -> tuple[Location, FieldDeclaration] | None:
         """The field at the end of a path of names."""
         found: FieldDeclaration | None = None
-        for word in words:
+        for number, word in enumerate(words):
             member = members.get(word) or members.get(f"_{word}")
             if member is None:
                 # The structure itself is under way: the path goes on in it.
@@ -249,8 +272,25 @@ class Placing:
             path, found = (*path, member.name), member.type
             while isinstance(found, Array):
                 found = found.element
+            if isinstance(found, Variant) and number < len(words) - 1:
+                return self._in_options(found, scope, path, words[number + 1 :])
             members = self._members(found) if isinstance(found, Structure) else {}
         return None if found is None else (Location(scope, path), found)
+
+    def _in_options(
+        self, variant: Variant, scope: Scope, path: tuple[str, ...], words: tuple[str, ...]
+    ) -> tuple[Location, FieldDeclaration] | None:
+        """The field at the end of a path that leads through a variant: every option has one, all of them alike."""
+        each = [
+            self._descend(scope, path, self._members(option.type), words)
+            if isinstance(option.type, Structure)
+            else None
+            for option in variant.options
+        ]
+        first = each[0] if each else None
+        if first is None or any(one is None or not _alike(one, first) for one in each):
+            return None
+        return first
 
     def _under_way(self, scope: Scope, path: tuple[str, ...], word: str) -> _Frame | None:
         """The structure under way that a name on a path means, the innermost one."""
@@ -260,6 +300,19 @@ class Placing:
                 if frame.path in wanted:
                     return frame
         return None
+
+
+def _alike(
+    one: tuple[Location, FieldDeclaration], other: tuple[Location, FieldDeclaration]
+) -> bool:
+    """Whether fields in several options of a variant say a length or select an option in the same way."""
+    left, right = one[1], other[1]
+    return (
+        one[0] == other[0]
+        and isinstance(left, FixedInteger)
+        and isinstance(right, FixedInteger)
+        and (left.signed, left.mappings) == (right.signed, right.mappings)
+    )
 
 
 def displayed_names(members: Mappings[str, MemberType]) -> list[str]:

@@ -187,7 +187,7 @@ def as_text(element: DeclaredType, length: int | Reference) -> DeclaredType | No
     """An array of characters of a known length as the text that it is; None where it is none."""
     if isinstance(length, int) and is_character(element):
         assert isinstance(element, FixedInteger)
-        return Text(length, TEXT_ENCODINGS[element.encoding], element)
+        return text_of(element, length)
     return None
 
 
@@ -201,6 +201,6 @@ def is_character(element: DeclaredType) -> bool:
     )
 
 
-def text_of(element: FixedInteger, length: Location) -> Text:
-    """A sequence of characters as the text that it is."""
+def text_of(element: FixedInteger, length: int | Location) -> Text:
+    """An array or a sequence of characters as the text that it is."""
     return Text(length, TEXT_ENCODINGS[element.encoding], element)

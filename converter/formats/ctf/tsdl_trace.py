@@ -73,7 +73,7 @@ class _TraceBuilder:
         self._signed = signed
         self._positions = Positions(text)
         self._trace = TraceClass()
-        self._placing = Placing(self._positions)
+        self._placing = Placing(self._positions, self._trace.environment)
         self._events: list[tuple[Block, EventRecordClass]] = []
 
     def build(self) -> TraceClass:
@@ -96,8 +96,8 @@ class _TraceBuilder:
             raise self._positions.error(len(self._text), "there is no trace block")
         for name, build in (
             ("clock", self._clock),
-            ("trace", self._trace_block),
             ("env", self._environment),
+            ("trace", self._trace_block),
             ("stream", self._stream),
             ("event", self._event),
         ):
@@ -223,7 +223,7 @@ class _TraceBuilder:
         self._trace.clocks[name] = clock
 
     def _environment(self, block: Block) -> None:
-        self._trace.environment = {name: value.value for name, value in block.values.items()}
+        self._trace.environment.update({name: value.value for name, value in block.values.items()})
 
     def _stream(self, block: Block) -> None:
         names = ("packet.context", "event.header", "event.context")

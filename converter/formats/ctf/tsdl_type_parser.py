@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Final, NoReturn
+from typing import NoReturn
 
 from converter.formats.ctf.field_classes import ByteOrder, FixedInteger, Mapping, Range
-from converter.formats.ctf.metadata_errors import MAX_ALIGNMENT, MAX_DEPTH
+from converter.formats.ctf.metadata_errors import MAX_ALIGNMENT, MAX_DEPTH, MAX_LENGTH
 from converter.formats.ctf.tsdl_lexer import C_TYPE_WORDS, KEYWORDS, Token, TokenKind
 from converter.formats.ctf.tsdl_plain_types import PlainTypeParser, as_text
 from converter.formats.ctf.tsdl_tokens import TokenReader
@@ -21,9 +21,6 @@ from converter.formats.ctf.tsdl_types import (
     TypeScope,
     VariantType,
 )
-
-#: Elements of an array of fixed length.
-MAX_LENGTH: Final = (1 << 31) - 1
 
 
 class TypeParser:
@@ -195,6 +192,9 @@ class TypeParser:
             return None
         found: DeclaredType = reference.lexical
         for word in reference.words:
+            if isinstance(found, VariantType | ArrayType):
+                # What is in there depends on the place.
+                return None
             member = found.named(word) if isinstance(found, StructureType) else None
             if member is None:
                 self._refuse(reference, f"there is no field {'.'.join(reference.words)!r}")

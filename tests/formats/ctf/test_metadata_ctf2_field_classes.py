@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 from support.ctf2_fragments import (
+    CLOCK,
     FLAG,
+    PREAMBLE,
     S8,
     STREAM,
     TEXT,
@@ -19,7 +19,6 @@ from support.ctf2_fragments import (
     sequence,
     structure,
 )
-from support.ctf_files import events_of, open_trace
 
 from converter.formats.ctf.field_classes import (
     Array,
@@ -172,8 +171,8 @@ def test_field_classes(name: str) -> None:
     given, expected = FIELD_CLASSES[name]
     found = payload(STREAM, event(n=U8, flag=FLAG, signed=S8, x=given))
     assert found["x"] == expected
-    # The same under a name, with attributes and extensions that nobody knows.
-    more = {"attributes": {"my.tracer": 1}, "extensions": {"my.tracer": {}}}
+    # The same under a name, with attributes that nobody knows.
+    more = {"attributes": {"my.tracer": 1}, "extensions": {}}
     alias = {"type": "field-class-alias", "name": "it", "field-class": {**given, **more}}
     assert payload(alias, STREAM, event(n=U8, flag=FLAG, signed=S8, x="it"))["x"] == expected
 
@@ -183,33 +182,49 @@ def test_names_are_kept_as_they_are() -> None:
     assert list(members) == ["", "_a", "a", "\u00e9 b:c"]
 
 
-def test_of_options_for_one_value_the_first_is_taken(tmp_path: Path) -> None:
-    options = [
-        {"name": "a", "field-class": U8, "selector-field-ranges": [[1, 5]]},
-        {"name": "b", "field-class": TEXT, "selector-field-ranges": [[4, 9]]},
-    ]
-    chosen = {"type": "variant", "selector-field-location": at("n"), "options": options}
-    (tmp_path / "metadata").write_bytes(sequence(STREAM, event(n=U8, x=chosen)))
-    (tmp_path / "data").write_bytes(b"\x04\x07" + b"\x09text\0")
-    found = [fields["x"] for _, _, fields in events_of(open_trace(tmp_path))]
-    assert found == [("a", 7), ("b", b"text")]
-
-
 def test_roles() -> None:
-    roles = {role.value.replace("-", "_"): role for role in FieldRole}
-    integers = {
-        name: {**U8, "length": 64, "roles": [role.value]}
-        for name, role in roles.items()
-        if role is not FieldRole.METADATA_UUID
-    }
+    def integer(role: FieldRole) -> Json:
+        return {**U8, "length": 32, "roles": [role.value]}
+
     uuid = {"type": "static-length-blob", "length": 16, "roles": ["metadata-stream-uuid"]}
-    header = {"type": "trace-class", "packet-header-field-class": structure(u=uuid, **integers)}
-    trace = parse_metadata(sequence(header, STREAM))
-    assert trace.packet_header is not None
-    for member in trace.packet_header.members:
-        assert isinstance(member.type, FixedInteger | Blob)
-        name = "metadata_stream_uuid" if member.name == "u" else member.name
-        assert member.type.roles == {roles[name]}
+    header = {role.value: integer(role) for role in _OF_HEADER} | {"metadata-stream-uuid": uuid}
+    context = {role.value: integer(role) for role in _OF_CONTEXT}
+    of_record = {
+        role.value: integer(role) for role in (FieldRole.TIMESTAMP, FieldRole.EVENT_CLASS_ID)
+    }
+    trace = parse_metadata(
+        sequence(
+            {**PREAMBLE, "uuid": [1] * 16},
+            {"type": "trace-class", "packet-header-field-class": structure(**header)},
+            CLOCK,
+            {
+                **STREAM,
+                "default-clock-class-id": "c",
+                "packet-context-field-class": structure(**context),
+                "event-record-header-field-class": structure(**of_record),
+            },
+        )
+    )
+    stream = trace.streams[0]
+    seen = set()
+    for root in (trace.packet_header, stream.packet_context, stream.event_header):
+        assert root is not None
+        for member in root.members:
+            assert isinstance(member.type, FixedInteger | Blob)
+            assert member.type.roles == {FieldRole(member.name)}
+            seen |= member.type.roles
+    assert seen == set(FieldRole)
+
+
+_OF_HEADER = (FieldRole.MAGIC, FieldRole.STREAM_CLASS_ID, FieldRole.STREAM_ID)
+_OF_CONTEXT = (
+    FieldRole.PACKET_LENGTH,
+    FieldRole.CONTENT_LENGTH,
+    FieldRole.TIMESTAMP,
+    FieldRole.PACKET_END_TIMESTAMP,
+    FieldRole.SEQUENCE_NUMBER,
+    FieldRole.DISCARDED,
+)
 
 
 def test_an_alias_is_taken_at_its_place() -> None:

@@ -24,6 +24,7 @@ from converter.formats.ctf.metadata_files import parse_metadata
 
 # What is refused
 
+MAGIC: Json = {**U8, "length": 32, "roles": ["packet-magic-number"]}
 
 #: By name: the fragments, the number of the wrong one and the place in it, and what the error says.
 REFUSED: dict[str, tuple[tuple[Json, ...], str, str]] = {
@@ -112,6 +113,91 @@ REFUSED: dict[str, tuple[tuple[Json, ...], str, str]] = {
         "fragment 1.field-class.member-classes[0].field-class.length",
         "found 0",
     ),
+    "a property that nobody knows": (
+        ({**STREAM, "colour": "red"},),
+        "fragment 1.colour",
+        "there is no such property",
+    ),
+    "attributes that are no object": (
+        ({**STREAM, "attributes": [1]},),
+        "fragment 1.attributes",
+        "expected an object, found a list",
+    ),
+    "nothing as a name": (({**STREAM, "name": None},), "fragment 1.name", "found null"),
+    "extensions of a record": (
+        (STREAM, {**event(), "extensions": {"my.tracer": {"compressed": {}}}}),
+        "fragment 2.extensions",
+        "extensions that are not known",
+    ),
+    "more of an offset": (
+        ({**CLOCK, "offset-from-origin": {"ms": 1}},),
+        "fragment 1.offset-from-origin.ms",
+        "there is no such property",
+    ),
+    "more of an origin": (
+        ({**CLOCK, "origin": {"name": "a", "uid": "b", "c": "d"}},),
+        "fragment 1.origin.c",
+        "there is no such property",
+    ),
+    "a version that is no integer": (
+        ({**PREAMBLE, "version": 2.0},),
+        "fragment 0.version",
+        "found 2.0",
+    ),
+    "truth in a UUID": (({**PREAMBLE, "uuid": [True] * 16},), "fragment 0.uuid", "16 bytes"),
+    "a UUID that the metadata do not have": (
+        (
+            {
+                "type": "trace-class",
+                "packet-header-field-class": structure(
+                    u={
+                        "type": "static-length-blob",
+                        "length": 16,
+                        "roles": ["metadata-stream-uuid"],
+                    }
+                ),
+            },
+        ),
+        "fragment 1.packet-header-field-class",
+        "the metadata have none",
+    ),
+    "times without a clock": (
+        (
+            {
+                **STREAM,
+                "packet-context-field-class": structure(
+                    t={**U8, "roles": ["packet-end-default-clock-timestamp"]}
+                ),
+            },
+        ),
+        "fragment 1",
+        "no default clock class",
+    ),
+    "a role in another's place": (
+        ({**STREAM, "packet-context-field-class": structure(m=MAGIC)},),
+        "fragment 1.packet-context-field-class",
+        "the role packet-magic-number has no place here",
+    ),
+    "a role in a payload": (
+        (STREAM, event(a=structure(b={**U8, "roles": ["packet-total-length"]}))),
+        "fragment 2.payload-field-class",
+        "the role packet-total-length has no place here",
+    ),
+    "a late magic number": (
+        ({"type": "trace-class", "packet-header-field-class": structure(a=U8, m=MAGIC)},),
+        "fragment 1.packet-header-field-class",
+        "the magic number is not the first field",
+    ),
+    "a short magic number": (
+        (
+            {
+                "type": "trace-class",
+                "packet-header-field-class": structure(m={**MAGIC, "length": 16}),
+            },
+        ),
+        "fragment 1.packet-header-field-class",
+        "the magic number is not the first field",
+    ),
     "an alias of itself": (
         ({"type": "field-class-alias", "name": "a", "field-class": "a"},),
         "fragment 1.field-class",
@@ -148,8 +234,26 @@ def test_defects_of_fragments(name: str) -> None:
         (sequence(), "line 2, column 1", "there is no data stream class"),
         (b"\x1e" + b"[" * 100_000, "line 1, column 2", "no JSON"),
         (b'\x1e{"a": ' + b"9" * 10_000 + b"}", "line 1, column 2", "no JSON"),
+        (
+            b'\x1e{"type": "preamble", "type": "preamble"}',
+            "line 1, column 2",
+            "'type' is there twice",
+        ),
+        (b'\x1e{"type": "preamble", "version": NaN}', "line 1, column 2", "NaN is no number"),
     ],
-    ids=["no type", "no preamble", "list", "comma", "cut", "quote", "empty", "nesting", "digits"],
+    ids=[
+        "no type",
+        "no preamble",
+        "list",
+        "comma",
+        "cut",
+        "quote",
+        "empty",
+        "nesting",
+        "digits",
+        "twice",
+        "no number",
+    ],
 )
 def test_what_is_no_sequence(data: bytes, place: str, text: str) -> None:
     with pytest.raises(TraceError) as caught:

@@ -5,7 +5,18 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from support.ctf2_fragments import FLAG, S8, STREAM, TEXT, U8, at, event, sequence, structure
+from support.ctf2_fragments import (
+    FLAG,
+    S8,
+    STREAM,
+    TEXT,
+    U8,
+    VARIANT,
+    at,
+    event,
+    sequence,
+    structure,
+)
 
 from converter.errors import TraceError
 from converter.formats.ctf.metadata_files import parse_metadata
@@ -13,12 +24,63 @@ from converter.formats.ctf.metadata_files import parse_metadata
 MEMBER = "fragment 2.payload-field-class.member-classes[0].field-class"
 #: By name: the field class of a record's only field, where in it the defect is, and what the error says.
 REFUSED_FIELDS: dict[str, tuple[Any, str, str]] = {
-    "nothing": (None, "", "expected an object, found nothing"),
+    "a property of another class": (
+        {**U8, "encoding": "utf-8"},
+        ".encoding",
+        "there is no such property",
+    ),
+    "a role of a signed integer": (
+        {**U8, "type": "fixed-length-signed-integer", "roles": ["packet-sequence-number"]},
+        ".roles",
+        "there is no such property",
+    ),
+    "a UUID that is a number": ({**U8, "roles": ["metadata-stream-uuid"]}, ".roles", "a role"),
+    "a flag behind the last bit": (
+        {**U8, "type": "fixed-length-bit-map", "flags": {"a": [[0, 8]]}},
+        ".flags.a",
+        "[lowest, highest]",
+    ),
+    "an origin that is a list": (
+        {
+            "type": "dynamic-length-blob",
+            "length-field-location": {"origin": [], "path": ["n"]},
+        },
+        ".length-field-location.origin",
+        "expected a string, found a list",
+    ),
+    "more of a location": (
+        {"type": "dynamic-length-blob", "length-field-location": {**at("n"), "from": "n"}},
+        ".length-field-location.from",
+        "there is no such property",
+    ),
+    "options for one value": (
+        {
+            **VARIANT,
+            "options": [
+                {"field-class": U8, "selector-field-ranges": [[1, 5]]},
+                {"field-class": TEXT, "selector-field-ranges": [[4, 9]]},
+            ],
+        },
+        ".options",
+        "a value selects two options",
+    ),
+    "options of one name": (
+        {
+            **VARIANT,
+            "options": [
+                {"name": "a", "field-class": U8, "selector-field-ranges": [[1, 1]]},
+                {"name": "a", "field-class": TEXT, "selector-field-ranges": [[2, 2]]},
+            ],
+        },
+        ".options[1].name",
+        "two options 'a'",
+    ),
+    "nothing": (None, "", "expected a value, found null"),
     "a number": (3, "", "expected an object, found 3"),
     "no such alias": ("u8", "", "there is no field class alias 'u8'"),
     "no type": ({}, ".type", "expected a string, found nothing"),
     "unknown type": ({"type": "integer"}, ".type", "expected a field class, found integer"),
-    "no length": ({**U8, "length": None}, ".length", "found nothing"),
+    "no length": ({**U8, "length": None}, ".length", "found null"),
     "no bits": ({**U8, "length": 0}, ".length", "an integer from 1 to 64"),
     "too many bits": ({**U8, "length": 65}, ".length", "an integer from 1 to 64"),
     "half a bit": ({**U8, "length": 0.5}, ".length", "found 0.5"),
@@ -84,8 +146,8 @@ REFUSED_FIELDS: dict[str, tuple[Any, str, str]] = {
     ),
     "field outside the root": (
         {"type": "dynamic-length-blob", "length-field-location": at(None, None, "n")},
-        ".length-field-location",
-        "there is no field before this",
+        ".length-field-location.path",
+        "out of the outermost structure",
     ),
     "field in an integer": (
         {"type": "dynamic-length-blob", "length-field-location": at("n", "m")},

@@ -7,11 +7,12 @@ say in CTF 2; whether that is so is found by saying it and reading that back.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Any, Final
 
 from converter.errors import TraceError, UnsupportedError
+from converter.formats.ctf.consistency import broken_clauses
 from converter.formats.ctf.ctf2_printer import print_sequence
 from converter.formats.ctf.field_classes import (
     Array,
@@ -25,12 +26,19 @@ from converter.formats.ctf.field_classes import (
     Member,
     Option,
     Optional,
+    Range,
     Structure,
     Text,
     Variant,
 )
+from converter.formats.ctf.field_trees import roles_in
 from converter.formats.ctf.metadata_files import parse_metadata
-from converter.formats.ctf.trace_class import EventRecordClass, StreamClass, TraceClass
+from converter.formats.ctf.trace_class import (
+    ClockClass,
+    EventRecordClass,
+    StreamClass,
+    TraceClass,
+)
 from converter.formats.ctf.tsdl_lexer import KEYWORDS
 from converter.formats.ctf.tsdl_printer import print_tsdl
 
@@ -54,6 +62,8 @@ LOG_LEVELS: Final = (
 )
 _TIMES: Final = frozenset({FieldRole.TIMESTAMP, FieldRole.PACKET_END_TIMESTAMP})
 _BYTE: Final = FixedInteger(8, alignment=8)
+#: What Babeltrace calls the clock of a trace of CTF 1.8 that has times and no clock.
+_UNKNOWN_CLOCK: Final = "default"
 
 
 def metadata_in(trace: TraceClass, version: int) -> bytes:
@@ -73,6 +83,8 @@ def metadata_in(trace: TraceClass, version: int) -> bytes:
         raise _unsupported("the other version does not allow what was said") from error
     if _layout(_as_ctf2(again)) != _layout(_as_ctf2(trace)):
         raise _unsupported("the other version has no words for a field class")
+    for clause in broken_clauses(again):
+        raise _unsupported(f"readers of the other version would refuse it: {clause}")
     return data
 
 
@@ -119,14 +131,16 @@ def _unsupported(what: str) -> UnsupportedError:
 
 def _as_ctf2(trace: TraceClass) -> TraceClass:
     """The same classes without what only TSDL says: names as declared, clocks of integers, encodings of characters."""
+    clocks = {name: replace(clock, id=name) for name, clock in trace.clocks.items()}
     return replace(
         trace,
         version=(2, 0),
-        packet_header=_root(trace.packet_header),
-        clocks={name: replace(clock, id=name) for name, clock in trace.clocks.items()},
+        packet_header=_packet_header(trace),
+        clocks=clocks,
         streams={
             id: replace(
                 stream,
+                clock=_clock_of(stream, clocks),
                 packet_context=_root(stream.packet_context),
                 event_header=_root(stream.event_header),
                 common_context=_root(stream.common_context),
@@ -136,6 +150,35 @@ def _as_ctf2(trace: TraceClass) -> TraceClass:
         },
         remarks=[],
     )
+
+
+def _packet_header(trace: TraceClass) -> Structure | None:
+    """The header; bytes called `uuid` are the metadata's UUID only if these have one."""
+    header = _root(trace.packet_header)
+    if header is None or trace.uuid is not None:
+        return header
+    return replace(
+        header,
+        members=tuple(
+            one._replace(type=replace(one.type, roles=frozenset()))
+            if isinstance(one.type, Blob)
+            else one
+            for one in header.members
+        ),
+    )
+
+
+def _clock_of(stream: StreamClass, clocks: dict[str, ClockClass]) -> str:
+    """The stream's default clock, if it has times: in CTF 1.8 times without a clock are nanoseconds of one unknown."""
+    if not _TIMES & (roles_in(stream.packet_context) | roles_in(stream.event_header)):
+        return ""
+    if stream.clock:
+        return stream.clock
+    name = _UNKNOWN_CLOCK
+    while name in clocks and clocks[name] != ClockClass(name, id=name):
+        name += "_"
+    clocks.setdefault(name, ClockClass(name, id=name))
+    return name
 
 
 def _event(event: EventRecordClass) -> EventRecordClass:
@@ -183,13 +226,40 @@ def _field(declared: FieldDeclaration) -> FieldDeclaration:
         case Structure():
             return _structure(declared)
         case Variant(selector, options):
-            # What no label selects never occurs.
-            held = [Option(one.name, _field(one.type), one.ranges) for one in options if one.ranges]
-            return Variant(selector, tuple(held))
+            return Variant(selector, tuple(_unambiguous(options)))
         case Optional(element=element):
             return replace(declared, element=_field(element))
         case _:
             return declared
+
+
+def _unambiguous(options: Iterable[Option]) -> Iterator[Option]:
+    """The options with the values that select them: of labels that overlap the first.
+
+    What no label selects never occurs.
+    """
+    taken: list[Range] = []
+    for option in options:
+        ranges = [left for span in option.ranges for left in _without(span, taken)]
+        taken += ranges
+        if ranges:
+            yield Option(option.name, _field(option.type), tuple(ranges))
+
+
+def _without(span: Range, taken: Iterable[Range]) -> list[Range]:
+    """What is left of a range."""
+    left = [span]
+    for other in taken:
+        left = [
+            part
+            for one in left
+            for part in (
+                Range(one.low, min(one.high, other.low - 1)),
+                Range(max(one.low, other.high + 1), one.high),
+            )
+            if part.low <= part.high
+        ]
+    return left
 
 
 def _merged(mappings: Iterable[Mapping]) -> tuple[Mapping, ...]:

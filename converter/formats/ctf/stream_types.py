@@ -84,7 +84,8 @@ class StreamType:
         self.packet_roles = roles_in(packet[0]) | roles_in(packet[1])
         self.begin_bits = begin_bits(*packet)
         self.has_cpu = integer_member(stream.packet_context, CPU_FIELD) is not None
-        self.is_timed = FieldRole.TIMESTAMP in roles_in(stream.event_header)
+        # Records that say no time have that of the packet's beginning.
+        self.is_timed = FieldRole.TIMESTAMP in self.packet_roles | roles_in(stream.event_header)
         self._registers = Registers(FIRST_FREE)
         self._packet_extras = self._values_of_packets() if statement is None else []
         self._reserve_registers()

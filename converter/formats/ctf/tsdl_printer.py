@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pkgutil
 import re
+from collections.abc import Iterator
 from functools import cache
 from string import Template
 from typing import Final
@@ -13,6 +14,7 @@ from converter.errors import UnsupportedError
 from converter.formats.ctf.field_classes import (
     Array,
     FieldDeclaration,
+    FieldRole,
     FixedBits,
     FixedFloat,
     FixedInteger,
@@ -24,6 +26,7 @@ from converter.formats.ctf.field_classes import (
     Text,
     Variant,
 )
+from converter.formats.ctf.field_trees import roles_in
 from converter.formats.ctf.trace_class import ClockClass, EventRecordClass, StreamClass, TraceClass
 from converter.formats.ctf.tsdl_lexer import KEYWORDS, escaped
 
@@ -63,7 +66,9 @@ def _template() -> Template:
 class _Printer:
     def __init__(self, trace: TraceClass) -> None:
         self._trace = trace
+        self._has_ids = FieldRole.STREAM_CLASS_ID in roles_in(trace.packet_header)
         self._scope = Scope.PAYLOAD
+        self._roots: dict[Scope, Structure | None] = {}
         #: The structures around the type under way: their members by displayed name, and their paths.
         self._frames: list[tuple[Structure, tuple[str, ...]]] = []
 
@@ -111,8 +116,9 @@ class _Printer:
         return f"clock {{\n{''.join(lines)}}};\n\n"
 
     def _stream(self, stream: StreamClass) -> str:
+        # Only packets that say of which class they are make sense of its id.
         parts = [
-            f"\tid = {stream.id};\n",
+            f"\tid = {stream.id};\n" if self._has_ids else "",
             self._root("packet.context", stream.packet_context, Scope.PACKET_CONTEXT),
             self._root("event.header", stream.event_header, Scope.EVENT_HEADER),
             self._root("event.context", stream.common_context, Scope.COMMON_CONTEXT),
@@ -121,7 +127,9 @@ class _Printer:
 
     def _event(self, stream: StreamClass, event: EventRecordClass) -> str:
         lines = [f"\tname = {escaped(event.name)};\n"]
-        lines.append(f"\tid = {event.id};\n\tstream_id = {stream.id};\n")
+        lines.append(f"\tid = {event.id};\n")
+        if self._has_ids:
+            lines.append(f"\tstream_id = {stream.id};\n")
         if event.log_level is not None:
             if isinstance(event.log_level, str):
                 raise _unsupported("a log level that is no number")
@@ -139,6 +147,7 @@ class _Printer:
     # Types
 
     def _root(self, name: str, structure: Structure | None, scope: Scope) -> str:
+        self._roots[scope] = structure
         if structure is None:
             return ""
         self._scope = scope
@@ -174,8 +183,12 @@ class _Printer:
                 before, behind = self._type(element, path, indent)
                 return before, self._length(length) + behind
             case Variant(selector, options):
+                name = self._reference(selector)
+                if "." in name:
+                    # The grammar has a path there, but nobody reads one.
+                    raise _unsupported("a selector that is in no structure around its variant")
                 body = self._members(options, path, indent)
-                return f"variant <{self._reference(selector)}> {{\n{body}{indent}}}", ""
+                return f"variant <{name}> {{\n{body}{indent}}}", ""
         raise _unsupported(f"a field class {type(declared).__name__}")
 
     def _integer(self, declared: FixedInteger) -> str:
@@ -240,8 +253,20 @@ class _Printer:
                     if path == tuple(inside):
                         return _declared(found)
                     break
-        words = [_PREFIXES[location.scope], *location.path]
-        return ".".join(words)
+        return ".".join([_PREFIXES[location.scope], *self._declared_path(location)])
+
+    def _declared_path(self, location: Location) -> Iterator[str]:
+        """The names on a path as they are declared: nobody else finds others."""
+        found: FieldDeclaration | None = self._roots.get(location.scope)
+        for name in location.path:
+            while isinstance(found, Array):
+                found = found.element
+            members = found.members if isinstance(found, Structure) else ()
+            member = next((one for one in members if one.name == name), None)
+            if member is None:
+                raise _unsupported(f"a length at {'.'.join(location.path)}")
+            yield _declared(member)
+            found = member.type
 
 
 def _declared(member: Member | Option) -> str:

@@ -112,12 +112,21 @@ def test_what_only_ctf_2_says_is_encoded_anew_for_1_8(tmp_path: Path) -> None:
     assert difference(converter.read(source), again) is None
 
 
+#: What Babeltrace would not read in one of the versions.
+UNREADABLE = {
+    "large integers",
+    "ids in two streams",
+    "an event that does not name the only stream",
+    "variant by a path of scopes",
+}
+
+
 @pytest.mark.parametrize("name", ACCEPTED)
 def test_metadata_say_the_same_in_ctf_2(name: str) -> None:
     one = parse_metadata(ACCEPTED[name].encode())
-    if not one.streams or name == "large integers":
+    if not one.streams or name in UNREADABLE:
         with pytest.raises(UnsupportedError):
-            metadata_in(one, 2)
+            metadata_in(parse_metadata(metadata_in(one, 2)), 1)
         return
     two = parse_metadata(metadata_in(one, 2))
     again = parse_metadata(metadata_in(two, 1))

@@ -109,7 +109,14 @@ NEEDED: Final = {
 
 #: lttng-modules' priorities count from the most urgent one that is not real-time.
 PRIORITY_OFFSET: Final = 100
-PRIORITY_ROLES: Final = (Role.PRIORITY, Role.PREV_PRIORITY, Role.NEXT_PRIORITY)
+_PRIORITY_ROLES: Final = (Role.PRIORITY, Role.PREV_PRIORITY, Role.NEXT_PRIORITY)
+#: Tracepoints of the scheduler that have no kind of their own, and their fields that are priorities.
+_PRIORITIES: Final = {
+    "sched_migrate_task": frozenset({"prio"}),
+    "sched_pi_setprio": frozenset({"oldprio", "newprio"}),
+    "sched_process_wait": frozenset({"prio"}),
+    "sched_wait_task": frozenset({"prio"}),
+}
 
 #: Kinds whose event in LTTng is that of one of the kernel's two: of timers, the one of high resolution.
 _TIMERS: Final = frozenset({Kind.TIMER_ENTRY, Kind.TIMER_EXIT})
@@ -144,6 +151,17 @@ def is_lttng_event(event_class: EventClass) -> bool:
     return {field.role for field in known[1]} <= {field.role for field in event_class.fields}
 
 
+def priorities(event_class: EventClass, name: str) -> frozenset[int]:
+    """The fields that are priorities, in a class of the kernel's events that LTTng calls by this name."""
+    by_name = _PRIORITIES.get(name, frozenset()) if event_class.kind is Kind.TYPED else ()
+    return frozenset(
+        number
+        for number, field in enumerate(event_class.fields)
+        if (field.role in _PRIORITY_ROLES or (field.role is Role.NONE and field.name in by_name))
+        and isinstance(field.type, IntegerClass)
+    )
+
+
 def lttng_name(event_class: EventClass, syscall: str | None) -> str | None:
     """LTTng's name for an event of the kernel, None for what it does not have.
 
@@ -156,7 +174,10 @@ def lttng_name(event_class: EventClass, syscall: str | None) -> str | None:
     if prefix is not None:
         name = name_in_class(event_class.name) or syscall
         return None if name is None else prefix + name
-    return EVENTS[event_class.kind][0] if is_lttng_event(event_class) else None
+    if is_lttng_event(event_class):
+        return EVENTS[event_class.kind][0]
+    is_scheduler = event_class.category in ("", "sched") and event_class.name in _PRIORITIES
+    return event_class.name if is_scheduler and priorities(event_class, event_class.name) else None
 
 
 def tracepoint_name(event_class: EventClass) -> str | None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from converter.formats.ctf.lttng_events import PRIORITY_ROLES, kernel_name
+from converter.formats.ctf.lttng_events import kernel_name, priorities
 from converter.ir.events import EventClass, Field
 from converter.ir.field_classes import (
     ArrayClass,
@@ -169,13 +169,7 @@ def shifted_priorities(text: str, delivered: EventClass) -> frozenset[int]:
     It counts from the most urgent that is not real-time, ftrace (and so the IR) from the most urgent of all.
     """
     category, name = split_name(text)
-    if category or meaning_of(category, name).kind is Kind.TYPED:
-        return frozenset()
-    return frozenset(
-        number
-        for number, field in enumerate(delivered.fields)
-        if field.role in PRIORITY_ROLES and isinstance(field.type, IntegerClass)
-    )
+    return frozenset() if category else priorities(delivered, name)
 
 
 def _checked_kind(known: Meaning, fields: Sequence[Field]) -> Kind:

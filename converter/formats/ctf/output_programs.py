@@ -8,8 +8,8 @@ import numpy as np
 
 from converter.formats.ctf.lttng_events import (
     PRIORITY_OFFSET,
-    PRIORITY_ROLES,
     lttng_name,
+    priorities,
     tracepoint_name,
 )
 from converter.formats.ctf.output_classes import record_name
@@ -34,11 +34,7 @@ class Program:
         self.written = written
         #: LTTng's name for the event, where it has one.
         self.known_name = lttng_name(event_class, syscall)
-        self._priorities = {
-            index
-            for index, field in enumerate(event_class.fields)
-            if field.role in PRIORITY_ROLES and isinstance(field.type, IntegerClass)
-        }
+        self._priorities = priorities(event_class, event_class.name)
 
     def columns(self, table: Table) -> list[Any]:
         """What the kernel takes for the columns of a table."""

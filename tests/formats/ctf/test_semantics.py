@@ -160,6 +160,38 @@ def test_priorities_are_those_of_ftrace(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("name", "fields"),
+    [
+        ("sched_migrate_task", ("prio",)),
+        ("sched_pi_setprio", ("oldprio", "newprio")),
+        ("sched_process_wait", ("prio",)),
+        ("sched_wait_task", ("prio",)),
+    ],
+)
+def test_every_event_of_the_scheduler_counts_priorities_alike(
+    name: str, fields: tuple[str, ...], tmp_path: Path
+) -> None:
+    """Also after it was written again, where it has LTTng's name and LTTng's numbers."""
+    members = "".join(f" int32_t _{field};" for field in fields)
+    stream = Stream({name: members, f"p:{name}": members})
+    values = b"".join((20 + number).to_bytes(4, "little") for number in range(len(fields)))
+    packet = stream.packet([stream.record(0, 1, values), stream.record(1, 2, values)])
+    path = stream.write(tmp_path / "source", packet)
+    expected = [
+        {field: start + number for number, field in enumerate(fields)} for start in (120, 20)
+    ]
+    assert [found for _, _, found in events_of(open_trace(path))] == expected
+    converter.convert(path, tmp_path / "x.fxt", lossless=True)
+    with converter.open_trace(tmp_path / "x.fxt") as trace:
+        trace.sidecar.clear()
+        converter.write(trace, tmp_path / "again", "ctf")
+    again = open_trace(tmp_path / "again")
+    assert [found for _, _, found in events_of(again)] == expected
+    metadata = (tmp_path / "again" / "metadata").read_text()
+    assert f'name = "{name}"' in metadata and f'name = "p:{name}"' in metadata
+
+
+@pytest.mark.parametrize(
     ("name", "kind"),
     [
         ("x86_irq_vectors_local_timer_entry", Kind.TIMER_ENTRY),

@@ -38,6 +38,7 @@ from converter.formats.ctf.field_classes import (
     Variant,
     alignment_of,
 )
+from converter.formats.ctf.program import State
 from converter.formats.ctf.scalar_program import ScalarAssembler, integer_flags
 from converter.formats.ctf.scan_programs import MAX_DEPTH
 
@@ -128,6 +129,7 @@ class FieldAssembler(ScalarAssembler):
             assert isinstance(element, FixedInteger | FixedBits | FixedBoolean | FixedFloat)
             stride = -(-element.length // element.alignment) * element.alignment
             bits = (constant - 1) * stride + element.length if constant else 0
+            self._begin_bits(element.byte_order, alignment, reversed_bits=element.reversed_bits)
             if not keep and source < 0 and bits < 1 << 39:
                 self._skip(alignment, bits)
                 return None
@@ -162,15 +164,15 @@ class FieldAssembler(ScalarAssembler):
         self._skip(alignment_of(declared), 0)
         slot = self._slot(8) if keep else -1
         loop = self._append("LOOP", slot=slot, target=constant, source=source)
-        outside = (self.modulus, self.offset)
+        outside = self.state
         once, self._once = self._once, False
         self._depth += 1
         self._barrier = len(self._operations)
         # An element begins where the last one ended, which is known only to be aligned as elements are.
-        self.modulus, self.offset = 1, 0
+        self._go_to(State())
         self._skip(alignment_of(declared.element), 0)
         element = self._field(declared.element, scope, path, keep)
-        inside = (self.modulus, self.offset)
+        inside = self.state
         self._append("LOOP_END")
         self._depth -= 1
         self._once = once
@@ -212,17 +214,17 @@ class FieldAssembler(ScalarAssembler):
             source=self._registers.of[declared.selector],
             flags=self._selector_flags(declared.selector),
         )
-        before = (self.modulus, self.offset)
+        before = self.state
         once, self._once = self._once, False
         ranges: list[list[int]] = []
         states, jumps, plans = [], [], []
         for number, option in enumerate(declared.options):
-            self.modulus, self.offset = before
+            self._go_to(before)
             self._barrier = start = len(self._operations)
             plan = self._field(option.type, scope, path, keep)
             if plan is not None:
                 plans.append(plan)
-            states.append((self.modulus, self.offset))
+            states.append(self.state)
             jumps.append(self._append("JUMP"))
             ranges += self._bounds(option.ranges, declared.selector, number, start)
         for jump in jumps:
@@ -242,7 +244,7 @@ class FieldAssembler(ScalarAssembler):
             source=self._registers.of[declared.selector],
             flags=self._selector_flags(declared.selector),
         )
-        before = (self.modulus, self.offset)
+        before = self.state
         once, self._once = self._once, False
         self._barrier = start = len(self._operations)
         plan = self._field(declared.element, scope, path, keep)
@@ -250,7 +252,7 @@ class FieldAssembler(ScalarAssembler):
         select[8] = len(self._operations)
         wanted = declared.ranges if declared.ranges is not None else (Range(1, (1 << 64) - 1),)
         self._select(select, [*self._bounds(wanted, declared.selector, 1, start)])
-        self._join([before, (self.modulus, self.offset)])
+        self._join([before, self.state])
         if not keep:
             return None
         assert plan is not None

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from converter.errors import TraceError
 from converter.formats.ctf.columns import Plan
-from converter.formats.ctf.field_classes import Location, Range
+from converter.formats.ctf.field_classes import ByteOrder, Location, Range
 from converter.formats.ctf.scan_programs import FLAGS, OPERATIONS, Program
 
 #: More operations than any record class needs.
@@ -50,16 +50,23 @@ class Decoder(NamedTuple):
     plans: tuple[Plan, ...]
 
 
-class Assembler:
-    """Appends operations.
+class State(NamedTuple):
+    """What is known of the position: it is `offset` above a multiple of `modulus` bits.
 
-    What is known of the position: it is `offset` above a multiple of `modulus` bits.
+    `orders` are those that the last bits may have: of bytes, and whether bits are counted the other way.
     """
 
-    def __init__(self, registers: Registers, modulus: int = 1, offset: int = 0) -> None:
+    modulus: int = 1
+    offset: int = 0
+    orders: frozenset[tuple[ByteOrder, bool]] = frozenset()
+
+
+class Assembler:
+    """Appends operations, from a state on."""
+
+    def __init__(self, registers: Registers, state: State = State()) -> None:  # noqa: B008 - immutable
         self._registers = registers
-        self.modulus = modulus
-        self.offset = offset
+        self.modulus, self.offset, self.orders = state
         self._operations: list[list[int]] = []
         self._ranges: list[list[int]] = []
         self._item_sizes: list[int] = []
@@ -147,12 +154,30 @@ class Assembler:
             self._append("SKIP", align=align, width=width)
         self._advance(width)
 
-    def _join(self, states: list[tuple[int, int]]) -> None:
+    @property
+    def state(self) -> State:
+        """What is known of the position."""
+        return State(self.modulus, self.offset, self.orders)
+
+    def _go_to(self, state: State) -> None:
+        self.modulus, self.offset, self.orders = state
+
+    def _begin_bits(self, order: ByteOrder, alignment: int, *, reversed_bits: bool) -> None:
+        """Bits of this order come next: others before them must have filled their byte (CTF2-SPEC-2.0, 6.4.1)."""
+        of_bits = order, reversed_bits
+        if self.orders and of_bits not in self.orders and alignment < 8:
+            align = self._align(alignment)
+            if self.modulus < 8 or self.offset % 8:
+                self._append("WHOLE", align=align)
+        self.orders = frozenset({of_bits})
+
+    def _join(self, states: list[State]) -> None:
         """Go on where several ways meet."""
-        modulus = min(state[0] for state in states)
-        while modulus > 1 and len({offset % modulus for _, offset in states}) > 1:
+        modulus = min(state.modulus for state in states)
+        while modulus > 1 and len({state.offset % modulus for state in states}) > 1:
             modulus //= 2
-        self.modulus, self.offset = modulus, states[0][1] % modulus
+        orders = frozenset[tuple[ByteOrder, bool]]().union(*(state.orders for state in states))
+        self._go_to(State(modulus, states[0].offset % modulus, orders))
         self._barrier = len(self._operations)
 
     def _byte(self, alignment: int) -> int:

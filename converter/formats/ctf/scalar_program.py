@@ -21,7 +21,7 @@ from converter.formats.ctf.field_classes import (
     VariableInteger,
     alignment_of,
 )
-from converter.formats.ctf.program import Assembler, Registers
+from converter.formats.ctf.program import Assembler, Registers, State
 from converter.formats.ctf.scan_programs import FLAGS
 from converter.ir.field_classes import IntegerClass
 
@@ -38,9 +38,12 @@ class ScalarAssembler(Assembler):
     """Appends the operations for one field after the other; those kept get slots, and a plan of their column."""
 
     def __init__(
-        self, registers: Registers, special: Special, modulus: int = 1, offset: int = 0
+        self,
+        registers: Registers,
+        special: Special,
+        state: State = State(),  # noqa: B008 - immutable
     ) -> None:
-        super().__init__(registers, modulus, offset)
+        super().__init__(registers, state)
         self._special = special
 
     def _register(
@@ -66,6 +69,9 @@ class ScalarAssembler(Assembler):
     ) -> Plan | None:
         signed = isinstance(declared, FixedInteger) and declared.signed
         register, flags, copy = self._register(declared, scope, path, signed=signed)
+        self._begin_bits(
+            declared.byte_order, declared.alignment, reversed_bits=declared.reversed_bits
+        )
         if declared.length > 64:
             return self._wide(declared.length, declared.alignment, integer_flags(declared), keep)
         if register < 0 and not flags and not keep:

@@ -18,7 +18,8 @@ from converter.formats.ctf.scan_places cimport (
     find_or_add_place, free_places, init_places, mixed, Place, Places,
 )
 from converter.formats.ctf.scan_programs cimport (
-    BAD_LENGTH, Machine, NO_MEMORY, NO_OPTION, Operation, OUT_OF_BOUNDS, Program, Range, run, TOO_WIDE,
+    BAD_LENGTH, Machine, MIXED_ORDERS, NO_MEMORY, NO_OPTION, Operation, OUT_OF_BOUNDS, Program, Range, run,
+    TOO_WIDE,
 )
 from converter.kernels.strings cimport StringTable
 
@@ -53,6 +54,7 @@ DEFECTS = {
     NO_OPTION: "a selector that selects no option",
     BAD_LENGTH: "a length of too many elements without content",
     TOO_WIDE: "an integer of more than 64 bits",
+    MIXED_ORDERS: "a byte order that changes within a byte",
     NO_TIME: "a time that does not fit 63 bits",
     NO_BITS: "an event record without any bits",
 }

@@ -29,6 +29,8 @@ cdef enum:
     COPY = 11
     # Put register `aux` in the slot.
     STORE = 12
+    # The position must be that of a byte: the byte order changes.
+    WHOLE = 13
 
 cdef enum:
     # Flags of integers; CLOCK: the value updates the clock. TEXT: what lies behind the first null is no content.
@@ -46,6 +48,7 @@ cdef enum:
     BAD_LENGTH = -3
     TOO_WIDE = -4
     NO_MEMORY = -5
+    MIXED_ORDERS = -8
 
 cdef enum:
     # Nested loops.

@@ -23,7 +23,7 @@ from converter.kernels.strings cimport StringTable
 OPERATIONS = {
     "END": END, "SKIP": SKIP, "INTEGER": INTEGER, "VARIABLE": VARIABLE, "ENDED": ENDED, "BYTES": BYTES,
     "INTEGERS": INTEGERS, "LOOP": LOOP, "LOOP_END": LOOP_END, "SELECT": SELECT, "JUMP": JUMP, "COPY": COPY,
-    "STORE": STORE,
+    "STORE": STORE, "WHOLE": WHOLE,
 }
 FLAGS = {"SIGNED": SIGNED, "BIG": BIG, "REVERSED": REVERSED, "CLOCK": CLOCK, "TEXT": TEXT, "INTERNED": INTERNED}
 MAX_DEPTH = DEPTH
@@ -121,7 +121,7 @@ cdef class Program:
                         raise ValueError(f"range {j} has no option")
                 if op.stride:
                     check_target(op.stride)
-            elif op.code != END and op.code != LOOP_END:
+            elif op.code != END and op.code != LOOP_END and op.code != WHOLE:
                 raise ValueError(f"operation {i} is unknown")
             if op.code == BYTES or op.code == INTEGERS or op.code == LOOP:
                 if op.target < 0:
@@ -239,6 +239,9 @@ cdef int64_t run(
         elif code == STORE:
             if not put(&machine.slots[op.slot], machine.registers[op.aux]):
                 return NO_MEMORY
+        elif code == WHOLE:
+            if at & 7:
+                return MIXED_ORDERS
         elif code == LOOP:
             if at > end:
                 return OUT_OF_BOUNDS

@@ -33,7 +33,7 @@ from converter.formats.ctf.mapping import (
     event_class,
     shifted_priorities,
 )
-from converter.formats.ctf.program import Decoder, Registers
+from converter.formats.ctf.program import Decoder, Registers, State
 from converter.formats.ctf.scan import FIRST_FREE, REGISTERS
 from converter.formats.ctf.scan_programs import Program
 from converter.formats.ctf.special_fields import (
@@ -100,7 +100,7 @@ class StreamType:
         assembler = FieldAssembler(self._registers, header_special)
         assembler.structure(stream.event_header, Scope.EVENT_HEADER)
         self.header_program = assembler.program()
-        self._header_state = (assembler.modulus, assembler.offset)
+        self._header_state = assembler.state
         self._thread = self._thread_contexts()
         self.alignment = max([8, *self._alignments()])
         if self.alignment > MAX_ALIGNMENT:
@@ -216,14 +216,14 @@ class StreamType:
                 name = {PERF_THREAD: "tid", PERF_PROCESS: "pid"}.get(".".join(path))
             return (REGISTERS[name], 0) if name is not None else None
 
-        scan = FieldAssembler(self._registers, special, *self._header_state)
+        scan = FieldAssembler(self._registers, special, self._header_state)
         scan.structure(stream.common_context, Scope.COMMON_CONTEXT)
         scan.structure(record.specific_context, Scope.SPECIFIC_CONTEXT)
         scan.structure(record.payload, Scope.PAYLOAD)
 
         consumed = frozenset(threads) - {NAME_CONTEXT if named else ""}
         decode = FieldAssembler(
-            self._registers, nothing_special, *((1, 0) if self.from_header else self._header_state)
+            self._registers, nothing_special, State() if self.from_header else self._header_state
         )
         extras = (
             decode.members(

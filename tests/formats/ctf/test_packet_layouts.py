@@ -215,3 +215,79 @@ def test_times_need_a_clock() -> None:
     with pytest.raises(TraceError, match="no default clock class"):
         parse_metadata(sequence(CLOCK, stream))
     parse_metadata(sequence(CLOCK, {**stream, "default-clock-class-id": "c"}))
+
+
+def _bits(length: int, order: str, **more: Any) -> Json:
+    return {**U8, "length": length, "byte-order": f"{order}-endian", **more}
+
+
+#: By name: the fields of a record of whole bytes, and whether its byte order changes within a byte.
+ORDERS: dict[str, tuple[dict[str, Json], bool]] = {
+    "one order": ({"a": _bits(3, "big"), "x": _bits(5, "big")}, False),
+    "another within a byte": ({"a": _bits(3, "big"), "x": _bits(5, "little")}, True),
+    "bits counted the other way": (
+        {"a": _bits(3, "big"), "x": _bits(5, "big", **{"bit-order": "first-to-last"})},
+        True,
+    ),
+    "another from a byte on": ({"a": _bits(8, "big"), "x": _bits(8, "little")}, False),
+    "another that is aligned": (
+        {"a": _bits(3, "big"), "x": _bits(8, "little", alignment=8)},
+        False,
+    ),
+    "another that is aligned to less": (
+        {"a": _bits(3, "big"), "x": _bits(4, "little", alignment=4)},
+        True,
+    ),
+    "behind a string": ({"a": _bits(3, "big"), "s": TEXT, "x": _bits(8, "little")}, False),
+    "behind an array": (
+        {
+            "a": {
+                "type": "static-length-array",
+                "length": 3,
+                "element-field-class": _bits(3, "big"),
+            },
+            "x": _bits(7, "little"),
+        },
+        True,
+    ),
+    "in an option": (
+        {
+            "n": U8,
+            "a": _bits(3, "little"),
+            "v": {
+                "type": "variant",
+                "selector-field-location": at("n"),
+                "options": [
+                    {"field-class": _bits(5, "big"), "selector-field-ranges": [[0, 0]]},
+                    {"field-class": _bits(5, "little"), "selector-field-ranges": [[1, 1]]},
+                ],
+            },
+            "x": U8,
+        },
+        True,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", ORDERS)
+def test_byte_orders_change_between_bytes(tmp_path: Path, name: str) -> None:
+    fields, mixed = ORDERS[name]
+    (tmp_path / "metadata").write_bytes(sequence(STREAM, event(**fields)))
+    (tmp_path / "stream").write_bytes(bytes(4))
+    trace = open_trace(tmp_path)
+    if mixed:
+        with pytest.raises(TraceError, match="changes within a byte"):
+            list(trace.batches())
+    else:
+        assert events_of(trace)
+        assert not any("within a byte" in str(warning) for warning in trace.warnings)
+
+
+def test_a_byte_order_that_changes_behind_a_length(tmp_path: Path) -> None:
+    """Where the position is known only when the data are read, they say whether it is that of a byte."""
+    array = {**_list("n"), "element-field-class": _bits(4, "big")}
+    record = event(n=U8, a=array, x=_bits(8, "little"))
+    assert values(tmp_path, STREAM, record, data=b"\2\x12\7") == [7]
+    (tmp_path / "stream").write_bytes(b"\1\x10\7")
+    with pytest.raises(TraceError, match="changes within a byte"):
+        list(open_trace(tmp_path).batches())

@@ -13,6 +13,7 @@ from converter.formats.ctf.field_classes import (
     Array,
     Blob,
     FieldDeclaration,
+    FieldRole,
     FixedBits,
     FixedBoolean,
     FixedFloat,
@@ -61,6 +62,17 @@ class Place:
             list(self.booleans),
         )
 
+    def usable_selectors(self) -> list[tuple[Location, tuple[Mapping, ...]]]:
+        """In TSDL those of the structures around: readers find no others."""
+        if self.version == 2:
+            return self.selectors
+        return [
+            (selector, labels)
+            for selector, labels in self.selectors
+            if selector.scope is self.scope
+            and selector.path[:-1] == self.path[: len(selector.path) - 1]
+        ]
+
 
 @st.composite
 def mappings(draw: DrawFn, lowest: int, highest: int) -> tuple[Mapping, ...]:
@@ -105,7 +117,7 @@ def field_classes(draw: DrawFn, place: Place, depth: int = 2) -> FieldDeclaratio
         choices += ["array", "structure"]
         if place.lengths:
             choices.append("sequence")
-        if place.selectors:
+        if place.usable_selectors():
             choices.append("variant")
         if place.booleans and version == 2:
             choices.append("optional")
@@ -161,7 +173,7 @@ def _is_no_character(declared: FieldDeclaration) -> bool:
 @st.composite
 def variants(draw: DrawFn, place: Place, depth: int) -> Variant:
     """Variants whose options have the names of the selector's labels, in TSDL the only ones that they can have."""
-    selector, labels = draw(st.sampled_from(place.selectors))
+    selector, labels = draw(st.sampled_from(place.usable_selectors()))
     options = tuple(
         Option(
             label.name,
@@ -212,7 +224,14 @@ def trace_classes(draw: DrawFn, version: int) -> TraceClass:
     for name in draw(st.lists(WORDS, max_size=2, unique=True)):
         clock = draw(clocks(version, name))
         trace.clocks[name] = clock
-    for id in draw(st.lists(st.integers(0, 9), min_size=version == 2, max_size=2, unique=True)):
+    ids = draw(st.lists(st.integers(0, 9), min_size=version == 2, max_size=2, unique=True))
+    if version == 1 and ids not in ([], [0]):
+        # Only packets that say of which class they are make sense of ids.
+        held = FixedInteger(32, roles=frozenset({FieldRole.STREAM_CLASS_ID}))
+        before = trace.packet_header or Structure()
+        member = Member("stream_id", held, "stream_id")
+        trace.packet_header = Structure((*before.members, member), before.minimum_alignment)
+    for id in ids:
         trace.streams[id] = draw(streams(trace, version, id, place))
     return trace
 

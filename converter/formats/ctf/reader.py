@@ -43,14 +43,6 @@ class _Reader:
         self.trace = Trace("ctf", make_batches=self._batches)
         directories, files = traces_in(source, self._warn)
         self._directories = directories
-        for directory in directories:
-            for line, column, text in directory.trace.remarks:
-                self._warn(
-                    TraceError(
-                        f"line {line}, column {column}: {text}",
-                        path=directory.relative("metadata"),
-                    )
-                )
         trace = self.trace
         first = directories[0].trace
         #: Only a trace by itself can say what the whole is.
@@ -90,6 +82,11 @@ class _Reader:
                     "metadata": directory.metadata,
                     "uuid": str(directory.trace.uuid) if directory.trace.uuid else None,
                     "version": list(directory.trace.version),
+                    # Attributes that are not known are no damage.
+                    "remarks": [
+                        f"line {line}, column {column}: {text}"
+                        for line, column, text in directory.trace.remarks
+                    ],
                 }
                 for directory in directories
             ],

@@ -6,11 +6,11 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from support.ctf_files import events_of
+from support.ctf_files import Stream, events_of
 from support.ctf_metadata_cases import ACCEPTED
 
 import converter
-from converter.errors import UnsupportedError
+from converter.errors import TraceError, UnsupportedError
 from converter.formats.ctf.metadata_files import parse_metadata
 from converter.formats.ctf.other_version import LOG_LEVELS, metadata_in
 from converter.ir.canonical import difference
@@ -165,3 +165,37 @@ def test_a_sidecar_that_makes_no_sense_is_not_replayed(
         trace.sidecar["ctf"] = held
         converter.write(trace, tmp_path / "back", "ctf")
     assert difference(converter.read(source), converter.read(tmp_path / "back")) is None
+
+
+@pytest.mark.parametrize("target", ["ctf", "ctf+1.8", "ctf+2", "chrome"])
+def test_strict_refuses_damaged_packets_for_every_target(target: str, tmp_path: Path) -> None:
+    stream = Stream({"mark": "", "e": "string s;"})
+    cut = stream.packet([stream.record(0, 1), stream.record(1, 2, b"no end")])
+    source = stream.write(tmp_path / "source", cut)
+    with pytest.raises(TraceError, match="crosses the end of the packet"):
+        converter.convert(source, tmp_path / "out", target_format=target, strict=True)
+    assert not (tmp_path / "out").exists()
+    converter.convert(source, tmp_path / "out", target_format=target)
+
+
+def test_what_is_damaged_is_said_of_a_copy_too(tmp_path: Path) -> None:
+    """The copy has it as well."""
+    stream = Stream({"mark": ""})
+    packets = stream.packet(stream.record(0, 1)), stream.packet(stream.record(9, 2), sequence=1)
+    source = stream.write(tmp_path / "source", *packets)
+    with converter.open_trace(source) as trace:
+        converter.write(trace, tmp_path / "out", "ctf")
+        assert [warning.field for warning in trace.warnings] == ["event"]
+    assert contents(tmp_path / "out") == contents(source)
+
+
+def test_strict_lets_unknown_attributes_pass(tmp_path: Path) -> None:
+    """They are allowed, and no damage; copies have them."""
+    stream = Stream({"mark": ""})
+    source = stream.write(tmp_path / "source", stream.packet(stream.record(0, 1)))
+    metadata = (source / "metadata").read_text().replace("clock {", "clock { colour = 3;")
+    (source / "metadata").write_text(metadata)
+    converter.convert(source, tmp_path / "out", target_format="ctf", strict=True)
+    assert contents(tmp_path / "out") == contents(source)
+    (held,) = converter.read(source).sidecar["ctf"]["traces"]
+    assert [text.split(": ")[1] for text in held["remarks"]] == ["unknown attribute clock.colour"]

@@ -141,6 +141,9 @@ class FieldWriter:
             # Underscores in front are TSDL's: Babeltrace takes names for equal that differ in them alone.
             name = _NOT_IN_IDENTIFIERS.sub("_", wanted).lstrip("_")
         name = name or _UNNAMED
+        if self._plain and f"_{name}" in KEYWORDS:
+            # C's _Bool is a word of TSDL.
+            name += "_"
         while not taken.isdisjoint(names := self._names_for(name, held)):
             name += "_"
         taken.update(names)

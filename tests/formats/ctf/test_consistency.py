@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import subprocess
 from dataclasses import replace
 from pathlib import Path
 
+import jsonschema
 import pytest
 from support.ctf_metadata_cases import ACCEPTED
 from support.ctf_random_traces import random_trace
@@ -38,6 +40,7 @@ from converter.formats.ctf.trace_class import ClockClass, EventRecordClass, Stre
 from converter.formats.ctf.tsdl_printer import print_tsdl
 
 FIXTURES = Path(__file__).parents[3] / "roundtrip_fixtures"
+SCHEMA = Path(__file__).parents[3] / "schemas/ctf/metadata-2.schema.json"
 SEEDS = range(12)
 #: Babeltrace as it is installed (2.0 reads CTF 1.8 only), and 2.1 where there is one.
 READERS = [one for one in ("babeltrace2", "babeltrace2-2.1") if shutil.which(one)]
@@ -150,6 +153,17 @@ def test_what_breaks_a_clause(clause: str) -> None:
 def test_whole_traces_break_none(version: int, seed: int) -> None:
     trace, _ = random_trace(seed, version)
     assert broken_clauses(trace) == []
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_whole_traces_follow_the_schema(seed: int) -> None:
+    """What the parser takes, the published schema takes."""
+    trace, _ = random_trace(seed, 2)
+    data = print_sequence(trace)
+    validator = jsonschema.Draft202012Validator(json.loads(SCHEMA.read_bytes()))
+    for fragment in data.decode().split("\x1e")[1:]:
+        validator.validate(json.loads(fragment))
+    parse_metadata(data)
 
 
 # What is written

@@ -323,7 +323,21 @@ def test_threads_and_processes_of_any_64_bits(tmp_path: Path) -> None:
 
 # Names and types
 
-ODD = ["string", "event", "1st", "a b", "a:b", "é", "", "_x", "x", "_x_length", "a_b", "a\0b"]
+ODD = [
+    "string",
+    "event",
+    "1st",
+    "a b",
+    "a:b",
+    "é",
+    "",
+    "_x",
+    "x",
+    "_x_length",
+    "a_b",
+    "a\0b",
+    "Bool",
+]
 
 
 def odd_trace() -> Trace:

@@ -42,19 +42,19 @@ def _of_trace(trace: TraceClass) -> Iterator[str]:
     header = roles_in(trace.packet_header)
     plain = trace.version[0] == 1
     if not trace.streams:
-        yield "there is a data stream class (CTF2-SPEC-2.0, 5.6)"
+        yield "there is a data stream class (CTF2-SPEC-2.0, data stream class fragment)"
     if FieldRole.STREAM_CLASS_ID not in header:
         if len(trace.streams) > 1:
             yield "packets say of which of several stream classes they are (CTF 1.8.3, 5.1)"
         elif 0 not in trace.streams:
-            yield "the stream class of packets that say none has the id 0 (CTF2-SPEC-2.0, 6.1)"
+            yield "the stream class of packets that say none has the id 0 (CTF2-SPEC-2.0, data stream class fragment)"
     if not plain and trace.uuid is None and FieldRole.METADATA_UUID in header:
-        yield "packets have the UUID of the metadata if these have one (CTF2-SPEC-2.0, 5.4)"
+        yield "packets have the UUID of the metadata if these have one (CTF2-SPEC-2.0, preamble fragment)"
     roots: _Roots = {Scope.PACKET_HEADER: trace.packet_header}
     yield from _of_fields(roots, Scope.PACKET_HEADER, plain=plain)
     for clock in trace.clocks.values():
         if not clock.offset_cycles >= 0 or (not plain and clock.offset_cycles >= clock.frequency):
-            yield "a clock's offset has less cycles than a second (CTF2-SPEC-2.0, 5.5)"
+            yield "a clock's offset has less cycles than a second (CTF2-SPEC-2.0, clock class fragment)"
     for stream in trace.streams.values():
         yield from _of_stream(stream, roots, plain=plain)
 
@@ -63,7 +63,7 @@ def _of_stream(stream: StreamClass, outer: _Roots, *, plain: bool) -> Iterator[s
     context, header = roles_in(stream.packet_context), roles_in(stream.event_header)
     times = _TIMES & (context | header)
     if times and not stream.clock and not plain:
-        yield "a stream class with times has a default clock class (CTF2-SPEC-2.0, 5.6)"
+        yield "a stream class with times has a default clock class (CTF2-SPEC-2.0, data stream class fragment)"
     if stream.clock and times and FieldRole.TIMESTAMP not in context:
         yield "packets say the time of their beginning if records say theirs (Babeltrace 2.1.2)"
     if stream.clock and not times and not plain:
@@ -97,7 +97,7 @@ def _of_fields(roots: _Roots, scope: Scope, *, plain: bool) -> Iterator[str]:
                     yield "every option of a variant has a label (CTF 1.8.3, 4.2.2)"
                 spans = sorted(span for option in options for span in option.ranges)
                 if any(before.high >= span.low for before, span in pairwise(spans)):
-                    yield "a value selects one option of a variant (CTF2-SPEC-2.0, 5.3.19)"
+                    yield "a value selects one option of a variant (CTF2-SPEC-2.0, variant field class)"
             case Blob(0):
                 yield "bytes of a fixed length are not none (Babeltrace 2.1.2)"
             case Structure(members) if plain:

@@ -201,7 +201,7 @@ def roles_of(given: Json, *, of_bytes: bool = False) -> frozenset[FieldRole]:
 
 
 def check_roles(structure: Structure, scope: Scope, path: str) -> None:
-    """Refuse roles that fields of this scope do not have (CTF2-SPEC-2.0, 5.3: roles).
+    """Refuse roles that fields of this scope do not have (CTF2-SPEC-2.0, 5.3).
 
     Raises:
         FragmentError: there is one, or the magic number is not what a packet begins with.

@@ -1,4 +1,4 @@
-"""The fields that say a length or select an option, where CTF 2's metadata say that they are (CTF2-SPEC-2.0, 5.3.1)."""
+"""The fields that say a length or select an option, where CTF 2's metadata say that they are."""
 
 from __future__ import annotations
 

@@ -163,7 +163,7 @@ class Assembler:
         self.modulus, self.offset, self.orders = state
 
     def _begin_bits(self, order: ByteOrder, alignment: int, *, reversed_bits: bool) -> None:
-        """Bits of this order come next: others before them must have filled their byte (CTF2-SPEC-2.0, 6.4.1)."""
+        """Bits of this order come next: others before them must have filled their byte."""
         of_bits = order, reversed_bits
         if self.orders and of_bits not in self.orders and alignment < 8:
             align = self._align(alignment)

@@ -291,3 +291,8 @@ def test_a_byte_order_that_changes_behind_a_length(tmp_path: Path) -> None:
     (tmp_path / "stream").write_bytes(b"\1\x10\7")
     with pytest.raises(TraceError, match="changes within a byte"):
         list(open_trace(tmp_path).batches())
+
+
+def test_bitfields_of_gnu_c_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(TraceError, match="expected"):
+        _tsdl(tmp_path, "u8 a:4;", b"\1")

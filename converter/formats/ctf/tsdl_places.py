@@ -270,27 +270,36 @@ class Placing:
                 path, members, found = inner.path, inner.members, None
                 continue
             path, found = (*path, member.name), member.type
-            while isinstance(found, Array):
-                found = found.element
-            if isinstance(found, Variant) and number < len(words) - 1:
+            if isinstance(found, Variant):
                 return self._in_options(found, scope, path, words[number + 1 :])
+            # Of an array that has ended nobody could say which element is meant.
             members = self._members(found) if isinstance(found, Structure) else {}
         return None if found is None else (Location(scope, path), found)
 
     def _in_options(
         self, variant: Variant, scope: Scope, path: tuple[str, ...], words: tuple[str, ...]
     ) -> tuple[Location, FieldDeclaration] | None:
-        """The field at the end of a path that leads through a variant: every option has one, all of them alike."""
-        each = [
-            self._descend(scope, path, self._members(option.type), words)
-            if isinstance(option.type, Structure)
-            else None
-            for option in variant.options
-        ]
+        """The field at the end of a path that leads through a variant, or to it: every option has one, all alike."""
+        each = [self._in_option(option.type, scope, path, words) for option in variant.options]
         first = each[0] if each else None
         if first is None or any(one is None or not _alike(one, first) for one in each):
             return None
         return first
+
+    def _in_option(
+        self,
+        declared: FieldDeclaration,
+        scope: Scope,
+        path: tuple[str, ...],
+        words: tuple[str, ...],
+    ) -> tuple[Location, FieldDeclaration] | None:
+        match declared:
+            case Variant():
+                return self._in_options(declared, scope, path, words)
+            case Structure() if words:
+                return self._descend(scope, path, self._members(declared), words)
+            case _:
+                return None if words else (Location(scope, path), declared)
 
     def _under_way(self, scope: Scope, path: tuple[str, ...], word: str) -> _Frame | None:
         """The structure under way that a name on a path means, the innermost one."""

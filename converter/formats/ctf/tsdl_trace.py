@@ -135,12 +135,12 @@ class _TraceBuilder:
             )
         return value.value
 
-    def _string(self, block: Block, name: str) -> str:
-        """A text; a bare word is as good."""
+    def _string(self, block: Block, name: str, *, words: bool = False) -> str:
+        """A text in quotation marks; of a name, a bare word is as good."""
         value = block.values.get(name)
         if value is None:
             return ""
-        if not isinstance(value.value, str):
+        if not isinstance(value.value, str) or not (words or value.is_text):
             raise self._positions.error(
                 value.offset, expected="a string", found=value.value, field=f"{block.name}.{name}"
             )
@@ -197,7 +197,7 @@ class _TraceBuilder:
     def _clock(self, block: Block) -> None:
         known = {"name", "uuid", "description", "freq", "precision", "offset_s", "offset"}
         self._check_attributes(block, {*known, "absolute"}, set())
-        name = self._string(block, "name")
+        name = self._string(block, "name", words=True)
         if not name:
             raise self._positions.error(block.offset, "a clock needs a name")
         if name in self._trace.clocks:
@@ -259,7 +259,9 @@ class _TraceBuilder:
         if number not in streams:
             raise self._positions.error(block.offset, f"there is no stream {number}")
         stream = streams[number]
-        event = EventRecordClass(self._integer(block, "id") or 0, self._string(block, "name"))
+        event = EventRecordClass(
+            self._integer(block, "id") or 0, self._string(block, "name", words=True)
+        )
         if event.id in stream.events:
             raise self._positions.error(
                 block.offset, f"stream {number} has two events of the id {event.id}"

@@ -192,14 +192,14 @@ class TypeParser:
             return None
         found: DeclaredType = reference.lexical
         for word in reference.words:
-            if isinstance(found, VariantType | ArrayType):
+            if isinstance(found, VariantType):
                 # What is in there depends on the place.
                 return None
             member = found.named(word) if isinstance(found, StructureType) else None
             if member is None:
                 self._refuse(reference, f"there is no field {'.'.join(reference.words)!r}")
             found = member.type
-        return found
+        return None if isinstance(found, VariantType) else found
 
     def _check_length(self, reference: Reference) -> None:
         target = self._target(reference)

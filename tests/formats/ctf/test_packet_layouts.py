@@ -203,6 +203,41 @@ def test_tsdl_of_lengths_in_options_and_in_packets(tmp_path: Path) -> None:
     assert [(each["a"], each["b"]) for each in found] == [([7], [5]), ([1, 2], [6])]
 
 
+def test_tsdl_of_a_length_that_is_a_variant(tmp_path: Path) -> None:
+    fields = (
+        "enum : u8 { X, Y } t; variant <t> { u8 X; variant <t> { u8 X; u8 Y; } Y; } v; u8 a[v];"
+    )
+    found = _tsdl(tmp_path, fields, b"\0\1\7" + b"\1\2\7\7")
+    assert [each["a"] for each in found] == [[7], [7, 7]]
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        "u8 n[2]; u8 a[n];",
+        "struct { u8 n; } s[2]; u8 a[s.n];",
+        "enum : u8 { X, Y } t; variant <t> { u8 X; string Y; } v; u8 a[v];",
+        (
+            "enum : u8 { X, Y } t; variant <t> { struct { u8 n; } X; struct { string n; } Y; } v;"
+            " u8 a[v.n];"
+        ),
+    ],
+)
+def test_tsdl_of_what_says_no_length(fields: str, tmp_path: Path) -> None:
+    with pytest.raises(TraceError, match=r"there is no field|must be an unsigned integer"):
+        _tsdl(tmp_path, fields, bytes(9))
+
+
+def test_tsdl_wants_quotation_marks_around_texts() -> None:
+    metadata = (
+        "/* CTF 1.8 */ trace { major = 1; minor = 8; byte_order = le; };"
+        "clock { name = c; description = %s; }; stream { };"
+    )
+    assert parse_metadata((metadata % '"fast"').encode()).clocks["c"].description == "fast"
+    with pytest.raises(TraceError, match="expected a string"):
+        parse_metadata((metadata % "fast").encode())
+
+
 def test_tsdl_of_options_that_do_not_agree(tmp_path: Path) -> None:
     fields = "enum : u8 { X, Y } t; variant <t> { struct { u8 n; } X; u8 Y; } v; u8 a[v.n];"
     with pytest.raises(TraceError, match=r"there is no field 'v\.n'"):

@@ -127,6 +127,8 @@ class Capabilities:
     cpuless: bool = True
     #: Events stand in the order of time.
     time_order: bool = False
+    #: A switch may leave one of its tasks unnamed (`switched_tasks.UNKNOWN_LABEL`).
+    unknown_tasks: bool = True
     #: A wakeup may be of a thread that runs; otherwise it is an event that nothing interprets.
     wakes_running: bool = True
     #: Rules for kinds that the format does not have, in place of the usual ones.

@@ -61,6 +61,10 @@ def project(trace: Trace, capabilities: Capabilities, format_name: str) -> tuple
         from converter.projection.time_order import in_time_order
 
         trace = in_time_order(trace)
+    if not capabilities.unknown_tasks:
+        from converter.projection.switched_tasks import naming_both
+
+        trace = naming_both(trace, report)
     if not capabilities.wakes_running:
         from converter.projection.wakeups import of_sleepers
 

@@ -198,6 +198,9 @@ def counters(event: Event) -> Iterator[tuple[Any, ...]]:
 
 #: Letters of states, by the bits that Linux records.
 _LETTERS = {0: "R", 1: "S", 2: "D", 4: "T", 8: "t", 16: "X", 32: "Z", 64: "P", 128: "I", 256: "R+"}
+#: Letters of states, by the numbers of `THREAD_STATES`.
+_STATES = dict(enumerate("RRTSZX"))
+_UNKNOWN = -1
 
 
 class Switches:
@@ -213,8 +216,12 @@ class Switches:
         match event.kind:
             case Kind.SCHED_SWITCH:
                 into, out = event.of(Role.NEXT_TID), event.of(Role.PREV_TID)
-                state = _LETTERS.get(event.of(Role.PREV_STATE))
-                self.switch(event.ts, event.cpu, out, into, state)
+                if is_kernel_event(event):
+                    state = _LETTERS.get(event.of(Role.PREV_STATE))
+                    self.switch(event.ts, event.cpu, out, into, state)
+                else:
+                    state = _STATES.get(event.of(Role.PREV_STATE))
+                    self.change_states(event.ts, event.cpu, out, into, state)
             case Kind.SCHED_WAKING:
                 self.wake(event.ts, event.of(Role.TID), tid_of(event))
             case Kind.TASK_NEW:
@@ -231,6 +238,26 @@ class Switches:
         self.rows.slices.append(self._running[cpu])
         self._enter(ts, out, state)
         self._enter(ts, into, "Running")
+
+    def change_states(
+        self, ts: int, cpu: int | None, out: int, into: int, state: str | None
+    ) -> None:
+        """A thread leaves a CPU, another one gets it (`GenericKernelParser`); -1 is one that is not known."""
+        before = self._running.get(cpu)
+        if before is not None and (into != _UNKNOWN or (before[4] == out and state is not None)):
+            ended = self._running.pop(cpu)
+            assert ended is not None
+            ended[1] = ts - ended[0]
+            if ended[4] == out:
+                ended[3] = state
+            if ended[4] != out or state is None:
+                self._enter(ts, ended[4], None)
+        if out != _UNKNOWN and state is not None:
+            self._enter(ts, out, state)
+        if into != _UNKNOWN:
+            self._running[cpu] = [ts, -1, cpu, None, into]
+            self.rows.slices.append(self._running[cpu])
+            self._enter(ts, into, "Running")
 
     def wake(self, ts: int, tid: int, waker: int) -> None:
         """A thread that neither runs nor waits for a CPU gets to wait for one."""

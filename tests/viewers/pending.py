@@ -168,7 +168,6 @@ PENDING: dict[tuple[str, str], tuple[str, frozenset[str]]] = {
                 "synthetic/text",
                 "trace_cmd/lost.dat",
                 "trace_cmd/markers.dat",
-                "uftrace/rich",
             }
         ),
     ),
@@ -179,8 +178,6 @@ PENDING: dict[tuple[str, str], tuple[str, frozenset[str]]] = {
                 "fxt/every-record-big.fxt",
                 "fxt/every-record-little.fxt",
                 "lttng_legacy/kernel-2.5.tar.gz",
-                "trace_cmd/lost.dat",
-                "uftrace/rich",
             }
         ),
     ),
@@ -205,13 +202,9 @@ PENDING: dict[tuple[str, str], tuple[str, frozenset[str]]] = {
         "switches without a task, or behind lost events, are rejected",
         frozenset(
             {
-                "aix/every-form-32.aix32",
-                "aix/every-form-64.aix",
                 "fxt/every-record-big.fxt",
                 "fxt/every-record-little.fxt",
                 "lttng_legacy/kernel-2.5.tar.gz",
-                "trace_cmd/lost.dat",
-                "uftrace/rich",
             }
         ),
     ),

@@ -233,6 +233,7 @@ CAPABILITIES = Capabilities(
     utf8_only=True,
     negative_times=True,
     threadless=False,
+    unknown_tasks=False,
     epoch=True,
     environment=True,
     adapters=dict.fromkeys(_KINDS, narrowed),

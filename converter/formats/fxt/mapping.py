@@ -382,6 +382,7 @@ def capabilities(variant: str) -> Capabilities:
         threadless=False,
         cpuless=False,
         time_order=True,
+        unknown_tasks=False,
         wakes_running=False,
         adapters=ADAPTERS,
         epoch=True,

@@ -71,6 +71,7 @@ def capabilities_of(variant: str) -> Capabilities:  # noqa: ARG001 - all variant
         max_cpu=0xFFF,
         id_bits=31,
         cpuless=False,
+        unknown_tasks=False,
         lowerings={kind: _lower_to_typed for kind in Kind if kind is not Kind.TYPED},
         adapters=adapters,
         clock_names=True,

@@ -33,7 +33,7 @@ from converter.formats.perfetto.placing import (
     without_foreign_packets,
 )
 from converter.formats.perfetto.record_shapes import as_log_entries, with_whole_frames
-from converter.formats.perfetto.scheduling import as_scheduled, is_of_another_kernel
+from converter.formats.perfetto.scheduling import as_scheduled, is_of_task_states
 from converter.formats.perfetto.tasks import NAMED_KINDS
 from converter.formats.perfetto.timeline_parts import as_parts
 from converter.ir.events import EventClass, Field
@@ -179,7 +179,7 @@ def _shares_fields(event_class: EventClass, point: tuple[str, str]) -> bool:
 
 def _kernel_support(event_class: EventClass) -> KindSupport | None:
     """How the format holds a class of one of the kernel's kinds: as it is, as far as its fields have a place."""
-    if is_of_another_kernel(event_class):
+    if is_of_task_states(event_class):
         return _SWITCH
     if event_class.native == tracepoints.DESCRIBED_EVENT:
         return _described_support(event_class)

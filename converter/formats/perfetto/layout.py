@@ -140,6 +140,10 @@ class TaskStateField(IntEnum):
     PREV_STATE = 1003
     #: Of the task that leaves the CPU: the event behind says it all.
     IS_TOLD = 1004
+    #: Of the task that leaves the CPU, where none is known that gets it: that, in place of an event behind.
+    NEXT_TID = 1005
+    NEXT_COMM = 1006
+    NEXT_PRIO = 1007
 
 
 @unique

@@ -23,6 +23,7 @@ from converter.ir.field_classes import (
     Style,
 )
 from converter.ir.kinds import Kind, Role
+from converter.projection.switched_tasks import UNKNOWN_LABEL
 from converter.projection.thread_states import THREAD_STATES, ThreadState
 from converter.projection.timeline_fields import (
     BIND_NAME,
@@ -252,16 +253,18 @@ COUNTED_LOST_EVENTS: Final = EventClass(
     fields=(Field("count", IntegerClass(64, signed=True), Role.COUNT),),
 )
 
-#: A switch of a kernel other than Linux, which is two GenericKernelTaskStateEvents; its class may have the state too.
+_TASK: Final = IntegerClass(64, signed=True, labels=(UNKNOWN_LABEL,))
+#: A switch of a kernel other than Linux, or one that names one task alone: a GenericKernelTaskStateEvent for each; its
+#: class may have the state too.
 SWITCH: Final = EventClass(
     Kind.SCHED_SWITCH,
     "switch",
     "generic_kernel",
     (
-        Field("prev_tid", _I64, Role.PREV_TID),
+        Field("prev_tid", _TASK, Role.PREV_TID),
         Field("prev_comm", StringClass(), Role.PREV_COMM),
         Field("prev_prio", IntegerClass(32, signed=True), Role.PREV_PRIORITY),
-        Field("next_tid", _I64, Role.NEXT_TID),
+        Field("next_tid", _TASK, Role.NEXT_TID),
         Field("next_comm", StringClass(), Role.NEXT_COMM),
         Field("next_prio", IntegerClass(32, signed=True), Role.NEXT_PRIORITY),
     ),

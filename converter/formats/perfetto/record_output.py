@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Final
 
 import numpy as np
@@ -34,10 +35,11 @@ from converter.formats.perfetto.steps import (
     field_getter,
     tag_of,
 )
-from converter.ir.events import Batch, EventClass, Field
+from converter.ir.events import Batch, EventClass, Field, Table
 from converter.ir.field_classes import IntegerClass, StringClass
 from converter.ir.kinds import Kind
 from converter.ir.trace import Trace
+from converter.projection.switched_tasks import UNKNOWN_TASK
 
 _SWITCHES: Final = (mapping.SWITCH, mapping.SWITCH_WITH_STATE)
 #: By number of a thread state.
@@ -58,6 +60,12 @@ _SWITCH_NUMBERS: Final = (
 _KEPT: Final = (
     *(TaskStateField.PREV_TID, TaskStateField.PREV_COMM, TaskStateField.PREV_PRIO),
     *(None, None, None),
+)
+#: Of the task that gets the CPU, in the event of the one that leaves it.
+_LAST: Final = (
+    (3, TaskStateField.NEXT_TID),
+    (4, TaskStateField.NEXT_COMM),
+    (5, TaskStateField.NEXT_PRIO),
 )
 
 _U32: Final = IntegerClass(32)
@@ -182,14 +190,22 @@ class RecordOutput:
     # Switches
 
     def _switch(self, fields: tuple[Field, ...]) -> tuple[Steps, int]:
-        """The task that leaves the CPU, then the one that gets it, which says who left for readers of this package."""
-        left, got, prev = [self._at_cpu()], [self._at_cpu()], []
+        """The task that leaves the CPU, then the one that gets it, which says who left for readers of this package.
+
+        A task that is not known has no event, and one of unknown state needs none: it leaves when the other gets the
+        CPU. Where none is known to get it, the event of the one that leaves says all.
+        """
+        left, got = [self._at_cpu()], [self._at_cpu()]
+        prev: list[tuple[int, Steps]] = []
         numbers = zip(fields[:6], _SWITCH_NUMBERS, _KEPT, strict=True)
         for index, (field, own, kept) in enumerate(numbers):
             part = (own, _field(own, field, field_getter(index)))
             (left if kept else got).append(part)
             if kept:
                 prev.append((kept, _field(kept, field, field_getter(index))))
+        last: list[tuple[int, Steps]] = [
+            (number, _field(number, fields[i], field_getter(i))) for i, number in _LAST
+        ]
         state = Steps()
         state.literal(_number_field(TaskStateField.STATE, TaskState.UNKNOWN))
         if mapping.SWITCH_STATE in fields:
@@ -201,15 +217,31 @@ class RecordOutput:
             )
             kept_state = _field(TaskStateField.PREV_STATE, mapping.SWITCH_STATE, getter)
             prev.append((TaskStateField.PREV_STATE, kept_state))
+            last.append((TaskStateField.PREV_STATE, kept_state))
         running, told = Steps(), Steps()
         running.literal(_number_field(TaskStateField.STATE, TaskState.RUNNING))
         told.literal(_number_field(TaskStateField.IS_TOLD, 1))
-        left += [(TaskStateField.STATE, state), (TaskStateField.IS_TOLD, told)]
-        got += [(TaskStateField.STATE, running), *prev]
-        steps = Steps()
+        prev_tid, next_tid = field_getter(0), field_getter(3)
+
+        def leaves(table: Table) -> NDArray[np.bool_]:
+            return _is_known(prev_tid(table))
+
+        def gets(table: Table) -> NDArray[np.bool_]:
+            return _is_known(next_tid(table))
+
+        left += [
+            (TaskStateField.STATE, state),
+            (TaskStateField.IS_TOLD, _where(gets, told)),
+            (TaskStateField.NEXT_TID, _where(lambda table: ~gets(table), _in_order(last))),
+        ]
+        got += [(TaskStateField.STATE, _where(gets, running)), *prev]
+        steps, behind = Steps(), Steps()
         steps.message(PacketField.GENERIC_KERNEL_TASK_STATE_EVENT, _in_order(left))
+        behind.message(PacketField.GENERIC_KERNEL_TASK_STATE_EVENT, _in_order(got))
+        has_state = mapping.SWITCH_STATE in fields
+        steps = _where(lambda table: leaves(table) & (has_state | ~gets(table)), steps)
         middle = len(steps.steps)
-        steps.message(PacketField.GENERIC_KERNEL_TASK_STATE_EVENT, _in_order(got))
+        steps.extend(_where(lambda table: gets(table) | ~leaves(table), behind))
         return steps, middle
 
     def _at_cpu(self) -> tuple[int, Steps]:
@@ -238,6 +270,18 @@ def _field(number: int, field: Field, getter: Getter) -> Steps:
         steps.add(kernel.TEXT, tag_of(number, BYTES), lambda table: as_text(getter(table)))
     else:
         steps.scalar(number, field.type, getter)
+    return steps
+
+
+def _is_known(tids: Any) -> NDArray[np.bool_]:
+    known: NDArray[np.bool_] = np.not_equal(tids, UNKNOWN_TASK)
+    return known
+
+
+def _where(condition: Callable[[Table], NDArray[np.bool_]], inner: Steps) -> Steps:
+    """Steps that run in some rows."""
+    steps = Steps()
+    steps.enclosing(kernel.OPTIONAL, inner, lambda table: condition(table).view(np.uint8))
     return steps
 
 

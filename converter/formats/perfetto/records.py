@@ -21,34 +21,39 @@ from converter.formats.perfetto.parts import UNTIMED, Part
 from converter.formats.perfetto.scan import DATA, DATA_SIZE, DATA_START, FLAGS, SIZE, START, TIMED
 from converter.formats.perfetto.scan_fields import SPAN, VARINT, decode_repeated, repeated_spans
 from converter.formats.perfetto.tracks import THREAD_SPACE, Places
-from converter.ir.columns import Column, column_from_values, take
+from converter.ir.columns import Column, column_from_values, concatenate, take
 from converter.ir.events import EventClass, Field
 from converter.ir.field_classes import IntegerClass, StringClass
 from converter.ir.kinds import Kind
 from converter.ir.trace import Trace
 
 _LOG = "AndroidLogPacket.LogEvent"
+
+
 #: Where the fields of `mapping.SWITCH_WITH_STATE` are, and the CPU.
-_SWITCH = tuple(
-    ProgramField(
-        number, field.name, field.type, SPAN if isinstance(field.type, StringClass) else VARINT
-    )
-    for number, field in (
-        *zip(
-            (
-                TaskStateField.PREV_TID,
-                TaskStateField.PREV_COMM,
-                TaskStateField.PREV_PRIO,
-                TaskStateField.TID,
-                TaskStateField.COMM,
-                TaskStateField.PRIO,
-                TaskStateField.PREV_STATE,
-            ),
-            mapping.SWITCH_WITH_STATE.fields,
-            strict=True,
-        ),
+def _switch_program(*numbers: TaskStateField) -> tuple[ProgramField, ...]:
+    numbered = (
+        *zip(numbers, mapping.SWITCH_WITH_STATE.fields, strict=True),
         (TaskStateField.CPU, Field("cpu", IntegerClass(32, signed=True))),
     )
+    return tuple(
+        ProgramField(
+            number, field.name, field.type, SPAN if isinstance(field.type, StringClass) else VARINT
+        )
+        for number, field in numbered
+    )
+
+
+_SWITCH = _switch_program(
+    *(TaskStateField.PREV_TID, TaskStateField.PREV_COMM, TaskStateField.PREV_PRIO),
+    *(TaskStateField.TID, TaskStateField.COMM, TaskStateField.PRIO),
+    TaskStateField.PREV_STATE,
+)
+#: The same in the event of the task that leaves the CPU to one that is not known.
+_SWITCH_FROM = _switch_program(
+    *(TaskStateField.TID, TaskStateField.COMM, TaskStateField.PRIO),
+    *(TaskStateField.NEXT_TID, TaskStateField.NEXT_COMM, TaskStateField.NEXT_PRIO),
+    TaskStateField.PREV_STATE,
 )
 #: The field tid of a LogEvent and of a PerfSample. One of no thread has none.
 _TID = 3
@@ -210,17 +215,32 @@ class Records:
     def switches(
         self, window: Window, packets: NDArray[np.intp], ts: NDArray[np.int64]
     ) -> tuple[Part | None, NDArray[np.intp]]:
-        """Switches that say both tasks, and the packets that say one task's state alone."""
+        """Switches that say all of both tasks, and the packets that say one task's state alone."""
         rows = window.rows[packets]
         starts, sizes = rows[:, DATA_START].copy(), rows[:, DATA_SIZE].copy()
-        messages = MessageColumns(window.data, starts, sizes, _SWITCH, self._trace.strings)
-        told = _are_there(window.data, starts, sizes, TaskStateField.IS_TOLD)
-        whole = _are_there(window.data, starts, sizes, TaskStateField.PREV_TID) & ~told
-        others = packets[~whole & ~told]
-        places = np.flatnonzero(whole)
-        if not len(places):
+
+        def have(field: TaskStateField) -> NDArray[np.bool_]:
+            return _are_there(window.data, starts, sizes, field)
+
+        told = have(TaskStateField.IS_TOLD)
+        into = have(TaskStateField.PREV_TID) & ~told
+        only = have(TaskStateField.NEXT_TID) & ~told & ~into
+        others = packets[~into & ~only & ~told]
+        forms = [
+            (np.flatnonzero(chosen), program)
+            for chosen, program in ((into, _SWITCH), (only, _SWITCH_FROM))
+            if chosen.any()
+        ]
+        if not forms:
             return None, others
-        with_state = _are_there(window.data, starts, sizes, TaskStateField.PREV_STATE)[places]
+        messages = [
+            MessageColumns(window.data, starts[rows], sizes[rows], program, self._trace.strings)
+            for rows, program in forms
+        ]
+        places = np.concatenate([rows for rows, _ in forms])
+        order = np.argsort(places)
+        places = places[order]
+        with_state = have(TaskStateField.PREV_STATE)[places]
         class_id = np.empty(len(places), np.int32)
         for chosen, event_class in (
             (~with_state, mapping.SWITCH),
@@ -231,14 +251,16 @@ class Records:
 
         def columns(id: int, chosen: NDArray[np.intp]) -> list[Callable[[], Column]]:
             count = len(self._trace.event_classes[id].fields)
-            return [_taken(thunk, places[chosen]) for thunk in messages.thunks()[:count]]
+            forms = zip(*(one.thunks()[:count] for one in messages), strict=True)
+            return [_taken(_joined(thunks), order[chosen]) for thunks in forms]
 
+        cpus = np.concatenate([one.raw(len(_SWITCH) - 1) for one in messages])
         part = Part(
             packet=packets[places].astype(np.int32),
             ts=ts[packets[places]],
             class_id=class_id,
             thread=None,
-            cpu=messages.raw(len(_SWITCH) - 1)[places].astype(np.int32),
+            cpu=cpus[order].astype(np.int32),
             track=None,
             columns=columns,
         )
@@ -286,3 +308,7 @@ def _are_there(
 
 def _taken(thunk: Callable[[], Column], places: NDArray[np.intp]) -> Callable[[], Column]:
     return lambda: take(thunk(), places)
+
+
+def _joined(thunks: tuple[Callable[[], Column], ...]) -> Callable[[], Column]:
+    return lambda: concatenate([thunk() for thunk in thunks])

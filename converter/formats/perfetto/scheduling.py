@@ -1,4 +1,4 @@
-"""Records of scheduling: as Linux's events, or as switches of another kernel."""
+"""Records of scheduling: as Linux's events, or as the states of tasks."""
 
 from __future__ import annotations
 
@@ -18,15 +18,18 @@ from converter.projection.fitting import label
 from converter.projection.losses import LossKind
 from converter.projection.pieces import Piece
 from converter.projection.sched_conventions import with_linux_state
+from converter.projection.switched_tasks import may_name_one
 from converter.projection.thread_states import thread_state
 
 #: What tracers of Linux call a switch.
 _LINUX_SWITCHES: Final = frozenset({"", "sched_switch", "sched_schedule", "schedule"})
 
 
-def is_of_another_kernel(event_class: EventClass) -> bool:
-    """Whether a switch says by its name that it is none of Linux's."""
-    return event_class.kind is Kind.SCHED_SWITCH and event_class.name not in _LINUX_SWITCHES
+def is_of_task_states(event_class: EventClass) -> bool:
+    """Whether a switch is written as the states of its tasks: it is none of Linux's by its name, or names one task."""
+    return event_class.kind is Kind.SCHED_SWITCH and (
+        event_class.name not in _LINUX_SWITCHES or may_name_one(event_class)
+    )
 
 
 def _with_thread_states(piece: Piece, projection: Projection) -> Piece:
@@ -56,7 +59,7 @@ def as_scheduled(piece: Piece, projection: Projection) -> Piece:
 
     The kernel's own are that already.
     """
-    if is_of_another_kernel(piece.event_class):
+    if is_of_task_states(piece.event_class):
         return off_tracks(_with_thread_states(piece, projection), projection)
     piece = with_tasks(piece, projection)
     if piece.event_class.category != "sched":

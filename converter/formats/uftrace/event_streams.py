@@ -22,6 +22,7 @@ from converter.formats.uftrace.windows import Windows, window_size
 from converter.ir.columns import Column
 from converter.ir.events import EventClass
 from converter.kernels.tasks import TaskTable
+from converter.projection.switched_tasks import UNKNOWN_TASK
 
 _PERF_FILE = re.compile(r"perf-cpu(\d{1,5})\.dat", re.ASCII)
 EXTERNAL_FILE = "extern.dat"
@@ -60,7 +61,7 @@ class ReadyEvents:
 
 @dataclass(frozen=True, slots=True)
 class _Switched:
-    """The task that leaves the CPU, or that gets it; 0 for the one that is not known."""
+    """The task that leaves the CPU, or that gets it, or that it is not known."""
 
     leaving: bool
 
@@ -70,7 +71,7 @@ class _Switched:
         misc = IntegerAt(4, 2, np.dtype(np.uint16)).load(records)
         assert isinstance(tid, np.ndarray) and isinstance(misc, np.ndarray)
         left = (misc & PERF_MISC_SWITCH_OUT) != 0
-        column: NDArray[np.int32] = np.where(left == self.leaving, tid, np.int32(0))
+        column: NDArray[np.int32] = np.where(left == self.leaving, tid, np.int32(UNKNOWN_TASK))
         return column
 
 

@@ -17,6 +17,7 @@ from converter.ir.field_classes import (
     Style,
 )
 from converter.ir.kinds import Kind, Role
+from converter.projection.switched_tasks import UNKNOWN_LABEL
 
 #: Names of functions, and of the file that each is in ("libc.so.6"), empty where the address is in none.
 NAME: Final = Field("name", StringClass(), Role.NAME)
@@ -112,15 +113,16 @@ def watched_variable(size: int) -> EventClass:
 # perf-cpuN.dat. The names are those that uftrace gives such events.
 
 _TID: Final = IntegerClass(32, signed=True)
+_TASK: Final = IntegerClass(32, signed=True, labels=(UNKNOWN_LABEL,))
 
-#: A context switch of a traced task, on its CPU and on no thread. The other task is not known: its tid is 0.
+#: A context switch of a traced task, on its CPU and on no thread. The other task is not known.
 SCHEDULE: Final = EventClass(
     Kind.SCHED_SWITCH,
     "schedule",
     "linux",
     fields=(
-        Field("prev_tid", _TID, Role.PREV_TID),
-        Field("next_tid", _TID, Role.NEXT_TID),
+        Field("prev_tid", _TASK, Role.PREV_TID),
+        Field("next_tid", _TASK, Role.NEXT_TID),
         # Whether a task that leaves could run on is all that is known of its state.
         Field(
             "prev_state",

@@ -18,6 +18,7 @@ from converter.ir.columns import value
 from converter.ir.events import Batch, EventClass, Table
 from converter.ir.trace import Trace
 from converter.projection.pieces import string_ids
+from converter.projection.switched_tasks import UNKNOWN_TASK
 from converter.storage.sink import Sink
 
 _HEADER: Final = [("type", "<u4"), ("misc", "<u2"), ("size", "<u2")]
@@ -125,15 +126,16 @@ class PerfOutput:
         return made
 
     def _switches(self, leaving: Any, coming: Any, state: Any) -> NDArray[Any]:
-        if ((leaving != 0) & (coming != 0)).any():
+        left = leaving != UNKNOWN_TASK
+        if (left & (coming != UNKNOWN_TASK)).any():
             raise UnsupportedError(
                 "a record of a switch names one task", path=self._sink.name, field="sched_switch"
             )
         made = np.zeros(len(leaving), _SWITCH)
         made["type"], made["size"] = PerfType.SWITCH, _SWITCH.itemsize
         preempted = np.where(state == 0, PERF_MISC_SWITCH_OUT_PREEMPT, 0)
-        made["misc"] = np.where(leaving != 0, PERF_MISC_SWITCH_OUT | preempted, 0)
-        made["tid"] = leaving + coming
+        made["misc"] = np.where(left, PERF_MISC_SWITCH_OUT | preempted, 0)
+        made["tid"] = np.where(left, leaving, coming)
         made["pid"] = made["tid"]
         return made
 

@@ -31,8 +31,6 @@ RECORDINGS = [
 ]
 #: What the recordings themselves have: events that were lost, among them beginnings of functions.
 OF_THE_SOURCE = {"ftrace_cpu_has_data_loss", "misplaced_end_event"}
-#: Where a task ends without leaving its CPU.
-OF_THE_SOURCE |= {"mismatched_sched_switch_tids"}
 
 pytestmark = needs_trace_processor
 

@@ -39,6 +39,7 @@ from converter.ir.kinds import Kind, Role
 from converter.ir.symbols import SymbolTable
 from converter.ir.trace import Process, Thread
 from converter.projection.project import project
+from converter.projection.switched_tasks import UNKNOWN_LABEL
 from converter.projection.thread_states import THREAD_STATES, ThreadState
 
 # Kernel events
@@ -230,18 +231,31 @@ DISPATCH = EventClass(
 )
 
 
+TASKS = {Role.PREV_TID, Role.NEXT_TID}
+TID_OR_NONE = IntegerClass(32, True, labels=(UNKNOWN_LABEL,))
+SCHEDULE = EventClass(
+    Kind.SCHED_SWITCH,
+    "schedule",
+    "linux",
+    (
+        Field("prev_tid", TID_OR_NONE, Role.PREV_TID),
+        Field("next_tid", TID_OR_NONE, Role.NEXT_TID),
+        Field("prev_state", IntegerClass(8), Role.PREV_STATE),
+    ),
+)
+
+
 def states_of(data: bytes) -> list[pb.GenericKernelTaskStateEvent]:
     name = "generic_kernel_task_state_event"
     return [getattr(p, name) for p in parsed(data).packet if p.HasField(name)]
 
 
-def test_switches_of_other_kernels_are_states_of_two_tasks():
+def test_switches_of_other_kernels_are_states_of_tasks():
     trace = trace_of(DISPATCH, (10, 5_000_000_001, 60, 11, 70), cpu=2, thread=-1)
     target, report = project(trace, CAPABILITIES, "perfetto")
     target = collect(target)
     out = written(target)
-    left, got = states_of(out)
-    assert (left.cpu, left.tid, left.prio, left.state) == (2, 11, 70, left.TASK_STATE_UNKNOWN)
+    (got,) = states_of(out)
     assert (got.cpu, got.tid, got.prio) == (2, 5_000_000_001, 60)
     assert got.state == got.TASK_STATE_RUNNING
     assert kernel_events(out) == []
@@ -267,6 +281,18 @@ def test_states_of_other_kernels_are_those_that_generic_packets_have():
     assert difference(target, opened(out)) is None
 
 
+def test_a_switch_that_names_one_task_is_its_state_alone():
+    rows = ((-1, 5, 0), (5, -1, 1), (-1, -1, 0))
+    target = projected(trace_of(SCHEDULE, *rows, cpu=3, thread=-1))
+    out = written(target)
+    got, left, nothing = states_of(out)
+    assert (got.cpu, got.tid, got.state) == (3, 5, got.TASK_STATE_RUNNING)
+    assert (left.cpu, left.tid, left.state) == (3, 5, left.TASK_STATE_INTERRUPTIBLE_SLEEP)
+    # Importers reject it.
+    assert nothing.state == nothing.TASK_STATE_UNKNOWN
+    assert difference(target, opened(out)) is None
+
+
 @given(data=st.data())
 def test_switches_of_other_kernels_survive(data):
     classes = data.draw(st.permutations([mapping.SWITCH, mapping.SWITCH_WITH_STATE]))
@@ -275,7 +301,10 @@ def test_switches_of_other_kernels_survive(data):
     events = []
     for number in range(data.draw(st.integers(0, 6))):
         kind = data.draw(st.integers(0, 1))
-        row = tuple(data.draw(drawn(field.type)) for field in classes[kind].fields)
+        row = tuple(
+            data.draw((st.just(-1) if field.role in TASKS else st.nothing()) | drawn(field.type))
+            for field in classes[kind].fields
+        )
         cpu = data.draw(st.integers(0, 1023))
         events.append((kind, 100 * number, cpu, -1, -1, row))
     trace = with_batches(trace, [batch_of(trace, events)])

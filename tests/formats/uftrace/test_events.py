@@ -106,9 +106,9 @@ def test_perf_records(tmp_path, big_endian):
     found = [event for event in events(trace) if event[3] == 3]
     common = {"pid": TID, "parent_pid": TID, "tid": 101, "parent_tid": TID}
     assert found == [
-        (11, Kind.SCHED_SWITCH, None, 3, {"prev_tid": 0, "next_tid": TID, "prev_state": 0}),
-        (12, Kind.SCHED_SWITCH, None, 3, {"prev_tid": TID, "next_tid": 0, "prev_state": 1}),
-        (13, Kind.SCHED_SWITCH, None, 3, {"prev_tid": TID, "next_tid": 0, "prev_state": 0}),
+        (11, Kind.SCHED_SWITCH, None, 3, {"prev_tid": -1, "next_tid": TID, "prev_state": 0}),
+        (12, Kind.SCHED_SWITCH, None, 3, {"prev_tid": TID, "next_tid": -1, "prev_state": 1}),
+        (13, Kind.SCHED_SWITCH, None, 3, {"prev_tid": TID, "next_tid": -1, "prev_state": 0}),
         (14, Kind.TASK_NEW, TID, 3, common),
         (15, Kind.TASK_RENAME, 101, 3, {"pid": TID, "tid": 101, "comm": b"worker"}),
         (16, Kind.TASK_EXIT, 101, 3, common),

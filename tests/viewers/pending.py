@@ -9,19 +9,7 @@ PENDING: dict[tuple[str, str], tuple[str, frozenset[str]]] = {
         frozenset(
             {
                 "chrome/features.json",
-                "generated/perfetto.pftrace",
-                "perfetto/annotations.pftrace",
-                "perfetto/callstacks.pftrace",
-                "perfetto/clocks.pftrace",
                 "perfetto/compressed.pftrace",
-                "perfetto/interned.pftrace",
-                "perfetto/kernel_compact.pftrace",
-                "perfetto/kernel_every_event.pftrace",
-                "perfetto/kernel_generic.pftrace",
-                "perfetto/kernel_lost.pftrace",
-                "perfetto/kernel_typed.pftrace",
-                "perfetto/legacy.pftrace",
-                "perfetto/timeline.pftrace",
             }
         ),
     ),
@@ -33,21 +21,6 @@ PENDING: dict[tuple[str, str], tuple[str, frozenset[str]]] = {
                 "lttng_legacy/kernel-2.5.tar.gz-ctf+2",
                 "lttng_legacy/net-2.6.tar.gz-ctf+1.8",
                 "lttng_legacy/net-2.6.tar.gz-ctf+2",
-            }
-        ),
-    ),
-    ("test_counters", "chrome"): (
-        "arguments of counters that are no values are shown as counters",
-        frozenset(
-            {
-                "generated/trace_cmd-v6.dat",
-                "generated/trace_cmd-v7_none.dat",
-                "perfetto/kernel_every_event.pftrace",
-                "perfetto/kernel_typed.pftrace",
-                "synthetic/all",
-                "synthetic/kernel",
-                "synthetic/power",
-                "trace_cmd/markers.dat",
             }
         ),
     ),
@@ -85,7 +58,6 @@ PENDING: dict[tuple[str, str], tuple[str, frozenset[str]]] = {
                 "aix/every-form-64.aix",
                 "aix/kernel-trace-32.aix32",
                 "aix/kernel-trace-64.aix",
-                "ctf/perf_ctf",
                 "fxt/every-record-big.fxt",
                 "fxt/every-record-little.fxt",
                 "generated/aix-32.aix",
@@ -104,7 +76,6 @@ PENDING: dict[tuple[str, str], tuple[str, frozenset[str]]] = {
                 "lttng_legacy/net-2.6.tar.gz",
                 "synthetic/all",
                 "synthetic/calls",
-                "synthetic/interrupts",
                 "synthetic/kernel",
                 "synthetic/tasks",
                 "synthetic/typed",
@@ -129,9 +100,6 @@ PENDING: dict[tuple[str, str], tuple[str, frozenset[str]]] = {
                 "ctf/ctf_cyg",
                 "fxt/every-record-big.fxt",
                 "fxt/every-record-little.fxt",
-                "generated/perfetto.pftrace",
-                "generated/trace_cmd-v6.dat",
-                "generated/trace_cmd-v7_none.dat",
                 "perfetto/interned.pftrace",
                 "perfetto/kernel_every_event.pftrace",
                 "perfetto/kernel_typed.pftrace",

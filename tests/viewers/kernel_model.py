@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import math
+import struct
 from collections.abc import Iterator
 from typing import Any
 
+from viewers.kernel_messages import shown_name, shown_values
 from viewers.projected import Event
 from viewers.sched_rows import Sched
 from viewers.slice_stacks import Slices
 
+from converter.ir.field_classes import FloatClass
 from converter.ir.kinds import Kind, Role
 from converter.ir.symbols import SymbolTable
 from converter.ir.trace import Trace
 from converter.projection.linux_timeline import SOFTIRQ_NAMES
 from converter.projection.syscalls import syscall_name
 
-_CONTEXT = {Role.CONTEXT_FLAGS, Role.CONTEXT_PREEMPT_COUNT, Role.CONTEXT}
 #: Kinds that are not kernel events.
 OTHER = {
     *(Kind.SLICE_BEGIN, Kind.SLICE_END, Kind.SLICE_COMPLETE, Kind.INSTANT, Kind.COUNTER),
@@ -28,7 +31,7 @@ OTHER = {
 #: Events whose function is shown by its name.
 _NAMED_FUNCTIONS = {
     *("funcgraph_entry", "funcgraph_exit", "sched_blocked_reason"),
-    *("workqueue_execute_start", "workqueue_execute_end"),
+    *("workqueue_execute_start", "workqueue_execute_end", "hrtimer_expire_entry"),
 }
 
 
@@ -48,39 +51,38 @@ def rows(trace: Trace, events: list[Event]) -> Iterator[tuple[Any, ...]]:
         if is_kernel_event(event):
             yield (
                 event.ts,
-                event.event_class.name,
+                shown_name(event.event_class),
                 event.cpu,
                 tid_of(event),
                 arguments(trace, event),
             )
 
 
-#: What the kernel calls fields of scheduling events that other sources call otherwise.
-_KERNEL_NAMES = {
-    Role.PREV_TID: "prev_pid",
-    Role.NEXT_TID: "next_pid",
-    Role.PREV_PRIORITY: "prev_prio",
-    Role.NEXT_PRIORITY: "next_prio",
-}
-
-
 def arguments(trace: Trace, event: Event) -> dict[str, Any]:
-    """Fields as they are shown: of a list the last element, 64 bits as a signed number, bytes as nothing."""
+    """Fields as they are shown: of a list the last element, 64 bits as a signed number, bytes as text up to a NUL."""
     shown = {}
-    for field, value in event.fields():
-        if field.role in _CONTEXT or field.name.startswith("common_"):
-            continue
+    for name, (field, value) in shown_values(event).items():
         if isinstance(value, list) and not value:
             continue
         held = value[-1] if isinstance(value, list) else value
-        if field.role is Role.FUNCTION and event.event_class.name in _NAMED_FUNCTIONS:
+        is_function = field is not None and field.role is Role.FUNCTION
+        if is_function and event.event_class.name in _NAMED_FUNCTIONS:
             held = function_name(trace.symbols, held)
         elif isinstance(held, int):
             held = as_signed(int(held))
         elif isinstance(held, bytes):
-            held = ""
-        shown[_KERNEL_NAMES.get(field.role, field.name)] = held
+            held = held.partition(b"\0")[0].decode(errors="replace")
+        elif isinstance(held, float):
+            narrow = field is not None and field.type == FloatClass(32)
+            held = None if math.isnan(held) else as_single(held) if narrow else held
+        shown[name] = held
     return shown
+
+
+def as_single(value: float) -> float:
+    """A number of 32 bits as one of 64."""
+    narrow: float = struct.unpack("<f", struct.pack("<f", value))[0]
+    return narrow
 
 
 def function_name(symbols: SymbolTable | None, value: Any) -> Any:
@@ -109,12 +111,6 @@ def slices_of(trace: Trace, event: Event, found: Slices, place: tuple[Any, ...])
             found.begin(ts, ("track", cpu, f"SoftIrq Cpu {cpu}"), SOFTIRQ_NAMES[vector], "irq", {})
         case Kind.SOFTIRQ_EXIT:
             found.end(ts, ("track", cpu, f"SoftIrq Cpu {cpu}"), args={"vec": event.of(Role.VECTOR)})
-        case Kind.IPI_ENTRY if event.event_class.name == "ipi_entry":
-            found.begin(
-                ts, ("track", cpu, f"Irq Cpu {cpu}"), f"IPI ({event.named('reason')})", "irq", {}
-            )
-        case Kind.IPI_EXIT if event.event_class.name == "ipi_exit":
-            found.end(ts, ("track", cpu, f"Irq Cpu {cpu}"))
         case Kind.TIMER_ENTRY if event.event_class.name == "hrtimer_expire_entry":
             name = function_name(trace.symbols, event.of(Role.FUNCTION))
             found.begin(ts, ("track", cpu, f"Hrtimer Cpu {cpu}"), name, "hrtimer", {})
@@ -124,8 +120,8 @@ def slices_of(trace: Trace, event: Event, found: Slices, place: tuple[Any, ...])
             name = syscall_name(machine, event.of(Role.SYSCALL_NUMBER))
             values = event.of(Role.SYSCALL_ARGUMENTS, ())
             args = {f"args[{i}]": as_signed(value) for i, value in enumerate(values)}
-            if name != "sys_rt_sigreturn":
-                found.begin(ts, place, name, None, args)
+            # It does not return.
+            found.begin(ts, place, name, None, args, *[0] * (name == "sys_rt_sigreturn"))
         case Kind.SYSCALL_EXIT if event.event_class.name == "sys_exit":
             name = syscall_name(machine, event.of(Role.SYSCALL_NUMBER))
             found.end(ts, place, name, args={"ret": as_signed(event.of(Role.RETURN))})
@@ -140,6 +136,8 @@ def slices_of(trace: Trace, event: Event, found: Slices, place: tuple[Any, ...])
         case Kind.FUNCTION_EXIT:
             name = function_name(trace.symbols, event.of(Role.FUNCTION))
             found.end(ts, calls(event, place), name)
+        case Kind.SIGNAL_GENERATE | Kind.SIGNAL_DELIVER:
+            signal(trace, event, found, place)
         case Kind.MARK:
             mark(found, event, place)
 
@@ -172,6 +170,22 @@ def mark(found: Slices, event: Event, place: tuple[Any, ...]) -> None:
             found.begin(event.ts, at, name, None, {})
         case ["F", pid, name, cookie] if pid.isdecimal():
             found.end(event.ts, ("async", int(pid), name, cookie))
+        case ["N", pid, track, name] if pid.isdecimal():
+            found.begin(event.ts, ("async", int(pid), track, None), name, None, {}, 0)
+        case ["G", pid, track, name, cookie] if pid.isdecimal():
+            found.begin(event.ts, ("async", int(pid), track, cookie), name, None, {})
+        case ["H", pid, track, *_, cookie] if pid.isdecimal():
+            found.end(event.ts, ("async", int(pid), track, cookie))
+
+
+def signal(trace: Trace, event: Event, found: Slices, place: tuple[Any, ...]) -> None:
+    """An instant of the thread that a signal is for, or that it is delivered to."""
+    if event.kind is Kind.SIGNAL_GENERATE:
+        tid = event.of(Role.TID)
+        owner = next((one.process for one in trace.threads if one.tid == tid), None)
+        place = ("thread", None if owner is None else trace.processes[owner].pid, tid)
+    args = {"signal.sig": event.of(Role.SIGNAL)}
+    found.begin(event.ts, place, event.event_class.name, None, args, 0)
 
 
 def counters(event: Event) -> Iterator[tuple[Any, ...]]:

@@ -127,7 +127,11 @@ def _renamed(columns: tuple[str, ...], query: str) -> str:
 
 
 #: Arguments of slices that the importer keeps for itself.
-_OWN = ("legacy_event.", "legacy_trace_source_id", "legacy_unnestable_", "cookie")
+_OWN = (
+    *("legacy_event.", "legacy_trace_source_id", "legacy_unnestable_", "cookie"),
+    # Numbers of threads in the importer's own table.
+    *("utid", "end_utid"),
+)
 
 
 def arguments(text: str | None) -> dict[str, Any]:

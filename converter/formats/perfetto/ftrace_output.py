@@ -103,9 +103,12 @@ class FtraceOutput:
         shape = shapes.index(event_class.fields)
         steps = Steps()
         inside = _in_order(placed)
+        symbols = _numbers_of_symbols(event_class)
         for item, getter in inside:
             if item.number < SHAPE:
-                _add_field(steps, item.number, item.field, getter)
+                _add_field(
+                    steps, item.number, item.field, getter, symbol=item.number in symbols
+                )
         if shape:
             steps.literal(varint(tag_of(SHAPE, VARINT)) + varint(shape))
         for item, getter in inside:
@@ -145,6 +148,15 @@ class FtraceOutput:
         message = Steps()
         message.message(number, steps)
         return _with_flags(event_class, message), head
+
+
+def _numbers_of_symbols(event_class: EventClass) -> frozenset[int]:
+    """The fields of a message that importers name by `kernel_symbols`, however the source writes their numbers."""
+    return frozenset(
+        number
+        for number, field in tracepoints.message_fields(event_class.category, event_class.name)
+        if isinstance(field.type, IntegerClass) and field.type.style is Style.SYMBOL
+    )
 
 
 def _fields(placed: tuple[PlacedField, ...]) -> tuple[Field, ...]:
@@ -254,10 +266,16 @@ def _self_contained(event_class: EventClass) -> Steps:
 
 
 def _add_field(
-    steps: Steps, number: int, field: Field, getter: Getter, *, sparse: bool = False
+    steps: Steps,
+    number: int,
+    field: Field,
+    getter: Getter,
+    *,
+    sparse: bool = False,
+    symbol: bool = False,
 ) -> None:
     match field.type:
-        case IntegerClass(_, False, Style.SYMBOL):
+        case IntegerClass(_, False, style) if symbol or style is Style.SYMBOL:
             steps.add(
                 kernel.SYMBOL,
                 tag_of(number, VARINT),

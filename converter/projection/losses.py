@@ -26,6 +26,8 @@ class LossKind(StrEnum):
     LOWERED = "lowered"
     #: The value is in the output, its declared type (width, labels, unit, style) is not.
     RETYPED = "retyped"
+    #: In the output with its value and type, where the format's viewers do not look.
+    UNSHOWN = "unshown"
 
 
 @unique

@@ -11,7 +11,7 @@ from converter.projection.losses import LossClass, LossKind, LossReport
 
 FIXTURES = Path(__file__).parents[2] / "roundtrip_fixtures"
 #: Perfetto has every event of it, not what only trace-cmd knows.
-KERNEL = FIXTURES / "trace_cmd" / "small.dat"
+KERNEL = FIXTURES / "trace_cmd" / "uprobes.dat"
 STREAM = FIXTURES / "aix" / "every-form-64.aix"
 
 

@@ -15,6 +15,7 @@ from converter.fixtures.kinds import GROUPS
 from converter.fixtures.script import script
 from converter.ir.collect import collect
 from converter.ir.trace import Trace
+from converter.projection.losses import LossReport
 from converter.projection.project import project
 from converter.registry import format_named
 
@@ -61,13 +62,14 @@ def source_trace(source: str) -> Trace:
 
 @dataclass(frozen=True)
 class Conversion:
-    """A source as a file of another format, and the projection, which is what that file holds."""
+    """A source as a file of another format, the projection, which is what that file holds, and what that loses."""
 
     source: str
     target: str
     path: Path
     trace: Trace
     events: list[Event]
+    losses: LossReport
 
 
 def convert(source: str, target: str, folder: Path) -> Conversion:
@@ -77,6 +79,6 @@ def convert(source: str, target: str, folder: Path) -> Conversion:
     trace = source_trace(source)
     path = folder / f"{source.replace('/', '_')}.{target}{suffix}"
     converter.write(trace, path, target)
-    projected, _ = project(trace, format.capabilities(variant), format.name)
+    projected, losses = project(trace, format.capabilities(variant), format.name)
     projected = collect(projected)
-    return Conversion(source, target, path, projected, events_of(projected))
+    return Conversion(source, target, path, projected, events_of(projected), losses)

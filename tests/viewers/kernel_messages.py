@@ -49,6 +49,16 @@ def shown_fields(event_class: EventClass) -> tuple[tuple[str, int], ...]:
     return tuple(shown.items())
 
 
+def unshown_fields(event_class: EventClass) -> set[str]:
+    """Names of the fields that are not shown, without those that only say where an event was."""
+    shown = {i for _, i in shown_fields(event_class)}
+    return {
+        field.name
+        for i, field in enumerate(event_class.fields)
+        if i not in shown and field.role not in _CONTEXT
+    }
+
+
 def of_name(message: dict[str, Role], field: Field, roles: set[Role]) -> bool:
     """Whether the field of the message with this field's name is free for it."""
     role = message[field.name]
@@ -59,7 +69,9 @@ def message_of(event_class: EventClass) -> dict[str, Role] | None:
     """The fields of the message that a class is written as; None: it is described in the file (generic)."""
     message = message_fields(event_class.category, event_class.name)
     own = {field.name for field in event_class.fields if field.role not in _CONTEXT}
-    if message is None or (event_class.kind is Kind.TYPED and own and message and not own & set(message)):
+    if message is None or (
+        event_class.kind is Kind.TYPED and own and message and not own & set(message)
+    ):
         return None
     return message
 

@@ -9,7 +9,7 @@ from types import ModuleType
 from typing import Any
 
 import pytest
-from viewers import chrome_model, fxt_model, perfetto_model
+from viewers import chrome_model, fxt_model, kernel_messages, kernel_model, perfetto_model
 from viewers.conversions import RECORDINGS, SOURCES, Conversion, convert, format_of
 from viewers.pending import reason_of
 from viewers.slice_stacks import Slice
@@ -17,6 +17,7 @@ from viewers.trace_processor import Row, arguments, needs_trace_processor, table
 
 import converter
 from converter.formats.fxt.record_types import MAGIC
+from converter.projection.losses import LossKind
 
 pytestmark = needs_trace_processor
 
@@ -138,6 +139,20 @@ def test_kernel_events(shown: Shown) -> None:
         none = row["arg_set"] == 0 and (*place, args) not in known
         found.append((*place, () if none else args))
     assert_rows(expected, found)
+
+
+def test_fields_of_kernel_events_that_are_not_shown_are_named_as_losses(shown: Shown) -> None:
+    conversion, _ = shown
+    if conversion.target != "perfetto":
+        pytest.skip("only Perfetto has kernel events")
+    expected = {
+        name
+        for event in conversion.events
+        if kernel_model.is_kernel_event(event)
+        for name in kernel_messages.unshown_fields(event.event_class)
+    }
+    named = {loss.what.split("'")[1] for loss in conversion.losses if loss.kind is LossKind.UNSHOWN}
+    assert named == expected
 
 
 def test_logs(shown: Shown) -> None:

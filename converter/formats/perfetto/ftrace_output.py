@@ -106,9 +106,7 @@ class FtraceOutput:
         symbols = _numbers_of_symbols(event_class)
         for item, getter in inside:
             if item.number < SHAPE:
-                _add_field(
-                    steps, item.number, item.field, getter, symbol=item.number in symbols
-                )
+                _add_field(steps, item.number, item.field, getter, symbol=item.number in symbols)
         if shape:
             steps.literal(varint(tag_of(SHAPE, VARINT)) + varint(shape))
         for item, getter in inside:

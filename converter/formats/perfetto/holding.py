@@ -15,6 +15,7 @@ from converter.formats.perfetto.counters import (
     series_as_counters,
 )
 from converter.formats.perfetto.declarations import (
+    FIRST_EXTRA,
     MAX_DESCRIBED,
     PlacedField,
     distinct,
@@ -39,8 +40,16 @@ from converter.formats.perfetto.timeline_parts import as_parts
 from converter.ir.events import EventClass, Field
 from converter.ir.field_classes import ArrayClass, IntegerClass, StringClass, Style
 from converter.ir.kinds import REQUIRED_ROLES, Kind, Role
-from converter.projection.capabilities import Capabilities, KindSupport, Lowering, Projection
+from converter.projection.capabilities import (
+    Adapter,
+    Capabilities,
+    KindSupport,
+    Lowering,
+    Projection,
+)
+from converter.projection.fitting import label
 from converter.projection.linux_tracepoints import MEANINGS, meaning
+from converter.projection.losses import LossKind
 from converter.projection.pieces import Piece
 
 #: What else becomes of arguments of generic events, whose values are 64-bit integers, floating-point numbers, strings
@@ -116,6 +125,9 @@ _SLICES: Final = frozenset(
 _FUNCTION: Final = ("ftrace", "function")
 
 
+_CONTEXT: Final = frozenset({Role.CONTEXT, Role.CONTEXT_FLAGS, Role.CONTEXT_PREEMPT_COUNT})
+
+
 @cache
 def _names() -> dict[str, tuple[str, str]]:
     """Typed events by name alone, of names that one system has."""
@@ -168,11 +180,7 @@ def point_of(event_class: EventClass) -> tuple[str, str] | None:
 
 def _shares_fields(event_class: EventClass, point: tuple[str, str]) -> bool:
     """Whether a class has a field of the typed event, or either has none."""
-    own = {
-        field.name
-        for field in event_class.fields
-        if field.role not in (Role.CONTEXT, Role.CONTEXT_FLAGS, Role.CONTEXT_PREEMPT_COUNT)
-    }
+    own = {field.name for field in event_class.fields if field.role not in _CONTEXT}
     typed = {field.name for field in _support_of(point).fields[1:]}
     return not own or not typed or bool(own & typed)
 
@@ -309,6 +317,34 @@ def _fitted(piece: Piece, projection: Projection) -> Piece:
     return as_parts(keep_lists(piece, projection), projection)
 
 
+def _kernel_adapter(adapter: Adapter) -> Adapter:
+    """What becomes of kernel events, and which of their fields importers skip."""
+
+    def adapt(piece: Piece, projection: Projection) -> Piece:
+        piece = adapter(piece, projection)
+        # In a trace that was read from Perfetto they were not shown, either.
+        if projection.source.format != "perfetto":
+            for field in _unshown(piece.event_class):
+                what = f"{field.name!r} of {label(piece.event_class)}"
+                projection.lose(LossKind.UNSHOWN, what, piece)
+        return piece
+
+    return adapt
+
+
+@cache
+def _unshown(event_class: EventClass) -> tuple[Field, ...]:
+    """The fields of a class that its message has no place for, without those that only say where an event was."""
+    point = None if is_of_another_kernel(event_class) else point_of(event_class)
+    if point is None:
+        return ()
+    return tuple(
+        item.field
+        for item in _placed(event_class, point)
+        if item.number >= FIRST_EXTRA and item.field.role not in _CONTEXT
+    )
+
+
 def _is_linux_tracepoint(event_class: EventClass) -> bool:
     """Whether the class is of that kind by the name that Linux gives it."""
     return meaning(event_class.category, event_class.name).kind is event_class.kind
@@ -379,8 +415,8 @@ def capabilities(variant: str) -> Capabilities:
     lowerings: dict[Kind, Lowering] = {kind: tracepoint_or_instant(kind) for kind in _CANONICAL}
     lowerings[Kind.NATIVE] = without_foreign_packets
     lowerings[Kind.COUNTER] = series_as_counters
-    adapters = dict.fromkeys((Kind.TYPED, *_CANONICAL), on_threads_by_tid)
-    adapters |= dict.fromkeys(NAMED_KINDS, as_scheduled)
+    adapters = dict.fromkeys((Kind.TYPED, *_CANONICAL), _kernel_adapter(on_threads_by_tid))
+    adapters |= dict.fromkeys(NAMED_KINDS, _kernel_adapter(as_scheduled))
     for kind in (*mapping.TYPE_KINDS.values(), *mapping.ID_KINDS, Kind.SLICE_COMPLETE):
         adapters[kind] = _fitted
     adapters[Kind.COUNTER] = lambda piece, projection: _fitted(

@@ -69,6 +69,7 @@ def timeline(conversion: Conversion) -> Slices:
     """Slices on threads, asynchronous ones by category and id, instants also on processes and on their own track."""
     found = Slices()
     clock = clock_of(conversion)
+    says_nowhere = conversion.trace.format not in ("chrome", "perfetto")
     for event in sorted(conversion.events, key=lambda event: (clock(event.ts), -longest(event))):
         if not event.event_class.timed:
             continue
@@ -99,10 +100,16 @@ def timeline(conversion: Conversion) -> Slices:
                 found.begin(ts, place, name or _NO_NAME, category, args, 0)
             case Kind.FLOW_BEGIN:
                 found.flows.begin((event.of(Role.ID), category, name), found.innermost(place))
-            case Kind.FLOW_STEP | Kind.FLOW_END:
+            case Kind.FLOW_STEP:
                 key = (event.of(Role.ID), category, name)
-                moves = event.kind is Kind.FLOW_STEP
-                found.flows.arrive(key, found.innermost(place), moves=moves)
+                found.flows.arrive(key, found.innermost(place), moves=True)
+            case Kind.FLOW_END:
+                key = (event.of(Role.ID), category, name)
+                # Where other formats do not say, the writer does.
+                if event.named("binds_enclosing", says_nowhere):
+                    found.flows.arrive(key, found.innermost(place))
+                else:
+                    found.flows.wait(key, place)
     return found
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import struct
 from collections.abc import Iterator
 from typing import Any
@@ -210,18 +211,27 @@ def counters(event: Event) -> Iterator[tuple[Any, ...]]:
                     yield event.ts, float(value), name, int(pid), None
 
 
-#: Letters of states, by the bits that Linux records.
+#: Letters of states, by the bits that Linux records since 4.14, and before.
 _LETTERS = {0: "R", 1: "S", 2: "D", 4: "T", 8: "t", 16: "X", 32: "Z", 64: "P", 128: "I", 256: "R+"}
 #: Letters of states, by the numbers of `THREAD_STATES`.
 _STATES = dict(enumerate("RRTSZX"))
 _UNKNOWN = -1
+_OLD_LETTERS = {**_LETTERS, 64: "x", 128: "K", 256: "W"}
+
+
+def letters_of(trace: Trace) -> dict[int, str]:
+    """The letters that the recorded kernel's states have; one that is not known is taken for an old one."""
+    release = re.match(r"(\d+)\.(\d+)", str(trace.environment.get("kernel_release", "")))
+    is_new = release is not None and (int(release[1]), int(release[2])) >= (4, 14)
+    return _LETTERS if is_new else _OLD_LETTERS
 
 
 class Switches:
     """The tables of scheduling, event by event."""
 
-    def __init__(self) -> None:
+    def __init__(self, trace: Trace) -> None:
         self.rows = Sched()
+        self._letters = letters_of(trace)
         self._running: dict[int | None, list[Any]] = {}
         self._last: dict[int, list[Any]] = {}
 
@@ -231,8 +241,9 @@ class Switches:
             case Kind.SCHED_SWITCH:
                 into, out = event.of(Role.NEXT_TID), event.of(Role.PREV_TID)
                 if is_kernel_event(event):
-                    state = _LETTERS.get(event.of(Role.PREV_STATE))
-                    self.switch(event.ts, event.cpu, out, into, state)
+                    number = event.of(Role.PREV_STATE)
+                    state = self._letters.get(number)
+                    self.switch(event.ts, event.cpu, out, into, state, is_told=number is not None)
                 else:
                     state = _STATES.get(event.of(Role.PREV_STATE))
                     self.change_states(event.ts, event.cpu, out, into, state)
@@ -241,16 +252,21 @@ class Switches:
             case Kind.TASK_NEW:
                 self.wake(event.ts, event.of(Role.TID), tid_of(event))
 
-    def switch(self, ts: int, cpu: int | None, out: int, into: int, state: str | None) -> None:
-        """A CPU goes from one thread to another."""
+    def switch(
+        self, ts: int, cpu: int | None, out: int, into: int, state: str | None, *, is_told: bool
+    ) -> None:
+        """A CPU goes from one thread to another; of that one's state nothing may be told."""
         before = self._running.get(cpu)
-        if before is not None:
+        # Where another thread leaves than the one that came, something in between is lost: that one has no end.
+        if before is not None and before[4] == out:
             before[1] = ts - before[0]
-            if before[4] == out:
-                before[3] = state
+            before[3] = state
         self._running[cpu] = [ts, -1, cpu, None, into]
         self.rows.slices.append(self._running[cpu])
-        self._enter(ts, out, state)
+        if out in self._last and self._last[out][2] != "Running":
+            del self._last[out]
+        if is_told:
+            self._enter(ts, out, state)
         self._enter(ts, into, "Running")
 
     def change_states(

@@ -24,32 +24,6 @@ PENDING: dict[tuple[str, str], tuple[str, frozenset[str]]] = {
             }
         ),
     ),
-    ("test_counters", "perfetto"): (
-        "counters of the machine lack fields that the importer wants",
-        frozenset(
-            {
-                "fxt/every-record-big.fxt",
-                "fxt/every-record-little.fxt",
-                "synthetic/all",
-                "synthetic/objects",
-            }
-        ),
-    ),
-    ("test_flows", "perfetto"): (
-        "the end of a flow binds to the next slice",
-        frozenset(
-            {
-                "fxt/every-record-big.fxt",
-                "fxt/every-record-little.fxt",
-                "generated/chrome.json",
-                "generated/fxt-be.fxt",
-                "generated/fxt-large.fxt",
-                "generated/fxt.fxt",
-                "synthetic/all",
-                "synthetic/timeline",
-            }
-        ),
-    ),
     ("test_nothing_is_rejected", "chrome"): (
         "the importer rejects some events",
         frozenset(
@@ -95,36 +69,6 @@ PENDING: dict[tuple[str, str], tuple[str, frozenset[str]]] = {
                 "synthetic/text",
                 "trace_cmd/lost.dat",
                 "trace_cmd/markers.dat",
-            }
-        ),
-    ),
-    ("test_scheduling", "perfetto"): (
-        "switches without a task, or behind lost events, are rejected",
-        frozenset(
-            {
-                "fxt/every-record-big.fxt",
-                "fxt/every-record-little.fxt",
-                "lttng_legacy/kernel-2.5.tar.gz",
-            }
-        ),
-    ),
-    ("test_slices", "perfetto"): (
-        "events of no thread are on one of the sequence's, and some have no slice",
-        frozenset(
-            {
-                "chrome/features.json",
-                "fxt/every-record-big.fxt",
-                "fxt/every-record-little.fxt",
-            }
-        ),
-    ),
-    ("test_thread_states", "perfetto"): (
-        "switches without a task, or behind lost events, are rejected",
-        frozenset(
-            {
-                "fxt/every-record-big.fxt",
-                "fxt/every-record-little.fxt",
-                "lttng_legacy/kernel-2.5.tar.gz",
             }
         ),
     ),

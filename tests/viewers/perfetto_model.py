@@ -12,6 +12,7 @@ from viewers.projected import Event, Line, Pairs
 from viewers.sched_rows import Sched
 from viewers.slice_stacks import Slices
 
+from converter.formats.perfetto.mapping import PARTS
 from converter.ir.field_classes import ArrayClass, FieldClass, NullClass, StructureClass
 from converter.ir.kinds import Kind, Role
 from converter.ir.trace import TrackScope
@@ -36,24 +37,33 @@ def timeline(conversion: Conversion) -> Slices:
             kernel_model.slices_of(conversion.trace, event, found, place)
             continue
         name, category = event.of(Role.NAME) or None, event.of(Role.CATEGORY) or None
-        args = arguments(event)
+        args = arguments(event, "args" if conversion.trace.format == "chrome" else "debug")
         if event.kind in _ASYNC:
-            local = event.named("id_space") == "local"
-            process = event.thread.pid if local and event.thread is not None else None
+            is_local = event.named("id.local") is not None
+            process = event.thread.pid if is_local and event.thread is not None else None
             place = ("async", process, event.of(Role.ID), event.of(Role.SCOPE) or category)
         match event.kind:
             case Kind.SLICE_BEGIN | Kind.ASYNC_BEGIN:
                 found.begin(event.ts, place, name, category, args)
+            case Kind.SLICE_COMPLETE:
+                found.begin(event.ts, place, name, category, args, event.of(Role.DURATION))
             case Kind.SLICE_END | Kind.ASYNC_END:
                 found.end(event.ts, place, name, category, args)
+            case Kind.INSTANT if event.named("phase", "I") not in ("i", "I", "R"):
+                pass  # Events of other phases are rows of no table here, as those of JSON.
             case Kind.INSTANT | Kind.ASYNC_INSTANT:
                 found.begin(event.ts, place, name, category, args, 0)
             case Kind.FLOW_BEGIN:
                 found.flows.begin((event.of(Role.ID), category, name), found.innermost(place))
-            case Kind.FLOW_STEP | Kind.FLOW_END:
-                moves = event.kind is Kind.FLOW_STEP
+            case Kind.FLOW_STEP:
                 key = (event.of(Role.ID), category, name)
-                found.flows.arrive(key, found.innermost(place), moves=moves)
+                found.flows.arrive(key, found.innermost(place), moves=True)
+            case Kind.FLOW_END:
+                key = (event.of(Role.ID), category, name)
+                if event.named("binds_enclosing"):
+                    found.flows.arrive(key, found.innermost(place))
+                else:
+                    found.flows.wait(key, place)
     return found
 
 
@@ -62,8 +72,9 @@ def place_of(event: Event) -> tuple[Any, ...]:
     if event.line is not None:
         return ("track", owner_of(event.line), event.line.name)
     if event.thread is not None:
-        return ("thread", event.thread.pid, event.thread.tid)
-    return ("track", None, None)
+        scopes = {"g": ("track", None, None), "p": ("track", event.thread.pid, None)}
+        return scopes.get(event.named("scope"), ("thread", event.thread.pid, event.thread.tid))
+    return ("track", None, "Default Track")
 
 
 def owner_of(line: Line) -> Any:
@@ -73,12 +84,12 @@ def owner_of(line: Line) -> Any:
     return line.owner if line.scope is TrackScope.PROCESS else None
 
 
-def arguments(event: Event) -> dict[str, Any]:
-    """Annotations by their paths."""
+def arguments(event: Event, prefix: str) -> dict[str, Any]:
+    """Annotations by their paths, of JSON as in JSON."""
     shown: dict[str, Any] = {}
     for field, value in event.fields():
-        if field.role not in _LEADING and field.role is not Role.CONTEXT:
-            add(shown, f"debug.{field.name.translate(_IN_KEYS)}", field.type, value)
+        if field.role not in _LEADING and field not in PARTS:
+            add(shown, f"{prefix}.{field.name.translate(_IN_KEYS)}", field.type, value)
     return shown
 
 
@@ -112,13 +123,19 @@ def counters(conversion: Conversion) -> Iterator[tuple[Any, ...]]:
             owner = None if line is None else owner_of(line)
             pid = owner[0] if isinstance(owner, tuple) else owner
             yield event.ts, float(event.of(Role.VALUE)), name, pid, None
+        elif event.kind is Kind.SAMPLE:
+            # A profile whose packets name no other timebase is taken for one of the CPU's clock.
+            yield event.ts, float(event.of(Role.COUNT, 0)), "cpu-clock", None, event.cpu
         else:
             yield from kernel_model.counters(event)
+        thread_time = event.of(Role.THREAD_TIME)
+        if thread_time is not None and event.thread is not None:
+            yield event.ts, float(thread_time), "thread_time", event.thread.pid, None
 
 
 def sched(conversion: Conversion) -> Sched:
     """A CPU runs a thread from one switch to the next."""
-    found = kernel_model.Switches()
+    found = kernel_model.Switches(conversion.trace)
     for event in in_order(conversion):
         found.add(event)
     return found.rows

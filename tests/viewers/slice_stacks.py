@@ -27,6 +27,17 @@ class Flows:
 
     arrows: list[tuple[Slice, Slice]] = field(default_factory=list)
     _open: dict[Any, Slice] = field(default_factory=dict)
+    #: Ends by their places that wait for the next slice there.
+    _waiting: dict[tuple[Any, ...], list[Any]] = field(default_factory=dict)
+
+    def wait(self, key: Any, place: tuple[Any, ...]) -> None:
+        """A flow ends at the next slice that begins at a place."""
+        self._waiting.setdefault(place, []).append(key)
+
+    def begun(self, place: tuple[Any, ...], at: Slice) -> None:
+        """A slice begins: what has waited for it comes there."""
+        for key in self._waiting.pop(place, ()):
+            self.arrive(key, at)
 
     def begin(self, key: Any, at: Slice | None) -> None:
         """A flow begins at this slice."""
@@ -80,6 +91,7 @@ class Slices:
         made = Slice(place, ts, dur, name, category, dict(args), len(stack))
         self.rows.append(made)
         stack.append(made)
+        self.flows.begun(place, made)
         return made
 
     def end(

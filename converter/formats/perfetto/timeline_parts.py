@@ -20,6 +20,8 @@ from converter.projection.pieces import Piece, string_ids
 
 _MICROSECOND: Final = 1000
 _THREAD_TIMES: Final = (timeline_fields.THREAD_TIME, timeline_fields.THREAD_DURATION)
+#: Formats whose flows end at the next slice unless an event says otherwise.
+_FLOWS_SAY_WHERE: Final = frozenset({"chrome", "perfetto"})
 _IDENTITIES: Final = (*timeline_fields.ID_NAMES, timeline_fields.BIND_NAME)
 
 
@@ -51,6 +53,8 @@ def as_parts(piece: Piece, projection: Projection) -> Piece:
             parts += [(field, column), _no_direction(timeline_fields.FLOW_OUT, piece, projection)]
         else:
             parts.append((field, column))
+    if _ends_at_slice_around(piece, projection):
+        parts.append((timeline_fields.BINDS, constant_column(np.True_, len(piece))))
     made = tuple(field for field, _ in parts)
     if made == fields and all(column is piece.table.lazy(i) for i, (_, column) in enumerate(parts)):
         return piece
@@ -58,6 +62,13 @@ def as_parts(piece: Piece, projection: Projection) -> Piece:
     if made != fields:
         event_class = piece.derive(("parts", made), lambda: replace(piece.event_class, fields=made))
     return piece.rewritten(event_class, [column for _, column in parts])
+
+
+def _ends_at_slice_around(piece: Piece, projection: Projection) -> bool:
+    """Whether flows end at the slice around, as in all formats that do not say where: importers take the next one."""
+    says_where = projection.source.format in _FLOWS_SAY_WHERE
+    is_told = timeline_fields.BINDS in piece.event_class.fields
+    return piece.event_class.kind is Kind.FLOW_END and not is_told and not says_where
 
 
 def _numbered(field: Field, column: Any, piece: Piece, projection: Projection) -> tuple[Field, Any]:

@@ -10,7 +10,7 @@ from collections.abc import Generator, Iterator, Sequence
 from dataclasses import replace
 from queue import SimpleQueue
 from types import TracebackType
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from converter.ir.events import Batch, EventClass, decode
 from converter.ir.trace import Process, Thread, Trace, Track
@@ -23,8 +23,8 @@ class Pipeline:
     """A context manager that gives a trace with the batches of another, made ahead by a thread of their own.
 
     What is made ahead is bounded by one batch. Its columns are all decoded by that thread, and the tables are copies
-    that have what the other trace's had when the batch was made: what a writer sees does not depend on timing. Strings,
-    which are safe to share, are shared. Errors are raised where the batch that they prevent would have come. Leaving
+    that have what the other trace's had when the batch was made: what a writer sees does not depend on timing; nor on
+    what lists of a sidecar get later. Strings, which are safe to share, are shared. Errors are raised where the batch that they prevent would have come. Leaving
     the context stops the thread.
     """
 
@@ -77,6 +77,8 @@ class _Growth(NamedTuple):
     event_classes: list[EventClass]
     process_names: dict[int, str]
     thread_names: dict[int, str]
+    #: By format and name: what lists have got, and all other content.
+    sidecar: dict[str, dict[str, Any]]
 
 
 class _Tables:
@@ -88,7 +90,10 @@ class _Tables:
         self._processes = self._threads = self._tracks = self._classes = 0
         self._unnamed_processes: set[int] = set()
         self._unnamed_threads: set[int] = set()
-        self.copy = replace(source, processes=[], threads=[], tracks=[], event_classes=[])
+        self._listed: dict[tuple[str, str], int] = {}
+        self.copy = replace(
+            source, processes=[], threads=[], tracks=[], event_classes=[], sidecar={}
+        )
 
     def growth(self) -> _Growth:
         """What is new in the source's tables."""
@@ -106,7 +111,25 @@ class _Tables:
         self._threads += len(threads)
         self._tracks += len(tracks)
         self._classes += len(classes)
-        return _Growth(processes, threads, tracks, classes, process_names, thread_names)
+        return _Growth(
+            processes,
+            threads,
+            tracks,
+            classes,
+            process_names,
+            thread_names,
+            {name: self._new_content(name, content) for name, content in source.sidecar.items()},
+        )
+
+    def _new_content(self, name: str, content: dict[str, Any]) -> dict[str, Any]:
+        new: dict[str, Any] = {}
+        for key, value in content.items():
+            if isinstance(value, list):
+                known = self._listed.get((name, key), 0)
+                self._listed[name, key] = len(value)
+                value = value[known:]
+            new[key] = value
+        return new
 
     def follow(self, growth: _Growth) -> None:
         """Add it to the copies."""
@@ -119,6 +142,13 @@ class _Tables:
             copy.processes[index].name = name
         for index, name in growth.thread_names.items():
             copy.threads[index].name = name
+        for format_name, content in growth.sidecar.items():
+            kept = copy.sidecar.setdefault(format_name, {})
+            for key, value in content.items():
+                if isinstance(value, list):
+                    kept.setdefault(key, []).extend(value)
+                else:
+                    kept[key] = value
 
 
 def _unnamed(table: Sequence[Process | Thread], start: int) -> set[int]:

@@ -52,6 +52,7 @@ class Growing:
                 trace.threads.append(Thread(number, 0))
                 trace.tracks.append(Track(f"track {number}"))
                 trace.add_class(EventClass(Kind.TYPED, f"class {number}"))
+                trace.sidecar.setdefault("test", {}).setdefault("notes", []).append(number)
                 if number == 2:
                     # Of threads that are known already.
                     trace.threads[0].name = "named late"
@@ -102,6 +103,7 @@ def test_batches_come_in_order_with_the_tables_of_their_time() -> None:
             assert len(ahead.event_classes) == number + 2
             names = ("named late", "process named late") if number >= 2 else ("", "")
             assert (ahead.threads[0].name, ahead.processes[0].name) == names
+            assert ahead.sidecar == {"test": {"notes": list(range(number + 1))}}
         assert [thread.tid for thread in ahead.threads] == [0, 1, 2, 3, 4, 100]
         assert ahead.strings is source.trace.strings
     assert source.made == COUNT

@@ -7,7 +7,6 @@ goes to their descriptors.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from typing import Any, Final
 
 from converter.ir.trace import Trace
@@ -67,17 +66,37 @@ def _event(text: str) -> dict[str, Any]:
     return event
 
 
-def sort_indexes(trace: Trace) -> Iterator[tuple[str, str | None, int]]:
-    """Process, thread (None: the process itself) and place in the order, for each that metadata events give one."""
-    for text in trace.sidecar.get(SIDECAR, {}).get("metadata", []):
+class SortIndexes:
+    """Places in the order of processes and threads, as the metadata events that are known so far give them."""
+
+    def __init__(self) -> None:
+        self._read = 0
+        self._places: dict[tuple[str, str | None], int] = {}
+
+    def __bool__(self) -> bool:
+        return bool(self._places)
+
+    def of(self, pid: int, tid: int | None) -> dict[str, int]:
+        """The place of a thread (None: of the process itself) as a field of its track's descriptor."""
+        place = self._places.get((str(pid), None if tid is None else str(tid)))
+        return {} if place is None else {"sibling_order_rank": place}
+
+    def read(self, trace: Trace) -> None:
+        """Take in the metadata events that are new; the first place given counts, as for importers."""
+        events = trace.sidecar.get(SIDECAR, {}).get("metadata", [])
+        for text in events[self._read :]:
+            self._add(text)
+        self._read = len(events)
+
+    def _add(self, text: str) -> None:
         try:
             event = json.loads(text)
             name, place = event.get("name"), event["args"]["sort_index"]
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-            continue
+            return
         if name not in (_PROCESS_ORDER, _THREAD_ORDER) or not isinstance(place, int | float):
-            continue
+            return
         pid = event.get("pid", 0)
         tid = str(event.get("tid", pid)) if name == _THREAD_ORDER else None
         if -(1 << 31) <= place < 1 << 31:
-            yield str(pid), tid, int(place)
+            self._places.setdefault((str(pid), tid), int(place))

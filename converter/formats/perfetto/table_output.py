@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from converter.formats.perfetto.emit import Emitter
-from converter.formats.perfetto.json_sidecar import SIDECAR, sort_indexes
+from converter.formats.perfetto.json_sidecar import SIDECAR, SortIndexes
 from converter.formats.perfetto.layout import PacketField
 from converter.formats.perfetto.mapping import derived_uuid
 from converter.formats.perfetto.metadata_output import TablePacket, new_packet
@@ -17,6 +17,8 @@ from converter.ir.trace import Process, Thread, Trace, Track, TrackScope
 
 #: SIBLING_MERGE_BEHAVIOR_BY_SIBLING_MERGE_KEY (track_descriptor.proto).
 _BY_KEY: Final = 2
+#: Processes and threads are in the order of their ranks: the descriptor of the track above all.
+_EXPLICIT_ORDER: Final = {"uuid": 0, "process_ordering": 1, "thread_ordering": 1}
 
 
 class TableOutput:
@@ -43,6 +45,8 @@ class TableOutput:
         self._described_tracks: set[int] = set()
         self._counters: set[int] = set()
         self._known = _Known(known)
+        self._places = SortIndexes()
+        self._ordered = False
 
     def follow(
         self,
@@ -72,25 +76,16 @@ class TableOutput:
 
     # Processes and threads
 
-    def put_in_order(self) -> None:
-        """Describe once more what metadata events give a place in the viewers' order."""
-        trace = self._trace
-        processes = {str(one.pid): index for index, one in enumerate(trace.processes)}
-        threads = {
-            (str(trace.processes[one.process].pid), str(one.tid)): index
-            for index, one in enumerate(trace.threads)
-        }
-        for pid, tid, place in sort_indexes(trace):
-            if tid is None and pid in processes:
-                self._describe_process(processes[pid], None, legacy_sort_index=place)
-            elif tid is not None and (pid, tid) in threads:
-                self._describe_thread(threads[pid, tid], None, legacy_sort_index=place)
-
     def _describe_all(self) -> None:
         """The processes and threads that are new, or have got a name, of a trace that is no recording of a kernel.
 
-        Importers take a process tree for that: its names are those of main threads and command lines.
+        Importers take a process tree for that: its names are those of main threads and command lines. They take a
+        place in the order from the first description of a process or thread, and only if the track of all says so.
         """
+        self._places.read(self._trace)
+        if self._places and not self._ordered:
+            self._ordered = True
+            self._put(None, track_descriptor=_EXPLICIT_ORDER)
         for index, process in enumerate(self._trace.processes):
             if index == len(self._process_names):
                 self._process_names.append(process.name)
@@ -164,17 +159,18 @@ class TableOutput:
             self._described_processes.discard(index)
             self._describe_process(index, self._processes_since[index])
 
-    def _describe_process(self, index: int, since: int | None, **more: Any) -> None:
-        """Write the process's own track, if it is not written or there is more to say of it."""
+    def _describe_process(self, index: int, since: int | None) -> None:
+        """Write the process's own track, if it is not written."""
         process = self._trace.processes[index]
         uuid = self._known.process_uuid(process.pid)
-        if more or (index not in self._described_processes and uuid not in self._known.uuids):
+        if index not in self._described_processes and uuid not in self._known.uuids:
             self._described_processes.add(index)
-            descriptor = {"uuid": uuid, "process": {**_process_descriptor(process), **more}}
+            descriptor = {"uuid": uuid, "process": _process_descriptor(process)}
+            descriptor.update(self._places.of(process.pid, None))
             self._put(since, track_descriptor=descriptor)
 
-    def _describe_thread(self, index: int, since: int | None, **more: Any) -> None:
-        """Write the thread's own track, if it is not written or there is more to say of it.
+    def _describe_thread(self, index: int, since: int | None) -> None:
+        """Write the thread's own track, if it is not written.
 
         With the time of its first event, so that importers know the thread that begins in the recording (task_newtask)
         and not another before it.
@@ -182,12 +178,13 @@ class TableOutput:
         thread = self._trace.threads[index]
         pid = self._trace.processes[thread.process].pid
         uuid = self._thread_uuids[index]
-        if more or (index not in self._described_threads and uuid not in self._known.uuids):
+        if index not in self._described_threads and uuid not in self._known.uuids:
             self._described_threads[index] = since
             named: dict[str, Any] = {"pid": pid & 0x7FFF_FFFF, "tid": thread.tid & 0x7FFF_FFFF}
             if thread.name:
                 named["thread_name"] = _clean(thread.name)
-            self._put(since, track_descriptor={"uuid": uuid, "thread": {**named, **more}})
+            place = self._places.of(pid, thread.tid)
+            self._put(since, track_descriptor={"uuid": uuid, "thread": named, **place})
 
     def _put(self, time: int | None, **content: Any) -> None:
         """Write a packet, with its time where it has one."""

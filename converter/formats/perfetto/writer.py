@@ -264,7 +264,6 @@ class _Encoder:
         """Write what only the end of the trace tells: names given late, threads without events."""
         self._finish_emission()
         self._tables.follow(_NO_PLACES, _NO_PLACES, _NO_PLACES, None)
-        self._tables.put_in_order()
         form = sidecar_form(self._trace)
         if form is not None:
             self._emitter.put(new_packet(trace_attributes=attributes(SIDECAR_ATTRIBUTE, form)))

@@ -35,8 +35,13 @@ select a.name, b.name from flow f join slice a on a.id = f.slice_out join slice 
 COUNTERS = """
 select c.ts, c.value, t.name, p.pid from counter c join process_counter_track t on t.id = c.track_id
 left join process p using (upid) order by 1, 3"""
-PROCESSES = "select pid, name, cmdline from process where pid order by 1"
-QUERIES = (SLICES, FLOWS, COUNTERS, PROCESSES)
+PROCESSES = """
+select pid, name, cmdline, extract_arg(arg_set_id, 'process_sort_index_hint')
+from process where pid order by 1"""
+THREADS = """
+select tid, name, extract_arg(arg_set_id, 'thread_sort_index_hint')
+from thread where tid order by 1"""
+QUERIES = (SLICES, FLOWS, COUNTERS, PROCESSES, THREADS)
 
 
 def shown(file: Path, query: str) -> list[list[str]]:
@@ -113,6 +118,21 @@ CASES: dict[str, list[dict[str, Any]]] = {
         {"ph": "M", "pid": 10, "tid": 11, "name": "thread_name", "args": {"name": "t"}},
         {"ph": "M", "pid": 40, "name": "process_sort_index", "args": {"sort_index": 3}},
         event("i", 1, "i"),
+    ],
+    "order": [
+        {"ph": "M", "pid": 10, "name": "process_sort_index", "args": {"sort_index": 3}},
+        {"ph": "M", "pid": 10, "name": "process_sort_index", "args": {"sort_index": -7.5}},
+        event("i", 1, "i"),
+        *(
+            {
+                "ph": "M",
+                "pid": 10,
+                "tid": tid,
+                "name": "thread_sort_index",
+                "args": {"sort_index": n},
+            }
+            for tid, n in ((11, 5), (12, 0), (13, -1))
+        ),
     ],
     "longer phases": [event("XXX", 1, "a", dur=2)],
     "what is nothing": [event("X", 1, "real", dur=2), event("X", 1, "no duration"), {}],

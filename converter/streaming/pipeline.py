@@ -22,10 +22,10 @@ _WORTHWHILE = 1 << 14
 class Pipeline:
     """A context manager that gives a trace with the batches of another, made ahead by a thread of their own.
 
-    What is made ahead is bounded by one batch. Its columns are all decoded by that thread, and the tables are copies
-    that have what the other trace's had when the batch was made: what a writer sees does not depend on timing; nor on
-    what lists of a sidecar get later. Strings, which are safe to share, are shared. Errors are raised where the batch that they prevent would have come. Leaving
-    the context stops the thread.
+    What is made ahead is bounded by one batch. Its columns are all decoded by that thread. The tables and the lists of
+    sidecars are copies that have what the other trace's had when the batch was made: what a writer sees does not depend
+    on timing. Strings, which are safe to share, are shared. Errors are raised where the batch that they prevent would
+    have come. Leaving the context stops the thread.
     """
 
     def __init__(self, source: Trace) -> None:
@@ -125,10 +125,10 @@ class _Tables:
         new: dict[str, Any] = {}
         for key, value in content.items():
             if isinstance(value, list):
-                known = self._listed.get((name, key), 0)
+                new[key] = value[self._listed.get((name, key), 0) :]
                 self._listed[name, key] = len(value)
-                value = value[known:]
-            new[key] = value
+            else:
+                new[key] = value
         return new
 
     def follow(self, growth: _Growth) -> None:

@@ -175,6 +175,8 @@ class Sequences:
         self.valid: set[int] = set()
         self.extra: dict[int, list[int]] = {}
         self.counters: dict[int, Any] = {}
+        #: Counters of the time of a thread: values beside events are these events' own.
+        self.thread_times: set[int] = set()
         self.sums: dict[int, Any] = {}
 
     def take(self, packet: Any) -> None:
@@ -312,6 +314,10 @@ def track_event(packet: Any, state: Sequences, into: Events) -> None:
     )
     tracks = list(event.extra_counter_track_uuids) or state.extra.get(sequence, [])
     counts = list(zip(tracks, event.extra_counter_values, strict=False))
+    if event.type != event.TYPE_COUNTER:
+        own = next((i for i, (uuid, _) in enumerate(counts) if uuid in state.thread_times), None)
+        if own is not None:
+            state.counted(*counts.pop(own))
     counts += zip(
         event.extra_double_counter_track_uuids, event.extra_double_counter_values, strict=False
     )
@@ -328,7 +334,12 @@ def expected(source: Source) -> Events:
     state = Sequences()
     for packet in found:
         if packet.track_descriptor.HasField("counter"):
-            state.counters[packet.track_descriptor.uuid] = packet.track_descriptor.counter
+            descriptor = packet.track_descriptor
+            state.counters[descriptor.uuid] = descriptor.counter
+            names = (descriptor.name, descriptor.static_name, descriptor.atrace_name)
+            name = next(filter(None, names), "thread_time" if descriptor.counter.type == 1 else "")
+            if name == "thread_time":
+                state.thread_times.add(descriptor.uuid)
     for packet in found:
         state.take(packet)
         if packet.HasField("ftrace_events"):

@@ -36,7 +36,7 @@ from converter.formats.perfetto.scan import (
     START,
 )
 from converter.formats.perfetto.scan_timeline import Timeline
-from converter.formats.perfetto.tracks import Places, text
+from converter.formats.perfetto.tracks import THREAD_TIME, Places, text, track_name
 from converter.ir.trace import ClockDomain, Trace, parse_epoch, parse_rate
 
 #: Packets that the trace's tables are made of: message of each.
@@ -239,13 +239,17 @@ class Metadata:
     # Second pass
 
     def start(self, timeline: Timeline) -> None:
-        """Prepare a pass: counters that are not plain values; nothing is held of the sidecar yet."""
+        """Prepare a pass: counters that are no counters of plain values; nothing is held of the sidecar yet."""
         self._held = {}
         for uuid, descriptor in self._places.descriptors.items():
-            counter = descriptor.get("counter", {})
+            counter = descriptor.get("counter")
+            if counter is None:
+                continue
             multiplier = counter.get("unit_multiplier", 0) or 1
-            if counter.get("is_incremental") or multiplier != 1:
-                timeline.set_counter(uuid, multiplier, bool(counter.get("is_incremental")))
+            incremental = bool(counter.get("is_incremental"))
+            is_thread_time = track_name(descriptor) == THREAD_TIME
+            if incremental or multiplier != 1 or is_thread_time:
+                timeline.set_counter(uuid, multiplier, incremental, is_thread_time)
 
     def state_changes(self, window: Window) -> list[int]:
         """Packets that change what the time or place of those behind them means."""

@@ -16,8 +16,10 @@ class Sequences:
         """A sequence's clock (0: all sequences'): its reading in ns, ns a unit, whether timestamps are increments."""
     def set_thread(self, sequence: int, pid: int, tid: int, reference_us: int) -> None:
         """What a ThreadDescriptor says: where a sequence's events without a track are, and when its times start."""
-    def set_counter(self, uuid: int, multiplier: int, incremental: bool) -> None:
-        """A counter track whose values are multiples of a unit, or increments."""
+    def set_counter(
+        self, uuid: int, multiplier: int, incremental: bool, is_thread_time: bool
+    ) -> None:
+        """A counter track whose values are multiples of a unit, or increments, or times of events on another track."""
     def interned_text(self, scope: int, field: int, iid: int) -> int:
         """Id of an interned string in `strings`, or of another interned message in `messages`; -1 when unknown."""
     def prune(self) -> None:

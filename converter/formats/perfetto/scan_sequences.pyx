@@ -86,7 +86,7 @@ cdef class Sequences:
         state.thread = <uint64_t>(<uint32_t>pid) << 32 | <uint32_t>tid
         state.time_us = reference_us
 
-    def set_counter(self, uint64_t uuid, int64_t multiplier, bint incremental):
+    def set_counter(self, uint64_t uuid, int64_t multiplier, bint incremental, bint is_thread_time):
         cdef CounterUnit* unit
         if reserve(&self._counters, sizeof(CounterUnit)) < 0:
             raise MemoryError
@@ -94,6 +94,7 @@ cdef class Sequences:
         unit = <CounterUnit*>(self._counters.data + self._counters.size)
         unit.multiplier = multiplier
         unit.incremental = incremental
+        unit.is_thread_time = is_thread_time
         self._counters.size += sizeof(CounterUnit)
 
     def interned_text(self, uint32_t scope, uint32_t field, uint64_t iid):
@@ -221,6 +222,10 @@ cdef class Sequences:
         if state.incremental:
             state.value = <int64_t>(<uint64_t>state.value + <uint64_t>ts[0])
             ts[0] = state.value
+
+    cdef bint _is_thread_time(self, uint64_t track) noexcept nogil:
+        cdef int32_t index = self._counter_of.find(track, 0, -1)
+        return index >= 0 and (<CounterUnit*>self._counters.data)[index].is_thread_time
 
     cdef int _accumulate(
         self, uint64_t track, uint64_t* value, bint is_double, const Sequence* sequence

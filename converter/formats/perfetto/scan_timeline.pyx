@@ -135,13 +135,15 @@ cdef class Timeline(Sequences):
 
     cdef int _push_counters(
         self, int32_t packet, Vector* values, uint64_t* tracks, int64_t track_count, bint is_double,
-        const Sequence* sequence,
+        int64_t without, const Sequence* sequence,
     ) noexcept nogil:
         cdef int64_t i, first
         cdef uint64_t value
         for i in range(values.size // 8):
             if i >= track_count:
                 break
+            if i == without:
+                continue
             first = self._words.size // 8
             value = (<uint64_t*>values.data)[i]
             if (
@@ -152,6 +154,14 @@ cdef class Timeline(Sequences):
             ):
                 return -1
         return 0
+
+    # Which of an event's counters is the time of its thread, -1 if none is.
+    cdef int64_t _thread_time(self, const uint64_t* tracks, int64_t track_count) noexcept nogil:
+        cdef int64_t i
+        for i in range(min(self._parts.values.size // 8, track_count)):
+            if self._is_thread_time(tracks[i]):
+                return i
+        return -1
 
     # One DebugAnnotation; -1 when memory runs out, 1 when it is damaged.
     cdef int _annotation(self, const uint8_t* data, int64_t start, int64_t end, uint32_t scope) noexcept nogil:
@@ -231,7 +241,10 @@ cdef class Timeline(Sequences):
         cdef uint8_t phase = 0
         cdef int64_t first, i, words_before
         cdef int state
-        cdef uint64_t pid, tid
+        cdef uint64_t pid, tid, value
+        cdef uint64_t* counted
+        cdef int64_t counted_size
+        cdef int64_t timed = -1
         state = parse_event(data, start, end, scope, self._strings, self._interned, &self._parts, &event)
         if state:
             return state
@@ -265,6 +278,8 @@ cdef class Timeline(Sequences):
             tid = legacy[19] if present & TID_OVERRIDE else sequence.thread
             place = <uint64_t>(<uint32_t>pid) << 32 | <uint32_t>tid
             space = 1
+        counted = <uint64_t*>self._parts.tracks.data if self._parts.tracks.size else sequence.extra
+        counted_size = self._parts.tracks.size // 8 if self._parts.tracks.size else sequence.extra_count
         words_before = self._words.size
         first = words_before // 8
         if self._start_shape(<uint8_t>event.type, phase) < 0:
@@ -280,8 +295,15 @@ cdef class Timeline(Sequences):
                     return -1
         if event.members_size and self._push_span(77, 0, 0, event.members_start, event.members_size) < 0:
             return -1
-        if event.has_thread_time and self._push_value(104, 0, <uint64_t>event.thread_time_us) < 0:
-            return -1
+        if event.has_thread_time:
+            if self._push_value(104, 0, <uint64_t>event.thread_time_us) < 0:
+                return -1
+        elif self._parts.values.size and event.type != 4:
+            timed = self._thread_time(counted, counted_size)
+            if timed >= 0:
+                value = (<uint64_t*>self._parts.values.data)[timed]
+                if self._accumulate(counted[timed], &value, False, sequence) < 0 or self._push_value(72, 0, value) < 0:
+                    return -1
         if event.has_counter and event.type != 4 and self._push_value(
             86 if event.has_double else 118, 0, event.counter
         ) < 0:
@@ -329,9 +351,10 @@ cdef class Timeline(Sequences):
             if self._push_counters(
                 packet,
                 &self._parts.values,
-                <uint64_t*>self._parts.tracks.data if self._parts.tracks.size else sequence.extra,
-                self._parts.tracks.size // 8 if self._parts.tracks.size else sequence.extra_count,
+                counted,
+                counted_size,
                 False,
+                timed,
                 sequence,
             ) < 0:
                 return -1
@@ -342,6 +365,7 @@ cdef class Timeline(Sequences):
                 <uint64_t*>self._parts.double_tracks.data if self._parts.double_tracks.size else sequence.extra_double,
                 self._parts.double_tracks.size // 8 if self._parts.double_tracks.size else sequence.extra_double_count,
                 True,
+                -1,
                 sequence,
             )
         return 0

@@ -68,6 +68,7 @@ _OTHERS = {
     "X": mapping.REMAINDER,
     "M": timeline_fields.MEMBERS,
     "h": timeline_fields.THREAD_TIME,
+    "H": timeline_fields.THREAD_TIME,
 }
 #: Items that are decoded while the state of their sequence is at hand.
 _EAGER = frozenset("NKk")

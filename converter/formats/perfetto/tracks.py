@@ -16,8 +16,10 @@ from converter.ir.trace import Process, Thread, Trace, Track, TrackScope
 UUID_SPACE: Final = 0
 THREAD_SPACE: Final = 1
 
+#: The name that importers know the processor time of threads by.
+THREAD_TIME: Final = b"thread_time"
 #: Builtin counters (counter_descriptor.proto, BuiltinCounterType): name and unit.
-_BUILTIN_COUNTERS: Final = {1: (b"thread_time", "ns"), 2: (b"thread_instruction_count", "count")}
+_BUILTIN_COUNTERS: Final = {1: (THREAD_TIME, "ns"), 2: (b"thread_instruction_count", "count")}
 #: What a track belongs to where the descriptor above it does not say it: CPUs, for which descriptors have no field, and
 #: owners other than those of the track above.
 SCOPE_DESCRIPTION: Final = re.compile(
@@ -29,6 +31,15 @@ _MAX_DEPTH: Final = 64
 def text(data: bytes) -> str:
     """Text of a table: bytes that are not UTF-8 as surrogates."""
     return data.decode("utf-8", "surrogateescape")
+
+
+def track_name(descriptor: dict[str, Any]) -> bytes:
+    """The name of a track, empty where it has none."""
+    for field in ("name", "static_name", "atrace_name"):
+        if descriptor.get(field):
+            return bytes(descriptor[field])
+    builtin = _BUILTIN_COUNTERS.get(descriptor.get("counter", {}).get("type", 0))
+    return builtin[0] if builtin is not None else b""
 
 
 class Places:
@@ -164,19 +175,14 @@ class Places:
         if known >= 0:
             return known
         scope, owner, parent = self._enclosing(descriptor, depth)
-        name = (
-            descriptor.get("name")
-            or descriptor.get("static_name")
-            or descriptor.get("atrace_name")
-            or b""
-        )
+        name = track_name(descriptor)
         unit = ""
         if "counter" in descriptor:
             counter = descriptor["counter"]
             unit = text(counter.get("unit_name", b"")) or UNITS.get(counter.get("unit", 0), "")
             builtin = _BUILTIN_COUNTERS.get(counter.get("type", 0))
             if builtin is not None:
-                name, unit = name or builtin[0], unit or builtin[1]
+                unit = unit or builtin[1]
         parent_uuid = descriptor.get("parent_uuid", 0)
         identity = descriptor.get("sibling_merge_key_int", 0)
         known_by = (*self._identity(scope, owner), *([identity] if identity else ()))

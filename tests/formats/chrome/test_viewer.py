@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support import perfetto_files
 from support.small_traces import event_class, events_of, projected, trace_of
 
 from converter import convert
@@ -222,3 +223,26 @@ def test_deep_stacks_are_matched_across_batches() -> None:
     assert slices.match(lane[:1], np.full(1, 2, np.int8), one + 1, top)[0]
     with pytest.raises(ValueError, match="lane"):
         slices.match(lane[:1] + 1, np.ones(1, np.int8), one, top)
+
+
+@needs_importer
+def test_thread_times_are_shown_of_json(tmp_path):
+    file = perfetto_files.File()
+    file.thread_track(2, 10, 11, "worker")
+    file.track(3, "", 2).counter.type = 1
+    for ts, of, time in (
+        (1000, perfetto_files.BEGIN, 700),
+        (5000, perfetto_files.BEGIN, 800),
+        (6000, perfetto_files.END, 850),
+        (9000, perfetto_files.END, 1001),
+    ):
+        event = file.packet(ts, 7, sequence_flags=1 if ts == 1000 else 0).track_event
+        event.type, event.track_uuid = of, 2
+        event.extra_counter_track_uuids.append(3)
+        event.extra_counter_values.append(time)
+    source, target = tmp_path / "a.pftrace", tmp_path / "b.json"
+    source.write_bytes(file.bytes())
+    convert(source, target)
+    query = "select ts, dur, thread_ts, thread_dur from slice order by ts"
+    assert shown(target, query) == shown(source, query)
+    assert ["5000", "1000", "800", "50"] in shown(source, query)

@@ -11,7 +11,7 @@ import pytest
 from google.protobuf.descriptor_pb2 import DescriptorProto
 from perfetto.protos.perfetto.trace import perfetto_trace_pb2 as pb
 from support import perfetto_oracle
-from support.perfetto_files import BEGIN, COUNTER, FILES, INSTANT, File, kernel_event
+from support.perfetto_files import BEGIN, COUNTER, END, FILES, INSTANT, File, kernel_event
 from support.small_traces import fields_at
 
 from converter.errors import TraceError
@@ -306,7 +306,29 @@ def test_incremental_counters_are_summed_in_their_unit():
         for _, label, _, f in events(opened(FILES["extra_counters"]()))
         if label == "COUNTER"
     ]
-    assert found == [5000, 100, 10000, 101, 2.5, 15000, 102]
+    assert found == [100, 101, 2.5, 102]
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "times"),
+    [("", 1, [5000, 10000, 15000]), ("thread_time", 0, [5000, 10000, 15000]), ("other", 1, [])],
+)
+def test_the_counter_of_a_threads_time_is_that_of_the_slices(name, kind, times):
+    """By its name, as importers know it."""
+    file = File()
+    file.thread_track(2, 10, 11, "worker")
+    descriptor = file.track(3, name, 2)
+    descriptor.counter.type, descriptor.counter.is_incremental = kind, True
+    descriptor.counter.unit_multiplier = 1000
+    for ts, of in ((1, BEGIN), (5, INSTANT), (9, END)):
+        event = file.packet(ts, 7, sequence_flags=1 if ts == 1 else 0).track_event
+        event.type, event.track_uuid = of, 2
+        event.extra_counter_track_uuids.append(3)
+        event.extra_counter_values.append(5)
+    found = events(opened(file.bytes()))
+    assert [f["thread_time"] for *_, f in found if "thread_time" in f] == times
+    counters = [f["value"] for _, label, _, f in found if label == "COUNTER"]
+    assert counters == ([] if times else [5000, 10000, 15000])
 
 
 def test_increments_of_a_counter_are_those_of_their_sequence():

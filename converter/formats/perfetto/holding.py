@@ -335,7 +335,9 @@ def _kernel_adapter(adapter: Adapter) -> Adapter:
 @cache
 def _unshown(event_class: EventClass) -> tuple[Field, ...]:
     """The fields of a class that its message has no place for, without those that only say where an event was."""
-    point = None if is_of_another_kernel(event_class) else point_of(event_class)
+    if is_of_task_states(event_class) or event_class.native == tracepoints.DESCRIBED_EVENT:
+        return ()
+    point = point_of(event_class)
     if point is None:
         return ()
     return tuple(

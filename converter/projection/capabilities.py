@@ -143,6 +143,8 @@ class Capabilities:
     clock_names: bool = False
     other_clocks: bool = False
     epoch: bool = False
+    #: Of how many nanoseconds the epoch is that viewers see, which is not before 1970; None: they see it as it is.
+    shown_epoch_unit: int | None = None
     environment: bool = False
     command_lines: bool = False
     #: Other formats whose native data the format has a place for.

@@ -140,6 +140,14 @@ class Projector:
         if clock.epoch_ns is not None and not kept.epoch:
             self.report.add(LossKind.DROPPED, "wall-clock time of the trace")
             clock = replace(clock, epoch_ns=None)
+        unit = kept.shown_epoch_unit
+        if clock.epoch_ns is not None and unit is not None:
+            if clock.epoch_ns < 0:
+                self.report.add(LossKind.CHANGED, "wall-clock time before 1970, to viewers")
+            elif clock.epoch_ns % unit:
+                self.report.add(
+                    LossKind.CHANGED, f"wall-clock time in units of {unit:,} ns, to viewers"
+                )
         if not kept.clock_names:
             if clock.name != "ns" or clock.description:
                 what = f"name of the clock {clock.name!r}"

@@ -531,3 +531,21 @@ def test_everything_stays_where_everything_fits():
     target, losses = projected(trace, EVERYTHING)
     assert losses == []
     assert difference(trace, target) is None
+
+
+@pytest.mark.parametrize(
+    ("epoch", "expected"),
+    [
+        (None, []),
+        (5_000, []),
+        (5_001, ["changed: wall-clock time in units of 1,000 ns, to viewers (1)"]),
+        (-1_000, ["changed: wall-clock time before 1970, to viewers (1)"]),
+    ],
+)
+def test_an_epoch_that_viewers_do_not_see_as_it_is_stays_and_is_named(epoch, expected):
+    clock = ClockDomain("ns", Fraction(1_000_000_000), epoch_ns=epoch)
+    target, losses = projected(
+        trace_of([], clock=clock), replace(EVERYTHING, shown_epoch_unit=1000)
+    )
+    assert target.clock.epoch_ns == epoch
+    assert losses == expected

@@ -113,6 +113,7 @@ def capabilities(variant: str) -> Capabilities:  # noqa: ARG001 - all variants h
         clock_names=True,
         other_clocks=True,
         epoch=True,
+        shown_epoch_unit=1000,
         environment=True,
         command_lines=True,
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import math
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
@@ -152,6 +153,11 @@ def add(shown: dict[str, Any], key: str, field_class: FieldClass, value: Any) ->
             pass
         case _:
             shown[key] = value
+
+
+def problems(conversion: Conversion) -> Counter[str]:
+    """What the importer counts as wrong."""
+    return timeline(conversion).problems()
 
 
 def counters(conversion: Conversion) -> Iterator[tuple[Any, ...]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -103,6 +104,11 @@ def arguments(event: Event) -> dict[str, Any]:
             case _:
                 shown[field.name] = value
     return shown
+
+
+def problems(conversion: Conversion) -> Counter[str]:
+    """What the importer counts as wrong."""
+    return timeline(conversion).problems()
 
 
 def counters(conversion: Conversion) -> Iterator[tuple[Any, ...]]:

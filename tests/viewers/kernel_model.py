@@ -232,6 +232,7 @@ class Switches:
     def __init__(self, trace: Trace) -> None:
         self.rows = Sched()
         self._letters = letters_of(trace)
+        self.mismatched = 0
         self._running: dict[int | None, list[Any]] = {}
         self._last: dict[int, list[Any]] = {}
 
@@ -258,7 +259,9 @@ class Switches:
         """A CPU goes from one thread to another; of that one's state nothing may be told."""
         before = self._running.get(cpu)
         # Where another thread leaves than the one that came, something in between is lost: that one has no end.
-        if before is not None and before[4] == out:
+        if before is not None and before[4] != out:
+            self.mismatched += 1
+        elif before is not None:
             before[1] = ts - before[0]
             before[3] = state
         self._running[cpu] = [ts, -1, cpu, None, into]

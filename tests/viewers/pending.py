@@ -24,7 +24,7 @@ PENDING: dict[tuple[str, str], tuple[str, frozenset[str]]] = {
             }
         ),
     ),
-    ("test_nothing_is_rejected", "chrome"): (
+    ("test_nothing_else_is_rejected", "chrome"): (
         "the importer rejects some events",
         frozenset(
             {
@@ -40,7 +40,7 @@ PENDING: dict[tuple[str, str], tuple[str, frozenset[str]]] = {
             }
         ),
     ),
-    ("test_nothing_is_rejected", "fxt"): (
+    ("test_nothing_else_is_rejected", "fxt"): (
         "slices that overlap on a thread, and flows outside of slices, have no place",
         frozenset(
             {
@@ -50,7 +50,7 @@ PENDING: dict[tuple[str, str], tuple[str, frozenset[str]]] = {
             }
         ),
     ),
-    ("test_nothing_is_rejected", "perfetto"): (
+    ("test_nothing_else_is_rejected", "perfetto"): (
         "the importer rejects some records",
         frozenset(
             {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
@@ -135,10 +136,31 @@ def counters(conversion: Conversion) -> Iterator[tuple[Any, ...]]:
 
 def sched(conversion: Conversion) -> Sched:
     """A CPU runs a thread from one switch to the next."""
+    return switches(conversion).rows
+
+
+def switches(conversion: Conversion) -> kernel_model.Switches:
+    """The tables of scheduling, and what is wrong in them."""
     found = kernel_model.Switches(conversion.trace)
     for event in in_order(conversion):
         found.add(event)
-    return found.rows
+    return found
+
+
+def problems(conversion: Conversion) -> Counter[str]:
+    """What the importer counts as wrong: the source's own lost events, and what does not fit together."""
+    lost = {event.cpu or 0 for event in conversion.events if event.kind is Kind.DISCARDED}
+    untold = [
+        event
+        for event in conversion.events
+        if event.event_class.category == "generic_kernel" and event.of(Role.PREV_STATE) is None
+    ]
+    mismatched = switches(conversion).mismatched
+    return timeline(conversion).problems() + Counter(
+        ftrace_cpu_has_data_loss=len(lost),
+        mismatched_sched_switch_tids=mismatched,
+        task_state_invalid=len(untold),
+    )
 
 
 def ftrace(conversion: Conversion) -> Iterator[tuple[Any, ...]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -27,6 +28,8 @@ class Flows:
 
     arrows: list[tuple[Slice, Slice]] = field(default_factory=list)
     _open: dict[Any, Slice] = field(default_factory=dict)
+    #: How many begin or end outside of slices.
+    homeless: int = 0
     #: Ends by their places that wait for the next slice there.
     _waiting: dict[tuple[Any, ...], list[Any]] = field(default_factory=dict)
 
@@ -41,13 +44,17 @@ class Flows:
 
     def begin(self, key: Any, at: Slice | None) -> None:
         """A flow begins at this slice."""
-        if at is not None:
+        if at is None:
+            self.homeless += 1
+        else:
             self._open.setdefault(key, at)
 
     def arrive(
         self, key: Any, at: Slice | None, *, closes: bool = False, moves: bool = False
     ) -> None:
         """A flow comes to this slice; it may end there, or go on from there."""
+        if at is None:
+            self.homeless += 1
         if at is None or key not in self._open:
             return
         source = self._open[key]
@@ -72,6 +79,8 @@ class Slices:
     """Slices as they are begun and ended, in the order of time."""
 
     rows: list[Slice] = field(default_factory=list)
+    #: What the importer counts as wrong.
+    rejected: Counter[str] = field(default_factory=Counter)
     flows: Flows = field(default_factory=Flows)
     _stacks: dict[tuple[Any, ...], list[Slice]] = field(default_factory=dict)
 
@@ -87,6 +96,7 @@ class Slices:
         """A slice that begins; with a duration, one that is complete. None where it does not nest."""
         stack = self._stacks.setdefault(place, [])
         if not self._close(stack, ts, dur):
+            self.rejected["slice_drop_overlapping_complete_event"] += 1
             return None
         made = Slice(place, ts, dur, name, category, dict(args), len(stack))
         self.rows.append(made)
@@ -116,8 +126,14 @@ class Slices:
             one.args.update(args or {})
             if one is stack[-1]:
                 stack.pop()
+            else:
+                self.rejected["misplaced_end_event"] += 1
             return one
         return None
+
+    def problems(self) -> Counter[str]:
+        """What the importer counts, flows included."""
+        return self.rejected + Counter({"flow_no_enclosing_slice": self.flows.homeless})
 
     def innermost(self, place: tuple[Any, ...]) -> Slice | None:
         """The slice that a flow at this place binds to."""
@@ -138,6 +154,7 @@ class Slices:
                     continue
                 for inner in stack[i + 1 :]:
                     inner.dur = end - inner.ts
+                self.rejected["misplaced_end_event"] += 1
                 del stack[i:]
                 inner_is_open = False
                 continue

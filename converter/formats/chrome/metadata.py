@@ -27,18 +27,17 @@ _PLAIN_THREAD = _PLAIN_PROCESS | {"tid"}
 
 def process_name(pid: str, name: str) -> str:
     """The metadata event that names a process; `pid` is JSON text."""
-    return f'{{"name":"process_name","ph":"M","pid":{pid},"args":{{"name":{_text(name)}}}}}'
+    return f'{{"name":"process_name","ph":"M","pid":{pid},"args":{_named(name)}}}'
 
 
 def thread_name(pid: str, tid: str, name: str) -> str:
     """The metadata event that names a thread; `pid` and `tid` are JSON text."""
-    return (
-        f'{{"name":"thread_name","ph":"M","pid":{pid},"tid":{tid},"args":{{"name":{_text(name)}}}}}'
-    )
+    return f'{{"name":"thread_name","ph":"M","pid":{pid},"tid":{tid},"args":{_named(name)}}}'
 
 
-def _text(text: str) -> str:
-    return json.dumps(text, ensure_ascii=False)
+def _named(name: str) -> str:
+    """The arguments of such an event; Perfetto's importer takes an empty name for an error."""
+    return json.dumps({"name": name} if name else {}, ensure_ascii=False, separators=(",", ":"))
 
 
 class Tables:
@@ -146,7 +145,7 @@ class Tables:
         arguments = event.get("args")
         if event.get("ph") != Phase.METADATA or not isinstance(arguments, dict):
             return False
-        name, pid = arguments.get("name"), event.get("pid", 0)
+        name, pid = arguments.get("name", None if arguments else ""), event.get("pid", 0)
         tid = event.get("tid", pid)
         ids = (str, int, float)
         if not isinstance(pid, ids) or not isinstance(tid, ids):
@@ -177,7 +176,7 @@ class Tables:
         if not unnamed and old != name and event.keys() == plain:
             # The table has room for the last name only.
             self._sidecar().setdefault("metadata", []).append(rest)
-        return event.keys() == plain and len(arguments) == 1
+        return event.keys() == plain and len(arguments) <= 1
 
     def text_of(self, number: int) -> str:
         """The text that a pid or tid stands for, empty where it is a number."""
@@ -186,7 +185,7 @@ class Tables:
     def shown(self, number: int) -> str:
         """A pid or tid as JSON text."""
         text = self._texts().get(str(number))
-        return str(number) if text is None else _text(str(text))
+        return str(number) if text is None else json.dumps(str(text), ensure_ascii=False)
 
     def _texts(self) -> dict[str, Any]:
         texts: dict[str, Any] = self._trace.sidecar.get("chrome", {}).get("text_ids", {})

@@ -1,7 +1,8 @@
 """Events that stay text: unknown phases, memory dumps, contexts, and events that their phase does not describe.
 
 Their payload is the object's compact text, empty for ``{}``. A payload that reading would not give back as it is (it
-comes from elsewhere, or is no JSON) is written as ``{"native": base64}``.
+comes from elsewhere, or is no JSON) is ``native`` of an event, as base64, with a phase that there is not: importers take
+an event without phase and time for an error.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from converter.ir.columns import Column, ListColumn, list_of_bytes
 from converter.ir.events import Table
 from converter.kernels.strings import StringTable
 
-_OPENING = b'{"native":"'
+_OPENING = b'{"ph":"?","ts":0,"native":"'
 _CLOSING = b'"}'
 
 

@@ -24,54 +24,6 @@ PENDING: dict[tuple[str, str], tuple[str, frozenset[str]]] = {
             }
         ),
     ),
-    ("test_nothing_else_is_rejected", "chrome"): (
-        "the importer rejects some events",
-        frozenset(
-            {
-                "aix/every-form-32.aix32",
-                "aix/every-form-64.aix",
-                "ctf/ctf_cyg",
-                "fxt/every-record-big.fxt",
-                "fxt/every-record-little.fxt",
-                "perfetto/interned.pftrace",
-                "perfetto/kernel_every_event.pftrace",
-                "perfetto/kernel_typed.pftrace",
-                "perfetto/tables.pftrace",
-            }
-        ),
-    ),
-    ("test_nothing_else_is_rejected", "fxt"): (
-        "slices that overlap on a thread, and flows outside of slices, have no place",
-        frozenset(
-            {
-                "chrome/features.json",
-                "chrome/nesting.json",
-                "generated/perfetto.pftrace",
-            }
-        ),
-    ),
-    ("test_nothing_else_is_rejected", "perfetto"): (
-        "the importer rejects some records",
-        frozenset(
-            {
-                "aix/every-form-32.aix32",
-                "aix/every-form-64.aix",
-                "chrome/features.json",
-                "ctf/ctf_cyg",
-                "ctf/ctf_lost",
-                "fxt/every-record-big.fxt",
-                "fxt/every-record-little.fxt",
-                "generated/trace_cmd-v6.dat",
-                "generated/trace_cmd-v7_none.dat",
-                "synthetic/all",
-                "synthetic/objects",
-                "synthetic/recording",
-                "synthetic/text",
-                "trace_cmd/lost.dat",
-                "trace_cmd/markers.dat",
-            }
-        ),
-    ),
     ("test_trace_cmd_reports_what_is_projected", ""): (
         "a thread id of 64 bits is cut to another one",
         frozenset(

@@ -126,8 +126,6 @@ class Slices:
             one.args.update(args or {})
             if one is stack[-1]:
                 stack.pop()
-            else:
-                self.rejected["misplaced_end_event"] += 1
             return one
         return None
 

@@ -1,8 +1,8 @@
 """Events that stay text: unknown phases, memory dumps, contexts, and events that their phase does not describe.
 
 Their payload is the object's compact text, empty for ``{}``. A payload that reading would not give back as it is (it
-comes from elsewhere, or is no JSON) is ``native`` of an event, as base64, with a phase that there is not: importers take
-an event without phase and time for an error.
+comes from elsewhere, or is no JSON) is ``native`` of an event, as base64, with a phase that there is not: importers
+take an event without phase and time for an error.
 """
 
 from __future__ import annotations

@@ -1,0 +1,61 @@
+"""Files that trace_processor opens look the same in another of its formats, but for what the report names as shown."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+from viewers.conversions import RECORDINGS, SOURCES, Conversion, convert, format_of
+from viewers.test_trace_processor import MODELS
+from viewers.trace_processor import Row, arguments, needs_trace_processor, tables_of
+
+from converter.formats.fxt.record_types import MAGIC
+from converter.projection.losses import LossClass
+
+pytestmark = needs_trace_processor
+
+#: Names of tracks and types of rows are the importers' own, as is where they count what is wrong.
+OWN_COLUMNS = ("id", "arg_set", "source", "target", "type", "track", "args", "depth")
+OWN_TABLES = ("stats", "ftrace")
+#: Keys of arguments begin with what each importer calls them.
+PREFIX = re.compile(r"^(debug|args)\.")
+
+
+@pytest.mark.parametrize("target", MODELS)
+@pytest.mark.parametrize("source", [source for source in SOURCES if format_of(source) in MODELS])
+def test_what_looks_different_is_a_named_loss(source: str, target: str, tmp_path: Path) -> None:
+    if format_of(source) == target:
+        pytest.skip("looks the same by another test")
+    if (RECORDINGS / source).read_bytes()[:8] == MAGIC[::-1]:
+        pytest.skip("trace_processor does not read big-endian FXT")
+    conversion = convert(source, target, tmp_path)
+    before, after = tables_of(RECORDINGS / source), tables_of(conversion.path)
+    different = [
+        name
+        for name in before
+        if name not in OWN_TABLES and shown(before[name]) != shown(after[name])
+    ]
+    if different:
+        assert named(conversion), different
+
+
+def named(conversion: Conversion) -> list[str]:
+    """The losses of what is shown."""
+    return [str(loss) for loss in conversion.losses.of_class(LossClass.SHOWN)]
+
+
+def shown(rows: list[Row]) -> Counter[Any]:
+    """Rows as they can be compared between importers: without numbers of rows, arguments by their own names."""
+    return Counter(
+        (
+            *(f"{value}" for key, value in row.items() if key not in OWN_COLUMNS),
+            *sorted(
+                f"{PREFIX.sub('', key)}={value}"
+                for key, value in arguments(row.get("args")).items()
+            ),
+        )
+        for row in rows
+    )

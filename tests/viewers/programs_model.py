@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import subprocess
 from collections.abc import Iterator
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -51,7 +52,13 @@ def ctf_rows(conversion: Conversion) -> Iterator[tuple[Any, ...]]:
     for event in conversion.events:
         if event.kind is not Kind.DISCARDED and event.event_class.timed:
             told = (event.kind, event.event_class.category, event.event_class.name)
-            yield int((event.ts + ticks) * 10**9 / rate) + seconds * 10**9, event.cpu, told
+            parts = nanoseconds(event.ts, rate) + nanoseconds(ticks, rate)
+            yield parts + seconds * 10**9, event.cpu, told
+
+
+def nanoseconds(ticks: int, rate: Fraction) -> int:
+    """As Babeltrace computes them: rounded down, with floating-point numbers where ticks are no nanoseconds."""
+    return ticks if rate == 10**9 else int(1e9 * ticks / float(rate))
 
 
 def trace_cmd_rows(program: str, path: Path) -> Iterator[tuple[Any, ...]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections import Counter
 from pathlib import Path
@@ -9,8 +10,15 @@ from typing import Any
 
 import pytest
 from viewers.conversions import RECORDINGS, SOURCES, Conversion, convert, format_of
+from viewers.pending import reason_of
 from viewers.test_trace_processor import MODELS
-from viewers.trace_processor import Row, arguments, needs_trace_processor, tables_of
+from viewers.trace_processor import (
+    Row,
+    arguments,
+    needs_trace_processor,
+    tables_if_opened,
+    tables_of,
+)
 
 from converter.formats.fxt.record_types import MAGIC
 from converter.projection.losses import LossClass
@@ -18,10 +26,18 @@ from converter.projection.losses import LossClass
 pytestmark = needs_trace_processor
 
 #: Names of tracks and types of rows are the importers' own, as is where they count what is wrong.
-OWN_COLUMNS = ("id", "arg_set", "source", "target", "type", "track", "args", "depth")
+OWN_COLUMNS = ("id", "arg_set", "source", "target", "type", "track", "args", "depth", "parent")
 OWN_TABLES = ("stats", "ftrace")
 #: Keys of arguments begin with what each importer calls them.
 PREFIX = re.compile(r"^(debug|args)\.")
+
+
+@pytest.fixture(autouse=True)
+def pending(request: pytest.FixtureRequest) -> None:
+    """What is known to look different without a loss that says so."""
+    reason = reason_of(request.node.name)
+    if reason is not None:
+        request.applymarker(pytest.mark.xfail(reason=reason, strict=True))
 
 
 @pytest.mark.parametrize("target", MODELS)
@@ -32,7 +48,7 @@ def test_what_looks_different_is_a_named_loss(source: str, target: str, tmp_path
     if (RECORDINGS / source).read_bytes()[:8] == MAGIC[::-1]:
         pytest.skip("trace_processor does not read big-endian FXT")
     conversion = convert(source, target, tmp_path)
-    before, after = tables_of(RECORDINGS / source), tables_of(conversion.path)
+    before, after = tables_if_opened(RECORDINGS / source), tables_of(conversion.path)
     different = [
         name
         for name in before
@@ -48,14 +64,24 @@ def named(conversion: Conversion) -> list[str]:
 
 
 def shown(rows: list[Row]) -> Counter[Any]:
-    """Rows as they can be compared between importers: without numbers of rows, arguments by their own names."""
+    """Rows as they can be compared between importers."""
     return Counter(
         (
-            *(f"{value}" for key, value in row.items() if key not in OWN_COLUMNS),
+            *(plain(value) for key, value in row.items() if key not in OWN_COLUMNS),
             *sorted(
-                f"{PREFIX.sub('', key)}={value}"
+                f"{PREFIX.sub('', key)}={plain(value)}"
                 for key, value in arguments(row.get("args")).items()
             ),
         )
         for row in rows
+        # The idle thread is there in some tables whether it runs or not.
+        if row.get("tid", row.get("pid")) != 0
     )
+
+
+def plain(value: Any) -> str:
+    """No text is empty text; a number is one however it is written, without a sign."""
+    text = "" if value is None else str(value)
+    with contextlib.suppress(ValueError):
+        return str(int(text, 0) % (1 << 64))
+    return text

@@ -5,7 +5,7 @@ from __future__ import annotations
 #: By test and target: why, and of which sources.
 PENDING: dict[tuple[str, str], tuple[str, frozenset[str]]] = {
     ("test_what_looks_different_is_a_named_loss", ""): (
-        "mixed lists, texts of JSON, stacks and slices without a name as Chrome JSON has them; threads named after processes",
+        "mixed lists, texts of JSON and stacks in Chrome JSON; main threads named after processes",
         frozenset(
             {
                 "fxt/magic-trace.fxt-perfetto",

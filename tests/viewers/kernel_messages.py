@@ -67,6 +67,8 @@ def of_name(message: dict[str, Role], field: Field, roles: set[Role]) -> bool:
 
 def message_of(event_class: EventClass) -> dict[str, Role] | None:
     """The fields of the message that a class is written as; None: it is described in the file (generic)."""
+    if event_class.native == b"GenericEventDescriptor":
+        return None
     message = message_fields(event_class.category, event_class.name)
     own = {field.name for field in event_class.fields if field.role not in _CONTEXT}
     if message is None or (
@@ -79,7 +81,7 @@ def message_of(event_class: EventClass) -> dict[str, Role] | None:
 def shown_name(event_class: EventClass) -> str:
     """What an event is called: those that are described and not of ftrace with their provider in front."""
     of_ftrace = any(field.role is Role.CONTEXT_FLAGS for field in event_class.fields)
-    if message_of(event_class) is not None or of_ftrace or not event_class.category:
+    if message_of(event_class) is not None or of_ftrace or event_class.category in ("", "ftrace"):
         return event_class.name
     return f"{event_class.category}:{event_class.name}"
 

@@ -189,12 +189,6 @@ def signal(trace: Trace, event: Event, found: Slices, place: tuple[Any, ...]) ->
     found.begin(event.ts, place, event.event_class.name, None, args, 0)
 
 
-def is_other_text(event: Event) -> bool:
-    """Whether a marker's text is one that begins and ends nothing."""
-    text = str(event.of(Role.MESSAGE, "")).removeprefix("tracing_mark_write: ")
-    return event.kind is Kind.MARK and not re.match(r"[BEIGHNSFC]\|", text)
-
-
 def counters(event: Event) -> Iterator[tuple[Any, ...]]:
     """Counters of the machine: time, value, name, process, CPU."""
     cpu = event.of(Role.TARGET_CPU)

@@ -150,21 +150,13 @@ def switches(conversion: Conversion) -> kernel_model.Switches:
 def problems(conversion: Conversion) -> Counter[str]:
     """What the importer counts as wrong: the source's own lost events, and what does not fit together."""
     lost = {event.cpu or 0 for event in conversion.events if event.kind is Kind.DISCARDED}
-    untold = [
-        event
-        for event in conversion.events
-        if event.event_class.category == "generic_kernel" and event.of(Role.PREV_STATE) is None
-    ]
     mismatched = switches(conversion).mismatched
     kinds = {event.kind for event in conversion.events if event.of(Role.FRAMES) == []}
-    texts = sum(kernel_model.is_other_text(event) for event in conversion.events)
     return timeline(conversion).problems() + Counter(
         ftrace_cpu_has_data_loss=len(lost),
         mismatched_sched_switch_tids=mismatched,
         # All empty stacks are one.
         stackprofile_empty_callstack=int(Kind.SAMPLE in kinds),
-        systrace_parse_failure=texts,
-        task_state_invalid=len(untold),
     )
 
 

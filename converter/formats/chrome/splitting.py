@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from converter.formats.chrome.layout import Phase
 from converter.formats.chrome.phases import PHASES
 from converter.ir.columns import constant_column
 from converter.ir.events import EventClass, Field
@@ -39,13 +40,18 @@ def by_bind_point(piece: Piece, projection: Projection) -> list[Piece]:
 
 
 def by_phase(piece: Piece, projection: Projection) -> list[Piece]:
-    """Events whose phase is another spelling of their kind's, and those whose letter means something else here."""
+    """Events whose phase is another spelling of their kind's, and those whose letter means something else here.
+
+    Samples of other formats are instants: importers show none but V8's.
+    """
     kind, fields = piece.event_class.kind, piece.event_class.fields
     if PHASE not in fields:
         return [piece]
     strings = projection.source.strings
     column: Any = piece.table.column(fields.index(PHASE))
-    known = np.isin(column, [strings.intern(phase) for phase in PHASES[kind][1:]])
+    own = projection.source.format == "chrome"
+    spellings = [phase for phase in PHASES[kind][1:] if own or phase is not Phase.SAMPLE]
+    known = np.isin(column, [strings.intern(phase) for phase in spellings])
     spelled, other = piece.split(known)
     parts = [] if spelled is None else [spelled]
     if other is not None:

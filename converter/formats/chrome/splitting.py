@@ -24,6 +24,9 @@ _OF_COUNTERS = frozenset(
     {Role.NAME, Role.CATEGORY, Role.SCOPE, Role.VALUE, Role.THREAD_TIME, Role.PAYLOAD}
 )
 
+#: Unusual spellings that Perfetto's importer knows: no samples but V8's, and not the older asynchronous events.
+_SHOWN = frozenset({Phase.INSTANT_OLD, Phase.MARK})
+
 
 def by_bind_point(piece: Piece, projection: Projection) -> list[Piece]:
     """Flow ends that bind to the slice around them, which have a member for it, and those that do not."""
@@ -42,7 +45,7 @@ def by_bind_point(piece: Piece, projection: Projection) -> list[Piece]:
 def by_phase(piece: Piece, projection: Projection) -> list[Piece]:
     """Events whose phase is another spelling of their kind's, and those whose letter means something else here.
 
-    Samples of other formats are instants: importers show none but V8's.
+    Those of other formats are spelled as importers show them, which know few.
     """
     kind, fields = piece.event_class.kind, piece.event_class.fields
     if PHASE not in fields:
@@ -50,7 +53,7 @@ def by_phase(piece: Piece, projection: Projection) -> list[Piece]:
     strings = projection.source.strings
     column: Any = piece.table.column(fields.index(PHASE))
     own = projection.source.format == "chrome"
-    spellings = [phase for phase in PHASES[kind][1:] if own or phase is not Phase.SAMPLE]
+    spellings = [phase for phase in PHASES[kind][1:] if own or phase in _SHOWN]
     known = np.isin(column, [strings.intern(phase) for phase in spellings])
     spelled, other = piece.split(known)
     parts = [] if spelled is None else [spelled]

@@ -229,7 +229,9 @@ def test_deep_stacks_are_matched_across_batches() -> None:
 def test_thread_times_are_shown_of_json(tmp_path):
     file = perfetto_files.File()
     file.thread_track(2, 10, 11, "worker")
-    file.track(3, "", 2).counter.type = 1
+    counter = file.track(3, "", 2)
+    counter.ClearField("name")  # An empty one would be its name.
+    counter.counter.type = 1
     for ts, of, time in (
         (1000, perfetto_files.BEGIN, 700),
         (5000, perfetto_files.BEGIN, 800),

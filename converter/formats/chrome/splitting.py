@@ -16,7 +16,7 @@ from converter.ir.trace import TrackScope
 from converter.projection.capabilities import Projection
 from converter.projection.instants import NAME
 from converter.projection.losses import LossKind
-from converter.projection.pieces import Piece
+from converter.projection.pieces import Piece, string_ids
 from converter.projection.timeline_fields import BINDS, ID_NAMES, PHASE
 
 #: Roles of what a counter has besides arguments.
@@ -51,7 +51,7 @@ def by_phase(piece: Piece, projection: Projection) -> list[Piece]:
     if PHASE not in fields:
         return [piece]
     strings = projection.source.strings
-    column: Any = piece.table.column(fields.index(PHASE))
+    column = string_ids(piece.table.column(fields.index(PHASE)), strings)
     own = projection.source.format == "chrome"
     spellings = [phase for phase in PHASES[kind][1:] if own or phase in _SHOWN]
     known = np.isin(column, [strings.intern(phase) for phase in spellings])

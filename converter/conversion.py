@@ -203,10 +203,7 @@ def _begun(trace: Trace, name: str) -> tuple[Trace, bool]:
     """The trace with its first batch read, and whether that has the records of the format which it was read from."""
     batches = trace.batches()
     first = next(batches, None)
-    if first is None:
-        return trace, False
-    is_native = first.native is not None and first.native.format == name
-    if not is_native:
+    if first is None or first.native is None or first.native.format != name:
         return trace, False
     return replace(trace, make_batches=lambda: chain([first], batches)), True
 

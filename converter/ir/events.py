@@ -171,6 +171,18 @@ class Batch:
     def __len__(self) -> int:
         return len(self.ts)
 
+    def with_tables(self, tables: Mapping[int, Table]) -> Batch:
+        """The same events with these columns, which are no longer those of the records that they were read from."""
+        return Batch(
+            ts=self.ts,
+            class_id=self.class_id,
+            row=self.row,
+            tables=tables,
+            thread=self.thread,
+            cpu=self.cpu,
+            track=self.track,
+        )
+
     def positions(self, class_id: int) -> NDArray[np.int32]:
         """Where the events of a class stand in the batch: entry r is the position of row r."""
         if self._positions is None:

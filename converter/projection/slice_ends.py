@@ -97,15 +97,7 @@ class _Ends:
                     ids[rows] = 0
                     columns[index] = ids
             tables[number] = Table(len(table), columns)
-        return Batch(
-            ts=batch.ts,
-            class_id=batch.class_id,
-            row=batch.row,
-            tables=tables,
-            thread=batch.thread,
-            cpu=batch.cpu,
-            track=batch.track,
-        )
+        return batch.with_tables(tables)
 
 
 def _name_index(event_class: EventClass) -> int | None:

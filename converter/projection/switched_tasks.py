@@ -77,15 +77,7 @@ def _with_tasks(
             table, trace.event_classes[number], (left[start:end], got[start:end])
         )
         start = end
-    return Batch(
-        ts=batch.ts,
-        class_id=batch.class_id,
-        row=batch.row,
-        tables=tables,
-        thread=batch.thread,
-        cpu=batch.cpu,
-        track=batch.track,
-    )
+    return batch.with_tables(tables)
 
 
 def _tids(trace: Trace, batch: Batch, number: int, role: Role) -> _Int64s:

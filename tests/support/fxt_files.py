@@ -224,15 +224,7 @@ def without_records(trace: Trace) -> Trace:
 
     def batches() -> Iterator[Batch]:
         for batch in trace.batches():
-            yield Batch(
-                ts=batch.ts,
-                class_id=batch.class_id,
-                row=batch.row,
-                tables=batch.tables,
-                thread=batch.thread,
-                cpu=batch.cpu,
-                track=batch.track,
-            )
+            yield batch.with_tables(batch.tables)
 
     return dataclasses.replace(trace, make_batches=batches)
 

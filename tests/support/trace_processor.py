@@ -10,23 +10,32 @@ from pathlib import Path
 
 import pytest
 
-_SHELL = shutil.which("trace_processor_shell")
+PROGRAM = "trace_processor_shell"
+_SHELL = shutil.which(PROGRAM)
 
-needs_trace_processor = pytest.mark.skipif(
-    _SHELL is None, reason="trace_processor_shell is not installed"
-)
+needs_trace_processor = pytest.mark.skipif(_SHELL is None, reason=f"{PROGRAM} is not installed")
 
 #: What it rejected, by name.
 _ERRORS = "select name, sum(value) from stats where severity in ('error', 'data_loss') and value > 0 group by 1"
 
 
-def answer(path: Path, query: str) -> list[list[str]]:
-    """The rows of a query."""
+def printed(path: Path, query: str) -> list[list[str]]:
+    """What queries print: of each its heading, then its rows.
+
+    Raises:
+        AssertionError: trace_processor does not take the file.
+
+    """
     assert _SHELL is not None
     command = [_SHELL, "query", str(path), query]
     ran = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
     assert ran.returncode == 0, ran.stderr
-    return list(csv.reader(io.StringIO(ran.stdout)))[1:]
+    return list(csv.reader(io.StringIO(ran.stdout)))
+
+
+def answer(path: Path, query: str) -> list[list[str]]:
+    """The rows of a query."""
+    return printed(path, query)[1:]
 
 
 def number(path: Path, query: str) -> int:

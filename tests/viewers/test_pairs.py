@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.trace_processor import needs_trace_processor
 from viewers.conversions import RECORDINGS, SOURCES, Conversion, convert, format_of
 from viewers.pending import reason_of
 from viewers.test_trace_processor import MODELS
 from viewers.trace_processor import (
     Row,
     arguments,
-    needs_trace_processor,
     tables_if_opened,
     tables_of,
 )

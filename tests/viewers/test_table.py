@@ -8,8 +8,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from support.trace_processor import PROGRAM
 from viewers.programs_model import babeltrace_rows, printed, trace_cmd_rows
-from viewers.trace_processor import PROGRAM, tables_of
+from viewers.trace_processor import tables_of
 
 import converter
 from converter.fixtures import synthetic_trace

@@ -9,6 +9,7 @@ from types import ModuleType
 from typing import Any
 
 import pytest
+from support.trace_processor import needs_trace_processor
 from viewers import chrome_model, fxt_model, kernel_messages, kernel_model, perfetto_model
 from viewers.conversions import RECORDINGS, SOURCES, Conversion, convert, format_of
 from viewers.pending import reason_of
@@ -16,7 +17,6 @@ from viewers.slice_stacks import Slice
 from viewers.trace_processor import (
     Row,
     arguments,
-    needs_trace_processor,
     tables_if_opened,
     tables_of,
 )

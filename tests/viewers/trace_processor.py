@@ -2,21 +2,12 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
-import shutil
-import subprocess
 from pathlib import Path
 from typing import Any
 
 import pytest
-
-PROGRAM = "trace_processor_shell"
-
-needs_trace_processor = pytest.mark.skipif(
-    shutil.which(PROGRAM) is None, reason=f"{PROGRAM} is not installed"
-)
+from support.trace_processor import printed
 
 #: Arguments of a set as [key, type, value] lists.
 _ARGUMENTS = """(select json_group_array(json_array(a.key, a.value_type, coalesce(
@@ -110,16 +101,9 @@ def tables_of(path: Path) -> dict[str, list[Row]]:
         # In hexadecimal: the program does not escape quotes in its output.
         row = f"select hex(json_array({listed})) as row from ({_renamed(columns, query)})"
         statements.append(f"select '{name}' as row; {row}")
-    done = subprocess.run(
-        [PROGRAM, "query", str(path), "; ".join(statements)],
-        capture_output=True,
-        timeout=120,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr.decode(errors="replace")[-2000:]
     tables: dict[str, list[Row]] = {}
     columns: tuple[str, ...] = ()
-    for row in csv.reader(io.StringIO(done.stdout.decode())):
+    for row in printed(path, "; ".join(statements)):
         if not row or row == ["row"]:
             continue
         if row[0] in TABLES:

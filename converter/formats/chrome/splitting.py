@@ -66,12 +66,17 @@ def by_phase(piece: Piece, projection: Projection) -> list[Piece]:
 
 def _without(piece: Piece, field: Field) -> Piece:
     fields = piece.event_class.fields
-    kept = [i for i, one in enumerate(fields) if one != field]
+    return _of_fields(piece, [i for i, one in enumerate(fields) if one != field])
+
+
+def _of_fields(piece: Piece, kept: list[int]) -> Piece:
+    """The piece with some of its fields."""
+    fields = piece.event_class.fields
 
     def made() -> EventClass:
         return replace(piece.event_class, fields=tuple(fields[i] for i in kept))
 
-    event_class = piece.derive(("without", field), made)
+    event_class = piece.derive(("fields", *kept), made)
     return piece.rewritten(event_class, [piece.table.lazy(i) for i in kept])
 
 
@@ -112,12 +117,7 @@ def _values_alone(piece: Piece, projection: Projection) -> Piece:
     names = sorted({field.name for i, field in enumerate(fields) if i not in kept})
     what = f"arguments of counters that are not their values: {', '.join(names)}"
     projection.lose(LossKind.DROPPED, what, piece)
-
-    def made() -> EventClass:
-        return replace(piece.event_class, fields=tuple(fields[i] for i in kept))
-
-    event_class = piece.derive(("values",), made)
-    return piece.rewritten(event_class, [piece.table.lazy(i) for i in kept])
+    return _of_fields(piece, kept)
 
 
 def _identity(piece: Piece, projection: Projection) -> str:

@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
-import shutil
-import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -14,15 +10,13 @@ import numpy as np
 import pytest
 from support import perfetto_files
 from support.small_traces import event_class, events_of, projected, trace_of
+from support.trace_processor import answer, needs_trace_processor
 
 from converter import convert
 from converter.formats.chrome.mapping import CAPABILITIES
 from converter.ir.field_classes import StringClass
 from converter.ir.kinds import Kind, Role
 from converter.projection.open_slices import OpenSlices
-
-IMPORTER = shutil.which("trace_processor_shell")
-needs_importer = pytest.mark.skipif(not IMPORTER, reason="trace_processor_shell is not on PATH")
 
 SLICES = """
 select s.ts, s.dur, s.name, s.category, s.depth, t.tid, s.thread_ts, s.thread_dur,
@@ -43,12 +37,6 @@ THREADS = """
 select tid, name, extract_arg(arg_set_id, 'thread_sort_index_hint')
 from thread where tid order by 1"""
 QUERIES = (SLICES, FLOWS, COUNTERS, PROCESSES, THREADS)
-
-
-def shown(file: Path, query: str) -> list[list[str]]:
-    """The answer to a query."""
-    found = subprocess.run([IMPORTER or "", "query", file, query], capture_output=True, check=True)
-    return list(csv.reader(io.StringIO(found.stdout.decode())))
 
 
 def event(ph: str, ts: float, name: str = "", **more: Any) -> dict[str, Any]:
@@ -140,7 +128,7 @@ CASES: dict[str, list[dict[str, Any]]] = {
 }
 
 
-@needs_importer
+@needs_trace_processor
 @pytest.mark.parametrize("case", CASES)
 def test_the_importer_shows_the_same(case: str, tmp_path: Path) -> None:
     source = tmp_path / "a.json"
@@ -149,21 +137,21 @@ def test_the_importer_shows_the_same(case: str, tmp_path: Path) -> None:
     for origin, target in zip((source, source, made[1]), made, strict=True):
         convert(origin, target)
     for query in QUERIES:
-        wanted = shown(source, query)
-        assert [shown(target, query) for target in made] == [wanted] * 3
+        wanted = answer(source, query)
+        assert [answer(target, query) for target in made] == [wanted] * 3
 
 
-@needs_importer
+@needs_trace_processor
 def test_slices_that_cross_are_all_shown(tmp_path: Path) -> None:
     source, target = tmp_path / "a.json", tmp_path / "b.pftrace"
     crossing = [event("X", 1, "alpha", dur=10), event("X", 6, "beta", dur=10)]
     source.write_text(json.dumps(crossing))
     convert(source, target)
-    names = shown(target, "select name from slice order by ts")
-    assert names == shown(source, "select name from slice order by ts")
+    names = answer(target, "select name from slice order by ts")
+    assert names == answer(source, "select name from slice order by ts")
 
 
-@needs_importer
+@needs_trace_processor
 def test_what_only_json_has_comes_back(tmp_path: Path) -> None:
     source, middle, back = (tmp_path / name for name in ("a.json", "b.pftrace", "c.json"))
     labels = {"ph": "M", "pid": 10, "name": "process_labels", "args": {"labels": "x"}}
@@ -225,7 +213,7 @@ def test_deep_stacks_are_matched_across_batches() -> None:
         slices.match(lane[:1] + 1, np.ones(1, np.int8), one, top)
 
 
-@needs_importer
+@needs_trace_processor
 def test_thread_times_are_shown_of_json(tmp_path):
     file = perfetto_files.File()
     file.thread_track(2, 10, 11, "worker")
@@ -246,5 +234,5 @@ def test_thread_times_are_shown_of_json(tmp_path):
     source.write_bytes(file.bytes())
     convert(source, target)
     query = "select ts, dur, thread_ts, thread_dur from slice order by ts"
-    assert shown(target, query) == shown(source, query)
-    assert ["5000", "1000", "800", "50"] in shown(source, query)
+    assert answer(target, query) == answer(source, query)
+    assert ["5000", "1000", "800", "50"] in answer(source, query)

@@ -86,15 +86,7 @@ def test_events_of_a_file_survive_without_its_packets(name):
 
 def without_records(batch: Batch) -> Batch:
     """The batch without the packets that it was read from."""
-    return Batch(
-        ts=batch.ts,
-        class_id=batch.class_id,
-        row=batch.row,
-        tables=batch.tables,
-        thread=batch.thread,
-        cpu=batch.cpu,
-        track=batch.track,
-    )
+    return batch.with_tables(batch.tables)
 
 
 @pytest.mark.parametrize("name", FILES)

@@ -18,6 +18,7 @@ import numpy as np
 import os
 from posix.mman cimport MAP_ANONYMOUS, MAP_FAILED, MAP_PRIVATE, mmap, munmap, PROT_READ, PROT_WRITE
 
+from converter.kernels.decimal cimport write_integer
 from converter.kernels.utf8 cimport is_utf8
 
 
@@ -288,9 +289,6 @@ def format_integers(const int64_t[::1] offsets, const uint64_t[::1] values, bint
     cdef int64_t rows = offsets.shape[0] - 1
     cdef int64_t i, k, at = 0
     cdef int64_t failed = -1
-    cdef uint64_t number
-    cdef uint8_t digits[20]
-    cdef int count
     if rows < 0:
         raise ValueError("no offsets")
     for i in range(rows):
@@ -310,22 +308,7 @@ def format_integers(const int64_t[::1] offsets, const uint64_t[::1] values, bint
                     out[at] = 44
                     out[at + 1] = 32
                     at += 2
-                number = values[k]
-                if signed and <int64_t>number < 0:
-                    out[at] = 45
-                    at += 1
-                    number = 0 - number
-                count = 0
-                while True:
-                    digits[count] = <uint8_t>(48 + number % 10)
-                    number = number // 10
-                    count += 1
-                    if number == 0:
-                        break
-                while count:
-                    count -= 1
-                    out[at] = digits[count]
-                    at += 1
+                at += write_integer(&out[at], values[k], signed)
             out[at] = 93
             at += 1
             ends[i + 1] = at

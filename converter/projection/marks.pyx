@@ -18,6 +18,7 @@ from libc.stdlib cimport calloc, free
 from libc.string cimport memchr, memcmp, memcpy
 import numpy as np
 
+from converter.kernels.decimal cimport MOST_DIGITS, write_digits, write_integer
 from converter.kernels.strings cimport Entry, StringTable
 
 
@@ -302,8 +303,6 @@ cdef enum:
     UNSIGNED = 2
     STRING = 3
     LIST = 4
-    # Digits of 2^64 and a sign.
-    MOST_DIGITS = 21
 
 
 cdef struct Part:
@@ -315,22 +314,6 @@ cdef struct Part:
     const int64_t* offsets
     const uint8_t* forbidden
     int64_t forbidden_size
-
-
-cdef int64_t digits_of(uint64_t number, bint negative, uint8_t* to) noexcept nogil:
-    cdef uint8_t buffer[MOST_DIGITS]
-    cdef int64_t at = MOST_DIGITS
-    while True:
-        at -= 1
-        buffer[at] = c'0' + <uint8_t>(number % 10)
-        number //= 10
-        if number == 0:
-            break
-    if negative:
-        at -= 1
-        buffer[at] = c'-'
-    memcpy(to, &buffer[at], MOST_DIGITS - at)
-    return MOST_DIGITS - at
 
 
 def join_texts(int64_t count, parts, StringTable strings not None):
@@ -430,19 +413,19 @@ cdef int64_t most_of(Part* part, int64_t row, StringTable strings) noexcept nogi
         return strings.entry(part.ids[row]).size
     if part.kind == LIST:
         return part.offsets[row + 1] - part.offsets[row]
-    return MOST_DIGITS
+    # And a sign.
+    return MOST_DIGITS + 1
 
 
 cdef int64_t put(Part* part, int64_t row, StringTable strings, uint8_t* to, int64_t* changed) noexcept nogil:
     cdef const uint8_t* text = part.text
     cdef int64_t size = part.size
-    cdef int64_t number, i
+    cdef int64_t i
     cdef Entry* entry
     if part.kind == NUMBER:
-        number = part.numbers[row]
-        return digits_of(<uint64_t>0 - <uint64_t>number if number < 0 else <uint64_t>number, number < 0, to)
+        return write_integer(to, <uint64_t>part.numbers[row], True)
     if part.kind == UNSIGNED:
-        return digits_of(<uint64_t>part.numbers[row], False, to)
+        return write_digits(to, <uint64_t>part.numbers[row])
     if part.kind == STRING:
         entry = strings.entry(part.ids[row])
         text, size = entry.data, entry.size

@@ -8,7 +8,6 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,9 +16,11 @@ from converter.ir.events import Batch, Table
 from converter.ir.kinds import Kind, Role
 from converter.ir.trace import Trace
 from converter.kernels.union import looked_up
+from converter.projection.running_threads import RunningThreads
 
 _WAKEUPS = frozenset({Kind.SCHED_WAKING, Kind.SCHED_WAKEUP, Kind.SCHED_WAKEUP_NEW})
-_Int64s = NDArray[np.int64]
+#: What an event is to `RunningThreads`.
+_SWITCH, _WAKEUP = 1, 2
 
 
 def of_sleepers(trace: Trace) -> Trace:
@@ -41,24 +42,29 @@ class _Wakeups:
         self._numbers: dict[tuple[int, bool, bool], int] = {}
 
     def batches(self) -> Iterator[Batch]:
-        running = np.zeros(0, np.int64)
+        threads = RunningThreads()
         for batch in self._source.batches():
-            switched, woken = self._of(batch, {Kind.SCHED_SWITCH}), self._of(batch, _WAKEUPS)
-            parts = [(batch.positions(number), self._tids(batch, number)) for number in woken]
-            is_running: list[NDArray[np.bool_]] = [np.zeros(len(at), np.bool_) for at, _ in parts]
-            if switched:
-                switches = _joined(
-                    [
-                        (batch.positions(number) * np.int64(2) + into, tids, into)
-                        for number in switched
-                        for into, tids in enumerate(self._switched(batch, number))
-                    ]
-                )
-                is_running = [switches.runs(at * np.int64(2), tids, running) for at, tids in parts]
-                running = switches.left_running(running)
-            elif len(running):
-                is_running = [np.isin(tids, running) for _, tids in parts]
-            yield self._divided(batch, dict(zip(woken, is_running, strict=True)))
+            woken = self._of(batch, _WAKEUPS)
+            runs = self._running(batch, woken, threads)
+            yield self._divided(batch, {number: runs[batch.positions(number)] for number in woken})
+
+    def _running(
+        self, batch: Batch, woken: list[int], threads: RunningThreads
+    ) -> NDArray[np.bool_]:
+        """Of each event whether it wakes a thread that runs."""
+        step = np.zeros(len(batch), np.uint8)
+        # Only what `step` names is read.
+        thread, next_thread = np.empty(len(batch), np.int64), np.empty(len(batch), np.int64)
+        for number in woken:
+            at = batch.positions(number)
+            step[at] = _WAKEUP
+            thread[at] = self._column(batch, number, Role.TID)
+        for number in self._of(batch, {Kind.SCHED_SWITCH}):
+            at = batch.positions(number)
+            step[at] = _SWITCH
+            thread[at] = self._column(batch, number, Role.PREV_TID)
+            next_thread[at] = self._column(batch, number, Role.NEXT_TID)
+        return threads.woken(step, thread, next_thread)
 
     def _of(self, batch: Batch, kinds: frozenset[Kind] | set[Kind]) -> list[int]:
         """The classes of these kinds that have events in a batch."""
@@ -68,22 +74,12 @@ class _Wakeups:
             if len(table) and self._source.event_classes[number].kind in kinds
         ]
 
-    def _column(self, batch: Batch, number: int, role: Role) -> _Int64s:
+    def _column(self, batch: Batch, number: int, role: Role) -> NDArray[np.int64]:
         index = self._source.event_classes[number].index_of(role)
         column = None if index is None else batch.tables[number].column(index)
         if isinstance(column, np.ndarray) and column.dtype.kind in "iu":
             return column.astype(np.int64)
         return np.full(len(batch.tables[number]), -1, np.int64)
-
-    def _tids(self, batch: Batch, number: int) -> _Int64s:
-        return self._column(batch, number, Role.TID)
-
-    def _switched(self, batch: Batch, number: int) -> tuple[_Int64s, _Int64s]:
-        """The threads that switches are from and to."""
-        return (
-            self._column(batch, number, Role.PREV_TID),
-            self._column(batch, number, Role.NEXT_TID),
-        )
 
     def _divided(self, batch: Batch, running: dict[int, NDArray[np.bool_]]) -> Batch:
         """The batch with its wakeups in classes by whether they are of running threads, and by known wakers."""
@@ -141,35 +137,3 @@ class _Wakeups:
                 event_class = replace(event_class, kind=Kind.TYPED, name=name, native=b"")
             number = self._numbers[key] = self._result.add_class(event_class)
         return number
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class _Switches:
-    """When threads get and leave a CPU, by thread, then time: `at` is twice the position, odd where it gets one."""
-
-    tids: _Int64s
-    at: _Int64s
-    into: NDArray[np.bool_]
-
-    def runs(self, at: _Int64s, tids: _Int64s, before: _Int64s) -> NDArray[np.bool_]:
-        """Whether each of these threads runs then; `before` ran when the batch began."""
-        threads, which = np.unique(np.concatenate([self.tids, tids]), return_inverse=True)
-        known, asked = which[: len(self.tids)], which[len(self.tids) :]
-        room = np.int64(max(int(self.at.max()), int(at.max(initial=0))) + 1)
-        last = np.searchsorted(known * room + self.at, asked * room + at) - 1
-        found = (last >= 0) & (known[np.maximum(last, 0)] == asked)
-        return np.where(found, self.into[np.maximum(last, 0)], np.isin(threads[asked], before))
-
-    def left_running(self, before: _Int64s) -> _Int64s:
-        """The threads that run when the batch ends."""
-        last = np.append(self.tids[1:] != self.tids[:-1], True)
-        still = np.setdiff1d(before, self.tids)
-        return np.concatenate([still, self.tids[last & self.into]])
-
-
-def _joined(parts: list[tuple[_Int64s, _Int64s, Any]]) -> _Switches:
-    at = np.concatenate([part[0] for part in parts])
-    tids = np.concatenate([part[1] for part in parts])
-    into = np.concatenate([np.full(len(part[0]), bool(part[2])) for part in parts])
-    order = np.lexsort((at, tids))
-    return _Switches(tids[order], at[order], into[order])

@@ -5,8 +5,9 @@ from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memcpy
 
 from converter.formats.chrome.json_text cimport (
-    append, append_unsigned, decimal_pairs, is_hexadecimal, put_escaped, special_number,
+    append, append_unsigned, is_hexadecimal, put_escaped, special_number,
 )
+from converter.kernels.decimal cimport decimal_pairs
 from converter.kernels.output cimport Output, ensure, put8, put_bytes
 
 cdef extern from "Python.h":

@@ -7,6 +7,7 @@ readable.
 from libc.stdint cimport int64_t, uint8_t, uint64_t
 from libc.string cimport memcpy
 
+from converter.kernels.decimal cimport MOST_DIGITS, write_digits, write_integer
 from converter.kernels.output cimport Output, ensure, put8, put_bytes
 from converter.kernels.strings cimport PADDING
 from converter.kernels.utf8 cimport is_utf8
@@ -28,13 +29,8 @@ cdef enum:
 cdef extern from *:
     """
     static const char hexadecimal_digits[] = "0123456789abcdef";
-    static const char decimal_pairs[] =
-        "0001020304050607080910111213141516171819202122232425262728293031323334353637383940414243444546474849"
-        "5051525354555657585960616263646566676869707172737475767778798081828384858687888990919293949596979899";
     """
     const char* hexadecimal_digits
-    # The numbers 0 to 99, two digits each.
-    const char* decimal_pairs
 
 
 # False is: no memory.
@@ -386,32 +382,17 @@ cdef inline Scanned compact(
 
 # Append a number in decimal.
 cdef inline bint append_unsigned(Output* out, uint64_t value) noexcept nogil:
-    cdef uint8_t digits[20]
-    cdef int at = 20
-    if not ensure(out, 20):
+    if not ensure(out, MOST_DIGITS):
         return False
-    while value >= 100:
-        at -= 2
-        memcpy(digits + at, decimal_pairs + 2 * (value % 100), 2)
-        value //= 100
-    if value >= 10:
-        at -= 2
-        memcpy(digits + at, decimal_pairs + 2 * value, 2)
-    else:
-        at -= 1
-        digits[at] = <uint8_t>(48 + value)
-    memcpy(out.data + out.used, digits + at, 20 - at)
-    out.used += 20 - at
+    out.used += write_digits(out.data + out.used, value)
     return True
 
 
 cdef inline bint append_signed(Output* out, int64_t value) noexcept nogil:
-    if value < 0:
-        if not append(out, b"-", 1):
-            return False
-        # Negated as unsigned, so that the lowest number has a magnitude too.
-        return append_unsigned(out, <uint64_t>0 - <uint64_t>value)
-    return append_unsigned(out, <uint64_t>value)
+    if not ensure(out, MOST_DIGITS + 1):
+        return False
+    out.used += write_integer(out.data + out.used, <uint64_t>value, True)
+    return True
 
 
 # A decimal number of microseconds as ticks of 10**-digits microseconds, exact or rounded to the nearest (away from zero

@@ -4,17 +4,15 @@ from numpy.typing import NDArray
 class OpenSlices:
     def match(
         self,
-        lane: NDArray[np.int32],
-        step: NDArray[np.int8],
+        step: NDArray[np.int32],
+        thread: NDArray[np.int32],
+        track: NDArray[np.int32],
         name: NDArray[np.int32],
-        top: NDArray[np.int32],
-    ) -> NDArray[np.bool_]:
-        """Go through events that begin (1) and end (2) slices.
-
-        `top` has the innermost entry of each lane, -1 where nothing is open; it is changed.
+    ) -> NDArray[np.intp]:
+        """Go on with events, of which those of step 1 begin and those of step 2 end a slice of a track and thread.
 
         Returns:
-            Per event whether it is an end of another name than all that are open, where something is.
+            The places of ends that have another name than all that are open, where something is.
 
         """
 

@@ -3,77 +3,112 @@
 
 import numpy as np
 
-from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
+from libc.stdlib cimport free, realloc
+
+from converter.kernels.numbers cimport Numbers, find_or_add_pair, free_numbers
 
 cdef enum:
     BEGIN = 1
     END = 2
+    MOST_OPEN = 1 << 30
+
+
+cdef struct Entry:
+    int32_t name
+    # The one around it, or the next free one; -1 is none.
+    int32_t below
 
 
 cdef class OpenSlices:
-    """A stack of names for each lane. Of each, the entries are linked from the innermost outwards."""
+    """A stack of names for each track of a thread. Of each, the entries are linked from the innermost outwards."""
 
-    cdef object _names
-    cdef object _below
+    # By thread and track: the innermost entry and 1, or 0.
+    cdef Numbers _stacks
+    cdef Entry* _entries
+    cdef int64_t _room
     cdef int64_t _used
     cdef int32_t _free
 
-    def __init__(self):
-        self._names = np.zeros(64, np.int32)
-        self._below = np.full(64, -1, np.int32)
-        self._used = 0
+    def __cinit__(self):
+        self._stacks.item_size = sizeof(int32_t)
         self._free = -1
 
+    def __dealloc__(self):
+        free_numbers(&self._stacks)
+        free(self._entries)
+
     def match(
-        self, const int32_t[::1] lane, const int8_t[::1] step, const int32_t[::1] name, int32_t[::1] top
+        self, const int32_t[::1] step, const int32_t[:] thread, const int32_t[:] track, const int32_t[::1] name
     ):
-        cdef int64_t count = lane.shape[0]
-        cdef int64_t i
-        cdef int32_t entry, place, innermost
-        if step.shape[0] != count or name.shape[0] != count:
+        cdef int64_t count = step.shape[0]
+        cdef int64_t i, stack
+        cdef int64_t found = 0
+        cdef int32_t entry
+        cdef int32_t* top
+        cdef bint failed = False
+        if thread.shape[0] != count or track.shape[0] != count or name.shape[0] != count:
             raise ValueError("columns differ in length")
-        if count and not 0 <= np.min(lane) <= np.max(lane) < top.shape[0]:
-            raise ValueError("a lane is unknown")
-        self._make_room(int(np.count_nonzero(np.asarray(step) == BEGIN)))
-        cdef int32_t[::1] names = self._names
-        cdef int32_t[::1] below = self._below
         result = np.zeros(count, np.uint8)
         cdef uint8_t[::1] foreign = result
-        for i in range(count):
-            innermost = top[lane[i]]
-            if step[i] == BEGIN:
-                if self._free >= 0:
-                    entry = self._free
-                    self._free = below[entry]
-                else:
-                    entry = <int32_t>self._used
-                    self._used += 1
-                names[entry] = name[i]
-                below[entry] = innermost
-                top[lane[i]] = entry
-            elif step[i] == END and innermost >= 0:
-                entry = innermost
-                if name[i]:
-                    while entry >= 0 and names[entry] != name[i]:
-                        entry = below[entry]
-                    foreign[i] = entry < 0
-                if entry < 0:
-                    entry = innermost
-                # What is inside the slice that ends is over as well.
-                place = below[entry]
-                below[entry] = self._free
-                self._free = innermost
-                top[lane[i]] = place
-        return result.view(np.bool_)
-
-    cdef _make_room(self, int64_t count):
-        needed = self._used + count
-        if needed > 1 << 30:
+        with nogil:
+            for i in range(count):
+                if step[i] != BEGIN and step[i] != END:
+                    continue
+                stack = find_or_add_pair(&self._stacks, <uint64_t>thread[i], <uint64_t>track[i])
+                if stack < 0 or step[i] == BEGIN and self._free < 0 and not self._has_room():
+                    failed = True
+                    break
+                top = <int32_t*>self._stacks.items + stack
+                if step[i] == BEGIN:
+                    entry = self._taken()
+                    self._entries[entry].name = name[i]
+                    self._entries[entry].below = top[0] - 1
+                    top[0] = entry + 1
+                elif top[0]:
+                    foreign[i] = self._end(top, name[i])
+        if failed:
             raise MemoryError("too many slices are open")
-        if needed > len(self._names):
-            size = max(needed, 2 * len(self._names)) - len(self._names)
-            self._names = np.concatenate((self._names, np.zeros(size, np.int32)))
-            self._below = np.concatenate((self._below, np.full(size, -1, np.int32)))
+        return np.flatnonzero(result)
+
+    # End the innermost slice of a name, or the innermost of all: whether none has the name.
+    cdef bint _end(self, int32_t* top, int32_t name) noexcept nogil:
+        cdef int32_t innermost = top[0] - 1
+        cdef int32_t entry = innermost
+        if name:
+            while entry >= 0 and self._entries[entry].name != name:
+                entry = self._entries[entry].below
+        cdef bint foreign = entry < 0
+        if foreign:
+            entry = innermost
+        # What is inside the slice that ends is over as well.
+        top[0] = self._entries[entry].below + 1
+        self._entries[entry].below = self._free
+        self._free = innermost
+        return foreign
+
+    cdef int32_t _taken(self) noexcept nogil:
+        cdef int32_t entry = self._free
+        if entry >= 0:
+            self._free = self._entries[entry].below
+            return entry
+        self._used += 1
+        return <int32_t>(self._used - 1)
+
+    cdef bint _has_room(self) noexcept nogil:
+        cdef int64_t room
+        cdef void* moved
+        if self._used < self._room:
+            return True
+        room = max(64, 2 * self._room)
+        if room > MOST_OPEN:
+            return False
+        moved = realloc(self._entries, room * sizeof(Entry))
+        if moved is NULL:
+            return False
+        self._entries = <Entry*>moved
+        self._room = room
+        return True
 
 
 def crossing(const int32_t[::1] lane, const int64_t[::1] start, const int64_t[::1] end):

@@ -18,6 +18,7 @@ from converter.ir.events import Batch, EventClass, Table
 from converter.ir.field_classes import StringClass
 from converter.ir.kinds import Kind, Role
 from converter.ir.trace import Trace
+from converter.kernels.union import looked_up
 from converter.projection.losses import LossKind, LossReport
 from converter.projection.open_slices import OpenSlices
 from converter.projection.pieces import string_ids
@@ -40,30 +41,21 @@ class _Ends:
 
     def batches(self) -> Iterator[Batch]:
         slices = OpenSlices()
-        lanes: dict[int, int] = {}
-        top = np.zeros(0, np.int32)
         for batch in self._source.batches():
             steps = self._steps(batch)
             if not steps.any():
                 yield batch
                 continue
-            at = np.flatnonzero(steps)
-            thread, track = batch.thread[at].astype(np.int64), batch.track[at].astype(np.int64)
-            keys = thread << 32 | track & 0xFFFF_FFFF
-            known, which = np.unique(keys, return_inverse=True)
-            numbers = [lanes.setdefault(key, len(lanes)) for key in known.tolist()]
-            top = np.concatenate((top, np.full(len(lanes) - len(top), -1, np.int32)))
-            lane = np.array(numbers, np.int32)[which]
-            foreign = slices.match(lane, steps[at], self._names(batch)[at], top)
-            yield self._without_names(batch, at[foreign]) if foreign.any() else batch
+            step = looked_up(steps, batch.class_id)
+            foreign = slices.match(step, batch.thread, batch.track, self._names(batch))
+            yield self._without_names(batch, foreign) if len(foreign) else batch
 
-    def _steps(self, batch: Batch) -> NDArray[np.int8]:
-        """What each event does: 1 it begins a slice, 2 it ends one."""
-        steps = np.zeros(len(batch), np.int8)
+    def _steps(self, batch: Batch) -> NDArray[np.int32]:
+        """What the events of each class do: 1 they begin slices, 2 they end them."""
+        steps = np.zeros(max(batch.tables, default=0) + 1, np.int32)
         for number, table in batch.tables.items():
-            step = _STEPS.get(self._source.event_classes[number].kind)
-            if step is not None and len(table):
-                steps[batch.positions(number)] = step
+            if len(table):
+                steps[number] = _STEPS.get(self._source.event_classes[number].kind, 0)
         return steps
 
     def _names(self, batch: Batch) -> NDArray[np.int32]:

@@ -33,7 +33,7 @@ from converter.formats.perfetto.track_output import TRACK_KINDS, track_program
 from converter.ir.events import Batch, EventClass
 from converter.ir.kinds import Kind
 from converter.ir.trace import Trace
-from converter.kernels.union import looked_up
+from converter.kernels.union import looked_up, mark
 from converter.projection.linux_tracepoints import MEANINGS
 from converter.storage.sink import Sink
 
@@ -172,8 +172,9 @@ class _Encoder:
             gathered.has_packets = True
             if event_class.kind in TRACK_KINDS:
                 positions = batch.positions(class_id)
-                gathered.tracks.append(np.unique(batch.track[positions]))
-                gathered.threads.append(np.unique(batch.thread[positions]))
+                tracks, threads = len(self._trace.tracks), len(self._trace.threads)
+                gathered.tracks.append(_distinct(batch.track, positions, tracks))
+                gathered.threads.append(_distinct(batch.thread, positions, threads))
                 if event_class.kind is Kind.COUNTER:
                     gathered.counters.append(gathered.tracks[-1])
         return gathered
@@ -297,3 +298,14 @@ class _Encoder:
             path=self._sink.name,
             field=event_class.kind.name.lower(),
         )
+
+
+def _distinct(
+    column: NDArray[np.int32], positions: NDArray[np.int32], count: int
+) -> NDArray[np.int32]:
+    """Which of -1 and the numbers below `count` a column has at some places."""
+    # The last mark is that of -1.
+    marks = np.zeros(count + 1, np.uint8)
+    mark(marks, column[:1] if column.strides == (0,) else np.take(column, positions))
+    numbers = np.flatnonzero(marks).astype(np.int32)
+    return np.where(numbers == count, np.int32(-1), numbers)

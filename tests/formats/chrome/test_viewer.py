@@ -198,19 +198,18 @@ def test_ends_of_slices_that_are_not_open_lose_their_names() -> None:
 
 
 def test_deep_stacks_are_matched_across_batches() -> None:
-    slices, top = OpenSlices(), np.full(1, -1, np.int32)
-    depth = 100_000
-    lane = np.zeros(depth, np.int32)
+    slices, depth = OpenSlices(), 100_000
+    thread, track = np.zeros(depth, np.int32), np.full(depth, -1, np.int32)
     names = np.arange(1, depth + 1, dtype=np.int32)
-    assert not slices.match(lane, np.ones(depth, np.int8), names, top).any()
-    assert not slices.match(lane, np.full(depth, 2, np.int8), names[::-1].copy(), top).any()
-    assert top[0] == -1
-    one = np.ones(1, np.int32)
-    assert not slices.match(lane[:1], np.full(1, 2, np.int8), one, top)[0]
-    slices.match(lane[:1], np.ones(1, np.int8), one, top)
-    assert slices.match(lane[:1], np.full(1, 2, np.int8), one + 1, top)[0]
-    with pytest.raises(ValueError, match="lane"):
-        slices.match(lane[:1] + 1, np.ones(1, np.int8), one, top)
+    begins, ends = np.ones(depth, np.int32), np.full(depth, 2, np.int32)
+    assert not len(slices.match(begins, thread, track, names))
+    assert not len(slices.match(ends, thread, track, names[::-1].copy()))
+    assert not len(slices.match(ends[:1], thread[:1], track[:1], names[:1]))
+    slices.match(begins[:1], thread[:1], track[:1], names[:1])
+    assert not len(slices.match(ends[:1], thread[:1] + 1, track[:1], names[1:2]))
+    assert slices.match(ends[:1], thread[:1], track[:1], names[1:2]).tolist() == [0]
+    with pytest.raises(ValueError, match="length"):
+        slices.match(ends, thread[:1], track, names)
 
 
 @needs_trace_processor

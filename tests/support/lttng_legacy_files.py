@@ -86,6 +86,7 @@ class Trace:
     data_shift: int = 26
     truncate: int = 4
     freq: int = RATE
+    nanoseconds: int = 250_000_000
     block_size: int = 4096
     files: dict = field(default_factory=dict)
     names: dict = field(default_factory=dict)
@@ -179,9 +180,9 @@ class Trace:
     def _header(self, begin, end, used, whole, lost):
         if self.version == (1, 0):
             start = (
-                self.pack("II", 1500, 250_000_000)
+                self.pack("II", 1500, self.nanoseconds)
                 if self.literal
-                else self.pack("QQ", 1500, 250_000)
+                else self.pack("QQ", 1500, self.nanoseconds // 1000)
             )
             return (
                 self.pack("QQQQII", begin, 0, end, 0, whole - used, whole)

@@ -110,6 +110,12 @@ class StreamReader:
         """How much of the file is read."""
         return min(self.scanner.position, self._size)
 
+    @property
+    def faults(self) -> int:
+        """How many blocks and records make no sense so far."""
+        scanner = self.scanner
+        return scanner.damaged + scanner.mismatches + scanner.undeclared
+
     def damage(self, path: str) -> Iterator[TraceWarning]:
         """What was found to be wrong with the file; complete when it has been read."""
         scanner = self.scanner

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from converter.formats.lttng_legacy.declarations import (
     markers,
 )
 from converter.formats.lttng_legacy.decode import Decoder, damage_of
-from converter.formats.lttng_legacy.layout import MACHINES
+from converter.formats.lttng_legacy.layout import MACHINES, Version
 from converter.formats.lttng_legacy.mapping import (
     PROCESS_STATES,
     STATE_CHANNELS,
@@ -100,27 +101,30 @@ class _Reader:
     # What precedes the events
 
     def _find_declarations(self) -> list[Declaration]:
-        """All declarations of markers, whichever way ids are laid out.
+        """All declarations of markers, by the layout in which they read best; the files are laid out so from then on.
 
-        Declarations of ids have id 0, those of formats 1: read the wrong way there are none of formats.
+        Read the wrong way, ids of declarations are not theirs, or what is read for a header is not one: there are few
+        formats, and records that make no sense.
         """
-        found = self._read_declarations()
-        first = self._recording.files[0]
-        if first.version.major > 1 or first.big_endian or _have_formats(found):
-            return found
-        self._recording.swap_ids()
-        others = self._read_declarations()
-        if _have_formats(others):
-            return others
-        self._recording.swap_ids()
-        return found
+        found: list[tuple[int, Version, list[Declaration]]] = []
+        for version in self._recording.layouts():
+            self._recording.lay_out(version)
+            declarations, faults = self._read_declarations()
+            formats = sum(one.format is not None for one in declarations)
+            found.append((formats - faults, version, declarations))
+            if formats and not faults:
+                break
+        _, version, declarations = max(found, key=itemgetter(0))
+        self._recording.lay_out(version)
+        return declarations
 
-    def _read_declarations(self) -> list[Declaration]:
-        """All declarations of markers, in the order of the files that they are in."""
+    def _read_declarations(self) -> tuple[list[Declaration], int]:
+        """All declarations of markers, in the order of the files that they are in; and records that cannot be right."""
         files = [file for file in self._recording.files if file.is_metadata]
         scratch = Trace("lttng_legacy")
         classes = Classes(scratch, files, (), own=False)
         found: list[Declaration] = []
+        faults = 0
         for file in files:
             decoder = Decoder(scratch, self._recording, classes, [file], None)
             for batch in decoder.batches():
@@ -131,7 +135,8 @@ class _Reader:
                         expected=f"at most {_MOST_DECLARATIONS:,} declarations of markers",
                         found="more",
                     )
-        return found
+            faults += sum(reader.faults for reader in decoder.readers)
+        return found, faults
 
     def _read_tables(self) -> TraceTables | None:
         recording = self._recording
@@ -225,10 +230,6 @@ class _Reader:
     def _warn(self, warnings: Sequence[TraceWarning]) -> None:
         """Add warnings, unless an earlier pass has."""
         self.trace.warnings.extend(one for one in warnings if one not in self.trace.warnings)
-
-
-def _have_formats(declarations: Sequence[Declaration]) -> bool:
-    return any(one.format is not None for one in declarations)
 
 
 def _clock(file: ChannelFile) -> ClockDomain:

@@ -180,29 +180,32 @@ class Recording:
                     found=f"version {file.version.name} or another byte order",
                 )
             )
-        if first.version.major == 1 and _is_literal(first):
-            self.files = [self._as_literal(file) for file in self.files]
         self.files.sort(key=lambda file: (not file.is_metadata, file.channel, file.cpu))
 
     def _reference(self) -> ChannelFile:
         """The file whose header speaks for the trace."""
         return min(self.files, key=lambda file: (not file.is_metadata, file.cpu, file.path))
 
-    def swap_ids(self) -> None:
-        """Take the ids of events as the other layout of version 1.0 has them."""
-        self.files = [
-            replace(file, version=replace(file.version, byte_ids=not file.version.byte_ids))
-            for file in self.files
-        ]
+    def layouts(self) -> tuple[Version, ...]:
+        """How the files can be laid out, the likeliest first: version 1.0 was written in two ways (see `Version`)."""
+        first = self.files[0]
+        if first.version.major > 1:
+            return (first.version,)
+        tracer, document = Version(1, 0), Version(1, 0, literal=True, byte_ids=True)
+        mixed = (Version(1, 0, byte_ids=True), Version(1, 0, literal=True))
+        return (tracer, document, *mixed) if _has_time(first) else (document, tracer, *mixed)
 
-    def _as_literal(self, file: ChannelFile) -> ChannelFile:
-        version = Version(1, 0, literal=True, byte_ids=True)
+    def lay_out(self, version: Version) -> None:
+        """Take the files as laid out so."""
+        self.files = [self._laid_out(file, version) for file in self.files]
+
+    def _laid_out(self, file: ChannelFile, version: Version) -> ChannelFile:
+        if version == file.version:
+            return file
         head = bytearray(HEAD_SIZE)
         self.read_into(file.path, 0, memoryview(head))
         header = version.layout.parse(bytes(head), big_endian=file.big_endian)
-        return ChannelFile(
-            file.path, file.channel, file.cpu, file.size, version, file.big_endian, header
-        )
+        return replace(file, version=version, header=header)
 
 
 def _folder(paths: list[str]) -> str:
@@ -214,11 +217,11 @@ def _folder(paths: list[str]) -> str:
     return f"{tops.pop()}/"
 
 
-def _is_literal(file: ChannelFile) -> bool:
-    """Whether a trace of version 1.0 is laid out as the document says, not as the tracer wrote it.
+def _has_time(file: ChannelFile) -> bool:
+    """Whether the start_time of a header of version 1.0 is one, read as the tracer wrote it.
 
-    The document's start_time is two words of 32 bits. Read as the tracer's two of 64 bits, the first has nanoseconds or
-    seconds in its upper half, and the second is the first event's header: neither is a time then.
+    The document's is two words of 32 bits. Read as the tracer's two of 64 bits, the first has nanoseconds in its upper
+    half, and the second is the first event's header: mostly neither is a time then.
     """
     seconds, microseconds = file.header["start_time_sec"], file.header["start_time_usec"]
-    return seconds >= 1 << 33 or microseconds >= 1_000_000
+    return seconds < 1 << 33 and microseconds < 1_000_000

@@ -111,6 +111,18 @@ def test_headers_and_ids_of_version_1_0_are_told_apart_each_for_itself(tmp_path,
     assert trace.clock.epoch_ns == 1500 * 10**9 + 250_000_000 - START
 
 
+@pytest.mark.parametrize("big_endian", [False, True])
+@pytest.mark.parametrize("literal", [False, True])
+def test_headers_of_times_that_are_times_either_way_are_told_apart(tmp_path, literal, big_endian):
+    """Small cycle counters right behind a start_time of whole seconds look like the tracer's microseconds."""
+    options = {"literal": literal, "big_endian": big_endian, "heartbeat": False, "nanoseconds": 0}
+    trace = opened(save(sample(**options).build(), tmp_path))
+    assert [one[5] for one in events(trace) if one[1] == "SCHED_SWITCH"] == [[7, 9, 1]]
+    assert len(events(trace)) == 5
+    assert trace.warnings == []
+    assert trace.clock.epoch_ns == 1500 * 10**9 - START
+
+
 def test_compact_channels(tmp_path):
     """Times lack their lowest bits, the first field may be in the header, and wraps are found."""
     trace = Trace(tscbits=8, data_shift=14, truncate=4)

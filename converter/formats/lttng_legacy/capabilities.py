@@ -93,7 +93,7 @@ def identifier(name: str) -> str:
 def _support(meaning: MarkerMeaning) -> KindSupport:
     kind = meaning.kind
     roles: Callable[[Field], Role] | None = None
-    if kind in SCHEDULING:
+    if kind in SCHEDULING or kind is Kind.IRQ_ENTRY:
 
         def roles(field: Field) -> Role:
             return argument_field(kind, field).role

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +22,7 @@ from converter.formats.lttng_legacy.mapping import (
     DISCARDED,
     NATIVE,
     MarkerClass,
+    NumberNames,
     kernel_class,
     own_class,
 )
@@ -34,13 +36,14 @@ from converter.formats.lttng_legacy.programs import (
 from converter.formats.lttng_legacy.recording import ChannelFile
 from converter.formats.lttng_legacy.scan import MarkerTable, Payloads
 from converter.formats.lttng_legacy.sidecar import HeldClass
-from converter.ir.columns import Column, ListColumn
-from converter.ir.events import EventClass, Field
-from converter.ir.field_classes import IntegerClass, Label
+from converter.ir.columns import Column, ListColumn, value
+from converter.ir.events import Batch, EventClass, Field
+from converter.ir.field_classes import IntegerClass
 from converter.ir.kinds import Role
 from converter.ir.trace import Trace
 from converter.kernels.gather import Segments
 from converter.kernels.strings import StringTable
+from converter.projection.pieces import names_by_value
 
 #: What a marker's events are (`MarkerTable`).
 _PLAIN, _ON_THREAD, _HEARTBEAT, _HEARTBEAT_64 = range(4)
@@ -71,6 +74,11 @@ class ClassSource:
     def column(self, index: int, records: Records) -> Column:
         """Column `index`, of a field that is in the payload or the same in all events."""
         source = self.declared.sources[index]
+        named = self.declared.named
+        if source is None and named is not None:
+            numbers = self.column(named.field, records)
+            assert isinstance(numbers, np.ndarray)
+            return names_by_value(numbers, named.name, records.strings)
         if isinstance(source, bytes):
             return np.broadcast_to(np.int32(records.strings.intern(source)), (records.count,))
         assert source is not None
@@ -167,11 +175,11 @@ class Classes:
         markers: Iterable[Marker],
         *,
         own: bool,
-        syscalls: tuple[Label, ...] = (),
+        names: NumberNames | None = None,
     ) -> None:
         self._trace = trace
         self._own = own
-        self._syscalls = syscalls
+        self._names = names or NumberNames()
         # Before version 2.3 each channel has a class for every marker.
         self._left = MOST_FIELDS
         #: By class id.
@@ -249,7 +257,7 @@ class Classes:
                 marker.fields,
                 marker.format,
                 version,
-                self._syscalls,
+                self._names,
             )
         source = ClassSource(
             file.marker_channel,
@@ -312,3 +320,14 @@ class Classes:
             self.native[file.marker_channel],
             self.discarded[file.marker_channel],
         ]
+
+
+def rows_of(trace: Trace, batch: Batch, id: int) -> Iterator[dict[str, Any]]:
+    """The events of a class by the names of their fields."""
+    fields = trace.event_classes[id].fields
+    table = batch.tables[id]
+    for row in range(len(table)):
+        yield {
+            field.name: value(table.column(index), field.type, row, trace.strings)
+            for index, field in enumerate(fields)
+        }

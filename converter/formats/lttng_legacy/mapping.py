@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import pkgutil
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any, Final
@@ -54,12 +54,6 @@ NATIVE: Final = EventClass(
     ),
 )
 
-#: The state dump's list of tasks, and of system calls: by name, whatever the channel.
-PROCESS_STATES: Final = frozenset({"process_state", "list_process_state"})
-SYSCALL_TABLE: Final = "sys_call_table"
-#: The channels in which those are; they are read before all others.
-STATE_CHANNELS: Final = frozenset({"task_state", "syscall_state", "control/processes", "processes"})
-
 _NUMBERED: Final = re.compile(r"~\d+")
 
 
@@ -77,6 +71,8 @@ class MarkerMeaning:
     derived: Field | None = None
     #: The name of the slice that it begins or ends.
     slice: str = ""
+    #: The field with a number that the state dump names.
+    named_by: str = ""
     written: bool = True
 
     @property
@@ -90,15 +86,60 @@ class MarkerMeaning:
 
 
 @dataclass(frozen=True, slots=True)
+class NumberNames:
+    """What the state dump calls the numbers in events: labels of their fields, or names of what they begin."""
+
+    syscalls: tuple[Label, ...] = ()
+    softirqs: tuple[Label, ...] = ()
+    irqs: Mapping[int, str] = field(default_factory=dict)
+    traps: Mapping[int, str] = field(default_factory=dict)
+
+    @classmethod
+    def of(
+        cls,
+        syscalls: Mapping[int, str],
+        softirqs: Mapping[int, str],
+        irqs: Mapping[int, str],
+        traps: Mapping[int, str],
+    ) -> NumberNames:
+        """Those with these names."""
+        return cls(_labels(syscalls), _labels(softirqs), irqs, traps)
+
+    def labels(self, role: Role) -> tuple[Label, ...]:
+        """The labels of fields that play this role."""
+        if role is Role.SYSCALL_NUMBER:
+            return self.syscalls
+        return self.softirqs if role is Role.VECTOR else ()
+
+
+def _labels(names: Mapping[int, str]) -> tuple[Label, ...]:
+    return tuple(Label(number, number, names[number]) for number in sorted(names))
+
+
+@dataclass(frozen=True, slots=True)
+class NumberName:
+    """The name of the number in a field; one that nobody has named is called `other`, or as it is."""
+
+    field: int
+    names: Mapping[int, str]
+    other: str
+
+    def name(self, number: int) -> str:
+        """The name of a number."""
+        return self.names.get(number) or self.other or str(number)
+
+
+@dataclass(frozen=True, slots=True)
 class MarkerClass:
     """A marker's event class, and where each of its fields comes from.
 
     That is the number of a field of the payload, a text that is the same in all events, or None for one that follows
-    from events before.
+    from events before, or is the name of a number.
     """
 
     event_class: EventClass
     sources: tuple[int | bytes | None, ...]
+    named: NumberName | None = None
 
 
 @cache
@@ -138,6 +179,7 @@ def meanings() -> tuple[MarkerMeaning, ...]:
                     Role[derived["role"]],
                 ),
                 slice=entry.get("slice", ""),
+                named_by=entry.get("named_by", ""),
                 written=entry.get("written", True),
             )
         )
@@ -176,9 +218,9 @@ def kernel_class(
     fields: Sequence[MarkerField],
     format: str,
     version: Version,
-    syscalls: tuple[Label, ...],
+    names: NumberNames,
 ) -> MarkerClass:
-    """The class of a marker of a kernel's trace; `syscalls` are the names of system calls, where known."""
+    """The class of a marker of a kernel's trace; `names` are those that numbers have, where known."""
     native = format.encode("utf-8", "surrogateescape")
     meaning = meaning_of(channel, name, version)
     plain = tuple(Field(one.name, one.field_class) for one in fields)
@@ -186,41 +228,82 @@ def kernel_class(
     if meaning is None:
         return MarkerClass(EventClass(Kind.TYPED, name, channel, plain, native=native), sources)
     if meaning.slice:
-        leading = (
-            Field("name", StringClass(), Role.NAME),
-            Field("category", StringClass(), Role.CATEGORY),
-        )
-        return MarkerClass(
-            EventClass(meaning.kind, fields=(*leading, *plain), native=native),
-            (meaning.slice.encode(), channel.encode("utf-8", "surrogateescape"), *sources),
-        )
-    typed = tuple(_with_role(one, meaning, syscalls) for one in plain)
+        return _slice_class(channel, plain, native, meaning, names)
+    typed = tuple(_with_role(one, meaning, names) for one in plain)
     if meaning.derived is not None and all(one.role is not meaning.derived.role for one in typed):
-        typed = (*typed, _labelled(meaning.derived, syscalls))
+        typed = (*typed, _labelled(meaning.derived, names))
+        sources = (*sources, None)
+    named = _named(meaning, plain, names.irqs, "")
+    if named is not None:
+        typed = (*typed, Field("name", StringClass(), Role.NAME))
         sources = (*sources, None)
     roles = {one.role for one in typed}
     if not REQUIRED_ROLES.get(meaning.kind, frozenset()) <= roles:
         return MarkerClass(
             EventClass(Kind.TYPED, name, channel, plain, native=native), tuple(range(len(fields)))
         )
-    return MarkerClass(EventClass(meaning.kind, name, channel, typed, native=native), sources)
+    return MarkerClass(
+        EventClass(meaning.kind, name, channel, typed, native=native), sources, named
+    )
 
 
-def _with_role(field: Field, meaning: MarkerMeaning, syscalls: tuple[Label, ...]) -> Field:
+def _slice_class(
+    channel: str,
+    plain: tuple[Field, ...],
+    native: bytes,
+    meaning: MarkerMeaning,
+    names: NumberNames,
+) -> MarkerClass:
+    """The class of a marker that begins or ends a slice."""
+    leading = (
+        Field("name", StringClass(), Role.NAME),
+        Field("category", StringClass(), Role.CATEGORY),
+    )
+    named = _named(meaning, (*leading, *plain), names.traps, meaning.slice)
+    return MarkerClass(
+        EventClass(meaning.kind, fields=(*leading, *plain), native=native),
+        (
+            meaning.slice.encode() if named is None else None,
+            channel.encode("utf-8", "surrogateescape"),
+            *range(len(plain)),
+        ),
+        named,
+    )
+
+
+def _named(
+    meaning: MarkerMeaning, fields: Sequence[Field], names: Mapping[int, str], other: str
+) -> NumberName | None:
+    """The name of the number that says what a marker begins, where the state dump has names."""
+    if not names:
+        return None
+    return next(
+        (
+            NumberName(index, names, other)
+            for index, one in enumerate(fields)
+            if one.name == meaning.named_by and isinstance(one.type, IntegerClass)
+        ),
+        None,
+    )
+
+
+def _with_role(field: Field, meaning: MarkerMeaning, names: NumberNames) -> Field:
     role = meaning.roles.get(field.name, Role.NONE)
     if role is Role.NONE or not _suits(field.type, role):
         return field
-    return _labelled(Field(field.name, field.type, role), syscalls)
+    return _labelled(Field(field.name, field.type, role), names)
 
 
 def _suits(held: FieldClass, role: Role) -> bool:
     return isinstance(held, StringClass if role in TEXT_ROLES else IntegerClass)
 
 
-def _labelled(field: Field, syscalls: tuple[Label, ...]) -> Field:
-    if field.role is not Role.SYSCALL_NUMBER or not isinstance(field.type, IntegerClass):
+def _labelled(field: Field, names: NumberNames) -> Field:
+    labels = names.labels(field.role)
+    if not labels or not isinstance(field.type, IntegerClass):
         return field
-    known = tuple(label for label in syscalls if label.low < 1 << (field.type.bits - 1))
+    limit = 1 << (field.type.bits - field.type.signed)
+    known = tuple(label for label in labels if label.low < limit)
     named = IntegerClass(field.type.bits, field.type.signed, field.type.style, known)
     return Field(field.name, named, field.role)
 
@@ -279,4 +362,6 @@ def argument_field(kind: Kind, field: Field) -> Field:
         role = argument_role(field)
     elif kind is Kind.COUNTER and isinstance(field.type, IntegerClass):
         role = Role.VALUE
+    elif kind is Kind.IRQ_ENTRY and (field.name, field.type) == ("name", StringClass()):
+        role = Role.NAME
     return Field(field.name, field.type, role)

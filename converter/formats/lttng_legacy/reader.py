@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from converter.errors import TraceError, TraceWarning
-from converter.formats.lttng_legacy.classes import Classes, ClassSource
+from converter.formats.lttng_legacy.classes import Classes, ClassSource, rows_of
 from converter.formats.lttng_legacy.declarations import (
     Declaration,
     declaration_of,
@@ -18,27 +18,19 @@ from converter.formats.lttng_legacy.declarations import (
 )
 from converter.formats.lttng_legacy.decode import Decoder, damage_of
 from converter.formats.lttng_legacy.layout import MACHINES, Version
-from converter.formats.lttng_legacy.mapping import (
-    PROCESS_STATES,
-    STATE_CHANNELS,
-    SYSCALL_TABLE,
-)
+from converter.formats.lttng_legacy.mapping import NumberNames
 from converter.formats.lttng_legacy.recording import TABLES_NAME, ChannelFile, Recording
 from converter.formats.lttng_legacy.scan import ThreadIndex
 from converter.formats.lttng_legacy.sidecar import Held
+from converter.formats.lttng_legacy.state_dump import first_threads, read_state_dump
 from converter.formats.lttng_legacy.tables import TraceTables, parse_tables
 from converter.formats.lttng_legacy.tasks import Follower, Tasks
-from converter.ir.columns import value
 from converter.ir.events import Batch
-from converter.ir.field_classes import Label
 from converter.ir.trace import ClockDomain, Trace, known_epoch
-from converter.projection.syscalls import syscall_names
 from converter.storage.source import Source
 
 #: Declarations are read whole: more than these no trace has.
 _MOST_DECLARATIONS = 1 << 20
-#: Numbers of system calls: those beyond are of a damaged trace.
-_MOST_SYSCALLS = 4096
 _NANOSECONDS = 1_000_000_000
 
 
@@ -80,12 +72,12 @@ class _Reader:
         self._markers = list(markers(self._declarations, version))
         self._tasks = Tasks(self.trace)
         self._threads: ThreadIndex | None = None
-        self._syscalls: tuple[Label, ...] = ()
+        names = NumberNames()
         if self._tables is not None:
             self._tables.add_to(self.trace)
             self._threads = _thread_index(self._tables)
         else:
-            self._read_state()
+            names = self._read_state()
         self._files = files
         if self._tables is not None:
             self._files = [file for file in files if not file.is_metadata]
@@ -94,7 +86,7 @@ class _Reader:
             self._files,
             self._markers,
             own=self._tables is not None,
-            syscalls=self._syscalls,
+            names=names,
         )
         self.trace.sidecar["lttng_legacy"] = {**self._sidecar(), "recording": recording}
 
@@ -149,42 +141,15 @@ class _Reader:
         except TraceError as error:
             raise error.within(path=f"{recording.source.name}/{TABLES_NAME}") from None
 
-    def _read_state(self) -> None:
-        """The state dump, which comes after the first events but tells what they are about."""
-        files = [file for file in self._recording.files if file.marker_channel in STATE_CHANNELS]
-        scratch = Trace("lttng_legacy")
-        classes = Classes(scratch, files, self._markers, own=False)
-        decoder = Decoder(scratch, self._recording, classes, files, None)
-        symbols: dict[int, str] = {}
-        for batch in decoder.batches():
-            for id in batch.tables:
-                source = classes.sources[id]
-                if not isinstance(source, ClassSource):
-                    continue
-                if source.marker.name in PROCESS_STATES:
-                    for row in _rows(scratch, batch, id):
-                        self._add_task(row)
-                elif source.marker.name == SYSCALL_TABLE:
-                    for row in _rows(scratch, batch, id):
-                        number, symbol = row.get("id"), row.get("symbol")
-                        if isinstance(number, int) and isinstance(symbol, bytes):
-                            symbols[number] = symbol.decode("utf-8", "replace").partition("+")[0]
-        self._syscalls = tuple(
-            Label(number, number, symbols[number])
-            for number in sorted(symbols)
-            if 0 <= number < _MOST_SYSCALLS
-        )
-        if self._syscalls and "machine" not in self.trace.environment:
-            machine = _machine(symbols)
-            if machine:
-                self.trace.environment["machine"] = machine
-
-    def _add_task(self, row: dict[str, Any]) -> None:
-        tid, parent, name = row.get("pid"), row.get("parent_pid"), row.get("name")
-        tgid = row.get("tgid", tid)
-        if isinstance(tid, int) and isinstance(tgid, int) and isinstance(name, bytes):
-            text = name.decode("utf-8", "surrogateescape")
-            self._tasks.dumped(tid, tgid, parent if isinstance(parent, int) else -1, text)
+    def _read_state(self) -> NumberNames:
+        """Names and tasks of the state dump."""
+        dump = read_state_dump(self._recording, self._markers)
+        for task in dump.tasks:
+            self._tasks.dumped(task.tid, task.pid, task.parent, task.name)
+        machine = dump.machine()
+        if machine:
+            self.trace.environment.setdefault("machine", machine)
+        return dump.names()
 
     def _sidecar(self) -> dict[str, Any]:
         """What the writer needs to write the trace again: all but the events."""
@@ -212,7 +177,8 @@ class _Reader:
         follower = None
         if self._tables is None:
             cpus = 1 + max((file.cpu for file in self._files), default=0)
-            follower = Follower(trace, self._classes, self._tasks, cpus)
+            first = first_threads(trace, recording, self._classes, self._files)
+            follower = Follower(trace, self._classes, self._tasks, cpus, first)
         delivered = 0
         for batch in decoder.batches():
             if follower is not None:
@@ -261,18 +227,6 @@ def _environment(file: ChannelFile) -> dict[str, str | int]:
     return environment
 
 
-def _machine(symbols: dict[int, str]) -> str:
-    """The architecture whose numbers of system calls are these, as uname -m calls it; empty where none is near."""
-    named = {number: text.removeprefix("sys_") for number, text in symbols.items()}
-    best, machine = 0, ""
-    for candidate in ("i686", "x86_64", "armv7l", "aarch64", "ppc", "ppc64", "mips", "s390x"):
-        known = syscall_names(candidate)
-        count = sum(known.get(number) == text for number, text in named.items())
-        if count > best:
-            best, machine = count, candidate
-    return machine if 2 * best > len(named) else ""
-
-
 def _thread_index(tables: TraceTables) -> ThreadIndex:
     """The threads by the two numbers at the end of each event."""
     pids = [tables.processes[thread.process].pid for thread in tables.threads]
@@ -291,19 +245,8 @@ def _declarations(trace: Trace, batch: Batch, classes: Classes, cpu: int) -> Ite
         source = classes.sources[id]
         if isinstance(source, ClassSource):
             places = batch.positions(id).tolist()
-            for place, row in zip(places, _rows(trace, batch, id), strict=True):
+            for place, row in zip(places, rows_of(trace, batch, id), strict=True):
                 one = declaration_of(source.marker.id, row, int(batch.ts[place]), cpu)
                 if one is not None:
                     parts.append((place, one))
     return (one for _, one in sorted(parts, key=lambda part: part[0]))
-
-
-def _rows(trace: Trace, batch: Batch, id: int) -> Iterator[dict[str, Any]]:
-    """The events of a class by the names of their fields."""
-    fields = trace.event_classes[id].fields
-    table = batch.tables[id]
-    for row in range(len(table)):
-        yield {
-            field.name: value(table.column(index), field.type, row, trace.strings)
-            for index, field in enumerate(fields)
-        }

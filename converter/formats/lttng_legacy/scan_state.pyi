@@ -5,6 +5,8 @@ class CpuState:
     """What runs on each of so many CPUs, while events are followed in the order of time."""
 
     def __init__(self, cpus: int) -> None: ...
+    def begin(self, cpu: int, thread: int) -> None:
+        """A CPU begins with this thread, not with none."""
     def follow(
         self,
         roles: NDArray[uint8],

@@ -50,6 +50,11 @@ cdef class CpuState:
         free(self._cpus)
         free(self._calls)
 
+    def begin(self, int64_t cpu, int32_t thread):
+        if not 0 <= cpu < self._cpu_count:
+            raise ValueError(f"CPU {cpu} of {self._cpu_count}")
+        self._cpus[cpu].thread = thread
+
     def follow(
         self,
         const uint8_t[::1] roles,

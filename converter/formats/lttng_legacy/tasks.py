@@ -111,13 +111,15 @@ class Tasks:
 class Follower:
     """Fills in what follows from events before, batch by batch."""
 
-    def __init__(self, trace: Trace, classes: Classes, tasks: Tasks, cpus: int) -> None:
+    def __init__(
+        self, trace: Trace, classes: Classes, tasks: Tasks, cpus: int, first: dict[int, int]
+    ) -> None:
+        """`first` are the ids of the threads with which CPUs begin."""
         self._trace = trace
         self._tasks = tasks
         self._state = CpuState(cpus)
-        self._cpus = cpus
-        #: CPUs of which there was a switch.
-        self._begun: set[int] = set()
+        for cpu, tid in first.items():
+            self._state.begin(cpu, tasks.thread(tid))
         self._classes: list[tuple[int, EventClass, ClassSource]] = [
             (id, trace.event_classes[id], source)
             for id, source in enumerate(classes.sources)
@@ -160,28 +162,11 @@ class Follower:
             value,
             len(self._trace.threads),
         )
-        self._fill_in_beginnings(batch)
         for id, _, source in self._present(batch, Kind.IRQ_EXIT, Kind.SYSCALL_EXIT):
             if None in source.declared.sources:
                 self._derive(batch, id, source, value)
         for id, event_class, _ in self._present(batch, Kind.PROCESS_EXEC):
             self._exec(event_class, batch.tables[id], batch.thread[batch.positions(id)])
-
-    def _fill_in_beginnings(self, batch: Batch) -> None:
-        """Up to the first switch of a CPU runs the task that this switch takes from it."""
-        if not len(batch) or len(self._begun) == self._cpus:
-            return
-        switches = np.zeros(len(batch), np.bool_)
-        for id, _, _ in self._present(batch, Kind.SCHED_SWITCH):
-            switches[batch.positions(id)] = True
-        for cpu in set(np.unique(batch.cpu).tolist()) - self._begun:
-            here = np.flatnonzero(batch.cpu == cpu)
-            first = int(np.argmax(switches[here]))
-            if not switches[here[first]]:
-                continue
-            self._begun.add(cpu)
-            before = here[:first]
-            batch.thread[before[batch.thread[before] < 0]] = batch.thread[here[first]]
 
     def _present(self, batch: Batch, *kinds: Kind) -> Iterator[tuple[int, EventClass, ClassSource]]:
         return (

@@ -187,6 +187,15 @@ def meanings() -> tuple[MarkerMeaning, ...]:
 
 
 @cache
+def _field_labels() -> dict[str, dict[str, tuple[Label, ...]]]:
+    """The labels of markers' fields, which are the same in all traces."""
+    return {
+        marker: {name: _labels(dict(enumerate(texts))) for name, texts in fields.items()}
+        for marker, fields in _schema()["labels"].items()
+    }
+
+
+@cache
 def _by_name() -> dict[tuple[str, str], MarkerMeaning]:
     return {(one.channel, one.name): one for one in meanings()}
 
@@ -223,7 +232,10 @@ def kernel_class(
     """The class of a marker of a kernel's trace; `names` are those that numbers have, where known."""
     native = format.encode("utf-8", "surrogateescape")
     meaning = meaning_of(channel, name, version)
-    plain = tuple(Field(one.name, one.field_class) for one in fields)
+    labels = _field_labels().get(name.removeprefix("list_"), {})
+    plain = tuple(
+        _with_labels(Field(one.name, one.field_class), labels.get(one.name, ())) for one in fields
+    )
     sources: tuple[int | bytes | None, ...] = tuple(range(len(fields)))
     if meaning is None:
         return MarkerClass(EventClass(Kind.TYPED, name, channel, plain, native=native), sources)
@@ -299,7 +311,10 @@ def _suits(held: FieldClass, role: Role) -> bool:
 
 
 def _labelled(field: Field, names: NumberNames) -> Field:
-    labels = names.labels(field.role)
+    return _with_labels(field, names.labels(field.role))
+
+
+def _with_labels(field: Field, labels: tuple[Label, ...]) -> Field:
     if not labels or not isinstance(field.type, IntegerClass):
         return field
     limit = 1 << (field.type.bits - field.type.signed)

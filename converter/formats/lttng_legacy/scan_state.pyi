@@ -19,6 +19,7 @@ class CpuState:
         """Fill in `thread`, and `value` where it follows from events before.
 
         `roles` are those of the classes: 1 switches (`thread` is the thread that leaves, `value` the one that comes),
-        2 enters and 3 leaves an interrupt (`value` its number), 4 enters and 5 leaves a system call (the same).
+        2 enters and 3 leaves an interrupt (`value` its number), 4 enters and 5 leaves a system call (the same), 6 makes
+        a thread (`value`), which begins in the call of the one that makes it.
         `threads` is how many there are. Numbers that nothing tells are -1. Releases the GIL.
         """

@@ -15,6 +15,7 @@ cdef enum:
     LEAVES_IRQ = 3
     ENTERS_CALL = 4
     LEAVES_CALL = 5
+    FORKS = 6
     # Interrupts that can be nested; deeper ones are those of a damaged trace.
     DEPTH = 16
 
@@ -106,6 +107,10 @@ cdef class CpuState:
                 elif role == ENTERS_CALL:
                     if running >= 0:
                         self._calls[running] = value[i]
+                elif role == FORKS:
+                    # The child begins inside the call that makes it.
+                    if running >= 0 and 0 <= value[i] < threads:
+                        self._calls[value[i]] = self._calls[running]
                 elif role == LEAVES_CALL:
                     value[i] = self._calls[running] if running >= 0 else -1
                 thread[i] = running

@@ -32,6 +32,7 @@ _ROLES = {
     Kind.IRQ_EXIT: 3,
     Kind.SYSCALL_ENTRY: 4,
     Kind.SYSCALL_EXIT: 5,
+    Kind.PROCESS_FORK: 6,
 }
 _VALUES = {
     Kind.IRQ_ENTRY: Role.IRQ,
@@ -124,7 +125,7 @@ class Follower:
             (id, trace.event_classes[id], source)
             for id, source in enumerate(classes.sources)
             if isinstance(source, ClassSource)
-            and trace.event_classes[id].kind in (*_ROLES, Kind.PROCESS_FORK, Kind.PROCESS_EXEC)
+            and trace.event_classes[id].kind in (*_ROLES, Kind.PROCESS_EXEC)
         ]
         self._roles = np.zeros(len(classes.sources), np.uint8)
         for id, event_class, source in self._classes:
@@ -138,7 +139,7 @@ class Follower:
         """Fill in the thread of each event, and the columns that are not in its payload."""
         value = np.full(len(batch), -1, np.int32)
         for id, event_class, _ in self._present(batch, Kind.PROCESS_FORK):
-            self._fork(event_class, batch.tables[id])
+            self._fork(event_class, batch.tables[id], value, batch.positions(id))
         for id, event_class, _ in self._present(batch, Kind.SCHED_SWITCH):
             table, places = batch.tables[id], batch.positions(id)
             for role, column in ((Role.PREV_TID, batch.thread), (Role.NEXT_TID, value)):
@@ -180,7 +181,13 @@ class Follower:
         columns[index] = value[batch.positions(id)]
         batch.tables[id] = Table(len(table), columns)
 
-    def _fork(self, event_class: EventClass, table: Table) -> None:
+    def _fork(
+        self,
+        event_class: EventClass,
+        table: Table,
+        value: NDArray[np.int32],
+        places: NDArray[np.int64],
+    ) -> None:
         children = _integers(event_class, table, Role.TID)
         parents = _integers(event_class, table, Role.PARENT_TID)
         if children is None or parents is None:
@@ -189,6 +196,7 @@ class Follower:
         groups = [None] * len(children) if pids is None else pids.tolist()
         for child, pid, parent in zip(children.tolist(), groups, parents.tolist(), strict=True):
             self._tasks.forked(child, pid, parent)
+        value[places] = map_distinct(children, self._tasks.thread)
 
     def _exec(self, event_class: EventClass, table: Table, threads: NDArray[np.int32]) -> None:
         index = event_class.index_of(Role.FILENAME)

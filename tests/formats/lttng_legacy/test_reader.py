@@ -81,6 +81,64 @@ def test_system_calls_have_the_names_of_the_state_dump():
         assert {label.low: label.text for label in number.labels}[3] == "sys_read"
 
 
+def test_interrupts_and_softirqs_have_the_names_of_the_state_dump():
+    with converter.open_trace(FIXTURES / "kernel-2.5.tar.gz") as trace:
+        names = set()
+        for batch in trace.batches():
+            for id, table in batch.tables.items():
+                event_class = trace.event_classes[id]
+                if event_class.kind is Kind.IRQ_ENTRY:
+                    column = table.column(event_class.index_of(Role.NAME))
+                    names |= {trace.strings[one] for one in column.tolist()}
+        # The keyboard has a line; the local timer's vector has none, only a handler.
+        assert names == {b"i8042", b"apic_timer_interrupt"}
+        entry = next(one for one in trace.event_classes if one.kind is Kind.SOFTIRQ_ENTRY)
+        labels = entry.fields[entry.index_of(Role.VECTOR)].type.labels
+        assert {label.low: label.text for label in labels}[1] == "run_timer_softirq"
+        state = next(one for one in trace.event_classes if one.name == "process_state")
+        (status,) = (field for field in state.fields if field.name == "status")
+        assert {label.low: label.text for label in status.type.labels}[5] == "wait"
+
+
+def test_names_of_the_state_dump_of_version_1_0(tmp_path):
+    """Several devices share a line; vectors of exceptions name traps; nobody's handlers name nothing."""
+    trace = Trace()
+    trace.declare("", "list_interrupt", 128, "name %s action %s irq_id %u")
+    trace.declare("", "kernel_irq_entry", 129, "irq_id %u kernel_mode %u")
+    trace.declare("", "idt_table", 130, "irq %d address %p symbol %s")
+    trace.declare("", "kernel_arch_trap_entry", 131, "trap_id %d ip #p%ld")
+    integer = [("I", n) for n in range(256)]
+    for device, line in (("usb1", 19), ("eth0", 19), ("usb1", 19)):
+        values = ("IO-APIC", device, integer[line])
+        trace.event("control/interrupts", 0, START + 5, 128, trace.payload(*values))
+    symbols = {13: "general_protection+0x0/0xa", 20: "ignore_int+0x0/0x46", 19: "simd+0x0/0xc"}
+    for vector, symbol in symbols.items():
+        values = (integer[vector], integer[0], symbol)
+        trace.event("control/interrupts", 0, START + 6, 130, trace.payload(*values))
+    for n, line in enumerate((19, 21)):
+        trace.event("cpu", 0, START + 10 + n, 129, trace.payload(integer[line], integer[0]))
+    for n, trap in enumerate((13, 20)):
+        trace.event("cpu", 0, START + 20 + n, 131, trace.payload(integer[trap], integer[0]))
+    read = opened(save(trace.build(), tmp_path))
+    check(read)
+    found = {one[0] - START: one[5] for one in events(read)}
+    assert [found[n][-1] for n in (10, 11)] == ["usb1, eth0", "21"]
+    assert [found[n][0] for n in (20, 21)] == ["general_protection", "trap"]
+
+
+def test_a_cpu_begins_with_the_thread_that_its_first_switch_takes(tmp_path, monkeypatch):
+    """However many batches come before that switch."""
+    monkeypatch.setattr("converter.streaming.stream_merge.BATCH_SIZE", 10)
+    trace = Trace(version=(2, 6))
+    trace.declare("kernel", "sched_schedule", 0, "prev_pid %d next_pid %d prev_state #2d%ld")
+    trace.declare("kernel", "plain", 1, " ")
+    for n in range(100):
+        trace.event("kernel", n % 2, START + n, 1)
+    trace.event("kernel", 0, START + 200, 0, trace.payload(("i", 7), ("i", 9), ("h", 1)))
+    read = opened(save(trace.build(), tmp_path))
+    assert {(one[3], one[4]) for one in events(read)} == {(0, 7), (1, None)}
+
+
 # Every version and header
 
 
@@ -313,6 +371,8 @@ def test_what_follows_from_events_before(tmp_path):
     trace.declare("fs", "exec", 0, "filename %s")
     trace.declare("task_state", "process_state", 0, "pid %d parent_pid %d name %s type %d tgid %d")
     trace.declare("kernel", "page_fault_entry", 4, "ip #p%lu")
+    trace.declare("kernel", "syscall_entry", 5, "ip #p%lu syscall_id #2u%u")
+    trace.declare("kernel", "syscall_exit", 6, "ret %ld")
 
     def event(ts, id, *values, channel="kernel"):
         trace.event(channel, 0, START + ts, id, trace.payload(*values))
@@ -329,12 +389,20 @@ def test_what_follows_from_events_before(tmp_path):
     event(9, 0, integer[6], integer[20], ("h", 1))
     event(10, 0, "/bin/true", channel="fs")
     event(11, 4, ("I", 0xBAD))
+    event(20, 5, ("I", 0x1000), ("H", 120))
+    event(21, 3, integer[20], integer[22], integer[22])
+    event(22, 0, integer[20], integer[22], ("h", 0))
+    event(23, 6, ("I", 0))
+    event(24, 0, integer[22], integer[20], ("h", 0))
+    event(25, 6, ("I", 0))
     event(99, 0, integer[6], integer[1], "shell", integer[0], integer[6], channel="task_state")
     read = opened(save(trace.build(), tmp_path))
     check(read)
     found = {one[0] - START: one for one in events(read)}
     assert [found[n][5][-1] for n in (1, 5, 6)] == [-1, 17, 14]
     assert [found[n][4] for n in (1, 2, 3, 8, 9, 10)] == [5, 5, 6, 6, 6, 20]
+    # A child begins inside the call that makes it.
+    assert [found[n][4:] for n in (23, 25)] == [(22, [0, 120]), (20, [0, 120])]
     assert found[11][1:] == ("SLICE_BEGIN", "", 0, 20, ["page_fault", "kernel", 0xBAD])
     tasks = {
         one.tid: (read.processes[one.process].pid, one.name, read.processes[one.process].parent_pid)

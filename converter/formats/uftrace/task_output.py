@@ -37,6 +37,8 @@ class Tasks(TaskNumbers):
 
     def __init__(self, trace: Trace) -> None:
         super().__init__(trace)
+        # Later versions refuse a directory with a task 0, which is Linux's idle one.
+        self._taken.add(0)
         self._trace = trace
         self._processes: list[int] = []
         #: Set when it was asked for.

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
+import pty
 import re
+import select
 import shutil
 import struct
 import subprocess
@@ -25,21 +28,32 @@ needs_uftrace = pytest.mark.skipif(
     shutil.which("uftrace") is None, reason="uftrace is not installed"
 )
 
+#: What distributions have, and a newer version.
+VERSIONS = ("uftrace", "uftrace-0.19")
 #: All commands that read a directory, and need no terminal.
 COMMANDS = (
     ("info",),
     ("info", "--task"),
     ("dump",),
+    ("dump", "--debug"),
     ("dump", "--chrome"),
     ("dump", "--flame-graph"),
+    ("dump", "--flame-graph", "--sample-time=1us"),
     ("dump", "--graphviz"),
     ("replay",),
-    ("replay", "-f", "time,tid,duration,task,module"),
+    ("replay", "-f", "all"),
+    ("replay", "--flat"),
+    ("replay", "--column-view", "--libname", "--no-merge"),
+    ("replay", "--kernel-full", "--event-full"),
     ("report",),
     ("report", "--task"),
+    ("report", "-f", "all"),
     ("graph",),
     ("graph", "--task"),
+    ("graph", "-f", "all"),
 )
+#: What only later versions have.
+LATER_COMMANDS = (("dump", "--mermaid"),)
 
 _RECORD = re.compile(
     rb"(\d+)\.(\d{9}) +(\d+): \[(entry|exit |event|lost )\] (.*?)(?:\(([0-9a-f]+)\))?(?: depth: (\d+))?"
@@ -80,6 +94,40 @@ def check_commands(path: Path, *, lost: bool = False) -> None:
         lines = uftrace(path, *command)
         if command == ("dump", "--chrome") and not lost:
             json.loads("\n".join(lines))
+
+
+def check_readers(path: Path) -> None:
+    """All commands of all versions that are installed take a directory."""
+    for program in filter(shutil.which, VERSIONS):
+        for command in COMMANDS + (LATER_COMMANDS if program != "uftrace" else ()):
+            line = [program, *command, "--no-pager", "-d", str(path)]
+            done = subprocess.run(
+                line, capture_output=True, timeout=60, stdin=subprocess.DEVNULL, check=False
+            )
+            told = done.stderr.decode("utf-8", "replace")
+            assert done.returncode == 0, (line, done.returncode, told[-500:])
+            assert not re.search("ERROR|inverted|broken", told), (line, told[-500:])
+        assert tui_status(program, path) == 0, program
+
+
+def tui_status(program: str, path: Path) -> int:
+    """The exit status of the terminal interface, after a look at its report and its graph."""
+    pid, terminal = pty.fork()
+    if pid == 0:
+        os.execvpe(program, [program, "tui", "-d", str(path)], os.environ | {"TERM": "xterm"})
+    keys = iter(b"rgiqqq")
+    while True:
+        ready, _, _ = select.select([terminal], [], [], 0.05)
+        try:
+            if ready and not os.read(terminal, 1 << 16):
+                break
+            if not ready and (key := next(keys, None)) is not None:
+                os.write(terminal, bytes([key]))
+        except OSError:
+            # The other end is closed.
+            break
+    os.close(terminal)
+    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
 
 
 def convert(source: Path, path: Path) -> None:

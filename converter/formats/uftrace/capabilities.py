@@ -6,15 +6,16 @@ are tracepoints in the kernel's files, which hold what a trace.dat file holds.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
+from typing import Final
 
 import numpy as np
 
 from converter.formats.trace_cmd.capabilities import (
     MAX_ARGUMENTS,
     MAX_TEXT_BYTES,
+    identifier,
 )
 from converter.formats.trace_cmd.capabilities import (
     capabilities as kernel_capabilities,
@@ -24,28 +25,29 @@ from converter.formats.trace_cmd.capabilities import (
 )
 from converter.formats.uftrace.layout import MOST_LOST
 from converter.formats.uftrace.mapping import CATEGORY, DISCARDED, NAME
-from converter.ir.columns import Column, ListColumn
+from converter.formats.uftrace.printed_values import (
+    split_large_numbers,
+    with_event_name,
+    with_room,
+)
 from converter.ir.events import EventClass
-from converter.ir.field_classes import IntegerClass, StringClass, Style
+from converter.ir.field_classes import Style
 from converter.ir.kinds import Kind, Role
 from converter.projection.capabilities import Adapter, Capabilities, KindSupport, Projection
 from converter.projection.fitting import label
 from converter.projection.instants import as_typed
 from converter.projection.losses import LossKind
 from converter.projection.lost_events import counted
-from converter.projection.pieces import Piece, string_ids
-from converter.projection.texts import cut_utf8
+from converter.projection.pieces import Piece
 
-#: uftrace prints all arguments of an event into 1,024 bytes, and crashes over about 2,100; a text may take twice
-#: its size there, a number about 22 bytes.
-_PRINTED_BYTES = 1000
-_NUMBER_BYTES = 12
+#: uftrace reads the format of a kernel event, its fields' names included, into 4,096 bytes.
+_MAX_FIELD_NAME: Final = 48
 
 
 @cache
 def capabilities(variant: str) -> Capabilities:  # noqa: ARG001 - there is one
     """What a directory holds."""
-    kernel = kernel_capabilities("")
+    kernel = _kernel()
     functions = Capabilities(
         kinds={},
         blobs=False,
@@ -68,8 +70,9 @@ def capabilities(variant: str) -> Capabilities:  # noqa: ARG001 - there is one
     kinds[Kind.INSTANT] = KindSupport((NAME, CATEGORY), arguments=False, of_class=_instant_support)
     kinds[Kind.DISCARDED] = KindSupport(DISCARDED.fields, arguments=False)
     adapters: dict[Kind, Adapter] = dict(kernel.adapters)
-    adapters[Kind.SLICE_BEGIN] = _with_printable_texts
+    adapters[Kind.SLICE_BEGIN] = with_room
     adapters[Kind.SLICE_END] = _adapt_end
+    adapters[Kind.INSTANT] = with_event_name
     adapters[Kind.DISCARDED] = counted(DISCARDED.fields[0], 0, MOST_LOST)
     return replace(
         functions,
@@ -86,6 +89,7 @@ def capabilities(variant: str) -> Capabilities:  # noqa: ARG001 - there is one
             if kind is not Kind.SLICE_COMPLETE and (kind not in kinds or kind is Kind.INSTANT)
         },
         adapters=adapters,
+        splitters=dict.fromkeys((Kind.SLICE_BEGIN, Kind.SLICE_END), split_large_numbers),
         clock_names=True,
         other_clocks=True,
         epoch=True,
@@ -94,10 +98,19 @@ def capabilities(variant: str) -> Capabilities:  # noqa: ARG001 - there is one
     )
 
 
+@cache
+def _kernel() -> Capabilities:
+    return replace(kernel_capabilities(""), identifier=_field_name)
+
+
+def _field_name(name: str) -> str:
+    return identifier(name)[:_MAX_FIELD_NAME]
+
+
 def _of_kernel(event_class: EventClass) -> KindSupport | None:
     """How the kernel's files hold a class."""
     support = held_by_kernel(event_class)
-    return None if support is None else replace(support, holds=kernel_capabilities(""))
+    return None if support is None else replace(support, holds=_kernel())
 
 
 def _instant_support(event_class: EventClass) -> KindSupport | None:
@@ -132,44 +145,4 @@ def _adapt_end(piece: Piece, projection: Projection) -> Piece:
         columns = piece.lazy_columns()
         columns.insert(place, projection.constant("", len(piece)))
         piece = piece.rewritten(piece.derive(("named end",), completed), columns)
-    return _with_printable_texts(piece, projection)
-
-
-def _with_printable_texts(piece: Piece, projection: Projection) -> Piece:
-    """Texts among arguments cut to what uftrace can print of all of an event's together."""
-    fields = piece.event_class.fields
-    arguments = [
-        i for i, field in enumerate(fields) if field.role not in (Role.NAME, Role.CATEGORY)
-    ]
-    texts = [i for i in arguments if not isinstance(fields[i].type, IntegerClass)]
-    if not texts:
-        return piece
-    room = _PRINTED_BYTES - _NUMBER_BYTES * min(len(arguments), MAX_ARGUMENTS)
-    limit = room // min(len(texts), MAX_ARGUMENTS)
-    columns = piece.lazy_columns()
-    for index in texts:
-        if isinstance(fields[index].type, StringClass):
-            columns[index] = _cut(piece, projection, index, limit)
-    return piece.rewritten(piece.event_class, columns)
-
-
-def _cut(piece: Piece, projection: Projection, index: int, limit: int) -> Callable[[], Column]:
-    def cut() -> Column:
-        strings = projection.source.strings
-        column = piece.table.column(index)
-        if isinstance(column, ListColumn) and int(np.diff(column.offsets).max()) <= limit:
-            return column
-        ids = string_ids(column, strings)
-        long = strings.unfit(ids, limit, False)
-        if not len(long):
-            return column
-        rows = np.isin(ids, long)
-        what = f"{piece.event_class.fields[index].name!r} of {label(piece.event_class)}"
-        count = int(np.count_nonzero(rows))
-        projection.lose(LossKind.TRUNCATED, f"{what} to {limit:,} bytes", piece, count)
-        shorter = {id: strings.intern(cut_utf8(strings[id], limit)) for id in long.tolist()}
-        result = ids.copy()
-        result[rows] = [shorter[id] for id in ids[rows].tolist()]
-        return result
-
-    return cut
+    return with_room(piece, projection)

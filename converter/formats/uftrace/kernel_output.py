@@ -10,7 +10,7 @@ from collections import Counter
 from typing import Final
 
 from converter.formats.trace_cmd.event_classes import DISCARDED as MISSED
-from converter.formats.trace_cmd.event_format import parse_event_format
+from converter.formats.trace_cmd.event_format import FormatField, Location, parse_event_format
 from converter.formats.trace_cmd.event_schemas import COMMON_FIELDS, NewFormat
 from converter.formats.trace_cmd.kernel_formats import header_texts
 from converter.formats.trace_cmd.new_contents import KernelEvents
@@ -23,6 +23,10 @@ from converter.storage.sink import Sink
 #: What 64-bit little-endian kernels have.
 _PAGE_SIZE: Final = 4096
 _LONG_SIZE: Final = 8
+#: uftrace reads each format into so many bytes, and its path in tracefs into 128.
+_FORMAT_ROOM: Final = 4096
+_SYSTEM_ROOM: Final = 56
+_EVENT_ROOM: Final = 48
 
 
 def is_kernel_record(event_class: EventClass) -> bool:
@@ -73,7 +77,7 @@ class KernelOutput:
         for system, texts in self._events.formats.items():
             for text in texts:
                 name = parse_event_format(text, system).name
-                parts.append(_file(f"events/{system}/{name}/format", text))
+                parts.append(_file(f"events/{system[:_SYSTEM_ROOM]}/{name}/format", text))
         with sink.create("kernel_header") as output:
             output.write(b"".join(parts))
         with sink.create("kallsyms") as output:
@@ -112,15 +116,42 @@ class _Events(KernelEvents):
                 self.renamed[held.id] = (system, event_class.name)
             return NewFormat(event_class.native, held)
         made = super().format_of(event_class)
-        name = made.format.name
-        self._uses[system, name] += 1
-        while (count := self._uses[system, name]) > 1:
-            name = f"{made.format.name}__{count}"
-            self._uses[system, name] += 1
-        if name == made.format.name:
-            return made
-        self.renamed[made.format.id] = (system, made.format.name)
-        text = made.text.replace(
-            b"name: %b\n" % made.format.name.encode(), b"name: %b\n" % name.encode(), 1
-        )
+        shown = system[:_SYSTEM_ROOM]
+        name = short = made.format.name[:_EVENT_ROOM]
+        self._uses[shown, name] += 1
+        while (count := self._uses[shown, name]) > 1:
+            name = f"{short}__{count}"
+            self._uses[shown, name] += 1
+        text = made.text
+        if (shown, name) != (system, made.format.name):
+            self.renamed[made.format.id] = (system, made.format.name)
+            text = text.replace(
+                b"name: %b\n" % made.format.name.encode(), b"name: %b\n" % name.encode(), 1
+            )
+        if len(text) > _FORMAT_ROOM:
+            text = _with_short_print_fmt(text, made.format.fields)
         return NewFormat(text, parse_event_format(text, system))
+
+
+def _with_short_print_fmt(text: bytes, fields: tuple[FormatField, ...]) -> bytes:
+    """A format whose text shows the numbers and texts among its fields, as many as there is room for."""
+    head = text.partition(b"\nprint fmt:")[0]
+    room = _FORMAT_ROOM - len(head) - len('\nprint fmt: "",\n')
+    directives: list[str] = []
+    values: list[str] = []
+    for field in fields:
+        if field.is_string:
+            inline = field.location is Location.INLINE
+            directive = "%s"
+            value = f"REC->{field.name}" if inline else f"__get_str({field.name})"
+        elif field.is_array or field.location is not Location.INLINE:
+            continue
+        else:
+            directive, value = f"%ll{'d' if field.signed else 'u'}", f"REC->{field.name}"
+        room -= len(field.name) + len(directive) + len(value) + len("= , ")
+        if room < 0:
+            break
+        directives.append(f"{field.name}={directive}")
+        values.append(f", {value}")
+    shown = f'\nprint fmt: "{" ".join(directives)}"{"".join(values)}\n'
+    return head + shown.encode("utf-8", "surrogateescape")

@@ -104,7 +104,9 @@ class ShownSymbol(NamedTuple):
 
 def symbols_text(symbols: list[ShownSymbol]) -> Iterator[bytes]:
     """The .sym file, in the form without sizes, which all versions read."""
-    yield f"# symbols: {len(symbols)}\n# path name: {PROGRAM}\n".encode("ascii")
+    yield f"# symbols: {len(symbols) + 1}\n# path name: {PROGRAM}\n".encode("ascii")
+    # `uftrace graph` looks for this one where stacks are deep, and crashes without it.
+    yield b"%016x T _start\n" % symbol_address(-1)
     for number, symbol in enumerate(symbols):
         yield b"%016x T %b\n" % (symbol_address(number), _printable(symbol.name))
     yield b"%016x ? __sym_end\n" % symbol_address(len(symbols))

@@ -153,7 +153,9 @@ class _Output:
             self._kernel.finish(self._sink)
             tables.kernel_names = self._kernel.renamed
         if self._slices.max_depth >= _USUAL_DEPTH:
-            options.append(f"-D {min(self._slices.max_depth + 1, 0xFFFF)}")
+            depth = min(self._slices.max_depth + 1, 0xFFFF)
+            # Its flame graph has room for as many functions as the latter says.
+            options += [f"-D {depth}", f"--max-stack={depth}"]
         self._write("default.opts", (" ".join(options) + "\n").encode("ascii") if options else b"")
         threads = sorted(self._slices.threads)
         tables.perf_events = self._perf.has_events

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import re
-import shutil
-import subprocess
 from collections import Counter
 
 import pytest
@@ -285,7 +283,9 @@ def test_texts_that_uftrace_cannot_print_are_cut(tmp_path):
         tmp_path / "data",
         [(begin(text, text), 10, 0, (b"f", b"", b"\n" * 3000, b"x" * 600)), (END, 20, 0, ())],
     )
-    assert [str(loss) for loss in losses] == ["truncated: 't' of slice_begin to 488 bytes (2)"]
+    assert [str(loss) for loss in losses] == [
+        "truncated: 't' of slice_begin to what uftrace has room for (2)"
+    ]
     check_commands(tmp_path / "data")
 
 
@@ -293,14 +293,3 @@ def test_a_trace_without_events_is_a_directory_that_uftrace_takes(tmp_path):
     assert written(tmp_path / "data", []) == []
     check_commands(tmp_path / "data")
     assert not any(len(batch) for batch in converter.read(tmp_path / "data").batches())
-
-
-@pytest.mark.skipif(shutil.which("script") is None, reason="script is not installed")
-def test_the_terminal_interface_takes_it(tmp_path):
-    written(tmp_path / "data", [(begin(), 10, 0, (b"a_function", b"")), (END, 20, 0, ())])
-    command = f"uftrace tui -d {tmp_path / 'data'}"
-    done = subprocess.run(
-        ["script", "-qec", command, "/dev/null"], input=b"q", capture_output=True, timeout=30,
-        check=True, env={"TERM": "xterm", "PATH": "/usr/bin:/bin", "COLUMNS": "100", "LINES": "30"},
-    )  # fmt: skip
-    assert b"a_function" in done.stdout

@@ -110,7 +110,7 @@ def test_entries_and_exits(tmp_path):
         (14, 1, 0, 0, 0x401000),
     ]
     assert records(files["70.dat"]) == [(12, 0, 0, 0, 0x401000), (15, 1, 0, 0, 0x401000)]
-    assert files["app.sym"].split(b"\n")[2:5] == [
+    assert files["app.sym"].split(b"\n")[3:6] == [
         b"0000000000001000 T f",
         b"0000000000001010 T g",
         b"0000000000001020 ? __sym_end",
@@ -154,7 +154,7 @@ def test_a_depth_never_carries_into_the_address(tmp_path):
     assert [record[3] for record in found] == [i & 1023 for i in range(count)]
     assert {record[4] for record in found} == {0x401000}
     assert parse_header(files["info"]).max_stack == count + 1
-    assert files["default.opts"] == b"-D 1031\n"
+    assert files["default.opts"] == b"-D 1031 --max-stack=1031\n"
 
 
 def test_threads_recorded_one_by_one_are_put_in_order(tmp_path):
@@ -175,7 +175,7 @@ def test_names_that_would_end_a_line(tmp_path):
         (BEGIN, 3, 0, (b"caf\xe9", b"")),
     ]
     files = written(tmp_path / "data", trace_of(events))
-    assert files["app.sym"].split(b"\n")[2:5] == [
+    assert files["app.sym"].split(b"\n")[3:6] == [
         b"0000000000001000 T two lines",
         b"0000000000001010 T (no name)",
         b"0000000000001020 T caf\xe9",

@@ -1,0 +1,177 @@
+"""Names and values cut to what uftrace has room for when it prints them: nothing there is checked, and too much crashes
+it.
+
+`dump --chrome` escapes a name into 2,048 bytes, and the values of a function into 4,096: a quote takes two of them, a
+byte that is no printable ASCII five. `replay` has about 2,100 for the values, and shows 1,024. The halves of the names
+in events.txt are read into 512 each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from converter.formats.trace_cmd.capabilities import MAX_ARGUMENTS
+from converter.ir.columns import Column, ListColumn
+from converter.ir.events import EventClass
+from converter.ir.field_classes import FloatClass, StringClass
+from converter.ir.kinds import Kind, Role
+from converter.projection.capabilities import Projection
+from converter.projection.fitting import label
+from converter.projection.losses import LossKind
+from converter.projection.pieces import Piece, string_ids
+from converter.projection.texts import cut_utf8
+from converter.projection.types import converted, fitted_class
+
+#: What a name may take when it is escaped, and each half of the name of an event of the program.
+_NAME_ROOM: Final = 2000
+_EVENT_NAME_ROOM: Final = 500
+#: What the values of a function may take together, those of a number included, and how often that when escaped.
+_VALUES_ROOM: Final = 1000
+_NUMBER_ROOM: Final = 24
+_ESCAPED: Final = 4
+#: What each byte takes when it is escaped, and the most that one does.
+_MOST_ESCAPED: Final = 5
+_ESCAPED_SIZES: Final = np.full(256, _MOST_ESCAPED, np.int64)
+_ESCAPED_SIZES[0x20:0x7F] = 1
+_ESCAPED_SIZES[list(b'"\\')] = 2
+#: Numbers below it are printed (%f) in `_NUMBER_ROOM`.
+_LARGE: Final = 1e16
+
+
+def split_large_numbers(piece: Piece, projection: Projection) -> list[Piece]:
+    """Events whose floating-point numbers take too long without an exponent apart, with these as texts."""
+    fields = piece.event_class.fields
+    floats = [i for i, field in enumerate(fields) if isinstance(field.type, FloatClass)]
+    if not floats:
+        return [piece]
+    digits = np.zeros(len(piece), np.int64)
+    for index in floats:
+        column = piece.table.column(index)
+        assert isinstance(column, np.ndarray)
+        digits += _digits(column)
+    only_floats = len(floats) + sum(_is_named(field.role) for field in fields) == len(fields)
+    room = _VALUES_ROOM - _NUMBER_ROOM * min(len(floats), MAX_ARGUMENTS) if only_floats else 0
+    rows = np.flatnonzero(digits > room)
+    if not len(rows):
+        return [piece]
+    large = piece.select(rows) if len(rows) < len(piece) else piece
+    parts = [_with_texts(large, floats, projection)]
+    if len(rows) < len(piece):
+        parts.insert(0, piece.select(np.flatnonzero(digits <= room)))
+    return parts
+
+
+def _digits(numbers: NDArray[np.floating[Any]]) -> NDArray[np.int64]:
+    """How many digits in front of the point each has beyond those that any number has room for."""
+    wide = np.abs(numbers.astype(np.float64))
+    wide[~(wide >= _LARGE) | np.isinf(wide)] = 1
+    return np.ceil(np.log10(wide)).astype(np.int64)
+
+
+def _is_named(role: Role) -> bool:
+    return role in (Role.NAME, Role.CATEGORY)
+
+
+def with_room(piece: Piece, projection: Projection) -> Piece:
+    """A begin or end of a function whose name and values can be printed."""
+    held = projection.capabilities.kinds[Kind.SLICE_BEGIN].holds
+    assert held is not None
+    fields = piece.event_class.fields
+    values = [i for i, field in enumerate(fields) if not _is_named(field.role)]
+    texts = [i for i in values if fitted_class(fields[i].type, held) == StringClass()]
+    others = [i for i in texts if fields[i].type != StringClass()]
+    if others:
+        piece = _with_texts(piece, others, projection)
+    columns = piece.lazy_columns()
+    for index, field in enumerate(fields):
+        if field.role is Role.NAME:
+            columns[index] = _cut(piece, projection, index, _NAME_ROOM, _NAME_ROOM)
+    if texts:
+        numbers = min(len(values) - len(texts), MAX_ARGUMENTS)
+        room = (_VALUES_ROOM - _NUMBER_ROOM * numbers) // min(len(texts), MAX_ARGUMENTS)
+        for index in texts:
+            columns[index] = _cut(piece, projection, index, room, _ESCAPED * room)
+    return piece.rewritten(piece.event_class, columns)
+
+
+def with_event_name(piece: Piece, projection: Projection) -> Piece:
+    """An event of the program whose name can be read."""
+    columns = piece.lazy_columns()
+    for index, field in enumerate(piece.event_class.fields):
+        if _is_named(field.role) and isinstance(field.type, StringClass):
+            columns[index] = _cut(piece, projection, index, _EVENT_NAME_ROOM, None)
+    return piece.rewritten(piece.event_class, columns)
+
+
+def _with_texts(piece: Piece, which: list[int], projection: Projection) -> Piece:
+    """The piece with fields as the texts that stand for them."""
+    event_class = piece.event_class
+    columns = piece.lazy_columns()
+    for index in which:
+        what = f"{event_class.fields[index].name!r} of {label(event_class)}"
+        projection.lose(LossKind.LOWERED, f"{what} as text", piece)
+        columns[index] = _text(piece, index, what, projection)
+
+    def declared() -> EventClass:
+        fields = list(event_class.fields)
+        for index in which:
+            fields[index] = replace(fields[index], type=StringClass())
+        return replace(event_class, fields=tuple(fields))
+
+    return piece.rewritten(piece.derive(("texts", *which), declared), columns)
+
+
+def _text(piece: Piece, index: int, what: str, projection: Projection) -> Callable[[], Column]:
+    def text() -> Column:
+        column, field_class = piece.table.column(index), piece.event_class.fields[index].type
+        return converted(column, field_class, StringClass(), what, piece, projection)
+
+    return text
+
+
+def _cut(
+    piece: Piece, projection: Projection, index: int, room: int, escaped: int | None
+) -> Callable[[], Column]:
+    """The texts of a column in so many bytes, and in so many when they are escaped."""
+    source = piece.lazy_columns()[index]
+
+    def cut() -> Column:
+        strings = projection.source.strings
+        column = source() if callable(source) else source
+        # No shorter text is too long, whatever it is made of.
+        safe = room if escaped is None else min(room, escaped // _MOST_ESCAPED)
+        if isinstance(column, ListColumn) and int(np.diff(column.offsets).max(initial=0)) <= safe:
+            return column
+        ids = string_ids(column, strings)
+        shorter = {}
+        for id in strings.unfit(ids, safe, False).tolist():
+            text = strings[id]
+            fitting = _fitting(text, room, escaped)
+            if fitting != text:
+                shorter[id] = strings.intern(fitting)
+        if not shorter:
+            return column
+        rows = np.isin(ids, list(shorter))
+        what = f"{piece.event_class.fields[index].name!r} of {label(piece.event_class)}"
+        count = int(np.count_nonzero(rows))
+        projection.lose(LossKind.TRUNCATED, f"{what} to what uftrace has room for", piece, count)
+        result = ids.copy()
+        result[rows] = [shorter[id] for id in ids[rows].tolist()]
+        return result
+
+    return cut
+
+
+def _fitting(text: bytes, room: int, escaped: int | None) -> bytes:
+    """As much of a text as fits."""
+    text = cut_utf8(text, room)
+    if escaped is None:
+        return text
+    return cut_utf8(
+        text, int(np.searchsorted(np.cumsum(_ESCAPED_SIZES[list(text)]), escaped, "right"))
+    )

@@ -1,0 +1,142 @@
+"""No directory that is written crashes a command of any version of uftrace, whatever the trace was."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from support.chrome_files import events, load
+from support.uftrace_oracle import check_readers, needs_uftrace
+from viewers.conversions import SOURCES, convert
+
+import converter
+
+pytestmark = needs_uftrace
+
+#: What is escaped to one, two, and five bytes.
+PLAIN, QUOTE, OTHER = "x", '"', "é"
+
+
+@pytest.mark.parametrize("source", SOURCES)
+def test_any_trace_is_taken(source, tmp_path):
+    check_readers(convert(source, "uftrace", tmp_path).path)
+
+
+def begin(name: str, ts: float = 1, tid: int = 5, **arguments: Any) -> dict[str, Any]:
+    return {"ph": "B", "name": name, "ts": ts, "pid": tid, "tid": tid, "args": arguments}
+
+
+def end(ts: float = 9, **arguments: Any) -> dict[str, Any]:
+    return {"ph": "E", "ts": ts, "pid": 5, "tid": 5, "args": arguments}
+
+
+def instant(name: str, **more: Any) -> dict[str, Any]:
+    return {"ph": "i", "name": name, "ts": 5, "pid": 5, "tid": 5, **more}
+
+
+def many(value: Any, count: int = 24, name: str = "a") -> dict[str, Any]:
+    return {f"{name}{number}": value for number in range(count)}
+
+
+def check(tmp_path, *events):
+    converter.write(load(list(events)), tmp_path / "data", "uftrace")
+    check_readers(tmp_path / "data")
+    return converter.read(tmp_path / "data")
+
+
+@pytest.mark.parametrize("letter", [PLAIN, QUOTE, OTHER])
+def test_long_names(tmp_path, letter):
+    check(tmp_path, begin(letter * 5000), instant(letter * 5000, cat=letter * 5000), end())
+
+
+ODD_NAMES = (
+    "",
+    "\n",
+    " ",
+    "__sym_end",
+    "_start",
+    "main",
+    "a@b",
+    "a;b",
+    "a:b",
+    "::",
+    "_Z",
+    "_ZN1",
+    "%s%n",
+    "..",
+    "\\",
+)
+
+
+def test_odd_names(tmp_path):
+    begins = [begin(name, ts) for ts, name in enumerate(ODD_NAMES)]
+    check(tmp_path, *begins, *map(instant, ODD_NAMES))
+
+
+@pytest.mark.parametrize("letter", [PLAIN, QUOTE, OTHER, "\1"])
+@pytest.mark.parametrize("count", [1, 3, 30])
+def test_long_texts(tmp_path, letter, count):
+    text = letter * 3000
+    values = many(text, count)
+    check(tmp_path, begin("f", **values), instant("i", args=values), end(returned=text))
+
+
+VALUES = {
+    "large": 1.5e308,
+    "small": -5e-324,
+    "integer": -(1 << 63),
+    "unsigned": (1 << 64) - 1,
+    "list": ["é" * 300] * 9,
+    "nested": {"a": [{"b": "é" * 999}] * 9, "c": None},
+    "null": None,
+    "truth": True,
+    "nul": "a\0b",
+}
+
+
+@pytest.mark.parametrize("kind", VALUES)
+@pytest.mark.parametrize("count", [1, 4, 60])
+def test_values(tmp_path, kind, count):
+    values = many(VALUES[kind], count)
+    check(tmp_path, begin("f", **values), instant("i", args=values), end(returned=VALUES[kind]))
+
+
+def test_large_numbers_among_others_are_texts_and_the_others_stay_numbers(tmp_path):
+    values = [many(value, 4) for value in (1.5, 1.5e300)]
+    again = check(tmp_path, begin("f", 1, **values[0]), begin("f", 2, **values[1]), end(3), end(4))
+    found = [fields for kind, _, fields in events(again) if kind == "SLICE_BEGIN"]
+    shown = [{name: one for name, one in fields.items() if name in values[0]} for fields in found]
+    assert shown == [values[0], dict.fromkeys(values[1], b"1.5e+300")]
+
+
+@pytest.mark.parametrize("count", [24, 200])
+def test_long_names_of_arguments(tmp_path, count):
+    numbers = many(1, count, "n" * 200)
+    counter = {"ph": "C", "name": "c" * 600, "ts": 3, "pid": 5, "tid": 5, "args": numbers}
+    check(tmp_path, begin("f", **numbers), instant("i", args=numbers), counter, end())
+
+
+@pytest.mark.parametrize("depth", [1023, 1024, 1025, 3000, 70_000])
+def test_deep_stacks(tmp_path, depth):
+    check(
+        tmp_path,
+        *(begin("f", ts) for ts in range(depth)),
+        *(end(depth + ts) for ts in range(depth)),
+    )
+
+
+@pytest.mark.parametrize("tid", [0, (1 << 31) - 1, 1 << 31, 1 << 32, (1 << 63) - 1])
+def test_numbers_of_tasks(tmp_path, tid):
+    check(tmp_path, begin("f", tid=tid), begin("f"), end())
+
+
+def test_many_tasks(tmp_path):
+    check(tmp_path, *(begin("f", tid=tid) for tid in range(2000)))
+
+
+def test_nothing(tmp_path):
+    check(tmp_path)
+
+
+def test_far_times(tmp_path):
+    check(tmp_path, begin("f", 0), begin("f", 9e15), end(9.2e15))

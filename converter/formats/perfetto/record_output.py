@@ -26,6 +26,7 @@ from converter.formats.perfetto.metadata_output import (
     sidecar_clocks,
     wall_clock_offset,
 )
+from converter.formats.perfetto.row_places import RowPlaces
 from converter.formats.perfetto.steps import (
     BYTES,
     VARINT,
@@ -35,7 +36,7 @@ from converter.formats.perfetto.steps import (
     field_getter,
     tag_of,
 )
-from converter.ir.events import Batch, EventClass, Field, Table
+from converter.ir.events import EventClass, Field, Table
 from converter.ir.field_classes import IntegerClass, StringClass
 from converter.ir.kinds import Kind
 from converter.ir.trace import Trace
@@ -83,34 +84,14 @@ def is_record(event_class: EventClass) -> bool:
 class RecordOutput:
     """Programs of classes of records; puts times of log entries on the wall clock.
 
-    `place` names the batch and class whose columns are asked for next.
+    `places` tell of the rows of the class whose columns are asked for next.
     """
 
-    def __init__(self, trace: Trace, stacks: InternedStacks) -> None:
+    def __init__(self, trace: Trace, stacks: InternedStacks, places: RowPlaces) -> None:
         self._trace = trace
         self._stacks = stacks
+        self._places = places
         self._clocks: Clocks | None = sidecar_clocks(trace)
-        #: pid and tid of each thread, behind those of none.
-        self._ids: NDArray[np.uint32] = np.zeros((1, 2), np.uint32)
-        #: Of the rows of the class at hand.
-        self._ts: NDArray[np.int64] = np.zeros(0, np.int64)
-        self._thread: NDArray[np.int32] = np.zeros(0, np.int32)
-        self._cpu: NDArray[np.int32] = np.zeros(0, np.int32)
-
-    def place(self, batch: Batch, class_id: int) -> None:
-        """Where and when the events of a class are."""
-        positions = batch.positions(class_id)
-        self._ts = batch.ts[positions]
-        self._thread = batch.thread[positions]
-        self._cpu = batch.cpu[positions]
-        known = len(self._ids) - 1
-        if known < len(self._trace.threads):
-            processes = self._trace.processes
-            added = [
-                (processes[thread.process].pid & 0x7FFF_FFFF, thread.tid & 0x7FFF_FFFF)
-                for thread in self._trace.threads[known:]
-            ]
-            self._ids = np.concatenate((self._ids, np.array(added, np.uint32)))
 
     def program(self, event_class: EventClass) -> tuple[Steps, bytes, int]:
         """The steps of a class, what goes in front of its first event, and where a second packet's steps start if any.
@@ -156,10 +137,10 @@ class RecordOutput:
 
     def _wall_times(self) -> NDArray[np.uint64]:
         if self._clocks is not None:
-            inverted = self._clocks.invert((0, int(BuiltinClock.REALTIME)), self._ts)
-            times = self._ts if inverted is None else inverted
+            inverted = self._clocks.invert((0, int(BuiltinClock.REALTIME)), self._places.ts)
+            times = self._places.ts if inverted is None else inverted
         else:
-            times = self._ts + np.int64(wall_clock_offset(self._trace) or 0)
+            times = self._places.ts + np.int64(wall_clock_offset(self._trace) or 0)
         return times.view(np.uint64)
 
     # Samples
@@ -167,8 +148,8 @@ class RecordOutput:
     def _sample(self, fields: tuple[Field, ...]) -> Steps:
         frames = field_getter(0)
         cpu = Steps()
-        present = self._number(_SAMPLE_CPU, lambda _: self._cpu.astype(np.uint32))
-        cpu.enclosing(kernel.OPTIONAL, present, lambda _: (self._cpu >= 0).view(np.uint8))
+        present = self._number(_SAMPLE_CPU, lambda _: self._places.cpu.astype(np.uint32))
+        cpu.enclosing(kernel.OPTIONAL, present, lambda _: (self._places.cpu >= 0).view(np.uint8))
         parts = [
             (_SAMPLE_CPU, cpu),
             (_SAMPLE_PID, self._on_thread(_SAMPLE_PID)),
@@ -245,7 +226,9 @@ class RecordOutput:
         return steps, middle
 
     def _at_cpu(self) -> tuple[int, Steps]:
-        cpu = self._number(TaskStateField.CPU, lambda _: self._cpu, IntegerClass(32, signed=True))
+        cpu = self._number(
+            TaskStateField.CPU, lambda _: self._places.cpu, IntegerClass(32, signed=True)
+        )
         return TaskStateField.CPU, cpu
 
     # Parts of all
@@ -257,10 +240,10 @@ class RecordOutput:
 
     def _on_thread(self, number: int) -> Steps:
         """The fields pid and tid, which is the one behind, where the event is on a thread."""
-        inner = self._number(number, lambda _: self._ids[self._thread + 1, 0], _U32)
-        inner.extend(self._number(number + 1, lambda _: self._ids[self._thread + 1, 1], _U32))
+        inner = self._number(number, lambda _: self._places.ids[:, 0], _U32)
+        inner.extend(self._number(number + 1, lambda _: self._places.ids[:, 1], _U32))
         steps = Steps()
-        steps.enclosing(kernel.OPTIONAL, inner, lambda _: (self._thread >= 0).view(np.uint8))
+        steps.enclosing(kernel.OPTIONAL, inner, lambda _: (self._places.thread >= 0).view(np.uint8))
         return steps
 
 

@@ -32,10 +32,18 @@ cdef enum:
     # Which fields of LegacyEvent are present, as bits.
     PID_OVERRIDE = 1 << 18
     TID_OVERRIDE = 1 << 19
+    INSTANT_SCOPE = 1 << 14
+    # InstantEventScope of a thread; those of a process and of all are below.
+    SCOPE_THREAD = 3
     # Fields of InternedData.
     ANNOTATION_NAMES = 3
     TYPE_NAMES = 27
     STRING_VALUES = 29
+
+
+# Whether a legacy phase is of asynchronous slices: one of b n e S T p F.
+cdef inline bint is_asynchronous(uint8_t phase) noexcept nogil:
+    return phase in (98, 110, 101, 83, 84, 112, 70)
 
 
 cdef class Timeline(Sequences):
@@ -270,7 +278,11 @@ cdef class Timeline(Sequences):
         place = event.track if event.has_track else sequence.track if sequence.has_track else 0
         # Events without a track are on their sequence's thread, or on the one that they name: those that say nothing of
         # a track, and those of old that say "no track" (TrackEventEventImporter::ParseInitialTrackAssociation).
-        if not place and (
+        # Those that are beyond threads name one beside a track, too, if this package wrote them.
+        if (
+            place and present & PID_OVERRIDE and present & TID_OVERRIDE
+            and (is_asynchronous(phase) or present & INSTANT_SCOPE and legacy[14] < SCOPE_THREAD)
+        ) or not place and (
             present & PID_OVERRIDE
             or sequence.has_thread and (present & TID_OVERRIDE or not event.has_track or not event.type)
         ):

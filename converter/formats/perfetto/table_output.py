@@ -74,6 +74,17 @@ class TableOutput:
             if index not in self._described_tracks or (counts and index not in self._counters):
                 self._describe_track(index, _first(batch, track=index), is_counter=counts)
 
+    def process_uuids(self, threads: NDArray[np.int32]) -> NDArray[np.uint64]:
+        """The uuids of the tracks of threads' processes; zero where there is no thread."""
+
+        def uuid(index: int) -> int:
+            process = self._trace.threads[index].process
+            return self._known.process_uuid(self._trace.processes[process].pid)
+
+        found, which = np.unique(threads, return_inverse=True)
+        uuids = [0 if index < 0 else uuid(index) for index in found.tolist()]
+        return np.array(uuids, np.uint64)[which]
+
     # Processes and threads
 
     def _describe_all(self) -> None:

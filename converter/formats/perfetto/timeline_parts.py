@@ -15,7 +15,7 @@ from converter.ir.field_classes import IntegerClass
 from converter.ir.kinds import Kind, Role
 from converter.projection import timeline_fields
 from converter.projection.capabilities import Projection
-from converter.projection.losses import LossKind
+from converter.projection.losses import LossClass, LossKind
 from converter.projection.pieces import Piece, string_ids
 
 _MICROSECOND: Final = 1000
@@ -117,7 +117,8 @@ def _no_marks(column: Any, piece: Piece, projection: Projection) -> Any:
     if not marks.any():
         return column
     count = int(np.count_nonzero(marks))
-    projection.lose(LossKind.CHANGED, "marks that have a scope as instants", piece, count)
+    what = "marks that have a scope as instants"
+    projection.lose(LossKind.CHANGED, what, piece, count, LossClass.DETAIL)
     return np.where(marks, np.int32(strings.intern("I")), values)
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from converter.errors import UnsupportedError
 from converter.formats.perfetto import emit as kernel
@@ -17,6 +18,7 @@ from converter.formats.perfetto.extension import has_extension
 from converter.formats.perfetto.layout import ARGUMENTS, ARGUMENTS_ANNOTATIONS, LegacyField
 from converter.formats.perfetto.layout import AnnotationField as Annotation
 from converter.formats.perfetto.messages import varint
+from converter.formats.perfetto.row_places import RowPlaces
 from converter.formats.perfetto.steps import (
     BYTES,
     FIXED64,
@@ -58,6 +60,7 @@ TRACK_KINDS: Final = frozenset(
     {*mapping.TYPE_KINDS.values(), *mapping.ID_KINDS, Kind.SLICE_COMPLETE}
 )
 
+_ASYNCHRONOUS: Final = frozenset({Kind.ASYNC_BEGIN, Kind.ASYNC_INSTANT, Kind.ASYNC_END})
 _TYPES: Final = {kind: int(number) for number, kind in mapping.TYPE_KINDS.items()}
 
 # Fields of TrackEvent (track_event.proto).
@@ -88,14 +91,25 @@ _EMPTY_DICTIONARY: Final = b"\x42\x02\x08\x01"
 _EMPTY_ARRAY: Final = b"\x42\x02\x08\x02"
 
 
-def track_program(event_class: EventClass, trace: Trace, stacks: InternedStacks) -> Steps:
+def track_program(
+    event_class: EventClass,
+    trace: Trace,
+    stacks: InternedStacks,
+    places: RowPlaces,
+    process_uuids: Callable[[NDArray[np.int32]], NDArray[np.uint64]],
+) -> Steps:
     """The steps of a class of track events.
 
     Raises:
         UnsupportedError: no track event holds the class.
 
     """
-    return _Builder(event_class, trace.strings, stacks, extended=has_extension(trace)).steps()
+    extended = has_extension(trace)
+    builder = _Builder(event_class, trace.strings, stacks, extended=extended)
+    is_scoped = event_class.kind is Kind.INSTANT and timeline_fields.SCOPE in event_class.fields
+    if extended and (is_scoped or event_class.kind in _ASYNCHRONOUS):
+        builder.put_beyond_threads(places, process_uuids)
+    return builder.steps()
 
 
 class _Builder:
@@ -117,6 +131,45 @@ class _Builder:
         # Annotations, and whether they stand in the extension.
         self._annotations = Steps()
         self._extended = extended
+        self._place = Steps()
+        self._place.add(kernel.PLACE, tag_of(_TRACK_UUID, VARINT))
+
+    def put_beyond_threads(
+        self,
+        places: RowPlaces,
+        process_uuids: Callable[[NDArray[np.int32]], NDArray[np.uint64]],
+    ) -> None:
+        """Put asynchronous slices, and instants of a process or of all, on the track of their process.
+
+        Importers have those of JSON there; on a thread's track they would have that as an argument, too. For readers
+        the thread is in fields that count for importers only where an event has no track.
+        """
+        fields = self._class.fields
+        scope = None
+        if self._class.kind is Kind.INSTANT:
+            scope = field_getter(fields.index(timeline_fields.SCOPE))
+        of_thread = self._strings.intern("t")
+
+        def beyond(table: Table) -> NDArray[np.bool_]:
+            found: NDArray[np.bool_] = places.thread >= 0
+            if scope is not None:
+                found &= string_ids(scope(table), self._strings) != of_thread
+            return found
+
+        on_process, on_thread, owner = Steps(), self._place, Steps()
+        on_process.scalar(_TRACK_UUID, IntegerClass(64), lambda _: process_uuids(places.thread))
+        self._place = Steps()
+        self._place.enclosing(
+            kernel.OPTIONAL, on_process, lambda table: beyond(table).view(np.uint8)
+        )
+        self._place.enclosing(
+            kernel.OPTIONAL, on_thread, lambda table: (~beyond(table)).view(np.uint8)
+        )
+        for column, number in enumerate((LegacyField.PID_OVERRIDE, LegacyField.TID_OVERRIDE)):
+            owner.scalar(number, IntegerClass(32), _id_getter(places, column))
+        steps = Steps()
+        steps.enclosing(kernel.OPTIONAL, owner, lambda table: beyond(table).view(np.uint8))
+        self._legacy.append((int(LegacyField.PID_OVERRIDE), steps))
 
     def steps(self) -> Steps:
         kind = self._class.kind
@@ -146,9 +199,7 @@ class _Builder:
             message = Steps()
             message.message(_LEGACY, inner)
             self._parts.append((_LEGACY, message))
-        place = Steps()
-        place.add(kernel.PLACE, tag_of(_TRACK_UUID, VARINT))
-        self._parts.append((_TRACK_UUID, place))
+        self._parts.append((_TRACK_UUID, self._place))
         result = Steps()
         for _, steps in sorted(self._parts, key=lambda part: part[0]):
             result.extend(steps)
@@ -387,6 +438,10 @@ class _Builder:
                     format="perfetto",
                     field=self._class.kind.name.lower(),
                 )
+
+
+def _id_getter(places: RowPlaces, column: int) -> Getter:
+    return lambda _: places.ids[:, column]
 
 
 def _empty_list_of(element: FieldClass) -> bytes:

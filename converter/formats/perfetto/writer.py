@@ -27,6 +27,7 @@ from converter.formats.perfetto.metadata_output import (
     table_packets,
 )
 from converter.formats.perfetto.record_output import RecordOutput, is_record
+from converter.formats.perfetto.row_places import RowPlaces
 from converter.formats.perfetto.steps import Steps, as_text, field_getter
 from converter.formats.perfetto.table_output import TableOutput
 from converter.formats.perfetto.track_output import TRACK_KINDS, track_program
@@ -131,7 +132,8 @@ class _Encoder:
         self._emitter = Emitter(trace.strings, SEQUENCE)
         self._ftrace = FtraceOutput()
         self._stacks = InternedStacks(trace.strings)
-        self._records = RecordOutput(trace, self._stacks)
+        self._places = RowPlaces(trace)
+        self._records = RecordOutput(trace, self._stacks, self._places)
         self._programs: dict[int, _Program] = {}
         #: CPUs that have a bundle without events.
         self._begun: set[int] = set()
@@ -160,8 +162,7 @@ class _Encoder:
             if class_id not in self._programs:
                 self._programs[class_id] = self._compile(event_class)
             record = is_record(event_class)
-            if record:
-                self._records.place(batch, class_id)
+            self._places.at(batch, class_id)
             steps = self._programs[class_id].steps
             gathered.columns[class_id] = [get(table) for get in steps.columns]
             if not record and event_class.kind in (*_KERNEL_KINDS, Kind.DISCARDED):
@@ -277,7 +278,9 @@ class _Encoder:
     def _compile(self, event_class: EventClass) -> _Program:
         """The program for an event class."""
         if event_class.kind in TRACK_KINDS:
-            steps = track_program(event_class, self._trace, self._stacks)
+            steps = track_program(
+                event_class, self._trace, self._stacks, self._places, self._tables.process_uuids
+            )
             return _Program(kernel.FRAME_TRACK, steps)
         if is_record(event_class):
             return _Program(kernel.FRAME_RECORD, *self._records.program(event_class))

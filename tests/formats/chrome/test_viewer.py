@@ -22,7 +22,9 @@ SLICES = """
 select s.ts, s.dur, s.name, s.category, s.depth, t.tid, s.thread_ts, s.thread_dur,
   (select group_concat(flat_key || '=' || display_value) from
     (select flat_key, display_value from args a
-     where a.arg_set_id = s.arg_set_id and flat_key like 'args.%' order by 1, 2)) as args
+     where a.arg_set_id = s.arg_set_id and flat_key like 'args.%' order by 1, 2)) as args,
+  (select count() from args a
+   where a.arg_set_id = s.arg_set_id and flat_key = 'legacy_event.passthrough_utid') as passed
 from slice s left join thread_track tt on tt.id = s.track_id left join thread t using (utid)
 order by 1, 3, 2"""
 FLOWS = """

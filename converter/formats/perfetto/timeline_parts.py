@@ -22,6 +22,7 @@ _MICROSECOND: Final = 1000
 _THREAD_TIMES: Final = (timeline_fields.THREAD_TIME, timeline_fields.THREAD_DURATION)
 #: Formats whose flows end at the next slice unless an event says otherwise.
 _FLOWS_SAY_WHERE: Final = frozenset({"chrome", "perfetto"})
+_IDLE: Final = "swapper"
 _IDENTITIES: Final = (*timeline_fields.ID_NAMES, timeline_fields.BIND_NAME)
 
 
@@ -34,6 +35,7 @@ def as_parts(piece: Piece, projection: Projection) -> Piece:
     ):
         what = "states that last as track events, which importers do not show"
         projection.lose(LossKind.LOWERED, what, piece)
+    _lose_name_of_idle(piece, projection)
     parts: list[tuple[Field, Any]] = []
     for index, field in enumerate(fields):
         column: Any = piece.table.lazy(index)
@@ -62,6 +64,20 @@ def as_parts(piece: Piece, projection: Projection) -> Piece:
     if made != fields:
         event_class = piece.derive(("parts", made), lambda: replace(piece.event_class, fields=made))
     return piece.rewritten(event_class, [column for _, column in parts])
+
+
+def _lose_name_of_idle(piece: Piece, projection: Projection) -> None:
+    """Importers take thread 0 of process 0 for the kernel's idle task, and call it that."""
+    if projection.source.format == "perfetto":
+        return
+    threads = projection.threads_of(piece)
+    is_idle = (projection.tids_of(threads) == 0) & (projection.pids_of(threads) == 0)
+    if is_idle.any():
+        named = projection.target.threads[int(threads[int(is_idle.argmax())])].name
+        count = int(np.count_nonzero(is_idle))
+        if named != _IDLE:
+            what = f"thread 0 of process 0, which importers call {_IDLE}"
+            projection.lose(LossKind.CHANGED, what, piece, count)
 
 
 def _ends_at_slice_around(piece: Piece, projection: Projection) -> bool:

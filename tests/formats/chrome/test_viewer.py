@@ -144,6 +144,20 @@ def test_the_importer_shows_the_same(case: str, tmp_path: Path) -> None:
 
 
 @needs_trace_processor
+@pytest.mark.parametrize(("name", "is_lost"), [("", True), ("mine", True), ("swapper", False)])
+def test_thread_0_is_called_otherwise_by_the_importer(name, is_lost, tmp_path):
+    source, target = tmp_path / "a.json", tmp_path / "b.pftrace"
+    named = {"ph": "M", "pid": 0, "tid": 0, "name": "thread_name", "args": {"name": name}}
+    source.write_text(json.dumps([named, event("X", 1, "a", pid=0, tid=0, dur=5)]))
+    losses = convert(source, target)
+    query = (
+        "select t.name from slice join thread_track k on k.id = track_id join thread t using (utid)"
+    )
+    assert answer(target, query) == [["swapper"]]
+    assert ("thread 0" in str(list(losses))) is is_lost
+
+
+@needs_trace_processor
 def test_slices_that_cross_are_all_shown(tmp_path: Path) -> None:
     source, target = tmp_path / "a.json", tmp_path / "b.pftrace"
     crossing = [event("X", 1, "alpha", dur=10), event("X", 6, "beta", dur=10)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from enum import IntEnum, unique
@@ -131,6 +132,10 @@ class Trace:
     symbols: SymbolTable | None = None
     #: By format: what only that format has, as JSON-like values and bytes. Its writer replays it, no other reads it.
     sidecar: dict[str, dict[str, Any]] = field(default_factory=dict)
+    #: By format: what of its sidecar its viewers show and nothing else of the trace says, with how often.
+    sidecar_shown: dict[str, Counter[str]] = field(default_factory=dict)
+    #: Names of classes of NATIVE records that only say how the recording was made, which no other format needs.
+    bookkeeping: frozenset[str] = frozenset()
     warnings: list[TraceWarning] = field(default_factory=list)
     #: Makes the iterator; set by the reader or filter that made the trace.
     make_batches: Callable[[], Iterator[Batch]] = lambda: iter(())

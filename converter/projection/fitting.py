@@ -57,6 +57,12 @@ def label(event_class: EventClass) -> str:
     return event_class.name or event_class.kind.name.lower()
 
 
+def native_records(piece: Piece, projection: Projection) -> str:
+    """How a report names records that only their own format has."""
+    what = f"native records of {projection.source.format}"
+    return f"{what} ({piece.event_class.name})" if piece.event_class.name else what
+
+
 def is_nested(event_class: EventClass, capabilities: Capabilities) -> bool:
     """Whether the class has structures or arrays that `flattened` takes apart."""
     return any(

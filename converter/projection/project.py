@@ -7,6 +7,7 @@ again.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
@@ -173,11 +174,15 @@ class Projector:
                 loss_class=LossClass.DETAIL,
             )
         self._foreign_data: dict[str, set[str]] = {}
+        self._foreign_shown: dict[str, Counter[str]] = {}
+        is_foreign = source.format != format_name
+        self._bookkeeping = source.bookkeeping if is_foreign else frozenset()
         for name, content in source.sidecar.items():
             if name == format_name or name in kept.sidecars:
                 target.sidecar[name] = content
             else:
                 self._foreign_data[name] = set()
+                self._foreign_shown[name] = Counter()
         self._lose_foreign_data()
 
     def _lose_foreign_data(self) -> None:
@@ -187,6 +192,10 @@ class Projector:
             what = f"native data of {name} ({', '.join(sorted(new))})"
             self.report.add(LossKind.DROPPED, what, len(new), loss_class=LossClass.DETAIL)
             counted.update(new)
+            shown = self.source.sidecar_shown.get(name, Counter())
+            for part, times in (shown - self._foreign_shown[name]).items():
+                self.report.add(LossKind.DROPPED, f"{part} of {name}", times)
+            self._foreign_shown[name] = Counter(shown)
 
     # What rules may ask (pieces.Projection)
 
@@ -331,6 +340,11 @@ class Projector:
 
     def _fit(self, piece: Piece, depth: int) -> list[Piece]:
         """The pieces that the format holds of one of any kind."""
+        event_class = piece.event_class
+        if event_class.kind is Kind.NATIVE and event_class.name in self._bookkeeping:
+            what = f"{label(event_class)} (bookkeeping)"
+            self.lose(LossKind.DROPPED, what, piece, loss_class=LossClass.DETAIL)
+            return []
         support = self._support(piece.event_class)
         rule = lowering_for(piece, self) if depth == 0 else None
         if rule is None and (support is None or not self._has_required(piece.event_class)):

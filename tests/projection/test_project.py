@@ -1,5 +1,6 @@
 """project(): what a format of given capabilities holds of a trace, and what it reports as lost."""
 
+from collections import Counter
 from dataclasses import replace
 from fractions import Fraction
 
@@ -35,7 +36,7 @@ from converter.ir.trace import ClockDomain, Process, Thread, Trace, Track, Track
 from converter.kernels.strings import StringTable
 from converter.projection.assembly import stored_alike
 from converter.projection.capabilities import Capabilities, KindSupport
-from converter.projection.losses import LossKind
+from converter.projection.losses import LossClass, LossKind
 from converter.projection.pieces import distinct, map_distinct
 from converter.projection.project import project
 from converter.projection.texts import cut_utf8
@@ -269,6 +270,33 @@ def test_cut_ids_are_no_other_thread():
     assert [fitted[i] for i in (0, 2, 5)] == [(5, 0), (6, 0), (5, 1)]
     assert len(set(fitted)) == len(fitted)
     assert "changed: thread ids that are not of 16 bits (5)" in [str(loss) for loss in report]
+
+
+def test_native_data_that_viewers_show_is_a_loss_of_its_own():
+    trace = Trace(
+        format="source",
+        sidecar={"source": {"ranks": [1, 2], "config": 3}},
+        sidecar_shown={"source": Counter({"ranks": 2})},
+    )
+    _, losses = projected(trace, PROFILER)
+    assert losses == [
+        "dropped: native data of source (config, ranks) (2)",
+        "dropped: ranks of source (2)",
+    ]
+
+
+def test_records_about_the_recording_are_dropped_as_details():
+    native = event_class(Kind.NATIVE, ("data", BytesClass(), Role.PAYLOAD))
+    named = [replace(native, name=name, category="Packet") for name in ("statistics", "battery")]
+    batch = [(0, 1, -1, 0, (b"a",)), (1, 2, -1, 0, (b"b",))]
+    trace = trace_of(named, batch, bookkeeping=frozenset({"statistics"}))
+    target, report = project(trace, VIEWER, "target")
+    assert sum(len(batch) for batch in target.batches()) == 1
+    (loss,) = [one for one in report if "statistics" in one.what]
+    assert str(loss) == "dropped: Packet:statistics (bookkeeping) (1)"
+    assert loss.loss_class is LossClass.DETAIL
+    same, report = project(trace, VIEWER, trace.format)
+    assert sum(len(batch) for batch in same.batches()) == 2
 
 
 def test_metadata():

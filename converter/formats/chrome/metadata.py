@@ -7,6 +7,7 @@ An identity that is text and no number (some recorders write ``"tid":"main"``) g
 from __future__ import annotations
 
 import json
+from collections import Counter
 from typing import Any
 
 import numpy as np
@@ -153,6 +154,7 @@ class Tables:
         if event.get("name") in _ORDER:
             # Viewers show whom such an event names, other events or none.
             self.thread(self.identity(pid), self.identity(tid))
+            self._trace.sidecar_shown.setdefault("chrome", Counter())[str(event["name"])] += 1
         if not isinstance(name, str):
             return False
         # A lone surrogate is no text.

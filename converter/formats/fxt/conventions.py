@@ -11,7 +11,7 @@ from converter.formats.fxt.record_types import MAX_PROFILER_LENGTH
 from converter.ir.columns import Column, ListColumn, take
 from converter.ir.kinds import Kind, Role
 from converter.projection.capabilities import Adapter, Projection
-from converter.projection.fitting import label
+from converter.projection.fitting import label, native_records
 from converter.projection.instants import as_instant
 from converter.projection.losses import LossKind
 from converter.projection.pieces import Piece, Thunk, map_distinct
@@ -23,7 +23,7 @@ def adapt_native(piece: Piece, projection: Projection) -> Piece:
     """None of it, unless it is FXT's own: records of other formats are no records here."""
     if projection.source.format == "fxt":
         return piece
-    what = f"native records of {projection.source.format}"
+    what = native_records(piece, projection)
     projection.lose(LossKind.DROPPED, what, piece)
     return piece.select(np.zeros(0, np.int32))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from typing import Any, Final
 
 import numpy as np
@@ -36,6 +37,8 @@ from converter.formats.perfetto.scan import (
     START,
 )
 from converter.formats.perfetto.scan_timeline import Timeline
+from converter.formats.perfetto.shown_metadata import BOOKKEEPING, shown_beside
+from converter.formats.perfetto.system_info import SYSTEM, UTSNAME
 from converter.formats.perfetto.tracks import THREAD_TIME, Places, text, track_name
 from converter.ir.trace import ClockDomain, Trace, parse_epoch, parse_rate
 
@@ -74,23 +77,6 @@ MAX_SIDECAR_BYTES: Final = 1 << 20
 #: Ticks per second of all times.
 _NANOSECONDS: Final = 1_000_000_000
 
-#: SystemInfo.utsname as entries of the environment, under the names that CTF has for them where it has any.
-_UTSNAME: Final = {
-    "sysname": "sysname",
-    "release": "kernel_release",
-    "version": "kernel_version",
-    "machine": "machine",
-}
-_SYSTEM: Final = {
-    "android_build_fingerprint": "android_build_fingerprint",
-    "tracing_service_version": "tracer_version",
-    "hz": "hz",
-    "page_size": "page_size",
-    "num_cpus": "num_cpus",
-    "machine_name": "hostname",
-    "timezone_off_mins": "timezone_off_mins",
-}
-
 
 class Metadata:
     """The metadata of a trace: tables, clocks, environment, sidecar."""
@@ -101,6 +87,7 @@ class Metadata:
         self._places = places
         self._damage = damage
         self._sidecar: dict[str, list[bytes]] = {}
+        self._shown: Counter[str] = Counter()
         self._held: dict[str, int] = {}
         self._declared_clocks: list[ClockDomain] = []
         #: How events of the kernel are declared, where messages and descriptors say less.
@@ -122,6 +109,7 @@ class Metadata:
             if kind in TABLE_PACKETS:
                 message = self._decoded(window, place)
                 if message is not None:
+                    self._shown.update(shown_beside(kind, message))
                     self._note_packet(kind, int(rows[place, SEQUENCE]), message)
 
     def _decoded(self, window: Window, place: int) -> dict[str, Any] | None:
@@ -156,7 +144,10 @@ class Metadata:
 
     def _note_system(self, message: dict[str, Any]) -> None:
         environment = self._trace.environment
-        for names, values in ((_UTSNAME, message.get("utsname", {})), (_SYSTEM, message)):
+        for names, values in (
+            (UTSNAME, message.get("utsname", {})),
+            ({**SYSTEM, "tracing_service_version": "tracer_version"}, message),
+        ):
             for key, name in names.items():
                 if key in values:
                     value = values[key]
@@ -235,6 +226,8 @@ class Metadata:
             trace.clock, *trace.clock_domains = self._declared_clocks
         if self._sidecar:
             trace.sidecar["perfetto"] = dict(self._sidecar)
+            trace.sidecar_shown["perfetto"] = self._shown
+        trace.bookkeeping = BOOKKEEPING
 
     # Second pass
 

@@ -15,21 +15,13 @@ from converter.formats.perfetto.mapping import CLOCK_NAMES
 from converter.formats.perfetto.messages import encode, varint
 from converter.formats.perfetto.metadata import TABLE_PACKETS, TRACE_ATTRIBUTE
 from converter.formats.perfetto.scan import split_fields
+from converter.formats.perfetto.system_info import system_form
 from converter.ir.trace import ClockDomain, Trace
 
 #: The packet sequence that the writer's packets are on: a number that no producer of the tracing service reaches.
 SEQUENCE: Final = 0x7463_0001
 #: That of the descriptors of tracks: a thread's would make it the thread of all events of its sequence that name none.
 DESCRIPTOR_SEQUENCE: Final = 0x7463_0002
-
-#: Entries of the environment that Perfetto's importer has to know: without the machine system calls have no names,
-#: without the release task states are those of Linux 4.4 (system_probes_parser.cc, task_state.cc).
-UTSNAME: Final = {
-    "sysname": "sysname",
-    "kernel_release": "release",
-    "kernel_version": "version",
-    "machine": "machine",
-}
 
 #: What of a sidecar is written again, in this order; the rest of it is made anew.
 _ALWAYS: Final = ("trace_uuid", "trace_config", "trace_provenance", "synchronization_marker")
@@ -198,13 +190,9 @@ def _about(trace: Trace) -> list[bytes]:
             )
         ]
         packets.append(new_packet(clock_snapshot={"clocks": clocks}))
-    names = {
-        field: str(trace.environment[key]).encode("utf-8", "replace")
-        for key, field in UTSNAME.items()
-        if isinstance(trace.environment.get(key), str)
-    }
-    if names:
-        packets.append(new_packet(system_info={"utsname": names}))
+    system = system_form(trace.environment)
+    if system:
+        packets.append(new_packet(system_info=system))
     return packets
 
 

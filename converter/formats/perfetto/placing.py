@@ -15,6 +15,7 @@ from converter.ir.field_classes import (
 )
 from converter.ir.kinds import Kind, Role
 from converter.projection.capabilities import Projection
+from converter.projection.fitting import native_records
 from converter.projection.losses import LossKind
 from converter.projection.pieces import Piece, map_distinct
 from converter.projection.syscalls import name_in_class, syscall_names
@@ -67,7 +68,7 @@ def drop_foreign_packets(piece: Piece, projection: Projection) -> Piece:
             projection.lose(LossKind.DROPPED, what, piece, count)
             piece = piece.select(np.flatnonzero(~lost))
         return piece
-    what = f"native records of {projection.source.format}"
+    what = native_records(piece, projection)
     projection.lose(LossKind.DROPPED, what, piece)
     return piece.select(np.zeros(0, np.intp))
 

@@ -182,6 +182,27 @@ def test_log_entries_samples_and_other_packets():
     assert opened(FILES["tables"]()).symbols.lookup(7) == (b"do_work", 0)
 
 
+def test_what_importers_show_of_packets_about_the_trace_is_counted():
+    file = File()
+    file.packet().system_info.hz = 100
+    file.trace.packet[0].system_info.device_tree_compatibles.append("board")
+    for rank in (1, 2):
+        file.track(rank, f"t{rank}").sibling_order_rank = rank
+    file.trace.packet[1].track_descriptor.description = "what it is"
+    file.trace.packet[2].track_descriptor.description = "cpu 3"
+    attributes = file.packet().trace_attributes
+    for key in ("build", "traceconv.trace"):
+        attributes.attribute.add(key=key, string_value="{}")
+    trace = opened(file.bytes())
+    assert trace.environment["hz"] == 100
+    assert trace.sidecar_shown["perfetto"] == {
+        "system_info.device_tree_compatibles": 1,
+        "track_descriptor.sibling_order_rank": 2,
+        "track_descriptor.description": 1,
+        "trace_attributes": 1,
+    }
+
+
 def test_metadata_packets_are_in_the_sidecar():
     trace = opened(FILES["tables"]())
     sidecar = trace.sidecar["perfetto"]

@@ -24,7 +24,9 @@ from support.strategies import fitted_traces, traces
 
 from converter.errors import UnsupportedError
 from converter.formats.perfetto import mapping
+from converter.formats.perfetto.layout import PacketField
 from converter.formats.perfetto.metadata import TRACE_ATTRIBUTE
+from converter.formats.perfetto.metadata_output import packet_message
 from converter.ir.canonical import difference
 from converter.ir.collect import collect
 from converter.ir.events import Batch, EventClass, Field
@@ -169,6 +171,25 @@ def test_packets_about_the_recording_are_written_again():
         assert again[name][: len(packets)] == packets
     natives = [p for p in before if p not in again]
     assert natives == []
+
+
+def test_the_computer_is_described_as_the_environment_says():
+    environment = {
+        "machine": "aarch64",
+        "hostname": "board",
+        "system_ram_bytes": 1 << 33,
+        "hz": "?",
+    }
+    trace = Trace(format="other", environment=environment)
+    again = opened(written(trace))
+    assert again.environment == environment
+    (packet,) = again.sidecar["perfetto"]["system_info"]
+    found = packet_message(packet, PacketField.SYSTEM_INFO, "SystemInfo")
+    assert found == {
+        "utsname": {"machine": b"aarch64"},
+        "machine_name": b"board",
+        "system_ram_bytes": 1 << 33,
+    }
 
 
 def test_records_of_other_formats_are_dropped():

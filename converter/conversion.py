@@ -227,7 +227,9 @@ def refuse_losses(report: LossReport, strict: bool | Strictness) -> None:
 
 
 def refuse_damage(trace: Trace) -> None:
-    """Raise the first warning of a trace that has been read as the error that it would be."""
+    """Raise the first warning of a trace that has been read or copied as the error that it would be."""
+    if trace.check is not None:
+        trace.check(True)
     if trace.warnings:
         raise trace.warnings[0].to_error()
 

@@ -144,6 +144,9 @@ class Trace:
     #: Makes of a batch that `batches` has just given the function that gives, by position in it, the text that the
     #: source itself has for an event (None: it has none). For a batch whose columns were decoded it may have none.
     describe: Callable[[Batch], Callable[[int], str | None]] | None = None
+    #: Looks for damage that no pass over the batches has come to, as where a writer copies the source's files: of all
+    #: events (True), or only of what is around them (False). What it finds is among the warnings then.
+    check: Callable[[bool], None] | None = None
     #: For display: (done, in all), in bytes of the source or whatever the reader counts; in all 0 when unknown.
     progress: Callable[[], tuple[int, int]] | None = None
 
@@ -168,7 +171,7 @@ class Trace:
         until Python looks for such cycles.
         """
         self.make_batches = _closed
-        self.source_batches = self.describe = self.progress = None
+        self.source_batches = self.describe = self.check = self.progress = None
 
     def add_class(self, event_class: EventClass) -> int:
         """Append an event class; its id."""

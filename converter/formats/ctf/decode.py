@@ -88,6 +88,18 @@ class DataStream:
                 yield events
             self._collect(file)
 
+    def check(self) -> None:
+        """Go from packet to packet: what is damaged of them is among the errors then."""
+        state = StreamState()
+        for file, time in zip(self.files, self.times, strict=True):
+            file.check(state, time)
+            self._collect(file)
+
+    def take_errors(self) -> list[TraceError]:
+        """What was damaged in what has been gone through so far."""
+        errors, self.errors = self.errors, []
+        return errors
+
     def _collect(self, file: StreamFile) -> None:
         self.errors += file.errors
         file.errors = []
@@ -115,8 +127,7 @@ class _StreamReader:
     def _scan(self) -> None:
         with self._lock:
             events = next(self._windows, None)
-            errors, self._stream.errors = self._stream.errors, []
-            self.errors += errors
+            self.errors += self._stream.take_errors()
             self._ready.append(events)
 
     def next(self) -> Events | None:

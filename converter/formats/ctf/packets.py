@@ -36,6 +36,7 @@ LARGEST_WINDOW: Final = 1 << 28
 
 #: Damage of one stream that is told in full.
 _TOLD: Final = 8
+_CUT: Final = "the file ends within a packet"
 
 _BEGIN: Final = REGISTERS["begin"]
 _CONTENT: Final = REGISTERS["content"]
@@ -89,8 +90,18 @@ class StreamFile:
 
         `time` is what the scanner is told of the clock: shift, numerator, denominator.
         """
+        yield from self._passed(state, time, events=True)
+
+    def check(self, state: StreamState, time: tuple[int, int, int]) -> None:
+        """Go from packet to packet, past their events; what is damaged of them is added to `errors`."""
+        for _ in self._passed(state, time, events=False):
+            pass
+
+    def _passed(
+        self, state: StreamState, time: tuple[int, int, int], *, events: bool
+    ) -> Iterator[Events]:
         self.done = self._untold = 0
-        scan = _Scan(self, state, time)
+        scan = _Scan(self, state, time, events=events)
         yield from scan.windows()
         state.clock = scan.clock
         if self._untold:
@@ -108,10 +119,18 @@ class StreamFile:
 
 
 class _Scan:
-    """One pass over a file."""
+    """One pass over a file, with the events of its packets or past them."""
 
-    def __init__(self, file: StreamFile, state: StreamState, time: tuple[int, int, int]) -> None:
+    def __init__(
+        self,
+        file: StreamFile,
+        state: StreamState,
+        time: tuple[int, int, int],
+        *,
+        events: bool,
+    ) -> None:
         self._file = file
+        self._with_events = events
         self._type = declared = file.type
         self._state = state
         self._scanner = Scanner(
@@ -225,7 +244,7 @@ class _Scan:
                 self._damage(at, message=DEFECTS[scanner.defect])
                 scanner.leave()
             elif status == TRUNCATED:
-                self._damage(at, message="the file ends within a packet")
+                self._damage(at, message=_CUT)
                 return None, at
             else:
                 return status, at
@@ -263,9 +282,9 @@ class _Scan:
             )
             return False
         length, content = said(registers[_LENGTH]), said(registers[_CONTENT])
+        rest = 8 * (self._file.source.size - self._offset) - start
         if length is None:
             # A packet that says only its content has no padding, one that says neither is all of the file.
-            rest = 8 * (self._file.source.size - self._offset) - start
             length = rest if content is None else content
         if length % 8 or length < max(header, 8) or length >= 1 << 60:
             self._damage(
@@ -293,6 +312,10 @@ class _Scan:
                 expected=declared.stream.id,
                 found=stream_class,
             )
+            content = header
+        if not self._with_events:
+            if content > rest:
+                self._damage(start, message=_CUT)
             content = header
         scanner.enter(content, length)
         begin = said(registers[_BEGIN])

@@ -73,6 +73,7 @@ class _Reader:
         }
         self._follows = self._statement is None and follows_switches(names)
         self._surveyed = False
+        self._damage: TraceError | None = None
         trace.source_batches = trace.make_batches
         trace.sidecar["ctf"] = {
             "version": list(first.version),
@@ -92,6 +93,8 @@ class _Reader:
             ],
             "files": files,
         }
+        trace.check = self._check
+        self._checked = False
         trace.progress = self._progress
 
     def _progress(self) -> tuple[int, int]:
@@ -178,11 +181,24 @@ class _Reader:
         for batch in self._pass():
             delivered = True
             yield batch
+        self._checked = True
         if not delivered and self._damage is not None:
             raise self._damage
 
+    def _check(self, events: bool) -> None:
+        """Look for damage in the packets, or in all events, if no pass has come to it."""
+        if self._checked:
+            return
+        if events:
+            for _ in self._batches():
+                pass
+            return
+        for stream in self._streams:
+            stream.check()
+            self._report(stream.take_errors())
+
     def _pass(self) -> Iterator[Batch]:
-        self._damage: TraceError | None = None
+        self._damage = None
         return batches(self.trace, self._streams, self._classes, self._tasks, self._report)
 
     def _report(self, errors: list[TraceError]) -> None:

@@ -178,14 +178,38 @@ def test_strict_refuses_damaged_packets_for_every_target(target: str, tmp_path: 
     converter.convert(source, tmp_path / "out", target_format=target)
 
 
-def test_what_is_damaged_is_said_of_a_copy_too(tmp_path: Path) -> None:
-    """The copy has it as well."""
+@pytest.mark.parametrize(
+    ("field", "sequence", "start", "end"),
+    [("packet.magic", 1, 1, None), ("packet.packet_seq_num", 0, 0, None), (None, 1, 0, -3)],
+)
+def test_damaged_packets_are_said_of_a_copy_too(
+    field: str | None, sequence: int, start: int, end: int | None, tmp_path: Path
+) -> None:
+    """The copy has them as well."""
     stream = Stream({"mark": ""})
-    packets = stream.packet(stream.record(0, 1)), stream.packet(stream.record(9, 2), sequence=1)
+    second = stream.packet(stream.record(0, 1), sequence=sequence)[start:end]
+    source = stream.write(tmp_path / "source", stream.packet(stream.record(0, 1)), second)
+    with converter.open_trace(source) as trace:
+        converter.write(trace, tmp_path / "out", "ctf")
+        assert [warning.field for warning in trace.warnings] == [field]
+    assert contents(tmp_path / "out") == contents(source)
+
+
+@pytest.mark.parametrize("window", [64, 4096, 1 << 20])
+def test_a_copy_passes_over_events(
+    window: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Until somebody asks whether they are damaged."""
+    monkeypatch.setattr("converter.formats.ctf.packets.WINDOW", window)
+    stream = Stream({"mark": "string s;"})
+    records = [stream.record(0, number, b"text\0") for number in range(300)]
+    packets = stream.packet(records), stream.packet(stream.record(9, 2), sequence=1)
     source = stream.write(tmp_path / "source", *packets)
     with converter.open_trace(source) as trace:
         converter.write(trace, tmp_path / "out", "ctf")
-        assert [warning.field for warning in trace.warnings] == ["event"]
+        assert not trace.warnings
+        with pytest.raises(TraceError, match="an event record class of the stream"):
+            converter.write(trace, tmp_path / "strict", "ctf", strict=True)
     assert contents(tmp_path / "out") == contents(source)
 
 

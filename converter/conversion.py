@@ -174,8 +174,7 @@ def transcribe(
     same = target.replays_as_any_variant or variant in ("", trace.variant)
     if target.holds_all or (trace.format == target.name and target.replays and same):
         # Its own reader made it: all of it is in the format, and the writer replays what only the format has.
-        writer(trace, sink, variant)
-        return LossReport()
+        return writer(trace, sink, variant) or LossReport()
     from converter.projection.project import project
     from converter.streaming.pipeline import Pipeline
 

@@ -16,13 +16,15 @@ if TYPE_CHECKING:
     from converter.formats.embedding import Embedding
     from converter.ir.trace import Trace
     from converter.projection.capabilities import Capabilities
+    from converter.projection.losses import LossReport
     from converter.storage.sink import Sink
     from converter.storage.source import Source
 
 #: Makes a trace of a source: ``read(source, **options) -> Trace``. Cheap: decoding starts with `Trace.batches`.
 Reader = Callable[..., "Trace"]
-#: Writes a trace already projected to the format's capabilities: ``write(trace, sink, variant) -> None``.
-Writer = Callable[["Trace", "Sink", str], None]
+#: Writes a trace already projected to the format's capabilities: ``write(trace, sink, variant)``. Of one that its own
+#: reader made, which is not projected, it returns what of the format's own data the variant does not hold, if any.
+Writer = Callable[["Trace", "Sink", str], "LossReport | None"]
 
 
 @dataclass(frozen=True, slots=True)

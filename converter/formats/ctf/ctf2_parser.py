@@ -27,6 +27,9 @@ from converter.formats.ctf.trace_class import (
 _SPACES: Final = " \t\r\n\0"
 _FRAGMENT: Final = re.compile("\x1e\\s*")
 _CLOCK_ROLES: Final = {FieldRole.TIMESTAMP, FieldRole.PACKET_END_TIMESTAMP}
+_KEEPS_ATTRIBUTES: Final = frozenset({"data-stream-class", "event-record-class"})
+#: Properties whose objects have names that are not those of the format.
+_NAMING: Final = frozenset({"attributes", "environment", "mappings", "flags"})
 #: The namespace under which LTTng keeps log levels and URIs of models.
 TRACER: Final = "lttng.org,2009"
 
@@ -101,6 +104,10 @@ class _SequenceParser:
         self._count += 1
         self._kinds[kind](fragment)
         fragment.finish()
+        kept = kind in _KEEPS_ATTRIBUTES
+        self.trace.other_attributes += _with_attributes(value) - (
+            kept and bool(fragment.value.get("attributes"))
+        )
 
     def _preamble(self, fragment: Json) -> None:
         if self._count > 1:
@@ -272,6 +279,16 @@ class _SequenceParser:
             raise FragmentError(f".{name}", expected="a structure")
         check_roles(declared, scope, f".{name}")
         return declared
+
+
+def _with_attributes(value: Any) -> int:
+    """How many objects have attributes."""
+    if isinstance(value, list):
+        return sum(map(_with_attributes, value))
+    if not isinstance(value, dict):
+        return 0
+    inside = (held for name, held in value.items() if name not in _NAMING)
+    return bool(value.get("attributes")) + sum(map(_with_attributes, inside))
 
 
 def _bytes_of_uuid(value: Any) -> list[int]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Any, Final
+from uuid import UUID
 
 from converter.errors import TraceError, UnsupportedError
 from converter.formats.ctf.consistency import broken_clauses
@@ -34,6 +35,8 @@ from converter.formats.ctf.field_classes import (
 from converter.formats.ctf.field_trees import roles_in
 from converter.formats.ctf.metadata_files import parse_metadata
 from converter.formats.ctf.trace_class import (
+    LOG_LEVELS,
+    TSDL_ATTRIBUTES,
     ClockClass,
     EventRecordClass,
     StreamClass,
@@ -42,24 +45,6 @@ from converter.formats.ctf.trace_class import (
 from converter.formats.ctf.tsdl_lexer import KEYWORDS
 from converter.formats.ctf.tsdl_printer import print_tsdl
 
-#: By the number that CTF 1.8 says, LTTng's names for log levels (lttng/ust-events.h; lttng-tools, CTF 2 output).
-LOG_LEVELS: Final = (
-    "emergency",
-    "alert",
-    "critical",
-    "error",
-    "warning",
-    "notice",
-    "info",
-    "debug:system",
-    "debug:program",
-    "debug:process",
-    "debug:module",
-    "debug:unit",
-    "debug:function",
-    "debug:line",
-    "debug",
-)
 _TIMES: Final = frozenset({FieldRole.TIMESTAMP, FieldRole.PACKET_END_TIMESTAMP})
 _BYTE: Final = FixedInteger(8, alignment=8)
 #: What Babeltrace calls the clock of a trace of CTF 1.8 that has times and no clock.
@@ -115,8 +100,6 @@ def _layout(trace: TraceClass) -> tuple[Any, ...]:
 def _event_layout(event: EventRecordClass) -> tuple[Any, ...]:
     return (
         event.name,
-        event.log_level,
-        event.model_uri,
         event.specific_context,
         event.payload,
     )
@@ -182,15 +165,14 @@ def _clock_of(stream: StreamClass, clocks: dict[str, ClockClass]) -> str:
 
 
 def _event(event: EventRecordClass) -> EventRecordClass:
-    level = event.log_level
+    level, attributes = event.log_level, event.attributes
     if isinstance(level, int):
-        if not 0 <= level < len(LOG_LEVELS):
-            raise _unsupported(f"CTF 2 has no name for the log level {level}")
-        level = LOG_LEVELS[level]
-    attributes = event.attributes
-    if attributes.keys() - {"namespace", "uid", "attributes", "extensions"}:
-        # The attributes of TSDL that nobody knows.
-        attributes = {"attributes": {"traceconv": attributes}}
+        if 0 <= level < len(LOG_LEVELS):
+            level = LOG_LEVELS[level]
+        else:
+            level, attributes = None, {**attributes, "loglevel": level}
+    if is_tsdl(attributes):
+        attributes = {"attributes": {TSDL_ATTRIBUTES: attributes}}
     return replace(
         event,
         log_level=level,
@@ -226,14 +208,20 @@ def _field(declared: FieldDeclaration) -> FieldDeclaration:
         case Structure():
             return _structure(declared)
         case Variant(selector, options):
-            return Variant(selector, tuple(_unambiguous(options)))
+            return Variant(
+                selector,
+                tuple(
+                    option._replace(type=_field(option.type), declared="")
+                    for option in selected(options)
+                ),
+            )
         case Optional(element=element):
             return replace(declared, element=_field(element))
         case _:
             return declared
 
 
-def _unambiguous(options: Iterable[Option]) -> Iterator[Option]:
+def selected(options: Iterable[Option]) -> Iterator[Option]:
     """The options with the values that select them: of labels that overlap the first.
 
     What no label selects never occurs.
@@ -243,7 +231,7 @@ def _unambiguous(options: Iterable[Option]) -> Iterator[Option]:
         ranges = [left for span in option.ranges for left in _without(span, taken)]
         taken += ranges
         if ranges:
-            yield Option(option.name, _field(option.type), tuple(ranges))
+            yield option._replace(ranges=tuple(ranges))
 
 
 def _without(span: Range, taken: Iterable[Range]) -> list[Range]:
@@ -274,7 +262,7 @@ def _merged(mappings: Iterable[Mapping]) -> tuple[Mapping, ...]:
 
 
 def _as_tsdl(trace: TraceClass) -> TraceClass:
-    """The same classes with what TSDL says besides, and without the names and UIDs of traces, which it has not."""
+    """The same classes with what TSDL says besides, and without what it has no place for (see `metadata_losses`)."""
     names = {id: clock.name or id for id, clock in trace.clocks.items()}
     if len(set(names.values())) < len(names):
         raise _unsupported("two clocks have one name")
@@ -286,14 +274,21 @@ def _as_tsdl(trace: TraceClass) -> TraceClass:
         version=(1, 8),
         byte_order=_byte_order(trace),
         packet_header=_tsdl_root(trace.packet_header, ""),
-        clocks={
-            names[id]: replace(clock, name=names[id], id="") for id, clock in trace.clocks.items()
-        },
+        clocks={names[id]: _tsdl_clock(clock, names[id]) for id, clock in trace.clocks.items()},
         streams={
             id: _tsdl_stream(stream, names.get(stream.clock, ""))
             for id, stream in trace.streams.items()
         },
     )
+
+
+def _tsdl_clock(clock: ClockClass, name: str) -> ClockClass:
+    """The clock; it can have a UUID, and no other origin than that of all clocks."""
+    try:
+        uid = str(UUID(clock.uid))
+    except ValueError:
+        uid = ""
+    return replace(clock, name=name, id="", uid=uid, origin=None, accuracy=None)
 
 
 def _tsdl_stream(stream: StreamClass, clock: str) -> StreamClass:
@@ -310,10 +305,8 @@ def _tsdl_stream(stream: StreamClass, clock: str) -> StreamClass:
 def _tsdl_event(event: EventRecordClass) -> EventRecordClass:
     level = event.log_level
     if isinstance(level, str):
-        if level not in LOG_LEVELS:
-            raise _unsupported(f"CTF 1.8 has no number for the log level {level!r}")
-        level = LOG_LEVELS.index(level)
-    attributes = event.attributes.get("attributes", {}).get("traceconv", {})
+        level = LOG_LEVELS.index(level) if level in LOG_LEVELS else None
+    attributes = tsdl_attributes(event.attributes)
     return replace(
         event,
         log_level=level,
@@ -321,6 +314,19 @@ def _tsdl_event(event: EventRecordClass) -> EventRecordClass:
         specific_context=_tsdl_root(event.specific_context, None),
         payload=_tsdl_root(event.payload, None),
     )
+
+
+def is_tsdl(attributes: dict[str, Any]) -> bool:
+    """Whether these are attributes of TSDL that nobody knows, not what CTF 2 has of a class."""
+    return bool(attributes.keys() - {"namespace", "uid", "attributes", "extensions"})
+
+
+def tsdl_attributes(attributes: dict[str, Any]) -> dict[str, str | int]:
+    """The attributes that a class had in TSDL, as CTF 2 keeps them; anybody can write there."""
+    held = attributes.get("attributes", {}).get(TSDL_ATTRIBUTES)
+    if isinstance(held, dict) and all(type(one) in (str, int) for one in held.values()):
+        return held
+    return {}
 
 
 def _byte_order(trace: TraceClass) -> ByteOrder:

@@ -6,10 +6,31 @@ A `TraceClass` is what a parser of metadata of either version gives, and what a 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 from uuid import UUID
 
 from converter.formats.ctf.field_classes import ByteOrder, Structure
+
+#: By the number that CTF 1.8 says, LTTng's names for log levels (lttng/ust-events.h; lttng-tools, CTF 2 output).
+LOG_LEVELS: Final = (
+    "emergency",
+    "alert",
+    "critical",
+    "error",
+    "warning",
+    "notice",
+    "info",
+    "debug:system",
+    "debug:program",
+    "debug:process",
+    "debug:module",
+    "debug:unit",
+    "debug:function",
+    "debug:line",
+    "debug",
+)
+#: The attribute of CTF 2 that has the attributes that TSDL had and that nobody knows.
+TSDL_ATTRIBUTES: Final = "traceconv"
 
 
 @dataclass(slots=True)
@@ -81,5 +102,7 @@ class TraceClass:
     packet_header: Structure | None = None
     clocks: dict[str, ClockClass] = field(default_factory=dict)
     streams: dict[int, StreamClass] = field(default_factory=dict)
+    #: How many things have attributes that are not kept.
+    other_attributes: int = 0
     #: What was accepted but is odd: (line, column, text).
     remarks: list[tuple[int, int, str]] = field(default_factory=list)

@@ -167,9 +167,11 @@ class _TraceBuilder:
         for name, value in block.values.items():
             if name not in values:
                 self._remark(value.offset, f"unknown attribute {block.name}.{name}")
+                self._trace.other_attributes += block.name != "event"
         for name, (_, offset) in block.types.items():
             if name not in types:
                 self._remark(offset, f"unknown attribute {block.name}.{name}")
+                self._trace.other_attributes += 1
 
     # Blocks
 

@@ -28,13 +28,14 @@ from converter.formats.ctf.output_classes import Metadata, shift_for, usual_envi
 from converter.formats.ctf.output_programs import SYSCALL_KINDS, Program, is_numbered
 from converter.formats.ctf.output_streams import OutputStream, Streams
 from converter.formats.ctf.output_types import FieldWriter, Written
-from converter.formats.ctf.replay import replay
+from converter.formats.ctf.replay import losses_anew, replay
 from converter.formats.ctf.statements import state
 from converter.formats.ctf.tsdl_printer import print_tsdl
 from converter.ir.events import Batch, Table
 from converter.ir.kinds import Role
 from converter.ir.trace import Trace
 from converter.kernels.union import looked_up
+from converter.projection.losses import LossReport
 from converter.projection.pieces import distinct
 from converter.projection.syscalls import syscall_names
 from converter.storage.sink import Sink
@@ -50,7 +51,7 @@ _REASONS: Final = {
 }
 
 
-def write(trace: Trace, sink: Sink, variant: str) -> None:
+def write(trace: Trace, sink: Sink, variant: str) -> LossReport:
     """Write a trace as a directory of CTF.
 
     A trace that was read from CTF and not changed since keeps its streams byte for byte, behind metadata of the version
@@ -61,6 +62,9 @@ def write(trace: Trace, sink: Sink, variant: str) -> None:
         sink: a directory.
         variant: "" (the source's version, 1.8 for other formats), "1.8" or "2".
 
+    Returns:
+        What is not said any more of a trace that was read from CTF.
+
     Raises:
         UnsupportedError: an event, or the clock's rate, has no place in CTF.
         OutputError: the sink cannot be written to.
@@ -68,10 +72,12 @@ def write(trace: Trace, sink: Sink, variant: str) -> None:
 
     """
     try:
-        if replay(trace, sink, variant):
-            return
+        replayed = replay(trace, sink, variant)
+        if replayed is not None:
+            return replayed
         version = 2 if (variant or _version_of(trace)) == "2" else 1
         _TraceWriter(trace, sink, version).write()
+        return losses_anew(trace)
     except TraceError as error:
         raise error.within(format="ctf") from error
 

@@ -12,7 +12,8 @@ from support.ctf_metadata_cases import ACCEPTED
 import converter
 from converter.errors import TraceError, UnsupportedError
 from converter.formats.ctf.metadata_files import parse_metadata
-from converter.formats.ctf.other_version import LOG_LEVELS, metadata_in
+from converter.formats.ctf.other_version import metadata_in
+from converter.formats.ctf.trace_class import LOG_LEVELS
 from converter.ir.canonical import difference
 from converter.lossless import travelling
 
@@ -141,10 +142,14 @@ def test_log_levels_have_names_in_ctf_2(tmp_path: Path) -> None:
     two = parse_metadata(metadata_in(declared, 2))
     levels = {event.log_level for event in two.streams[0].events.values()}
     assert "debug:line" in levels and levels <= set(LOG_LEVELS)
-    event = declared.streams[0].events[0]
-    event.log_level = 15
-    with pytest.raises(UnsupportedError, match="log level 15"):
-        metadata_in(declared, 2)
+
+
+def test_a_log_level_without_a_name_is_kept_aside() -> None:
+    declared = parse_metadata(next((FIXTURES / "ctf/ctf_small").rglob("metadata")).read_bytes())
+    declared.streams[0].events[0].log_level = 15
+    two = parse_metadata(metadata_in(declared, 2))
+    assert two.streams[0].events[0].log_level is None
+    assert parse_metadata(metadata_in(two, 1)).streams[0].events[0].log_level == 15
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,8 @@
 """What CTF event records mean: kinds and roles by their names, and the contexts that say which thread they are on.
 
 Names and fields are those of lttng-modules (instrumentation/events), lttng-ust (liblttng-ust, liblttng-ust-cyg-profile,
-liblttng-ust-fork ...), `perf data convert` (tools/perf/util/data-convert-bt.c) and Zephyr (subsys/tracing/ctf).
+liblttng-ust-fork ...), ros2_tracing (tracetools), `perf data convert` (tools/perf/util/data-convert-bt.c) and Zephyr
+(subsys/tracing/ctf).
 """
 
 from __future__ import annotations
@@ -40,6 +41,8 @@ _SYSCALL_EXIT: Final = {"ret": Role.RETURN}
 _LOG: Final = {"msg": Role.MESSAGE}
 _CALL: Final = {"addr": Role.FUNCTION, "call_site": Role.PARENT_FUNCTION}
 
+_CALLBACK: Final = {"callback": Role.FUNCTION}
+
 #: What lttng-modules calls the kernel's fields: "pid" in the kernel's tracepoints is a thread.
 _FIELDS: Final = {
     "pid": "tid",
@@ -77,12 +80,14 @@ def _of_kernel() -> dict[str, Meaning]:
 
 _KERNEL: Final = _of_kernel()
 
-#: Events of lttng-ust and its agents, by provider and name.
+#: Events of lttng-ust and its agents, and of ros2_tracing, by provider and name.
 _USER: Final[dict[tuple[str, str], Meaning]] = {
     ("lttng_ust_cyg_profile", "func_entry"): Meaning(Kind.FUNCTION_ENTRY, _CALL),
     ("lttng_ust_cyg_profile", "func_exit"): Meaning(Kind.FUNCTION_EXIT, _CALL),
     ("lttng_ust_cyg_profile_fast", "func_entry"): Meaning(Kind.FUNCTION_ENTRY, _CALL),
     ("lttng_ust_cyg_profile_fast", "func_exit"): Meaning(Kind.FUNCTION_EXIT),
+    ("ros2", "callback_start"): Meaning(Kind.FUNCTION_ENTRY, _CALLBACK),
+    ("ros2", "callback_end"): Meaning(Kind.FUNCTION_EXIT, _CALLBACK),
     ("lttng_ust_tracef", "event"): Meaning(Kind.LOG, _LOG),
     ("lttng_jul", "event"): Meaning(Kind.LOG, _LOG),
     ("lttng_log4j", "event"): Meaning(Kind.LOG, _LOG),

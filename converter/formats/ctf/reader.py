@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
 
 from converter.errors import TraceError
+from converter.formats.ctf.addresses import Addresses, are_named
 from converter.formats.ctf.clocks import clock_domain, conversion, trace_clock
 from converter.formats.ctf.decode import Classes, DataStream, batches
 from converter.formats.ctf.files import TraceDirectory, check_index, traces_in
+from converter.formats.ctf.mapping import split_name
 from converter.formats.ctf.tasks import Tasks, follows_switches
 from converter.formats.ctf.trace_class import ClockClass
 from converter.ir.events import Batch
+from converter.ir.symbols import SymbolTable
 from converter.ir.trace import ClockDomain, Trace
 from converter.storage.source import Source
 
@@ -72,6 +78,9 @@ class _Reader:
             for record in stream.events.values()
         }
         self._follows = self._statement is None and follows_switches(names)
+        self._addresses = Addresses(trace) if are_named(map(split_name, names)) else None
+        if self._addresses is not None:
+            trace.symbols = SymbolTable(self._names_of_addresses, exact=True)
         self._surveyed = False
         self._damage: TraceError | None = None
         trace.source_batches = trace.make_batches
@@ -171,12 +180,8 @@ class _Reader:
         return streams
 
     def _batches(self) -> Iterator[Batch]:
-        tasks = self._tasks
-        if self._follows and not self._surveyed:
-            tasks.survey(self._pass())
-            tasks.follows = True
-        self._surveyed = True
-        tasks.begin()
+        self._survey()
+        self._tasks.begin()
         delivered = False
         for batch in self._pass():
             delivered = True
@@ -184,6 +189,25 @@ class _Reader:
         self._checked = True
         if not delivered and self._damage is not None:
             raise self._damage
+
+    def _survey(self) -> None:
+        """Go through all events for what those before them need, once."""
+        if self._surveyed:
+            return
+        self._surveyed = True
+        if not self._follows and self._addresses is None:
+            return
+        for batch in self._pass():
+            if self._follows:
+                self._tasks.learn(batch)
+            if self._addresses is not None:
+                self._addresses.learn(batch)
+        self._tasks.follows = self._follows
+
+    def _names_of_addresses(self) -> tuple[NDArray[np.uint64], Sequence[bytes]]:
+        assert self._addresses is not None
+        self._survey()
+        return self._addresses.entries()
 
     def _check(self, events: bool) -> None:
         """Look for damage in the packets, or in all events, if no pass has come to it."""

@@ -38,6 +38,9 @@ PERF_COMM: Final = "perf_comm"
 #: Zephyr (subsys/tracing/ctf): the thread that runs from now on, and that none does.
 ZEPHYR_IN: Final = "thread_switched_in"
 ZEPHYR_OUT: Final = "thread_switched_out"
+_ZEPHYR_NAMES: Final = frozenset(
+    {ZEPHYR_IN, ZEPHYR_OUT, "thread_create", "thread_info", "thread_name_set"}
+)
 
 
 class Tasks:
@@ -143,22 +146,23 @@ class Tasks:
                 process.name = IDLE_NAME if pid == 0 else self._names.get(pid, "")
         return index
 
-    def survey(self, batches: Iterable[Batch]) -> None:
-        """Learn from a first pass the threads' processes and names, and what runs on each CPU at first."""
-        for batch in batches:
-            for id, table in batch.tables.items():
-                declared = self._trace.event_classes[id]
-                if declared.kind is Kind.SCHED_SWITCH:
-                    self._learn_names(batch, id, Role.PREV_TID, Role.PREV_COMM)
-                    self._learn_names(batch, id, Role.NEXT_TID, Role.NEXT_COMM)
-                    self._learn_first(batch, id)
-                elif declared.kind is Kind.PROCESS_FORK:
-                    self._learn_names(batch, id, Role.TID, Role.COMM)
-                    self._learn_processes(
-                        self._integers(batch, id, Role.TID), self._integers(batch, id, Role.PID)
-                    )
-                elif declared.name == STATEDUMP_PROCESS and not declared.category:
-                    self._learn_state(table, declared)
+    def learn(self, batch: Batch) -> None:
+        """Learn in a first pass the threads' processes and names, and what runs on each CPU at first."""
+        for id, table in batch.tables.items():
+            declared = self._trace.event_classes[id]
+            if declared.kind is Kind.SCHED_SWITCH:
+                self._learn_names(batch, id, Role.PREV_TID, Role.PREV_COMM)
+                self._learn_names(batch, id, Role.NEXT_TID, Role.NEXT_COMM)
+                self._learn_first(batch, id)
+            elif declared.kind is Kind.PROCESS_FORK:
+                self._learn_names(batch, id, Role.TID, Role.COMM)
+                self._learn_processes(
+                    self._integers(batch, id, Role.TID), self._integers(batch, id, Role.PID)
+                )
+            elif declared.name == STATEDUMP_PROCESS and not declared.category:
+                self._learn_state(table, declared)
+            elif declared.name in _ZEPHYR_NAMES and not declared.category:
+                self._learn_named(table, declared)
 
     def _learn_state(self, table: Table, declared: EventClass) -> None:
         tid = _index_of(declared, "tid", IntegerClass)
@@ -170,6 +174,13 @@ class Tasks:
         self._learn_processes(tids, _numbers(table.column(pid)))
         for number, text in zip(tids, self._texts(table.column(name)), strict=True):
             self._names.setdefault(number, text)
+
+    def _learn_named(self, table: Table, declared: EventClass) -> None:
+        tid = _index_of(declared, "thread_id", IntegerClass)
+        name = _index_of(declared, "name", StringClass)
+        if tid is not None and name is not None:
+            names = self._texts(table.column(name))
+            self._names.update(zip(_numbers(table.column(tid)), names, strict=True))
 
     def _integers(self, batch: Batch, id: int, role: Role) -> list[int]:
         index = self._trace.event_classes[id].index_of(role)

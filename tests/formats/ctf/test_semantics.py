@@ -356,6 +356,7 @@ def test_zephyr_switches_threads_in_and_out(tmp_path: Path) -> None:
     (batch,) = trace.batches()
     tids = [trace.threads[i].tid if i >= 0 else None for i in batch.thread.tolist()]
     assert tids == [None, 0x2000, 0x2000, 0x2000, None]
+    assert [(thread.tid, thread.name) for thread in trace.threads] == [(0x2000, "main")]
 
 
 def test_environments_of_several_traces(tmp_path: Path) -> None:

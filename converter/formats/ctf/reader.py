@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from converter.errors import TraceError
 from converter.formats.ctf.addresses import Addresses, are_named
-from converter.formats.ctf.clocks import clock_domain, conversion, trace_clock
+from converter.formats.ctf.clocks import clock_domain, conversion, origin_of, trace_clock
 from converter.formats.ctf.decode import Classes, DataStream, batches
 from converter.formats.ctf.files import TraceDirectory, check_index, traces_in
 from converter.formats.ctf.mapping import split_name
@@ -115,10 +115,12 @@ class _Reader:
     def _set_clock(self) -> None:
         """Settle the time of the trace: that of the first stream's clock."""
         clocks: list[ClockClass] = []
+        origins = set()
         for directory in self._directories:
             used = {file.type.stream.clock for file, _ in directory.files}
             known = directory.trace.clocks
             clocks += [known[name] for name in sorted(used) if name in known]
+            origins |= {origin_of(known[name], directory.path) for name in used if name in known}
         if not clocks:
             clocks = [
                 clock
@@ -132,9 +134,10 @@ class _Reader:
             self._warn(
                 TraceError("the streams' clocks have several rates; times are in nanoseconds")
             )
-        origins = {(clock.unix_epoch, clock.origin) for clock in clocks}
         if len(origins) > 1:
-            self._warn(TraceError("the streams' clocks have several origins; taken for one"))
+            self._warn(
+                TraceError("nothing relates the streams' clocks; their origins are taken for one")
+            )
         domains: list[ClockDomain] = [trace.clock]
         for clock in clocks:
             domain = clock_domain(clock)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import struct
 from fractions import Fraction
 from pathlib import Path
@@ -71,6 +72,101 @@ def test_clocks_of_several_rates_become_nanoseconds(tmp_path: Path) -> None:
     trace = open_trace(tmp_path / "t")
     assert [event[:2] for event in events_of(trace)] == [(10_000_000, "a"), (333_333_333, "b")]
     assert any("several rates" in str(warning) for warning in trace.warnings)
+
+
+UUID = 'uuid = "{0}{0}{0}{0}-{0}{0}-{0}{0}-{0}{0}-{0}{0}{0}{0}{0}{0}";'
+ORIGINS = {
+    "both count from 1970": ("absolute = true;", "absolute = true;", True),
+    "both are one clock": (UUID.format("0a"), UUID.format("0a"), True),
+    "each is another clock": (UUID.format("0a"), UUID.format("0b"), False),
+    "one counts from 1970": ("absolute = true;", "", False),
+    "nothing is said": ("", "", False),
+}
+
+
+@pytest.mark.parametrize("name", ORIGINS)
+def test_clocks_of_one_tree_that_nothing_relates(name: str, tmp_path: Path) -> None:
+    """Babeltrace refuses these."""
+    *attributes, related = ORIGINS[name]
+    for number, added in enumerate(attributes):
+        stream = Stream({"a": ""}, offset=5 * number)
+        path = stream.write(tmp_path / str(number), stream.packet(stream.record(0, 10), begin=10))
+        text = re.sub("absolute = [a-zA-Z]+;", "", (path / "metadata").read_text())
+        assert "clock {" in text
+        (path / "metadata").write_text(text.replace("clock {", f"clock {{ {added}"))
+    trace = open_trace(tmp_path)
+    assert [ts for ts, _, _ in events_of(trace)] == [10, 15]
+    assert ["nothing relates" in str(warning) for warning in trace.warnings] == [True] * (
+        not related
+    )
+
+
+def test_clocks_of_one_origin_of_their_own(tmp_path: Path) -> None:
+    for name, seconds, origin in (("a", 0, "boot"), ("b", 1, "boot"), ("c", 0, "other")):
+        fragments: list[dict[str, Any]] = [
+            {"type": "preamble", "version": 2},
+            {
+                "type": "clock-class",
+                "id": name,
+                "frequency": 10,
+                "origin": {"name": origin, "uid": ""},
+                "offset-from-origin": {"seconds": seconds},
+            },
+            {
+                "type": "data-stream-class",
+                "default-clock-class-id": name,
+                "event-record-header-field-class": {
+                    "type": "structure",
+                    "member-classes": [
+                        {
+                            "name": "t",
+                            "field-class": {
+                                "type": "fixed-length-unsigned-integer",
+                                "length": 8,
+                                "alignment": 8,
+                                "byte-order": "little-endian",
+                                "roles": ["default-clock-timestamp"],
+                            },
+                        }
+                    ],
+                },
+            },
+            {"type": "event-record-class"},
+        ]
+        path = tmp_path / ("related" if name != "c" else "") / name
+        path.mkdir(parents=True)
+        text = "".join(f"\x1e{json.dumps(fragment)}\n" for fragment in fragments)
+        (path / "metadata").write_text(text)
+        (path / "data").write_bytes(b"\x05")
+    related = open_trace(tmp_path / "related")
+    assert [ts for ts, _, _ in events_of(related)] == [5, 15]
+    assert not related.warnings
+    (warning,) = open_trace(tmp_path).warnings
+    assert "nothing relates" in str(warning)
+
+
+@pytest.mark.parametrize("bits", [8, 13, 16, 27, 32, 48, 63, 64])
+@pytest.mark.parametrize("order", ["le", "be"])
+def test_clocks_of_any_size_wrap_around(bits: int, order: str, tmp_path: Path) -> None:
+    """Once between two records; one of 64 bits goes back, as nothing tells that from a wrap."""
+    header = f"struct {{ integer {{ size = {bits}; align = 8; map = clock.c.value; }} timestamp; }}"
+    stream = Stream({"a": "uint8_t x;"}, order=order, header=header)
+    whole = (1 << bits) - 1
+    begin = 5 if bits == 64 else whole - 3
+    times = [begin, begin + 1, begin + 3 + whole // 2, begin + whole, begin + 2 * whole]
+    if bits >= 63:
+        times = [begin, begin + 1, begin + 3]
+    records = [stream.bits().integer(ts & whole, bits).align(8).u8(0) for ts in times]
+    assert [ts for ts, _, _ in single(tmp_path, stream, stream.packet(records, begin=begin))] == (
+        times
+    )
+
+
+def test_records_before_the_beginning_of_their_packet(tmp_path: Path) -> None:
+    """barectf writes them; times of 64 bits are what they say."""
+    stream = Stream({"a": ""}, header="struct { uint64_t timestamp; }")
+    packet = stream.packet([stream.bits().number(ts, 8) for ts in (90, 95, 120)], begin=100)
+    assert [ts for ts, _, _ in single(tmp_path, stream, packet)] == [90, 95, 120]
 
 
 def test_packets_that_say_the_clock_in_few_bits(tmp_path: Path) -> None:

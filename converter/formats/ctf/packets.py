@@ -146,6 +146,8 @@ class _Scan:
         self._memory = [np.zeros(0, np.uint8)]
         self._offset = 0
         self._cpu = -1
+        #: The last packet of the files before, which this one may have again.
+        self._before = (state.sequence, state.begin)
 
     @property
     def clock(self) -> int:
@@ -317,8 +319,11 @@ class _Scan:
             if content > rest:
                 self._damage(start, message=_CUT)
             content = header
-        scanner.enter(content, length)
         begin = said(registers[_BEGIN])
+        if self._is_known(begin, said(registers[_SEQUENCE])):
+            scanner.enter(header, length)
+            return True
+        scanner.enter(content, length)
         if begin is not None:
             self._state.begin = updated_clock(self._state.begin, begin, declared.begin_bits)
             scanner.set_clock(self._state.begin)
@@ -327,6 +332,18 @@ class _Scan:
             events.packet_registers = registers[: declared.packet_registers]
         self._note_losses(events, registers)
         return True
+
+    def _is_known(self, begin: int | None, sequence: int | None) -> bool:
+        """Whether a packet has been read before: snapshots of one session overlap."""
+        last_sequence, last_begin = self._before
+        return (
+            sequence is not None
+            and last_sequence is not None
+            and begin is not None
+            and sequence <= last_sequence
+            and begin <= last_begin
+            and self._type.begin_bits == 64
+        )
 
     def _note_losses(self, events: Events, registers: Sequence[int]) -> None:
         """Compare the packet's counters with those of the packet before."""

@@ -79,6 +79,30 @@ def test_rotated_files_are_one_stream(tmp_path: Path) -> None:
     assert not trace.warnings
 
 
+@pytest.mark.parametrize("overlap", [0, 1, 2])
+@pytest.mark.parametrize("names", [("snapshot-1", "snapshot-2"), ("ust/uid", "archives/1/ust/uid")])
+def test_chunks_and_snapshots_of_a_session_are_one_trace(
+    names: tuple[str, str], overlap: int, tmp_path: Path
+) -> None:
+    """Each has metadata of its own; snapshots have packets again that were in the one before."""
+    source = next((FIXTURES / "ctf_lost").rglob("metadata")).parent
+    first, second = (tmp_path / name for name in names)
+    for folder in (first, second):
+        folder.mkdir(parents=True)
+        shutil.copy(source / "metadata", folder)
+    for number in range(2):
+        name = f"ch0_{number}"
+        data = (source / name).read_bytes()
+        entries = parse_index((source / "index" / f"{name}.idx").read_bytes())
+        cut = [*(entry.offset for entry in entries), len(data)]
+        split = min(2, len(entries))
+        (first / name).write_bytes(data[: cut[split]])
+        (second / name).write_bytes(data[cut[max(split - overlap, 0)] :])
+    trace = open_trace(tmp_path)
+    assert str(events_of(trace)) == str(events_of(open_trace(source)))
+    assert not trace.warnings
+
+
 def test_what_needs_no_packet(tmp_path: Path) -> None:
     # No packet header, no sizes: the file is one packet.
     metadata = (

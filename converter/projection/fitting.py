@@ -42,7 +42,7 @@ from converter.projection.capabilities import Capabilities, KindSupport, Project
 from converter.projection.losses import LossKind
 from converter.projection.pieces import ByClass, Piece, Thunk, distinct
 from converter.projection.texts import fit_identifier
-from converter.projection.types import converted, converts, fitted_class, keeps_all
+from converter.projection.types import converted, converts, fitted_class, is_stack, keeps_all
 
 #: Fixed arrays of at most this many elements become one field an element.
 MAX_FLATTENED = 16
@@ -115,7 +115,9 @@ def _is_taken_apart(field: Field, capabilities: Capabilities) -> bool:
         case StructureClass():
             return not capabilities.structures
         case ArrayClass(element, int(length)):
-            return not capabilities.arrays and length <= MAX_FLATTENED and _is_flat(element)
+            if capabilities.arrays or is_stack(field.type):
+                return False
+            return length <= MAX_FLATTENED and _is_flat(element)
     return False
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any, Final
 
 import numpy as np
@@ -18,6 +19,7 @@ from converter.ir.field_classes import (
     OptionalClass,
     StringClass,
     StructureClass,
+    Style,
     VariantClass,
 )
 from converter.kernels.strings import format_integers, unfit_texts
@@ -126,12 +128,15 @@ def column_texts(column: Column, projection: Projection) -> list[bytes]:
 def rendered(
     column: Column, field_class: FieldClass, what: str, piece: Piece, projection: Projection
 ) -> Column:
-    """A column of another type as text: numbers in decimal, bytes in hexadecimal, all else as JSON.
+    """A column of another type as text: numbers in decimal, bytes in hexadecimal, call stacks as
+    names of functions, all else as JSON.
 
     Arrays of integers, which traces are full of, are rendered by a kernel.
     """
     strings = projection.source.strings
     match field_class, column:
+        case (ArrayClass(IntegerClass(style=Style.SYMBOL)), ListColumn(_, np.ndarray())):
+            return fit_strings(_stacks(column, projection), what, piece, projection)
         case (ArrayClass(IntegerClass()), ListColumn(offsets, np.ndarray() as values)):
             signed = values.dtype.kind == "i"
             wide = np.ascontiguousarray(values, np.int64 if signed else np.uint64)
@@ -160,6 +165,24 @@ def rendered(
                 for i in range(len(column))
             ]
     return fit_strings(list_of_bytes(texts), what, piece, projection)
+
+
+def _stacks(column: ListColumn, projection: Projection) -> NDArray[np.int32]:
+    """Call stacks as the names of their functions, the innermost first; an address without a name as it is."""
+    assert isinstance(column.values, np.ndarray)
+    addresses, inverse = distinct(column.values.astype(np.uint64))
+    symbols = projection.source.symbols
+    found = [None] * len(addresses) if symbols is None else symbols.names(addresses)
+    names = [
+        f"{address:#x}".encode() if name is None else name
+        for address, name in zip(addresses.tolist(), found, strict=True)
+    ]
+    frames, intern = inverse.tolist(), projection.source.strings.intern
+    bounds = pairwise(column.offsets.tolist())
+    # Stacks repeat, so that they are put together once a kind of stack.
+    stacks = [tuple(frames[start:end]) for start, end in bounds]
+    ids = {stack: intern(b" <- ".join([names[one] for one in stack])) for stack in set(stacks)}
+    return np.array([ids[stack] for stack in stacks], np.int32)
 
 
 def _floats(column: NDArray[np.floating[Any]]) -> ListColumn:

@@ -38,6 +38,14 @@ from converter.projection.pieces import Piece
 from converter.projection.texts import column_texts, fit_identifier, fit_strings, rendered
 
 
+def is_stack(field_class: FieldClass) -> bool:
+    """Whether values are lists of addresses of functions: a call stack, which only its names make readable."""
+    match field_class:
+        case ArrayClass(IntegerClass(style=Style.SYMBOL)):
+            return True
+    return False
+
+
 def fitted_class(field_class: FieldClass, capabilities: Capabilities) -> FieldClass:
     """The class in which a format holds values of `field_class`; text is the last resort."""
     match field_class:
@@ -55,7 +63,9 @@ def fitted_class(field_class: FieldClass, capabilities: Capabilities) -> FieldCl
             return field_class if media_type in capabilities.media_types else BytesClass()
         case NullClass() if capabilities.nulls:
             return field_class
-        case ArrayClass(element, length) if capabilities.arrays:
+        case ArrayClass(element, length) if capabilities.arrays and (
+            not is_stack(field_class) or Style.SYMBOL in capabilities.styles
+        ):
             return ArrayClass(fitted_class(element, capabilities), length)
         case StructureClass(members) if capabilities.structures:
             return StructureClass(_fitted_members(members, capabilities))

@@ -42,6 +42,12 @@ def encoded(trace: Trace) -> Trace:
     return dataclasses.replace(trace, make_batches=lambda: iter(trace.make_batches()))
 
 
+def made_anew(data: bytes) -> bytes:
+    """The file again, with its pages made of the columns that the reader delivers."""
+    with open_source(data) as source:
+        return written(encoded(read(source)))
+
+
 def projected(trace: Trace) -> Trace:
     """The trace as trace.dat can have it."""
     return project(trace, CAPABILITIES, "trace_cmd")[0]

@@ -27,7 +27,7 @@ from converter.ir.field_classes import (
     Style,
 )
 from converter.ir.kinds import REQUIRED_ROLES, Kind, Role
-from converter.projection.types import converts
+from converter.projection.types import converts, is_stack
 
 #: The trace attribute with declarations, as JSON: a list of {"event": field number in FtraceEvent, "shape": which of
 #: the event's declarations, "fields": [[name, number, type, role], ...]}. It stands alone in its packet.
@@ -272,8 +272,11 @@ def _plain(field: Field) -> Field:
 
 
 def _is_describable(field_class: FieldClass) -> bool:
-    """Whether generic events have values of the type: numbers, strings, bytes, and lists of all but fractions."""
-    return type_text(field_class) is not None
+    """Whether generic events have values of the type: numbers, strings, bytes, and lists of all but fractions.
+
+    Call stacks are text there: of a list of addresses importers show the last one, and no name.
+    """
+    return type_text(field_class) is not None and not is_stack(field_class)
 
 
 def is_no_other_list(field: Field) -> bool:

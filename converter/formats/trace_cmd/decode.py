@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 from converter.errors import TraceError
 from converter.formats.trace_cmd.event_classes import EventClasses
-from converter.formats.trace_cmd.fields import Records
 from converter.formats.trace_cmd.formats import EventFormats
+from converter.formats.trace_cmd.gathers import Records
 from converter.formats.trace_cmd.options import Metadata
 from converter.formats.trace_cmd.pages import Pages, PageStream, Window
 from converter.formats.trace_cmd.scan import most_records_in, scan_pages

@@ -8,16 +8,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from converter.formats.trace_cmd.event_format import Location
-from converter.formats.trace_cmd.fields import (
+from converter.formats.trace_cmd.fields import fields_of
+from converter.formats.trace_cmd.formats import EventFormats
+from converter.formats.trace_cmd.gathers import (
     BytesAt,
     Gather,
     IntegerAt,
     MissedCount,
     Records,
     RecordTable,
-    fields_of,
 )
-from converter.formats.trace_cmd.formats import EventFormats
 from converter.formats.trace_cmd.latency_text import (
     OTHER_GATHERS,
     OTHER_LINE,

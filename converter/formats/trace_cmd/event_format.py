@@ -67,11 +67,17 @@ class FormatField(NamedTuple):
         return self.array_length is not None or self._is_old_dynamic_string
 
     @property
+    def is_tail(self) -> bool:
+        """From its offset to the end of the record."""
+        return self.size == 0 and self.location is Location.INLINE
+
+    @property
     def is_string(self) -> bool:
         """An array that libtraceevent takes for text: of char, u8 or s8 by the letters of its type."""
         if self._is_old_dynamic_string:
             return True
-        return self.is_array and any(name in self.type for name in ("char", "u8", "s8"))
+        repeated = self.is_array or self.is_tail
+        return repeated and any(name in self.type for name in ("char", "u8", "s8"))
 
     @property
     def is_bitmask(self) -> bool:
@@ -99,7 +105,7 @@ class FormatField(NamedTuple):
 
     def element_bytes(self, long_size: int) -> int:
         """Size of one element, or of the value when it is no array; 0 when the text does not tell."""
-        if not self.is_array and self.location is Location.INLINE:
+        if not self.is_array and self.size and self.location is Location.INLINE:
             return self.size
         count = self.array_length or 0
         if self.location is Location.INLINE and 0 < count <= self.size:
@@ -163,10 +169,14 @@ _HEAD = re.compile(rb"\s*+name:([^\n]*+)\n\s*+ID:[ \t]*+([0-9]{1,10})\b")
 _FIELD = re.compile(
     rb"field(?:[ \t]+special)?[ \t]*:([^;]*);"
     rb"\s*offset:\s*([0-9]{1,9})\s*;"
-    rb"\s*size:\s*([0-9]{1,9})\s*;"
+    # The kernel's own slip in Linux 2.6.30: "tsize".
+    rb"\s*t?size:\s*([0-9]{1,9})\s*;"
     rb"(?:\s*signed:\s*(-?[0-9]{1,9})\s*;)?"
 )
 _PRINT_FMT = b"print fmt:"
+_STACKS = frozenset({"kernel_stack", "user_stack"})
+#: FTRACE_STACK_ENTRIES of kernel/trace/trace.h.
+_USER_FRAMES = 8
 #: A name is the last word of a declaration; ftrace's own events once had names such as `graph_ent.func`.
 _NAMED = re.compile(r"(.*[\s*.)\]])?([^\s*.()\[\]]+)\s*", re.DOTALL)
 
@@ -208,9 +218,23 @@ def parse_event_format(text: bytes, system: str) -> EventFormat:
             (common if field.common else own).append(field)
     if not in_fields:
         raise FormatSyntaxError(f"event {name!r} has no 'format:' line")
+    if system == "ftrace" and name in _STACKS:
+        own = [_as_recorded(field, name) for field in own]
     return EventFormat(
         system, name, event_id, tuple(own), tuple(common), _decode(print_fmt).strip()
     )
+
+
+def _as_recorded(field: FormatField, event: str) -> FormatField:
+    """The frames of a stack, which are longs whatever the text calls them (`char caller[64]` in some kernels).
+
+    The text has eight, which are always reserved; the kernel's own stack is as long as its record.
+    """
+    if field.name != "caller":
+        return field
+    if event == "kernel_stack":
+        return field._replace(type="unsigned long", array_length=FLEXIBLE, size=0)
+    return field._replace(type="unsigned long", array_length=_USER_FRAMES)
 
 
 def parse_header_page(text: bytes) -> HeaderPage:
@@ -243,6 +267,13 @@ def parse_header_page(text: bytes) -> HeaderPage:
         overwrite.size if overwrite else None,
     )
 
+
+#: `__str_loc` is what `__data_loc` was called in Linux 2.6.30.
+_LOCATIONS: Final = {
+    "__data_loc": Location.DATA_LOC,
+    "__str_loc": Location.DATA_LOC,
+    "__rel_loc": Location.REL_LOC,
+}
 
 _SIZES: Final = {
     "char": 1, "bool": 1, "_Bool": 1, "u8": 1, "s8": 1,
@@ -278,9 +309,12 @@ def _parse_field(line: bytes, owner: str, common: bool) -> FormatField:
         raise FormatSyntaxError(f"{owner}: not a field: {_decode(line[:100])!r}")
     declaration = _decode(match[1]).strip()
     location = Location.INLINE
-    for prefix, found in (("__data_loc", Location.DATA_LOC), ("__rel_loc", Location.REL_LOC)):
+    for prefix, found in _LOCATIONS.items():
         if declaration.startswith(prefix):
             declaration, location = declaration[len(prefix) :].lstrip(), found
+            if declaration.isidentifier():
+                # Before Linux 2.6.32 all that varied in length was text.
+                declaration = f"char[] {declaration}"
     name, declared, array_length = _parse_declaration(declaration)
     if name is None:
         raise FormatSyntaxError(f"{owner}: no name in the declaration {declaration[:100]!r}")

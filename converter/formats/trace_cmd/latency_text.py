@@ -17,7 +17,7 @@ import numpy as np
 
 from converter.errors import TraceError
 from converter.formats.trace_cmd.container import Buffer, CpuData, TraceFile
-from converter.formats.trace_cmd.fields import BytesAt, Records
+from converter.formats.trace_cmd.gathers import BytesAt, Records
 from converter.formats.trace_cmd.layout import MAX_UNCOMPRESSED
 from converter.formats.trace_cmd.mapping import TEXT_MARKERS
 from converter.formats.trace_cmd.pages import PageStream

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from converter.ir.field_classes import Style
 from converter.ir.kinds import Role
 
 #: Clocks that count nanoseconds (tracefs/trace_clock); "boot" does too, though trace-cmd prints it as a bare number.
@@ -55,6 +56,9 @@ NAMING_ROLES = (
 
 #: Roles whose value is an address of code.
 SYMBOL_ROLES = frozenset({Role.FUNCTION, Role.PARENT_FUNCTION, Role.INSTRUCTION})
+
+#: Stacks of system ftrace: of the kernel's code, or of a program's, whose symbols nobody tells.
+STACK_STYLES = {"kernel_stack": Style.SYMBOL, "user_stack": Style.POINTER}
 
 #: Character arrays that are no text: (system, event, field).
 BINARY_FIELDS = frozenset({("ftrace", "raw_data", "buf")})

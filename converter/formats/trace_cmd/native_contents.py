@@ -369,7 +369,7 @@ class _Events:
             return
         programs = {id: self._program(id) for id in batch.tables}
         tables = {
-            id: program.bind(batch.tables[id])
+            id: program.bind(batch.tables[id], self._trace.strings)
             for id, program in programs.items()
             if program is not None
         }

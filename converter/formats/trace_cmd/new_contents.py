@@ -26,10 +26,12 @@ from converter.formats.trace_cmd.record_layout import (
     record_program,
 )
 from converter.formats.trace_cmd.trace_tables import TABLES_OPTION, TaskNumbers, build_tables
+from converter.ir.columns import ListColumn
 from converter.ir.events import Batch, EventClass, Table
 from converter.ir.field_classes import IntegerClass, Style
 from converter.ir.kinds import Kind, Role
 from converter.ir.trace import Trace
+from converter.projection.types import is_stack
 
 #: What 64-bit little-endian kernels have.
 _PAGE_SIZE = 4096
@@ -116,7 +118,7 @@ class KernelEvents:
             event_class = self._trace.event_classes[id]
             if id not in self._programs:
                 self._programs[id] = self._program(event_class)
-            tables[id] = self._programs[id].bind(table)
+            tables[id] = self._programs[id].bind(table, self._trace.strings)
             self._note_names(event_class, table)
             self._note_addresses(event_class, table)
         events = Records(
@@ -147,6 +149,10 @@ class KernelEvents:
         if symbols is None:
             return
         for index, field in enumerate(event_class.fields):
+            if is_stack(field.type):
+                column = table.column(index)
+                assert isinstance(column, ListColumn) and isinstance(column.values, np.ndarray)
+                self.addresses.update(np.unique(column.values).tolist())
             if not isinstance(field.type, IntegerClass):
                 continue
             column = table.column(index)

@@ -5,13 +5,14 @@ The reverse of `fields`: each field of the format takes the column of the class'
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
 from converter.errors import UnsupportedError
+from converter.formats.trace_cmd.addresses import address_forms, packer
 from converter.formats.trace_cmd.emit import (
     DATA_LOC,
     INLINE,
@@ -33,8 +34,10 @@ from converter.ir.field_classes import (
     IntegerClass,
     StringClass,
 )
+from converter.kernels.strings import StringTable
 
 _Operation = tuple[int, int, int, int, int]
+Packer = Callable[[Column, StringTable], ListColumn]
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,14 +47,21 @@ class RecordProgram:
     layout: RecordLayout
     columns: tuple[int, ...]
     widths: tuple[int, ...]
+    #: By column: what makes bytes of its texts.
+    packers: Mapping[int, Packer] = field(default_factory=dict)
 
-    def bind(self, table: Table) -> RecordColumns:
+    def bind(self, table: Table, strings: StringTable) -> RecordColumns:
         """The columns of a table, decoded, for the emitter."""
         columns = [
-            _flat(table.column(index), width)
+            _flat(self._column(index, table, strings), width)
             for index, width in zip(self.columns, self.widths, strict=True)
         ]
         return RecordColumns(self.layout, columns, len(table))
+
+    def _column(self, index: int, table: Table, strings: StringTable) -> Column:
+        column = table.column(index)
+        packer = self.packers.get(index)
+        return column if packer is None else packer(column, strings)
 
 
 def _flat(
@@ -84,15 +94,21 @@ def record_program(
 
     """
     fields = (*format.common_fields, *format.fields)
-    size = max((field.offset + field.size for field in fields), default=0)
+    size = max((item.offset + item.size for item in fields), default=0)
     operations: list[_Operation] = []
     columns: list[int] = []
     pid_offset = -1
-    for field in fields:
-        if field.common and field.name == PID_FIELD and field.size == 4:
-            pid_offset = field.offset
-    for field, index in _matched(fields, event_class.fields):
-        operation = _operation(field, event_class.fields[index].type)
+    for item in fields:
+        if item.common and item.name == PID_FIELD and item.size == 4:
+            pid_offset = item.offset
+    forms = address_forms(format)
+    packers: dict[int, Packer] = {}
+    for item, index in _matched(fields, event_class.fields):
+        field_class = event_class.fields[index].type
+        if item.name in forms and isinstance(field_class, StringClass):
+            packers[index] = packer(item, forms[item.name], big_endian=big_endian)
+            field_class = BytesClass()
+        operation = _operation(item, field_class)
         if operation is not None:
             operations.append(operation)
             columns.append(index)
@@ -100,10 +116,10 @@ def record_program(
     order = sorted(range(len(operations)), key=lambda i: operations[i][0] in (DATA_LOC, REL_LOC))
     try:
         template = bytearray(min(size, 0x10000))
-        for field in fields:
-            if field.common and field.name == TYPE_FIELD:
-                template[field.offset : field.offset + field.size] = format.id.to_bytes(
-                    field.size, "big" if big_endian else "little"
+        for item in fields:
+            if item.common and item.name == TYPE_FIELD:
+                template[item.offset : item.offset + item.size] = format.id.to_bytes(
+                    item.size, "big" if big_endian else "little"
                 )
         layout = RecordLayout(
             bytes(template),
@@ -116,7 +132,10 @@ def record_program(
             format="trace_cmd",
         ) from error
     return RecordProgram(
-        layout, tuple(columns[i] for i in order), tuple(operations[i][2] for i in order)
+        layout,
+        tuple(columns[i] for i in order),
+        tuple(operations[i][2] for i in order),
+        packers,
     )
 
 
@@ -126,13 +145,13 @@ def _matched(
     """Each field of the format with the number of the class's field of its name; of equal names in their order."""
     free = list(range(len(declared)))
     # The class has the common fields behind the others.
-    for field in sorted(fields, key=lambda field: field.common):
-        if field.common and field.name in (TYPE_FIELD, PID_FIELD):
+    for item in sorted(fields, key=lambda item: item.common):
+        if item.common and item.name in (TYPE_FIELD, PID_FIELD):
             continue
-        index = next((i for i in free if declared[i].name == field.name), None)
+        index = next((i for i in free if declared[i].name == item.name), None)
         if index is not None:
             free.remove(index)
-            yield field, index
+            yield item, index
 
 
 def _operation(field: FormatField, field_class: FieldClass) -> _Operation | None:

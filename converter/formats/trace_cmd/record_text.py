@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from converter.formats.trace_cmd.decode import Decoding
-from converter.formats.trace_cmd.fields import RecordTable
+from converter.formats.trace_cmd.gathers import RecordTable
 from converter.formats.trace_cmd.messages import KernelTexts
 from converter.formats.trace_cmd.print_format import PrintFormat, compile_print_format
 from converter.ir.events import Batch

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from converter.errors import TraceError
-from converter.formats.trace_cmd.fields import Gather, Records
+from converter.formats.trace_cmd.gathers import Gather, Records
 from converter.formats.uftrace.columns import BatchValues
 from converter.formats.uftrace.event_streams import ReadyEvents
 from converter.formats.uftrace.functions import Functions, operations_array

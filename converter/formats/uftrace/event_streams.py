@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from converter.errors import TraceError
-from converter.formats.trace_cmd.fields import BytesAt, Gather, IntegerAt, Records, StringAt
+from converter.formats.trace_cmd.gathers import BytesAt, Gather, IntegerAt, Records, StringAt
 from converter.formats.uftrace.directory import DataDirectory
 from converter.formats.uftrace.layout import (
     PERF_MISC_SWITCH_OUT,

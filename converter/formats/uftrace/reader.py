@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from converter.errors import TraceError
-from converter.formats.trace_cmd.fields import Gather
+from converter.formats.trace_cmd.gathers import Gather
 from converter.formats.uftrace.argument_specs import SpecificationLists
 from converter.formats.uftrace.batches import (
     Pass,

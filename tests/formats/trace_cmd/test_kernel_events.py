@@ -115,7 +115,7 @@ def test_arrays_of_the_kernels_events_stay_arrays():
     fields = (Field("tgid", IntegerClass(32)), Field("caller", ArrayClass(U64, 8)))
     values = [1, list(range(8))]
     back, declared, _ = one_of(EventClass(Kind.TYPED, "user_stack", "ftrace", fields), values)
-    assert declared.fields[1].type == ArrayClass(U64, 8)
+    assert declared.fields[1].type == ArrayClass(IntegerClass(64, style=Style.POINTER), 8)
     (batch,) = back.batches()
     (table,) = batch.tables.values()
     assert table.column(1).values.tolist() == values[1]

@@ -236,7 +236,7 @@ def test_pages_of_other_sizes_are_joined():
     table = Table(500, [*columns, flags, flags])
     ts = np.arange(500, dtype=np.int64) << 26
     rows = np.arange(500, dtype=np.int32)
-    small.append(Records(ts, zeros, rows, zeros, zeros), {0: program.bind(table)})
+    small.append(Records(ts, zeros, rows, zeros, zeros), {0: program.bind(table, StringTable())})
     pages = b"".join(map(bytes, small.finish()[0].parts()))
     large.append_pages(0, pages, 4096)
     joined = b"".join(map(bytes, large.finish()[0].parts()))

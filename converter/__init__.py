@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from converter.conversion import convert, detect, open_trace, read, write
     from converter.errors import (
         OutputError,
+        SelectionError,
         StrictLossError,
         TraceError,
         TraceWarning,
@@ -32,6 +33,8 @@ if TYPE_CHECKING:
     from converter.projection.losses import Loss, LossReport
     from converter.registry import FORMATS
     from converter.round_trips import RoundTrip, roundtrip
+    from converter.selection.select import select
+    from converter.selection.selection import Selection
 
 __all__ = [
     "FORMATS",
@@ -40,6 +43,8 @@ __all__ = [
     "LossReport",
     "OutputError",
     "RoundTrip",
+    "Selection",
+    "SelectionError",
     "StrictLossError",
     "Trace",
     "TraceDifference",
@@ -55,6 +60,7 @@ __all__ = [
     "open_trace",
     "read",
     "roundtrip",
+    "select",
     "write",
 ]
 
@@ -63,6 +69,7 @@ _MODULES = {
     "converter.comparison": ("TraceDifference", "diff"),
     "converter.errors": (
         "OutputError",
+        "SelectionError",
         "StrictLossError",
         "TraceError",
         "TraceWarning",
@@ -76,6 +83,8 @@ _MODULES = {
     "converter.projection.losses": ("Loss", "LossReport"),
     "converter.registry": ("FORMATS",),
     "converter.round_trips": ("RoundTrip", "roundtrip"),
+    "converter.selection.select": ("select",),
+    "converter.selection.selection": ("Selection",),
 }
 _MODULE_OF = {name: module for module, names in _MODULES.items() for name in names}
 

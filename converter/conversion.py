@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from itertools import chain
-from typing import Literal, get_args
+from typing import TYPE_CHECKING, Literal, get_args
 
 from converter import registry
 from converter.errors import StrictLossError, TraceError, TraceWarning, UnsupportedError
@@ -21,6 +21,9 @@ from converter.storage.opening import SourceArgument, open_source
 from converter.storage.outputs import open_sink
 from converter.storage.sink import Sink
 from converter.storage.source import Source
+
+if TYPE_CHECKING:
+    from converter.selection.selection import Selection
 
 #: What may not be lost: what programs show that open the output, or anything.
 Strictness = Literal["shown", "all"]
@@ -140,15 +143,19 @@ def convert(
     source_format: str | None = None,
     target_format: str | None = None,
     options: Mapping[str, str] | None = None,
+    selection: Selection | None = None,
     force: bool = False,
     strict: bool | Strictness = False,
     lossless: bool = False,
 ) -> LossReport:
-    """Convert an input to a file; arguments, result and errors are those of `open_trace` and `write`."""
+    """Convert an input, or the part of it that a selection wants, to a file.
+
+    All other arguments, the result and errors are those of `open_trace` and `write`.
+    """
     path = source if isinstance(source, str | os.PathLike) else None
     with open_trace(source, source_format, options) as trace:
         return write(
-            trace,
+            trace if selection is None else _part(trace, selection),
             target,
             target_format,
             force=force,
@@ -156,6 +163,12 @@ def convert(
             lossless=lossless,
             source=path,
         )
+
+
+def _part(trace: Trace, selection: Selection) -> Trace:
+    from converter.selection.select import select
+
+    return select(trace, selection)
 
 
 def transcribe(

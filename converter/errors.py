@@ -103,6 +103,26 @@ class OutputError(TraceError):
     """
 
 
+class SelectionError(TraceError):
+    """A selection is not written as one, or speaks of what a trace does not have."""
+
+    #: What was written, and where in it it goes wrong, where there is such a place.
+    text = ""
+    position = -1
+
+    def pointing_at(self, text: str, position: int) -> Self:
+        """The same error with the place that it is about."""
+        self.text, self.position = text, position
+        return self
+
+    @property
+    def pointer(self) -> str:
+        """The text and, below, a caret under the place; empty where there is none."""
+        if self.position < 0:
+            return ""
+        return f"{_shown(self.text)}\n{' ' * len(_shown(self.text[: self.position]))}^"
+
+
 class TruncatedError(TraceError):
     """The data ends before it should."""
 

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from converter import errors
 from converter.errors import (
     OutputError,
+    SelectionError,
     StrictLossError,
     TraceError,
     TraceWarning,
@@ -82,7 +83,14 @@ def test_huge_values_are_cut(found):
 
 @pytest.mark.parametrize(
     "kind",
-    [OutputError, StrictLossError, TruncatedError, UnknownFormatError, UnsupportedError],
+    [
+        OutputError,
+        SelectionError,
+        StrictLossError,
+        TruncatedError,
+        UnknownFormatError,
+        UnsupportedError,
+    ],
 )
 def test_all_are_of_one_family_and_survive_pickling(kind):
     error = kind("m", path="p", **FIELD)
@@ -91,6 +99,12 @@ def test_all_are_of_one_family_and_survive_pickling(kind):
     assert type(copy) is kind
     assert str(copy) == str(error)
     assert copy.offset == 0x1A4
+
+
+def test_an_error_of_a_selection_points_at_the_place():
+    error = SelectionError("a value is expected").pointing_at("a\x1b == && b", 6)
+    assert error.pointer == "a\\x1b == && b\n" + " " * 9 + "^"
+    assert SelectionError("no such time").pointer == ""
 
 
 def test_outer_levels_add_what_they_know():

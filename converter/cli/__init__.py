@@ -108,12 +108,16 @@ def _usage(error: click.UsageError, command: str) -> int:
 
 
 def _failed(error: TraceError) -> int:
-    from converter.errors import OutputError, StrictLossError
+    from converter.errors import OutputError, SelectionError, StrictLossError
 
     if isinstance(error, OutputError) and isinstance(error.__cause__, BrokenPipeError):
         return _broken_pipe()
     path = f"{error.path}: " if error.path is not None else ""
     print(f"traceconv: {path}{error.detail}", file=sys.stderr)
+    if isinstance(error, SelectionError):
+        if error.pointer:
+            print(*(f"  {line}" for line in error.pointer.split("\n")), sep="\n", file=sys.stderr)
+        return USAGE
     return LOSS if isinstance(error, StrictLossError) else FAILED
 
 

@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import click
 
-_EPILOG = """\b
+from converter.cli.selecting import EXAMPLES, selects
+
+if TYPE_CHECKING:
+    from converter.selection.selection import Selection
+
+_EPILOG = f"""\b
 Examples:
   traceconv trace.dat -o trace.fxt
   traceconv trace.dat -o old.dat -t trace_cmd+v6
   traceconv recording/ -o trace.pftrace --losses lost.json
   zcat trace.dat.gz | traceconv - -o - -t fxt > trace.fxt
+  traceconv trace.dat -o part.pftrace --since +10s --until +12s --event "sched:*"
 
+{EXAMPLES}
 \b
 Other commands:
   traceconv info IN     what a trace contains
@@ -102,6 +109,7 @@ class _WithStrictness(click.Command):
     help="Let what does not fit travel in OUT: reading OUT gives all of IN.",
 )
 @click.option("--losses", metavar="FILE", help="Write what did not fit to FILE, as JSON.")
+@selects
 @click.option("--force", is_flag=True, help="Replace OUT if it exists.")
 @click.option("-q", "--quiet", is_flag=True, help="Print errors only.")
 @click.option("-v", "--verbose", is_flag=True, help="List every loss, and what was done.")
@@ -118,6 +126,7 @@ def convert(
     force: bool,
     quiet: bool,
     verbose: bool,
+    selection: Selection | None,
 ) -> None:
     """Convert the trace IN to another format.
 
@@ -144,11 +153,20 @@ def convert(
             force=force,
             quiet=quiet,
             verbose=verbose,
+            selection=selection,
         )
     )
 
 
-@click.command(context_settings=_SETTINGS)
+_INFO_EPILOG = f"""\b
+Examples:
+  traceconv info trace.dat
+  traceconv info trace.dat --events 5 --event sched_switch
+
+{EXAMPLES}"""
+
+
+@click.command(context_settings=_SETTINGS, epilog=_INFO_EPILOG)
 @_input
 @_source_format
 @_reader_options
@@ -156,26 +174,37 @@ def convert(
 @click.option(
     "--events", metavar="N", type=click.IntRange(min=0), help="Print the first N events, too."
 )
+@selects
 def info(
     source: str,
     source_format: str | None,
     reader_options: dict[str, str],
     as_json: bool,
     events: int | None,
+    selection: Selection | None,
 ) -> None:
     """Say what the trace IN contains: clock, CPUs, processes, threads, events."""
     from converter.cli.inspecting import run
 
-    run(source, source_format, reader_options, as_json=as_json, events=events)
+    run(source, source_format, reader_options, as_json=as_json, events=events, selection=selection)
 
 
-@click.command(context_settings=_SETTINGS)
+_REPORT_EPILOG = f"""\b
+Examples:
+  traceconv report trace.dat
+  traceconv report trace.dat --last 1s --event "irq:*"
+
+{EXAMPLES}"""
+
+
+@click.command(context_settings=_SETTINGS, epilog=_REPORT_EPILOG)
 @_input
 @_source_format
 @_reader_options
 @click.option("-o", "--output", "target", metavar="FILE", default="-", help="Write to FILE.")
 @click.option("--force", is_flag=True, help="Replace FILE if it exists.")
 @click.option("-q", "--quiet", is_flag=True, help="Print no warnings.")
+@selects
 def report(
     source: str,
     source_format: str | None,
@@ -183,6 +212,7 @@ def report(
     target: str,
     force: bool,
     quiet: bool,
+    selection: Selection | None,
 ) -> None:
     """Print the events of the trace IN as text, a line each.
 
@@ -191,7 +221,9 @@ def report(
     """
     from converter.cli.reporting import run
 
-    run(source, source_format, reader_options, target, force=force, quiet=quiet)
+    run(
+        source, source_format, reader_options, target, force=force, quiet=quiet, selection=selection
+    )
 
 
 @click.command(context_settings=_SETTINGS)
@@ -228,11 +260,13 @@ _quiet_comparison = click.option(
 _comparison_as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 
 
-_DIFF_EPILOG = """\b
+_DIFF_EPILOG = f"""\b
 Examples:
   traceconv diff trace.dat trace.pftrace --ignore native,environment
   traceconv diff before/ after/ --json
-"""
+  traceconv diff trace.dat trace.pftrace --event "sched:*"
+
+{EXAMPLES}"""
 
 
 @click.command(context_settings=_SETTINGS, epilog=_DIFF_EPILOG)
@@ -243,6 +277,7 @@ Examples:
 @_ignore
 @_comparison_as_json
 @_quiet_comparison
+@selects
 def diff(
     first: str,
     second: str,
@@ -251,11 +286,13 @@ def diff(
     ignore: list[str],
     as_json: bool,
     quiet: bool,
+    selection: Selection | None,
 ) -> None:
     """Compare the traces A and B, of any formats: exit code 1 if they differ."""
     from converter.cli.comparing import run_diff
 
-    if run_diff(first, second, (format_a, format_b), ignore, as_json=as_json, quiet=quiet):
+    formats = (format_a, format_b)
+    if run_diff(first, second, formats, ignore, as_json=as_json, quiet=quiet, selection=selection):
         raise click.exceptions.Exit(1)
 
 

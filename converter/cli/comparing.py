@@ -8,10 +8,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from converter.cli.progress import Progress
+from converter.cli.selected_part import part_of
 from converter.comparison import TraceDifference, diff
 from converter.conversion import open_trace
 from converter.ir.text import printable
 from converter.round_trips import RoundTrip, roundtrip
+from converter.selection.selection import Selection
 
 #: Lines about tables and classes that are printed; JSON has all.
 _MOST_LINES = 40
@@ -25,8 +27,9 @@ def run_diff(
     *,
     as_json: bool,
     quiet: bool,
+    selection: Selection | None,
 ) -> bool:
-    """Compare two inputs and print what differs; whether anything does.
+    """Compare two inputs, or the same parts of them, and print what differs; whether anything does.
 
     Raises:
         TraceError: one of them cannot be read.
@@ -37,8 +40,13 @@ def run_diff(
         open_trace(second, formats[1]) as other,
         Progress(shown=not quiet) as progress,
     ):
-        progress.watch(one)
-        difference = diff(one, other, ignore)
+        one_part, say_one = part_of(one, selection)
+        other_part, say_other = part_of(other, selection)
+        progress.watch(one_part)
+        difference = diff(one_part, other_part, ignore)
+    if not quiet:
+        say_one(first)
+        say_other(second)
     _print(difference, as_json=as_json, quiet=quiet)
     return bool(difference)
 

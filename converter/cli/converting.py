@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from converter import registry
 from converter.cli.progress import Progress
@@ -20,6 +22,9 @@ from converter.formats.descriptor import Format
 from converter.ir.trace import Trace
 from converter.projection.losses import Loss, LossClass, LossKind, LossReport
 from converter.storage.outputs import open_sink
+
+if TYPE_CHECKING:
+    from converter.selection.selection import Selection
 
 #: How many things a line of the summary names.
 _NAMED = 3
@@ -40,6 +45,7 @@ class Options:
     force: bool
     quiet: bool
     verbose: bool
+    selection: Selection | None
 
 
 def run(options: Options) -> None:
@@ -51,7 +57,7 @@ def run(options: Options) -> None:
     """
     target, variant = _check_formats(options)
     with (
-        open_trace(options.source, options.source_format, options.reader_options) as trace,
+        open_trace(options.source, options.source_format, options.reader_options) as whole,
         Progress(shown=not options.quiet) as progress,
         open_sink(
             options.target,
@@ -61,6 +67,7 @@ def run(options: Options) -> None:
             seekable=target.patches_output or options.lossless,
         ) as sink,
     ):
+        trace, say = _part(whole, options.selection)
         progress.watch(trace)
         report = transcribe(trace, sink, target, variant, lossless=options.lossless)
         size = sink.tell()
@@ -72,6 +79,7 @@ def run(options: Options) -> None:
             refuse_losses(lost, options.strict)
     if not options.quiet:
         print_warnings(trace, options.source)
+        say(options.source)
         if not options.lossless or options.verbose:
             _print_losses(report, options)
     if options.verbose:
@@ -79,6 +87,14 @@ def run(options: Options) -> None:
             f"{options.source}: {trace.format} to {target.name}: {progress.events:,} events, "
             f"{size:,} bytes in {progress.seconds:.2f} s"
         )
+
+
+def _part(trace: Trace, selection: Selection | None) -> tuple[Trace, Callable[[str], None]]:
+    if selection is None:
+        return trace, lambda _: None
+    from converter.cli.selected_part import part_of
+
+    return part_of(trace, selection)
 
 
 def _check_formats(options: Options) -> tuple[Format, str]:

@@ -11,11 +11,13 @@ from typing import Any
 import numpy as np
 
 from converter.cli.progress import Progress
+from converter.cli.selected_part import part_of
 from converter.conversion import open_trace
 from converter.ir.events import Batch, EventClass
 from converter.ir.kinds import Kind, Role
 from converter.ir.text import class_label, printable
 from converter.ir.trace import Trace
+from converter.selection.selection import Selection
 
 #: How many processes, threads and classes are listed for people to read.
 _LISTED = 20
@@ -64,6 +66,7 @@ def run(
     *,
     as_json: bool,
     events: int | None = None,
+    selection: Selection | None = None,
 ) -> None:
     """Read the trace and print what is in it, and the first `events` of it, where asked for.
 
@@ -72,7 +75,8 @@ def run(
 
     """
     summary = _Summary()
-    with open_trace(source, source_format, reader_options) as trace:
+    with open_trace(source, source_format, reader_options) as whole:
+        trace, say = part_of(whole, selection)
         with Progress(shown=True) as progress:
             progress.watch(trace)
             for batch in trace.batches():
@@ -85,6 +89,7 @@ def run(
             _print_json_events(text, trace, events)
         else:
             _print_events(text, trace, events)
+    say(source)
 
 
 def _print_events(text: str, trace: Trace, count: int) -> None:

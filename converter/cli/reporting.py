@@ -9,12 +9,14 @@ from typing import Any
 from converter.cli.converting import print_warnings
 from converter.cli.first_events import seconds
 from converter.cli.progress import Progress
+from converter.cli.selected_part import part_of
 from converter.conversion import open_trace
 from converter.ir.columns import value
 from converter.ir.events import Batch, EventClass
 from converter.ir.kinds import Role
 from converter.ir.text import class_label, printable, text_of_value
 from converter.ir.trace import Trace
+from converter.selection.selection import Selection
 from converter.storage.outputs import open_sink
 
 #: Text that is not written yet; more than that is not kept.
@@ -39,6 +41,7 @@ def run(
     *,
     force: bool,
     quiet: bool,
+    selection: Selection | None = None,
 ) -> None:
     """Read the trace and write its report to a file, or "-" for standard output.
 
@@ -46,7 +49,8 @@ def run(
         TraceError: it cannot be read, or the output not be written.
 
     """
-    with open_trace(source, source_format, reader_options) as trace:
+    with open_trace(source, source_format, reader_options) as whole:
+        trace, say = part_of(whole, selection)
         with (
             Progress(shown=not quiet and target != "-") as progress,
             open_sink(target, force=force, avoid=source) as sink,
@@ -64,6 +68,7 @@ def run(
             sink.write("".join(block).encode("utf-8", "surrogateescape"))
         if not quiet:
             print_warnings(trace, source)
+            say(source)
 
 
 def _lines(trace: Trace) -> Iterator[str]:

@@ -1,0 +1,38 @@
+"""How much of a trace a selection has kept, for people."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+
+from converter.ir.trace import Trace
+from converter.selection.cut import SelectionCounts
+from converter.selection.select import selected
+from converter.selection.selection import Selection
+
+
+def part_of(trace: Trace, selection: Selection | None) -> tuple[Trace, Callable[[str], None]]:
+    """The part of a trace that is wanted, and what says on standard error, once that is read, how much it is."""
+    if selection is None:
+        return trace, lambda _: None
+    part = selected(trace, selection)
+
+    def say(source: str) -> None:
+        for line in _lines(part.counts):
+            print(f"traceconv: {source}: {line}", file=sys.stderr)
+
+    return part.trace, say
+
+
+def _lines(counts: SelectionCounts) -> list[str]:
+    of = f"of {counts.read:,}" if counts.all_read else f"of {counts.read:,} that were read"
+    line = f"kept {counts.kept:,} {of} events"
+    if not counts.all_read:
+        line = f"kept {counts.kept:,} events {of}"
+    if counts.added:
+        line += f", and added {counts.added:,} for what is open where the part begins or ends"
+    lines = [line]
+    if counts.unknown_names:
+        names = ", ".join(repr(name) for name in counts.unknown_names)
+        lines.append(f"no event has a field {names}, which --where asks for")
+    return lines

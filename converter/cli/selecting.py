@@ -1,0 +1,124 @@
+"""The options that say which part of a trace is wanted: the same for all commands that read one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+if TYPE_CHECKING:
+    from converter.selection.selection import Selection
+
+#: Numbers of CPUs are less than this; a range may not be of more.
+_MOST_CPUS = 1 << 16
+
+_Command = TypeVar("_Command", bound=Callable[..., Any])
+
+EXAMPLES = """\b
+A part of a trace:
+  --since 827.28 --until 827.3         seconds, as reports print them
+  --since +1.5s --until +1600ms        from the start of the trace
+  --since "2024-05-01 12:00:00.25"     where the clock knows the time of day
+  --cpu 0,2-3 --event "sched:*,!sched:sched_stat_*"
+  --comm "make*" --children            and what these have forked
+  --where 'sched_switch: prev_pid == 0 && next_comm ~ "x*"'
+  --where "duration > 5ms" --where "ret in (-4, -11) || flags & 0x40"
+"""
+
+
+def _as_cpus(
+    _context: click.Context, _parameter: click.Parameter, given: tuple[str, ...]
+) -> frozenset[int]:
+    numbers: set[int] = set()
+    for part in ",".join(given).split(",") if given else []:
+        low, dash, high = part.strip().partition("-")
+        try:
+            first = int(low)
+            last = int(high) if dash else first
+        except ValueError:
+            raise click.BadParameter(f"{part!r} is no number of a CPU, and no range") from None
+        if not 0 <= first <= last < _MOST_CPUS:
+            raise click.BadParameter(f"{part!r} is no range of CPUs")
+        numbers.update(range(first, last + 1))
+    return frozenset(numbers)
+
+
+def _as_patterns(
+    _context: click.Context, _parameter: click.Parameter, given: tuple[str, ...]
+) -> tuple[str, ...]:
+    return tuple(part.strip() for text in given for part in text.split(","))
+
+
+def _listed(name: str, metavar: str, meaning: str) -> Callable[[_Command], _Command]:
+    return click.option(
+        f"--{name}",
+        f"wanted_{name}s",
+        metavar=metavar,
+        multiple=True,
+        callback=_as_patterns,
+        help=meaning,
+    )
+
+
+_OPTIONS = [
+    click.option("--since", metavar="TIME", help="Leave out what is before TIME."),
+    click.option("--until", metavar="TIME", help="Leave out what is behind TIME."),
+    click.option("--last", metavar="LENGTH", help="Only so much before the end, as 5s or 20ms."),
+    click.option(
+        "--cpu",
+        "wanted_cpus",
+        metavar="CPUS",
+        multiple=True,
+        callback=_as_cpus,
+        help="Only events on these CPUs, as 0,2-3.",
+    ),
+    _listed("pid", "PIDS", "Only events of processes of these ids; * stands for any characters."),
+    _listed("tid", "TIDS", "Only events of threads of these ids."),
+    _listed("comm", "NAMES", "Only events of threads, or processes, of these names."),
+    click.option("--children", is_flag=True, help="And of processes that these have forked."),
+    _listed("event", "NAMES", "Only events of these names: NAME or SYSTEM:NAME, !NAME for none."),
+    click.option(
+        "--where",
+        metavar="CONDITION",
+        multiple=True,
+        help="Only events of which this, or another --where, is true.",
+    ),
+]
+#: The arguments that click makes of the options, and what a selection calls them.
+_NAMES = {
+    "since": "since",
+    "until": "until",
+    "last": "last",
+    "wanted_cpus": "cpus",
+    "wanted_pids": "pids",
+    "wanted_tids": "tids",
+    "wanted_comms": "comms",
+    "children": "children",
+    "wanted_events": "events",
+    "where": "where",
+}
+
+
+def selects(command: _Command) -> _Command:
+    """The command with these options, which it gets as the argument `selection`: None where none is given."""
+
+    @wraps(command)
+    def selecting(*args: Any, **told: Any) -> Any:
+        given = {ours: told.pop(name) for name, ours in _NAMES.items()}
+        return command(*args, **told, selection=_selection(given))
+
+    for option in reversed(_OPTIONS):
+        selecting = option(selecting)
+    return selecting  # type: ignore[return-value]  # the options take the place of the argument
+
+
+def _selection(given: dict[str, Any]) -> Selection | None:
+    if not any(given.values()):
+        return None
+    if given["children"] and not (given["pids"] or given["tids"] or given["comms"]):
+        raise click.UsageError("--children: of whom is said by --pid, --tid or --comm")
+    from converter.selection.selection import Selection
+
+    return Selection(**given)

@@ -1,0 +1,95 @@
+"""Events of a batch that stay, at times within a window: complete slices reach no further than that."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from converter.ir.columns import OptionalColumn
+from converter.ir.events import Batch, EventClass, Table
+from converter.ir.field_classes import IntegerClass, OptionalClass
+from converter.ir.kinds import Kind, Role
+from converter.ir.trace import Trace
+from converter.selection.moments import Window
+
+Mask = NDArray[np.bool_]
+_I64: Final = np.iinfo(np.int64)
+
+
+def bounds(window: Window) -> tuple[int, int]:
+    """The first and the last tick of a window."""
+    start = _I64.min if window.start is None else window.start
+    end = _I64.max if window.end is None else window.end
+    return max(start, _I64.min), min(end, _I64.max)
+
+
+def durations(event_class: EventClass, table: Table) -> NDArray[np.int64] | None:
+    """How long the complete slices of a class are (-1: not known); None for other classes."""
+    if event_class.kind is not Kind.SLICE_COMPLETE:
+        return None
+    index = event_class.index_of(Role.DURATION)
+    if index is None:
+        return None
+    column, held = table.column(index), event_class.fields[index].type
+    valid = None
+    if isinstance(column, OptionalColumn) and isinstance(held, OptionalClass):
+        valid, column, held = column.valid, column.values, held.element
+    if not isinstance(held, IntegerClass) or not isinstance(column, np.ndarray):
+        return None
+    known = column.astype(np.int64)
+    return known if valid is None else np.where(valid, known, -1)
+
+
+def kept_events(trace: Trace, batch: Batch, places: NDArray[Any], window: Window) -> Batch:
+    """The events at some places of a batch, moved into a window where they are not in it."""
+    start, end = bounds(window)
+    ts = batch.ts[places]
+    class_id = batch.class_id[places]
+    present = np.flatnonzero(np.bincount(class_id)).tolist() if len(class_id) else []
+    row = np.empty(len(places), np.int32)
+    tables = {}
+    for number in present:
+        at = np.flatnonzero(class_id == number)
+        rows = batch.row[places[at]]
+        row[at] = np.arange(len(at), dtype=np.int32)
+        table = batch.tables[number]
+        whole = len(rows) == len(table) and bool(np.all(rows[1:] > rows[:-1]))
+        kept = table if whole else table.select(rows)
+        tables[number] = _clipped(trace.event_classes[number], kept, ts[at], start, end)
+    return Batch(
+        ts=np.clip(ts, start, end),
+        class_id=class_id,
+        row=row,
+        tables=tables,
+        thread=batch.thread[places],
+        cpu=batch.cpu[places],
+        track=batch.track[places],
+    )
+
+
+def _clipped(
+    event_class: EventClass, table: Table, ts: NDArray[np.int64], start: int, end: int
+) -> Table:
+    """The rows with complete slices cut to the window."""
+    known = durations(event_class, table)
+    if known is None:
+        return table
+    first = np.clip(ts, start, end)
+    # Sums that do not fit are beyond any window.
+    last = np.where(known > _I64.max - np.maximum(ts, 0), _I64.max, ts + known)
+    cut = np.where(known < 0, known, np.clip(last, start, end) - first)
+    if np.array_equal(cut, known):
+        return table
+    index = event_class.index_of(Role.DURATION)
+    assert index is not None, "durations are known"
+    column = table.column(index)
+    columns: list[Any] = [table.lazy(i) for i in range(table.width)]
+    if isinstance(column, OptionalColumn):
+        assert isinstance(column.values, np.ndarray)
+        columns[index] = OptionalColumn(column.valid, cut.astype(column.values.dtype))
+    else:
+        assert isinstance(column, np.ndarray)
+        columns[index] = cut.astype(column.dtype)
+    return Table(len(table), columns)

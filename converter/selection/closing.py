@@ -1,0 +1,119 @@
+"""Ends, at the end of a window, of slices that are open there."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, Final
+
+import numpy as np
+
+from converter.ir.columns import list_of_bytes, take, value
+from converter.ir.events import Batch, EventClass, Table
+from converter.ir.kinds import Kind, Role
+from converter.ir.trace import Trace
+from converter.selection.steps import PAIRS
+
+#: What the end of a slice repeats of its begin: what ties them together.
+_TIES: Final[dict[Kind, tuple[Role, ...]]] = {
+    Kind.SLICE_BEGIN: (),
+    Kind.ASYNC_BEGIN: (Role.NAME, Role.CATEGORY, Role.ID, Role.SCOPE),
+}
+_ENDS_OF_MARKS: Final = {b"B": b"E", b"S": b"F", b"G": b"H"}
+
+
+class Closing:
+    """The classes of ends that a trace gets in addition."""
+
+    def __init__(self, trace: Trace) -> None:
+        self._trace = trace
+        self._numbers: dict[EventClass, int] = {}
+
+    def ends(self, begins: Batch, end: int) -> Batch | None:
+        """The ends of slices that the events of a batch begin, inner ones first; None where nothing says an end.
+
+        An end that a kernel would have recorded is not made up.
+        """
+        order = np.arange(len(begins))[::-1]
+        class_id = begins.class_id[order].copy()
+        rows = np.full(len(begins), -1, np.int32)
+        tables: dict[int, Table] = {}
+        for number in np.unique(begins.class_id).tolist():
+            event_class = self._trace.event_classes[number]
+            at = np.flatnonzero(class_id == number)
+            begun = begins.row[order[at]]
+            if event_class.kind is Kind.MARK:
+                made = self._of_marks(event_class, begins.tables[number], begun)
+                found = None if made is None else (event_class, *made)
+            else:
+                found = self._of_slices(event_class, begins.tables[number], begun)
+            if found is None:
+                continue
+            target, table, which = found
+            rows[at[which]] = np.arange(len(table), dtype=np.int32)
+            new = number if target is event_class else self._number(target)
+            class_id[at] = new
+            tables[new] = table
+        kept = np.flatnonzero(rows >= 0)
+        if not len(kept):
+            return None
+        order = order[kept]
+        return Batch(
+            ts=np.full(len(kept), end, np.int64),
+            class_id=class_id[kept],
+            row=rows[kept],
+            tables=tables,
+            thread=begins.thread[order],
+            cpu=begins.cpu[order],
+            track=begins.track[order],
+        )
+
+    def _number(self, event_class: EventClass) -> int:
+        if event_class not in self._numbers:
+            self._numbers[event_class] = self._trace.add_class(event_class)
+        return self._numbers[event_class]
+
+    def _of_slices(
+        self, event_class: EventClass, table: Table, rows: Any
+    ) -> tuple[EventClass, Table, Any] | None:
+        ties = _TIES.get(event_class.kind)
+        if ties is None:
+            return None
+        kept = [index for index, field in enumerate(event_class.fields) if field.role in ties]
+        target = replace(
+            event_class,
+            kind=PAIRS[event_class.kind],
+            fields=tuple(event_class.fields[index] for index in kept),
+            native=b"",
+        )
+        columns = [take(table.column(index), rows) for index in kept]
+        return target, Table(len(rows), columns), np.arange(len(rows))
+
+    def _of_marks(
+        self, event_class: EventClass, table: Table, rows: Any
+    ) -> tuple[Table, Any] | None:
+        """``E|pid`` for ``B|pid|name``, and likewise."""
+        index = event_class.index_of(Role.MESSAGE)
+        if index is None:
+            return None
+        field = event_class.fields[index]
+        ends, which = [], []
+        for place, row in enumerate(rows.tolist()):
+            text = value(table.column(index), field.type, row, self._trace.strings)
+            letter = _ENDS_OF_MARKS.get(text[:1])
+            if letter is not None:
+                rest = text[1:].rstrip(b"\n")
+                ends.append(letter + (b"|".join(rest.split(b"|")[:2]) if letter == b"E" else rest))
+                which.append(place)
+        if not ends:
+            return None
+        some = table.select(rows[which])
+        columns: list[Any] = [some.lazy(i) for i in range(some.width)]
+        columns[index] = _as_stored(some.column(index), ends, self._trace)
+        return Table(len(ends), columns), np.array(which)
+
+
+def _as_stored(column: Any, texts: list[bytes], trace: Trace) -> Any:
+    """Texts in the way in which a column has them."""
+    if isinstance(column, np.ndarray):
+        return np.array([trace.strings.intern(text) for text in texts], np.int32)
+    return list_of_bytes(texts)

@@ -1,0 +1,154 @@
+"""Which events of a batch are wanted, whenever they were."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from converter.ir.columns import Column
+from converter.ir.events import Batch, EventClass, Table
+from converter.ir.field_classes import StringClass
+from converter.ir.kinds import Role
+from converter.ir.trace import Trace
+from converter.projection.pieces import string_ids
+from converter.selection.evaluation import Evaluation, Rows
+from converter.selection.expressions import (
+    Clause,
+    Comparison,
+    Condition,
+    Junction,
+    Membership,
+    Name,
+    Negation,
+)
+from converter.selection.patterns import NamePatterns, as_text
+from converter.selection.selection import Selection
+from converter.selection.tasks import WantedTasks
+
+Mask = NDArray[np.bool_]
+_BITS: Final = 32
+
+
+class Conditions:
+    """What a selection says of events but for their time."""
+
+    def __init__(self, trace: Trace, selection: Selection) -> None:
+        self._trace = trace
+        self._cpus = np.array(sorted(selection.cpus), np.int64)
+        of_tasks = selection.pids or selection.tids or selection.comms
+        self._tasks = WantedTasks(trace, selection) if of_tasks else None
+        self._names = _Named(trace, NamePatterns(selection.events)) if selection.events else None
+        self._clauses = [
+            (_Named(trace, NamePatterns(clause.patterns)) if clause.patterns else None, clause)
+            for clause in selection.clauses
+        ]
+        self._evaluation = Evaluation(trace)
+
+    def mask(self, batch: Batch) -> Mask:
+        """Which events of a batch are wanted."""
+        result = np.ones(len(batch), np.bool_)
+        if len(self._cpus):
+            result &= np.isin(batch.cpu, self._cpus)
+        if self._tasks is not None:
+            result &= self._tasks.mask(batch)
+        if self._names is not None:
+            result &= self._names.mask(batch)
+        if self._clauses:
+            result &= self._any_clause(batch)
+        return result
+
+    def unknown_names(self) -> list[str]:
+        """The names in conditions that no event has had."""
+        names = {name for _, clause in self._clauses for name in _names_in(clause.condition)}
+        return sorted(names - self._evaluation.found)
+
+    def _any_clause(self, batch: Batch) -> Mask:
+        result = np.zeros(len(batch), np.bool_)
+        for named, clause in self._clauses:
+            of_name = None if named is None else named.mask(batch)
+            result |= self._one_clause(clause, batch, of_name)
+        return result
+
+    def _one_clause(self, clause: Clause, batch: Batch, of_name: Mask | None) -> Mask:
+        result = np.zeros(len(batch), np.bool_)
+        for number, table in batch.tables.items():
+            if not len(table):
+                continue
+            positions = batch.positions(number)
+            if of_name is not None and not of_name[positions].any():
+                continue
+            rows = Rows(self._trace, batch, self._trace.event_classes[number], table, positions)
+            result[positions] = self._evaluation.holds(clause.condition, rows)
+        return result if of_name is None else result & of_name
+
+
+class _Named:
+    """Events by the names of their classes, or by their own where each has one."""
+
+    def __init__(self, trace: Trace, patterns: NamePatterns) -> None:
+        self._trace = trace
+        self._patterns = patterns
+        self._classes: dict[int, bool] = {}
+        self._pairs: dict[tuple[int, str, int], bool] = {}
+
+    def mask(self, batch: Batch) -> Mask:
+        result = np.zeros(len(batch), np.bool_)
+        for number, table in batch.tables.items():
+            if not len(table):
+                continue
+            event_class = self._trace.event_classes[number]
+            if event_class.name or _column(event_class, table, Role.NAME) is None:
+                if self._of_class(number, event_class):
+                    result[batch.positions(number)] = True
+            else:
+                result[batch.positions(number)] = self._of_rows(event_class, table)
+        return result
+
+    def _of_class(self, number: int, event_class: EventClass) -> bool:
+        if number not in self._classes:
+            self._classes[number] = self._patterns.match(
+                event_class.category, event_class.name, event_class.kind.name.lower()
+            )
+        return self._classes[number]
+
+    def _of_rows(self, event_class: EventClass, table: Table) -> Mask:
+        strings = self._trace.strings
+        names = _column(event_class, table, Role.NAME)
+        assert names is not None
+        ids = string_ids(names, strings).astype(np.int64)
+        categories = _column(event_class, table, Role.CATEGORY)
+        if categories is not None:
+            ids |= string_ids(categories, strings).astype(np.int64) << _BITS
+        pairs, inverse = np.unique(ids, return_inverse=True)
+        kind, category = event_class.kind, event_class.category
+        verdicts = []
+        for pair in pairs.tolist():
+            # The same name may be of a slice and of a counter.
+            key = (int(kind), category, pair)
+            if key not in self._pairs:
+                own = as_text(strings[pair >> _BITS]) or category
+                name = as_text(strings[pair & (1 << _BITS) - 1])
+                self._pairs[key] = self._patterns.match(own, name, kind.name.lower())
+            verdicts.append(self._pairs[key])
+        return np.array(verdicts, np.bool_)[inverse]
+
+
+def _column(event_class: EventClass, table: Table, role: Role) -> Column | None:
+    index = event_class.index_of(role)
+    if index is None or not isinstance(event_class.fields[index].type, StringClass):
+        return None
+    return table.column(index)
+
+
+def _names_in(condition: Condition) -> list[str]:
+    match condition:
+        case Junction(parts, _):
+            return [name for part in parts for name in _names_in(part)]
+        case Negation(inner):
+            return _names_in(inner)
+        case Membership(left, _):
+            return [left.path] if isinstance(left, Name) else []
+        case Comparison(left, _, right):
+            return [one.path for one in (left, right) if isinstance(one, Name)]

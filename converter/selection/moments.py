@@ -1,0 +1,145 @@
+"""Times as somebody writes them, and what they are in ticks of a trace's clock."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from enum import Enum, unique
+from fractions import Fraction
+from math import ceil
+from typing import Final, NamedTuple
+
+from converter.errors import SelectionError
+from converter.ir.trace import ClockDomain
+
+#: The length of each unit in seconds.
+UNITS: Final = {
+    "ns": Fraction(1, 10**9),
+    "us": Fraction(1, 10**6),
+    "ms": Fraction(1, 10**3),
+    "s": Fraction(1),
+}
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_LENGTH: Final = re.compile(r"([+-]?)(\d{1,20}(?:\.\d{1,20})?)\s*(ns|us|ms|s)?", re.ASCII)
+_DATE: Final = re.compile(
+    r"(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d(?::\d\d)?)(?:\.(\d{1,9}))?\s*(Z|[+-]\d\d:\d\d)?)?",
+    re.ASCII,
+)
+_FORMS: Final = 'seconds as reports print them, "+1.5s" behind the start, or "2024-05-01 12:00:00"'
+
+
+@unique
+class Origin(Enum):
+    """What a moment counts from."""
+
+    CLOCK = "the zero of the trace's clock"
+    START = "the first event"
+    EPOCH = "1970"
+
+
+class Moment(NamedTuple):
+    """A time in seconds since something. Digits behind those that are given are any."""
+
+    seconds: Fraction
+    origin: Origin
+
+
+class Span(NamedTuple):
+    """A length of time in seconds."""
+
+    seconds: Fraction
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """The times from `start` to `end`, both included, in ticks; None for no bound."""
+
+    start: int | None
+    end: int | None
+
+
+def parse_moment(text: str) -> Moment:
+    """The moment that a text says.
+
+    Raises:
+        SelectionError: it says none.
+
+    """
+    written = text.strip()
+    found = _LENGTH.fullmatch(written)
+    if found is not None:
+        sign, number, unit = found.groups()
+        seconds = Fraction(number) * UNITS[unit or "s"]
+        origin = Origin.START if sign == "+" else Origin.CLOCK
+        return Moment(-seconds if sign == "-" else seconds, origin)
+    date = _DATE.fullmatch(written)
+    if date is not None:
+        day, time, digits, offset = date.groups()
+        zone = "+00:00" if offset in (None, "Z") else offset
+        try:
+            moment = datetime.fromisoformat(f"{day}T{time or '00:00'}{zone}")
+        except ValueError as error:
+            raise SelectionError(f"no time is {text!r}: {error}") from None
+        since = moment - _EPOCH
+        whole = since.days * 86_400 + since.seconds
+        return Moment(whole + Fraction(f"0.{digits or 0}"), Origin.EPOCH)
+    raise SelectionError(f"no time is {text!r}: write {_FORMS}")
+
+
+def parse_span(text: str) -> Span:
+    """The length of time that a text says.
+
+    Raises:
+        SelectionError: it says none.
+
+    """
+    found = _LENGTH.fullmatch(text.strip())
+    if found is None or found.group(1):
+        raise SelectionError(f'no length of time is {text!r}: write "5s", "200ms" or the like')
+    return Span(Fraction(found.group(2)) * UNITS[found.group(3) or "s"])
+
+
+def first_tick(moment: Moment, clock: ClockDomain, start: int) -> int:
+    """The first tick of a clock that is not before a moment; the trace starts at tick `start`."""
+    if clock.ticks_per_second is None and moment.origin is Origin.CLOCK:
+        return ceil(moment.seconds)
+    return _base(moment, start) + ceil(_shifted(moment, clock) * _rate(clock))
+
+
+def last_tick(moment: Moment, clock: ClockDomain, start: int) -> int:
+    """The last tick of a clock that is not behind a moment. Reports cut times to nanoseconds, and so does this."""
+    if clock.ticks_per_second is None and moment.origin is Origin.CLOCK:
+        return int(moment.seconds // 1)
+    behind = _shifted(moment, clock) + UNITS["ns"]
+    return _base(moment, start) + ceil(behind * _rate(clock)) - 1
+
+
+def ticks(span: Fraction, clock: ClockDomain) -> int:
+    """So many seconds in ticks of a clock."""
+    return int(span * _rate(clock))
+
+
+def _base(moment: Moment, start: int) -> int:
+    return start if moment.origin is Origin.START else 0
+
+
+def _shifted(moment: Moment, clock: ClockDomain) -> Fraction:
+    """The moment in seconds since what ticks are counted from."""
+    if moment.origin is not Origin.EPOCH:
+        return moment.seconds
+    if clock.epoch_ns is None:
+        raise SelectionError(
+            f"the clock {clock.name!r} does not say what time of day it is: "
+            'write seconds as reports print them, or "+1.5s" behind the start'
+        )
+    return moment.seconds - clock.epoch_ns * UNITS["ns"]
+
+
+def _rate(clock: ClockDomain) -> Fraction:
+    if clock.ticks_per_second is None:
+        raise SelectionError(
+            f"the ticks of the clock {clock.name!r} are of unknown length: "
+            "write times in ticks, as reports print them"
+        )
+    return clock.ticks_per_second

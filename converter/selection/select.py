@@ -1,0 +1,125 @@
+"""select(): the part of a trace that is wanted, as a trace."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterator
+
+import numpy as np
+
+from converter.ir.events import Batch
+from converter.ir.trace import Trace
+from converter.selection.closing import Closing
+from converter.selection.cut import Cut, Origin, SelectionCounts
+from converter.selection.moments import Moment, Span, Window, first_tick, last_tick, ticks
+from converter.selection.selection import Selection
+
+
+@dataclasses.dataclass(slots=True)
+class Selected:
+    """A part of a trace, and how much of it that is: `counts` is of the batches that have been read last."""
+
+    trace: Trace
+    counts: SelectionCounts
+
+
+def select(trace: Trace, selection: Selection) -> Trace:
+    """The part of a trace that a selection wants, as a trace.
+
+    What was so when it begins is in it: names, slices that are open, values of counters, the tasks that run. `trace` is
+    read when the part is, and must not be closed before.
+
+    Args:
+        trace: any trace.
+        selection: what is wanted of it.
+
+    Raises:
+        SelectionError: when batches are read: the selection speaks of times that the trace's clock does not know.
+
+    """
+    return selected(trace, selection).trace
+
+
+def selected(trace: Trace, selection: Selection) -> Selected:
+    """As `select`, with counts."""
+    result = Selected(
+        dataclasses.replace(trace, event_classes=list(trace.event_classes)), SelectionCounts()
+    )
+    if not selection:
+        return Selected(trace, result.counts)
+    part = _Part(trace, selection, result)
+    result.trace.make_batches = part.batches
+    result.trace.source_batches = None
+    if trace.describe is not None:
+        result.trace.describe = part.describe
+    return result
+
+
+class _Part:
+    def __init__(self, source: Trace, selection: Selection, result: Selected) -> None:
+        self._source = source
+        self._selection = selection
+        self._result = result
+        self._closing = Closing(result.trace)
+        self._latest: tuple[Batch, Origin] | None = None
+
+    def batches(self) -> Iterator[Batch]:
+        source = self._source
+        window = resolved(source, self._selection)
+        cut = Cut(source, self._result.trace, self._selection, window, self._closing)
+        self._result.counts = cut.counts
+        batches = source.batches()
+        yield from cut.batches(batches, self._came_from)
+
+    def describe(self, batch: Batch) -> Callable[[int], str | None]:
+        """The texts that the source has for the events of the latest batch."""
+        if self._latest is None or self._latest[0] is not batch:
+            return lambda _: None
+        origin = self._latest[1]
+        assert self._source.describe is not None, "the trace has been closed"
+        describe = self._source.describe(origin.batch)
+        return lambda position: describe(int(origin.places[position]))
+
+    def _came_from(self, batch: Batch, origin: Origin) -> None:
+        self._latest = (batch, origin)
+
+
+def resolved(trace: Trace, selection: Selection) -> Window:
+    """The times that a selection wants, in ticks of a trace's clock. Where they count from its ends, it is read.
+
+    Raises:
+        SelectionError: the clock does not know such times.
+
+    """
+    start, end = selection.start, selection.end
+    origin = 0
+    if isinstance(start, Moment) or end is not None:
+        origin = _first(trace)
+    last = None if end is None else last_tick(end, trace.clock, origin)
+    if isinstance(start, Span):
+        latest = _last(trace) if last is None else last
+        return Window(latest - ticks(start.seconds, trace.clock), last)
+    return Window(None if start is None else first_tick(start, trace.clock, origin), last)
+
+
+def _first(trace: Trace) -> int:
+    """The time of the first event: the earliest of the first batch that has a time."""
+    for batch in trace.batches():
+        ts = _times(trace, batch)
+        if len(ts):
+            return int(ts.min())
+    return 0
+
+
+def _last(trace: Trace) -> int:
+    last = 0
+    for number, batch in enumerate(trace.batches()):
+        ts = _times(trace, batch)
+        if len(ts):
+            last = int(ts.max()) if number == 0 else max(last, int(ts.max()))
+    return last
+
+
+def _times(trace: Trace, batch: Batch) -> np.ndarray:
+    timed = np.array([event_class.timed for event_class in trace.event_classes], np.bool_)
+    return batch.ts if timed.all() else batch.ts[timed[batch.class_id]]

@@ -1,0 +1,306 @@
+"""What events do to what is open: which lane each is on, and what it begins, ends or sets there.
+
+A lane holds slices that nest: the slices of a thread, the interrupts of a CPU, the calls of one id. What a viewer
+takes from marks in a kernel's trace (Android's atrace) is on lanes of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from converter.ir.columns import Column, ListColumn, OptionalColumn
+from converter.ir.events import Batch, EventClass, Table
+from converter.ir.field_classes import OptionalClass, StringClass
+from converter.ir.kinds import Kind, Role
+from converter.ir.trace import Trace
+from converter.projection.marks import parse_marker_ids, parse_marker_texts
+from converter.projection.pieces import distinct, string_ids
+from converter.selection.stacks import BEGIN, END, VALUE
+
+_Numbers = NDArray[np.uint64]
+
+#: By the kind that begins: the kind that ends it.
+PAIRS: Final = {
+    Kind.SLICE_BEGIN: Kind.SLICE_END,
+    Kind.ASYNC_BEGIN: Kind.ASYNC_END,
+    Kind.OBJECT_NEW: Kind.OBJECT_DELETE,
+    Kind.IRQ_ENTRY: Kind.IRQ_EXIT,
+    Kind.SOFTIRQ_ENTRY: Kind.SOFTIRQ_EXIT,
+    Kind.TIMER_ENTRY: Kind.TIMER_EXIT,
+    Kind.IPI_ENTRY: Kind.IPI_EXIT,
+    Kind.SYSCALL_ENTRY: Kind.SYSCALL_EXIT,
+    Kind.WORK_BEGIN: Kind.WORK_END,
+    Kind.FUNCTION_ENTRY: Kind.FUNCTION_EXIT,
+}
+_BEGIN_OF: Final = {end: begin for begin, end in PAIRS.items()}
+#: Pairs that an id ties together, wherever their events are.
+_BY_ID: Final = (Kind.ASYNC_BEGIN, Kind.OBJECT_NEW)
+#: Pairs of a CPU; all others are of a thread, or on a track.
+_OF_CPU: Final = (Kind.IRQ_ENTRY, Kind.SOFTIRQ_ENTRY, Kind.TIMER_ENTRY, Kind.IPI_ENTRY)
+#: Pairs whose ends say nothing by themselves.
+TIMELINE_ENDS: Final = (Kind.SLICE_END, Kind.ASYNC_END, Kind.OBJECT_DELETE)
+
+#: Pairs whose ends may say which begin they mean, and how.
+_NAMED: Final = {
+    Kind.SLICE_BEGIN: Role.NAME,
+    Kind.ASYNC_BEGIN: Role.NAME,
+    Kind.FUNCTION_ENTRY: Role.FUNCTION,
+}
+
+#: Kinds whose last event says what holds until the next one, and the fields that tell one value from others.
+_VALUES: Final[dict[Kind, tuple[Role, ...]]] = {
+    Kind.SCHED_SWITCH: (),
+    Kind.COUNTER: (Role.NAME, Role.CATEGORY, Role.ID, Role.SCOPE),
+    Kind.STATE: (),
+    Kind.CPU_FREQUENCY: (Role.TARGET_CPU,),
+    Kind.CPU_IDLE: (Role.TARGET_CPU,),
+    Kind.CPU_FREQUENCY_LIMITS: (Role.TARGET_CPU,),
+    Kind.CLOCK_RATE: (Role.NAME, Role.TARGET_CPU),
+}
+_OF_MACHINE: Final = (
+    Kind.CPU_FREQUENCY,
+    Kind.CPU_IDLE,
+    Kind.CPU_FREQUENCY_LIMITS,
+    Kind.CLOCK_RATE,
+)
+
+#: What the letters of marks do; the end of an asynchronous slice may leave its name to the begin.
+_LETTERS: Final = {
+    "B": BEGIN,
+    "E": END,
+    "S": BEGIN,
+    "F": END,
+    "G": BEGIN,
+    "H": END,
+    "C": VALUE,
+}
+_BY_COOKIE: Final = {"S": "S", "F": "S", "G": "G", "H": "G"}
+
+#: Families of lanes: those of marks, and the first of any other.
+_CALLS: Final = 1
+_BY_NAME: Final = 2
+_FIRST_FAMILY: Final = 3
+
+#: Words in the names of kernel events of which those of a pair differ in one.
+_WORDS: Final = ("entry", "exit", "enter", "begin", "end", "start", "return")
+
+
+@dataclass(frozen=True, slots=True)
+class Steps:
+    """What some events of a batch do, in their order: an entry each. `keeps` says that an end without a begin stays."""
+
+    at: NDArray[np.int32]
+    lane: NDArray[np.uint64]
+    step: NDArray[np.int8]
+    name: NDArray[np.int64]
+    keeps: NDArray[np.bool_]
+
+    def __len__(self) -> int:
+        return len(self.at)
+
+    def take(self, which: NDArray[np.bool_]) -> Steps:
+        """Some of the steps."""
+        return Steps(
+            self.at[which],
+            self.lane[which],
+            self.step[which],
+            self.name[which],
+            self.keeps[which],
+        )
+
+
+class StepsOf:
+    """The steps of the events of a trace."""
+
+    def __init__(self, trace: Trace, *, values: bool) -> None:
+        self._trace = trace
+        self._with_values = values
+        #: By class number: what distinguishes its lanes from those of other classes.
+        self._families: dict[int, int] = {}
+        self._keys: dict[str, int] = {}
+
+    def __call__(self, batch: Batch) -> Steps | None:
+        """The steps of a batch; None where there are none."""
+        parts = []
+        for number, table in batch.tables.items():
+            event_class = self._trace.event_classes[number]
+            if len(table):
+                part = self._of_class(batch, number, event_class, table)
+                if part is not None and len(part):
+                    parts.append(part)
+        if not parts:
+            return None
+        at = np.concatenate([part.at for part in parts])
+        order = np.argsort(at, kind="stable")
+        return Steps(
+            at[order],
+            np.concatenate([part.lane for part in parts])[order],
+            np.concatenate([part.step for part in parts])[order],
+            np.concatenate([part.name for part in parts])[order],
+            np.concatenate([part.keeps for part in parts])[order],
+        )
+
+    def _of_class(
+        self, batch: Batch, number: int, event_class: EventClass, table: Table
+    ) -> Steps | None:
+        kind = event_class.kind
+        if kind is Kind.MARK:
+            return self._marks(batch, number, event_class, table)
+        at = batch.positions(number)
+        begin = _BEGIN_OF.get(kind, kind)
+        if begin in PAIRS:
+            step = BEGIN if kind is begin else END
+            role = _NAMED.get(begin)
+            names = None if role is None else self._ids(event_class, table, role)
+        elif self._with_values and kind in _VALUES:
+            step, names = VALUE, None
+        else:
+            return None
+        return Steps(
+            at,
+            self._lanes(batch, number, event_class, table, begin),
+            np.full(len(at), step, np.int8),
+            np.zeros(len(at), np.int64) if names is None else names,
+            np.full(len(at), kind not in TIMELINE_ENDS),
+        )
+
+    def _lanes(
+        self, batch: Batch, number: int, event_class: EventClass, table: Table, begin: Kind
+    ) -> _Numbers:
+        at = batch.positions(number)
+        parts: list[Any] = [self._family(number, event_class, begin)]
+        if begin in _BY_ID:
+            parts += [
+                self._ids(event_class, table, role) for role in (Role.ID, Role.SCOPE, Role.CATEGORY)
+            ]
+            # An id may be one of a process, or of the track that the event is on.
+            parts += [self._processes(batch.thread[at]), batch.track[at]]
+        elif begin in _OF_MACHINE or begin in _VALUES:
+            parts += [self._ids(event_class, table, role) for role in _VALUES[begin]]
+            if begin is Kind.SCHED_SWITCH:
+                parts += [batch.cpu[at], batch.track[at]]
+            elif begin in _OF_MACHINE:
+                if event_class.index_of(Role.TARGET_CPU) is None:
+                    parts.append(batch.cpu[at])
+            else:
+                parts += _place(batch, at)
+        elif begin in _OF_CPU:
+            parts += [batch.cpu[at], batch.track[at]]
+        else:
+            parts += _place(batch, at)
+        return _mixed(len(at), parts)
+
+    def _family(self, number: int, event_class: EventClass, begin: Kind) -> int:
+        """A number that classes share whose events are on the same lanes: that of a pair's kind, system and name."""
+        if number not in self._families:
+            words = event_class.name.replace(":", "_").split("_")
+            stem = "_".join(word for word in words if word not in _WORDS)
+            category = event_class.category
+            if begin in _VALUES:
+                stem = category = ""
+            key = f"{begin.name}:{category}:{stem}"
+            self._families[number] = self._keys.setdefault(key, _FIRST_FAMILY + len(self._keys))
+        return self._families[number]
+
+    def _ids(self, event_class: EventClass, table: Table, role: Role) -> NDArray[np.int64] | None:
+        """A number that is the same for equal values of a field; 0 where there is none."""
+        index = event_class.index_of(role)
+        if index is None:
+            return None
+        column, held = table.column(index), event_class.fields[index].type
+        valid = None
+        if isinstance(column, OptionalColumn) and isinstance(held, OptionalClass):
+            valid, column, held = column.valid, column.values, held.element
+        ids: NDArray[np.int64]
+        if isinstance(held, StringClass):
+            ids = string_ids(column, self._trace.strings).astype(np.int64)
+        elif isinstance(column, np.ndarray) and column.dtype.kind in "iu":
+            # Zero is none, so that numbers stand one higher.
+            ids = column.astype(np.int64) + 1
+        else:
+            return None
+        return ids if valid is None else np.where(valid, ids, 0)
+
+    def _processes(self, threads: NDArray[np.int32]) -> NDArray[np.int32]:
+        owners = np.array([*(thread.process for thread in self._trace.threads), -1], np.int32)
+        return owners[threads]
+
+    def _marks(
+        self, batch: Batch, number: int, event_class: EventClass, table: Table
+    ) -> Steps | None:
+        index = event_class.index_of(Role.MESSAGE)
+        if index is None or not isinstance(event_class.fields[index].type, StringClass):
+            return None
+        phase, tgid, name, track, value = self._parsed(table.column(index))
+        steps = np.zeros(256, np.int8)
+        for letter, step in _LETTERS.items():
+            if self._with_values or step != VALUE:
+                steps[ord(letter)] = step
+        rows = np.flatnonzero(steps[phase])
+        if not len(rows):
+            return None
+        phase, tgid, name, track, value = (
+            column[rows] for column in (phase, tgid, name, track, value)
+        )
+        at = batch.positions(number)[rows]
+        is_call = (phase == ord("B")) | (phase == ord("E"))
+        is_counter = phase == ord("C")
+        groups = np.arange(256, dtype=np.uint8)
+        for letter, group in _BY_COOKIE.items():
+            groups[ord(letter)] = ord(group)
+        tracked = (phase == ord("G")) | (phase == ord("H"))
+        lane = np.where(
+            is_call,
+            _mixed(len(rows), [_CALLS, *_place(batch, at)]),
+            _mixed(
+                len(rows),
+                [
+                    _BY_NAME,
+                    groups[phase],
+                    tgid,
+                    np.where(tracked, track, name),
+                    np.where(is_counter, 0, value),
+                ],
+            ),
+        )
+        named = np.zeros(len(rows), np.int64)
+        return Steps(at, lane, steps[phase], named, np.zeros(len(rows), np.bool_))
+
+    def _parsed(self, column: Column) -> Sequence[NDArray[Any]]:
+        strings = self._trace.strings
+        if isinstance(column, ListColumn):
+            assert isinstance(column.values, np.ndarray)
+            return parse_marker_texts(strings, column.values, column.offsets)
+        assert isinstance(column, np.ndarray)
+        messages, inverse = distinct(column)
+        return [part[inverse] for part in parse_marker_ids(strings, messages)]
+
+
+def _place(batch: Batch, at: NDArray[np.int32]) -> list[NDArray[Any]]:
+    """The lane of events that say no other: thread and track, or the CPU where there is neither."""
+    thread, track = batch.thread[at], batch.track[at]
+    return [thread, track, np.where((thread < 0) & (track < 0), batch.cpu[at], -1)]
+
+
+def _mixed(count: int, parts: Sequence[NDArray[Any] | int | None]) -> _Numbers:
+    """A number of 64 bits for each combination of values: two of them are equal as good as never by chance."""
+    result = np.zeros(count, np.uint64)
+    for part in parts:
+        if isinstance(part, int):
+            result ^= np.uint64(part)
+        elif part is not None:
+            result ^= part.astype(np.int64).view(np.uint64)
+        result *= _PRIME
+        result ^= result >> np.uint64(29)
+        result *= _OTHER_PRIME
+        result ^= result >> np.uint64(32)
+    return result
+
+
+_PRIME: Final = np.uint64(0xBF58476D1CE4E5B9)
+_OTHER_PRIME: Final = np.uint64(0x94D049BB133111EB)

@@ -185,8 +185,7 @@ def transcribe(
             writer(trace, sink, variant)
             return LossReport()
     same = target.replays_as_any_variant or variant in ("", trace.variant)
-    own = trace.format == target.name and target.replays and same and not trace.is_part
-    if target.holds_all or own:
+    if target.holds_all or (trace.format == target.name and target.replays and same):
         # Its own reader made it: all of it is in the format, and the writer replays what only the format has.
         return writer(trace, sink, variant) or LossReport()
     from converter.projection.project import project

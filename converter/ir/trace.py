@@ -141,8 +141,6 @@ class Trace:
     make_batches: Callable[[], Iterator[Batch]] = lambda: iter(())
     #: The `make_batches` of the reader, where a writer may want to know whether the trace still has it.
     source_batches: Callable[[], Iterator[Batch]] | None = None
-    #: Whether it is a part of a trace, with events in addition that say what was so where the part begins.
-    is_part: bool = False
     #: Makes of a batch that `batches` has just given the function that gives, by position in it, the text that the
     #: source itself has for an event (None: it has none). For a batch whose columns were decoded it may have none.
     describe: Callable[[Batch], Callable[[int], str | None]] | None = None

@@ -15,7 +15,7 @@ from converter.selection.steps import PAIRS
 
 #: What the end of a slice repeats of its begin: what ties them together.
 _TIES: Final[dict[Kind, tuple[Role, ...]]] = {
-    Kind.SLICE_BEGIN: (),
+    Kind.SLICE_BEGIN: (Role.NAME, Role.CATEGORY),
     Kind.ASYNC_BEGIN: (Role.NAME, Role.CATEGORY, Role.ID, Role.SCOPE),
 }
 _ENDS_OF_MARKS: Final = {b"B": b"E", b"S": b"F", b"G": b"H"}

@@ -209,7 +209,8 @@ class Evaluation:
                 trace.strings.intern(thread.name or owner.name)
                 for thread, owner in zip(trace.threads, owners, strict=True)
             ]
-            self._ids = (count, tids, pids, np.array([*names, -1], np.int32))
+            names.append(trace.strings.intern(b""))
+            self._ids = (count, tids, pids, np.array(names, np.int32))
         return self._ids[1:]
 
 

@@ -50,7 +50,6 @@ def selected(trace: Trace, selection: Selection) -> Selected:
     part = _Part(trace, selection, result)
     result.trace.make_batches = part.batches
     result.trace.source_batches = None
-    result.trace.is_part = True
     if trace.describe is not None:
         result.trace.describe = part.describe
     return result

@@ -12,7 +12,7 @@ ROOT = Path(__file__).parents[2]
 RECORDINGS = ROOT / "roundtrip_fixtures"
 #: What help needs, and what everything else does.
 HELP = {"converter", "converter.cli", "converter.cli.prepared_help"}
-BASIC = HELP | {"converter.cli.commands", "converter.errors"}
+BASIC = HELP | {"converter.cli.commands", "converter.cli.selecting", "converter.errors"}
 #: The descriptors of formats, and the little that they need to recognise an input.
 DESCRIPTORS = {
     *(f"converter.formats.{format.name}" for format in FORMATS),

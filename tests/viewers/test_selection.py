@@ -61,7 +61,9 @@ def as_seconds(nanoseconds: int) -> str:
 
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("source", SOURCES)
-def test_a_window_shows_what_the_whole_shows_in_it(source: str, target: str, tmp_path: Path) -> None:
+def test_a_window_shows_what_the_whole_shows_in_it(
+    source: str, target: str, tmp_path: Path
+) -> None:
     trace = source_trace(source)
     start, end = window_of(trace)
     selection = converter.Selection(since=as_seconds(start), until=as_seconds(end))

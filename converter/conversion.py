@@ -47,6 +47,7 @@ def open_trace(
     source: SourceArgument,
     format: str | None = None,
     options: Mapping[str, str] | None = None,
+    selection: Selection | None = None,
 ) -> Iterator[Trace]:
     """The trace of an input, to be streamed; the input is closed when the context ends.
 
@@ -54,8 +55,11 @@ def open_trace(
         source: as `detect` takes it; gzip and zstd wrappers are removed.
         format: the name of a format, for inputs that are not recognised.
         options: what its reader is told besides, by name (`Format.options`).
+        selection: which part of it is wanted; what that does not need is not read, where the format lets a reader
+            find its way (docs/cli.md says what may then be missing at the start).
 
     Raises:
+        SelectionError: when batches are read: the trace's clock does not know the times that are wanted.
         UnknownFormatError: no format recognises the input, or none has this name.
         TraceError: the input cannot be read, or is damaged before its first usable event.
 
@@ -63,7 +67,7 @@ def open_trace(
     with open_source(source) as opened, _naming(opened):
         trace = _trace_of(opened, format, options)
         try:
-            yield trace
+            yield trace if selection is None else _part(trace, selection)
         finally:
             trace.close()
 
@@ -153,9 +157,9 @@ def convert(
     All other arguments, the result and errors are those of `open_trace` and `write`.
     """
     path = source if isinstance(source, str | os.PathLike) else None
-    with open_trace(source, source_format, options) as trace:
+    with open_trace(source, source_format, options, selection) as trace:
         return write(
-            trace if selection is None else _part(trace, selection),
+            trace,
             target,
             target_format,
             force=force,
@@ -166,9 +170,9 @@ def convert(
 
 
 def _part(trace: Trace, selection: Selection) -> Trace:
-    from converter.selection.select import select
+    from converter.selection.select import selected
 
-    return select(trace, selection)
+    return selected(trace, selection, narrow=True).trace
 
 
 def transcribe(

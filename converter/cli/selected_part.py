@@ -15,7 +15,7 @@ def part_of(trace: Trace, selection: Selection | None) -> tuple[Trace, Callable[
     """The part of a trace that is wanted, and what says on standard error, once that is read, how much it is."""
     if selection is None:
         return trace, lambda _: None
-    part = selected(trace, selection)
+    part = selected(trace, selection, narrow=True)
 
     def say(source: str) -> None:
         for line in _lines(part.counts):

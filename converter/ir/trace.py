@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from enum import IntEnum, unique
 from fractions import Fraction
-from typing import Any
+from typing import Any, Protocol
 
 from converter.errors import TraceWarning
 from converter.ir.events import Batch, EventClass
@@ -106,6 +106,25 @@ class Track:
     identity: int = 0
 
 
+class Seeking(Protocol):
+    """How a reader finds its way to a part of its source without reading all of it."""
+
+    def extent(self) -> tuple[int, int] | None:
+        """The times of the first and the last event, None where that takes reading the events."""
+
+    def narrow(self, start: int, end: int) -> bool:
+        """Leave out, from now on, events that are not needed for those from `start` to `end`.
+
+        Asked for before batches are. There may be more events, and there are some before `start`, so that much of what
+        is open then is known; where there are events behind `end`, there is one at least. Tables have what is in the
+        source's own tables and what these events say.
+
+        Returns:
+            Whether anything is left out.
+
+        """
+
+
 def _closed() -> Iterator[Batch]:
     raise ValueError("the trace is closed")
 
@@ -150,6 +169,9 @@ class Trace:
     #: For display: (done, in all), in bytes of the source or whatever the reader counts; in all 0 when unknown.
     progress: Callable[[], tuple[int, int]] | None = None
 
+    #: Where the reader can leave out what is not asked for.
+    seeking: Seeking | None = None
+
     def batches(self) -> Iterator[Batch]:
         """Decode batch after batch, in stream order.
 
@@ -171,7 +193,8 @@ class Trace:
         until Python looks for such cycles.
         """
         self.make_batches = _closed
-        self.source_batches = self.describe = self.check = self.progress = None
+        self.source_batches = self.describe = self.check = None
+        self.progress = self.seeking = None
 
     def add_class(self, event_class: EventClass) -> int:
         """Append an event class; its id."""

@@ -8,7 +8,8 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from converter.ir.events import Batch
-from converter.ir.trace import Trace
+from converter.ir.trace import Seeking, Trace
+from converter.selection.clipping import bounds
 from converter.selection.closing import Closing
 from converter.selection.cut import Cut, Origin, SelectionCounts
 from converter.selection.moments import Moment, Span, Window, first_tick, last_tick, ticks
@@ -40,34 +41,45 @@ def select(trace: Trace, selection: Selection) -> Trace:
     return selected(trace, selection).trace
 
 
-def selected(trace: Trace, selection: Selection) -> Selected:
-    """As `select`, with counts."""
+def selected(trace: Trace, selection: Selection, *, narrow: bool = False) -> Selected:
+    """As `select`, with counts; with `narrow`, the reader may leave out what the part does not need, for good."""
     result = Selected(
         dataclasses.replace(trace, event_classes=list(trace.event_classes)), SelectionCounts()
     )
     if not selection:
         return Selected(trace, result.counts)
-    part = _Part(trace, selection, result)
+    part = _Part(trace, selection, result, narrow=narrow)
     result.trace.make_batches = part.batches
-    result.trace.source_batches = None
+    result.trace.source_batches = result.trace.seeking = None
     if trace.describe is not None:
         result.trace.describe = part.describe
     return result
 
 
 class _Part:
-    def __init__(self, source: Trace, selection: Selection, result: Selected) -> None:
+    def __init__(
+        self, source: Trace, selection: Selection, result: Selected, *, narrow: bool
+    ) -> None:
         self._source = source
         self._selection = selection
         self._result = result
         self._closing = Closing(result.trace)
+        self._narrow = narrow
+        self._window: Window | None = None
+        self._skips = False
         self._latest: tuple[Batch, Origin] | None = None
 
     def batches(self) -> Iterator[Batch]:
         source = self._source
-        window = resolved(source, self._selection)
-        cut = Cut(source, self._result.trace, self._selection, window, self._closing)
+        if self._window is None:
+            # Once: what the reader is told then is for all passes.
+            window = self._window = resolved(source, self._selection)
+            seeking = _seeking(source)
+            if self._narrow and self._selection.is_timed and seeking is not None:
+                self._skips = seeking.narrow(*bounds(window))
+        cut = Cut(source, self._result.trace, self._selection, self._window, self._closing)
         self._result.counts = cut.counts
+        cut.counts.all_read = not self._skips
         batches = source.batches()
         yield from cut.batches(batches, self._came_from)
 
@@ -104,6 +116,9 @@ def resolved(trace: Trace, selection: Selection) -> Window:
 
 def _first(trace: Trace) -> int:
     """The time of the first event: the earliest of the first batch that has a time."""
+    extent = _extent(trace)
+    if extent is not None:
+        return extent[0]
     for batch in trace.batches():
         ts = _times(trace, batch)
         if len(ts):
@@ -112,12 +127,25 @@ def _first(trace: Trace) -> int:
 
 
 def _last(trace: Trace) -> int:
+    extent = _extent(trace)
+    if extent is not None:
+        return extent[1]
     last = 0
     for number, batch in enumerate(trace.batches()):
         ts = _times(trace, batch)
         if len(ts):
             last = int(ts.max()) if number == 0 else max(last, int(ts.max()))
     return last
+
+
+def _seeking(trace: Trace) -> Seeking | None:
+    """The reader's, where the trace is still what that reads."""
+    return trace.seeking if trace.is_as_read else None
+
+
+def _extent(trace: Trace) -> tuple[int, int] | None:
+    seeking = _seeking(trace)
+    return None if seeking is None else seeking.extent()
 
 
 def _times(trace: Trace, batch: Batch) -> np.ndarray:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -54,8 +55,25 @@ class PageStream:
         self._file = file
         self._data = data
         self._memory = memory
+        #: How many chunks there are from the offset on, where the data does not say that itself.
+        self._chunks: int | None = None
         target = max(_SMALLEST_WINDOW, min(_LARGEST_WINDOW, _WINDOWS_IN_ALL // max(streams, 1)))
         self._target = max(target // buffer.page_size, 1) * buffer.page_size
+
+    @property
+    def offset(self) -> int:
+        """Where the stream's data begins in the file."""
+        return self._data.offset
+
+    @property
+    def end(self) -> int:
+        """Where it ends; of compressed data, where it must have ended."""
+        return self._data.limit if self.buffer.compressed else self._data.offset + self._data.size
+
+    def restrict(self, offset: int, end: int, chunks: int | None) -> None:
+        """From now on give only the pages from here to there in the file, of compressed data so many chunks."""
+        self._data = self._data._replace(offset=offset, size=end - offset)
+        self._chunks = chunks
 
     def windows(self) -> Iterator[Window | TraceError]:
         """Plan window after window; an error where the rest cannot be found."""
@@ -73,15 +91,11 @@ class PageStream:
         source = self._file.source
         order = ">" if self._file.big_endian else "<"
         sizes = struct.Struct(f"{order}II")
-        head = source.read(self._data.offset, 4)
-        if len(head) < 4:
+        counted = self.chunk_count()
+        if counted is None:
             yield self._cut(self._data.offset)
             return
-        left = struct.unpack(f"{order}I", head)[0]
-        if left > (limit - self._data.offset) // 8:
-            # So many do not fit: trace-cmd has converted the file on a machine of the other byte order.
-            left = int.from_bytes(head, "little" if self._file.big_endian else "big")
-        at = self._data.offset + 4
+        at, left = counted
         block = memoryview(b"")
         block_start = at
         window = Window(at, 0)
@@ -114,6 +128,20 @@ class PageStream:
             yield window
         if left:
             yield self._cut(at)
+
+    def chunk_count(self) -> tuple[int, int] | None:
+        """Where the first chunk is, and how many there are; None where the data does not say."""
+        if self._chunks is not None:
+            return self._data.offset, self._chunks
+        head = self._file.source.read(self._data.offset, 4)
+        if len(head) < 4:
+            return None
+        order: Literal["big", "little"] = "big" if self._file.big_endian else "little"
+        left = int.from_bytes(head, order)
+        if left > (self._data.limit - self._data.offset) // 8:
+            # So many do not fit: trace-cmd has converted the file on a machine of the other byte order.
+            left = int.from_bytes(head, "little" if self._file.big_endian else "big")
+        return self._data.offset + 4, left
 
     def _cut(self, offset: int) -> TraceError:
         return TruncatedError(

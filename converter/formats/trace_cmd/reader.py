@@ -17,6 +17,7 @@ from converter.formats.trace_cmd.messages import KernelTexts
 from converter.formats.trace_cmd.opening import open_file
 from converter.formats.trace_cmd.options import interpret
 from converter.formats.trace_cmd.pages import PageStream
+from converter.formats.trace_cmd.seeking import PageSeeking
 from converter.formats.trace_cmd.survey import survey
 from converter.formats.trace_cmd.symbols import kernel_symbols
 from converter.formats.trace_cmd.tasks import add_tasks, saved_command_lines
@@ -102,6 +103,9 @@ class _Reader:
         self._cpus = [stream.cpu for stream in self._streams]
         self._tracks = [track_of[stream.buffer.name] for stream in self._streams]
         self._track_of = track_of
+        self.trace.seeking = PageSeeking(
+            file, self._streams, metadata, self._kernel_long, lambda: self._decoding is None
+        )
 
     def _read_tables(self) -> TraceTables | None:
         """What a file that was converted says about its trace beyond what its format has a place for."""

@@ -1,0 +1,194 @@
+"""Finding the pages of a time: each page says when its first event was, and the pages of a CPU are in order.
+
+What is compressed is found by the first page of each chunk: a search decompresses few of them.
+"""
+
+from __future__ import annotations
+
+from array import array
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Sequence
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from converter.errors import TraceError
+from converter.formats.trace_cmd.container import TraceFile
+from converter.formats.trace_cmd.options import Metadata
+from converter.formats.trace_cmd.pages import PageStream, Window
+from converter.formats.trace_cmd.scan import most_records_in, scan_pages
+from converter.kernels.tasks import TaskTable
+
+#: Bytes of pages in front of a time that are read, too: what they say holds when it begins.
+_LEAD = 1 << 16
+#: Of what is needed of a page to know its time: the first field of its header.
+_TIME_SIZE = 8
+#: Events that say nothing but their time.
+_ANY_TYPE = np.zeros(1 << 16, np.int32)
+
+
+class PageSeeking:
+    """The pages of the streams of a file by their times."""
+
+    def __init__(
+        self,
+        file: TraceFile,
+        streams: Sequence[PageStream],
+        metadata: Metadata,
+        long_size: int,
+        unprepared: Callable[[], bool],
+    ) -> None:
+        self._file = file
+        self._metadata = metadata
+        self._long_size = long_size
+        self._unprepared = unprepared
+        self._indices = [_PageIndex(file, stream, metadata) for stream in streams]
+
+    def extent(self) -> tuple[int, int] | None:
+        """The times of the first and the last event of the pages."""
+        if not self._can_seek():
+            return None
+        edges = []
+        for index in self._indices:
+            if len(index):
+                first, last = self._times(index, 0), self._times(index, len(index) - 1)
+                if not len(first) or not len(last):
+                    return None
+                edges += [int(first[0]), int(last[-1])]
+        return (min(edges), max(edges)) if edges else None
+
+    def narrow(self, start: int, end: int) -> bool:
+        """Leave out pages that are of other times, but for some right before and one behind."""
+        if not self._can_seek() or not self._unprepared():
+            return False
+        narrowed = False
+        for index in self._indices:
+            narrowed |= index.restrict(start, end)
+        return narrowed
+
+    def _can_seek(self) -> bool:
+        # The times of guests are changed in a way of their own; text has no pages.
+        return self._metadata.host_time is None and all(
+            buffer.text is None for buffer in self._file.buffers
+        )
+
+    def _times(self, index: _PageIndex, number: int) -> NDArray[np.int64]:
+        """The times of the events of a page, or chunk."""
+        stream, metadata = index.stream, self._metadata
+        pages, errors = stream.load(index.window(number))
+        if errors or not len(pages):
+            return np.zeros(0, np.int64)
+        room = most_records_in(len(pages), stream.buffer.page_size)
+        ts = np.empty(room, np.int64)
+        class_id, thread = np.empty((2, room), np.int32)
+        places, sizes = np.empty((2, room), np.uint32)
+        count, _, _ = scan_pages(
+            pages,
+            stream.buffer.page_size,
+            self._long_size,
+            self._file.big_endian,
+            _ANY_TYPE,
+            -1,
+            TaskTable(),
+            0,
+            0,
+            metadata.multiplier,
+            metadata.shift,
+            metadata.time_offset,
+            ts,
+            class_id,
+            thread,
+            places,
+            sizes,
+        )
+        return ts[:count]
+
+
+class _PageIndex:
+    """The pages of a stream, or its chunks, as a sequence of the times at which they begin."""
+
+    def __init__(self, file: TraceFile, stream: PageStream, metadata: Metadata) -> None:
+        self.stream = stream
+        self._file = file
+        self._metadata = metadata
+        self._places: Sequence[int] | None = None
+
+    @property
+    def places(self) -> Sequence[int]:
+        """Where each begins in the file."""
+        if self._places is None:
+            stream = self.stream
+            self._places = (
+                self._chunks()
+                if stream.buffer.compressed
+                else range(stream.offset, stream.end, stream.buffer.page_size)
+            )
+        return self._places
+
+    def _chunks(self) -> Sequence[int]:
+        places = array("q")
+        counted = self.stream.chunk_count()
+        at, left = counted if counted is not None else (0, 0)
+        order = ">" if self._file.big_endian else "<"
+        while left:
+            sizes = np.frombuffer(self._file.source.read(at, 8), np.uint8)
+            if len(sizes) < 8:
+                break
+            packed = int(sizes.view(f"{order}u4")[0])
+            if packed == 0 or packed > self.stream.end - at - 8:
+                break
+            places.append(at)
+            at += 8 + packed
+            left -= 1
+        return places
+
+    def __len__(self) -> int:
+        return len(self.places)
+
+    def __getitem__(self, number: int) -> int:
+        """The time of the first page of entry `number`, for `bisect`."""
+        if self.stream.buffer.compressed:
+            pages, errors = self.stream.load(self.window(number))
+            head = pages[:_TIME_SIZE].tobytes()
+            if errors or len(head) < _TIME_SIZE:
+                raise TraceError("a damaged page is in the way of a search")
+        else:
+            head = self._file.source.read(self.places[number], _TIME_SIZE)
+        raw = int.from_bytes(head, "big" if self._file.big_endian else "little")
+        return int(self._metadata.scale(np.array([raw], np.uint64).view(np.int64))[0])
+
+    def window(self, number: int) -> Window:
+        """The pages of an entry."""
+        at = self.places[number]
+        if not self.stream.buffer.compressed:
+            return Window(at, min(self.stream.buffer.page_size, self.stream.end - at))
+        sizes = self._file.source.read(at, 8)
+        order: Literal["big", "little"] = "big" if self._file.big_endian else "little"
+        packed, size = int.from_bytes(sizes[:4], order), int.from_bytes(sizes[4:], order)
+        chunk = memoryview(self._file.source.read(at + 8, packed))
+        return Window(at, size, [(at + 8, chunk, size)])
+
+    def restrict(self, start: int, end: int) -> bool:
+        """Leave out what is not needed from the stream."""
+        if not len(self):
+            return False
+        try:
+            # The page before the first that begins at the time, and what leads up to it.
+            first = max(bisect_left(self, start) - 1, 0)
+            # The first page that begins behind the time stays: it says that the trace goes on.
+            behind = min(bisect_right(self, end) + 1, len(self))
+        except TraceError:
+            return False
+        lead = self.places[first] - _LEAD
+        if self.stream.buffer.compressed:
+            first = max(first - 1, 0)
+        else:
+            first = max(bisect_left(self.places, lead), 0)
+        if first == 0 and behind == len(self):
+            return False
+        at = self.places[first]
+        until = self.places[behind] if behind < len(self) else self.stream.end
+        chunks = behind - first if self.stream.buffer.compressed else None
+        self.stream.restrict(at, until, chunks)
+        return True

@@ -66,7 +66,18 @@ def test_a_clock_of_unknown_rate_has_ticks_alone():
 
 @pytest.mark.parametrize(
     "text",
-    ["", "soon", "1.5h", "1e9", "++1s", "2024-13-01", "2024-05-01 25:00", "1.5 s s", "9" * 30, "\u0661"],
+    [
+        "",
+        "soon",
+        "1.5h",
+        "1e9",
+        "++1s",
+        "2024-13-01",
+        "2024-05-01 25:00",
+        "1.5 s s",
+        "9" * 30,
+        "\u0661",
+    ],
 )
 def test_what_is_no_time(text):
     with pytest.raises(SelectionError, match="no time is"):

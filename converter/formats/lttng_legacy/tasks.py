@@ -186,7 +186,7 @@ class Follower:
         event_class: EventClass,
         table: Table,
         value: NDArray[np.int32],
-        places: NDArray[np.int64],
+        places: NDArray[np.int32],
     ) -> None:
         children = _integers(event_class, table, Role.TID)
         parents = _integers(event_class, table, Role.PARENT_TID)

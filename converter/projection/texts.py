@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
 from typing import Any, Final
 
 import numpy as np
@@ -22,7 +21,7 @@ from converter.ir.field_classes import (
     Style,
     VariantClass,
 )
-from converter.kernels.strings import format_integers, unfit_texts
+from converter.kernels.strings import StringTable, format_integers, unfit_texts
 from converter.projection.capabilities import Capabilities, Projection
 from converter.projection.losses import LossKind
 from converter.projection.pieces import Piece, distinct
@@ -170,19 +169,23 @@ def rendered(
 def _stacks(column: ListColumn, projection: Projection) -> NDArray[np.int32]:
     """Call stacks as the names of their functions, the innermost first; an address without a name as it is."""
     assert isinstance(column.values, np.ndarray)
-    addresses, inverse = distinct(column.values.astype(np.uint64))
-    symbols = projection.source.symbols
-    found = [None] * len(addresses) if symbols is None else symbols.names(addresses)
-    names = [
-        f"{address:#x}".encode() if name is None else name
-        for address, name in zip(addresses.tolist(), found, strict=True)
-    ]
-    frames, intern = inverse.tolist(), projection.source.strings.intern
-    bounds = pairwise(column.offsets.tolist())
+    frames = np.ascontiguousarray(column.values, np.uint64)
     # Stacks repeat, so that they are put together once a kind of stack.
-    stacks = [tuple(frames[start:end]) for start, end in bounds]
-    ids = {stack: intern(b" <- ".join([names[one] for one in stack])) for stack in set(stacks)}
-    return np.array([ids[stack] for stack in stacks], np.int32)
+    kinds, which = StringTable(), np.empty(len(column), np.int32)
+    starts, sizes = column.offsets[:-1] * frames.itemsize, np.diff(column.offsets) * frames.itemsize
+    kinds.intern_spans(frames.view(np.uint8), starts, sizes, which)
+    symbols, strings = projection.source.symbols, projection.source.strings
+    ids = np.empty(len(kinds), np.int32)
+    for kind in range(len(kinds)):
+        addresses = np.frombuffer(kinds[kind], np.uint64)
+        names = [None] * len(addresses) if symbols is None else symbols.names(addresses)
+        frames_of_kind = zip(addresses.tolist(), names, strict=True)
+        ids[kind] = strings.intern(
+            b" <- ".join(
+                f"{one:#x}".encode() if name is None else name for one, name in frames_of_kind
+            )
+        )
+    return ids[which]
 
 
 def _floats(column: NDArray[np.floating[Any]]) -> ListColumn:

@@ -136,7 +136,7 @@ def write(
         report = transcribe(trace, sink, target, variant, lossless=lossless)
         if strict:
             refuse_damage(trace)
-            refuse_losses(left_behind(trace, target) if lossless else report, strict)
+            refuse_losses(left_behind(trace) if lossless else report, strict)
     return report
 
 
@@ -224,12 +224,14 @@ def _begun(trace: Trace, name: str) -> tuple[Trace, bool]:
     return replace(trace, make_batches=lambda: chain([first], batches)), True
 
 
-def left_behind(trace: Trace, target: Format) -> LossReport:
-    """What reading a lossless conversion to another format does not bring back."""
+def left_behind(trace: Trace) -> LossReport:
+    """What reading a lossless conversion of a trace, which is done, does not bring back."""
     report = LossReport()
     source = format_read(trace)
-    if source is not None and source is not target and source.stays_behind:
-        report.add(LossKind.DROPPED, source.stays_behind)
+    if source is not None:
+        what = trace.sidecar.get(source.name, {}).get("left_behind")
+        if what is not None:
+            report.add(LossKind.DROPPED, what)
     return report
 
 

@@ -75,7 +75,7 @@ def run(options: Options) -> None:
             _write_losses(report, options.losses)
         if options.strict:
             refuse_damage(trace)
-            lost = left_behind(trace, target) if options.lossless else report
+            lost = left_behind(trace) if options.lossless else report
             refuse_losses(lost, options.strict)
     if not options.quiet:
         print_warnings(trace, options.source)

@@ -62,8 +62,6 @@ class Format:
     embeds: bool = False
     #: The beginning of a file may not tell: the module `search` says whether the rest of it does.
     searches: bool = False
-    #: What of a file comes back only from a file of the format: no trace that travels in another one has it.
-    stays_behind: str = ""
     #: What the reader can be told besides the source: names of its keyword arguments, which take text.
     options: tuple[str, ...] = ()
 
@@ -95,7 +93,10 @@ class Format:
         return cast("Embedding", self._function("residual", "EMBEDDING"))
 
     def portable(self, trace: Trace) -> dict[str, Any]:
-        """The format's part of a trace's sidecar as JSON-like values and bytes, of which its writer makes the same."""
+        """The format's part of a trace's sidecar as JSON-like values and bytes, of which its writer makes the same.
+
+        What does not travel so, and comes back from no file of another format, "left_behind" in that part then says.
+        """
         if not self.has_portable:
             return trace.sidecar.get(self.name, {})
         return cast(dict[str, Any], self._function("portable", "portable")(trace))

@@ -10,6 +10,7 @@ import json
 import re
 import shutil
 import subprocess
+import tarfile
 import textwrap
 from collections import Counter
 from collections.abc import Callable, Mapping
@@ -57,6 +58,11 @@ RECORDED = {
     ],
     "trace_cmd": ["trace_cmd/small.dat", "trace_cmd/scratch_v7_be64.dat"],
     "uftrace": ["uftrace/rich"],
+}
+#: Recordings whose files travel with the events.
+WITH_FILES = {
+    **{name: RECORDINGS / name for name in RECORDED["aix"]},
+    "lttng_legacy/net-2.6": RECORDINGS / "lttng_legacy/net-2.6.tar.gz",
 }
 #: Variants that hold what another one does.
 HELD_AS = {
@@ -180,6 +186,34 @@ def test_what_fits_survives(source: str, target: str, conversions: Conversions) 
     else:
         which = source, HELD_AS.get(target, target)
         assert_same(conversions.held(*which), again, conversions.held_form(*which))
+
+
+def contents(path: Path) -> dict[str, bytes]:
+    """The files of a trace by name: of an archive, a directory, or one."""
+    if path.suffixes[-2:] == [".tar", ".gz"]:
+        with tarfile.open(path) as archive:
+            return {
+                one.name.rpartition("/")[2]: file.read()
+                for one in archive.getmembers()
+                if (file := archive.extractfile(one)) is not None
+            }
+    if path.is_dir():
+        return {one.name: one.read_bytes() for one in path.iterdir()}
+    return {"": path.read_bytes()}
+
+
+@pytest.mark.parametrize("source", WITH_FILES)
+@pytest.mark.parametrize("target", USUAL)
+def test_files_survive_lossless_there_and_back_byte_for_byte(
+    source: str, target: str, conversions: Conversions
+) -> None:
+    path, own = WITH_FILES[source], own_name(source)
+    there, back = conversions.new_path(target), conversions.new_path(own)
+    with converter.open_trace(path, own) as trace:
+        converter.write(trace, there, target, lossless=True, strict="all")
+    with converter.open_trace(there) as trace:
+        converter.write(trace, back, own)
+    assert contents(back) == contents(path)
 
 
 @pytest.mark.parametrize(("source", "target"), PAIRS)

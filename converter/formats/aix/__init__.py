@@ -39,5 +39,6 @@ FORMAT = Format(
     sniff=sniff,
     options=("variant", "trcfmt"),
     embeds=True,
-    stays_behind="hooks of the stream, which is written with user hooks",
+    replays_as_any_variant=False,
+    has_portable=True,
 )

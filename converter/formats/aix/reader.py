@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
@@ -13,7 +14,13 @@ from converter.errors import TraceError, TraceWarning, UnsupportedError
 from converter.formats.aix.decode import Decoding, batches
 from converter.formats.aix.layout import MAGIC, OWN_START_32
 from converter.formats.aix.native_classes import native_class
-from converter.formats.aix.streams import Stream, companions, names_of, read_beside
+from converter.formats.aix.streams import (
+    TEMPLATES_SUFFIX,
+    Stream,
+    companions,
+    names_of,
+    read_beside,
+)
 from converter.formats.aix.survey import Head, Survey, read_head, survey
 from converter.formats.aix.tables import add_declared, add_native
 from converter.ir.events import Batch
@@ -35,7 +42,8 @@ def read(source: Source, *, variant: str | None = None, trcfmt: str | None = Non
     Args:
         source: the file; files of single CPUs beside it (its name, a hyphen and a number) are read with it.
         variant: "64" or "32"; a 32-bit stream has no mark of its own, so that it must be named.
-        trcfmt: path of a file of templates; otherwise that called trace.fmt beside the trace, if there is one.
+        trcfmt: path of a file of templates; otherwise that beside the trace with its name and .trcfmt, or that called
+            trace.fmt, if there is one.
 
     Raises:
         TraceError: the source is no raw stream, or nothing of it is usable.
@@ -59,7 +67,7 @@ def read(source: Source, *, variant: str | None = None, trcfmt: str | None = Non
         if variant == "32" and is_wide:
             raise TraceError("this is a 64-bit stream", expected="a 32-bit stream", found=head[:4])
         bits = 64 if is_wide else 32
-        return _Reader(source, bits, _templates_text(source, trcfmt)).trace
+        return _Reader(source, bits, trcfmt).trace
     except TraceError as error:
         raise error.within(format="aix", path=source.name) from error
 
@@ -76,9 +84,12 @@ def _check_magic(head: bytes) -> None:
         )
 
 
-def _templates_text(source: Source, path: str | None) -> bytes | None:
+def _templates_text(source: Source, path: str | None, *, own: bool) -> bytes | None:
     if path is None:
-        return read_beside(source, TEMPLATE_FILE)
+        # The stream itself declares what its user hooks mean.
+        with_name = f"{os.path.basename(source.name)}{TEMPLATES_SUFFIX}"
+        named = None if own else read_beside(source, with_name)
+        return read_beside(source, TEMPLATE_FILE) if named is None else named
     with open_source(path) as file:
         return file.read(0, file.size)
 
@@ -86,9 +97,10 @@ def _templates_text(source: Source, path: str | None) -> bytes | None:
 class _Reader:
     """A trace being read. The survey is made when batches are first asked for."""
 
-    def __init__(self, source: Source, bits: int, templates: bytes | None) -> None:
+    def __init__(self, source: Source, bits: int, trcfmt: str | None) -> None:
         stream = Stream(source, bits)
         self._head = read_head(stream)
+        templates = _templates_text(source, trcfmt, own=self._head.own)
         self._streams = [stream] if self._head.own else companions(source, bits)
         self._templates = _parsed(templates)
         self._decoding: Decoding | None = None
@@ -101,10 +113,12 @@ class _Reader:
             progress=lambda: (self._done, sum(each.source.size for each in self._streams)),
             describe=None if self._templates is None else self._describe,
         )
+        self.trace.source_batches = self.trace.make_batches
         self._sidecar = self.trace.sidecar["aix"] = {
             "bits": bits,
             "files": names_of(self._streams),
             "own": self._head.own,
+            "streams": self._streams,
         }
         if self._head.own:
             self.trace.clock_domains = self._head.declarations.clock_domains

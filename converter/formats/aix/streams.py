@@ -19,6 +19,8 @@ from converter.storage.source import Source
 WINDOW: Final = 4 << 20
 #: Hook word, data word, 65,535 bytes, padding, thread id and time stamp.
 _MAX_ENTRY_32: Final = 16 + (1 << 16)
+#: What names of files of templates have behind that of the trace.
+TEMPLATES_SUFFIX: Final = ".trcfmt"
 #: A file of templates is 1 MB; what is larger than this is none.
 _MAX_BESIDE: Final = (64 << 20) + 1
 

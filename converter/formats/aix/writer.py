@@ -26,7 +26,9 @@ from converter.formats.aix.layout import (
     UTIL_HOOK,
 )
 from converter.formats.aix.mapping import DocumentedHook, documented_hook, field_of
+from converter.formats.aix.portable import copy_streams, write_templates
 from converter.formats.aix.scan import DECLARATION, DECLARATION_PART, HEADER
+from converter.formats.aix.streams import TEMPLATES_SUFFIX
 from converter.formats.aix.user_templates import class_template, place_of, shared_templates
 from converter.formats.aix.values import NUMBER
 from converter.ir.events import Batch, EventClass, Table
@@ -49,7 +51,8 @@ _MAX_CLASSES: Final = 239 << 16
 def write(trace: Trace, sink: Sink, variant: str) -> None:
     """Write a raw stream: a 64-bit one with its magic number, or a 32-bit one, which has none.
 
-    A trace as it was read from a stream of the same kind is copied byte for byte. Any other becomes user hooks, with
+    A trace as it was read from streams of the same kind is copied byte for byte, with the user's templates beside it;
+    also one that has travelled in another format. Any other becomes user hooks, with
     the templates for them in the stream itself and, where the output has a place beside it, in a `.trcfmt` file.
 
     Raises:
@@ -59,6 +62,9 @@ def write(trace: Trace, sink: Sink, variant: str) -> None:
 
     """
     bits = 32 if variant == "32" else 64
+    if copy_streams(trace, sink, bits):
+        write_templates(trace, sink)
+        return
     encoder: _Encoder | None = None
     replayed = False
     for batch in trace.batches():
@@ -81,7 +87,9 @@ def write(trace: Trace, sink: Sink, variant: str) -> None:
         if encoder is None:
             encoder = _Encoder(trace, sink, bits)
         encoder.write(batch)
-    if not replayed:
+    if replayed:
+        write_templates(trace, sink)
+    else:
         if encoder is None:
             encoder = _Encoder(trace, sink, bits)
         encoder.finish()
@@ -150,7 +158,7 @@ class _Encoder:
         """Declare what no event has needed, and write the templates beside the stream."""
         self._declare(self._declared.follow())
         self._flush()
-        companion = self._sink.companion(".trcfmt")
+        companion = self._sink.companion(TEMPLATES_SUFFIX)
         if companion is None:
             return
         classes = [one.event_class for one in self._classes]

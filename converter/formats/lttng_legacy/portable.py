@@ -1,13 +1,61 @@
-"""What a legacy trace keeps of its files besides the events, for travelling without the files."""
+"""What a legacy trace keeps of its files besides the events, for travelling without the files; and the files."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
 
+from converter.formats.lttng_legacy.recording import Recording
 from converter.ir.trace import Trace
+from converter.lossless import travelling
+
+#: What does not travel as it is.
+_NOT_KEPT: Final = frozenset({"recording", "contents", "left_behind"})
+_LEFT_BEHIND: Final = "blocks of the files, in which the events are put anew"
 
 
 def portable(trace: Trace) -> dict[str, Any]:
-    """The sidecar of a trace as JSON-like values and bytes; the writer makes files of it, though not byte for byte."""
+    """The sidecar of a trace as JSON-like values and bytes, with the files that a kernel's tracer wrote.
+
+    Those of a trace whose events were changed do not travel, nor those that are too large: the writer puts the events
+    into blocks of its own.
+
+    Raises:
+        TraceError: a file cannot be read, or changes meanwhile.
+
+    """
     sidecar = trace.sidecar["lttng_legacy"]
-    return {name: value for name, value in sidecar.items() if name != "recording"}
+    recording = sidecar.get("recording")
+    if recording is None and trace.is_as_read:
+        return sidecar
+    kept = {name: value for name, value in sidecar.items() if name not in _NOT_KEPT}
+    if sidecar["own"]:
+        return kept
+    contents = None
+    if trace.is_as_read and isinstance(recording, Recording):
+        contents = travelling.compressed(
+            (path, recording.size(path), parts_of(recording, path)) for path in recording.paths
+        )
+    if contents is None:
+        sidecar["left_behind"] = _LEFT_BEHIND
+        return kept
+    return {**kept, "contents": contents}
+
+
+def parts_of(recording: Recording, path: str) -> Iterator[bytes]:
+    """A file of a recording, part after part."""
+    size = recording.size(path)
+    for offset in range(0, size, travelling.PART_SIZE):
+        data = bytearray(min(travelling.PART_SIZE, size - offset))
+        count = recording.read_into(path, offset, memoryview(data))
+        yield bytes(memoryview(data)[:count])
+
+
+def travelled_files(form: Mapping[str, Any]) -> dict[str, Iterator[bytes]] | None:
+    """The files that have travelled in a sidecar, each part after part; None where there are none."""
+    contents = form.get("contents")
+    if not isinstance(contents, Mapping) or not all(
+        isinstance(data, bytes) for data in contents.values()
+    ):
+        return None
+    return {path: travelling.parts_of(path, data) for path, data in contents.items()}

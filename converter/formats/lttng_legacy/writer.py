@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
+
 from converter.errors import TraceError, UnsupportedError
 from converter.formats.lttng_legacy.layout import Version
 from converter.formats.lttng_legacy.native_output import is_native, write_native
 from converter.formats.lttng_legacy.new_output import write_new
+from converter.formats.lttng_legacy.portable import parts_of, travelled_files
 from converter.formats.lttng_legacy.recording import Recording
 from converter.formats.lttng_legacy.sidecar import parse_sidecar
 from converter.ir.trace import Trace
 from converter.storage.sink import Sink
-
-_COPY_SIZE = 1 << 20
 
 
 def write(trace: Trace, sink: Sink, variant: str) -> None:
@@ -43,11 +44,15 @@ def _write(trace: Trace, sink: Sink, variant: str) -> None:
     own_version = "" if held is None else held.version.name
     same = variant in ("", own_version)
     recording = None if form is None else form.get("recording")
-    if isinstance(recording, Recording) and trace.is_as_read and same:
+    as_read = trace.is_as_read and same
+    travelled = travelled_files(form) if form is not None and as_read else None
+    if isinstance(recording, Recording) and as_read:
         # What is damaged is found by reading it.
         for _ in trace.batches():
             pass
-        _copy(recording, sink)
+        _write_files({path: parts_of(recording, path) for path in recording.paths}, sink)
+    elif travelled is not None and trace.format == "lttng_legacy":
+        _write_files(travelled, sink)
     elif held is not None and is_native(trace, held):
         if not same:
             raise UnsupportedError(
@@ -60,12 +65,9 @@ def _write(trace: Trace, sink: Sink, variant: str) -> None:
         write_new(trace, sink, Version(int(major), int(minor)))
 
 
-def _copy(recording: Recording, sink: Sink) -> None:
+def _write_files(files: Mapping[str, Iterable[bytes]], sink: Sink) -> None:
     """Write all files of a directory, those that are not of channels too."""
-    for path in recording.paths:
-        size = recording.size(path)
+    for path, parts in files.items():
         output = sink.create(path)
-        for offset in range(0, size, _COPY_SIZE):
-            data = bytearray(min(_COPY_SIZE, size - offset))
-            count = recording.read_into(path, offset, memoryview(data))
-            output.write(memoryview(data)[:count])
+        for part in parts:
+            output.write(part)

@@ -1,0 +1,107 @@
+"""The streams of a trace that travels in another format, and the copies that the writer makes of them."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from converter.formats.aix.streams import TEMPLATES_SUFFIX, Stream
+from converter.ir.trace import Trace
+from converter.lossless import travelling
+from converter.storage.sink import Sink
+
+#: What names of files of CPUs have behind that of the trace.
+_SUFFIX: Final = re.compile(r"(-\d{1,5})?")
+#: What does not travel as it is.
+_NOT_KEPT: Final = frozenset({"streams", "contents", "left_behind"})
+_LEFT_BEHIND: Final = "hooks of the streams, which are written as user hooks"
+
+
+def portable(trace: Trace) -> dict[str, Any]:
+    """The sidecar of a trace as JSON-like values and bytes, with the streams that a kernel wrote.
+
+    Those of a trace whose events were changed do not travel, nor those that are too large: the events do, and what is
+    written of them are user hooks.
+
+    Raises:
+        TraceError: a stream cannot be read, or changes meanwhile.
+
+    """
+    held = trace.sidecar["aix"]
+    streams = held.get("streams")
+    if streams is None and trace.is_as_read:
+        return held
+    kept = {name: value for name, value in held.items() if name not in _NOT_KEPT}
+    if held["own"]:
+        return kept
+    contents = None
+    if trace.is_as_read and isinstance(streams, list):
+        contents = travelling.compressed(
+            (suffix, stream.source.size, _parts(stream)) for suffix, stream in _by_suffix(streams)
+        )
+    if contents is None:
+        held["left_behind"] = _LEFT_BEHIND
+        return kept
+    return {**kept, "contents": contents}
+
+
+def _by_suffix(streams: list[Stream]) -> Iterator[tuple[str, Stream]]:
+    """Streams by what their files' names have behind that of the first."""
+    first = os.path.basename(streams[0].source.name)
+    for stream in streams:
+        yield os.path.basename(stream.source.name).removeprefix(first), stream
+
+
+def _parts(stream: Stream) -> Iterator[bytes]:
+    source = stream.source
+    for offset in range(0, source.size, travelling.PART_SIZE):
+        yield source.read_exactly(offset, min(travelling.PART_SIZE, source.size - offset))
+
+
+def copy_streams(trace: Trace, sink: Sink, bits: int) -> bool:
+    """Write the streams that a trace was read from, or that have travelled with it; whether that can be.
+
+    Raises:
+        TraceError: a stream cannot be read, or is damaged.
+
+    """
+    held = trace.sidecar.get("aix", {})
+    if trace.format != "aix" or not trace.is_as_read or held.get("bits") != bits:
+        return False
+    contents = _contents(held)
+    if not contents or "" not in contents:
+        return False
+    sinks = {suffix: sink.companion(suffix) if suffix else sink for suffix in contents}
+    for suffix, output in sinks.items():
+        if output is None:
+            return False
+        for part in contents[suffix]:
+            output.write(part)
+        if suffix:
+            output.close()
+    return True
+
+
+def _contents(held: Mapping[str, Any]) -> dict[str, Iterator[bytes]]:
+    """The content of each file by the suffix of its name."""
+    streams, files = held.get("streams"), held.get("contents")
+    if isinstance(streams, list):
+        return {suffix: _parts(stream) for suffix, stream in _by_suffix(streams)}
+    if isinstance(files, Mapping) and all(
+        _SUFFIX.fullmatch(suffix) and isinstance(data, bytes) for suffix, data in files.items()
+    ):
+        return {suffix: travelling.parts_of(suffix, data) for suffix, data in files.items()}
+    return {}
+
+
+def write_templates(trace: Trace, sink: Sink) -> None:
+    """Write the user's templates beside a stream, where its reader looks for them."""
+    templates = trace.sidecar.get("aix", {}).get("trcfmt")
+    if not isinstance(templates, bytes):
+        return
+    output = sink.companion(TEMPLATES_SUFFIX)
+    if output is not None:
+        output.write(templates)
+        output.close()

@@ -74,9 +74,10 @@ def copy_streams(trace: Trace, sink: Sink, bits: int) -> bool:
     if not contents or "" not in contents:
         return False
     sinks = {suffix: sink.companion(suffix) if suffix else sink for suffix in contents}
+    if None in sinks.values():
+        return False
     for suffix, output in sinks.items():
-        if output is None:
-            return False
+        assert output is not None
         for part in contents[suffix]:
             output.write(part)
         if suffix:

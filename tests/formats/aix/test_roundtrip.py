@@ -491,7 +491,7 @@ def _recording(folder: Path) -> Path:
 
 @pytest.mark.parametrize("via", ["aix", "fxt"])
 def test_streams_of_cpus_and_their_templates_come_back(tmp_path, via):
-    """Also after another way through a format; without a place for more files they become user hooks."""
+    """Also after another way through a format."""
     source = _recording(tmp_path / "in")
     first, second, back = (tmp_path / name for name in ("first", "second", "back"))
     with converter.open_trace(source, "aix") as trace:
@@ -504,8 +504,8 @@ def test_streams_of_cpus_and_their_templates_come_back(tmp_path, via):
     for suffix in ("", "-0", "-12"):
         assert (tmp_path / f"back{suffix}").read_bytes() == Path(f"{source}{suffix}").read_bytes()
     with converter.open_trace(source) as trace, converter.open_trace(back) as again:
-        assert {one.name for one in trace.event_classes} == {"DISPATCH", "mine"}
         assert difference(collect(trace), collect(again)) is None
+        assert {one.name for one in trace.event_classes} == {"DISPATCH", "mine"}
 
 
 def test_streams_that_do_not_travel_are_named(tmp_path, monkeypatch):

@@ -27,6 +27,7 @@ from converter.formats.aix.scan import presented
 from converter.ir.invariants import check
 from converter.ir.kinds import Kind, Role
 from converter.storage.opening import open_source
+from converter.storage.sink import BufferSink
 
 #: Section I of the document: what is in a stream (thread id 7, time 9), and what templates see of it.
 WORKED_EXAMPLES = [
@@ -314,7 +315,7 @@ def test_programs_and_processes():
     assert role(Role.FILENAME) is not None
 
 
-def test_files_of_cpus_are_merged(tmp_path):
+def test_files_of_cpus_are_merged(tmp_path, monkeypatch):
     base = tmp_path / "trc"
     base.write_bytes(stream("64", words_64(0x0010, ts=1)))
     (tmp_path / "trc-0").write_bytes(
@@ -326,6 +327,12 @@ def test_files_of_cpus_are_merged(tmp_path):
     trace = from_path(base)
     assert [(event.ts, event.cpu) for event in rows(trace)] == [(1, -1), (2, 0), (5, 12), (9, 0)]
     assert trace.sidecar["aix"]["files"] == ["trc", "trc-0", "trc-12"]
+    sink = BufferSink()
+    FORMAT.writer()(from_path(base), sink, "64")
+    copies = {name: copy.getvalue() for name, copy in sink.companions.items()}
+    assert copies == {end: (tmp_path / f"trc{end}").read_bytes() for end in ("-0", "-12")}
+    # Without a place for further files they become user hooks.
+    monkeypatch.setattr(BufferSink, "companion", lambda *_: None)
     again = opened(written(from_path(base)))
     assert [(event.ts, event.cpu) for event in rows(again)] == [(1, -1), (2, 0), (5, 12), (9, 0)]
 

@@ -141,7 +141,14 @@ def lower_syscall(piece: Piece, projection: Projection) -> list[Piece] | None:
         return [_slice(piece, projection, names, "syscalls")]
     machine = str(projection.source.environment.get("machine", ""))
     strings = projection.source.strings
-    names = names_by_value(numbers, lambda number: syscall_name(machine, number), strings)
+    called = piece.names_of_numbers(Role.SYSCALL_NUMBER)
+
+    def name_of(number: int) -> str:
+        # The trace's own names; those of LTTng's kernels are the functions'.
+        own = called.get(number)
+        return f"sys_{own.removeprefix('sys_')}" if own else syscall_name(machine, number)
+
+    names = names_by_value(numbers, name_of, strings)
     lone = names == strings.intern("sys_rt_sigreturn")
     if piece.event_class.kind is Kind.SYSCALL_EXIT and numbers.dtype.kind == "i":
         lone |= numbers == NO_SYSCALL
@@ -186,7 +193,8 @@ def lower_irq(piece: Piece, projection: Projection) -> list[Piece] | None:
         # An event of its own for each vector (irq_vectors:thermal_apic_entry).
         names = projection.constant(f"IRQ ({_vector_name(piece)})", len(piece))
     elif numbers is not None and piece.event_class.kind is Kind.IRQ_ENTRY:
-        names = names_by_value(numbers, lambda irq: f"IRQ ({irq})", strings)
+        called = piece.names_of_numbers(Role.IRQ)
+        names = names_by_value(numbers, lambda irq: f"IRQ ({called.get(irq, irq)})", strings)
     return _on_cpu_track(piece, projection, names, "Irq", "irq")
 
 

@@ -70,6 +70,13 @@ class Piece:
         assert isinstance(column, np.ndarray)
         return column
 
+    def names_of_numbers(self, role: Role) -> dict[int, str]:
+        """What the values of the first field with `role` are called by the labels of its type."""
+        index = self.event_class.index_of(role)
+        held = None if index is None else self.event_class.fields[index].type
+        labels = held.labels if isinstance(held, IntegerClass) else ()
+        return {label.low: label.text for label in labels if label.low == label.high}
+
     def texts(self, role: Role, strings: StringTable) -> NDArray[np.int32] | None:
         """The column of the first field with `role` as ids where it is one of strings, or None."""
         index = self.event_class.index_of(role)

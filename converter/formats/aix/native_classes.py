@@ -24,6 +24,7 @@ from converter.ir.field_classes import (
     FieldClass,
     FloatClass,
     IntegerClass,
+    Label,
     StringClass,
     Style,
 )
@@ -201,7 +202,7 @@ def native_class(form: int, bits: int, templates: TemplateFile | None) -> Declar
         if taken:
             return _class(hook, name, taken)
     if hook is not None and form & DOCUMENTED:
-        return _documented(hook, wide)
+        return _documented(hook, wide, _labels(hook, hook_id, templates))
     return _class(None, name, _raw_fields(form, bits))
 
 
@@ -221,16 +222,30 @@ def _class(hook: Hook | None, name: str, fields: list[tuple[Field, Gather]]) -> 
     return EventClass(kind, name, CATEGORY, declared), [gather for _, gather in fields]
 
 
-def _word(word: Word, offset: int, bits: int) -> tuple[Field, Gather]:
-    held = IntegerClass(bits, word.signed, word.style)
+def _word(
+    word: Word, offset: int, bits: int, labels: tuple[Label, ...] = ()
+) -> tuple[Field, Gather]:
+    held = IntegerClass(bits, word.signed, word.style, labels)
     return Field(word.name, held, word.role), NumberAt(offset, held.dtype)
 
 
-def _documented(hook: Hook, wide: bool) -> Declared:
+def _labels(hook: Hook, hook_id: int, templates: TemplateFile | None) -> tuple[Label, ...]:
+    """What the user's template calls the values of the hookdata that say which call or interrupt it is."""
+    if templates is None or hook.hookdata is None:
+        return ()
+    from converter.formats.aix.trcfmt import names_of_hookdata
+
+    names = names_of_hookdata(templates, hook_id)
+    return tuple(
+        Label(number, number, names[number]) for number in sorted(names) if number < 1 << 16
+    )
+
+
+def _documented(hook: Hook, wide: bool, labels: tuple[Label, ...]) -> Declared:
     width = 8 if wide else 4
     fields: list[tuple[Field, Gather]] = []
     if hook.hookdata is not None:
-        fields.append(_word(hook.hookdata, 6 if wide else 2, 16))
+        fields.append(_word(hook.hookdata, 6 if wide else 2, 16, labels))
     for number, word in enumerate(hook.words):
         fields.append(_word(word, width * (number + 1), 8 * width))
     if hook.text is not None:

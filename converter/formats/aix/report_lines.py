@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from functools import cache
 
 from converter.formats.aix.event_texts import entry_of
+from converter.formats.aix.report_state import ReportState
 from converter.formats.aix.trcfmt import (
     Entry,
     Environment,
@@ -20,9 +21,9 @@ from converter.formats.aix.trcfmt import (
     TemplateFile,
     digits_of,
     evaluate,
+    names_of_hookdata,
     parse,
 )
-from converter.ir.events import Batch
 from converter.ir.text import printable
 from converter.ir.trace import Trace
 
@@ -32,6 +33,7 @@ _HEADING = (
     + "APPL    SYSCALL KERNEL  INTERRUPT"
 )
 _LEVEL_WIDTH = 8
+_SVC = 0x1010
 
 
 @cache
@@ -58,7 +60,7 @@ class _Lines:
         self.trace = trace
         self.bits = bits
         self.file = file
-        self.around = Environment(trace_env=bits)
+        self.state = ReportState(trace, bits, names_of_hookdata(file, _SVC))
         self.first: int | None = None
         self.last = 0
         self.warned: set[tuple[str | None, str | None]] = set()
@@ -66,33 +68,22 @@ class _Lines:
     def lines(self) -> Iterator[str]:
         yield f"\n{_HEADING}\n\n"
         for batch in self.trace.batches():
-            for process in self.trace.processes:
-                if process.name:
-                    self.around.paths[process.pid] = process.name
+            self.state.begin(batch)
             for position in range(len(batch)):
                 entry = entry_of(batch, position, self.bits)
                 if entry is None:
                     continue
-                report = self.event(batch, position, entry)
+                around = self.state.enter(position, entry)
+                report = self.event(entry, around)
                 if report.action != "skip":
-                    yield self.line(batch, position, entry, report)
+                    text = self.line(entry, report, around)
+                    around.line += text.count("\n")
+                    yield text
                 if report.action == "stop":
                     return
+                self.state.leave(entry)
 
-    def event(self, batch: Batch, position: int, entry: Entry) -> Report:
-        around = self.around
-        around.tid = around.pid = -1
-        around.exec_path = ""
-        around.cpu = int(batch.cpu[position])
-        around.time_ns = self.nanoseconds(int(batch.ts[position]))
-        around.line += 1
-        if batch.native is not None:
-            around.log_offset = int(batch.native.starts[position])
-        thread = int(batch.thread[position])
-        if thread >= 0:
-            around.tid = self.trace.threads[thread].tid
-            process = self.trace.processes[self.trace.threads[thread].process]
-            around.pid, around.exec_path = process.pid, process.name
+    def event(self, entry: Entry, around: Environment) -> Report:
         report = evaluate(self.file, entry.id, entry, around)
         warning = report.warning
         if warning is not None and (warning.field, warning.message) not in self.warned:
@@ -100,12 +91,7 @@ class _Lines:
             self.trace.warnings.append(warning)
         return report
 
-    def nanoseconds(self, ts: int) -> int:
-        rate = self.trace.clock.ticks_per_second
-        return ts if rate is None else ts * 10**9 * rate.denominator // rate.numerator
-
-    def line(self, batch: Batch, position: int, entry: Entry, report: Report) -> str:
-        around = self.around
+    def line(self, entry: Entry, report: Report, around: Environment) -> str:
         if self.first is None:
             self.first = self.last = around.time_ns
         elapsed, delta = around.time_ns - self.first, around.time_ns - self.last

@@ -11,6 +11,7 @@ from converter.formats.aix.trcfmt.entry import Entry, Environment, Report, Value
 from converter.formats.aix.trcfmt.evaluator import evaluate, raw_words
 from converter.formats.aix.trcfmt.files import Stanza, TemplateFile, parse
 from converter.formats.aix.trcfmt.model import Level, Template, digits_of
+from converter.formats.aix.trcfmt.names import names_of_hookdata
 from converter.formats.aix.trcfmt.printer import print_template
 
 __all__ = [
@@ -26,6 +27,7 @@ __all__ = [
     "digits_of",
     "evaluate",
     "layout",
+    "names_of_hookdata",
     "parse",
     "print_template",
     "raw_words",

@@ -23,21 +23,6 @@ PENDING: dict[tuple[str, str], tuple[str, frozenset[str]]] = {
             }
         ),
     ),
-    ("test_uftrace_dumps_what_is_projected", ""): (
-        "a directory that is refused, or functions that are not shown as they are",
-        frozenset(
-            {
-                "perfetto/callstacks.pftrace-uftrace",
-                "perfetto/callstacks.pftrace-uftrace-0.19",
-                "perfetto/extra_counters.pftrace-uftrace",
-                "perfetto/extra_counters.pftrace-uftrace-0.19",
-                "perfetto/kernel_every_event.pftrace-uftrace",
-                "perfetto/kernel_every_event.pftrace-uftrace-0.19",
-                "synthetic/calls-uftrace",
-                "synthetic/calls-uftrace-0.19",
-            }
-        ),
-    ),
 }
 
 

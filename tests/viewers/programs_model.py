@@ -94,14 +94,14 @@ def uftrace_rows(program: str, path: Path) -> Iterator[tuple[Any, ...]]:
 
 
 def function_rows(conversion: Conversion) -> Iterator[tuple[Any, ...]]:
-    """The same of the projected trace; functions without a name are shown by their addresses."""
+    """The same of the projected trace; kernel functions without a name are shown by their addresses."""
     clock = conversion.trace.clock
     assert clock.ticks_per_second is not None
     for event in conversion.events:
         ts = int(event.ts * 10**9 / clock.ticks_per_second)
         match event.kind:
             case Kind.SLICE_BEGIN:
-                yield ts, "entry", event.of(Role.NAME)
+                yield ts, "entry", event.of(Role.NAME) or "(no name)"
             case Kind.FUNCTION_ENTRY:
                 name = function_name(conversion.trace.symbols, event.of(Role.FUNCTION))
                 yield ts, "entry", "" if str(name).startswith("0x") else name

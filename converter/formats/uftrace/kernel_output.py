@@ -27,6 +27,10 @@ _LONG_SIZE: Final = 8
 _FORMAT_ROOM: Final = 4096
 _SYSTEM_ROOM: Final = 56
 _EVENT_ROOM: Final = 48
+#: What it takes for functions of the kernel is all of the system ftrace: other events of it are shown as of this one.
+_FTRACE: Final = "ftrace"
+_FUNCTIONS: Final = frozenset({"funcgraph_entry", "funcgraph_exit"})
+_OTHER_SYSTEM: Final = "tracing"
 
 
 def is_kernel_record(event_class: EventClass) -> bool:
@@ -77,15 +81,21 @@ class KernelOutput:
         for system, texts in self._events.formats.items():
             for text in texts:
                 name = parse_event_format(text, system).name
-                parts.append(_file(f"events/{system[:_SYSTEM_ROOM]}/{name}/format", text))
+                parts.append(_file(f"events/{_shown_system(system, name)}/{name}/format", text))
         with sink.create("kernel_header") as output:
             output.write(b"".join(parts))
         with sink.create("kallsyms") as output:
-            output.write(self._events.symbols())
+            output.write(self._events.symbols_and_end())
 
     def close(self) -> None:
         """Delete temporary files."""
         self._spools.close()
+
+
+def _shown_system(system: str, name: str) -> str:
+    if system == _FTRACE and name not in _FUNCTIONS:
+        return _OTHER_SYSTEM
+    return system[:_SYSTEM_ROOM]
 
 
 def _file(name: str, content: bytes) -> bytes:
@@ -106,17 +116,23 @@ class _Events(KernelEvents):
         self._uses: Counter[tuple[str, str]] = Counter()
         self.renamed: dict[int, tuple[str, str]] = {}
 
+    def symbols_and_end(self) -> bytes:
+        """The kernel's functions, and what lies behind the last: uftrace does not know where that ends otherwise."""
+        end = max(self.addresses, default=-1) + 1
+        return self.symbols() + (b"%016x T _etext\n" % end if 0 < end < 1 << 64 else b"")
+
     def format_of(self, event_class: EventClass) -> NewFormat:
         system = event_class.category
         if event_class.native and self._is_own:
             held = parse_event_format(event_class.native, system)
-            self._uses[system, held.name] += 1
-            if held.name != event_class.name:
+            shown = _shown_system(system, held.name)
+            self._uses[shown, held.name] += 1
+            if (shown, held.name) != (system, event_class.name):
                 # It was renamed when the directory was made.
                 self.renamed[held.id] = (system, event_class.name)
             return NewFormat(event_class.native, held)
         made = super().format_of(event_class)
-        shown = system[:_SYSTEM_ROOM]
+        shown = _shown_system(system, made.format.name)
         name = short = made.format.name[:_EVENT_ROOM]
         self._uses[shown, name] += 1
         while (count := self._uses[shown, name]) > 1:

@@ -23,7 +23,7 @@ from converter.formats.uftrace.mapping import (
     unmatched_end,
     value_class,
 )
-from converter.formats.uftrace.scan_functions import BYTES, FLOAT80, SIGNED, TEXT, UNSIGNED
+from converter.formats.uftrace.scan_functions import BYTES, FLOAT80, REGISTER, SIGNED, TEXT, UNSIGNED
 from converter.formats.uftrace.symbols import Module
 from converter.ir.events import EventClass, Field
 from converter.ir.field_classes import (
@@ -258,6 +258,8 @@ def _operations(specifications: tuple[Specification, ...]) -> tuple[tuple[int, i
             found.append((BYTES, item.size))
         elif item.format == "f":
             found.append((FLOAT80 if item.size == 10 else UNSIGNED, item.size))
+        elif item.format == "d" and item.size == 8:
+            found.append((REGISTER, item.size))
         else:
             found.append((SIGNED if item.format in "dice" else UNSIGNED, item.size))
     return tuple(found)

@@ -23,8 +23,18 @@ _OPERATORS = {
     "ss": "<=>", "nt": "!", "aa": "&&", "oo": "||", "pp": "++", "mm": "--", "cm": ",", "pm": "->*", "pt": "->",
     "cl": "()", "ix": "[]", "qu": "?", "aw": " co_await",
 }  # fmt: skip
-_BUILTIN = frozenset("vwbcahstijlmxynofdegz")
-_BUILTIN_D = frozenset("defhisacnu")
+_BUILTIN = {
+    "v": "void", "w": "wchar_t", "b": "bool", "c": "char", "a": "signed char", "h": "unsigned char", "s": "short",
+    "t": "unsigned short", "i": "int", "j": "unsigned int", "l": "long", "m": "unsigned long", "x": "long long",
+    "y": "unsigned long long", "n": "__int128", "o": "unsigned __int128", "f": "float", "d": "double",
+    "e": "long double", "g": "__float128", "z": "...",
+}  # fmt: skip
+_BUILTIN_D = {
+    "d": "decimal64", "e": "decimal128", "f": "decimal32", "h": "half", "i": "char32_t", "s": "char16_t", "a": "auto",
+    "c": "decltype(auto)", "n": "std::nullptr_t", "u": "char8_t",
+}  # fmt: skip
+#: What follows the type that a letter in front qualifies, as far as names show it.
+_QUALIFIED = {"P": "*", "R": "&", "O": "&&", "K": " const", "V": " volatile"}
 _UNARY = frozenset({"ps", "ng", "ad", "de", "co", "nt", "pp", "mm", "sz", "az", "nx"})
 
 
@@ -178,7 +188,7 @@ class NameParser:
         elif self._take("Ut"):
             name = f"$_{self._ordinal()}"
         elif self._take("cv"):
-            name = f"operator {self._type()}".rstrip()
+            name = f"operator {self._type()}"
         elif self._take("li"):
             name = f'operator "" {self._source_name()}'
         elif self._peek(2) in _OPERATORS:
@@ -269,12 +279,12 @@ class NameParser:
         character = self._peek()
         if character in _BUILTIN and character:
             self._at += 1
-            return ""
+            return _BUILTIN[character]
         if character == "D":
             return self._type_of_d()
         if character and character in "rVKPROCG":
             self._at += 1
-            name = self._type()
+            name = self._type() + _QUALIFIED.get(character, "")
         elif self._take("F"):
             name = ""
             self._take("Y")
@@ -319,7 +329,7 @@ class NameParser:
         character = self._peek()
         self._at += 1
         if character in _BUILTIN_D and character:
-            return ""
+            return _BUILTIN_D[character]
         if character == "p":
             name = self._type()
         elif character in ("t", "T"):

@@ -3,10 +3,12 @@ from numpy.typing import NDArray
 
 from converter.kernels.strings import StringTable
 
-#: Operations of a program (operation, size in bytes): integers and floats take a word, as do 80-bit floats, which
-#: become doubles; texts (a length of 16 bits in front) and bytes take two, location and length.
+#: Operations of a program (operation, size in bytes): integers and floats take a word, as do whole registers, which int
+#: arguments fill by half, and 80-bit floats, which become doubles; texts (a length of 16 bits in front) and bytes take
+#: two, location and length.
 UNSIGNED: int
 SIGNED: int
+REGISTER: int
 FLOAT80: int
 TEXT: int
 BYTES: int

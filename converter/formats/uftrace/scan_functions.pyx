@@ -17,7 +17,7 @@ from converter.formats.uftrace.scan_addresses cimport (
 )
 from converter.formats.uftrace.scan_streams cimport clipped, push, RECORD_SIZE, Stream
 from converter.formats.uftrace.values cimport (
-    MOST_VALUES, O_BYTES, O_FLOAT80, O_SIGNED, O_TEXT, O_UNSIGNED, Program,
+    MOST_VALUES, O_BYTES, O_FLOAT80, O_REGISTER, O_SIGNED, O_TEXT, O_UNSIGNED, Program,
 )
 from converter.kernels.byte_order cimport HOST_IS_BIG, load64
 from converter.kernels.strings cimport StringTable
@@ -25,6 +25,7 @@ from converter.kernels.strings cimport StringTable
 
 UNSIGNED = O_UNSIGNED
 SIGNED = O_SIGNED
+REGISTER = O_REGISTER
 FLOAT80 = O_FLOAT80
 TEXT = O_TEXT
 BYTES = O_BYTES
@@ -114,10 +115,12 @@ cdef class FunctionTable:
         if count > MOST_VALUES or (count and operations.shape[1] != 2):
             raise ValueError(f"{count} values")
         for i in range(count):
-            if not O_UNSIGNED <= operations[i, 0] <= O_BYTES or operations[i, 1] < 0:
+            if not O_UNSIGNED <= operations[i, 0] <= O_REGISTER or operations[i, 1] < 0:
                 raise ValueError(f"operation {operations[i, 0]} of {operations[i, 1]} bytes")
             if operations[i, 0] <= O_SIGNED and operations[i, 1] not in (1, 2, 4, 8):
                 raise ValueError(f"an integer of {operations[i, 1]} bytes")
+            if operations[i, 0] == O_REGISTER and operations[i, 1] != 8:
+                raise ValueError(f"a register of {operations[i, 1]} bytes")
             if operations[i, 0] == O_FLOAT80 and operations[i, 1] != 10:
                 raise ValueError(f"an 80-bit float of {operations[i, 1]} bytes")
         if class_id >= 0 and unmatched_class < 0:

@@ -16,6 +16,8 @@ cdef enum:
     O_FLOAT80 = 2
     O_TEXT = 3
     O_BYTES = 4
+    # A signed integer as wide as a register, which int arguments fill by half.
+    O_REGISTER = 5
     MOST_VALUES = 256
 
 
@@ -43,6 +45,13 @@ cdef inline uint64_t integer(const uint8_t* data, int64_t size, bint signed, bin
         return <uint64_t><int64_t><int16_t>value if signed else value
     value = data[0]
     return <uint64_t><int64_t><int8_t>value if signed else value
+
+
+# What a register holds, as uftrace reads it: a small negative int whose upper half is zero is one.
+cdef inline uint64_t register_value(uint64_t value) noexcept nogil:
+    if value >> 16 == 0xffff and value & 0xffff:
+        return <uint64_t><int64_t><int32_t>value
+    return value
 
 
 # The bits of the double nearest to an x87 number: 64 bits of mantissa, 15 of exponent, a sign. `rounded` counts those
@@ -105,6 +114,8 @@ cdef inline int64_t decode_values(
         else:
             if code == O_FLOAT80:
                 words[done] = float80(record + at, swap, big_endian, rounded)
+            elif code == O_REGISTER:
+                words[done] = register_value(integer(record + at, size, False, swap))
             else:
                 words[done] = integer(record + at, size, code == O_SIGNED, swap)
             done += 1

@@ -113,6 +113,27 @@ def test_values_of_every_kind(tmp_path, big_endian, bits):
     check(trace)
 
 
+@pytest.mark.parametrize(
+    ("register", "expected"),
+    [
+        (0xFFFFFFFF, -1),
+        (0xFFFFFF80, -128),
+        (0xFFFF0001, -65535),
+        (0xFFFF0000, 0xFFFF0000),
+        (0x80000000, 0x80000000),
+        (0x1_FFFF_FFFF, 0x1_FFFF_FFFF),
+        (1 << 63, -(1 << 63)),
+    ],
+)
+@ORDERS
+def test_a_small_negative_int_fills_half_of_a_register(tmp_path, register, expected, big_endian):
+    directory = Directory(big_endian=big_endian, argspec="foo@arg1,arg2/i64,arg3/d32")
+    values = directory.pack("QQI", register, register, 0xFFFFFFFF)
+    signed = (register ^ 1 << 63) - (1 << 63)
+    held = payload(one_call(directory, tmp_path, values + bytes(4)))
+    assert held == {"arg1": expected, "arg2": signed, "arg3": -1}
+
+
 @pytest.mark.parametrize("recorded", [b"NULL", b"\xff\xff\xff\xff"])
 def test_null_texts(tmp_path, recorded):
     directory = Directory(argspec="foo@arg1/s")

@@ -130,11 +130,12 @@ class TableOutput:
             return
         trees: dict[int | None, dict[str, list[dict[str, Any]]]] = {}
         extra = []
+        guessed = self._guessed()
         for index, process in enumerate(self._trace.processes):
             if index == len(self._process_names):
                 self._process_names.append(process.name)
                 self._processes_since.append(since)
-                if self._known.tells(process):
+                if self._known.tells(process) or index in guessed:
                     continue
             elif self._process_names[index] == process.name:
                 continue
@@ -151,7 +152,7 @@ class TableOutput:
                 self._tids.append(_signed(thread.tid))
                 self._thread_uuids.append(self._known.thread_uuid(process.pid, thread.tid))
                 self._first_of_tid.setdefault(thread.tid, index)
-                if (process.pid, thread.tid) in self._known.threads:
+                if (process.pid, thread.tid) in self._known.threads or thread.process in guessed:
                     continue
             elif self._thread_names[index] == thread.name:
                 continue
@@ -169,6 +170,23 @@ class TableOutput:
         for index in extra:
             self._described_processes.discard(index)
             self._describe_process(index, self._processes_since[index])
+
+    def _guessed(self) -> set[int]:
+        """The new processes of which a kernel's events name one thread, and nothing tells that it is the main one.
+
+        Importers leave open which process it is of; so do readers of this package until something tells them.
+        """
+        trace = self._trace
+        members: dict[int, list[Thread]] = {}
+        for thread in trace.threads[len(self._thread_names) :]:
+            members.setdefault(thread.process, []).append(thread)
+        return {
+            index
+            for index, threads in members.items()
+            if index >= len(self._process_names)
+            and [(one.tid, one.name) for one in threads] == [(trace.processes[index].pid, "")]
+            and _is_bare(trace.processes[index])
+        }
 
     def _describe_process(self, index: int, since: int | None) -> None:
         """Write the process's own track, if it is not written."""
@@ -322,7 +340,7 @@ class _Known:
 
     def tells(self, process: Process) -> bool:
         """Whether all of a process is known: one that only its threads name has nothing but its pid."""
-        bare = not process.name and not process.command_line and process.parent_pid is None
+        bare = _is_bare(process)
         return process.pid in self.processes or (bare and process.pid in self.implied)
 
     def thread_uuid(self, pid: int, tid: int) -> int:
@@ -342,6 +360,11 @@ def _first(batch: Batch | None, **place: int) -> int | None:
     """The time of the first event on a thread or track."""
     ((column, index),) = place.items()
     return None if batch is None else int(batch.ts[getattr(batch, column) == index].min())
+
+
+def _is_bare(process: Process) -> bool:
+    """Whether there is nothing to say of a process but its pid."""
+    return not process.name and not process.command_line and process.parent_pid is None
 
 
 def _process_form(process: Process) -> dict[str, Any]:

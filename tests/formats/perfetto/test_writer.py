@@ -7,6 +7,7 @@ import dataclasses
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from perfetto.protos.perfetto.trace import perfetto_trace_pb2 as pb
 from support.perfetto_files import FILES, INSTANT, File
 from support.perfetto_writing import (
     CAPABILITIES,
@@ -84,6 +85,23 @@ def test_events_of_a_file_survive_without_its_packets(name):
     trace = opened(FILES[name]())
     encoded = dataclasses.replace(trace, make_batches=lambda: map(without_records, trace.batches()))
     assert difference(trace, opened(written(encoded))) is None
+
+
+def test_threads_of_processes_that_nothing_tells_are_in_no_tree():
+    file = File()
+    file.bundle(0).event.add(timestamp=5, pid=7).sched_waking.pid = 8
+    tree = file.packet().process_tree
+    tree.threads.add(tid=8, tgid=6, name="known")
+    trace = opened(file.bytes())
+    encoded = dataclasses.replace(trace, make_batches=lambda: map(without_records, trace.batches()))
+    data = written(encoded)
+    assert difference(trace, opened(data)) is None
+    told = [
+        (thread.tid, thread.tgid)
+        for packet in pb.Trace.FromString(data).packet
+        for thread in packet.process_tree.threads
+    ]
+    assert told == [(8, 6)]
 
 
 def without_records(batch: Batch) -> Batch:

@@ -12,6 +12,14 @@ typealias floating_point { exp_dig = 8; mant_dig = 24; } := float;
 TRACE = "trace { major = 1; minor = 8; byte_order = le; };\n"
 
 
+def headed(members: str) -> str:
+    """A trace block whose packets have these fields in their header."""
+    return (
+        "trace { major = 1; minor = 8; byte_order = le;"
+        f" packet.header := struct {{ {members} }}; }};\n"
+    )
+
+
 def fields(members: str) -> str:
     """Metadata with one event of these fields."""
     return f"{HEAD}{TRACE}{TYPES}event {{ name = e; fields := struct {{ {members} }}; }};\n"
@@ -59,6 +67,7 @@ ACCEPTED = {
     "clock": HEAD + TRACE + "clock { name = c; freq = 1000; offset_s = -5; offset = -3; };",
     "large integers": fields("integer { size = 128; } x;"),
     "environment": HEAD + TRACE + 'env { a = -3; b = "x\\ty"; };',
+    "binary": fields("enum : uint8_t { a = 0b101, b = 0B110u } x;"),
     "octal and hexadecimal": fields("uint8_t a[0x10]; uint8_t b[010u]; uint8_t c[3ULL];"),
     "array of structures and of enumerations": fields(
         "struct { uint8_t x; } a[4]; enum : uint8_t { A } b[4];"
@@ -95,11 +104,16 @@ ACCEPTED = {
     + TYPES
     + "typealias uint32_t := int; struct s { int x; };"
     + TRACE,
-    "ids in two streams": HEAD + TRACE + "stream { id = 0; }; stream { id = 1; };"
+    "ids in two streams": HEAD
+    + TYPES
+    + headed("uint8_t stream_id;")
+    + "stream { id = 0; }; stream { id = 1; };"
     "event { id = 3; stream_id = 0; }; event { id = 3; stream_id = 1; };",
     "an event that does not name the only stream": HEAD
+    + TYPES
     + TRACE
-    + "stream { id = 0; }; event { id = 0; }; event { id = 1; stream_id = 0; };",
+    + "stream { event.header := struct { uint8_t id; }; };"
+    + "event { id = 0; }; event { id = 1; stream_id = 0; };",
     "variant by a path of scopes": HEAD
     + TRACE
     + TYPES
@@ -111,7 +125,7 @@ ACCEPTED = {
         " struct { uint8_t x; } b; } v;"
     ),
     "big-endian": HEAD + "trace { major = 1; minor = 8; byte_order = be; };",
-    "network byte order": HEAD + "trace { byte_order = network; };",
+    "network byte order": HEAD + "trace { major = 1; minor = 8; byte_order = network; };",
     "escapes in names": HEAD + TRACE + r'event { name = "a\"b\\c\td\x41\101"; };',
 }
 
@@ -129,11 +143,48 @@ REFUSED = {
     "bad octal number": (HEAD + "trace { x = 09; };", "an integer"),
     "strings side by side": (HEAD + 'trace { x = "a" "b"; };', "';'"),
     "no byte order": (HEAD + "trace { major = 1; minor = 8; };", "no byte_order"),
-    "bad byte order": (HEAD + "trace { byte_order = up; };", "le, be or network"),
+    "no major version": (HEAD + "trace { minor = 8; byte_order = le; };", "no major version"),
+    "no minor version": (HEAD + "trace { major = 1; byte_order = le; };", "no minor version"),
+    "magic number of 16 bits": (
+        HEAD + headed("integer { size = 16; } magic;"),
+        "not the first field, of 32 bits",
+    ),
+    "magic number that is not the first": (
+        HEAD + TYPES + headed("uint8_t a; uint32_t magic;"),
+        "not the first field, of 32 bits",
+    ),
+    "UUID of 15 bytes": (HEAD + TYPES + headed("uint8_t uuid[15];"), "not 16 bytes"),
+    "UUID of larger integers": (HEAD + TYPES + headed("uint32_t uuid[16];"), "not 16 bytes"),
+    "two streams without ids in packets": (
+        HEAD + TRACE + "stream { id = 0; }; stream { id = 1; };",
+        "of which of several streams",
+    ),
+    "two events without ids in records": (
+        HEAD + TRACE + "stream { }; event { id = 0; }; event { id = 1; };",
+        "which of several they are",
+    ),
+    "clock of a field that is not there": (
+        fields("integer { size = 8; map = clock.c.value; } a;"),
+        "there is no clock",
+    ),
+    "truth in quotation marks": (
+        HEAD + TRACE + 'clock { name = c; absolute = "true"; };',
+        "true or false",
+    ),
+    "bad byte order": (
+        HEAD + "trace { major = 1; minor = 8; byte_order = up; };",
+        "le, be or network",
+    ),
     "major version": (HEAD + "trace { major = 2; byte_order = le; };", "trace.major"),
     "two traces": (HEAD + TRACE + TRACE, "two trace blocks"),
-    "bad UUID": (HEAD + 'trace { byte_order = le; uuid = "123"; };', "a UUID"),
-    "attribute twice": (HEAD + "trace { byte_order = le; byte_order = le; };", "set twice"),
+    "bad UUID": (
+        HEAD + 'trace { major = 1; minor = 8; byte_order = le; uuid = "123"; };',
+        "a UUID",
+    ),
+    "attribute twice": (
+        HEAD + "trace { major = 1; minor = 8; byte_order = le; byte_order = le; };",
+        "set twice",
+    ),
     "unfinished block": (HEAD + "trace { major = 1;", "a name"),
     "integer without size": (fields("integer { align = 8; } x;"), "needs a size"),
     "integer of no bits": (fields("integer { size = 0; } x;"), "from 1"),
@@ -231,7 +282,8 @@ REFUSED = {
     ),
     "event id that is a structure": (HEAD + TRACE + "event { id = struct { }; };", "an integer"),
     "UUID that is too long": (
-        HEAD + 'trace { byte_order = le; uuid = "2a6422d0-6cee-11e0-8c08-cb07d7b3a5642a"; };',
+        HEAD
+        + 'trace { major = 1; minor = 8; byte_order = le; uuid = "2a6422d0-6cee-11e0-8c08-cb07d7b3a5642a"; };',
         "a UUID",
     ),
     "version of many digits": (f"/* CTF {'1' * 40}.{'8' * 40} */\n" + TRACE, "version 1.8"),

@@ -225,15 +225,22 @@ def trace_classes(draw: DrawFn, version: int) -> TraceClass:
         clock = draw(clocks(version, name))
         trace.clocks[name] = clock
     ids = draw(st.lists(st.integers(0, 9), min_size=version == 2, max_size=2, unique=True))
-    if version == 1 and ids not in ([], [0]):
+    if len(ids) > 1 or (version == 1 and ids not in ([], [0])):
         # Only packets that say of which class they are make sense of ids.
-        held = FixedInteger(32, roles=frozenset({FieldRole.STREAM_CLASS_ID}))
-        before = trace.packet_header or Structure()
-        member = Member("stream_id", held, "stream_id")
-        trace.packet_header = Structure((*before.members, member), before.minimum_alignment)
+        role = FieldRole.STREAM_CLASS_ID
+        trace.packet_header = _with_id(trace.packet_header, "stream_id", role, version)
     for id in ids:
         trace.streams[id] = draw(streams(trace, version, id, place))
     return trace
+
+
+def _with_id(before: Structure | None, name: str, role: FieldRole, version: int) -> Structure:
+    """A structure with the field that says of which class something is."""
+    held = FixedInteger(32, roles=frozenset({role}))
+    member = Member(name, held, name if version == 1 else "")
+    before = before or Structure()
+    assert all(one.name != name for one in before.members)
+    return Structure((*before.members, member), before.minimum_alignment)
 
 
 @st.composite
@@ -276,7 +283,11 @@ def streams(draw: DrawFn, trace: TraceClass, version: int, id: int, header: Plac
     ):
         place.scope = scope
         setattr(stream, name, draw(st.one_of(st.none(), structures(place, 1))))
-    for number in draw(st.lists(st.integers(0, 1 << 40), max_size=2, unique=True)):
+    numbers = draw(st.lists(st.integers(0, 1 << 40), max_size=2, unique=True))
+    if len(numbers) > 1:
+        role = FieldRole.EVENT_CLASS_ID
+        stream.event_header = _with_id(stream.event_header, "id", role, version)
+    for number in numbers:
         own = place.inside()
         own.scope = Scope.SPECIFIC_CONTEXT
         event = EventRecordClass(number, draw(TEXTS))

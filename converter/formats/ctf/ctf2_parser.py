@@ -187,6 +187,8 @@ class _SequenceParser:
         id = fragment.integer("id", 0, 0)
         if id in trace.streams:
             raise FragmentError(".id", f"there are two data stream classes {id}")
+        if trace.streams and FieldRole.STREAM_CLASS_ID not in roles_in(trace.packet_header):
+            raise FragmentError("", "packets do not say of which of several classes they are")
         stream = StreamClass(id, fragment.text("name", ""))
         stream.clock = fragment.text("default-clock-class-id", "")
         if stream.clock and stream.clock not in trace.clocks:
@@ -219,6 +221,8 @@ class _SequenceParser:
         event = EventRecordClass(fragment.integer("id", 0, 0), fragment.text("name", ""))
         if event.id in stream.events:
             raise FragmentError(".id", f"there are two event record classes {event.id}")
+        if stream.events and FieldRole.EVENT_CLASS_ID not in roles_in(stream.event_header):
+            raise FragmentError("", "records do not say of which of several classes they are")
         outer = {
             Scope.PACKET_HEADER: trace.packet_header,
             Scope.PACKET_CONTEXT: stream.packet_context,

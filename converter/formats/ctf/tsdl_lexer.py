@@ -73,7 +73,7 @@ _TOKEN: Final = re.compile(
     r"""
     (?P<space> [ \t\r\n\f\v]+ | //[^\n]* | /\*.*?\*/ )
   | (?P<word> [A-Za-z_][A-Za-z0-9_]* )
-  | (?P<integer> 0[xX][0-9A-Fa-f]{1,40}(?P<hex>[uUlL]{0,3}) | [0-9]{1,40}(?P<dec>[uUlL]{0,3}) )
+  | (?P<integer> (?: 0[xX][0-9A-Fa-f]{1,40} | 0[bB][01]{1,64} | [0-9]{1,40} ) [uUlL]{0,3} )
   | L?"(?P<string> (?: [^"\\\n\0] | \\[^\n\0] )* )"
   | '(?P<character> (?: [^'\\\n\0] | \\[^\n\0] )+ )'
   | (?P<punctuation> := | \.\.\. | -> | [{}()\[\]<>;:,.=*+\-] )
@@ -114,7 +114,7 @@ def tokens(text: str) -> Iterator[Token]:
             yield Token(TokenKind.WORD, found[0], at)
         elif kind == "punctuation":
             yield Token(TokenKind.PUNCTUATION, found[0], at)
-        elif kind in ("integer", "hex", "dec"):
+        elif kind == "integer":
             yield _integer(text, found, at)
         elif kind in ("string", "character"):
             yield Token(TokenKind.STRING, _unescaped(found[kind]), at)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import Final
 from uuid import UUID
@@ -17,6 +18,7 @@ from converter.formats.ctf.field_classes import (
     Structure,
     Variant,
 )
+from converter.formats.ctf.field_trees import fields_in, roles_in
 from converter.formats.ctf.metadata_errors import Positions
 from converter.formats.ctf.trace_class import (
     ClockClass,
@@ -180,7 +182,9 @@ class _TraceBuilder:
         self._check_attributes(block, {"major", "minor", "uuid", "byte_order"}, {"packet.header"})
         for name, wanted in (("major", 1), ("minor", 8)):
             version = self._integer(block, name)
-            if version is not None and version != wanted:
+            if version is None:
+                raise self._positions.error(block.offset, f"the trace has no {name} version")
+            if version != wanted:
                 place = block.values[name].offset
                 raise self._positions.error(
                     place, expected=str(wanted), found=version, field=f"trace.{name}"
@@ -195,6 +199,10 @@ class _TraceBuilder:
         trace.uuid = self._uuid(block)
         header = self._structure(block, "packet.header", Scope.PACKET_HEADER, {})
         trace.packet_header = _with_roles(header, _HEADER_ROLES)
+        for number, member in enumerate(header.members if header is not None else ()):
+            wrong = _wrong_in_header(number, member)
+            if wrong:
+                raise self._positions.error(block.types["packet.header"][1], wrong)
 
     def _clock(self, block: Block) -> None:
         known = {"name", "uuid", "description", "freq", "precision", "offset_s", "offset"}
@@ -214,7 +222,7 @@ class _TraceBuilder:
         uuid = self._uuid(block)
         clock.uid = "" if uuid is None else str(uuid)
         absolute = block.values.get("absolute")
-        if absolute is not None and absolute.value not in _TRUTHS:
+        if absolute is not None and (absolute.is_text or absolute.value not in _TRUTHS):
             raise self._positions.error(
                 absolute.offset, expected="true or false", found=absolute.value
             )
@@ -233,6 +241,11 @@ class _TraceBuilder:
         number = self._integer(block, "id") or 0
         if number in self._trace.streams:
             raise self._positions.error(block.offset, f"there are two streams {number}")
+        if self._trace.streams and FieldRole.STREAM_CLASS_ID not in roles_in(
+            self._trace.packet_header
+        ):
+            message = "packets do not say of which of several streams they are"
+            raise self._positions.error(block.offset, message)
         outer: dict[Scope, Structure | None] = {Scope.PACKET_HEADER: self._trace.packet_header}
         stream = StreamClass(number)
         context = self._structure(block, names[0], Scope.PACKET_CONTEXT, outer)
@@ -268,6 +281,9 @@ class _TraceBuilder:
             raise self._positions.error(
                 block.offset, f"stream {number} has two events of the id {event.id}"
             )
+        if stream.events and FieldRole.EVENT_CLASS_ID not in roles_in(stream.event_header):
+            message = f"events of stream {number} do not say which of several they are"
+            raise self._positions.error(block.offset, message)
         event.log_level = self._integer(block, "loglevel", -(1 << 63))
         event.model_uri = self._string(block, "model.emf.uri")
         outer = {
@@ -291,12 +307,15 @@ class _TraceBuilder:
     def _clock_of(self, stream: StreamClass) -> str:
         """The clock of a stream's timestamps; where none is named, the only one that there is."""
         clocks = self._trace.clocks
-        for scope in (stream.event_header, stream.packet_context):
-            named = _clocks_in(scope) if scope is not None else []
-            if named:
-                if named[0] not in clocks:
-                    raise self._positions.error(0, f"there is no clock {named[0]!r}")
-                return named[0]
+        of_records = [stream.common_context]
+        for event in stream.events.values():
+            of_records += [event.specific_context, event.payload]
+        named = _clocks_in([stream.event_header, stream.packet_context])
+        for name in [*named, *_clocks_in(of_records)]:
+            if name not in clocks:
+                raise self._positions.error(0, f"there is no clock {name!r}")
+        if named:
+            return named[0]
         return next(iter(clocks)) if len(clocks) == 1 else ""
 
 
@@ -306,19 +325,14 @@ _TRUTHS: Final[dict[int | str, bool]] = {
 }
 
 
-def _clocks_in(declared: FieldDeclaration) -> list[str]:
+def _clocks_in(structures: Iterable[Structure | None]) -> list[str]:
     """The names of clocks that integers are mapped to."""
-    match declared:
-        case FixedInteger():
-            return [declared.clock] if declared.clock else []
-        case Structure(members):
-            return [name for member in members for name in _clocks_in(member.type)]
-        case Variant(_, options):
-            return [name for option in options for name in _clocks_in(option.type)]
-        case Array(element):
-            return _clocks_in(element)
-        case _:
-            return []
+    return [
+        declared.clock
+        for structure in structures
+        for declared in fields_in(structure)
+        if isinstance(declared, FixedInteger) and declared.clock
+    ]
 
 
 def _with_roles(structure: Structure | None, roles: dict[str, FieldRole]) -> Structure | None:
@@ -344,6 +358,17 @@ def _with_role(member: Member, roles: dict[str, FieldRole]) -> Member:
     ):
         return member._replace(type=replace(declared, roles=frozenset({role})))
     return member
+
+
+def _wrong_in_header(number: int, member: Member) -> str:
+    """What is wrong with a magic number or a UUID (CTF 1.8.3, 5.1); of another type they are but fields."""
+    match member.name, member.type:
+        case "magic", FixedInteger(length, False) if number or length != 32:
+            return "the magic number is not the first field, of 32 bits"
+        case "uuid", Array(FixedInteger(bits), int() as length) if (length, bits) != (16, 8):
+            return "the UUID has not 16 bytes"
+        case _:
+            return ""
 
 
 def _is_byte(declared: FieldDeclaration) -> bool:

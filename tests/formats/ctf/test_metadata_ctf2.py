@@ -8,7 +8,7 @@ from uuid import UUID
 
 import pytest
 from hypothesis import given
-from support.ctf2_fragments import PREAMBLE, STREAM, sequence
+from support.ctf2_fragments import PREAMBLE, STREAM, U8, sequence, structure
 from support.ctf_metadata_strategies import trace_classes
 
 from converter.formats.ctf.ctf2_printer import print_sequence
@@ -39,6 +39,9 @@ def test_the_preamble_and_the_trace() -> None:
     assert not trace.remarks
 
 
+STREAM_ID = {**U8, "roles": ["data-stream-class-id"]}
+
+
 def test_clock_classes() -> None:
     first = {
         "type": "clock-class",
@@ -62,7 +65,7 @@ def test_clock_classes() -> None:
     trace = parse_metadata(
         sequence(
             first,
-            {"type": "trace-class"},
+            {"type": "trace-class", "packet-header-field-class": structure(id=STREAM_ID)},
             other,
             {**STREAM, "default-clock-class-id": "m"},
             {**STREAM, "id": 1},
@@ -93,7 +96,13 @@ def test_streams_and_records() -> None:
         "attributes": tracer,
         "extensions": {},
     }
-    stream = {"type": "data-stream-class", "id": 4, "name": "channel", "attributes": {"z": 1}}
+    stream = {
+        "type": "data-stream-class",
+        "id": 4,
+        "name": "channel",
+        "attributes": {"z": 1},
+        "event-record-header-field-class": structure(id={**U8, "roles": ["event-record-class-id"]}),
+    }
     trace = parse_metadata(sequence(stream, record, {**record, "id": 10, "attributes": {}}))
     assert list(trace.streams) == [4] and trace.streams[4].name == "channel"
     assert trace.streams[4].attributes == {"attributes": {"z": 1}}

@@ -198,6 +198,16 @@ REFUSED: dict[str, tuple[tuple[Json, ...], str, str]] = {
         "fragment 1.packet-header-field-class",
         "the magic number is not the first field",
     ),
+    "two streams without ids in packets": (
+        (STREAM, {**STREAM, "id": 1}),
+        "fragment 2",
+        "packets do not say of which of several classes they are",
+    ),
+    "two records without ids": (
+        (STREAM, event(a=U8), {**event(a=U8), "id": 1}),
+        "fragment 3",
+        "records do not say of which of several classes they are",
+    ),
     "an alias of itself": (
         ({"type": "field-class-alias", "name": "a", "field-class": "a"},),
         "fragment 1.field-class",

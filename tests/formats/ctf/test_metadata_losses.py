@@ -135,7 +135,7 @@ def test_a_changed_trace_keeps_no_class(tmp_path: Path) -> None:
 def test_what_ctf_2_has_no_place_for(tmp_path: Path) -> None:
     stream = Stream(
         {
-            "e": "integer { size = 64; map = clock.monotonic.value; } at;"
+            "e": "integer { size = 64; map = clock.c.value; } at;"
             " string { encoding = ASCII; } s; integer { size = 8; encoding = UTF8; } c;"
             " enum : integer { size = 8; } { one, two } tag;"
             " variant <tag> { uint8_t one; uint8_t two; uint8_t three; } chosen;"

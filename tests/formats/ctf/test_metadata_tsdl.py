@@ -148,7 +148,7 @@ def test_roles_come_from_names() -> None:
         HEAD
         + TYPES
         + """
-        trace { byte_order = le;
+        trace { major = 1; minor = 8; byte_order = le;
             packet.header := struct { uint32_t magic; uint8_t uuid[16]; uint32_t stream_id; }; };
         clock { name = c; };
         stream {
@@ -193,9 +193,10 @@ def test_a_clock_far_from_its_origin_counts_from_1970() -> None:
 
 def test_what_is_odd_is_remarked_on() -> None:
     text = (
-        HEAD + "trace { byte_order = le; more = 1; };\ntypealias integer { size = 8; b = c; } := x;"
+        HEAD
+        + "trace { major = 1; minor = 8; byte_order = le; more = 1; };\ntypealias integer { size = 8; b = c; } := x;"
     )
-    assert [remark[:2] for remark in parse_metadata(text.encode()).remarks] == [(3, 31), (2, 33)]
+    assert [remark[:2] for remark in parse_metadata(text.encode()).remarks] == [(3, 31), (2, 55)]
 
 
 # Packets

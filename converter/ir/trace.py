@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from enum import IntEnum, unique
 from fractions import Fraction
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from converter.errors import TraceWarning
 from converter.ir.events import Batch, EventClass
@@ -106,22 +106,24 @@ class Track:
     identity: int = 0
 
 
+class Narrowed(NamedTuple):
+    """What a reader leaves out: whether anything, and whether events behind the last that were asked for."""
+
+    leaves_out: bool
+    goes_on: bool
+
+
 class Seeking(Protocol):
     """How a reader finds its way to a part of its source without reading all of it."""
 
     def extent(self) -> tuple[int, int] | None:
         """The times of the first and the last event, None where that takes reading the events."""
 
-    def narrow(self, start: int, end: int) -> bool:
+    def narrow(self, start: int, end: int) -> Narrowed:
         """Leave out, from now on, events that are not needed for those from `start` to `end`.
 
-        Asked for before batches are. There may be more events, and there are some before `start`, so that much of what
-        is open then is known; where there are events behind `end`, there is one at least. Tables have what is in the
-        source's own tables and what these events say.
-
-        Returns:
-            Whether anything is left out.
-
+        Asked for before batches are. There are more events than that, some of them before `start`: much of what is so
+        then is known. Tables have what is in the source's own tables and what these events say.
         """
 
 

@@ -43,7 +43,7 @@ class SelectionCounts:
 
 
 @dataclass(slots=True)
-class Origin:
+class Provenance:
     """Where the events of a batch come from: the batch that was read, and the places in it."""
 
     batch: Batch
@@ -78,13 +78,22 @@ class Cut:
         #: Complete slices from before the window that reach into it.
         self._reaching: list[Batch] = []
         self._number = 0
-        self._opened = self._passed = False
+        self._passed = False
+        self._opened = False
         self.counts = SelectionCounts()
 
     def batches(
-        self, batches: Iterable[Batch], came_from: Callable[[Batch, Origin], None]
+        self,
+        batches: Iterable[Batch],
+        came_from: Callable[[Batch, Provenance], None],
+        *,
+        goes_on: bool = False,
     ) -> Iterator[Batch]:
-        """The batches that stay of those that are read; `came_from` hears of each where it is from."""
+        """The batches that stay of those that are read; `came_from` hears of each where it is from.
+
+        With `goes_on` there are events behind the window that are not among them.
+        """
+        self._passed = goes_on
         for batch in batches:
             self._follow_tables()
             self.counts.read += len(batch)
@@ -93,22 +102,30 @@ class Cut:
             opens = not self._opened and not before.all()
             places, opening = self._cut(batch, before, after, opens=opens)
             if opens:
-                self._opened = True
-                for origin in opening:
-                    self.counts.added += len(origin.places)
-                    yield self._kept(origin, came_from)
+                yield from self._open(opening, came_from)
             if len(places):
                 self.counts.added += int(np.count_nonzero(before[places]))
                 self.counts.kept += int(np.count_nonzero(~before[places]))
-                yield self._kept(Origin(batch, places), came_from)
+                yield self._kept(Provenance(batch, places), came_from)
             self._number += len(batch)
         self._follow_tables()
+        if goes_on and not self._opened:
+            yield from self._open(self._still_open() + self._reached(), came_from)
         if self._passed:
             yield from self._ends()
         if self._conditions is not None:
             self.counts.unknown_names = self._conditions.unknown_names()
 
-    def _kept(self, origin: Origin, came_from: Callable[[Batch, Origin], None]) -> Batch:
+    def _open(
+        self, origins: list[Provenance], came_from: Callable[[Batch, Provenance], None]
+    ) -> Iterator[Batch]:
+        """The events that say how it is when the window begins."""
+        self._opened = True
+        for origin in origins:
+            self.counts.added += len(origin.places)
+            yield self._kept(origin, came_from)
+
+    def _kept(self, origin: Provenance, came_from: Callable[[Batch, Provenance], None]) -> Batch:
         result = kept_events(self._source, origin.batch, origin.places, self._window)
         came_from(result, origin)
         return result
@@ -120,7 +137,7 @@ class Cut:
 
     def _cut(
         self, batch: Batch, before: Mask, after: Mask, *, opens: bool
-    ) -> tuple[NDArray[np.intp], list[Origin]]:
+    ) -> tuple[NDArray[np.intp], list[Provenance]]:
         """Where in a batch the events are that stay, and what says how it was when the window begins."""
         wanted = (
             np.ones(len(batch), np.bool_)
@@ -130,7 +147,7 @@ class Cut:
         keep = wanted & ~before & ~after
         reaching = self._reaching_in(batch, wanted & before)
         steps = self._steps_of(batch)
-        opening: list[Origin] = []
+        opening: list[Provenance] = []
         if steps is not None:
             early = before[steps.at]
             if early.any():
@@ -218,21 +235,21 @@ class Cut:
                 held.append(one)
         self._held = held[::-1]
 
-    def _still_open(self) -> list[Origin]:
+    def _still_open(self) -> list[Provenance]:
         """What is open of the batches before."""
         numbers = self._stacks.open()
         found = []
         for held in self._held:
             places = np.flatnonzero(np.isin(held.numbers, numbers))
             if len(places):
-                found.append(Origin(held.batch, places))
+                found.append(Provenance(held.batch, places))
         return found
 
-    def _reached(self) -> list[Origin]:
+    def _reached(self) -> list[Provenance]:
         """Complete slices of the batches before, the first to begin first."""
         batches = sorted(self._reaching, key=lambda batch: int(batch.ts.min()))
         self._reaching = []
-        return [Origin(batch, np.arange(len(batch))) for batch in batches]
+        return [Provenance(batch, np.arange(len(batch))) for batch in batches]
 
     def _ends(self) -> Iterator[Batch]:
         """The ends of what is open when the window ends."""

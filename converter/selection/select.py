@@ -8,11 +8,11 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from converter.ir.events import Batch
-from converter.ir.trace import Seeking, Trace
+from converter.ir.trace import Narrowed, Seeking, Trace
 from converter.selection.clipping import bounds
 from converter.selection.closing import Closing
-from converter.selection.cut import Cut, Origin, SelectionCounts
-from converter.selection.moments import Moment, Span, Window, first_tick, last_tick, ticks
+from converter.selection.cut import Cut, Provenance, SelectionCounts
+from converter.selection.moments import Moment, Origin, Span, Window, first_tick, last_tick, ticks
 from converter.selection.selection import Selection
 
 
@@ -66,8 +66,8 @@ class _Part:
         self._closing = Closing(result.trace)
         self._narrow = narrow
         self._window: Window | None = None
-        self._skips = False
-        self._latest: tuple[Batch, Origin] | None = None
+        self._narrowed = Narrowed(leaves_out=False, goes_on=False)
+        self._latest: tuple[Batch, Provenance] | None = None
 
     def batches(self) -> Iterator[Batch]:
         source = self._source
@@ -76,12 +76,12 @@ class _Part:
             window = self._window = resolved(source, self._selection)
             seeking = _seeking(source)
             if self._narrow and self._selection.is_timed and seeking is not None:
-                self._skips = seeking.narrow(*bounds(window))
+                self._narrowed = seeking.narrow(*bounds(window))
         cut = Cut(source, self._result.trace, self._selection, self._window, self._closing)
         self._result.counts = cut.counts
-        cut.counts.all_read = not self._skips
+        cut.counts.all_read = not self._narrowed.leaves_out
         batches = source.batches()
-        yield from cut.batches(batches, self._came_from)
+        yield from cut.batches(batches, self._came_from, goes_on=self._narrowed.goes_on)
 
     def describe(self, batch: Batch) -> Callable[[int], str | None]:
         """The texts that the source has for the events of the latest batch."""
@@ -92,7 +92,7 @@ class _Part:
         describe = self._source.describe(origin.batch)
         return lambda position: describe(int(origin.places[position]))
 
-    def _came_from(self, batch: Batch, origin: Origin) -> None:
+    def _came_from(self, batch: Batch, origin: Provenance) -> None:
         self._latest = (batch, origin)
 
 
@@ -105,7 +105,8 @@ def resolved(trace: Trace, selection: Selection) -> Window:
     """
     start, end = selection.start, selection.end
     origin = 0
-    if isinstance(start, Moment) or end is not None:
+    moments = (start, end)
+    if any(isinstance(one, Moment) and one.origin is Origin.START for one in moments):
         origin = _first(trace)
     last = None if end is None else last_tick(end, trace.clock, origin)
     if isinstance(start, Span):

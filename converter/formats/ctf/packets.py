@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from sys import getrefcount
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -73,6 +73,14 @@ def said(register: int) -> int | None:
     return None if register == ABSENT else register
 
 
+class PacketRange(NamedTuple):
+    """The packets of a file that are read, from byte to byte, and how it was in front of them (None: as ever)."""
+
+    start: int
+    end: int
+    state: StreamState | None
+
+
 class StreamFile:
     """A file of packets of one stream."""
 
@@ -81,6 +89,8 @@ class StreamFile:
         self.name = name
         self.type = stream_type
         self.errors: list[TraceError] = []
+        #: Of the packets, those that are wanted.
+        self.range = PacketRange(0, source.size, None)
         #: Bytes that have been read.
         self.done = 0
         self._untold = 0
@@ -101,6 +111,10 @@ class StreamFile:
         self, state: StreamState, time: tuple[int, int, int], *, events: bool
     ) -> Iterator[Events]:
         self.done = self._untold = 0
+        before = self.range.state
+        if before is not None:
+            state.discarded, state.sequence = before.discarded, before.sequence
+            state.begin, state.clock = before.begin, before.clock
         scan = _Scan(self, state, time, events=events)
         yield from scan.windows()
         state.clock = scan.clock
@@ -144,7 +158,7 @@ class _Scan:
         self._types: list[RecordType] = []
         self._places: list[tuple[int, int, int, bytes]] = []
         self._memory = [np.zeros(0, np.uint8)]
-        self._offset = 0
+        self._offset, self._end, _ = file.range
         self._cpu = -1
         #: The last packet of the files before, which this one may have again.
         self._before = (state.sequence, state.begin)
@@ -159,11 +173,11 @@ class _Scan:
         source, scanner = self._file.source, self._scanner
         at = 0
         wanted = WINDOW
-        while self._offset < source.size:
-            size = min(wanted, source.size - self._offset)
+        while self._offset < self._end:
+            size = min(wanted, self._end - self._offset)
             window = self._window(size)
             count = source.read_into(self._offset, window.data)
-            last = self._offset + count >= source.size or count < size
+            last = self._offset + count >= self._end or count < size
             events = Events(ROOM)
             events.window = window = window[:count]
             status, at = self._scan_window(events, at, last=last)

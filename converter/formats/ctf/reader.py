@@ -13,6 +13,7 @@ from converter.formats.ctf.clocks import clock_domain, conversion, origin_of, tr
 from converter.formats.ctf.decode import Classes, DataStream, batches
 from converter.formats.ctf.files import TraceDirectory, check_index, traces_in
 from converter.formats.ctf.mapping import split_name
+from converter.formats.ctf.seeking import PacketSeeking
 from converter.formats.ctf.tasks import Tasks, follows_switches
 from converter.formats.ctf.trace_class import ClockClass
 from converter.ir.events import Batch
@@ -105,6 +106,9 @@ class _Reader:
         trace.check = self._check
         self._checked = False
         trace.progress = self._progress
+        if not self._follows:
+            # Which threads run is followed from the first event on.
+            trace.seeking = PacketSeeking(self._streams)
 
     def _progress(self) -> tuple[int, int]:
         return (

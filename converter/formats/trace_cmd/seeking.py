@@ -8,7 +8,7 @@ from __future__ import annotations
 from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Sequence
-from typing import Literal
+from typing import Final, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +18,7 @@ from converter.formats.trace_cmd.container import TraceFile
 from converter.formats.trace_cmd.options import Metadata
 from converter.formats.trace_cmd.pages import PageStream, Window
 from converter.formats.trace_cmd.scan import most_records_in, scan_pages
+from converter.ir.trace import Narrowed
 from converter.kernels.tasks import TaskTable
 
 #: Bytes of pages in front of a time that are read, too: what they say holds when it begins.
@@ -26,6 +27,9 @@ _LEAD = 1 << 16
 _TIME_SIZE = 8
 #: Events that say nothing but their time.
 _ANY_TYPE = np.zeros(1 << 16, np.int32)
+
+
+_NOTHING: Final = Narrowed(leaves_out=False, goes_on=False)
 
 
 class PageSeeking:
@@ -58,14 +62,12 @@ class PageSeeking:
                 edges += [int(first[0]), int(last[-1])]
         return (min(edges), max(edges)) if edges else None
 
-    def narrow(self, start: int, end: int) -> bool:
-        """Leave out pages that are of other times, but for some right before and one behind."""
+    def narrow(self, start: int, end: int) -> Narrowed:
+        """Leave out pages that are of other times, but for some right before."""
         if not self._can_seek() or not self._unprepared():
-            return False
-        narrowed = False
-        for index in self._indices:
-            narrowed |= index.restrict(start, end)
-        return narrowed
+            return _NOTHING
+        left = [index.restrict(start, end) for index in self._indices]
+        return Narrowed(*(any(one) for one in zip(*left, strict=True))) if left else _NOTHING
 
     def _can_seek(self) -> bool:
         # The times of guests are changed in a way of their own; text has no pages.
@@ -169,26 +171,25 @@ class _PageIndex:
         chunk = memoryview(self._file.source.read(at + 8, packed))
         return Window(at, size, [(at + 8, chunk, size)])
 
-    def restrict(self, start: int, end: int) -> bool:
+    def restrict(self, start: int, end: int) -> Narrowed:
         """Leave out what is not needed from the stream."""
         if not len(self):
-            return False
+            return _NOTHING
         try:
             # The page before the first that begins at the time, and what leads up to it.
             first = max(bisect_left(self, start) - 1, 0)
-            # The first page that begins behind the time stays: it says that the trace goes on.
-            behind = min(bisect_right(self, end) + 1, len(self))
+            behind = max(bisect_right(self, end), first + 1)
         except TraceError:
-            return False
+            return _NOTHING
         lead = self.places[first] - _LEAD
         if self.stream.buffer.compressed:
             first = max(first - 1, 0)
         else:
             first = max(bisect_left(self.places, lead), 0)
         if first == 0 and behind == len(self):
-            return False
+            return _NOTHING
         at = self.places[first]
         until = self.places[behind] if behind < len(self) else self.stream.end
         chunks = behind - first if self.stream.buffer.compressed else None
         self.stream.restrict(at, until, chunks)
-        return True
+        return Narrowed(leaves_out=True, goes_on=behind < len(self))

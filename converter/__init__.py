@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from converter.comparison import TraceDifference, diff
-    from converter.conversion import convert, detect, open_trace, read, write
+    from converter.conversion import convert, detect, open_merged, open_trace, read, write
     from converter.errors import (
         OutputError,
         SelectionError,
@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from converter.formats.descriptor import Format
     from converter.ir.canonical import difference
     from converter.ir.trace import Trace
+    from converter.merging.merge import merge
+    from converter.merging.merged_trace import MergedInput, MergedTrace
     from converter.projection.losses import Loss, LossReport
     from converter.registry import FORMATS
     from converter.round_trips import RoundTrip, roundtrip
@@ -41,6 +43,8 @@ __all__ = [
     "Format",
     "Loss",
     "LossReport",
+    "MergedInput",
+    "MergedTrace",
     "OutputError",
     "RoundTrip",
     "Selection",
@@ -57,6 +61,8 @@ __all__ = [
     "detect",
     "diff",
     "difference",
+    "merge",
+    "open_merged",
     "open_trace",
     "read",
     "roundtrip",
@@ -65,7 +71,7 @@ __all__ = [
 ]
 
 _MODULES = {
-    "converter.conversion": ("convert", "detect", "open_trace", "read", "write"),
+    "converter.conversion": ("convert", "detect", "open_merged", "open_trace", "read", "write"),
     "converter.comparison": ("TraceDifference", "diff"),
     "converter.errors": (
         "OutputError",
@@ -80,6 +86,8 @@ _MODULES = {
     "converter.formats.descriptor": ("Format",),
     "converter.ir.canonical": ("difference",),
     "converter.ir.trace": ("Trace",),
+    "converter.merging.merge": ("merge",),
+    "converter.merging.merged_trace": ("MergedInput", "MergedTrace"),
     "converter.projection.losses": ("Loss", "LossReport"),
     "converter.registry": ("FORMATS",),
     "converter.round_trips": ("RoundTrip", "roundtrip"),

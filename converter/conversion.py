@@ -3,19 +3,27 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
+from fractions import Fraction
 from itertools import chain
 from typing import TYPE_CHECKING, Literal, get_args
 
 from converter import registry
-from converter.errors import StrictLossError, TraceError, TraceWarning, UnsupportedError
+from converter.errors import (
+    StrictLossError,
+    TraceError,
+    TraceWarning,
+    UnknownFormatError,
+    UnsupportedError,
+)
 from converter.formats.descriptor import Format
 from converter.formats.table import format_read
 from converter.ir.collect import collect
 from converter.ir.trace import Trace
 from converter.lossless.footer import has_residual
+from converter.merging.merged_trace import MergedTrace
 from converter.projection.losses import LossClass, LossKind, LossReport
 from converter.storage.opening import SourceArgument, open_source
 from converter.storage.outputs import open_sink
@@ -28,6 +36,9 @@ if TYPE_CHECKING:
 #: What may not be lost: what programs show that open the output, or anything.
 Strictness = Literal["shown", "all"]
 STRICTNESS: tuple[Strictness, ...] = get_args(Strictness)
+
+#: A folder of more files than that is not looked through for traces.
+_MOST_IN_FOLDER = 1000
 
 
 def detect(source: SourceArgument) -> Format:
@@ -52,7 +63,8 @@ def open_trace(
     """The trace of an input, to be streamed; the input is closed when the context ends.
 
     Args:
-        source: as `detect` takes it; gzip and zstd wrappers are removed.
+        source: as `detect` takes it; gzip and zstd wrappers are removed. A folder or archive of several traces is
+            what they are together (`open_merged`).
         format: the name of a format, for inputs that are not recognised.
         options: what its reader is told besides, by name (`Format.options`).
         selection: which part of it is wanted; what that does not need is not read, where the format lets a reader
@@ -64,12 +76,64 @@ def open_trace(
         TraceError: the input cannot be read, or is damaged before its first usable event.
 
     """
-    with open_source(source) as opened, _naming(opened):
-        trace = _trace_of(opened, format, options)
-        try:
-            yield trace if selection is None else _part(trace, selection)
-        finally:
-            trace.close()
+    with open_merged([source], format, options, selection=selection) as trace:
+        yield trace
+
+
+@contextmanager
+def open_merged(
+    sources: Sequence[SourceArgument],
+    format: str | None = None,
+    options: Mapping[str, str] | None = None,
+    *,
+    offsets: Mapping[str, str | Fraction] | None = None,
+    align: str | None = None,
+    machines: Mapping[str, Sequence[str]] | None = None,
+    selection: Selection | None = None,
+) -> Iterator[Trace]:
+    """What several inputs are together, to be streamed: a `MergedTrace`, or the trace of the only one.
+
+    Args:
+        sources: each as `open_trace` takes it; a folder or archive that is no trace is all that it holds.
+        format: of all of them, for inputs that are not recognised.
+        options: what the readers of all of them are told besides.
+        offsets: as `merge` takes them, by the names of the inputs, as are the others.
+        align: likewise.
+        machines: likewise.
+        selection: as `open_trace` takes it; times are those of the whole.
+
+    Raises:
+        SelectionError: as `open_trace` does.
+        UnknownFormatError: no format recognises an input, or none has this name.
+        UnsupportedError: as `merge` does.
+        TraceError: an input cannot be read, or is damaged before its first usable event.
+
+    """
+    with ExitStack() as stack:
+        inputs: list[tuple[str, Trace]] = []
+        left_out: list[TraceWarning] = []
+        for source in sources:
+            opened = stack.enter_context(open_source(source))
+            with _naming(opened):
+                inputs += _traces_in(opened, format, options, stack, left_out)
+            if len(sources) == 1:
+                # What goes wrong later is about it, too; of several, each names its own.
+                stack.enter_context(_naming(opened))
+        if len(inputs) == 1 and not (offsets or align or machines):
+            ((_, trace),) = inputs
+        else:
+            # Only now: most conversions are of one input.
+            from converter.merging.merge import merge
+
+            trace = merge(
+                [trace for _, trace in inputs],
+                names=[name for name, _ in inputs],
+                offsets=offsets,
+                align=align,
+                machines=machines,
+            )
+        trace.warnings.extend(left_out)
+        yield trace if selection is None else _part(trace, selection)
 
 
 def read(
@@ -178,10 +242,19 @@ def _part(trace: Trace, selection: Selection) -> Trace:
 def transcribe(
     trace: Trace, sink: Sink, target: Format, variant: str, *, lossless: bool = False
 ) -> LossReport:
-    """Write a trace to an open sink, projected to what the format holds; the losses.
+    """Write a trace to an open sink, projected to what the format holds; the losses, those of merging included.
 
     With `lossless` the trace travels in the output as well, and the losses are those for other readers.
     """
+    report = _transcribed(trace, sink, target, variant, lossless=lossless)
+    if isinstance(trace, MergedTrace):
+        report.include(trace.losses)
+    return report
+
+
+def _transcribed(
+    trace: Trace, sink: Sink, target: Format, variant: str, *, lossless: bool
+) -> LossReport:
     writer = target.writer()
     if trace.format == target.name and target.replays_records:
         trace, is_native = _begun(trace, target.name)
@@ -232,6 +305,8 @@ def left_behind(trace: Trace) -> LossReport:
         what = trace.sidecar.get(source.name, {}).get("left_behind")
         if what is not None:
             report.add(LossKind.DROPPED, what)
+    if isinstance(trace, MergedTrace):
+        report.include(trace.losses)
     return report
 
 
@@ -250,6 +325,42 @@ def refuse_damage(trace: Trace) -> None:
         trace.check(True)
     if trace.warnings:
         raise trace.warnings[0].to_error()
+
+
+def _traces_in(
+    source: Source,
+    format: str | None,
+    options: Mapping[str, str] | None,
+    stack: ExitStack,
+    left_out: list[TraceWarning],
+) -> list[tuple[str, Trace]]:
+    """The trace of an input with its name, or those of what lies in a folder that is none; the stack closes them."""
+
+    def opened(one: Source) -> tuple[str, Trace]:
+        trace = _trace_of(one, format, options)
+        stack.callback(trace.close)
+        return one.name, trace
+
+    try:
+        return [opened(source)]
+    except UnknownFormatError:
+        if format is not None or not source.is_directory:
+            raise
+        found = []
+        names = source.listdir()
+        for name in names if len(names) <= _MOST_IN_FOLDER else ():
+            try:
+                inner = stack.enter_context(source.open(name))
+                registry.detect(inner)
+            except TraceError:
+                path = os.path.join(source.name, name)
+                left_out.append(TraceWarning(message="no trace, left out", path=path))
+                continue
+            with _naming(inner):
+                found.append(opened(inner))
+        if not found:
+            raise
+        return found
 
 
 def _trace_of(source: Source, name: str | None, options: Mapping[str, str] | None) -> Trace:

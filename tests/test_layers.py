@@ -44,6 +44,7 @@ FLOORS = [
     ["converter.formats.ir"],
     # What all formats have: a descriptor, a place in the table.
     ["converter.formats"],
+    ["converter.merging"],
     ["converter.selection"],
     ["converter.projection"],
     ["converter.streaming"],

@@ -1,4 +1,4 @@
-"""Times in nanoseconds, for formats whose clock has no other rate."""
+"""Times in ticks of another rate: in nanoseconds, for formats whose clock has no other."""
 
 from __future__ import annotations
 
@@ -32,10 +32,15 @@ def in_nanoseconds(trace: Trace, report: LossReport) -> Trace:
     factor = _NANOSECONDS / rate
     what = f"times of {float(rate):g} ticks a second as nanoseconds"
     report.add(LossKind.RETYPED if factor.denominator == 1 else LossKind.CHANGED, what)
+    return at_rate(trace, _NANOSECONDS, rate)
+
+
+def at_rate(trace: Trace, rate: Fraction, own: Fraction) -> Trace:
+    """The trace with its times, and fields that count ticks, rounded down to ticks of another rate than its own."""
     result = dataclasses.replace(
-        trace, clock=dataclasses.replace(trace.clock, ticks_per_second=_NANOSECONDS)
+        trace, clock=dataclasses.replace(trace.clock, ticks_per_second=rate)
     )
-    result.make_batches = lambda: _batches(trace, factor)
+    result.make_batches = lambda: _batches(trace, rate / own)
     return result
 
 

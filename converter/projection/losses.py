@@ -83,6 +83,11 @@ class LossReport:
         known, first = self._entries.get(key, (0, None))
         self._entries[key] = (known + count, first if first is not None else first_ts)
 
+    def include(self, other: LossReport) -> None:
+        """Count the losses of another report, too."""
+        for loss in other:
+            self.add(loss.kind, loss.what, loss.count, loss.first_ts, loss.loss_class)
+
     def forget_events(self) -> None:
         """Forget the losses of events, which are about to be counted again; those of metadata stay."""
         for key, (_, first_ts) in list(self._entries.items()):

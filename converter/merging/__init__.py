@@ -1,0 +1,1 @@
+"""Several traces as one: clocks related, tasks unified, batches merged by time."""

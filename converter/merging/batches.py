@@ -1,0 +1,336 @@
+"""Batches of several traces, merged by time; a column is put together when it is asked for."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from converter.errors import TraceError
+from converter.ir.columns import (
+    Column,
+    ListColumn,
+    OptionalColumn,
+    StructColumn,
+    UnionColumn,
+    concatenate,
+    constant_column,
+    take,
+)
+from converter.ir.events import Batch, EventClass, Table
+from converter.ir.field_classes import (
+    ArrayClass,
+    FieldClass,
+    OptionalClass,
+    StringClass,
+    StructureClass,
+    VariantClass,
+)
+from converter.ir.kinds import Role
+from converter.ir.trace import Trace
+from converter.kernels.union import looked_up
+from converter.merging.machines import shifted
+from converter.merging.tables import MergedTables, Source
+from converter.projection.assembly import stored_alike
+from converter.streaming.stream_merge import MergedEvents, StreamMerge, WindowColumns
+
+_Places = tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]]
+
+
+@dataclass(slots=True, eq=False)
+class _Window:
+    """A batch of an input in the order of time, its times and classes those of the merged trace."""
+
+    source: Source
+    batch: Batch
+    columns: WindowColumns
+
+
+class BatchMerge(StreamMerge[_Window, _Window]):
+    """The batches of the inputs as those of one trace.
+
+    Within a batch events are put in order first, so that one that comes late does not hold up those of other inputs;
+    those of equal times keep theirs. What it holds is one batch of each input.
+    """
+
+    def __init__(
+        self,
+        target: Trace,
+        tables: MergedTables,
+        sources: Sequence[Source],
+        shifts: Sequence[int],
+    ) -> None:
+        # The CPU of a merged event says which input it is of.
+        super().__init__(range(len(sources)))
+        self._target = target
+        self._tables = tables
+        self._sources = sources
+        self._shifts = shifts
+        self._batches = [source.trace.batches() for source in sources]
+        self._places: list[deque[_Places]] = [deque() for _ in sources]
+
+    def batches(self) -> Iterator[Batch]:
+        """The merged batches."""
+        while (events := self.next()) is not None:
+            yield self._batch(events)
+            del events
+        for source in self._sources:
+            self._tables.follow(source)
+
+    # What StreamMerge asks
+
+    def next_window(self, stream: int, done: _Window | None) -> _Window | None:
+        """The next batch of an input that is not empty."""
+        source = self._sources[stream]
+        try:
+            for batch in self._batches[stream]:
+                self._tables.follow(source)
+                if len(batch):
+                    return self._window(stream, batch)
+        except TraceError as error:
+            raise error.within(path=source.name) from None
+        return None
+
+    def columns(self, window: _Window) -> WindowColumns:
+        """The events of a batch; their contents "lie" at a class, and are of the size of a row."""
+        return window.columns
+
+    def segment(self, window: _Window) -> _Window:
+        """The batch itself."""
+        return window
+
+    def class_count(self) -> int:
+        """The classes of the merged trace."""
+        return len(self._target.event_classes)
+
+    # Inputs
+
+    def _window(self, stream: int, batch: Batch) -> _Window:
+        source = self._sources[stream]
+        ts, order = self._ordered(source.trace, batch)
+        shift = self._shifts[stream]
+        if shift:
+            ts = ts + np.int64(shift)
+        classes = np.array([*source.classes, -1], np.int32)
+        class_id, row = batch.class_id, batch.row
+        thread = _renumbered(batch.thread, source.threads)
+        track = _renumbered(batch.track, source.tracks)
+        cpu = batch.cpu
+        if source.machine.cpus:
+            cpu = np.where(cpu >= 0, cpu + np.int32(source.machine.cpus), cpu)
+        if order is not None:
+            class_id, row = class_id[order], row[order]
+            thread, cpu, track = (_taken(column, order) for column in (thread, cpu, track))
+        self._places[stream].append((thread, cpu, track))
+        count = len(ts)
+        columns = WindowColumns(
+            ts=np.ascontiguousarray(ts),
+            class_id=looked_up(classes, class_id),
+            thread=np.zeros(count, np.int32),
+            start=np.ascontiguousarray(class_id).view(np.uint32),
+            size=np.ascontiguousarray(row).view(np.uint32),
+            filled=count,
+        )
+        return _Window(source, batch, columns)
+
+    def _ordered(
+        self, trace: Trace, batch: Batch
+    ) -> tuple[NDArray[np.int64], NDArray[np.intp] | None]:
+        """The times of a batch, ascending, and the order of its events that makes them so; None for its own."""
+        ts = batch.ts
+        if np.all(ts[:-1] <= ts[1:]):
+            return ts, None
+        timed = np.array([event_class.timed for event_class in trace.event_classes], np.bool_)
+        if not timed.all():
+            # Those without a time keep their order among themselves.
+            ts = np.where(timed[batch.class_id], ts, np.maximum.accumulate(ts))
+        order = np.argsort(ts, kind="stable")
+        return ts[order], order
+
+    # Merged batches
+
+    def _batch(self, events: MergedEvents[_Window]) -> Batch:
+        thread, cpu, track = self._placed(events.cpu)
+        return Batch(
+            ts=events.ts,
+            class_id=events.class_id,
+            row=events.row,
+            tables={
+                number: self._table(events, number, int(events.locations.counts[number]))
+                for number in events.class_ids
+            },
+            thread=thread,
+            cpu=cpu,
+            track=track,
+        )
+
+    def _placed(self, streams: NDArray[np.int32]) -> _Places:
+        """Thread, CPU and track of events of these inputs: the next ones of each."""
+        counts = np.bincount(streams, minlength=len(self._sources)).tolist()
+        taken = [list(self._next_places(stream, count)) for stream, count in enumerate(counts)]
+        order = np.argsort(streams.astype(np.uint16), kind="stable") if len(counts) > 1 else None
+        thread, cpu, track = (
+            _joined([piece[part] for pieces in taken for piece in pieces], order)
+            for part in range(3)
+        )
+        return thread, cpu, track
+
+    def _next_places(self, stream: int, count: int) -> Iterator[_Places]:
+        waiting = self._places[stream]
+        while count:
+            places = waiting.popleft()
+            size = len(places[0])
+            if size > count:
+                waiting.appendleft(_part(places, count, size))
+                places = _part(places, 0, count)
+            count -= len(places[0])
+            yield places
+
+    def _table(self, events: MergedEvents[_Window], number: int, length: int) -> Table:
+        event_class = self._target.event_classes[number]
+        parts: list[_Part] = []
+
+        def column(index: int) -> Callable[[], Column]:
+            def load() -> Column:
+                if not parts:
+                    parts.extend(_parts(events, number))
+                return self._column(parts, event_class, index, length)
+
+            return load
+
+        return Table(length, [column(index) for index in range(len(event_class.fields))])
+
+    def _column(
+        self, parts: Sequence[_Part], event_class: EventClass, index: int, length: int
+    ) -> Column:
+        """The values of a field of all events of a class, each from the batch that it came in."""
+        held = [self._values(part, event_class, index) for part in parts]
+        if len(held) == 1:
+            return held[0]
+        arrays = [column for column in held if isinstance(column, np.ndarray)]
+        if len(arrays) == len(held):
+            result = np.empty(length, arrays[0].dtype)
+            for part, array in zip(parts, arrays, strict=True):
+                result[part.places] = array
+            return result
+        inverse = np.empty(length, np.intp)
+        inverse[np.concatenate([part.places for part in parts])] = np.arange(length)
+        return take(concatenate(stored_alike(held, self._target.strings)), inverse)
+
+    def _values(self, part: _Part, event_class: EventClass, index: int) -> Column:
+        source = part.window.source
+        table = part.window.batch.tables[part.class_id]
+        column = table.column(index)
+        if part.rows is not None:
+            column = take(column, part.rows)
+        field = event_class.fields[index]
+        shift = source.machine.shift_of(event_class, index)
+        if shift:
+            return shifted(column, shift, from_zero=field.role is Role.TARGET_CPU)
+        if source.trace.strings is not self._target.strings:
+            column = self._renumbered_strings(source, column, field.type)
+        return column
+
+    # Strings
+
+    def _renumbered_strings(self, source: Source, column: Column, held: FieldClass) -> Column:
+        """The column with the merged trace's strings in place of a source's."""
+        match held, column:
+            case (StringClass(), np.ndarray()):
+                # What stands where there is no value is no string.
+                renumbered: NDArray[np.int32] = np.take(
+                    self._strings_of(source), column, mode="clip"
+                )
+                return renumbered
+            case (ArrayClass(element), ListColumn(offsets, values)):
+                return ListColumn(offsets, self._renumbered_strings(source, values, element))
+            case (OptionalClass(element), OptionalColumn(valid, values)):
+                return OptionalColumn(valid, self._renumbered_strings(source, values, element))
+            case (StructureClass(members), StructColumn(length, columns)):
+                return StructColumn(
+                    length,
+                    tuple(
+                        self._renumbered_strings(source, inner, member.type)
+                        for member, inner in zip(members, columns, strict=True)
+                    ),
+                )
+            case (VariantClass(options), UnionColumn(tags, rows, columns)):
+                return UnionColumn(
+                    tags,
+                    rows,
+                    tuple(
+                        self._renumbered_strings(source, inner, option.type)
+                        for option, inner in zip(options, columns, strict=True)
+                    ),
+                )
+        return column
+
+    def _strings_of(self, source: Source) -> NDArray[np.int32]:
+        """By the number in a source: the number of each string in the merged trace."""
+        known, strings = len(source.strings), source.trace.strings
+        if len(strings) > known or not known:
+            intern = self._target.strings.intern
+            new = [intern(strings[id]) for id in range(known, len(strings))]
+            if not known and not new:
+                return np.zeros(1, np.int32)
+            source.strings = np.append(source.strings, np.array(new, np.int32))
+        return source.strings
+
+
+@dataclass(slots=True)
+class _Part:
+    """Events of a class that came in one batch: their rows there (None: all, in order), and here."""
+
+    window: _Window
+    class_id: int
+    rows: NDArray[np.intp] | None
+    places: NDArray[np.intp]
+
+
+def _parts(events: MergedEvents[_Window], number: int) -> Iterator[_Part]:
+    location, size = events.locations.of_class(number)()
+    rows = size.astype(np.intp)
+    origins, origin = np.unique(location, return_inverse=True)
+    for place, where in enumerate(origins.tolist()):
+        window, class_id = events.segments[where >> 32], where & 0xFFFF_FFFF
+        places = np.flatnonzero(origin == place)
+        taken = rows[places] if len(origins) > 1 else rows
+        whole = len(taken) == len(window.batch.tables[class_id]) and bool(
+            np.all(taken == np.arange(len(taken)))
+        )
+        yield _Part(window, class_id, None if whole else taken, places)
+
+
+def _renumbered(column: NDArray[np.int32], numbers: list[int]) -> NDArray[np.int32]:
+    if column.strides == (0,) and len(column):
+        number = int(column[0])
+        return constant_column(np.int32(numbers[number] if number >= 0 else -1), len(column))
+    return looked_up(np.array([*numbers, -1], np.int32), column)
+
+
+def _taken(column: NDArray[np.int32], order: NDArray[np.intp]) -> NDArray[np.int32]:
+    return column if column.strides == (0,) else column[order]
+
+
+def _part(places: _Places, start: int, end: int) -> _Places:
+    thread, cpu, track = (column[start:end] for column in places)
+    return thread, cpu, track
+
+
+def _joined(
+    pieces: Sequence[NDArray[np.int32]], order: NDArray[np.intp] | None
+) -> NDArray[np.int32]:
+    """The pieces, one behind the other, each value where the order says; a constant stays one."""
+    if all(piece.strides == (0,) for piece in pieces):
+        values = {int(piece[0]) for piece in pieces}
+        if len(values) == 1:
+            return constant_column(np.int32(values.pop()), sum(map(len, pieces)))
+    joined = np.concatenate(pieces)
+    if order is None:
+        return joined
+    result = np.empty(len(joined), np.int32)
+    result[order] = joined
+    return result

@@ -1,0 +1,117 @@
+"""Which machine each input was recorded on, and how the numbers of several machines are kept apart."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from converter.ir.columns import Column
+from converter.ir.events import EventClass
+from converter.ir.field_classes import IntegerClass
+from converter.ir.kinds import Role
+from converter.ir.trace import Trace
+
+#: What recorders call the name of the machine, in the environment.
+_HOST_KEYS: Final = ("hostname", "host")
+#: Ids of the second machine's processes and threads start here, beyond any pid of Linux (PID_MAX_LIMIT, 2^22), and so
+#: on for each further one: people still read the pid in the last digits.
+ID_STEP: Final = 10_000_000
+
+_ID_ROLES: Final = frozenset(
+    {
+        Role.PREV_TID,
+        Role.PREV_PID,
+        Role.NEXT_TID,
+        Role.NEXT_PID,
+        Role.TID,
+        Role.PID,
+        Role.WAKER_TID,
+        Role.PARENT_TID,
+        Role.OLD_TID,
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """The machine of an input, and what is added to its numbers in the merged trace."""
+
+    name: str = ""
+    ids: int = 0
+    cpus: int = 0
+
+    @property
+    def moved(self) -> bool:
+        """Whether its numbers are not its own any more."""
+        return bool(self.ids or self.cpus)
+
+    def id(self, id: int) -> int:
+        """The id of a process or thread; the idle task is that of all machines."""
+        return id + self.ids if id > 0 else id
+
+    def cpu(self, cpu: int) -> int:
+        """The number of a CPU."""
+        return cpu + self.cpus if cpu >= 0 else cpu
+
+    def shift_of(self, event_class: EventClass, index: int) -> int:
+        """What is added to a field of a class that names a task or a CPU."""
+        one = event_class.fields[index]
+        if not self.moved or not isinstance(one.type, IntegerClass) or one.type.bits < 32:
+            return 0
+        if one.role in _ID_ROLES:
+            return self.ids
+        return self.cpus if one.role is Role.TARGET_CPU else 0
+
+
+def machine_names(
+    traces: Sequence[Trace], told: Mapping[int, str] | None = None
+) -> tuple[str, ...]:
+    """The name of each input's machine: as told, or as the environment says.
+
+    Where all that say so are of one, the others are, too, and it needs no name; where there are several, one that does
+    not say is of a machine without a name.
+    """
+    told = told or {}
+    known = [told.get(number) or _host(trace) for number, trace in enumerate(traces)]
+    names = set(filter(None, known))
+    if len(names) <= 1:
+        return ("",) * len(known)
+    return tuple(known)
+
+
+def _host(trace: Trace) -> str:
+    for key in _HOST_KEYS:
+        if key in trace.environment:
+            return str(trace.environment[key])
+    return ""
+
+
+def machines(names: Sequence[str], highest_cpus: Sequence[int]) -> list[Machine]:
+    """The machine of each input, by its name; the first by name keeps its numbers.
+
+    Args:
+        names: as `machine_names` gives them.
+        highest_cpus: of each input, -1 where it has none.
+
+    """
+    found: dict[str, Machine] = {}
+    cpus = 0
+    for number, name in enumerate(sorted(set(names))):
+        found[name] = Machine(name, number * ID_STEP, cpus)
+        cpus += 1 + max(
+            highest for highest, own in zip(highest_cpus, names, strict=True) if own == name
+        )
+    return [found[name] for name in names]
+
+
+def shifted(column: Column, shift: int, *, from_zero: bool) -> Column:
+    """The numbers of tasks (`from_zero`: of CPUs) of a column, as those of their machine."""
+    if not isinstance(column, np.ndarray) or column.dtype.kind not in "iu":
+        return column
+    lowest = 0 if from_zero else 1
+    moved: NDArray[Any] = np.where(column >= lowest, column + column.dtype.type(shift), column)
+    return moved

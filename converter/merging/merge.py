@@ -1,0 +1,319 @@
+"""merge(): several traces as one that streams as they do."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from fractions import Fraction
+from typing import Final
+
+import numpy as np
+
+from converter.errors import TraceError, UnsupportedError
+from converter.ir.events import Batch
+from converter.ir.symbols import SymbolTable
+from converter.ir.trace import ClockDomain, Trace
+from converter.merging.batches import BatchMerge
+from converter.merging.clocks import Clocked, Placement, reference_of, relate
+from converter.merging.machines import machine_names, machines
+from converter.merging.merged_trace import MERGED, MergedInput, MergedTrace
+from converter.merging.survey import survey
+from converter.merging.tables import MergedTables, Source
+from converter.projection.clock_rates import at_rate
+from converter.projection.losses import LossClass, LossKind, LossReport
+
+_SECOND: Final = 1_000_000_000
+#: Times are of 64 bits.
+_LIMIT: Final = 1 << 63
+_OFFSET: Final = re.compile(r"([+-]?\d{1,18}(?:\.\d{1,18})?)(ns|us|ms|s|)", re.ASCII)
+_UNITS: Final = {"ns": 1, "us": 1_000, "ms": 1_000_000, "s": _SECOND, "": _SECOND}
+#: More would need as many batches in memory.
+MOST_INPUTS: Final = 1 << 14
+
+
+def merge(
+    traces: Iterable[Trace],
+    *,
+    names: Sequence[str] | None = None,
+    offsets: Mapping[str, str | Fraction] | None = None,
+    align: str | None = None,
+    machines: Mapping[str, Sequence[str]] | None = None,
+) -> MergedTrace:
+    """One trace of several, on one clock.
+
+    Each is read once before, to learn when it is and which tasks it has. The result streams as they do, and memory is
+    bounded by a batch of each; they must stay open as long as it is read.
+
+    Args:
+        traces: at least one, of any formats.
+        names: what they are called, in what is said of them; their numbers from 1 by default.
+        offsets: by name or number, how much later events are than the input's clock says: seconds, or text such as
+            "+1.5s" (ns, us, ms, s).
+        align: an event that several have, whose first occurrences are at one time: its name, "system:name", or the
+            text of a marker.
+        machines: by the name of a machine, the inputs that are of it (names or numbers). Others are of the machine
+            that their environment names.
+
+    Raises:
+        UnsupportedError: a name is that of no input, an offset is no time, fewer than two inputs have the event, or
+            their times do not fit 64 bits together.
+        TraceError: as `Trace.batches` does.
+
+    """
+    inputs = list(traces)
+    if not inputs or len(inputs) > MOST_INPUTS:
+        raise UnsupportedError(f"{len(inputs)} inputs: from 1 to {MOST_INPUTS} can be merged")
+    called = _Names(names if names is not None else [str(i + 1) for i in range(len(inputs))])
+    shifts = {called.number(key): parse_offset(value) for key, value in (offsets or {}).items()}
+    told = {
+        called.number(key): machine for machine, keys in (machines or {}).items() for key in keys
+    }
+    return _Merging(inputs, called.names, shifts, align, told).trace
+
+
+def parse_offset(value: str | Fraction) -> Fraction:
+    """The nanoseconds of an offset: of "+1.5s" or "-20ms", or of a number of seconds.
+
+    Raises:
+        UnsupportedError: it is none.
+
+    """
+    if not isinstance(value, str):
+        return Fraction(value) * _SECOND
+    found = _OFFSET.fullmatch(value.strip())
+    if found is None:
+        raise UnsupportedError(f"{value!r} is no offset: write +1.5s, -20ms, 300us or 7ns")
+    return Fraction(found[1]) * _UNITS[found[2]]
+
+
+class _Names:
+    """What inputs are called: the last part of their path, where that is of one alone."""
+
+    def __init__(self, paths: Sequence[str]) -> None:
+        short = [os.path.basename(path.rstrip("/")) or path for path in paths]
+        self.names = [
+            name if short.count(name) == 1 else path
+            for name, path in zip(short, paths, strict=True)
+        ]
+        self._numbers: dict[str, int] = {}
+        for spelling in (self.names, short, paths):
+            for number, name in enumerate(spelling):
+                self._numbers.setdefault(name, number)
+        for number in range(len(paths)):
+            self._numbers.setdefault(str(number + 1), number)
+
+    def number(self, key: str) -> int:
+        """The input of this name, path or number."""
+        if key not in self._numbers:
+            known = ", ".join(self.names)
+            raise UnsupportedError(f"there is no input {key!r}; there are {known} (or 1, 2, ...)")
+        return self._numbers[key]
+
+
+class _Merging:
+    """One merge: everything is settled before the first batch."""
+
+    def __init__(
+        self,
+        inputs: Sequence[Trace],
+        names: Sequence[str],
+        offsets: Mapping[int, Fraction],
+        align: str | None,
+        told: Mapping[int, str],
+    ) -> None:
+        self._inputs = inputs
+        self._names = names
+        surveys = []
+        for trace, name in zip(inputs, names, strict=True):
+            try:
+                surveys.append(survey(trace, align))
+            except TraceError as error:
+                raise error.within(path=name) from None
+        if align is not None:
+            self._check_alignment(align, [found.aligned for found in surveys])
+        hosts = machine_names(inputs, told)
+        self._machines = machines(hosts, [found.highest_cpu for found in surveys])
+        self._clocked = [
+            Clocked(name, trace.clock, trace.clock_domains, found, host, offsets.get(number))
+            for number, (name, trace, found, host) in enumerate(
+                zip(names, inputs, surveys, hosts, strict=True)
+            )
+        ]
+        self._placements = relate(self._clocked, align)
+        self._reference = reference_of(self._clocked)
+        self._losses = LossReport()
+        self._rate = self._settled_rate()
+        self._shifts = [self._ticks(placement) for placement in self._placements]
+        self._sources = [
+            Source(name, self._at_rate(number), machine)
+            for number, (name, machine) in enumerate(zip(names, self._machines, strict=True))
+        ]
+        self.trace = self._merged_trace()
+        self._tables = MergedTables(self.trace, self._sources, self._losses)
+        self._lose_native()
+        self._lose_numbers()
+
+    def _check_alignment(self, align: str, times: Sequence[int | None]) -> None:
+        missing = [name for name, at in zip(self._names, times, strict=True) if at is None]
+        if len(missing) > len(times) - 2:
+            where = ", ".join(missing)
+            raise UnsupportedError(
+                f"no event {align!r} to align by in {where}: two inputs need one of that name, "
+                "system:name or text (traceconv info --events 20 shows what there is)"
+            )
+
+    # The clock
+
+    def _settled_rate(self) -> Fraction | None:
+        """The finest rate of the inputs' clocks at which all of their times fit."""
+        counted = [one for one in self._clocked if one.survey.events] or self._clocked
+        rates = {one.clock.ticks_per_second for one in counted}
+        if rates == {None}:
+            return None
+        finest = max(rate or Fraction(_SECOND) for rate in rates)
+        far: list[int] = []
+        for rate in (finest, min(finest, Fraction(_SECOND))):
+            far = [one for one in range(len(self._clocked)) if not self._fits(one, rate)]
+            if not far:
+                if rate != finest:
+                    what = f"times of {float(finest):g} ticks a second as nanoseconds"
+                    self._losses.add(LossKind.CHANGED, what)
+                return rate
+        raise UnsupportedError(
+            f"the times of {self._names[far[0]]} are too far from the others' for 64 bits; "
+            "--offset moves it, --align puts an event of it where another has it"
+        )
+
+    def _fits(self, number: int, rate: Fraction) -> bool:
+        """Whether 64 bits hold the times of an input at this rate, and how far it is moved."""
+        one, moved = self._clocked[number], self._placements[number].shift * rate / _SECOND
+        factor = rate / (one.clock.ticks_per_second or _SECOND)
+        ends = () if one.survey.first is None else (one.survey.first, one.survey.last)
+        return all(
+            -_LIMIT <= ticks < _LIMIT for ticks in (moved, *(end * factor + moved for end in ends))
+        )
+
+    def _ticks(self, placement: Placement) -> int:
+        rate = Fraction(_SECOND) if self._rate is None else self._rate
+        return int(placement.shift * rate // _SECOND)
+
+    def _at_rate(self, number: int) -> Trace:
+        trace, name = self._inputs[number], self._names[number]
+        own = trace.clock.ticks_per_second
+        if self._rate is None or own == self._rate or not self._clocked[number].survey.events:
+            return trace
+        if own is None:
+            self._losses.add(LossKind.CHANGED, f"clock of unknown rate of {name} as nanoseconds")
+            own = Fraction(_SECOND)
+        elif (self._rate / own).denominator != 1:
+            what = f"times of {name}, of {float(own):g} ticks a second, rounded down to those of {float(self._rate):g}"
+            self._losses.add(LossKind.CHANGED, what)
+        return at_rate(trace, self._rate, own)
+
+    # The tables
+
+    def _merged_trace(self) -> MergedTrace:
+        reference = self._inputs[self._reference]
+        trace = MergedTrace(
+            format=MERGED,
+            clock=replace(reference.clock, ticks_per_second=self._rate),
+            clock_domains=self._clock_domains(),
+            strings=self._inputs[0].strings,
+            environment=self._environment(),
+            symbols=_symbols([one.symbols for one in self._inputs]),
+            inputs=tuple(
+                MergedInput(
+                    name,
+                    placement.words,
+                    placement.shift / _SECOND,
+                    machine.name,
+                    placement.doubt,
+                )
+                for name, placement, machine in zip(
+                    self._names, self._placements, self._machines, strict=True
+                )
+            ),
+            losses=self._losses,
+            make_batches=self._batches,
+            progress=self._progress,
+        )
+        self._note_warnings(trace)
+        return trace
+
+    def _clock_domains(self) -> list[ClockDomain]:
+        """All of them, in an order that does not depend on that of the inputs."""
+        order = [self._inputs[self._reference], *self._inputs]
+        domains = list(dict.fromkeys(one for trace in order for one in trace.clock_domains))
+        own = len(order[0].clock_domains)
+        rest = sorted(domains[own:], key=lambda one: (one.name, one.epoch_ns or 0, one.description))
+        return domains[:own] + rest
+
+    def _environment(self) -> dict[str, str | int]:
+        """What inputs say of the system; where they differ, as the one with the clock, and others under their names."""
+        order = [self._reference, *(sorted(range(len(self._inputs)), key=self._names.__getitem__))]
+        merged: dict[str, str | int] = {}
+        for number in order:
+            for key, value in self._inputs[number].environment.items():
+                if merged.setdefault(key, value) != value:
+                    merged[f"{self._names[number]}.{key}"] = value
+        return merged
+
+    # What does not travel
+
+    def _lose_native(self) -> None:
+        for name, trace in zip(self._names, self._inputs, strict=True):
+            for format, content in trace.sidecar.items():
+                what = f"native data of {format} in {name} ({', '.join(sorted(content))})"
+                self._losses.add(LossKind.DROPPED, what, len(content), None, LossClass.DETAIL)
+
+    def _lose_numbers(self) -> None:
+        for machine in dict.fromkeys(self._machines):
+            if machine.ids:
+                of = f"machine {machine.name!r}" if machine.name else "inputs that name no machine"
+                what = f"ids of processes and threads of {of}, as {machine.ids:,} more"
+                self._losses.add(LossKind.CHANGED, what)
+            if machine.cpus:
+                of = f"machine {machine.name!r}" if machine.name else "inputs that name no machine"
+                self._losses.add(LossKind.CHANGED, f"CPUs of {of}, from {machine.cpus} on")
+
+    # Reading
+
+    def _batches(self) -> Iterator[Batch]:
+        merging = BatchMerge(self.trace, self._tables, self._sources, self._shifts)
+        for batch in merging.batches():
+            yield batch
+            del batch
+        self._note_warnings(self.trace)
+
+    def _note_warnings(self, trace: Trace) -> None:
+        """Those of the inputs, once: they have been read twice."""
+        for name, one in zip(self._names, self._inputs, strict=True):
+            for warning in one.warnings:
+                named = warning if warning.path is not None else replace(warning, path=name)
+                if named not in trace.warnings:
+                    trace.warnings.append(named)
+
+    def _progress(self) -> tuple[int, int]:
+        parts = [one.progress() if one.progress is not None else (0, 0) for one in self._inputs]
+        total = sum(total for _, total in parts)
+        return sum(done for done, _ in parts), total if all(end for _, end in parts) else 0
+
+
+def _symbols(tables: Sequence[SymbolTable | None]) -> SymbolTable | None:
+    """The names of all of them; of one address, that of the first table."""
+    known = [table for table in tables if table is not None]
+    if len(known) < 2:
+        return known[0] if known else None
+    # Numbers and addresses are not of one table.
+    alike = [table for table in known if table.exact == known[0].exact]
+
+    def load() -> tuple[np.ndarray[tuple[int], np.dtype[np.uint64]], list[bytes]]:
+        entries = [table.entries() for table in alike]
+        addresses = np.concatenate([starts for starts, _ in entries])
+        names = [name for _, held in entries for name in held]
+        distinct, first = np.unique(addresses, return_index=True)
+        return distinct, [names[place] for place in first.tolist()]
+
+    return SymbolTable(load, exact=known[0].exact)

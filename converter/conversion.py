@@ -33,8 +33,8 @@ from converter.storage.source import Source
 if TYPE_CHECKING:
     from converter.selection.selection import Selection
 
-#: What may not be lost: what programs show that open the output, or anything.
-Strictness = Literal["shown", "all"]
+#: What may not be lost: what viewers show of the output, that and what its other readers find as it was, or anything.
+Strictness = Literal["shown", "kept", "all"]
 STRICTNESS: tuple[Strictness, ...] = get_args(Strictness)
 
 #: A folder of more files than that is not looked through for traces.
@@ -170,8 +170,8 @@ def write(
         path: what is written; it appears whole or not at all.
         format: the name of a format, "name+variant" for a variant of it; found by the suffix of `path` when None.
         force: replace what exists.
-        strict: refuse to lose what a viewer of the output would show ("shown", True) or anything ("all"), and what is
-            left of damaged input.
+        strict: refuse to lose what a viewer of the output would show ("shown", True), that or what other readers of it
+            would find ("kept"), or anything ("all"), and what is left of damaged input.
         lossless: let the trace as it is travel in the output, too, so that reading that gives it back.
         source: the input, which is never replaced.
 
@@ -312,11 +312,19 @@ def left_behind(trace: Trace) -> LossReport:
 
 def refuse_losses(report: LossReport, strict: bool | Strictness) -> None:
     """Raise StrictLossError where there is a loss of those that a strictness is about."""
-    losses = list(report) if strict == "all" else report.of_class(LossClass.SHOWN)
+    level = "shown" if strict is True else strict
+    refused, allowed = {
+        "shown": ((LossClass.SHOWN,), "no loss of what is shown"),
+        "kept": ((LossClass.SHOWN, LossClass.KEPT), "no loss but of details"),
+        "all": (tuple(LossClass), "no loss"),
+    }[level or "shown"]
+    losses = [loss for one in refused for loss in report.of_class(one)]
     if losses:
         more = f", and {len(losses) - 1} more" if len(losses) > 1 else ""
-        allowed = "no loss" if strict == "all" else "no loss of what is shown"
-        raise StrictLossError(f"not everything fits: {losses[0]}{more}; strict allows {allowed}")
+        raise StrictLossError(
+            f"not everything fits: {losses[0]}{more}; strict allows {allowed} "
+            "(--dry-run -v lists all, --lossless keeps all)"
+        )
 
 
 def refuse_damage(trace: Trace) -> None:

@@ -87,7 +87,7 @@ class _WithStrictness(click.Command):
 
 @click.command(cls=_WithStrictness, context_settings=_SETTINGS, epilog=_EPILOG)
 @_input
-@click.option("-o", "--output", "target", metavar="OUT", required=True, help="File to write.")
+@click.option("-o", "--output", "target", metavar="OUT", help="File to write.")
 @_source_format
 @_reader_options
 @click.option(
@@ -99,16 +99,20 @@ class _WithStrictness(click.Command):
 )
 @click.option(
     "--strict",
-    type=click.Choice(["shown", "all"]),
-    metavar="[=shown|all]",
-    help="Refuse to lose anything that is shown, or anything at all, and to read damaged input.",
+    type=click.Choice(["shown", "kept", "all"]),
+    metavar="[=shown|kept|all]",
+    help="Refuse to lose what viewers show, what other readers find, or anything, and to read "
+    "damaged input.",
 )
 @click.option(
     "--lossless",
     is_flag=True,
     help="Let what does not fit travel in OUT: reading OUT gives all of IN.",
 )
-@click.option("--losses", metavar="FILE", help="Write what did not fit to FILE, as JSON.")
+@click.option(
+    "--losses", metavar="FILE", help="Write what did not fit to FILE, as JSON; - prints it."
+)
+@click.option("--dry-run", is_flag=True, help="Say what would be lost, and write nothing.")
 @selects
 @click.option("--force", is_flag=True, help="Replace OUT if it exists.")
 @click.option("-q", "--quiet", is_flag=True, help="Print errors only.")
@@ -120,9 +124,10 @@ def convert(
     source_format: str | None,
     reader_options: dict[str, str],
     target_format: str | None,
-    strict: Literal["shown", "all"] | None,
+    strict: Literal["shown", "kept", "all"] | None,
     lossless: bool,
     losses: str | None,
+    dry_run: bool,
     force: bool,
     quiet: bool,
     verbose: bool,
@@ -136,6 +141,8 @@ def convert(
     """
     if quiet and verbose:
         raise click.UsageError("-q and -v exclude each other")
+    if target == "-" and losses == "-" and not dry_run:
+        raise click.UsageError("OUT and --losses cannot both be standard output")
     if target == "-" and target_format is None:
         raise click.UsageError("standard output has no suffix: -t names the format")
     from converter.cli.converting import Options, run
@@ -154,6 +161,7 @@ def convert(
             quiet=quiet,
             verbose=verbose,
             selection=selection,
+            dry_run=dry_run,
         )
     )
 

@@ -20,14 +20,12 @@ from converter.conversion import (
 from converter.errors import OutputError, UnknownFormatError, UnsupportedError
 from converter.formats.descriptor import Format
 from converter.ir.trace import Trace
-from converter.projection.losses import Loss, LossClass, LossKind, LossReport
+from converter.projection.losses import LossReport
 from converter.storage.outputs import open_sink
+from converter.storage.sink import DiscardingSink, Sink
 
 if TYPE_CHECKING:
     from converter.selection.selection import Selection
-
-#: How many things a line of the summary names.
-_NAMED = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,6 +44,7 @@ class Options:
     quiet: bool
     verbose: bool
     selection: Selection | None
+    dry_run: bool
 
 
 def run(options: Options) -> None:
@@ -59,17 +58,13 @@ def run(options: Options) -> None:
     with (
         open_trace(options.source, options.source_format, options.reader_options) as whole,
         Progress(shown=not options.quiet) as progress,
-        open_sink(
-            options.target,
-            force=options.force,
-            directory=target.directory,
-            avoid=options.source,
-            seekable=target.patches_output or options.lossless,
-        ) as sink,
+        _sink(options, target) as sink,
     ):
         trace, say = _part(whole, options.selection)
         progress.watch(trace)
-        report = transcribe(trace, sink, target, variant, lossless=options.lossless)
+        report = transcribe(
+            trace, sink, target, variant, lossless=options.lossless and not options.dry_run
+        )
         size = sink.tell()
         if options.losses is not None:
             _write_losses(report, options.losses)
@@ -81,11 +76,12 @@ def run(options: Options) -> None:
         print_warnings(trace, options.source)
         say(options.source)
         if not options.lossless or options.verbose:
-            _print_losses(report, options)
+            _print_losses(report, options, progress.events, trace.format)
     if options.verbose:
+        done = "would be " if options.dry_run else ""
         _say(
             f"{options.source}: {trace.format} to {target.name}: {progress.events:,} events, "
-            f"{size:,} bytes in {progress.seconds:.2f} s"
+            f"{done}{size:,} bytes in {progress.seconds:.2f} s"
         )
 
 
@@ -95,6 +91,18 @@ def _part(trace: Trace, selection: Selection | None) -> tuple[Trace, Callable[[s
     from converter.cli.selected_part import part_of
 
     return part_of(trace, selection)
+
+
+def _sink(options: Options, target: Format) -> Sink:
+    if options.dry_run:
+        return DiscardingSink(options.target)
+    return open_sink(
+        options.target,
+        force=options.force,
+        directory=target.directory,
+        avoid=options.source,
+        seekable=target.patches_output or options.lossless,
+    )
 
 
 def _check_formats(options: Options) -> tuple[Format, str]:
@@ -112,6 +120,9 @@ def _check_formats(options: Options) -> tuple[Format, str]:
 
 
 def _write_losses(report: LossReport, path: str) -> None:
+    if path == "-":
+        print(report.to_json(), end="")
+        return
     try:
         with open(path, "w", encoding="utf-8") as file:
             file.write(report.to_json())
@@ -126,26 +137,12 @@ def print_warnings(trace: Trace, source: str) -> None:
         _say(f"warning: {path}: {warning.detail}")
 
 
-def _print_losses(report: LossReport, options: Options) -> None:
-    """One line for each kind of loss of what is shown and one for details, or all of them."""
-    if options.verbose:
-        for loss in report:
-            _say(f"{options.source}: {loss}")
-        return
-    shown = report.of_class(LossClass.SHOWN)
-    for kind in LossKind:
-        _print_summary(str(kind), [loss for loss in shown if loss.kind is kind], options)
-    _print_summary("details", report.of_class(LossClass.DETAIL), options)
+def _print_losses(report: LossReport, options: Options, events: int, source_format: str) -> None:
+    from converter.cli.loss_summary import listing, summary  # not for quiet conversions
 
-
-def _print_summary(title: str, losses: list[Loss], options: Options) -> None:
-    """One line for some of the losses, the most frequent of them by name."""
-    if losses:
-        losses.sort(key=lambda loss: -loss.count)
-        named = ", ".join(f"{loss.what} ({loss.count:,})" for loss in losses[:_NAMED])
-        more = len(losses) - _NAMED
-        rest = f", and {more} more (-v lists them)" if more > 0 else ""
-        _say(f"{options.source}: {title}: {named}{rest}")
+    lines = listing if options.verbose else summary
+    for line in lines(report, events, source_format):
+        _say(f"{options.source}: {line}" if line[:1] != " " else line)
 
 
 def _say(line: str) -> None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from converter.ir.events import EventClass, Field
 from converter.ir.field_classes import Style
 from converter.ir.kinds import Kind, Role
-from converter.projection.losses import LossClass, LossKind
+from converter.projection.losses import Aspect, LossClass, LossKind
 from converter.projection.pieces import Piece
 
 if TYPE_CHECKING:
@@ -176,6 +176,7 @@ class Projection(Protocol):
         piece: Piece,
         count: int | None = None,
         loss_class: LossClass | None = None,
+        aspect: Aspect | None = None,
     ) -> None:
         """Count a loss at the rows of `piece` (at `count` of them when given)."""
 

@@ -39,7 +39,7 @@ from converter.ir.field_classes import (
 )
 from converter.ir.kinds import Role
 from converter.projection.capabilities import Capabilities, KindSupport, Projection
-from converter.projection.losses import LossKind
+from converter.projection.losses import Aspect, LossClass, LossKind
 from converter.projection.pieces import ByClass, Piece, Thunk, distinct
 from converter.projection.texts import fit_identifier
 from converter.projection.types import converted, converts, fitted_class, is_stack, keeps_all
@@ -222,7 +222,17 @@ class _Plan:
 
     event_class: EventClass
     steps: list[_Step]
-    losses: list[tuple[LossKind, str]]
+    losses: list[tuple[LossKind, str, LossClass | None, Aspect | None]]
+
+    def lose(
+        self,
+        kind: LossKind,
+        what: str,
+        loss_class: LossClass | None = None,
+        aspect: Aspect | None = None,
+    ) -> None:
+        """Plan a loss at each event of the class."""
+        self.losses.append((kind, what, loss_class, aspect))
 
 
 def is_value(field: Field) -> bool:
@@ -243,8 +253,8 @@ class Fitter:
     def fit(self, piece: Piece, projection: Projection) -> Piece:
         """The piece with the fields that the format's record of its kind has, then arguments that it can hold."""
         plan = self._plans(piece.event_class)
-        for kind, what in plan.losses:
-            projection.lose(kind, what, piece)
+        for kind, what, loss_class, aspect in plan.losses:
+            projection.lose(kind, what, piece, None, loss_class, aspect)
         columns = [_column(step, piece, projection) for step in plan.steps]
         return piece.rewritten(plan.event_class, columns)
 
@@ -276,7 +286,7 @@ class Fitter:
                 continue
             what = f"{field.name!r} of {name}"
             if not support.arguments:
-                plan.losses.append((LossKind.DROPPED, f"field {what}"))
+                plan.lose(LossKind.DROPPED, f"field {what}")
                 continue
             argument = self._argument(event_class, field, support, what, plan)
             kept.append(index)
@@ -287,9 +297,10 @@ class Fitter:
             kept.append(self._part(index, part, event_class, plan))
         present = [index for index in kept if index is not None]
         if present != sorted(present):
-            plan.losses.append((LossKind.RETYPED, f"order of the fields of {name}"))
+            plan.lose(LossKind.RETYPED, f"order of the fields of {name}", aspect=Aspect.LAYOUT)
         if None in kept:
-            plan.losses.append((LossKind.RETYPED, f"fields that {name} does not have"))
+            missing = f"which fields {name} lacked: they are zero or empty"
+            plan.lose(LossKind.RETYPED, missing, aspect=Aspect.LAYOUT)
         plan.event_class = self._declaration(event_class, tuple(fields), support, plan)
         return plan
 
@@ -304,11 +315,12 @@ class Fitter:
         what = f"{field.name!r} of {label(event_class)}"
         plan.steps.append(_Step(index, field.type, wanted.type, what))
         if field.name != wanted.name:
-            plan.losses.append((LossKind.RETYPED, f"name of field {field.name!r}"))
+            renamed = f"name of field {field.name!r}"
+            plan.lose(LossKind.RETYPED, renamed, aspect=Aspect.FIELD_NAMES)
         if field.type != wanted.type:
-            plan.losses.append((LossKind.RETYPED, f"type of {what}"))
+            plan.lose(LossKind.RETYPED, f"declared type of {what}", aspect=Aspect.TYPES)
         if field.unit != wanted.unit:
-            plan.losses.append((LossKind.RETYPED, f"unit of {what}"))
+            plan.lose(LossKind.RETYPED, f"unit of {what}", aspect=Aspect.UNITS)
         return index if keeps_all(field.type, wanted.type) else None
 
     def _argument(
@@ -327,17 +339,17 @@ class Fitter:
                 # A number that is not one of the counter's values must not look like one.
                 fitted = StringClass()
         if fitted != field.type and isinstance(fitted, StringClass):
-            plan.losses.append((LossKind.LOWERED, f"{what} as text"))
+            plan.lose(LossKind.LOWERED, f"{what} as text", aspect=Aspect.TEXTS)
         elif fitted != field.type:
-            plan.losses.append((LossKind.RETYPED, f"type of {what}"))
+            plan.lose(LossKind.RETYPED, f"declared type of {what}", aspect=Aspect.TYPES)
         if field.role is not role:
-            plan.losses.append((LossKind.RETYPED, f"role of {what}"))
+            plan.lose(LossKind.RETYPED, f"meaning of {what}", aspect=Aspect.ROLES)
         unit = field.unit if capabilities.units else ""
         if unit != field.unit:
-            plan.losses.append((LossKind.RETYPED, f"unit of {what}"))
+            plan.lose(LossKind.RETYPED, f"unit of {what}", aspect=Aspect.UNITS)
         name = fit_identifier(field.name, capabilities)
         if name != field.name:
-            plan.losses.append((LossKind.CHANGED, f"name of {what}"))
+            plan.lose(LossKind.CHANGED, f"name of {what}", aspect=Aspect.RENAMED_FIELDS)
         return Field(name, fitted, role, unit)
 
     def _declaration(
@@ -356,11 +368,13 @@ class Fitter:
             category, name = support.event
         own = (event_class.name, event_class.category)
         if (name, category) != own and (any(own) or support.event is None):
-            lost = LossKind.CHANGED if name else LossKind.DROPPED
-            plan.losses.append((lost, f"name of the class {label(event_class)}"))
+            self._lose_name(event_class, f"{category}:{name}" if category else name, support, plan)
         if event_class.timed != support.timed:
-            what = f"{label(event_class)}: whether it has a time"
-            plan.losses.append((LossKind.CHANGED, what))
+            if event_class.timed:
+                plan.lose(LossKind.DROPPED, f"time of {label(event_class)}")
+            else:
+                what = f"{label(event_class)}, which has no time, as if it had one"
+                plan.lose(LossKind.CHANGED, what, LossClass.KEPT)
         return replace(
             event_class,
             name=name,
@@ -369,6 +383,17 @@ class Fitter:
             timed=support.timed,
             native=event_class.native if support.named else b"",
         )
+
+    def _lose_name(
+        self, event_class: EventClass, name: str, support: KindSupport, plan: _Plan
+    ) -> None:
+        """The name of a class is shown only where the format's record has a place for it."""
+        what = f"name of the events {label(event_class)}"
+        if not name:
+            plan.lose(LossKind.DROPPED, what, LossClass.DETAIL, Aspect.CLASS_NAMES)
+            return
+        loss_class = LossClass.SHOWN if support.named else LossClass.KEPT
+        plan.lose(LossKind.CHANGED, f"{what}: {name}", loss_class, Aspect.RENAMED_CLASSES)
 
 
 def index_of(part: Field, fields: Sequence[Field]) -> int | None:

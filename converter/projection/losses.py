@@ -34,15 +34,43 @@ class LossKind(StrEnum):
 class LossClass(StrEnum):
     """Who would miss the thing that did not fit."""
 
-    #: Whoever opens the output: it is not there, or not what it was.
+    #: Whoever opens the output in a viewer: it is not there, or not what it was.
     SHOWN = "shown"
+    #: Other programs that read the output: they find it in another form, or not where viewers do not show it either.
+    KEPT = "kept"
     #: Only the tools of the source's format: declared types, native data, names that nothing shows.
     DETAIL = "detail"
 
 
+@unique
+class Aspect(StrEnum):
+    """What of a trace losses are about that come once for each field or class: summaries give them as one."""
+
+    #: Whole events.
+    EVENTS = "events"
+    #: Events that another kind stands for: an instant for a tracepoint, a slice for an interrupt.
+    FORMS = "events in another form"
+    RENAMED_CLASSES = "names of events: the format has its own"
+    RENAMED_FIELDS = "names of fields: the format allows fewer characters"
+    TEXTS = "fields as text"
+    TYPES = "declared types of fields (their values are kept)"
+    UNITS = "units of fields"
+    ROLES = "meanings of fields"
+    LAYOUT = "order of fields, and which are empty for want of one"
+    FIELD_NAMES = "the source's names of fields"
+    CLASS_NAMES = "the source's names of events"
+    STRUCTURE = "nesting of fields (their values are kept)"
+    NATIVE = "settings and metadata of the recorder"
+
+
 #: Of losses that are counted without a class.
 _CLASS_OF_KIND: Final = {
-    kind: LossClass.DETAIL if kind is LossKind.RETYPED else LossClass.SHOWN for kind in LossKind
+    LossKind.DROPPED: LossClass.SHOWN,
+    LossKind.TRUNCATED: LossClass.SHOWN,
+    LossKind.CHANGED: LossClass.SHOWN,
+    LossKind.LOWERED: LossClass.KEPT,
+    LossKind.RETYPED: LossClass.DETAIL,
+    LossKind.UNSHOWN: LossClass.SHOWN,
 }
 
 
@@ -55,6 +83,7 @@ class Loss:
     count: int
     first_ts: int | None = None
     loss_class: LossClass = LossClass.SHOWN
+    aspect: Aspect | None = None
 
     def __str__(self) -> str:
         return f"{self.kind}: {self.what} ({self.count:,})"
@@ -64,7 +93,7 @@ class Loss:
 class LossReport:
     """The losses of one conversion, summed by kind and thing; complete once all batches have passed."""
 
-    _entries: dict[tuple[LossKind, str, LossClass], tuple[int, int | None]] = field(
+    _entries: dict[tuple[LossKind, str, LossClass, Aspect | None], tuple[int, int | None]] = field(
         default_factory=dict
     )
 
@@ -75,18 +104,19 @@ class LossReport:
         count: int = 1,
         first_ts: int | None = None,
         loss_class: LossClass | None = None,
+        aspect: Aspect | None = None,
     ) -> None:
         """Count a loss; its class is that of its kind where none is given."""
         if count <= 0:
             return
-        key = (kind, what, loss_class or _CLASS_OF_KIND[kind])
+        key = (kind, what, loss_class or _CLASS_OF_KIND[kind], aspect)
         known, first = self._entries.get(key, (0, None))
         self._entries[key] = (known + count, first if first is not None else first_ts)
 
     def include(self, other: LossReport) -> None:
         """Count the losses of another report, too."""
         for loss in other:
-            self.add(loss.kind, loss.what, loss.count, loss.first_ts, loss.loss_class)
+            self.add(loss.kind, loss.what, loss.count, loss.first_ts, loss.loss_class, loss.aspect)
 
     def forget_events(self) -> None:
         """Forget the losses of events, which are about to be counted again; those of metadata stay."""
@@ -96,10 +126,10 @@ class LossReport:
 
     def __iter__(self) -> Iterator[Loss]:
         order = list(LossKind)
-        for (kind, what, loss_class), (count, first) in sorted(
-            self._entries.items(), key=lambda entry: (order.index(entry[0][0]), entry[0][1:])
+        for (kind, what, loss_class, aspect), (count, first) in sorted(
+            self._entries.items(), key=lambda entry: (order.index(entry[0][0]), entry[0][1:3])
         ):
-            yield Loss(kind, what, count, first, loss_class)
+            yield Loss(kind, what, count, first, loss_class, aspect)
 
     def __len__(self) -> int:
         return len(self._entries)
@@ -107,6 +137,15 @@ class LossReport:
     def of_class(self, loss_class: LossClass) -> list[Loss]:
         """The losses of one class."""
         return [loss for loss in self if loss.loss_class is loss_class]
+
+    @property
+    def events_not_shown(self) -> int:
+        """How many events nothing in the output shows."""
+        return sum(
+            loss.count
+            for loss in self.of_class(LossClass.SHOWN)
+            if loss.aspect is Aspect.EVENTS and loss.kind in (LossKind.DROPPED, LossKind.UNSHOWN)
+        )
 
     def to_json(self) -> str:
         """The report as JSON: {"losses": [{"kind", "what", "count", "first_ts", "class"}]}."""

@@ -33,7 +33,7 @@ from converter.projection.fitting import (
     split_by_presence,
 )
 from converter.projection.instants import CATEGORY, NAME, as_instant, lower_to_instant
-from converter.projection.losses import LossClass, LossKind, LossReport
+from converter.projection.losses import Aspect, LossClass, LossKind, LossReport
 from converter.projection.lowering import LOWERINGS, lowering_for
 from converter.projection.pieces import ByClass, Derived, Piece, map_distinct
 from converter.projection.tables import TargetTables
@@ -162,14 +162,17 @@ class Projector:
             target.environment = dict(source.environment)
         else:
             self.report.add(
-                LossKind.DROPPED, "environment (host, kernel, tool)", len(source.environment)
+                LossKind.DROPPED,
+                "facts about the machine and the recorder (host, kernel, tool)",
+                len(source.environment),
+                loss_class=LossClass.KEPT,
             )
         if kept.other_clocks:
             target.clock_domains = list(source.clock_domains)
         else:
             self.report.add(
                 LossKind.DROPPED,
-                "clock domains",
+                "clocks that the source relates to its own",
                 len(source.clock_domains),
                 loss_class=LossClass.DETAIL,
             )
@@ -190,7 +193,13 @@ class Projector:
         for name, counted in self._foreign_data.items():
             new = self.source.sidecar[name].keys() - counted
             what = f"native data of {name} ({', '.join(sorted(new))})"
-            self.report.add(LossKind.DROPPED, what, len(new), loss_class=LossClass.DETAIL)
+            self.report.add(
+                LossKind.DROPPED,
+                what,
+                len(new),
+                loss_class=LossClass.DETAIL,
+                aspect=Aspect.NATIVE,
+            )
             counted.update(new)
             shown = self.source.sidecar_shown.get(name, Counter())
             for part, times in (shown - self._foreign_shown[name]).items():
@@ -206,13 +215,14 @@ class Projector:
         piece: Piece,
         count: int | None = None,
         loss_class: LossClass | None = None,
+        aspect: Aspect | None = None,
     ) -> None:
         """Count a loss at the rows of `piece` (at `count` of them when given)."""
         if count is None:
             count = len(piece)
         if count:
             first_ts = int(piece.batch.ts[piece.positions[0]])
-            self.report.add(kind, what, count, first_ts, loss_class)
+            self.report.add(kind, what, count, first_ts, loss_class, aspect)
 
     def occurs(self, test: Callable[[EventClass], bool]) -> bool:
         """Whether events of a class that passes `test` have come so far, this batch included."""
@@ -355,11 +365,11 @@ class Projector:
         assert support is not None
         if self._is_nested(piece.event_class):
             what = f"{label(piece.event_class)}: structures and arrays as fields"
-            self.lose(LossKind.LOWERED, what, piece, loss_class=LossClass.DETAIL)
+            self.lose(LossKind.LOWERED, what, piece, None, LossClass.DETAIL, Aspect.STRUCTURE)
             piece = flattened(piece, self._holds(piece.event_class))
         if self._is_varying(piece.event_class):
             what = f"{label(piece.event_class)}: optional values as event classes"
-            self.lose(LossKind.LOWERED, what, piece, loss_class=LossClass.DETAIL)
+            self.lose(LossKind.LOWERED, what, piece, None, LossClass.DETAIL, Aspect.STRUCTURE)
             parts = split_by_presence(piece, self._holds(piece.event_class))
             return [fitted for part in parts for fitted in self._fit(part, max(depth, 1))]
         splitter = self.capabilities.splitters.get(piece.event_class.kind)
@@ -403,11 +413,13 @@ class Projector:
     ) -> list[Piece]:
         lowered = rule(piece, self) if depth < MAX_LOWERINGS else None
         if lowered is None:
-            self.lose(LossKind.DROPPED, f"events {label(piece.event_class)}", piece)
+            what = f"events {label(piece.event_class)}"
+            self.lose(LossKind.DROPPED, what, piece, aspect=Aspect.EVENTS)
             return []
         for part in lowered:
             kind = part.event_class.kind.name.lower()
-            self.lose(LossKind.LOWERED, f"{label(piece.event_class)} as {kind}", part)
+            what = f"{label(piece.event_class)} as {kind}"
+            self.lose(LossKind.LOWERED, what, part, aspect=Aspect.FORMS)
         return [fitted for part in lowered for fitted in self._fit(part, depth + 1)]
 
     def _place(self, piece: Piece, support: KindSupport) -> list[Piece]:

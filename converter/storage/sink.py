@@ -149,6 +149,38 @@ class BufferSink(Sink):
         self._closed = True
 
 
+class DiscardingSink(Sink):
+    """An output, also a directory, that is not kept: for what only its writing tells."""
+
+    is_directory = True
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
+        self._size = 0
+
+    def write(self, data: Buffer, *, handover: bool = False) -> None:
+        self._check_open()
+        self._size += memoryview(data).nbytes
+
+    def write_at(self, offset: int, data: Buffer) -> None:
+        self._check_patch(offset, memoryview(data).nbytes)
+
+    def tell(self) -> int:
+        return self._size
+
+    def create(self, relative: str) -> Sink:
+        return DiscardingSink(relative)
+
+    def companion(self, suffix: str) -> Sink:
+        return DiscardingSink(f"{self.name}{suffix}")
+
+    def close(self) -> None:
+        self._closed = True
+
+    def abort(self) -> None:
+        self._closed = True
+
+
 def bytes_of(data: Buffer) -> memoryview:
     """The bytes of a buffer of any element type."""
     view = memoryview(data)

@@ -1,13 +1,22 @@
 """What --strict refuses: losses of what is shown, of details, and of what does not even travel."""
 
 import json
+import os
+import re
 from pathlib import Path
 
 import pytest
+from support.strategies import batch_of
 
 import converter
 from converter.cli import main
-from converter.projection.losses import LossClass, LossKind, LossReport
+from converter.cli.loss_summary import summary, verdict
+from converter.ir.collect import with_batches
+from converter.ir.events import EventClass
+from converter.ir.kinds import Kind
+from converter.ir.trace import Trace
+from converter.projection.losses import Aspect, LossClass, LossKind, LossReport
+from converter.registry import FORMATS
 
 FIXTURES = Path(__file__).parents[2] / "roundtrip_fixtures"
 #: Perfetto has every event of it, not what only trace-cmd knows.
@@ -44,7 +53,8 @@ def test_strict_about_all_refuses_details(capfd, out, tmp_path):
 
 
 def test_what_is_shown_is_refused(capfd, tmp_path):
-    code, _, err = run(capfd, KERNEL, "-o", tmp_path / "out.fxt", "--strict")
+    small = FIXTURES / "trace_cmd" / "small.dat"
+    code, _, err = run(capfd, small, "-o", tmp_path / "out.fxt", "--strict")
     assert code == 3
     assert "allows no loss of what is shown" in err
 
@@ -57,9 +67,71 @@ def test_an_unknown_strictness(capfd, out):
         converter.convert(KERNEL, out, strict="most")
 
 
-def test_details_have_a_line_of_their_own(capfd, out):
+def test_details_are_part_of_the_verdict(capfd, out):
     _, _, err = run(capfd, KERNEL, "-o", out)
-    assert [line.split(": ")[2] for line in err.splitlines()] == ["details"]
+    (verdict,) = err.splitlines()
+    assert re.fullmatch(
+        f"traceconv: {KERNEL}: all [0-9]+ events are shown; "
+        "[0-9]+ details? (is|are) not kept: -v shows them",
+        verdict,
+    )
+
+
+def test_what_other_readers_find_in_another_form_is_refused_as_such(capfd, tmp_path):
+    trace = Trace(format="other", event_classes=[EventClass(Kind.TYPED, "e", "s")])
+    trace = with_batches(trace, [batch_of(trace, [(0, 1, -1, -1, -1, ())])])
+    out = tmp_path / "out.json"
+    assert {loss.loss_class for loss in converter.write(trace, out, strict="shown")} <= {
+        LossClass.KEPT,
+        LossClass.DETAIL,
+    }
+    with pytest.raises(converter.StrictLossError, match="allows no loss but of details"):
+        converter.write(trace, tmp_path / "kept.json", strict="kept")
+
+
+def test_a_dry_run_says_the_same_and_writes_nothing(capfd, out, tmp_path):
+    code, _, said = run(capfd, KERNEL, "-o", out, "--dry-run")
+    assert (code, os.listdir(tmp_path)) == (0, [])
+    code, losses, err = run(capfd, KERNEL, "-o", out, "--losses", "-")
+    assert (code, err) == (0, said)
+    assert json.loads(losses)["losses"]
+    # What exists is neither replaced nor in the way.
+    before = out.read_bytes()
+    assert run(capfd, KERNEL, "-o", out, "--dry-run", "-t", "ctf")[0] == 0
+    assert run(capfd, KERNEL, "-o", out, "--dry-run", "--strict=all")[0] == 3
+    assert out.read_bytes() == before
+
+
+@pytest.mark.parametrize("target", [f.name for f in FORMATS if f.writable])
+def test_a_dry_run_finds_the_losses_of_a_run(capfd, target, tmp_path):
+    out = tmp_path / "out"
+    expected = run(capfd, KERNEL, "-o", out, "-t", target, "--losses", "-")
+    assert run(capfd, KERNEL, "-o", tmp_path / "a", "-t", target, "--losses", "-", "--dry-run") == (
+        expected
+    )
+    assert not [name for name in os.listdir(tmp_path) if not name.startswith("out")]
+
+
+def test_the_verdict():
+    report = LossReport()
+    report.add(LossKind.RETYPED, "a")
+    assert verdict(report, 3) == "all 3 events are shown; 1 detail is not kept: -v shows them"
+    report.add(LossKind.LOWERED, "b", 2)
+    assert verdict(report, 3) == "all 3 events are shown; 2 details are not kept: -v shows them"
+    report.add(LossKind.CHANGED, "c", 2)
+    assert verdict(report, 3) == "all 3 events are shown, but not all that they say (-v shows what)"
+    report.add(LossKind.DROPPED, "d", 1204, aspect=Aspect.EVENTS)
+    assert verdict(report, 338_112) == "1,204 of 338,112 events are not shown (-v says which)"
+
+
+def test_losses_of_one_aspect_are_one_of_the_summary():
+    report = LossReport()
+    for i in range(5):
+        report.add(LossKind.LOWERED, f"{i} as text", 2, aspect=Aspect.TEXTS)
+    report.add(LossKind.LOWERED, "tracks as threads")
+    assert summary(report, 9, "x")[1:] == [
+        "  other readers find in another form, or not at all: fields as text (10), tracks as threads (1)"
+    ]
 
 
 def test_strict_says_what_lossless_does_not_bring_back(capfd, tmp_path):

@@ -314,9 +314,9 @@ def test_metadata():
     assert (target.environment, target.clock_domains) == ({}, [])
     assert target.processes == [Process(1, "\ufffdp")]
     assert losses == [
-        "dropped: clock domains (1)",
+        "dropped: clocks that the source relates to its own (1)",
         "dropped: command lines (1)",
-        "dropped: environment (host, kernel, tool) (1)",
+        "dropped: facts about the machine and the recorder (host, kernel, tool) (1)",
         "dropped: name of the clock 'tsc' (1)",
         "dropped: native data of other (y, z) (2)",
         "dropped: parents of processes (1)",

@@ -13,7 +13,7 @@ from converter.ir.kinds import Kind, Role
 from converter.projection.capabilities import Adapter, Projection
 from converter.projection.fitting import label, native_records
 from converter.projection.instants import as_instant
-from converter.projection.losses import LossKind
+from converter.projection.losses import Aspect, LossKind
 from converter.projection.pieces import Piece, Thunk, map_distinct
 from converter.projection.sched_conventions import adapt_sched_switch, adapt_sched_wakeup
 from converter.projection.texts import cut_utf8
@@ -24,7 +24,7 @@ def adapt_native(piece: Piece, projection: Projection) -> Piece:
     if projection.source.format == "fxt":
         return piece
     what = native_records(piece, projection)
-    projection.lose(LossKind.DROPPED, what, piece)
+    projection.lose(LossKind.DROPPED, what, piece, aspect=Aspect.EVENTS)
     return piece.select(np.zeros(0, np.int32))
 
 
@@ -32,7 +32,8 @@ def adapt_log(piece: Piece, projection: Projection) -> Piece:
     """An instant with all that the event says, unless it is FXT's own: viewers skip log records ("Log Record")."""
     if projection.source.format == "fxt":
         return piece
-    projection.lose(LossKind.LOWERED, f"{label(piece.event_class)} as instant", piece)
+    what = f"{label(piece.event_class)} as instant"
+    projection.lose(LossKind.LOWERED, what, piece, aspect=Aspect.FORMS)
     return as_instant(piece, projection)
 
 

@@ -22,8 +22,9 @@ from converter.ir.events import EventClass, Field
 from converter.ir.field_classes import FloatClass, IntegerClass, Style
 from converter.ir.kinds import REQUIRED_ROLES, Kind, Role
 from converter.projection.capabilities import Adapter, Capabilities, KindSupport, Projection
+from converter.projection.fitting import label
 from converter.projection.instants import as_typed
-from converter.projection.losses import LossKind
+from converter.projection.losses import Aspect, LossKind
 from converter.projection.pieces import Piece
 from converter.projection.sched_conventions import with_linux_state
 
@@ -118,8 +119,8 @@ def _adapt_typed(piece: Piece, projection: Projection) -> Piece:
     category, name = identifier(event_class.category), identifier(event_class.name)
     if all((category, name) != (one.channel, one.name) for one in meanings() if one.written):
         return piece
-    what = f"name of the class {event_class.category}:{event_class.name}"
-    projection.lose(LossKind.CHANGED, what, piece)
+    what = f"name of the events {label(event_class)}: {category}:{name}_event"
+    projection.lose(LossKind.CHANGED, what, piece, aspect=Aspect.RENAMED_CLASSES)
 
     def renamed() -> EventClass:
         return replace(event_class, name=f"{name}_event")

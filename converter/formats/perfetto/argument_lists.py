@@ -21,7 +21,7 @@ from converter.ir.field_classes import (
 )
 from converter.projection.capabilities import Projection
 from converter.projection.fitting import label
-from converter.projection.losses import LossKind
+from converter.projection.losses import Aspect, LossKind
 from converter.projection.pieces import Piece
 from converter.projection.texts import rendered
 
@@ -39,10 +39,11 @@ def keep_lists(piece: Piece, projection: Projection) -> Piece:
             what = f"{field.name!r} of {label(piece.event_class)}"
             kind = _kept(field.type)
             if kind is None:
-                projection.lose(LossKind.LOWERED, f"{what} as text", piece)
+                projection.lose(LossKind.LOWERED, f"{what} as text", piece, aspect=Aspect.TEXTS)
                 columns[index] = _as_text(piece, index, what, projection)
             elif kind != field.type:
-                projection.lose(LossKind.RETYPED, f"type of {what}", piece)
+                lost = f"declared type of {what}"
+                projection.lose(LossKind.RETYPED, lost, piece, aspect=Aspect.TYPES)
             kept = replace(field, type=kind or StringClass())
         changed.append(kept)
 

@@ -16,7 +16,7 @@ from converter.ir.field_classes import (
 from converter.ir.kinds import Kind, Role
 from converter.projection.capabilities import Projection
 from converter.projection.fitting import native_records
-from converter.projection.losses import LossKind
+from converter.projection.losses import Aspect, LossKind
 from converter.projection.pieces import Piece, map_distinct
 from converter.projection.syscalls import name_in_class, syscall_names
 
@@ -65,11 +65,11 @@ def drop_foreign_packets(piece: Piece, projection: Projection) -> Piece:
         if lost.any():
             count = int(np.count_nonzero(lost))
             what = "track events without their sequence's state"
-            projection.lose(LossKind.DROPPED, what, piece, count)
+            projection.lose(LossKind.DROPPED, what, piece, count, aspect=Aspect.EVENTS)
             piece = piece.select(np.flatnonzero(~lost))
         return piece
     what = native_records(piece, projection)
-    projection.lose(LossKind.DROPPED, what, piece)
+    projection.lose(LossKind.DROPPED, what, piece, aspect=Aspect.EVENTS)
     return piece.select(np.zeros(0, np.intp))
 
 

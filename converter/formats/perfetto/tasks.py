@@ -14,7 +14,7 @@ from converter.ir.field_classes import StringClass
 from converter.ir.kinds import Kind, Role
 from converter.projection.capabilities import Projection
 from converter.projection.fitting import label
-from converter.projection.losses import LossKind
+from converter.projection.losses import Aspect, LossKind
 from converter.projection.new_tasks import with_clone_flags
 from converter.projection.pieces import Piece, map_distinct
 
@@ -49,8 +49,8 @@ def with_tasks(piece: Piece, projection: Projection) -> Piece:
     if event_class.kind is Kind.TASK_NEW:
         piece = with_clone_flags(piece, projection)
     if piece.event_class is not event_class:
-        what = f"fields that {label(event_class)} does not have"
-        projection.lose(LossKind.RETYPED, what, piece)
+        what = f"which fields {label(event_class)} lacked: they are zero or empty"
+        projection.lose(LossKind.RETYPED, what, piece, aspect=Aspect.LAYOUT)
     return piece
 
 

@@ -30,7 +30,7 @@ from converter.projection.capabilities import (
 from converter.projection.fitting import index_of, label
 from converter.projection.instants import as_typed
 from converter.projection.linux_tracepoints import MEANINGS, meaning
-from converter.projection.losses import LossKind
+from converter.projection.losses import Aspect, LossKind
 from converter.projection.new_tasks import with_clone_flags
 from converter.projection.pieces import Piece, string_ids
 from converter.projection.sched_conventions import with_linux_state
@@ -236,8 +236,8 @@ def adapt_typed(piece: Piece, projection: Projection) -> Piece:
     if (category, name) == (event_class.category, event_class.name):
         return piece
     if event_class.category or name != event_class.name:
-        what = f"name of the class {event_class.category}:{event_class.name}"
-        projection.lose(LossKind.CHANGED, what, piece)
+        what = f"name of the events {label(event_class)}: {category}:{name}"
+        projection.lose(LossKind.CHANGED, what, piece, aspect=Aspect.RENAMED_CLASSES)
 
     def renamed() -> EventClass:
         return replace(event_class, name=name, category=category)

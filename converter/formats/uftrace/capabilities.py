@@ -36,7 +36,7 @@ from converter.ir.kinds import Kind, Role
 from converter.projection.capabilities import Adapter, Capabilities, KindSupport, Projection
 from converter.projection.fitting import label
 from converter.projection.instants import as_typed
-from converter.projection.losses import LossKind
+from converter.projection.losses import Aspect, LossKind
 from converter.projection.lost_events import counted
 from converter.projection.pieces import Piece
 
@@ -135,7 +135,8 @@ def _adapt_end(piece: Piece, projection: Projection) -> Piece:
     fields = piece.event_class.fields
     named, categorized = NAME in fields, CATEGORY in fields
     if named != categorized:
-        projection.lose(LossKind.RETYPED, "fields that slice_end does not have", piece)
+        what = "which fields slice_end lacked: they are zero or empty"
+        projection.lose(LossKind.RETYPED, what, piece, aspect=Aspect.LAYOUT)
         place = fields.index(NAME) + 1 if named else fields.index(CATEGORY)
         missing = CATEGORY if named else NAME
 

@@ -23,7 +23,14 @@ from converter.formats.uftrace.mapping import (
     unmatched_end,
     value_class,
 )
-from converter.formats.uftrace.scan_functions import BYTES, FLOAT80, REGISTER, SIGNED, TEXT, UNSIGNED
+from converter.formats.uftrace.scan_functions import (
+    BYTES,
+    FLOAT80,
+    REGISTER,
+    SIGNED,
+    TEXT,
+    UNSIGNED,
+)
 from converter.formats.uftrace.symbols import Module
 from converter.ir.events import EventClass, Field
 from converter.ir.field_classes import (

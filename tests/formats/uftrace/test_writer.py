@@ -230,7 +230,7 @@ def test_complete_slices_and_tracks_become_functions_of_tasks(tmp_path):
     assert losses == [
         "lowered: slice_complete as slice_begin and slice_end (2)",
         "lowered: tracks as threads (2)",
-        "retyped: fields that slice_begin does not have (2)",
+        "retyped: which fields slice_begin lacked: they are zero or empty (2)",
     ]
     assert len([name for name in files if name.endswith(".dat") and name[0].isdigit()]) == 2
 
@@ -258,7 +258,7 @@ def test_an_end_with_a_name_alone_gets_a_category(tmp_path):
     _, losses = fitted(
         tmp_path / "data", trace_of([(BEGIN, 1, 0, (b"f", b"")), (end, 2, 0, (b"f",))])
     )
-    assert losses == ["retyped: fields that slice_end does not have (1)"]
+    assert losses == ["retyped: which fields slice_end lacked: they are zero or empty (1)"]
 
 
 def test_ticks_become_nanoseconds_and_the_date_is_shown(tmp_path):

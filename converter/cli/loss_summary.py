@@ -1,0 +1,85 @@
+"""What a conversion loses, for people: a verdict, then who would miss what."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from converter.ir.text import printable
+from converter.projection.losses import Aspect, Loss, LossClass, LossKind, LossReport
+
+#: How many things a line of the summary names.
+_NAMED = 3
+
+#: How a line that lists a loss begins.
+_FATES = {
+    LossKind.DROPPED: "not in the output",
+    LossKind.TRUNCATED: "cut",
+    LossKind.CHANGED: "changed",
+    LossKind.LOWERED: "in another form",
+    LossKind.RETYPED: "declared otherwise",
+    LossKind.UNSHOWN: "in the output, but not shown",
+}
+
+
+def summary(report: LossReport, events: int, source_format: str) -> list[str]:
+    """Nothing where nothing is lost, else the verdict and a line for each class of what is, details left out."""
+    lines = [verdict(report, events)] if len(report) else []
+    for loss_class in (LossClass.SHOWN, LossClass.KEPT):
+        entries = _entries(report.of_class(loss_class))
+        if entries:
+            named = ", ".join(_counted(what, count) for what, count in entries[:_NAMED])
+            more = len(entries) - _NAMED
+            rest = f", and {more:,} more" if more > 0 else ""
+            lines.append(printable(f"  {_heading(loss_class, source_format)}: {named}{rest}"))
+    return lines
+
+
+def verdict(report: LossReport, events: int) -> str:
+    """In one line, how much of a trace of so many events is shown."""
+    missing = report.events_not_shown
+    shown = report.of_class(LossClass.SHOWN)
+    hint = ": -v shows them" if report else ""
+    unkept = len(report) - len(shown)
+    details = f"{unkept:,} {'detail is' if unkept == 1 else 'details are'} not kept"
+    if missing:
+        return f"{missing:,} of {max(events, missing):,} events are not shown (-v says which)"
+    all_of = f"all {events:,} events are shown" if events != 1 else "the event is shown"
+    if not shown:
+        return f"{all_of}; {details}{hint}"
+    return f"{all_of}, but not all that they say (-v shows what)"
+
+
+def listing(report: LossReport, events: int, source_format: str) -> Iterator[str]:
+    """The verdict and every loss, by who would miss it."""
+    if len(report):
+        yield verdict(report, events).partition(" (-v")[0].partition(": -v")[0]
+    for loss_class in LossClass:
+        losses = report.of_class(loss_class)
+        if losses:
+            yield f"  {_heading(loss_class, source_format)}:"
+        for loss in sorted(losses, key=lambda loss: -loss.count):
+            yield printable(f"    {_FATES[loss.kind]}: {_counted(loss.what, loss.count)}")
+
+
+def _heading(loss_class: LossClass, source_format: str) -> str:
+    return {
+        LossClass.SHOWN: "viewers no longer show",
+        LossClass.KEPT: "other readers find in another form, or not at all",
+        LossClass.DETAIL: f"only traceconv and the tools of {source_format} knew",
+    }[loss_class]
+
+
+def _entries(losses: list[Loss]) -> list[tuple[str, int]]:
+    """What was lost and how often, the most frequent first; losses of one aspect, where they are several, as one."""
+    by_aspect: dict[Aspect | str, list[Loss]] = {}
+    for loss in losses:
+        by_aspect.setdefault(loss.aspect or loss.what, []).append(loss)
+    entries = [
+        (several[0].what if len(several) == 1 else str(key), sum(loss.count for loss in several))
+        for key, several in by_aspect.items()
+    ]
+    return sorted(entries, key=lambda entry: -entry[1])
+
+
+def _counted(what: str, count: int) -> str:
+    return f"{what} ({count:,})"

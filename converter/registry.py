@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from converter.errors import UnknownFormatError
 from converter.formats.descriptor import Format
 from converter.formats.table import formats
+from converter.storage.wrapping import unwrapped_name
 
 if TYPE_CHECKING:
     from converter.storage.source import Source
@@ -57,23 +58,49 @@ def detect(source: Source) -> Format:
 
 
 def format_named(text: str) -> tuple[Format, str]:
-    """The format and variant of "name" or "name+variant"; a hyphen in a name is as good as an underscore.
+    """The format and variant of "name" or "name+variant", or of another name that people have for it.
+
+    A hyphen in a name is as good as an underscore, and a capital letter as a small one.
 
     Raises:
         UnknownFormatError: there is no such format or variant.
 
     """
-    name, plus, variant = text.replace("-", "_").partition("+")
+    name, plus, variant = text.lower().replace("-", "_").removeprefix(".").partition("+")
+    name, implied = _without_alias(name)
     for format in formats():
         if format.name == name:
             if not plus:
-                return format, format.default_variant
+                return format, implied or format.default_variant
             if variant and variant in format.variants:
                 return format, variant
             known = ", ".join(f"{name}+{each}" for each in format.variants if each) or "none"
             raise UnknownFormatError(f"unknown variant {text!r}; of {name} there are {known}")
     known = ", ".join(format.name for format in formats())
-    raise UnknownFormatError(f"unknown format {text!r}; there are {known}")
+    names = [name for format in formats() for name in (format.name, *_aliases(format))]
+    raise UnknownFormatError(f"unknown format {text!r}{_meant(name, names)}; there are {known}")
+
+
+def _aliases(format: Format) -> dict[str, str]:
+    """The variant (or "") that each other name of a format stands for."""
+    return {alias.partition("+")[0]: alias.partition("+")[2] for alias in format.aliases}
+
+
+def _without_alias(name: str) -> tuple[str, str]:
+    """The format's own name, and the variant that the other one stands for."""
+    for format in formats():
+        variant = _aliases(format).get(name)
+        if variant is not None:
+            return format.name, variant
+    return name, ""
+
+
+def _meant(word: str, words: list[str]) -> str:
+    """A question whether one of the words was meant, where one is close."""
+    from difflib import get_close_matches  # takes its time, and mistakes are rare
+
+    close = get_close_matches(word, words, 1)
+    return f" (did you mean {close[0]!r}?)" if close else ""
 
 
 def source_format(text: str) -> tuple[Format, dict[str, str]]:
@@ -100,14 +127,13 @@ def target_format(path: str | os.PathLike[str], text: str | None) -> tuple[Forma
     """
     if text is not None:
         return format_named(text)
-    # A directory may be written with a slash at its end.
-    name = os.path.basename(os.fspath(path).rstrip("/")).lower()
+    name, _ = unwrapped_name(path)
     for format in formats():
         if format.writable and name.endswith(format.suffixes):
             return format, format.default_variant
-    known = ", ".join(
-        suffix for format in formats() if format.writable for suffix in format.suffixes
-    )
+    suffixes = [suffix for format in formats() if format.writable for suffix in format.suffixes]
+    meant = _meant(os.path.splitext(name)[1] or name, suffixes)
     raise UnknownFormatError(
-        f"no format has the suffix of {name!r}; -t names the format (suffixes are {known})"
+        f"no format has the suffix of {name!r}{meant}; -t names the format "
+        f"(suffixes are {', '.join(suffixes)})"
     )

@@ -6,7 +6,7 @@ import gc
 import os
 import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from types import FrameType
 from typing import TYPE_CHECKING, NoReturn
 
@@ -65,6 +65,7 @@ def _run(arguments: list[str]) -> int:
     from converter.cli.commands import COMMANDS, convert
     from converter.errors import TraceError
 
+    _check_command(arguments, COMMANDS)
     name = "traceconv"
     command: click.Command = convert
     if arguments and arguments[0] in COMMANDS:
@@ -91,6 +92,23 @@ def _run(arguments: list[str]) -> int:
         print(f"traceconv: standard output: {error.strerror}", file=sys.stderr)
         return FAILED
     return 0
+
+
+def _check_command(arguments: list[str], commands: Collection[str]) -> None:
+    """Ask whether a command was meant where the first word is nearly one, and no file."""
+    word = arguments[0] if arguments else "-"
+    if not word.isalpha() or word in commands or os.path.lexists(word):
+        return
+    from difflib import get_close_matches
+
+    close = get_close_matches(word, commands, 1)
+    if close:
+        print(
+            f"traceconv: no command {word!r}, and no such file: did you mean 'traceconv {close[0]}'?"
+            " (traceconv --help says more)",
+            file=sys.stderr,
+        )
+        raise SystemExit(USAGE)
 
 
 def _help(text: str) -> int:

@@ -86,8 +86,10 @@ class _WithStrictness(click.Command):
 
 
 @click.command(cls=_WithStrictness, context_settings=_SETTINGS, epilog=_EPILOG)
-@_input
-@click.option("-o", "--output", "target", metavar="OUT", help="File to write.")
+@click.argument("paths", metavar="IN [OUT]", nargs=-1)
+@click.option(
+    "-o", "--output", "target", metavar="OUT", help="What to write; in DIR/ it is named like IN."
+)
 @_source_format
 @_reader_options
 @click.option(
@@ -114,13 +116,14 @@ class _WithStrictness(click.Command):
 )
 @click.option("--dry-run", is_flag=True, help="Say what would be lost, and write nothing.")
 @selects
-@click.option("--force", is_flag=True, help="Replace OUT if it exists.")
+@click.option("-y", "--force", "--yes", is_flag=True, help="Replace OUT if it exists.")
+@click.option("-n", "--no-clobber", is_flag=True, help="Leave OUT alone if it exists, and succeed.")
 @click.option("-q", "--quiet", is_flag=True, help="Print errors only.")
 @click.option("-v", "--verbose", is_flag=True, help="List every loss, and what was done.")
 @click.option("--version", is_flag=True, expose_value=False, is_eager=True, callback=_version)
 def convert(
-    source: str,
-    target: str,
+    paths: tuple[str, ...],
+    target: str | None,
     source_format: str | None,
     reader_options: dict[str, str],
     target_format: str | None,
@@ -129,6 +132,7 @@ def convert(
     losses: str | None,
     dry_run: bool,
     force: bool,
+    no_clobber: bool,
     quiet: bool,
     verbose: bool,
     selection: Selection | None,
@@ -141,6 +145,13 @@ def convert(
     """
     if quiet and verbose:
         raise click.UsageError("-q and -v exclude each other")
+    if force and no_clobber:
+        raise click.UsageError("--force and --no-clobber exclude each other")
+    from converter.cli.places import inputs_and_output
+
+    inputs, target = inputs_and_output(paths, target, needed=not dry_run or target_format is None)
+    if len(inputs) > 1:
+        raise click.UsageError(f"one input at a time, not {len(inputs)}")
     if target == "-" and losses == "-" and not dry_run:
         raise click.UsageError("OUT and --losses cannot both be standard output")
     if target == "-" and target_format is None:
@@ -149,7 +160,7 @@ def convert(
 
     run(
         Options(
-            source=source,
+            source=inputs[0],
             target=target,
             source_format=source_format,
             reader_options=reader_options,
@@ -158,6 +169,7 @@ def convert(
             lossless=lossless,
             losses=losses,
             force=force,
+            no_clobber=no_clobber,
             quiet=quiet,
             verbose=verbose,
             selection=selection,

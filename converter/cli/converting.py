@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from converter import registry
+from converter.cli.places import output_in
 from converter.cli.progress import Progress
 from converter.conversion import (
     Strictness,
@@ -33,7 +35,7 @@ class Options:
     """What the command line says."""
 
     source: str
-    target: str
+    target: str | None
     source_format: str | None
     reader_options: dict[str, str]
     target_format: str | None
@@ -41,6 +43,7 @@ class Options:
     lossless: bool
     losses: str | None
     force: bool
+    no_clobber: bool
     quiet: bool
     verbose: bool
     selection: Selection | None
@@ -55,10 +58,14 @@ def run(options: Options) -> None:
 
     """
     target, variant = _check_formats(options)
+    place = output_in(options.target or "-", options.source, target)
+    if options.no_clobber and os.path.lexists(place) and place != "-":
+        _say(f"{place}: exists already, and is left as it is")
+        return
     with (
         open_trace(options.source, options.source_format, options.reader_options) as whole,
         Progress(shown=not options.quiet) as progress,
-        _sink(options, target) as sink,
+        _sink(options, place, target) as sink,
     ):
         trace, say = _part(whole, options.selection)
         progress.watch(trace)
@@ -93,11 +100,11 @@ def _part(trace: Trace, selection: Selection | None) -> tuple[Trace, Callable[[s
     return part_of(trace, selection)
 
 
-def _sink(options: Options, target: Format) -> Sink:
+def _sink(options: Options, place: str, target: Format) -> Sink:
     if options.dry_run:
-        return DiscardingSink(options.target)
+        return DiscardingSink(place)
     return open_sink(
-        options.target,
+        place,
         force=options.force,
         directory=target.directory,
         avoid=options.source,
@@ -110,7 +117,7 @@ def _check_formats(options: Options) -> tuple[Format, str]:
     import click
 
     try:
-        target, variant = registry.target_format(options.target, options.target_format)
+        target, variant = registry.target_format(options.target or "-", options.target_format)
         if options.source_format is not None:
             registry.source_format(options.source_format)[0].reader()
         target.writer()

@@ -64,6 +64,8 @@ class Format:
     searches: bool = False
     #: What the reader can be told besides the source: names of its keyword arguments, which take text.
     options: tuple[str, ...] = ()
+    #: Other names that people know it by; "name+variant" where that is a name of a variant of it.
+    aliases: tuple[str, ...] = ()
 
     @property
     def default_variant(self) -> str:

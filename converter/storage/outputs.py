@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import stat
 import sys
 from functools import partial
@@ -19,6 +20,9 @@ from converter.storage.file_sinks import (
 )
 from converter.storage.sink import Sink
 from converter.storage.writer_thread import Descriptor, Stream, Target, WriterThread
+
+#: Names that systems have for descriptors that are open; process substitution of shells gives them.
+_DESCRIPTOR = re.compile(r"/dev/(stdout|stderr)|(?:/dev|/proc/self)/fd/([0-9]+)")
 
 
 def open_sink(
@@ -41,6 +45,11 @@ def open_sink(
         if directory:
             raise OutputError("a directory cannot be written to standard output", path="-")
         return _open_stream(text, _stdout(), seekable)
+    inherited = _inherited(text)
+    if inherited is not None:
+        if directory:
+            raise OutputError("is not a directory", path=text)
+        return _open_stream(text, inherited, seekable)
     try:
         # Links stay links: what they point to is replaced.
         target = os.path.realpath(text)
@@ -73,6 +82,20 @@ def _open_stream(name: str, target: Target, seekable: bool) -> Sink:
     except OSError as error:
         raise output_error(error, name) from error
     return SpooledSink(name, spool, target)
+
+
+def _inherited(path: str) -> Target | None:
+    """What a path like /dev/stdout or /dev/fd/63 means: a descriptor that is open already, written as it is."""
+    match = _DESCRIPTOR.fullmatch(path)
+    if match is None:
+        return None
+    if match[1] == "stdout":
+        return _stdout()
+    try:
+        number = 2 if match[1] == "stderr" else int(match[2])
+        return Descriptor(path, os.dup(number))
+    except (OSError, OverflowError) as error:
+        raise output_error(error, path) from error
 
 
 def _stdout() -> Target:

@@ -153,7 +153,7 @@ def test_an_existing_output_needs_force(capfd):
     ("arguments", "said"),
     [
         ([], "Missing argument 'IN'"),
-        (["in.whole"], "Missing option '-o'"),
+        (["in.whole"], "Missing OUT"),
         (["in.whole", "-o", "-"], "standard output has no suffix: -t names the format"),
         (["in.whole", "-o", "out.xyz"], "no format has the suffix of 'out.xyz'"),
         (

@@ -35,6 +35,7 @@ FORMAT = Format(
     suffixes=(".aix", ".trcfile"),
     spec="https://www.ibm.com/docs/en/aix/7.3?topic=files-trcfmt-file",
     variants=("64", "32"),
+    aliases=("trcrpt",),
     capabilities=_capabilities,
     sniff=sniff,
     options=("variant", "trcfmt"),

@@ -52,6 +52,7 @@ FORMAT = Format(
     suffixes=(".json",),
     spec="https://docs.google.com/document/d/1CvAClvFfyA5R-PhYUmn5OOQtYMH4h6I0nSsKchNAySU",
     variants=("",),
+    aliases=("json", "catapult", "trace_event"),
     capabilities=capabilities,
     sniff=sniff,
     embeds=True,

@@ -31,6 +31,7 @@ FORMAT = Format(
     spec="https://diamon.org/ctf/",
     # The empty one is the version of the source, 1.8 for other formats.
     variants=("", "1.8", "2"),
+    aliases=("lttng", "babeltrace", "barectf", "ctf1+1.8", "ctf1.8+1.8", "ctf2+2"),
     capabilities=capabilities,
     sniff=sniff,
     directory=True,

@@ -33,6 +33,7 @@ FORMAT = Format(
     suffixes=(".tcir",),
     spec="https://github.com/traceconv/traceconv/blob/main/schemas/ir.proto",
     variants=("", "json"),
+    aliases=("tcir",),
     capabilities=capabilities,
     sniff=sniff,
     holds_all=True,

@@ -39,6 +39,7 @@ FORMAT = Format(
     spec="https://lttng.org/files/",
     # The empty one is the version of the source, 2.6 for traces of other formats.
     variants=("", "2.6", "1.0"),
+    aliases=("lttv", "ltt", "lttng0"),
     capabilities=capabilities,
     sniff=sniff,
     directory=True,

@@ -27,6 +27,7 @@ FORMAT = Format(
     spec="https://www.trace-cmd.org/Documentation/trace-cmd/trace-cmd.dat.v7.5.html",
     # The empty one is the version and compression of the source.
     variants=("", "v7", "v6", "v7_zlib", "v7_none"),
+    aliases=("ftrace", "dat", "trace.dat", "kernelshark"),
     capabilities=_capabilities,
     sniff=_sniff,
     has_portable=True,

@@ -1,0 +1,48 @@
+"""Where a conversion reads and writes, as the command line says it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+
+import click
+
+from converter.formats.descriptor import Format
+
+
+def inputs_and_output(
+    paths: Sequence[str], option: str | None, *, needed: bool
+) -> tuple[list[str], str | None]:
+    """The inputs, and the output that -o names or the last of the paths is."""
+    inputs = list(paths)
+    if not inputs:
+        raise click.UsageError("Missing argument 'IN'")
+    if option is None and len(inputs) > 1:
+        option = inputs.pop()
+    if option is None and needed:
+        raise click.UsageError("Missing OUT: traceconv IN OUT, or -o OUT")
+    return inputs, option
+
+
+def output_in(target: str, source: str, format: Format) -> str:
+    """The output itself: in a directory that is named for it, called like the input with the format's suffix."""
+    is_folder = target.endswith("/") or os.path.isdir(target)
+    if not is_folder or format.directory:
+        return target
+    return os.path.join(target, output_name(source, format))
+
+
+def output_name(source: str, format: Format) -> str:
+    """What an output is called after its input."""
+    from converter import registry
+    from converter.storage.wrapping import unwrapped_name
+
+    name = "trace" if source == "-" else os.path.basename(os.path.abspath(source))
+    plain, wrapping = unwrapped_name(name)
+    stem = name[: len(plain)] if wrapping is not None else name
+    for suffix in sorted((s for one in registry.FORMATS for s in one.suffixes), key=len)[::-1]:
+        if stem.lower().endswith(suffix) and len(stem) > len(suffix):
+            stem = stem[: -len(suffix)]
+            break
+    suffix = format.suffixes[0] if format.suffixes else f".{format.name}"
+    return f"{stem}{suffix}"

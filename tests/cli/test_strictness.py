@@ -15,6 +15,7 @@ from converter.ir.collect import with_batches
 from converter.ir.events import EventClass
 from converter.ir.kinds import Kind
 from converter.ir.trace import Trace
+from converter.lossless import travelling
 from converter.projection.losses import Aspect, LossClass, LossKind, LossReport
 from converter.registry import FORMATS
 
@@ -134,7 +135,8 @@ def test_losses_of_one_aspect_are_one_of_the_summary():
     ]
 
 
-def test_strict_says_what_lossless_does_not_bring_back(capfd, tmp_path):
+def test_strict_says_what_lossless_does_not_bring_back(capfd, tmp_path, monkeypatch):
+    monkeypatch.setattr(travelling, "MOST", 0)
     code, _, err = run(capfd, STREAM, "-o", tmp_path / "a.fxt", "--lossless", "--strict")
     assert code == 3
     assert "hooks of the stream" in err

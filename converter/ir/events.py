@@ -96,16 +96,30 @@ class NativeRecords:
 
     `data` is a whole stretch of the source, records without events included; event i of the batch is
     ``data[starts[i]:starts[i] + sizes[i]]``, of several if the record holds several. Stretches of consecutive batches
-    join without a gap. `starts` and `sizes` (int64, one an event) may be given as functions, called when first needed.
+    join without a gap. `data`, `starts` and `sizes` (int64, one an event) may be given as functions, called when first
+    needed.
     """
 
-    __slots__ = ("_sizes", "_starts", "data", "format")
+    __slots__ = ("_data", "_sizes", "_starts", "format")
 
-    def __init__(self, format: str, data: memoryview, starts: _Offsets, sizes: _Offsets) -> None:
+    def __init__(
+        self,
+        format: str,
+        data: memoryview | Callable[[], memoryview],
+        starts: _Offsets,
+        sizes: _Offsets,
+    ) -> None:
         self.format = format
-        self.data = data
+        self._data = data
         self._starts = starts
         self._sizes = sizes
+
+    @property
+    def data(self) -> memoryview:
+        """The bytes."""
+        if callable(self._data):
+            self._data = self._data()
+        return self._data
 
     @property
     def starts(self) -> NDArray[np.int64]:

@@ -13,16 +13,20 @@ from converter.errors import TraceError
 from converter.formats.aix.encoding import Decoded, Nodes
 from converter.formats.aix.layout import MIN_ENTRY
 from converter.formats.aix.native_classes import Entries, Gather, columns_of
-from converter.formats.aix.scan import Forms, Scanner
+from converter.formats.aix.scan import WIDE, Forms, Scanner
 from converter.formats.aix.streams import Stream
 from converter.ir.events import Batch, NativeRecords, Table
 from converter.ir.locations import Locations
 from converter.ir.trace import Trace
 from converter.kernels.gather import Segments
-from converter.streaming.stream_merge import StreamMerge, WindowColumns
+from converter.streaming.stream_merge import MergedEvents, StreamMerge, WindowColumns
 
 #: Entries of a window that are decoded at a time; those that are smaller on average take several turns.
 _ROOM: Final = 1 << 17
+#: The format of the records of batches from several streams.
+MERGED: Final = "aix of several CPUs"
+#: What an entry has beside what templates see: half a hook word, padding, thread id and time stamp.
+_MOST_BESIDE: Final = 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,6 +176,12 @@ class _EntryMerge(StreamMerge[Window, memoryview]):
         self._decoding = decoding
         self._passes = [_Pass(decoding, stream) for stream in decoding.streams]
         self._windows = [one.windows() for one in self._passes]
+        #: By class: where in an entry that which templates see begins. Words of the other environment begin in the
+        #: middle of the hook word, or behind hook 00B.
+        self._shown_at = np.zeros(len(decoding.trace.event_classes), np.int64)
+        for form, id in zip(decoding.forms.found(0), decoding.class_of_form.tolist(), strict=True):
+            of_kernel = bool(form & WIDE) == (decoding.streams[0].bits == 64)
+            self._shown_at[id] = 0 if of_kernel else 4
 
     @property
     def done(self) -> int:
@@ -198,7 +208,30 @@ class _EntryMerge(StreamMerge[Window, memoryview]):
         merged = self.next()
         if merged is None:
             return None
-        return merged.batch(_tables(self._decoding, merged.locations, merged.segments))
+        batch = merged.batch(_tables(self._decoding, merged.locations, merged.segments))
+        batch.native = self._entries(batch, merged)
+        return batch
+
+    def _entries(self, batch: Batch, merged: MergedEvents[memoryview]) -> NativeRecords:
+        """The windows of all streams one behind the other, which nobody replays, and the entries of events in them."""
+        ends = np.cumsum([0, *map(len, merged.segments)])
+
+        def starts() -> NDArray[np.int64]:
+            result = np.empty(len(batch), np.int64)
+            for id in merged.class_ids:
+                location, _ = merged.locations.of_class(id)()
+                segment, at = location >> 32, location & 0xFFFF_FFFF
+                result[batch.positions(id)] = ends[segment] + at - self._shown_at[id]
+            return result
+
+        def sizes() -> NDArray[np.int64]:
+            result = np.empty(len(batch), np.int64)
+            for id in merged.class_ids:
+                _, shown = merged.locations.of_class(id)()
+                result[batch.positions(id)] = shown.astype(np.int64) + _MOST_BESIDE
+            return result
+
+        return NativeRecords(MERGED, lambda: memoryview(b"".join(merged.segments)), starts, sizes)
 
 
 def _tables(

@@ -220,7 +220,9 @@ class Decoded:
         _, _, _, first, count, _ = self._nodes.forms[node]
         held = self._nodes.types[node]
         match held:
-            case IntegerClass() | FloatClass():
+            case IntegerClass():
+                return self._in_range(columns.main(node, held.dtype), held)
+            case FloatClass():
                 return columns.main(node, held.dtype)
             case BooleanClass():
                 return columns.main(node, np.dtype(np.bool_))
@@ -241,6 +243,17 @@ class Decoded:
                 options = tuple(self._column(first + i) for i in range(count))
                 rows = columns.values(node, np.dtype(np.int32))
                 return UnionColumn(columns.main(node, np.dtype(np.int16)), rows, options)
+
+    def _in_range(self, column: NDArray[Any], held: IntegerClass) -> NDArray[Any]:
+        """Values that the declared bits have no room for read as zero."""
+        if held.bits == 8 * held.dtype.itemsize or not len(column):
+            return column
+        low = -(1 << held.bits - 1) if held.signed else 0
+        outside = (column < low) | (column >= low + (1 << held.bits))
+        if not outside.any():
+            return column
+        self._damage(int(outside.sum()))
+        return np.where(outside, np.zeros(1, held.dtype), column)
 
     def _offsets(self, node: int) -> NDArray[np.int64]:
         ends = self._decode().main(node, np.dtype(np.int64))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from converter.formats.aix.decode import MERGED
 from converter.formats.aix.scan import presented
 from converter.formats.aix.trcfmt import Entry, Environment, TemplateFile, evaluate
 from converter.ir.events import Batch
@@ -13,7 +14,7 @@ from converter.ir.trace import Trace
 def entry_of(batch: Batch, position: int, bits: int) -> Entry | None:
     """The entry of an event as templates see it; None for a batch that does not have the bytes it was read from."""
     native = batch.native
-    if native is None or native.format != "aix":
+    if native is None or native.format not in ("aix", MERGED):
         return None
     start = int(native.starts[position])
     stored = native.data[start : start + int(native.sizes[position])]

@@ -30,11 +30,11 @@ class ReportState:
         self._trace = trace
         self._svc_names = svc_names
         files = trace.sidecar["aix"]["files"]
+        self._file: str = files[0]
         # Files of CPUs have a number behind the name of the trace's.
         cpus = max(len(files) - 1, 1)
         self.around = Environment(
             trace_env=bits,
-            logfile=files[0],
             total_cpus=cpus,
             traced_cpus=cpus,
             reported_cpus=cpus,
@@ -42,6 +42,8 @@ class ReportState:
         self._priorities: dict[int, int] = {}
         self._calls: dict[int, str] = {}
         self._batch: Batch | None = None
+        #: Of CPUs, where they have files of their own.
+        self._files = {int(name.rpartition("-")[2]): name for name in files[1:]}
         #: Of the first byte of the batch in the stream.
         self._offset = 0
 
@@ -62,7 +64,8 @@ class ReportState:
             around.pid = trace.processes[trace.threads[thread].process].pid
         around.cpu = int(batch.cpu[position])
         around.time_ns = _nanoseconds(trace, int(batch.ts[position]))
-        if batch.native is not None:
+        around.logfile = self._files.get(around.cpu, self._file)
+        if batch.native is not None and not self._files:
             around.log_offset = self._offset + int(batch.native.starts[position])
         hook = HOOKS.get(entry.id)
         if hook is not None:

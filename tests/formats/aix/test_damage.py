@@ -276,6 +276,28 @@ def test_continuations_that_are_not_there(rest):
     assert trace.warnings[0].offset is not None
 
 
+@pytest.mark.parametrize(
+    ("declared", "value", "expected"),
+    [
+        ("i33", 1 << 32, 0),
+        ("i33", -(1 << 32), -(1 << 32)),
+        ("u33", 1 << 33, 0),
+        ("u33", 7, 7),
+        ("u1", 2, 0),
+        ("i5", -17, 0),
+    ],
+)
+def test_numbers_of_more_bits_than_declared_read_as_zero(declared, value, expected):
+    size = 8 if declared.endswith("33") else 2
+    line = CLASS.replace("u32", declared)
+    trace = opened(
+        _with_declarations(line, events=_event(data=value.to_bytes(size, "big", signed=value < 0)))
+    )
+    check(trace)
+    assert [row.values for row in rows(trace)] == [{"a": expected}]
+    assert bool(trace.warnings) == (value != expected)
+
+
 def test_lists_that_claim_to_be_long():
     line = '# class 0 {"kind":"TYPED","fields":[{"name":"a","type":{"array":"null"}}]}'
     huge = (0xFFFFFFFF).to_bytes(4, "big")

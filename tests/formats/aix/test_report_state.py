@@ -78,6 +78,29 @@ def test_counts_of_cpus(tmp_path):
     assert texts(tmp_path, counts, ENTRIES[0]) == ["1 1 1"]
 
 
+def test_reports_of_several_cpus(tmp_path):
+    """Entries of either environment, merged by time."""
+    both = {0: ENTRIES[::2], 3: ENTRIES[1::2]}
+    for cpu, entries in both.items():
+        other = words_64(0x6000, 0x12345678, 2, tid=9, ts=20 + cpu, narrow=True)
+        (tmp_path / f"trc-{cpu}").write_bytes(stream("64", *entries, other))
+    found = texts(
+        tmp_path, '$CPUID $LOGFILE $TOTALCPUS $SVC "w" $D1', words_64(0x0010, 1, tid=1, ts=0)
+    )
+    word = "{:016X}".format
+    assert found[:3] == [
+        f"-1 trc 2 w {word(1)}",
+        f"0 trc-0 2 w {word(0)}",
+        f"3 trc-3 2 w {word(40)}",
+    ]
+    assert found[4:6] == [
+        f"3 trc-3 2 0005 w {word(0x99)}",
+        f"0 trc-0 2 0005 w {word(41)}",
+    ]
+    assert found[-2:] == ["0 trc-0 2 w 12345678", "3 trc-3 2 w 12345678"]
+    assert len(found) == 1 + len(ENTRIES) + 2
+
+
 NAMES = """\
 100 1.0 L=INT X2, 3 "decrementer", 7 "external"
 101 1.0 L=SVC $HD%X2, 0x5 "kfork", 6 {"kread" W1 XW}, \\* "other"

@@ -47,8 +47,10 @@ class Scanner:
     def __init__(self, forms: Forms, *, bits: int, own: bool) -> None: ...
     def survey(
         self, data: memoryview | bytes | NDArray[uint8]
-    ) -> tuple[int, list[tuple[int, bytes]], list[tuple[int, bytes]]]:
-        """Number what occurs in a window: (status, metadata [(kind, text)], executions [(pid, path)])."""
+    ) -> tuple[int, list[tuple[int, bytes]], list[tuple[int, bytes]], list[tuple[int, int]]]:
+        """Number what occurs in a window: (status, metadata [(kind, text)], executions [(pid, path)], forks
+        [(pid of the child, tid of the thread that makes it)]).
+        """
     def scan(
         self,
         data: memoryview | bytes | NDArray[uint8],

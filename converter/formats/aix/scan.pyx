@@ -48,12 +48,17 @@ cdef enum:
     FORMS = 1 << 20
     HOOKS = 1 << 16
     HOOK_EXEC = 0x1340
+    HOOK_FORK = 0x1390
     # Requirements of documented hooks.
     NEEDS_GENERIC = 0x80
 
 
 cdef inline bint is_execution(uint32_t form) noexcept nogil:
     return form & ~<uint32_t>WIDE == HOOK_EXEC << FORM_BITS | GENERIC | DOCUMENTED
+
+
+cdef inline bint is_fork(uint32_t form) noexcept nogil:
+    return form & ~<uint32_t>WIDE == HOOK_FORK << FORM_BITS | DOCUMENTED
 
 
 cdef class Forms:
@@ -161,7 +166,8 @@ cdef class Scanner:
         free(self._side)
 
     def survey(self, const uint8_t[::1] data):
-        """Number what occurs in a window: (status, metadata [(kind, text)], executions [(pid, path)]).
+        """Number what occurs in a window: (status, metadata [(kind, text)], executions [(pid, path)], forks
+        [(pid of the child, tid of the thread that makes it)]).
 
         `consumed` bytes of it need not be looked at again. Forms of hooks and threads are in the `Forms`.
         """
@@ -171,15 +177,16 @@ cdef class Scanner:
         cdef int status = ENTRY_OK
         cdef int result = DONE
         cdef Record record
-        cdef uint32_t form
+        cdef uint32_t form = 0
         cdef bint special
         cdef Forms forms = self._forms
         cdef const uint8_t* base
         cdef list metadata = []
         cdef list executions = []
+        cdef list forks = []
         self.consumed = 0
         if end == 0:
-            return DONE, metadata, executions
+            return DONE, metadata, executions, forks
         base = &data[0]
         memset(&record, 0, sizeof(Record))
         while at < end:
@@ -201,7 +208,7 @@ cdef class Scanner:
                             if not forms.learn_pid(&record.entry, base + at):
                                 status = -1
                                 break
-                        if forms._numbers[form] < 0 or is_execution(form):
+                        if forms._numbers[form] < 0 or is_execution(form) or is_fork(form):
                             special = True
                             break
                     at += record.size
@@ -220,7 +227,11 @@ cdef class Scanner:
                 if forms._numbers[form] < 0:
                     forms._numbers[form] = <int32_t>len(forms._found)
                     forms._found.append(form)
-                if is_execution(form):
+                if is_fork(form):
+                    start = at + record.entry.data
+                    pid = big64(base + start) if record.entry.wide else big32(base + start)
+                    forks.append((pid, record.entry.tid))
+                elif is_execution(form):
                     start = at + record.entry.data
                     pid = big64(base + start) if record.entry.wide else big32(base + start)
                     start += word_size(&record.entry)
@@ -233,7 +244,7 @@ cdef class Scanner:
             result = INCOMPLETE
         elif status == ENTRY_BAD:
             result = BAD
-        return result, metadata, executions
+        return result, metadata, executions, forks
 
     def scan(
         self,

@@ -45,6 +45,8 @@ class Survey:
     declarations: Declarations = field(default_factory=Declarations)
     #: (process id, path of the program) of EXEC hooks.
     executions: list[tuple[int, bytes]] = field(default_factory=list)
+    #: (process id, thread that made the process) of FORK hooks.
+    forks: list[tuple[int, int]] = field(default_factory=list)
     damage: list[TraceError] = field(default_factory=list)
 
 
@@ -58,9 +60,10 @@ def survey(streams: list[Stream], *, own: bool) -> Survey:
         def look(
             window: memoryview, scanner: Scanner = scanner, texts: _Texts = texts
         ) -> tuple[int, int, int]:
-            status, metadata, executions = scanner.survey(window)
+            status, metadata, executions, forks = scanner.survey(window)
             texts.add(metadata)
             found.executions += executions
+            found.forks += forks
             return status, scanner.consumed, scanner.needed
 
         try:

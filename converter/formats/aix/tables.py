@@ -24,19 +24,23 @@ def add_declared(trace: Trace, declared: Declarations) -> None:
 def add_native(trace: Trace, found: Survey) -> NDArray[np.int32]:
     """Add the threads whose ids stand in entries; the thread of each number of `Forms.threads`.
 
-    Hooks that name a process and a thread of it say which process a thread belongs to, EXEC hooks its program. Threads
-    of which none tells are put in process 0.
+    Hooks that name a process and a thread of it say which process a thread belongs to, EXEC hooks its program, FORK
+    hooks whose child it is; a child without an EXEC runs its parent's. Threads of which none tells are in process 0.
     """
     threads = found.forms.threads(0)
     numbers: dict[int, int] = {}
     # The last program that a process has executed is what the trace ends with.
     names = {pid: _name_of(path) for pid, path in found.executions}
+    pid_of = {tid: pid for tid, pid in threads if pid is not None}
+    parents = {child: pid_of[tid] for child, tid in found.forks if pid_of.get(tid, child) != child}
+    for child, parent in parents.items():
+        names.setdefault(child, names.get(parent, ""))
     first = len(trace.threads)
     for tid, pid in threads:
         known = 0 if pid is None else pid
         if known not in numbers:
             numbers[known] = len(trace.processes)
-            trace.processes.append(Process(known, names.get(known, "")))
+            trace.processes.append(Process(known, names.get(known, ""), parents.get(known)))
         trace.threads.append(Thread(tid, numbers[known]))
     return np.arange(first, first + len(threads), dtype=np.int32)
 

@@ -315,6 +315,37 @@ def test_programs_and_processes():
     assert role(Role.FILENAME) is not None
 
 
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_forks_say_whose_child_a_process_is(variant):
+    def words(hook, *values, tid):
+        if variant == "64":
+            return words_64(hook, *values, tid=tid)
+        # Of 32-bit kernels they are one or five.
+        return words_32(hook >> 4, *values, *[0] * (5 - len(values)), tid=tid)
+
+    path = b"/usr/bin/ksh\0"
+    trace = opened(
+        stream(
+            variant,
+            entry_64(0x1340, path, word=40, tid=7)
+            if variant == "64"
+            else entry_32(0x134, path, word=40, tid=7),
+            words(0x1060, 40, 7, 60, 3, 60, tid=7),
+            words(0x1390, 41, 8, tid=7),
+            # Of nobody's child, and of its own.
+            words(0x1390, 42, 9, tid=77),
+            words(0x1390, 40, 7, tid=7),
+            words(0x1060, 41, 8, 60, 7, 60, tid=8),
+        ),
+        variant,
+    )
+    assert rows(trace)
+    found = {one.pid: (one.name, one.parent_pid) for one in trace.processes}
+    assert found[40] == ("ksh", None)
+    assert found[41] == ("ksh", 40)
+    assert found[42] == ("", None)
+
+
 def test_files_of_cpus_are_merged(tmp_path, monkeypatch):
     base = tmp_path / "trc"
     base.write_bytes(stream("64", words_64(0x0010, ts=1)))

@@ -414,6 +414,16 @@ def test_what_follows_from_events_before(tmp_path):
     assert tasks[5] == (5, "", None)
 
 
+def test_brands_of_threads_are_events(tmp_path):
+    trace = Trace(version=(2, 6))
+    trace.declare("userspace", "thread_brand", 0, "name %s")
+    trace.event("userspace", 0, START, 0, trace.payload("worker"))
+    read = opened(save(trace.build(), tmp_path))
+    assert [(*one[:3], one[5]) for one in events(read)] == [
+        (START, "TYPED", "thread_brand", ["worker"])
+    ]
+
+
 def test_the_state_dump_of_version_1_0(tmp_path):
     trace = Trace()
     trace.declare("", "list_process_state", 128, "pid %d parent_pid %d name %s type %d tgid %d")

@@ -30,6 +30,7 @@ from support.strategies import fitted_traces, traces
 import converter
 from converter.errors import UnsupportedError
 from converter.formats.lttng_legacy.capabilities import capabilities_of, identifier
+from converter.formats.lttng_legacy.layout import Version
 from converter.formats.lttng_legacy.recording import TABLES_NAME
 from converter.formats.table import portable_sidecar
 from converter.ir.canonical import difference
@@ -141,6 +142,26 @@ def test_a_real_trace_as_another_version(tmp_path, variant):
 
 
 # Encoding anew what only a kernel's trace has
+
+
+def test_members_of_headers_that_mean_nothing_are_kept(tmp_path):
+    kept = {"arch_variant": 5, "float_word_order": 1234, "flight_recorder": 1}
+    kept |= {"start_monotonic": 1 << 40}
+    layout = Version(1, 0).layout
+    sizes = {name: size for name, _, size in layout.members}
+    files = sample().build()
+    for name, data in files.items():
+        changed = bytearray(data)
+        for member, value in kept.items():
+            at, size = layout.offset(member), sizes[member]
+            changed[at : at + size] = value.to_bytes(size, "little")
+        files[name] = bytes(changed)
+    save(files, tmp_path / "in")
+    trace = collect(opened(tmp_path / "in"))
+    written(trace, tmp_path / "anew")
+    for data in contents(tmp_path / "anew").values():
+        header = layout.parse(data, big_endian=False)
+        assert {member: header[member] for member in kept} == kept
 
 
 def test_compact_channels_are_encoded_anew(tmp_path):

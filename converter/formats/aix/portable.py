@@ -30,14 +30,14 @@ def portable(trace: Trace) -> dict[str, Any]:
 
     """
     held = trace.sidecar["aix"]
-    streams = held.get("streams")
-    if streams is None and trace.is_as_read:
+    streams = streams_of(trace)
+    if not streams and trace.is_as_read:
         return held
     kept = {name: value for name, value in held.items() if name not in _NOT_KEPT}
-    if held["own"]:
+    if held.get("own"):
         return kept
     contents = None
-    if trace.is_as_read and isinstance(streams, list):
+    if trace.is_as_read and streams:
         contents = travelling.compressed(
             (suffix, stream.source.size, _parts(stream)) for suffix, stream in _by_suffix(streams)
         )
@@ -70,7 +70,7 @@ def copy_streams(trace: Trace, sink: Sink, bits: int) -> bool:
     held = trace.sidecar.get("aix", {})
     if trace.format != "aix" or not trace.is_as_read or held.get("bits") != bits:
         return False
-    contents = _contents(held)
+    contents = _contents(trace)
     if not contents or "" not in contents:
         return False
     sinks = {suffix: sink.companion(suffix) if suffix else sink for suffix in contents}
@@ -85,13 +85,22 @@ def copy_streams(trace: Trace, sink: Sink, bits: int) -> bool:
     return True
 
 
-def _contents(held: Mapping[str, Any]) -> dict[str, Iterator[bytes]]:
+def streams_of(trace: Trace) -> list[Stream]:
+    """The streams that a trace is read from; none of one that has travelled."""
+    streams = trace.sidecar.get("aix", {}).get("streams")
+    known = isinstance(streams, list) and all(isinstance(one, Stream) for one in streams)
+    return streams if known else []
+
+
+def _contents(trace: Trace) -> dict[str, Iterator[bytes]]:
     """The content of each file by the suffix of its name."""
-    streams, files = held.get("streams"), held.get("contents")
-    if isinstance(streams, list):
+    streams = streams_of(trace)
+    if streams:
         return {suffix: _parts(stream) for suffix, stream in _by_suffix(streams)}
+    files = trace.sidecar["aix"].get("contents")
     if isinstance(files, Mapping) and all(
-        _SUFFIX.fullmatch(suffix) and isinstance(data, bytes) for suffix, data in files.items()
+        isinstance(suffix, str) and _SUFFIX.fullmatch(suffix) and isinstance(data, bytes)
+        for suffix, data in files.items()
     ):
         return {suffix: travelling.parts_of(suffix, data) for suffix, data in files.items()}
     return {}

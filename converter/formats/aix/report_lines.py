@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from functools import cache
 
 from converter.formats.aix.event_texts import entry_of
+from converter.formats.aix.portable import streams_of
 from converter.formats.aix.report_state import ReportState
 from converter.formats.aix.trcfmt import (
     Entry,
@@ -45,10 +46,12 @@ def own_templates() -> TemplateFile:
 
 
 def report_lines(trace: Trace) -> Iterator[str] | None:
-    """The lines of the report with their ends; None for a stream whose events are not those of AIX."""
+    """The lines of the report with their ends; None for a stream whose events are not those of AIX, and for one that
+    has travelled, whose events have no entries.
+    """
     kept = trace.sidecar.get("aix", {})
     bits = kept.get("bits")
-    if bits not in (32, 64) or kept.get("own"):
+    if bits not in (32, 64) or kept.get("own") or not streams_of(trace):
         return None
     templates = kept.get("trcfmt")
     file = parse(templates) if isinstance(templates, bytes) else own_templates()

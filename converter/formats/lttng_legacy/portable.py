@@ -29,7 +29,7 @@ def portable(trace: Trace) -> dict[str, Any]:
     if recording is None and trace.is_as_read:
         return sidecar
     kept = {name: value for name, value in sidecar.items() if name not in _NOT_KEPT}
-    if sidecar["own"]:
+    if sidecar.get("own"):
         return kept
     contents = None
     if trace.is_as_read and isinstance(recording, Recording):
@@ -55,7 +55,7 @@ def travelled_files(form: Mapping[str, Any]) -> dict[str, Iterator[bytes]] | Non
     """The files that have travelled in a sidecar, each part after part; None where there are none."""
     contents = form.get("contents")
     if not isinstance(contents, Mapping) or not all(
-        isinstance(data, bytes) for data in contents.values()
+        isinstance(path, str) and isinstance(data, bytes) for path, data in contents.items()
     ):
         return None
     return {path: travelling.parts_of(path, data) for path, data in contents.items()}

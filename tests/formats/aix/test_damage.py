@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import random
 
@@ -24,6 +25,7 @@ from support.strategies import batch_of
 
 from converter.errors import TraceError
 from converter.formats.aix.layout import OWN_MAGIC
+from converter.formats.aix.report_lines import report_lines
 from converter.formats.aix.scan import DECLARATION, HEADER
 from converter.formats.aix.values import ARRAY, NUMBER, OPTIONAL, VARIANT, Columns
 from converter.ir.collect import collect, with_batches
@@ -361,3 +363,26 @@ def test_damage_does_not_fill_memory():
     trace = opened(_with_declarations(line, events=_event(data=b"\0\0") * 20_000))
     with pytest.raises(TraceError, match="not there"):
         rows(trace)
+
+
+@pytest.mark.parametrize(
+    "held",
+    [
+        {},
+        {"streams": [1], "bits": 64},
+        {"streams": [], "contents": {"": 5}, "bits": 64},
+        {"contents": {"": b"no zstd"}, "bits": 64},
+        {"contents": {"/../x": b""}, "bits": 64},
+        {"contents": {5: b""}, "bits": 64, "trcfmt": 7, "files": 3},
+    ],
+)
+def test_sidecars_of_travelled_traces_that_make_no_sense(held):
+    trace = opened(_native("64"))
+    again = with_batches(trace, [])
+    again.source_batches = again.make_batches
+    again.sidecar = {"aix": held}
+    again.processes, again.threads, again.tracks = [], [], []
+    # What is no zstd is refused, all else written anew.
+    with contextlib.suppress(TraceError):
+        written(again)
+    assert report_lines(again) is None

@@ -148,3 +148,13 @@ def test_other_switches_name_nothing(tmp_path, template):
             pass
         entry = next(one for one in trace.event_classes if one.kind is Kind.SYSCALL_ENTRY)
         assert not entry.fields[entry.index_of(Role.SYSCALL_NUMBER)].type.labels
+
+
+def test_what_has_travelled_has_the_report_of_any_trace(tmp_path):
+    """Its events have no entries that templates could be applied to."""
+    (tmp_path / "trc").write_bytes(stream("64", *ENTRIES))
+    with converter.open_trace(tmp_path / "trc") as trace:
+        converter.write(trace, tmp_path / "out.fxt", lossless=True)
+    with converter.open_trace(tmp_path / "out.fxt") as trace:
+        assert trace.format == "aix"
+        assert report_lines(trace) is None

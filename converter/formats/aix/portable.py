@@ -88,8 +88,9 @@ def copy_streams(trace: Trace, sink: Sink, bits: int) -> bool:
 def streams_of(trace: Trace) -> list[Stream]:
     """The streams that a trace is read from; none of one that has travelled."""
     streams = trace.sidecar.get("aix", {}).get("streams")
-    known = isinstance(streams, list) and all(isinstance(one, Stream) for one in streams)
-    return streams if known else []
+    if not isinstance(streams, list) or not all(isinstance(one, Stream) for one in streams):
+        return []
+    return streams
 
 
 def _contents(trace: Trace) -> dict[str, Iterator[bytes]]:

@@ -220,7 +220,9 @@ def compare(trace: Trace, path: Path) -> int:
                 continue
             assert name == expected.name, (tid, ts, name, expected)
             payload = [
-                (item, held) for item, held in values if item.role not in (Role.NAME, Role.CATEGORY)
+                (item, held)
+                for item, held in values
+                if item.role not in (Role.NAME, Role.CATEGORY) and not item.name.endswith("_text")
             ]
             assert len(payload) >= len(expected.values), (name, payload, expected)
             for (item, held), wanted in zip(payload, expected.values, strict=False):
@@ -233,9 +235,13 @@ def _check(type_: object, held: Any, wanted: Any) -> None:
     match type_:
         case IntegerClass(_, _, _, labels) if isinstance(wanted, bytes):
             names = {label.low: label.text.encode() for label in labels}
-            assert names.get(held, b"") + b" (%d)" % held == wanted
+            name, _, number = wanted.rpartition(b" ")
+            assert int(number.strip(b"()")) % (1 << 32) == held % (1 << 32)
+            assert names.get(held, name) == name
         case IntegerClass(bits):
-            assert wanted is None or held % (1 << bits) == wanted, (hex(held), hex(wanted))
+            # Of a small negative int in a register the print has the half that it fills.
+            known = {held % (1 << bits), held % (1 << (32 if -(1 << 16) < held < 0 else bits))}
+            assert wanted is None or wanted in known, (hex(held), hex(wanted))
         case FloatClass(bits):
             order = "<f" if bits == 32 else "<d"
             if wanted is not None:

@@ -26,6 +26,7 @@ from converter.formats.uftrace.scan import (
     Scanner,
 )
 from converter.formats.uftrace.scan_functions import FunctionTable
+from converter.formats.uftrace.shown_values import Names
 from converter.formats.uftrace.symbols import Module
 from converter.formats.uftrace.windows import Windows
 from converter.ir.columns import Column
@@ -94,6 +95,7 @@ class Recording:
     functions: Functions
     modules: Sequence[Module]
     spaces: Sequence[Sequence[tuple[int, int, int, int]]]
+    symbol_names: Names
     events: Sequence[EventName]
     plain_classes: NDArray[np.int32]
     big_endian: bool
@@ -275,6 +277,7 @@ class Pass:
             size[:filled],
             values[:words],
             Segments(self._segments),
+            self._recording.symbol_names,
             replace_nulls=self._recording.replace_nulls,
         )
         batch = Batch(

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from converter.formats.uftrace.functions import ClassColumns, Place
 from converter.formats.uftrace.scan import gather_words
+from converter.formats.uftrace.shown_values import Names, texts
 from converter.ir.columns import Column, ListColumn, NullColumn
 from converter.ir.events import EventClass, Table
 from converter.ir.field_classes import (
@@ -40,6 +41,7 @@ class BatchValues:
         size: uint32, of its payload.
         values: uint64.
         segments: the buffers that locations are in.
+        names: those of what is at addresses.
         replace_nulls: whether texts may be null pointers.
 
     """
@@ -55,12 +57,14 @@ class BatchValues:
         size: NDArray[np.uint32],
         values: NDArray[np.uint64],
         segments: Segments,
+        names: Names,
         *,
         replace_nulls: bool,
     ) -> None:
         self._counts = counts
         self._values = values
         self.segments = segments
+        self._symbol_names = names
         self._replace_nulls = replace_nulls
         self._bases = np.zeros(len(counts) + 1, np.int64)
         np.cumsum(counts, out=self._bases[1:])
@@ -89,9 +93,16 @@ class BatchValues:
     def table(self, id: int, event_class: EventClass, columns: ClassColumns) -> Table:
         """The table of a class; its columns are made when asked for."""
         made: list[Column | Callable[[], Column]] = []
-        for field, (place, word) in zip(event_class.fields, columns.places, strict=True):
-            made.append(self._column(id, field.type, place, word, columns.words))
+        fields = event_class.fields
+        for number, (place, word) in enumerate(columns.places):
+            if place is Place.TEXT:
+                made.append(self._texts(made[number - 1], fields[number - 1].type))
+            else:
+                made.append(self._column(id, fields[number].type, place, word, columns.words))
         return Table(int(self._counts[id]), made)
+
+    def _texts(self, of: Column | Callable[[], Column], held: FieldClass) -> Callable[[], Column]:
+        return lambda: texts(of() if callable(of) else of, held, self._symbol_names)
 
     def _column(
         self, id: int, held: FieldClass, place: Place, word: int, words: int

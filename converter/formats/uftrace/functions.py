@@ -31,6 +31,7 @@ from converter.formats.uftrace.scan_functions import (
     TEXT,
     UNSIGNED,
 )
+from converter.formats.uftrace.shown_values import is_text_of, text_field
 from converter.formats.uftrace.symbols import Module
 from converter.ir.events import EventClass, Field
 from converter.ir.field_classes import (
@@ -39,6 +40,7 @@ from converter.ir.field_classes import (
     FieldClass,
     FloatClass,
     IntegerClass,
+    Label,
     NullClass,
     StringClass,
 )
@@ -64,6 +66,8 @@ class Place(Enum):
     STRING = auto()
     WORD = auto()
     SPAN = auto()
+    #: The text that is shown of the value of the field in front, whose word it has.
+    TEXT = auto()
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,8 +104,12 @@ def columns_of(fields: tuple[Field, ...], *, recorded: bool) -> ClassColumns:
     In what was `recorded` the place in the source is no value, but known of the function.
     """
     places = []
-    word = 0
-    for field in fields:
+    word = last = 0
+    for number, field in enumerate(fields):
+        if recorded and number and is_text_of(field, fields[number - 1]):
+            places.append((Place.TEXT, last))
+            continue
+        last = word
         if field == NAME:
             places.append((Place.NAME, 0))
         elif field == CATEGORY:
@@ -221,20 +229,18 @@ class Functions:
     def _fields(
         self, specifications: tuple[Specification, ...], module: Module
     ) -> tuple[Field, ...]:
-        return tuple(
-            argument_field(
-                item.name,
-                value_class(
-                    item.format,
-                    item.size,
-                    self._specifications.labels(item.type_name, module.symbols.debug_info)
-                    if item.format == "e"
-                    else (),
-                    item.type_name,
-                ),
-            )
-            for item in specifications
-        )
+        """The fields of values, each argument followed by its text where it is shown as one; an exit has one value."""
+        fields: list[Field] = []
+        for item in specifications:
+            labels: tuple[Label, ...] = ()
+            if item.format == "e":
+                labels = self._specifications.labels(item.type_name, module.symbols.debug_info)
+            held = value_class(item.format, item.size, labels, item.type_name)
+            fields.append(argument_field(item.name, held))
+            text = text_field(fields[-1])
+            if text is not None and item.name != "retval":
+                fields.append(text)
+        return tuple(fields)
 
     def _program(
         self, operations: tuple[tuple[int, int], ...], class_id: int, unmatched: int
@@ -265,7 +271,7 @@ def _operations(specifications: tuple[Specification, ...]) -> tuple[tuple[int, i
             found.append((BYTES, item.size))
         elif item.format == "f":
             found.append((FLOAT80 if item.size == 10 else UNSIGNED, item.size))
-        elif item.format == "d" and item.size == 8:
+        elif item.format in "de" and item.size == 8:
             found.append((REGISTER, item.size))
         else:
             found.append((SIGNED if item.format in "dice" else UNSIGNED, item.size))

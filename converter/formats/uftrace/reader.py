@@ -49,6 +49,7 @@ from converter.formats.uftrace.mapping import (
     unmatched_end,
     watched_variable,
 )
+from converter.formats.uftrace.shown_values import SymbolNames
 from converter.formats.uftrace.symbols import Modules, space_times
 from converter.formats.uftrace.task_sessions import Tasks, parse_binary_tasks, parse_tasks
 from converter.formats.uftrace.task_tables import add_known_tasks, add_tasks
@@ -278,6 +279,7 @@ class _Reader:
             functions,
             modules.all,
             spaces,
+            SymbolNames(modules.all, spaces),
             events,
             plain,
             directory.header.big_endian,

@@ -68,7 +68,7 @@ DBG = (
 @pytest.mark.parametrize(
     ("user", "debug", "table", "expected"), [
     (True, True, True, {"arg1": 1}),
-    (False, True, True, {"arg1": 1, "arg2": 4}),
+    (False, True, True, {"arg1": 1, "arg2": 4, "arg2_text": b"B"}),
     (False, False, True, {"arg1": 0x400000001}),
 ])  # fmt: skip
 def test_precedence_of_user_debug_info_and_table(tmp_path, user, debug, table, expected):

@@ -1,0 +1,141 @@
+"""The texts beside values that are no plain numbers: as uftrace shows them."""
+
+from __future__ import annotations
+
+import re
+import shutil
+
+import numpy as np
+import pytest
+from support.uftrace_oracle import VERSIONS, needs_uftrace, run
+
+import converter
+from converter.formats.uftrace.mapping import STRUCTURE
+from converter.formats.uftrace.shown_values import text_field, texts
+from converter.ir.columns import list_of_bytes, value
+from converter.ir.events import Field
+from converter.ir.field_classes import (
+    BytesClass,
+    FloatClass,
+    IntegerClass,
+    Label,
+    StringClass,
+    Style,
+)
+from converter.ir.kinds import Kind
+
+FLAGS = (
+    Label(-65536, -65536, "ALL"),
+    Label(-1, -1, "LOW"),
+    Label(0, 0, "NO"),
+    Label(65536, 65536, "A"),
+)
+COLOURS = (Label(-1, -1, "RED"), Label(0, 0, "GREEN"), Label(7, 7, "BLUE"), Label(256, 256, "MASK"))
+
+
+def shown(values, held, names=None):
+    column = list_of_bytes(values) if isinstance(held, BytesClass) else np.array(values, held.dtype)
+    found = texts(column, held, names or (lambda addresses: [b""] * len(addresses)))
+    data = bytes(found.values)
+    return [data[a:b] for a, b in zip(found.offsets[:-1], found.offsets[1:], strict=True)]
+
+
+def test_enumerators_and_what_is_none():
+    held = IntegerClass(64, True, labels=COLOURS)
+    values = [-1, 0xFFFFFFFF, 7, 256, 55, -2, -200_000]
+    expected = [b"RED", b"RED", b"BLUE", b"MASK", b"BLUE|GREEN|RED+0x31", b"-2", b"-0x30d40"]
+    assert shown(values, held) == expected
+    assert shown([65535], IntegerClass(64, True, labels=FLAGS)) == [b"NO|LOW|ALL+0x20000"]
+
+
+def test_characters():
+    held = IntegerClass(8, True, Style.CHARACTER)
+    assert shown([97, 10, 0, 39, -1], held) == [b"'a'", rb"'\n'", rb"'\0'", b"'''", b"'\xff'"]
+
+
+def test_pointers():
+    held = IntegerClass(64, False, Style.POINTER)
+    names = {5: b"main", 1 << 40: b""}
+    found = shown([1 << 40, 5, 5], held, lambda ids: [names[id] for id in ids.tolist()])
+    assert found == [b"0x10000000000", b"&main", b"&main"]
+
+
+def test_structures():
+    assert shown([b"abc", b""], BytesClass(f"{STRUCTURE}Point")) == [b"Point{...}", b"Point{}"]
+    assert shown([b"abc"], BytesClass()) == [b"{...}"]
+
+
+@pytest.mark.parametrize(
+    "held",
+    [
+        IntegerClass(64, True),
+        IntegerClass(32, False, Style.HEXADECIMAL),
+        FloatClass(64),
+        StringClass(),
+    ],
+)
+def test_plain_values_have_no_text(held):
+    assert text_field(Field("arg1", held)) is None
+
+
+PROGRAM = r"""
+enum col { RED = -1, GREEN, BLUE = 7 };
+struct point { int x, y; };
+__attribute__((noinline)) int colour(enum col a, enum col b) { return a + b; }
+__attribute__((noinline)) int letter(char a, char b) { return a + b; }
+__attribute__((noinline)) int apply(int (*f)(char, char), void (*g)(void)) { return f != 0 && g != 0; }
+__attribute__((noinline)) int at(struct point p, int n) { return p.x + n; }
+__attribute__((noinline)) int number(int a, long b, unsigned c, signed char d) { return a + b + c + d; }
+int main(void) {
+  struct point p = { 1, 2 };
+  colour(RED, BLUE); colour(GREEN, 5); colour(9, -7);
+  letter('a', '\n'); letter('\0', 'z');
+  apply(letter, 0); apply(0, 0);
+  at(p, -3);
+  number(-5, -70000, 4000000000u, -128);
+  return 0;
+}
+"""
+FUNCTIONS = ("colour", "letter", "apply", "at")
+
+
+@needs_uftrace
+def test_texts_are_those_of_replay(tmp_path):
+    (tmp_path / "shown.c").write_text(PROGRAM)
+    run("gcc", "-pg", "-O0", "-g", "-o", "shown", "shown.c", cwd=tmp_path)
+    run("uftrace", "record", "-a", "-d", "data", "./shown", cwd=tmp_path)
+    trace = converter.read(tmp_path / "data")
+    found = [call for call in calls(trace) if call[0] in FUNCTIONS]
+    assert len(found) == 8
+    for program in filter(shutil.which, VERSIONS):
+        lines = run(program, "replay", "--no-pager", "-d", str(tmp_path / "data"))
+        printed = re.findall(rf"\| +({'|'.join(FUNCTIONS)})\((.*)\)(?: =|;| \{{)", lines.decode())
+        if program != "uftrace":
+            # It takes what is an int for a long where that is an enumerator, which is negative in no case then.
+            printed, found = ([one for one in of if one[0] != "colour"] for of in (printed, found))
+        assert printed == found
+
+
+def calls(trace):
+    """Name and arguments of each function, as texts where there are some beside the numbers."""
+    for batch in trace.batches():
+        for i, id in enumerate(batch.class_id.tolist()):
+            event_class, row = trace.event_classes[id], int(batch.row[i])
+            if event_class.kind is not Kind.SLICE_BEGIN:
+                continue
+            values = values_of(trace, batch.tables[id], event_class, row)
+            name = values.pop("name").decode()
+            values.pop("category")
+            shown = [
+                values[f"{one}_text"].decode() if f"{one}_text" in values else str(held)
+                for one, held in values.items()
+                if not one.endswith("_text")
+            ]
+            yield name, ", ".join(shown)
+
+
+def values_of(trace, table, event_class, row):
+    return {
+        field.name: value(table.column(i), field.type, row, trace.strings)
+        for i, field in enumerate(event_class.fields)
+    }

@@ -79,12 +79,10 @@ def run(*command: str, cwd: Path | None = None) -> bytes:
     return subprocess.run(command, cwd=cwd, check=True, capture_output=True, timeout=60).stdout
 
 
-def uftrace(path: Path, *command: str) -> list[str]:
+def uftrace(path: Path, *command: str, program: str = "uftrace") -> list[str]:
     """The lines that a command prints."""
     return (
-        run("uftrace", *command, "--no-pager", "-d", str(path))
-        .decode("utf-8", "replace")
-        .split("\n")
+        run(program, *command, "--no-pager", "-d", str(path)).decode("utf-8", "replace").split("\n")
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 
 import pytest
 from support.uftrace_files import (
@@ -10,7 +11,7 @@ from support.uftrace_files import (
     RICH,
     flawed,
 )
-from support.uftrace_oracle import check_commands, convert, needs_uftrace, run, uftrace
+from support.uftrace_oracle import VERSIONS, check_commands, convert, needs_uftrace, run, uftrace
 
 import converter
 from converter.formats.uftrace.writer import write
@@ -69,6 +70,7 @@ SHOWN = (
     ("report",),
     ("graph",),
     ("dump", "--chrome"),
+    ("graph", "--task"),
 )
 #: More than the stacks that uftrace shows by itself; where a recording has none, its graph crashes with this.
 DEEP = ("-D", "5000")
@@ -97,11 +99,14 @@ def test_a_copied_directory_with_kernel_files_is_shown_as_the_original(tmp_path)
 
 
 def check_copy(data, tmp_path, *more):
+    """All versions show the copy as the original."""
     convert(data, tmp_path / "copy")
-    for command in SHOWN:
-        shown = uftrace(data, *command, *more)
-        assert len(shown) > 2
-        assert without_date(uftrace(tmp_path / "copy", *command, *more)) == without_date(shown)
+    for program in filter(shutil.which, VERSIONS):
+        for command in SHOWN:
+            shown = uftrace(data, *command, *more, program=program)
+            assert len(shown) > 2
+            copied = uftrace(tmp_path / "copy", *command, *more, program=program)
+            assert without_date(copied) == without_date(shown)
 
 
 def without_date(lines):

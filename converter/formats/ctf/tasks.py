@@ -35,6 +35,9 @@ STATEDUMP_PROCESS: Final = "lttng_statedump_process_state"
 #: perf's records of names.
 PERF_COMM: Final = "perf_comm"
 
+#: lttng-ust's dump of what there is when a process is first recorded: its name.
+STATEDUMP_NAME: Final = ("lttng_ust_statedump", "procname")
+
 #: Zephyr (subsys/tracing/ctf): the thread that runs from now on, and that none does.
 ZEPHYR_IN: Final = "thread_switched_in"
 ZEPHYR_OUT: Final = "thread_switched_out"
@@ -247,6 +250,8 @@ class Tasks:
             declared = self._trace.event_classes[id]
             if declared.name == PERF_COMM and not declared.category:
                 self._take_names(batch, id, declared)
+            elif (declared.category, declared.name) == STATEDUMP_NAME:
+                self._name_processes(batch, id, declared)
             elif self.follows and _switches(declared):
                 switches.append(id)
         if not self.follows:
@@ -300,6 +305,18 @@ class Tasks:
             self._trace.threads[thread].name = name
             if process == number:
                 self._trace.processes[self.process(process)].name = name
+
+    def _name_processes(self, batch: Batch, id: int, declared: EventClass) -> None:
+        """Name the processes that have no name as the state dump does."""
+        name = _index_of(declared, "procname", StringClass)
+        if name is None:
+            return
+        trace = self._trace
+        threads = batch.thread[batch.positions(id)].tolist()
+        for thread, text in zip(threads, self._texts(batch.tables[id].column(name)), strict=True):
+            if thread >= 0:
+                process = trace.processes[trace.threads[thread].process]
+                process.name = process.name or text
 
 
 def _switches(declared: EventClass) -> bool:

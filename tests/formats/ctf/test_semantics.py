@@ -306,6 +306,23 @@ def test_contexts_become_threads_and_other_contexts_fields(tmp_path: Path) -> No
     assert declared.fields[0].role is Role.CONTEXT
 
 
+def test_processes_have_the_names_of_the_state_dump(tmp_path: Path) -> None:
+    """Where no context says one."""
+    stream = Stream(
+        {"lttng_ust_statedump:procname": comm("_procname"), "app:work": ""},
+        context="int32_t _vpid; int32_t _vtid;",
+    )
+    records = [
+        stream.record(1, 1, i32(10, 10)),
+        stream.record(0, 2, i32(10, 11) + name16(b"server")),
+        stream.record(1, 3, i32(20, 20)),
+    ]
+    trace = open_trace(stream.write(tmp_path, stream.packet(records)))
+    assert len(events_of(trace)) == 3
+    names = [(process.pid, process.name) for process in trace.processes]
+    assert names == [(10, "server"), (20, "")]
+
+
 @pytest.mark.parametrize(("environment", "pid"), [("", 7), ("vpid = 99;", 99)])
 def test_a_thread_without_a_process(tmp_path: Path, environment: str, pid: int) -> None:
     stream = Stream({"app:work": ""}, context="int32_t _vtid;", environment=environment)

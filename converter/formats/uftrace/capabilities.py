@@ -63,6 +63,8 @@ def capabilities(variant: str) -> Capabilities:  # noqa: ARG001 - there is one
         kind: replace(support, holds=kernel, of_class=_of_kernel if support.of_class else None)
         for kind, support in kernel.kinds.items()
     }
+    for kind in (Kind.FUNCTION_ENTRY, Kind.FUNCTION_EXIT):
+        kinds[kind] = replace(kinds[kind], of_class=_call_support)
     kinds[Kind.SLICE_BEGIN] = KindSupport((NAME, CATEGORY), holds=functions)
     kinds[Kind.SLICE_END] = KindSupport(
         optional=(NAME, CATEGORY), holds=replace(functions, max_arguments=1)
@@ -111,6 +113,11 @@ def _of_kernel(event_class: EventClass) -> KindSupport | None:
     """How the kernel's files hold a class."""
     support = held_by_kernel(event_class)
     return None if support is None else replace(support, holds=_kernel())
+
+
+def _call_support(event_class: EventClass) -> KindSupport | None:
+    """The tracer's calls are in the kernel's files, whose symbols are the kernel's; calls in programs are slices."""
+    return _of_kernel(event_class) if event_class.category == "ftrace" else None
 
 
 def _instant_support(event_class: EventClass) -> KindSupport | None:

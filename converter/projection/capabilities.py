@@ -87,7 +87,7 @@ class Capabilities:
     booleans: bool = True
     nulls: bool = True
     blobs: bool = True
-    #: Media types of blobs that survive.
+    #: Media types of blobs that survive, where other blobs may become text.
     media_types: frozenset[str] = frozenset()
     #: Integer styles that survive; any other becomes DECIMAL.
     styles: frozenset[Style] = frozenset()

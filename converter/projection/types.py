@@ -59,8 +59,10 @@ def fitted_class(field_class: FieldClass, capabilities: Capabilities) -> FieldCl
             if capabilities.booleans:
                 return field_class
             return fit_integer(IntegerClass(8), capabilities)
-        case BytesClass(media_type) if capabilities.blobs:
-            return field_class if media_type in capabilities.media_types else BytesClass()
+        case BytesClass(media_type) if media_type in capabilities.media_types:
+            return field_class
+        case BytesClass() if capabilities.blobs:
+            return BytesClass()
         case NullClass() if capabilities.nulls:
             return field_class
         case ArrayClass(element, length) if capabilities.arrays and (

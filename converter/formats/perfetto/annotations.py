@@ -36,6 +36,9 @@ _POINTER = IntegerClass(64, style=Style.POINTER)
 #: What an annotation is that is nested too deep, or damaged.
 RAW_ANNOTATION = BytesClass("application/x-perfetto; type=DebugAnnotation")
 
+#: A value that is JSON text, which importers take apart.
+JSON_VALUE = BytesClass("application/json")
+
 #: Of NestedValue, a field that none of its own is: the type of the elements that an empty array would have, as
 #: `declarations.type_text` names it.
 EMPTY_LIST_OF: Final = 1000
@@ -81,8 +84,10 @@ def _value(
                 found = FloatClass(64), np.uint64(value).view(np.float64).item()
             case Annotation.POINTER_VALUE:
                 found = _POINTER, value
-            case Annotation.STRING_VALUE | Annotation.LEGACY_JSON_VALUE:
+            case Annotation.STRING_VALUE:
                 found = StringClass(), raw
+            case Annotation.LEGACY_JSON_VALUE:
+                found = JSON_VALUE, raw
             case Annotation.STRING_VALUE_IID:
                 text = texts(InternedField.DEBUG_ANNOTATION_STRING_VALUES, value)
                 found = StringClass(), text

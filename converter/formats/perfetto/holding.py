@@ -7,6 +7,7 @@ from functools import cache
 from typing import Final
 
 from converter.formats.perfetto import mapping, tracepoints
+from converter.formats.perfetto.annotations import JSON_VALUE
 from converter.formats.perfetto.argument_lists import keep_lists
 from converter.formats.perfetto.counters import (
     is_text,
@@ -70,6 +71,7 @@ _ARGUMENTS: Final = Capabilities(
     integers=frozenset({(64, False), (64, True)}),
     floats=frozenset({64}),
     blobs=False,
+    media_types=frozenset({JSON_VALUE.media_type}),
     styles=frozenset({Style.POINTER}),
     wide_styles=frozenset({Style.POINTER}),
     arrays=True,

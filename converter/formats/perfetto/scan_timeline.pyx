@@ -207,7 +207,7 @@ cdef class Timeline(Sequences):
                     code = 115
                     value = <uint64_t>self._interned.find(field.value, <uint64_t>scope << 16 | STRING_VALUES, 0)
             elif field.wire == WIRE_BYTES:
-                if field.number == 10 or field.number == 16 or field.number == 6 or field.number == 9:
+                if field.number == 10 or field.number == 16 or field.number == 6:
                     text = self._strings.find_or_add(data + field.start, <uint32_t>field.size)
                     if text < 0:
                         return -1
@@ -220,8 +220,8 @@ cdef class Timeline(Sequences):
                         value = <uint64_t>text
                 elif field.number == 8 or field.number == 11 or field.number == 12:
                     code = 78
-                elif field.number == 14:
-                    code = 121
+                elif field.number == 14 or field.number == 9:
+                    code = 121 if field.number == 14 else 106
                     span = field.start
                     span_size = field.size
             elif field.wire == WIRE_FIXED64 and field.number == 5:
@@ -229,7 +229,7 @@ cdef class Timeline(Sequences):
                 value = field.value
         if code == 78:
             return self._push_span(code, <uint32_t>name, 0, start, end - start)
-        if code == 121:
+        if code == 121 or code == 106:
             return self._push_span(code, <uint32_t>name, <uint32_t>type_name, span, span_size)
         if code == 110:
             return self._push_item(code, <uint32_t>name, 0)

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from converter.formats.perfetto import mapping
-from converter.formats.perfetto.annotations import nested_value, proto_class
+from converter.formats.perfetto.annotations import JSON_VALUE, nested_value, proto_class
 from converter.formats.perfetto.callstacks import CallStacks
 from converter.formats.perfetto.columns import bytes_column
 from converter.formats.perfetto.layout import LegacyField, TrackEventType
@@ -47,7 +47,7 @@ class _Item(NamedTuple):
     word: int
 
 
-_WORDS = {"n": 0, "N": 2, "y": 2, "F": 2, "T": 2, "k": 2, "X": 2, "M": 2}
+_WORDS = {"n": 0, "N": 2, "y": 2, "j": 2, "F": 2, "T": 2, "k": 2, "X": 2, "M": 2}
 _ANNOTATIONS: dict[str, FieldClass] = {
     "b": BooleanClass(),
     "u": IntegerClass(64),
@@ -56,6 +56,7 @@ _ANNOTATIONS: dict[str, FieldClass] = {
     "p": IntegerClass(64, style=Style.POINTER),
     "s": StringClass(),
     "n": NullClass(),
+    "j": JSON_VALUE,
 }
 _OTHERS = {
     "F": mapping.FLOW_IDS,
@@ -421,7 +422,7 @@ def _column(item: _Item, field_class: FieldClass) -> _Make:
         match item.code:
             case "n":
                 return NullColumn(len(places))
-            case "y" | "M":
+            case "y" | "j" | "M":
                 return bytes_column(read.data, _spans(read, places, item.word))
             case "X":
                 return bytes_column(read.events.remainder, _spans(read, places, item.word))

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from converter.errors import UnsupportedError
 from converter.formats.perfetto import emit as kernel
 from converter.formats.perfetto import mapping
-from converter.formats.perfetto.annotations import EMPTY_LIST_OF, RAW_ANNOTATION
+from converter.formats.perfetto.annotations import EMPTY_LIST_OF, JSON_VALUE, RAW_ANNOTATION
 from converter.formats.perfetto.callstack_output import InternedStacks
 from converter.formats.perfetto.declarations import type_text
 from converter.formats.perfetto.extension import has_extension
@@ -395,6 +395,9 @@ class _Builder:
                 )
             case NullClass():
                 pass
+            case BytesClass() if field_class == JSON_VALUE:
+                tag = tag_of(Annotation.LEGACY_JSON_VALUE, BYTES)
+                steps.add(kernel.TEXT, tag, lambda table: as_text(getter(table)))
             case BytesClass(media_type) if media_type.startswith(_PROTOBUF):
                 type_name = media_type.removeprefix(_PROTOBUF).encode("utf-8", "surrogateescape")
                 tag = tag_of(Annotation.PROTO_VALUE, BYTES)

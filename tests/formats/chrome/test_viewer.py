@@ -49,6 +49,9 @@ CASES: dict[str, list[dict[str, Any]]] = {
     "arguments": [
         event("X", 1, "a", dur=5, args={"n": 1, "s": "x", "o": {"p": 2.5}, "l": [1, 2], "b": True})
     ],
+    "lists of several types": [
+        event("X", 1, "a", dur=5, args={"m": [1, "a", [2, {"f": 1.5}]], "o": {"p": [1, "x"]}})
+    ],
     "flows of slices": [
         event("X", 1, "a", dur=2, bind_id="0x9", flow_out=True),
         event("X", 5, "b", tid=12, dur=2, bind_id="0x9", flow_in=True, flow_out=True),

@@ -155,6 +155,8 @@ class Trace:
     sidecar: dict[str, dict[str, Any]] = field(default_factory=dict)
     #: By format: what of its sidecar its viewers show and nothing else of the trace says, with how often.
     sidecar_shown: dict[str, Counter[str]] = field(default_factory=dict)
+    #: What viewers show of the records that events were read from, and the events do not say, with how often.
+    records_shown: Counter[str] = field(default_factory=Counter)
     #: Names of classes of NATIVE records that only say how the recording was made, which no other format needs.
     bookkeeping: frozenset[str] = frozenset()
     warnings: list[TraceWarning] = field(default_factory=list)

@@ -187,6 +187,8 @@ class Projector:
                 self._foreign_data[name] = set()
                 self._foreign_shown[name] = Counter()
         self._lose_foreign_data()
+        for part, times in source.records_shown.items():
+            self.report.add(LossKind.DROPPED, f"{part} of records of {source.format}", times)
 
     def _lose_foreign_data(self) -> None:
         """Count native data of other formats, which readers may come to between and behind events."""

@@ -32,11 +32,15 @@ from converter.formats.perfetto.scan import (
     DATA,
     DATA_SIZE,
     DATA_START,
+    DROPPED,
+    FLAGS,
+    MACHINE,
     SEQUENCE,
     SIZE,
     START,
 )
 from converter.formats.perfetto.scan_timeline import Timeline
+from converter.formats.perfetto.sequence_state import SequenceStates
 from converter.formats.perfetto.shown_metadata import BOOKKEEPING, shown_beside
 from converter.formats.perfetto.system_info import SYSTEM, UTSNAME
 from converter.formats.perfetto.tracks import THREAD_TIME, Places, text, track_name
@@ -69,6 +73,10 @@ _EVENT_PACKETS: Final = (
     PacketField.PERF_SAMPLE,
     PacketField.GENERIC_KERNEL_TASK_STATE_EVENT,
 )
+#: Packets whose sequence's state nothing needs to keep: what they are read as has its texts itself.
+_NOT_NATIVE: Final = (0, DAMAGED, RESIDUAL, *TABLE_PACKETS, *SIDECAR_PACKETS, *_EVENT_PACKETS)
+#: What the sidecar calls the state of sequences with packets that stay as they are.
+SEQUENCE_STATES: Final = "interned_data"
 #: The trace attribute in which this package's writer says what packets have no fields for: names and rates of clocks,
 #: environment, as JSON.
 TRACE_ATTRIBUTE: Final = "traceconv.trace"
@@ -87,6 +95,9 @@ class Metadata:
         self._places = places
         self._damage = damage
         self._sidecar: dict[str, list[bytes]] = {}
+        #: Those that packets have come of.
+        self._sequences: set[int] = set()
+        self._states = SequenceStates(MAX_SIDECAR_BYTES)
         self._shown: Counter[str] = Counter()
         self._held: dict[str, int] = {}
         self._declared_clocks: list[ClockDomain] = []
@@ -98,6 +109,8 @@ class Metadata:
     def note(self, window: Window) -> None:
         """Take in the metadata packets of a window."""
         rows = window.rows
+        self._states.note(window, ~np.isin(rows[:, DATA], _NOT_NATIVE))
+        self._note_marks(rows)
         kinds = [*TABLE_PACKETS, *SIDECAR_PACKETS]
         for place in np.flatnonzero(np.isin(rows[:, DATA], kinds)).tolist():
             kind = PacketField(int(rows[place, DATA]))
@@ -111,6 +124,23 @@ class Metadata:
                 if message is not None:
                     self._shown.update(shown_beside(kind, message))
                     self._note_packet(kind, int(rows[place, SEQUENCE]), message)
+
+    def _note_marks(self, rows: NDArray[np.int64]) -> None:
+        """Count what packets say beside their data, and events do not: another computer, packets lost between."""
+        flags = rows[:, FLAGS]
+        marks = self._trace.records_shown
+        marks["machine_id"] += int(np.count_nonzero(flags & MACHINE))
+        # The first packet of a sequence may always follow what a full buffer has lost.
+        sequences, first = np.unique(rows[:, SEQUENCE], return_index=True)
+        begins = [
+            index
+            for index, one in zip(first, sequences.tolist(), strict=True)
+            if one not in self._sequences
+        ]
+        follows = np.ones(len(rows), np.bool_)
+        follows[begins] = False
+        marks["previous_packet_dropped"] += int(np.count_nonzero((flags & DROPPED != 0) & follows))
+        self._sequences.update(sequences.tolist())
 
     def _decoded(self, window: Window, place: int) -> dict[str, Any] | None:
         row = window.rows[place]
@@ -224,6 +254,9 @@ class Metadata:
         trace.clock_domains = self._clocks.others()
         if self._declared_clocks:
             trace.clock, *trace.clock_domains = self._declared_clocks
+        states = self._states.referred_to()
+        if states:
+            self._sidecar[SEQUENCE_STATES] = states
         if self._sidecar:
             trace.sidecar["perfetto"] = dict(self._sidecar)
             trace.sidecar_shown["perfetto"] = self._shown

@@ -13,7 +13,7 @@ from converter.formats.perfetto.extension import extension_packet, has_extension
 from converter.formats.perfetto.layout import PACKET_TAG, BuiltinClock, PacketField, SequenceFlag
 from converter.formats.perfetto.mapping import CLOCK_NAMES
 from converter.formats.perfetto.messages import encode, varint
-from converter.formats.perfetto.metadata import TABLE_PACKETS, TRACE_ATTRIBUTE
+from converter.formats.perfetto.metadata import SEQUENCE_STATES, TABLE_PACKETS, TRACE_ATTRIBUTE
 from converter.formats.perfetto.scan import split_fields
 from converter.formats.perfetto.system_info import system_form
 from converter.ir.trace import ClockDomain, Trace
@@ -131,6 +131,7 @@ def head(trace: Trace, tables: list[TablePacket]) -> bytes:
     described = _is_described(trace)
     parts = [framed(packet) for name in _ALWAYS for packet in sidecar_packets(trace, name)]
     parts += [framed(packet) for _, packet, _ in tables]
+    parts += [framed(packet) for packet in sidecar_packets(trace, SEQUENCE_STATES)]
     if described:
         parts += [framed(packet) for name in _ABOUT for packet in sidecar_packets(trace, name)]
     if described:

@@ -27,6 +27,8 @@ INTERNED: int
 DEFAULTS: int
 DROPPED: int
 FIRST: int
+#: It is of another computer than the one that recorded (machine_id).
+MACHINE: int
 
 DAMAGED: int
 

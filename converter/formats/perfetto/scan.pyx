@@ -31,13 +31,14 @@ cdef enum:
     cDEFAULTS = 16
     cDROPPED = 32
     cFIRST = 64
+    cMACHINE = 128
 
 START, SIZE, TIMESTAMP, CLOCK, SEQUENCE, FLAGS = cSTART, cSIZE, cTIMESTAMP, cCLOCK, cSEQUENCE, cFLAGS
 DATA, DATA_START, DATA_SIZE, COLUMNS = cDATA, cDATA_START, cDATA_SIZE, cCOLUMNS
 INTERNED_START, INTERNED_SIZE = cINTERNED_START, cINTERNED_SIZE
 DEFAULTS_START, DEFAULTS_SIZE = cDEFAULTS_START, cDEFAULTS_SIZE
-CLEARED, NEEDS_STATE, TIMED, INTERNED, DEFAULTS, DROPPED, FIRST = (
-    cCLEARED, cNEEDS_STATE, cTIMED, cINTERNED, cDEFAULTS, cDROPPED, cFIRST
+CLEARED, NEEDS_STATE, TIMED, INTERNED, DEFAULTS, DROPPED, FIRST, MACHINE = (
+    cCLEARED, cNEEDS_STATE, cTIMED, cINTERNED, cDEFAULTS, cDROPPED, cFIRST, cMACHINE
 )
 DAMAGED = -1
 
@@ -86,6 +87,8 @@ cdef void scan_packet(const uint8_t* data, int64_t at, int64_t end, int64_t* row
                 row[cFLAGS] |= cDROPPED if field.value else 0
             elif field.number == 87:
                 row[cFLAGS] |= cFIRST if field.value else 0
+            elif field.number == 98:
+                row[cFLAGS] |= cMACHINE if field.value else 0
             elif not is_header(field.number) and row[cDATA] == 0:
                 row[cDATA] = field.number
         elif field.wire == WIRE_BYTES:

@@ -36,6 +36,9 @@ def as_parts(piece: Piece, projection: Projection) -> Piece:
         what = "states that last as track events, which importers do not show"
         projection.lose(LossKind.LOWERED, what, piece)
     _lose_name_of_idle(piece, projection)
+    if mapping.REMAINDER in fields:
+        what = "texts of their sequence that other fields of track events refer to"
+        projection.lose(LossKind.DROPPED, what, piece)
     parts: list[tuple[Field, Any]] = []
     for index, field in enumerate(fields):
         column: Any = piece.table.lazy(index)

@@ -104,6 +104,45 @@ def test_threads_of_processes_that_nothing_tells_are_in_no_tree():
     assert told == [(8, 6)]
 
 
+def test_what_packets_that_stay_refer_to_stands_in_front_of_them():
+    file = File()
+    for sequence, name in ((3, "of events"), (4, "of packets")):
+        told = file.packet(1, sequence, sequence_flags=3 if sequence == 3 else 1)
+        told.interned_data.event_names.add(iid=1, name=name)
+        told.trace_packet_defaults.timestamp_clock_id = 6
+        told.track_event.type = INSTANT
+        told.track_event.name_iid = 1
+    file.packet(2, 4, sequence_flags=2).gpu_log.log_message = "refers"
+    trace = opened(file.bytes())
+    assert list(trace.sidecar["perfetto"]) == ["interned_data"]
+    encoded = dataclasses.replace(trace, make_batches=lambda: map(without_records, trace.batches()))
+    data = written(encoded)
+    assert difference(trace, opened(data)) is None
+    packets = pb.Trace.FromString(data).packet
+    state, native = (one for one in packets if one.trusted_packet_sequence_id == 4)
+    assert [one.name for one in state.interned_data.event_names] == ["of packets"]
+    assert state.trace_packet_defaults.timestamp_clock_id == 6
+    assert (state.sequence_flags, native.gpu_log.log_message) == (1, "refers")
+
+
+def test_what_records_say_and_events_do_not_is_lost_where_they_are_written_anew():
+    file = File()
+    file.packet(1, 3, previous_packet_dropped=1, machine_id=7).track_event.type = INSTANT
+    file.packet(2, 3, previous_packet_dropped=1).track_event.type = INSTANT
+    remainder = file.packet(3, 3).track_event
+    remainder.type = INSTANT
+    remainder.source_location_iid = 1
+    _, report = project(opened(file.bytes()), CAPABILITIES, "perfetto")
+    assert [str(loss) for loss in report] == [
+        "dropped: machine_id of records of perfetto (1)",
+        "dropped: previous_packet_dropped of records of perfetto (1)",
+    ]
+    target, report = project(opened(file.bytes()), CAPABILITIES, "perfetto")
+    collect(target)
+    lost = "dropped: texts of their sequence that other fields of track events refer to (1)"
+    assert lost in [str(loss) for loss in report]
+
+
 def without_records(batch: Batch) -> Batch:
     """The batch without the packets that it was read from."""
     return batch.with_tables(batch.tables)

@@ -14,6 +14,7 @@ from converter.conversion import open_trace
 from converter.ir.columns import value
 from converter.ir.events import Batch, EventClass
 from converter.ir.kinds import Role
+from converter.ir.latency import latency_letters
 from converter.ir.text import class_label, printable, text_of_value
 from converter.ir.trace import Trace
 from converter.selection.selection import Selection
@@ -23,14 +24,13 @@ from converter.storage.outputs import open_sink
 _BLOCK = 1 << 16
 
 #: Formats with a report of their own: a module whose ``report_lines(trace)`` gives it, None for what it is not for.
-_OWN_REPORTS = {"aix": "converter.formats.aix.report_lines"}
+_OWN_REPORTS = {
+    "aix": "converter.formats.aix.report_lines",
+    "trace_cmd": "converter.formats.trace_cmd.report_lines",
+}
 
 #: Shown in front of the event, not among its fields.
 _IN_FRONT = frozenset({Role.CONTEXT_FLAGS, Role.CONTEXT_PREEMPT_COUNT})
-
-# The kernel's trace_flag_type (include/linux/trace_events.h).
-_IRQS_OFF, _NEED_RESCHED, _HARDIRQ, _SOFTIRQ = 0x01, 0x04, 0x08, 0x10
-_PREEMPT_RESCHED, _NMI, _BH_OFF = 0x20, 0x40, 0x80
 
 
 def run(
@@ -154,27 +154,6 @@ class _Shown:
             )
             for index, name, held in self._fields
         )
-
-
-def latency_letters(flags: int, preempt_count: int) -> str:
-    """Interrupts off, reschedule, interrupt context, depths of disabled preemption and migration: ftrace's latency
-    format.
-    """
-    off = "d" if flags & _IRQS_OFF else "."
-    if flags & _BH_OFF:
-        off = "D" if flags & _IRQS_OFF else "b"
-    need = flags & (_NEED_RESCHED | _PREEMPT_RESCHED)
-    resched = {0: ".", _NEED_RESCHED: "n", _PREEMPT_RESCHED: "p"}.get(need, "N")
-    hard, soft, nmi = flags & _HARDIRQ, flags & _SOFTIRQ, flags & _NMI
-    if nmi:
-        context = "Z" if hard else "z"
-    elif hard:
-        context = "H" if soft else "h"
-    else:
-        context = "s" if soft else "."
-    # The kernel keeps how often migration was disabled in the upper half.
-    depths = (preempt_count & 0xF, preempt_count >> 4 & 0xF)
-    return off + resched + context + "".join(f"{depth:x}" if depth else "." for depth in depths)
 
 
 def _thread_name(trace: Trace, index: int) -> str:

@@ -2,7 +2,6 @@
 
 import os
 import re
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -12,12 +11,12 @@ from support.small_traces import trace_of
 
 import converter
 from converter.cli import main
-from converter.cli.reporting import latency_letters
 from converter.formats.aix import report_text
 from converter.ir.collect import collect
 from converter.ir.events import EventClass, Field
 from converter.ir.field_classes import IntegerClass, StringClass
 from converter.ir.kinds import Kind, Role
+from converter.ir.latency import latency_letters
 from converter.ir.trace import Track
 from converter.storage.opening import open_source
 
@@ -34,42 +33,6 @@ def run(capfd, *arguments):
     code = main([str(argument) for argument in arguments])
     captured = capfd.readouterr()
     return code, captured.out, captured.err
-
-
-def test_a_line_an_event(capfd):
-    code, out, err = run(capfd, "report", SMALL)
-    assert (code, err) == (0, "")
-    lines = [LINE.fullmatch(line) for line in out.splitlines()]
-    with converter.open_trace(SMALL) as trace:
-        assert len(lines) == sum(len(batch) for batch in trace.batches())
-    assert all(lines)
-    assert lines[1].groupdict() == {
-        "task": "git-23217",
-        "cpu": "000",
-        "flags": "d..2.",
-        "time": "827.282964583",
-        "event": "sched_switch",
-        "text": "prev_comm=git prev_pid=23217 prev_prio=120 prev_state=R ==> next_comm=grep "
-        "next_pid=23218 next_prio=120",
-    }
-
-
-@pytest.mark.skipif(not shutil.which("trace-cmd"), reason="needs trace-cmd")
-def test_flags_are_those_of_trace_cmd(capfd):
-    """-l prints ``task-pid`` cut to eight characters, CPU and flags in one word, microseconds, event, text."""
-    listed = subprocess.run(
-        ["trace-cmd", "report", "-N", "-l", str(SMALL)], capture_output=True, text=True, check=True
-    )
-    pattern = re.compile(r" *.*?-(\d+) +(\d+)([.\w]{5}) +([\d.]+): (\w+): +(.*?) *")
-    theirs = [found for line in listed.stdout.splitlines() if (found := pattern.fullmatch(line))]
-    _, out, _ = run(capfd, "report", SMALL)
-    ours = [LINE.fullmatch(line) for line in out.splitlines()]
-    assert len(theirs) == len(ours) > 100
-    for found, line in zip(ours, theirs, strict=True):
-        pid, cpu, flags, _, event, text = line.groups()
-        assert found["task"].endswith(f"-{pid}")
-        assert (int(found["cpu"]), found["flags"], found["event"]) == (int(cpu), flags, event)
-        assert found["text"].rstrip() == text
 
 
 @pytest.mark.parametrize(

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from converter.errors import TraceError
-from converter.formats.trace_cmd.container import TraceFile
-from converter.formats.trace_cmd.layout import SectionId, parse
+from converter.formats.trace_cmd.container import Section, TraceFile
+from converter.formats.trace_cmd.layout import SectionId, layouts, parse
 from converter.ir.trace import Process, Thread, Trace
 from converter.kernels.tasks import TaskTable
 
@@ -15,17 +15,28 @@ from converter.kernels.tasks import TaskTable
 IDLE_NAME = "swapper"
 
 
-def saved_command_lines(file: TraceFile) -> dict[int, bytes]:
-    """Section CMDLINES: the names by pid that the kernel had kept when the recording ended."""
-    section = file.section(SectionId.CMDLINES)
+def command_lines(sections: Sequence[Section], *, big_endian: bool) -> dict[int, bytes]:
+    """Section CMDLINES: the names by pid that the kernel had kept when the recording ended.
+
+    Raises:
+        TraceError: it is damaged.
+
+    """
+    section = next((section for section in sections if section.id == SectionId.CMDLINES), None)
     if section is None:
         return {}
+    layout = layouts(big_endian).long_text
+    text = parse(layout, bytes(section), section.offset, "CMDLINES")
+    return {int(pid): name for pid, name in re.findall(rb"^(\d{1,10}) (.*)$", text, re.MULTILINE)}
+
+
+def saved_command_lines(file: TraceFile) -> dict[int, bytes]:
+    """The names of the file; none, with a warning, where they are damaged."""
     try:
-        text = parse(file.layout.long_text, bytes(section), section.offset, "CMDLINES")
+        return command_lines(file.sections, big_endian=file.big_endian)
     except TraceError as error:
         file.warn(error)
         return {}
-    return {int(pid): name for pid, name in re.findall(rb"^(\d{1,10}) (.*)$", text, re.MULTILINE)}
 
 
 def add_tasks(trace: Trace, table: TaskTable, saved: Mapping[int, bytes]) -> None:

@@ -1,0 +1,127 @@
+"""Texts of the events of KVM: why a guest was left, and what was emulated.
+
+The names of the reasons are those of arch/x86/include/uapi/asm/vmx.h and svm.h.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from converter.formats.trace_cmd.event_fields import EventFields, TextOf
+from converter.formats.trace_cmd.report_context import Maker, ReportContext
+
+_VMX: Final = {
+    0: "EXCEPTION_NMI", 1: "EXTERNAL_INTERRUPT", 2: "TRIPLE_FAULT", 7: "PENDING_INTERRUPT", 8: "NMI_WINDOW",
+    9: "TASK_SWITCH", 10: "CPUID", 12: "HLT", 13: "INVD", 14: "INVLPG", 15: "RDPMC", 16: "RDTSC", 18: "VMCALL",
+    19: "VMCLEAR", 20: "VMLAUNCH", 21: "VMPTRLD", 22: "VMPTRST", 23: "VMREAD", 24: "VMRESUME", 25: "VMWRITE",
+    26: "VMOFF", 27: "VMON", 28: "CR_ACCESS", 29: "DR_ACCESS", 30: "IO_INSTRUCTION", 31: "MSR_READ",
+    32: "MSR_WRITE", 36: "MWAIT_INSTRUCTION", 39: "MONITOR_INSTRUCTION", 40: "PAUSE_INSTRUCTION",
+    41: "MCE_DURING_VMENTRY", 43: "TPR_BELOW_THRESHOLD", 44: "APIC_ACCESS", 45: "EOI_INDUCED", 48: "EPT_VIOLATION",
+    49: "EPT_MISCONFIG", 50: "INVEPT", 52: "PREEMPTION_TIMER", 54: "WBINVD", 55: "XSETBV", 56: "APIC_WRITE",
+    58: "INVPCID", 62: "PML_FULL", 63: "XSAVES", 64: "XRSTORS",
+}  # fmt: skip
+#: The reasons of SVM from 0x60 on, in their order.
+_SVM_FROM_0X60: Final = (
+    "INTR NMI SMI INIT VINTR CR0_SEL_WRITE IDTR_READ GDTR_READ LDTR_READ TR_READ IDTR_WRITE GDTR_WRITE LDTR_WRITE "
+    "TR_WRITE RDTSC RDPMC PUSHF POPF CPUID RSM IRET SWINT INVD PAUSE HLT INVLPG INVLPGA IOIO MSR TASK_SWITCH "
+    "FERR_FREEZE SHUTDOWN VMRUN VMMCALL VMLOAD VMSAVE STGI CLGI SKINIT RDTSCP ICEBP WBINVD MONITOR MWAIT MWAIT_COND "
+    "XSETBV"
+)
+_EXCEPTIONS: Final = {
+    0: "DE", 1: "DB", 3: "BP", 4: "OF", 5: "BR", 6: "UD", 7: "NM", 8: "DF", 10: "TS", 11: "NP", 12: "SS", 13: "GP",
+    14: "PF", 16: "MF", 17: "AC", 18: "MC", 19: "XF",
+}  # fmt: skip
+_SVM: Final = {
+    **{number: f"EXIT_READ_CR{number}" for number in (0, 3, 4, 8)},
+    **{0x10 + number: f"EXIT_WRITE_CR{number}" for number in (0, 3, 4, 8)},
+    **{0x20 + number: f"EXIT_READ_DR{number}" for number in range(8)},
+    **{0x30 + number: f"EXIT_WRITE_DR{number}" for number in range(8)},
+    **{0x40 + number: f"EXIT_EXCP_{name}" for number, name in _EXCEPTIONS.items()},
+    **{0x60 + place: f"EXIT_{name}" for place, name in enumerate(_SVM_FROM_0X60.split())},
+    0x400: "EXIT_NPF",
+    0x401: "EXIT_AVIC_INCOMPLETE_IPI",
+    0x402: "EXIT_AVIC_UNACCELERATED_ACCESS",
+    0xFFFFFFFF: "EXIT_ERR",
+}
+#: By field `isa`: Intel's and AMD's instructions.
+_REASONS: Final = {1: _VMX, 2: _SVM}
+#: What an instruction emulator's mode of the CPU does not matter to: at most so many bytes are there.
+_MAX_INSTRUCTION: Final = 15
+
+
+def _reason(isa: int, number: int) -> str:
+    names = _REASONS.get(isa)
+    if names is None:
+        return "reason UNKNOWN-ISA"
+    return f"reason {names[number]}" if number in names else f"reason UNKNOWN ({number})"
+
+
+def _exit(fields: EventFields, _: ReportContext) -> TextOf | None:
+    reason, address = fields.numbers("exit_reason"), fields.numbers("guest_rip")
+    if reason is None or address is None:
+        return None
+    isa, first, second = fields.numbers("isa"), fields.numbers("info1"), fields.numbers("info2")
+
+    def text(row: int, _: int) -> str:
+        shown = _reason(1 if isa is None else isa[row], reason[row])
+        shown += f" rip 0x{address[row]:x}"
+        if first is not None and second is not None:
+            shown += f" info {first[row]:x} {second[row]:x}"
+        return shown
+
+    return text
+
+
+def _entry(fields: EventFields, _: ReportContext) -> TextOf | None:
+    cpu, address = fields.numbers("vcpu_id"), fields.numbers("rip")
+    if cpu is None:
+        return None
+
+    def text(row: int, _: int) -> str:
+        where = "" if address is None else f" rip 0x{address[row]:x}"
+        return f" vcpu {cpu[row]}{where}"
+
+    return text
+
+
+def _emulate_insn(fields: EventFields, _: ReportContext) -> TextOf | None:
+    base, address, length = fields.numbers("csbase"), fields.numbers("rip"), fields.numbers("len")
+    failed, code = fields.numbers("failed"), fields.lists("insn")
+    if base is None or address is None or length is None or failed is None or code is None:
+        return None
+
+    def text(row: int, _: int) -> str:
+        data = code[row][: min(length[row], _MAX_INSTRUCTION)]
+        shown = " ".join([f"{byte:02x}" for byte in data])
+        return f"{base[row]:x}:{address[row]:x}: {shown}{' FAIL' if failed[row] else ''}"
+
+    return text
+
+
+_NESTED: Final = ("exit_info1", "exit_info2", "exit_int_info", "exit_int_info_err")
+
+
+def _nested(*, with_address: bool) -> Maker:
+    def made(fields: EventFields, _: ReportContext) -> TextOf | None:
+        reason, isa, address = (fields.numbers(name) for name in ("exit_code", "isa", "rip"))
+        details = [(name.removeprefix("exit_"), fields.numbers(name)) for name in _NESTED]
+        if reason is None or (with_address and address is None):
+            return None
+
+        def text(row: int, _: int) -> str:
+            front = f"rip {address[row]:x} " if with_address and address is not None else ""
+            shown = "".join([f" {name} {one[row]:x}" for name, one in details if one is not None])
+            return front + _reason(1 if isa is None else isa[row], reason[row]) + shown
+
+        return text
+
+    return made
+
+
+KVM_TEXTS: Final[dict[str, Maker]] = {
+    "kvm_exit": _exit,
+    "kvm_entry": _entry,
+    "kvm_emulate_insn": _emulate_insn,
+    "kvm_nested_vmexit": _nested(with_address=True),
+    "kvm_nested_vmexit_inject": _nested(with_address=False),
+}

@@ -14,15 +14,6 @@ PENDING: dict[tuple[str, str], tuple[str, frozenset[str]]] = {
             }
         ),
     ),
-    ("test_trace_cmd_reports_what_is_projected", ""): (
-        "a thread id of 64 bits is cut to another one",
-        frozenset(
-            {
-                "chrome/features.json-trace-cmd",
-                "chrome/features.json-trace-cmd-3.4",
-            }
-        ),
-    ),
 }
 
 

@@ -107,6 +107,7 @@ def capabilities(variant: str) -> Capabilities:  # noqa: ARG001 - all variants h
         clock_rates=False,
         max_cpu=0xFFF,
         cpuless=False,
+        id_bits=31,
         unknown_tasks=False,
         lowerings={**_TYPED_LOWERINGS, **TEXT_LOWERINGS},
         adapters=adapters,

@@ -1,5 +1,6 @@
 """What events, clocks and tasks of other formats become in trace.dat."""
 
+import dataclasses
 from fractions import Fraction
 from itertools import pairwise
 
@@ -204,3 +205,15 @@ def test_threads_with_the_same_id_stay_apart():
 def test_damaged_tables_are_refused(data):
     with pytest.raises(TraceError):
         read_tables([(TABLES_OPTION, data)])
+
+
+@pytest.mark.parametrize("tid", [0x7FFFFFFF, 0x80000000, 1 << 40])
+def test_a_thread_whose_number_no_record_holds_is_a_named_loss(tid):
+    trace = dataclasses.replace(slices([b"work"]), threads=[Thread(tid, 0, "render")])
+    target, losses = project(trace, CAPABILITIES, "trace_cmd")
+    named = {loss.what for loss in losses if "ids that are not of 31 bits" in loss.what}
+    assert bool(named) == (tid > 0x7FFFFFFF)
+    # What trace-cmd prints is what the projection says.
+    back = read_back(written(target))
+    assert [thread.tid for thread in back.threads] == [thread.tid for thread in target.threads]
+    assert back.threads[0].tid <= 0x7FFFFFFF

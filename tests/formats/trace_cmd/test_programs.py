@@ -1,0 +1,42 @@
+"""trace-cmd reads whatever is written: no drawn trace makes it fail or crash."""
+
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from support.strategies import traces
+from support.trace_cmd_writing import projected, written
+
+from converter.ir.collect import collect
+
+PROGRAMS = ("trace-cmd", "trace-cmd-3.4")
+
+
+def reported(program, data):
+    """What the program reports of a file, and how it ends."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "a.dat"
+        path.write_bytes(data)
+        return subprocess.run(
+            [program, "report", "-t", path], capture_output=True, check=False, timeout=60
+        )
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
+@settings(max_examples=25, deadline=None)
+@given(trace=traces(), variant=st.sampled_from(["v7", "v7_none", "v6"]))
+def test_no_drawn_trace_makes_trace_cmd_fail(program, trace, variant):
+    if not shutil.which(program):
+        pytest.skip(f"{program} is not installed")
+    target = collect(projected(trace))
+    done = reported(program, written(target, variant))
+    assert (done.returncode, done.stderr) == (0, b"")
+    events = sum(len(batch) for batch in target.batches())
+    lines = done.stdout.splitlines()
+    assert lines[0].startswith(b"cpus=")
+    # Texts may have several lines.
+    assert len(lines) > events or not events

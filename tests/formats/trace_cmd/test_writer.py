@@ -8,7 +8,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.strategies import fitted_traces, texts, traces
-from support.trace_cmd_writing import CAPABILITIES, encoded, projected, read_back, slices, written
+from support.trace_cmd_files import File, Kernel
+from support.trace_cmd_writing import (
+    CAPABILITIES,
+    encoded,
+    made_anew,
+    projected,
+    read_back,
+    slices,
+    written,
+)
 
 from converter.formats.trace_cmd.reader import read
 from converter.ir.canonical import difference
@@ -134,3 +143,26 @@ def test_trace_cmd_prints_the_same_of_a_copy(tmp_path, path, encode):
             copy.write_bytes(written(trace, variant))
         assert report(copy, "-t", "-R") == expected
         following = copy
+
+
+@pytest.mark.parametrize("version", [6, 7])
+def test_options_that_nothing_interprets_come_back(version):
+    kernel = Kernel()
+    kept = [
+        (2, b"CPU: 0\nentries: 5\n\0"),
+        (6, b"sched:sched_switch,next_pid\0"),
+        (10, b"2a 1 ./a\n1000 2000 /lib/c.so\n\0"),
+        (13, b"guest\0" + kernel.pack("QIII", 7, 1, 0, 42)),
+        (24, b"inst:boot\0"),
+        (99, b"whatever"),
+    ]
+    file = File(kernel, {0: kernel.page(1, kernel.record(1, kernel.slice(42, 5)))}, options=kept)
+    data = file.version_6() if version == 6 else file.version_7()
+    for again in (made_anew(data), written_of(data, f"v{version}"), written_of(data, "v6")):
+        back = read_back(again).sidecar["trace_cmd"]["options"]
+        assert [option for option in back if option in kept] == kept
+
+
+def written_of(data, variant):
+    with open_source(data) as source:
+        return written(read(source), variant)

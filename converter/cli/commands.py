@@ -213,6 +213,7 @@ _REPORT_EPILOG = f"""\b
 Examples:
   traceconv report trace.dat
   traceconv report trace.dat --last 1s --event "irq:*"
+  traceconv report trace.pftrace --json --where "duration > 5ms" | jq .fields.name
 
 {EXAMPLES}"""
 
@@ -223,6 +224,10 @@ Examples:
 @_reader_options
 @click.option("-o", "--output", "target", metavar="FILE", default="-", help="Write to FILE.")
 @click.option("--force", is_flag=True, help="Replace FILE if it exists.")
+@click.option(
+    "--json", "form", flag_value="json", help="Print a JSON object for each event, one a line."
+)
+@click.option("--csv", "form", flag_value="csv", help="Print comma-separated values.")
 @click.option("-q", "--quiet", is_flag=True, help="Print no warnings.")
 @selects
 def report(
@@ -231,6 +236,7 @@ def report(
     reader_options: dict[str, str],
     target: str,
     force: bool,
+    form: str | None,
     quiet: bool,
     selection: Selection | None,
 ) -> None:
@@ -242,7 +248,14 @@ def report(
     from converter.cli.reporting import run
 
     run(
-        source, source_format, reader_options, target, force=force, quiet=quiet, selection=selection
+        source,
+        source_format,
+        reader_options,
+        target,
+        force=force,
+        form=form,
+        quiet=quiet,
+        selection=selection,
     )
 
 

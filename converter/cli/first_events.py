@@ -55,6 +55,7 @@ class Event:
             "cpu": self._cpu,
             "pid": None if thread is None else self.trace.processes[thread.process].pid,
             "tid": None if thread is None else thread.tid,
+            "comm": None if thread is None else self._comm(thread),
             "track": self._track,
             "class": class_label(self._class),
             "kind": self._class.kind.name.lower(),
@@ -92,8 +93,10 @@ class Event:
         thread = self._thread
         if thread is None:
             return self._track or "-"
-        name = thread.name or self.trace.processes[thread.process].name or "<...>"
-        return f"{name}-{thread.tid}"
+        return f"{self._comm(thread) or '<...>'}-{thread.tid}"
+
+    def _comm(self, thread: Thread) -> str:
+        return thread.name or self.trace.processes[thread.process].name
 
     def _text(self) -> str:
         own = None if self.describe is None else self.describe(self.position)

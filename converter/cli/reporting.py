@@ -9,6 +9,7 @@ from typing import Any
 from converter.cli.converting import print_warnings
 from converter.cli.first_events import seconds
 from converter.cli.progress import Progress
+from converter.cli.report_rows import csv_lines, json_lines
 from converter.cli.selected_part import part_of
 from converter.conversion import open_trace
 from converter.ir.columns import value
@@ -41,9 +42,10 @@ def run(
     *,
     force: bool,
     quiet: bool,
+    form: str | None = None,
     selection: Selection | None = None,
 ) -> None:
-    """Read the trace and write its report to a file, or "-" for standard output.
+    """Read the trace and write its report to a file, or "-" for standard output: as text, as "json" or as "csv".
 
     Raises:
         TraceError: it cannot be read, or the output not be written.
@@ -58,7 +60,7 @@ def run(
             progress.watch(trace)
             block: list[str] = []
             size = 0
-            for line in _lines(trace):
+            for line in _FORMS[form](trace):
                 block.append(line)
                 size += len(line)
                 if size > _BLOCK:
@@ -82,6 +84,14 @@ def _lines(trace: Trace) -> Iterator[str]:
         return
     for batch in trace.batches():
         yield from _event_lines(trace, batch)
+
+
+#: What makes the lines of each form of the report.
+_FORMS: dict[str | None, Callable[[Trace], Iterator[str]]] = {
+    None: _lines,
+    "json": json_lines,
+    "csv": csv_lines,
+}
 
 
 def _event_lines(trace: Trace, batch: Batch) -> Iterator[str]:

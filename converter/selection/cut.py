@@ -20,7 +20,7 @@ from converter.selection.closing import Closing
 from converter.selection.conditions import Conditions
 from converter.selection.moments import Window
 from converter.selection.selection import Selection
-from converter.selection.stacks import END, KEPT, UNMATCHED, Stacks
+from converter.selection.stacks import END, KEPT, UNMATCHED, Closed, Stacks
 from converter.selection.steps import Steps, StepsOf
 
 Mask = NDArray[np.bool_]
@@ -151,10 +151,10 @@ class Cut:
         if steps is not None:
             early = before[steps.at]
             if early.any():
-                state, partner = self._follow(steps.take(early), wanted)
+                closed = self._follow(steps.take(early), wanted)
                 if self._opened:
                     # What has begun with the window ends where it begins.
-                    closes = (state == KEPT) & (partner < self._number)
+                    closes = (closed.state == KEPT) & (closed.number < self._number)
                     keep[steps.at[early][closes]] = True
         if opens:
             opening = self._still_open() + self._reached()
@@ -167,7 +167,7 @@ class Cut:
             late = ~before[steps.at] & ~after[steps.at]
             if late.any():
                 inside = steps.take(late)
-                state, _ = self._follow(inside, wanted)
+                state = self._follow(inside, wanted).state
                 ends = inside.step == END
                 alone = inside.keeps & wanted[inside.at]
                 stays = np.where(state == UNMATCHED, alone, state == KEPT)
@@ -189,7 +189,7 @@ class Cut:
         order = np.lexsort((moved, -reach[moved], batch.ts[moved]))
         return np.concatenate([moved[order], np.flatnonzero(keep & ~before)])
 
-    def _follow(self, steps: Steps, wanted: Mask) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+    def _follow(self, steps: Steps, wanted: Mask) -> Closed:
         return self._stacks.follow(
             steps.lane,
             steps.step,

@@ -1,3 +1,5 @@
+from typing import NamedTuple
+
 from numpy import int8, int64, uint8, uint64
 from numpy.typing import NDArray
 
@@ -12,6 +14,16 @@ UNMATCHED: int
 DROPPED: int
 KEPT: int
 
+class Closed(NamedTuple):
+    """Of each event, if it is an end: what it closes, the number and the name of that (-1 and 0 for nothing), and the
+    name of what that stood in.
+    """
+
+    state: NDArray[uint8]
+    number: NDArray[int64]
+    name: NDArray[int64]
+    around: NDArray[int64]
+
 class Stacks:
     """What is open on each lane. Lanes and names are numbers of any 64 bits; name 0 is none."""
 
@@ -23,11 +35,8 @@ class Stacks:
         name: NDArray[int64],
         number: NDArray[int64],
         wanted: NDArray[uint8],
-    ) -> tuple[NDArray[uint8], NDArray[int64]]:
+    ) -> Closed:
         """Go on with events, each of which has a number of its own that is not negative.
-
-        Returns:
-            Of each end what it closes, and the number of the event that had opened that (-1: none).
 
         Raises ValueError for columns that differ in length, MemoryError. Releases the GIL.
 

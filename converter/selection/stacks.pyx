@@ -1,6 +1,8 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
 """What is open on each lane, and who opened it: begins, ends, and values that hold until the next."""
 
+from typing import NamedTuple
+
 import numpy as np
 
 from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t, uint64_t
@@ -12,6 +14,13 @@ VALUE = 3
 UNMATCHED = 0
 DROPPED = 1
 KEPT = 2
+
+class Closed(NamedTuple):
+    state: np.ndarray
+    number: np.ndarray
+    name: np.ndarray
+    around: np.ndarray
+
 
 cdef enum:
     _BEGIN = 1
@@ -56,8 +65,11 @@ cdef class Stacks:
         self._make_room(count)
         result_state = np.zeros(count, np.uint8)
         result_partner = np.full(count, -1, np.int64)
+        result_name, result_around = np.zeros(count, np.int64), np.zeros(count, np.int64)
         cdef uint8_t[::1] state = result_state
         cdef int64_t[::1] partner = result_partner
+        cdef int64_t[::1] closed = result_name
+        cdef int64_t[::1] around = result_around
         cdef uint64_t[::1] keys = self._keys
         cdef int32_t[::1] tops = self._tops
         cdef int64_t[::1] numbers = self._numbers
@@ -107,6 +119,9 @@ cdef class Stacks:
                         entry = top
                     state[i] = _KEPT if is_wanted[entry] else _DROPPED
                     partner[i] = numbers[entry]
+                    closed[i] = names[entry]
+                    if below[entry] >= 0:
+                        around[i] = names[below[entry]]
                     # What is inside the slice that ends is over as well.
                     tops[place] = below[entry]
                     while True:
@@ -118,7 +133,7 @@ cdef class Stacks:
                             break
                         top = after
         self._used, self._lanes, self._free = used, lanes, free
-        return result_state, result_partner
+        return Closed(result_state, result_partner, result_name, result_around)
 
     def open(self):
         numbers = self._numbers[: self._used]

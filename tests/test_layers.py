@@ -45,6 +45,7 @@ FLOORS = [
     # What all formats have: a descriptor, a place in the table.
     ["converter.formats"],
     ["converter.merging"],
+    ["converter.statistics"],
     ["converter.selection"],
     ["converter.projection"],
     ["converter.streaming"],

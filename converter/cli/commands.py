@@ -182,6 +182,7 @@ _INFO_EPILOG = f"""\b
 Examples:
   traceconv info trace.dat
   traceconv info trace.dat --events 5 --event sched_switch
+  traceconv info trace.dat --stats --last 1s
 
 {EXAMPLES}"""
 
@@ -194,6 +195,9 @@ Examples:
 @click.option(
     "--events", metavar="N", type=click.IntRange(min=0), help="Print the first N events, too."
 )
+@click.option(
+    "--stats", is_flag=True, help="Print rates, CPU time, slices by time, gaps, lost events, too."
+)
 @selects
 def info(
     source: str,
@@ -201,12 +205,21 @@ def info(
     reader_options: dict[str, str],
     as_json: bool,
     events: int | None,
+    stats: bool,
     selection: Selection | None,
 ) -> None:
     """Say what the trace IN contains: clock, CPUs, processes, threads, events."""
     from converter.cli.inspecting import run
 
-    run(source, source_format, reader_options, as_json=as_json, events=events, selection=selection)
+    run(
+        source,
+        source_format,
+        reader_options,
+        as_json=as_json,
+        events=events,
+        stats=stats,
+        selection=selection,
+    )
 
 
 _REPORT_EPILOG = f"""\b

@@ -66,6 +66,7 @@ def run(
     *,
     as_json: bool,
     events: int | None = None,
+    stats: bool = False,
     selection: Selection | None = None,
 ) -> None:
     """Read the trace and print what is in it, and the first `events` of it, where asked for.
@@ -82,7 +83,10 @@ def run(
             for batch in trace.batches():
                 summary.add(trace, batch)
         report = _report(trace, summary)
-        text = json.dumps(report, indent=2) if as_json else _text(source, report)
+        figures = ""
+        if stats:
+            figures = _add_figures(trace, report)
+        text = json.dumps(report, indent=2) if as_json else _text(source, report) + figures
         if events is None:
             print(text)
         elif as_json:
@@ -90,6 +94,16 @@ def run(
         else:
             _print_events(text, trace, events)
     say(source)
+
+
+def _add_figures(trace: Trace, report: dict[str, Any]) -> str:
+    """Read the trace for its figures: into the report for programs, and as text for people."""
+    from converter.cli.figures import figures_form, figures_text
+    from converter.statistics.measure import measure
+
+    figures = measure(trace)
+    report["statistics"] = figures_form(trace, figures)
+    return f"\n\n{figures_text(trace, figures)}"
 
 
 def _print_events(text: str, trace: Trace, count: int) -> None:

@@ -15,14 +15,14 @@ DROPPED: int
 KEPT: int
 
 class Closed(NamedTuple):
-    """Of each event, if it is an end: what it closes, the number and the name of that (-1 and 0 for nothing), and the
-    name of what that stood in.
+    """Of each event, if it is an end: what it closes, the number and the name of that (-1 and 0 for nothing), and how
+    much of the way between the two numbers was inside of something that had opened, and closed, in between.
     """
 
     state: NDArray[uint8]
     number: NDArray[int64]
     name: NDArray[int64]
-    around: NDArray[int64]
+    inside: NDArray[int64]
 
 class Stacks:
     """What is open on each lane. Lanes and names are numbers of any 64 bits; name 0 is none."""

@@ -19,7 +19,7 @@ class Closed(NamedTuple):
     state: np.ndarray
     number: np.ndarray
     name: np.ndarray
-    around: np.ndarray
+    inside: np.ndarray
 
 
 cdef enum:
@@ -34,7 +34,7 @@ cdef enum:
 cdef class Stacks:
     """The lanes are a hash table of open addressing; the entries of a lane are linked from the innermost outwards."""
 
-    cdef object _keys, _tops, _numbers, _names, _below, _wanted
+    cdef object _keys, _tops, _numbers, _names, _below, _wanted, _inside
     cdef int64_t _lanes
     cdef int64_t _used
     cdef int32_t _free
@@ -48,6 +48,7 @@ cdef class Stacks:
         self._names = np.zeros(64, np.int64)
         self._below = np.full(64, -1, np.int32)
         self._wanted = np.zeros(64, np.uint8)
+        self._inside = np.zeros(64, np.int64)
         self._used = 0
         self._free = -1
 
@@ -65,17 +66,18 @@ cdef class Stacks:
         self._make_room(count)
         result_state = np.zeros(count, np.uint8)
         result_partner = np.full(count, -1, np.int64)
-        result_name, result_around = np.zeros(count, np.int64), np.zeros(count, np.int64)
+        result_name, result_inside = np.zeros(count, np.int64), np.zeros(count, np.int64)
         cdef uint8_t[::1] state = result_state
         cdef int64_t[::1] partner = result_partner
         cdef int64_t[::1] closed = result_name
-        cdef int64_t[::1] around = result_around
+        cdef int64_t[::1] inside = result_inside
         cdef uint64_t[::1] keys = self._keys
         cdef int32_t[::1] tops = self._tops
         cdef int64_t[::1] numbers = self._numbers
         cdef int64_t[::1] names = self._names
         cdef int32_t[::1] below = self._below
         cdef uint8_t[::1] is_wanted = self._wanted
+        cdef int64_t[::1] held_inside = self._inside
         cdef uint64_t mask = <uint64_t>keys.shape[0] - 1
         cdef int64_t used = self._used
         cdef int64_t lanes = self._lanes
@@ -104,6 +106,7 @@ cdef class Stacks:
                     numbers[entry] = number[i]
                     names[entry] = name[i]
                     is_wanted[entry] = wanted[i]
+                    held_inside[entry] = 0
                     below[entry] = top
                     tops[place] = entry
                 elif step[i] == _VALUE:
@@ -120,12 +123,16 @@ cdef class Stacks:
                     state[i] = _KEPT if is_wanted[entry] else _DROPPED
                     partner[i] = numbers[entry]
                     closed[i] = names[entry]
-                    if below[entry] >= 0:
-                        around[i] = names[below[entry]]
                     # What is inside the slice that ends is over as well.
                     tops[place] = below[entry]
                     while True:
                         after = below[top]
+                        if top != entry:
+                            held_inside[after] += held_inside[top]
+                        else:
+                            inside[i] = held_inside[top]
+                            if after >= 0:
+                                held_inside[after] += number[i] - numbers[top]
                         numbers[top] = -1
                         below[top] = free
                         free = top
@@ -133,7 +140,7 @@ cdef class Stacks:
                             break
                         top = after
         self._used, self._lanes, self._free = used, lanes, free
-        return Closed(result_state, result_partner, result_name, result_around)
+        return Closed(result_state, result_partner, result_name, result_inside)
 
     def open(self):
         numbers = self._numbers[: self._used]
@@ -149,6 +156,7 @@ cdef class Stacks:
             self._names = np.concatenate((self._names, np.zeros(more, np.int64)))
             self._below = np.concatenate((self._below, np.full(more, -1, np.int32)))
             self._wanted = np.concatenate((self._wanted, np.zeros(more, np.uint8)))
+            self._inside = np.concatenate((self._inside, np.zeros(more, np.int64)))
         if 2 * (self._lanes + count) > len(self._keys):
             self._rehash(count)
 

@@ -33,6 +33,14 @@ _TOKENS: Final = re.compile(
     re.VERBOSE | re.ASCII,
 )
 _PATTERNS: Final = re.compile(r"""\s*([^\s"'=<>&|()]+)\s*:\s+""")
+#: What is meant by signs that are none.
+_HINTS: Final = {
+    "=": "to compare is ==",
+    "|": "or is ||",
+    "'": "the text has no end",
+    '"': "the text has no end",
+    "`": "the name has no end",
+}
 _COMPARISONS: Final = frozenset({"==", "!=", "<", "<=", ">", ">=", "~", "!~"})
 
 
@@ -141,7 +149,8 @@ class _Parser:
         while at < len(self._text):
             found = _TOKENS.match(self._text, at)
             if found is None:
-                raise self._error("this means nothing here", at)
+                hint = _HINTS.get(self._text[at])
+                raise self._error(hint or "this means nothing here", at)
             if found.lastgroup != "space":
                 tokens.append(_Token(found.lastgroup or "", found.group(), at))
             at = found.end()

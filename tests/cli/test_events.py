@@ -225,7 +225,7 @@ def test_fields_as_json_and_as_text():
     assert event["text"].isprintable()
     del event["fields"], event["text"]
     assert event == {
-        "ts": 2**62, "cpu": 3, "pid": 2**40, "tid": 5, "track": None, "class": "test:every",
+        "ts": 2**62, "cpu": 3, "pid": 2**40, "tid": 5, "comm": "wor\x1bker", "track": None, "class": "test:every",
         "kind": "typed",
     }  # fmt: skip
     assert [(e["ts"], e["cpu"], e["tid"], e["track"]) for e in others] == [

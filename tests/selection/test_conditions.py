@@ -190,7 +190,7 @@ def test_cpus():
     ("text", "message", "position"),
     [
         ("sched_switch: prev_pid == && x", "a value is expected", 26),
-        ("prev_pid = 5", "this means nothing", 9),
+        ("prev_pid = 5", "to compare is ==", 9),
         ("prev_pid == 5 next_pid == 6", "the end is expected", 14),
         ("(a == 1", "')' is expected", 7),
         ("a in 5", "'(' is expected", 5),
@@ -200,7 +200,8 @@ def test_cpus():
         ("5 == 6", "a field is expected", 0),
         ("5", "a comparison is expected", 1),
         ("", "a value is expected", 0),
-        ("a == 'open", "this means nothing", 5),
+        ("a == 'open", "the text has no end", 5),
+        ("a | b", "or is", 2),
         ("a == 5x", "this means nothing", 5),
         ("a & b", "a value is expected", 4),
         ("a == " + "9" * 50, "too many digits", 5),

@@ -6,9 +6,12 @@ from typing import TYPE_CHECKING, Literal
 
 import click
 
+from converter.cli.merging import Relations, relating
 from converter.cli.selecting import EXAMPLES, selects
 
 if TYPE_CHECKING:
+    from typing import Unpack
+
     from converter.selection.selection import Selection
 
 _EPILOG = f"""\b
@@ -16,6 +19,7 @@ Examples:
   traceconv trace.dat -o trace.fxt
   traceconv trace.dat -o old.dat -t trace_cmd+v6
   traceconv recording/ -o trace.pftrace --losses lost.json
+  traceconv kernel.dat ust/ app.json -o all.pftrace --offset app.json=+1.5s
   zcat trace.dat.gz | traceconv - -o - -t fxt > trace.fxt
   traceconv trace.dat -o part.pftrace --since +10s --until +12s --event "sched:*"
 
@@ -86,7 +90,7 @@ class _WithStrictness(click.Command):
 
 
 @click.command(cls=_WithStrictness, context_settings=_SETTINGS, epilog=_EPILOG)
-@click.argument("paths", metavar="IN [OUT]", nargs=-1)
+@click.argument("paths", metavar="IN... [OUT]", nargs=-1)
 @click.option(
     "-o", "--output", "target", metavar="OUT", help="What to write; in DIR/ it is named like IN."
 )
@@ -116,6 +120,7 @@ class _WithStrictness(click.Command):
 )
 @click.option("--dry-run", is_flag=True, help="Say what would be lost, and write nothing.")
 @selects
+@relating
 @click.option("-y", "--force", "--yes", is_flag=True, help="Replace OUT if it exists.")
 @click.option("-n", "--no-clobber", is_flag=True, help="Leave OUT alone if it exists, and succeed.")
 @click.option("-q", "--quiet", is_flag=True, help="Print errors only.")
@@ -136,12 +141,14 @@ def convert(
     quiet: bool,
     verbose: bool,
     selection: Selection | None,
+    **relations: Unpack[Relations],
 ) -> None:
     """Convert the trace IN to another format.
 
     IN is a file, a directory, or - for standard input, and may be compressed with gzip or zstd.
-    OUT is a file, a directory, or - for standard output. It appears whole or not at all. What does
-    not fit in the format of OUT is summed up on standard error.
+    Several, or a folder of several, become one trace on one clock, and standard error says what
+    relates them. OUT is a file, a directory, or - for standard output. It appears whole or not at
+    all. What does not fit in the format of OUT is summed up on standard error.
     """
     if quiet and verbose:
         raise click.UsageError("-q and -v exclude each other")
@@ -150,8 +157,6 @@ def convert(
     from converter.cli.places import inputs_and_output
 
     inputs, target = inputs_and_output(paths, target, needed=not dry_run or target_format is None)
-    if len(inputs) > 1:
-        raise click.UsageError(f"one input at a time, not {len(inputs)}")
     if target == "-" and losses == "-" and not dry_run:
         raise click.UsageError("OUT and --losses cannot both be standard output")
     if target == "-" and target_format is None:
@@ -160,7 +165,8 @@ def convert(
 
     run(
         Options(
-            source=inputs[0],
+            sources=tuple(inputs),
+            relations=relations,
             target=target,
             source_format=source_format,
             reader_options=reader_options,

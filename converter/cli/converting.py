@@ -9,12 +9,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from converter import registry
+from converter.cli.merging import Relations, print_inputs
 from converter.cli.places import output_in
 from converter.cli.progress import Progress
 from converter.conversion import (
     Strictness,
     left_behind,
-    open_trace,
+    open_merged,
     refuse_damage,
     refuse_losses,
     transcribe,
@@ -22,6 +23,7 @@ from converter.conversion import (
 from converter.errors import OutputError, UnknownFormatError, UnsupportedError
 from converter.formats.descriptor import Format
 from converter.ir.trace import Trace
+from converter.merging.merged_trace import MergedTrace
 from converter.projection.losses import LossReport
 from converter.storage.outputs import open_sink
 from converter.storage.sink import DiscardingSink, Sink
@@ -34,7 +36,8 @@ if TYPE_CHECKING:
 class Options:
     """What the command line says."""
 
-    source: str
+    sources: tuple[str, ...]
+    relations: Relations
     target: str | None
     source_format: str | None
     reader_options: dict[str, str]
@@ -49,6 +52,11 @@ class Options:
     selection: Selection | None
     dry_run: bool
 
+    @property
+    def name(self) -> str:
+        """What lines on standard error are about."""
+        return self.sources[0] if len(self.sources) == 1 else self.target or "-"
+
 
 def run(options: Options) -> None:
     """Convert, and print what there is to say about it.
@@ -58,12 +66,14 @@ def run(options: Options) -> None:
 
     """
     target, variant = _check_formats(options)
-    place = output_in(options.target or "-", options.source, target)
+    place = output_in(options.target or "-", options.sources[0], target)
     if options.no_clobber and os.path.lexists(place) and place != "-":
         _say(f"{place}: exists already, and is left as it is")
         return
     with (
-        open_trace(options.source, options.source_format, options.reader_options) as whole,
+        open_merged(
+            options.sources, options.source_format, options.reader_options, **options.relations
+        ) as whole,
         Progress(shown=not options.quiet) as progress,
         _sink(options, place, target) as sink,
     ):
@@ -80,14 +90,16 @@ def run(options: Options) -> None:
             lost = left_behind(trace) if options.lossless else report
             refuse_losses(lost, options.strict)
     if not options.quiet:
-        print_warnings(trace, options.source)
-        say(options.source)
+        if isinstance(whole, MergedTrace):
+            print_inputs(whole)
+        print_warnings(trace, options.name)
+        say(options.name)
         if not options.lossless or options.verbose:
             _print_losses(report, options, progress.events, trace.format)
     if options.verbose:
         done = "would be " if options.dry_run else ""
         _say(
-            f"{options.source}: {trace.format} to {target.name}: {progress.events:,} events, "
+            f"{options.name}: {trace.format} to {target.name}: {progress.events:,} events, "
             f"{done}{size:,} bytes in {progress.seconds:.2f} s"
         )
 
@@ -107,7 +119,7 @@ def _sink(options: Options, place: str, target: Format) -> Sink:
         place,
         force=options.force,
         directory=target.directory,
-        avoid=options.source,
+        avoid=options.sources,
         seekable=target.patches_output or options.lossless,
     )
 
@@ -149,7 +161,7 @@ def _print_losses(report: LossReport, options: Options, events: int, source_form
 
     lines = listing if options.verbose else summary
     for line in lines(report, events, source_format):
-        _say(f"{options.source}: {line}" if line[:1] != " " else line)
+        _say(f"{options.name}: {line}" if line[:1] != " " else line)
 
 
 def _say(line: str) -> None:

@@ -168,7 +168,8 @@ class _Merging:
 
     def _settled_rate(self) -> Fraction | None:
         """The finest rate of the inputs' clocks at which all of their times fit."""
-        counted = [one for one in self._clocked if one.survey.events] or self._clocked
+        reference = self._clocked[self._reference]
+        counted = [one for one in self._clocked if one.survey.events] or [reference]
         rates = {one.clock.ticks_per_second for one in counted}
         if rates == {None}:
             return None
@@ -244,11 +245,17 @@ class _Merging:
 
     def _clock_domains(self) -> list[ClockDomain]:
         """All of them, in an order that does not depend on that of the inputs."""
-        order = [self._inputs[self._reference], *self._inputs]
-        domains = list(dict.fromkeys(one for trace in order for one in trace.clock_domains))
-        own = len(order[0].clock_domains)
-        rest = sorted(domains[own:], key=lambda one: (one.name, one.epoch_ns or 0, one.description))
-        return domains[:own] + rest
+        own = self._inputs[self._reference].clock_domains
+        others = {one for trace in self._inputs for one in trace.clock_domains}
+        return own + sorted(
+            others.difference(own),
+            key=lambda one: (
+                one.name,
+                one.description,
+                one.epoch_ns or 0,
+                one.ticks_per_second or 0,
+            ),
+        )
 
     def _environment(self) -> dict[str, str | int]:
         """What inputs say of the system; where they differ, as the one with the clock, and others under their names."""

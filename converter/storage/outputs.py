@@ -6,6 +6,7 @@ import os
 import re
 import stat
 import sys
+from collections.abc import Sequence
 from functools import partial
 
 from converter.errors import OutputError
@@ -30,12 +31,12 @@ def open_sink(
     *,
     force: bool = False,
     directory: bool = False,
-    avoid: str | os.PathLike[str] | None = None,
+    avoid: str | os.PathLike[str] | Sequence[str] | None = None,
     seekable: bool = False,
 ) -> Sink:
     """Open an output: a file, a directory, or "-" for standard output.
 
-    What exists is replaced only with `force`, and never if it is the input, whose path `avoid` gives. Existing
+    What exists is replaced only with `force`, and never if it is an input, whose paths `avoid` gives. Existing
     devices and pipes (/dev/null) are written to directly. With `seekable` such streams and standard output support
     `Sink.write_at` too: they get everything at the end, from a temporary file (in TMPDIR).
     Everything that is refused is an `OutputError`.
@@ -55,7 +56,8 @@ def open_sink(
         target = os.path.realpath(text)
         status = os.stat(target) if os.path.lexists(target) else None
         if status is not None:
-            _check_replaceable(text, status, force, directory, avoid)
+            inputs = [avoid] if isinstance(avoid, str | os.PathLike) else avoid or ()
+            _check_replaceable(text, status, force, directory, inputs)
             if not stat.S_ISREG(status.st_mode) and not stat.S_ISDIR(status.st_mode):
                 descriptor = os.open(target, os.O_WRONLY | os.O_CLOEXEC)
                 return _open_stream(text, Descriptor(text, descriptor), seekable)
@@ -117,15 +119,17 @@ def _check_replaceable(
     status: os.stat_result,
     force: bool,
     directory: bool,
-    avoid: str | os.PathLike[str] | None,
+    avoid: Sequence[str | os.PathLike[str]],
 ) -> None:
     is_directory = stat.S_ISDIR(status.st_mode)
     if not is_directory and not stat.S_ISREG(status.st_mode):
         if directory:
             raise OutputError("is not a directory", path=name)
         return
-    source = os.fspath(avoid) if avoid is not None else "-"
-    if source != "-" and os.path.exists(source):
+    for path in avoid:
+        source = os.fspath(path)
+        if source == "-" or not os.path.exists(source):
+            continue
         real = os.path.realpath(source)
         if os.path.samestat(os.stat(source), status):
             raise OutputError("the output is the input", path=name)

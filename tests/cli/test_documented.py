@@ -1,4 +1,4 @@
-"""The examples in docs/cli.md print what it says: a line ``$ traceconv ...``, then what appears, ``...`` for any lines."""
+"""The examples in docs/cli.md print what it says: a line ``$ traceconv ...``, then what appears, ``...`` for any line."""
 
 import re
 import shlex

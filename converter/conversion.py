@@ -15,7 +15,6 @@ from converter.errors import (
     StrictLossError,
     TraceError,
     TraceWarning,
-    UnknownFormatError,
     UnsupportedError,
 )
 from converter.formats.descriptor import Format
@@ -349,26 +348,27 @@ def _traces_in(
         stack.callback(trace.close)
         return one.name, trace
 
-    try:
+    names = source.listdir() if source.is_directory and format is None else []
+    if registry.is_whole(source, names):
         return [opened(source)]
-    except UnknownFormatError:
-        if format is not None or not source.is_directory:
-            raise
-        found = []
-        names = source.listdir()
-        for name in names if len(names) <= _MOST_IN_FOLDER else ():
-            try:
-                inner = stack.enter_context(source.open(name))
-                registry.detect(inner)
-            except TraceError:
-                path = os.path.join(source.name, name)
-                left_out.append(TraceWarning(message="no trace, left out", path=path))
-                continue
-            with _naming(inner):
-                found.append(opened(inner))
-        if not found:
-            raise
-        return found
+    # A folder that is no trace, or only seems to be one for what lies below it.
+    found: list[tuple[Source, Format]] = []
+    others: list[TraceWarning] = []
+    for name in names if len(names) <= _MOST_IN_FOLDER else ():
+        try:
+            inner = stack.enter_context(source.open(name))
+            found.append((inner, registry.detect(inner)))
+        except TraceError:
+            path = os.path.join(source.name, name)
+            others.append(TraceWarning(message="no trace, left out", path=path))
+    if not found or {one for _, one in found} == {registry.detected(source)}:
+        return [opened(source)]
+    left_out += others
+    traces = []
+    for inner, _ in found:
+        with _naming(inner):
+            traces.append(opened(inner))
+    return traces
 
 
 def _trace_of(source: Source, name: str | None, options: Mapping[str, str] | None) -> Trace:

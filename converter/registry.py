@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -55,6 +56,22 @@ def detect(source: Source) -> Format:
     tried = ", ".join(format.name for format in formats() if format.readable)
     told = hint(source, head) or "-f names the format"
     raise UnknownFormatError(f"not recognised as any of {tried}; {told}", path=source.name)
+
+
+def is_whole(source: Source, names: Iterable[str]) -> bool:
+    """Whether an input is no folder, or one that a format recognises by what is right inside, of these names."""
+    if not source.is_directory:
+        return True
+    head = b"dir:" + "\n".join(names).encode("utf-8", "surrogateescape")
+    return any(format.readable and format.sniff(head) for format in formats())
+
+
+def detected(source: Source) -> Format | None:
+    """The format of an input, None where no format recognises it."""
+    try:
+        return detect(source)
+    except UnknownFormatError:
+        return None
 
 
 def format_named(text: str) -> tuple[Format, str]:

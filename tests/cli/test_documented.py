@@ -1,4 +1,4 @@
-"""The examples in docs/cli.md print what it says: a line ``$ traceconv ...``, then what appears, ``...`` for any line."""
+"""The examples in docs/cli.md print what it says: ``$ traceconv ...``, then what appears, ``...`` for any lines."""
 
 import re
 import shlex

@@ -62,7 +62,7 @@ def open_trace(
     """The trace of an input, to be streamed; the input is closed when the context ends.
 
     Args:
-        source: as `detect` takes it; gzip and zstd wrappers are removed. A folder or archive of several traces is
+        source: as `detect` takes it; what it is compressed with is taken off. A folder or archive of several traces is
             what they are together (`open_merged`).
         format: the name of a format, for inputs that are not recognised.
         options: what its reader is told besides, by name (`Format.options`).

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 from converter.errors import UnknownFormatError
 from converter.formats.descriptor import Format
 from converter.formats.table import formats
-from converter.storage.wrapping import unwrapped_name
 
 if TYPE_CHECKING:
     from converter.storage.source import Source
@@ -144,6 +143,8 @@ def target_format(path: str | os.PathLike[str], text: str | None) -> tuple[Forma
     """
     if text is not None:
         return format_named(text)
+    from converter.storage.wrapping import unwrapped_name  # only outputs have suffixes
+
     name, _ = unwrapped_name(path)
     for format in formats():
         if format.writable and name.endswith(format.suffixes):

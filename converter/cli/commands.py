@@ -145,10 +145,11 @@ def convert(
 ) -> None:
     """Convert the trace IN to another format.
 
-    IN is a file, a directory, or - for standard input, and may be compressed with gzip or zstd.
+    IN is a file, a directory, or - for standard input, and may be compressed or an archive.
     Several, or a folder of several, become one trace on one clock, and standard error says what
-    relates them. OUT is a file, a directory, or - for standard output. It appears whole or not at
-    all. What does not fit in the format of OUT is summed up on standard error.
+    relates them. OUT is a file, a directory, or - for standard output; a suffix like .gz or
+    .tar.zst compresses it. It appears whole or not at all. What does not fit in its format is
+    summed up on standard error.
     """
     if quiet and verbose:
         raise click.UsageError("-q and -v exclude each other")

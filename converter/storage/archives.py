@@ -8,16 +8,17 @@ from __future__ import annotations
 import io
 import os
 import tarfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 
 from converter.errors import TraceError, TraceWarning
 from converter.storage.source import Source, View, check_relative
 
 #: More files than any trace has; an archive of empty files needs 512 bytes for each.
-_MAX_MEMBERS = 1_000_000
+MAX_MEMBERS = 1_000_000
 
-#: By name in the archive: where the contents are, and how long they are.
-_Members = dict[str, tuple[int, int]]
+#: What opens the contents, by name in the archive.
+Members = Mapping[str, Callable[[], Source]]
 
 
 def open_archive(source: Source, unwrap: Callable[[Source], Source]) -> Source:
@@ -31,20 +32,25 @@ def open_archive(source: Source, unwrap: Callable[[Source], Source]) -> Source:
 
     """
     warnings: list[TraceWarning] = []
-    members = _listed(source, warnings)
-    while len(tops := {name.partition("/")[0] for name in members}) == 1:
-        (top,) = tops
-        if top in members:  # a file, not a folder
-            break
-        members = {name[len(top) + 1 :]: place for name, place in members.items()}
-    result = _ArchiveSource(source.name, source, members, unwrap)
+    members = inner_names(_listed(source, warnings))
+    result = ArchiveSource(source.name, source, members, unwrap)
     result.warnings = [*source.warnings, *warnings]
     result.compression = source.compression
     return result
 
 
-def _listed(source: Source, warnings: list[TraceWarning]) -> _Members:
-    members: _Members = {}
+def inner_names(members: Members) -> Members:
+    """The members below the folder that all of them are in."""
+    while len(tops := {name.partition("/")[0] for name in members}) == 1:
+        (top,) = tops
+        if top in members:  # a file, not a folder
+            break
+        members = {name[len(top) + 1 :]: opener for name, opener in members.items()}
+    return members
+
+
+def _listed(source: Source, warnings: list[TraceWarning]) -> Members:
+    members: dict[str, Callable[[], Source]] = {}
     left_out = 0
 
     def damaged(message: str, offset: int | None = None) -> None:
@@ -53,21 +59,22 @@ def _listed(source: Source, warnings: list[TraceWarning]) -> _Members:
         )
 
     try:
-        with tarfile.open(fileobj=_File(source), mode="r:") as archive:
+        with tarfile.open(fileobj=SourceFile(source), mode="r:") as archive:
             for member in archive:
                 name = os.path.normpath(member.name)
                 if member.isdir():
                     continue
-                if not member.isreg() or member.issparse() or not _is_inside(name):
+                if not member.isreg() or member.issparse() or not is_inside(name):
                     left_out += 1
                     continue
-                if len(members) == _MAX_MEMBERS:
-                    damaged(f"more than {_MAX_MEMBERS:,} files: the rest is left out")
+                if len(members) == MAX_MEMBERS:
+                    damaged(f"more than {MAX_MEMBERS:,} files: the rest is left out")
                     break
                 available = max(source.size - member.offset_data, 0)
                 if member.size > available:
                     damaged(f"the archive ends within {name!r}", member.offset_data)
-                members[name] = (member.offset_data, min(member.size, available))
+                size = min(member.size, available)
+                members[name] = partial(View, name, source, member.offset_data, size)
     except (tarfile.TarError, ValueError, ArithmeticError, OSError) as error:
         if not members:
             raise TraceError(str(error), format="tar", path=source.name) from error
@@ -77,7 +84,8 @@ def _listed(source: Source, warnings: list[TraceWarning]) -> _Members:
     return members
 
 
-def _is_inside(name: str) -> bool:
+def is_inside(name: str) -> bool:
+    """Whether a member's name stays in the archive."""
     try:
         check_relative(name)
     except TraceError:
@@ -85,13 +93,13 @@ def _is_inside(name: str) -> bool:
     return True
 
 
-class _ArchiveSource(Source):
+class ArchiveSource(Source):
     """The files of an archive below one of its folders."""
 
     is_directory = True
 
     def __init__(
-        self, name: str, archive: Source, members: _Members, unwrap: Callable[[Source], Source]
+        self, name: str, archive: Source, members: Members, unwrap: Callable[[Source], Source]
     ) -> None:
         super().__init__(name, 0)
         self._archive = archive
@@ -119,15 +127,18 @@ class _ArchiveSource(Source):
             raise error.within(path=self.name) from None
         inside = os.path.normpath(relative)
         if inside in self._members:
-            return self._unwrap(_MemberSource(name, self._archive, *self._members[inside], self))
+            member = self._members[inside]()
+            member.name, member.warnings = name, []
+            member.open_beside = lambda: self
+            return self._unwrap(member)
         below = {
-            member[len(inside) + 1 :]: place
-            for member, place in self._members.items()
+            member[len(inside) + 1 :]: opener
+            for member, opener in self._members.items()
             if member.startswith(f"{inside}/")
         }
         if not below:
             raise TraceError("no such file", path=name)
-        return _ArchiveSource(name, self._archive, below, self._unwrap)
+        return ArchiveSource(name, self._archive, below, self._unwrap)
 
     def close(self) -> None:
         self._archive.close()
@@ -139,20 +150,8 @@ class _ArchiveSource(Source):
         raise TraceError("is a directory", path=self.name)
 
 
-class _MemberSource(View):
-    """A file of an archive."""
-
-    def __init__(self, name: str, archive: Source, start: int, size: int, folder: Source) -> None:
-        super().__init__(name, archive, start, size)
-        self.warnings = []
-        self._folder = folder
-
-    def beside(self) -> Source | None:
-        return self._folder
-
-
-class _File(io.RawIOBase):
-    """A source as the file object that tarfile reads."""
+class SourceFile(io.RawIOBase):
+    """A source as the file object that tarfile and zipfile read."""
 
     def __init__(self, source: Source) -> None:
         self._source = source

@@ -1,9 +1,9 @@
-"""Unwrapping of gzip and zstd: what can be read is read, and damage is a warning of the source."""
+"""Unwrapping of compressed inputs: what can be read is read, and damage is a warning of the source."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Protocol
+from typing import Protocol, cast
 
 from converter.errors import TraceWarning
 from converter.storage.source import Source
@@ -15,18 +15,38 @@ class _Decompressor(Protocol):
     @property
     def eof(self) -> bool: ...
     @property
-    def unused_data(self) -> bytes: ...
+    def unused_data(self) -> bytes | None: ...
     def decompress(self, data: bytes, /) -> bytes: ...
 
 
-#: How much compressed data is fed at once. Neither library bounds what one call returns, so this does: deflate
+class _Bounding(_Decompressor, Protocol):
+    """What lzma, bz2 and lz4 have besides: calls that return no more than they are asked for."""
+
+    @property
+    def needs_input(self) -> bool: ...
+    def decompress(self, data: bytes, /, max_length: int = -1) -> bytes: ...
+
+
+#: How much compressed data is fed at once. Two libraries do not bound what one call returns, so this does: deflate
 #: expands at most 1,032 times; four bytes of zstd can become 128 KiB, so 4 KiB at most 128 MiB, which is also the
 #: largest window that zstd accepts.
-_FEED_SIZE = {"gzip": 1 << 16, "zstd": 1 << 12}
+_FEED_SIZE = {"gzip": 1 << 16, "zstd": 1 << 12, "xz": 1 << 16, "bzip2": 1 << 16, "lz4": 1 << 16}
+#: How much the others are asked for at once.
+_MOST_OUTPUT = 1 << 24
+#: More memory for its window no xz file may ask for: `xz -9` makes files that need 65 MiB.
+_MOST_XZ_MEMORY = 1 << 28
+#: How a member, frame or stream begins.
+_MAGICS = {
+    "gzip": b"\x1f\x8b",
+    "zstd": b"\x28\xb5\x2f\xfd",
+    "xz": b"\xfd7zXZ\0",
+    "bzip2": b"BZh",
+    "lz4": b"\x04\x22\x4d\x18",
+}
 
 
 def decompressed(source: Source, compression: str) -> Iterator[bytes]:
-    """The contents of all members (frames) of a "gzip" ("zstd") source, in chunks.
+    """The contents of all members (frames, streams) of a compressed source, in chunks.
 
     Data that is cut or damaged yields what precedes the damage and adds a warning to `source.warnings`.
     """
@@ -34,7 +54,7 @@ def decompressed(source: Source, compression: str) -> Iterator[bytes]:
     offset = 0
     while offset < source.size:
         start = offset
-        if start and not _is_member(source.read(start, 4), compression):
+        if start and not _is_member(source.read(start, 6), compression):
             _warn(source, start, f"ignored what follows the {compression} data")
             return
         decompressor, failure = _start(compression)
@@ -45,17 +65,16 @@ def decompressed(source: Source, compression: str) -> Iterator[bytes]:
                 _warn(source, offset, f"the {compression} data ends early")
                 return
             try:
-                output = decompressor.decompress(data)
+                for output in _outputs(decompressor, data):
+                    produced += len(output)
+                    yield output
             except failure as error:
                 _warn(source, offset, f"the {compression} data is damaged: {error}")
                 yield from _salvaged(source, compression, start, offset, produced)
                 return
             offset += len(data)
-            if output:
-                produced += len(output)
-                yield output
-        offset -= len(decompressor.unused_data)
-        if compression == "gzip":
+        offset -= len(decompressor.unused_data or b"")
+        if compression in ("gzip", "xz"):
             offset = _skip_zeros(source, offset)
 
 
@@ -64,18 +83,47 @@ def _start(compression: str) -> tuple[_Decompressor, type[Exception]]:
         import zlib
 
         return zlib.decompressobj(wbits=31), zlib.error
+    if compression == "xz":
+        import lzma
+
+        decompressor = lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=_MOST_XZ_MEMORY)
+        return decompressor, lzma.LZMAError
+    if compression == "bzip2":
+        import bz2
+
+        return bz2.BZ2Decompressor(), OSError
+    if compression == "lz4":
+        from converter.storage.lz4_library import lz4_frame
+
+        return lz4_frame().LZ4FrameDecompressor(), RuntimeError
     import zstandard
 
     return zstandard.ZstdDecompressor().decompressobj(), zstandard.ZstdError
 
 
+def _outputs(decompressor: _Decompressor, data: bytes) -> Iterator[bytes]:
+    """What some data becomes, in pieces where the library can give it so."""
+    if not hasattr(decompressor, "needs_input"):
+        output = decompressor.decompress(data)
+        if output:
+            yield output
+        return
+    bounding = cast(_Bounding, decompressor)
+    while True:
+        output = bounding.decompress(data, max_length=_MOST_OUTPUT)
+        if output:
+            yield output
+        if bounding.eof or bounding.needs_input:
+            return
+        data = b""
+
+
 def _is_member(head: bytes, compression: str) -> bool:
     """Whether another member or frame starts with this, as far as the file goes."""
-    if compression == "gzip":
-        return b"\x1f\x8b".startswith(head[:2])
-    if len(head) == 4 and head[1:] == b"\x2a\x4d\x18":
+    magic = _MAGICS[compression]
+    if compression in ("zstd", "lz4") and len(head) > 3 and head[1:4] == b"\x2a\x4d\x18":
         return head[0] & 0xF0 == 0x50  # a skippable frame
-    return b"\x28\xb5\x2f\xfd".startswith(head)
+    return magic.startswith(head[: len(magic)])
 
 
 def _salvaged(
@@ -92,20 +140,21 @@ def _salvaged(
         data = source.read(offset, min(_FEED_SIZE[compression], damaged - offset))
         if not data:
             return
-        produced -= len(decompressor.decompress(data))
+        produced -= sum(map(len, _outputs(decompressor, data)))
         offset += len(data)
-    assert produced == 0, "decompression is deterministic"
     for byte in source.read(damaged, _FEED_SIZE[compression]):
         try:
-            output = decompressor.decompress(bytes((byte,)))
+            for output in _outputs(decompressor, bytes((byte,))):
+                # Some of the chunk's may have come before the call that failed.
+                if produced < len(output):
+                    yield output[produced:]
+                produced = max(produced - len(output), 0)
         except failure:
             return
-        if output:
-            yield output
 
 
 def _skip_zeros(source: Source, offset: int) -> int:
-    """Past the zeros with which tapes and tar pad gzip members, as gzip itself does."""
+    """Past the zeros with which tapes and tar pad gzip members, and xz its streams, as these programs do."""
     while data := source.read(offset, 1 << 16):
         rest = data.lstrip(b"\0")
         offset += len(data) - len(rest)

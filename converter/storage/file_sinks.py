@@ -155,7 +155,7 @@ class ReplacingSink(FileSink):
             else:
                 _rename_to_new(self._temporary, self._place_of_file)
         except BaseException as error:
-            _remove(self._temporary)
+            remove(self._temporary)
             for companion in self._companions:
                 companion.abort()
             if isinstance(error, OSError):
@@ -167,7 +167,7 @@ class ReplacingSink(FileSink):
             companion.abort()
         if not self._closed:
             super().abort()
-            _remove(self._temporary)
+            remove(self._temporary)
 
 
 class _ChildSink(FileSink):
@@ -296,7 +296,7 @@ class DirectorySink(Sink):
         for child in self._children.values():
             child.abort()
         self._thread.cancel()
-        _remove(self._temporary)
+        remove(self._temporary)
 
     def _move_into_place(self) -> None:
         if not self._force and os.path.lexists(self._target):
@@ -311,7 +311,7 @@ class DirectorySink(Sink):
         except BaseException:
             os.rename(old, self._target)
             raise
-        _remove(old)
+        remove(old)
 
 
 def temporary_beside(target: str) -> str:
@@ -333,7 +333,7 @@ def _rename_to_new(temporary: str, target: str) -> None:
         os.unlink(temporary)
 
 
-def _remove(path: str) -> None:
+def remove(path: str) -> None:
     """Remove a temporary file or directory as far as possible: this follows an error that matters more."""
     if os.path.isdir(path):
         import shutil
@@ -342,6 +342,17 @@ def _remove(path: str) -> None:
         return
     with suppress(OSError):
         os.unlink(path)
+
+
+def unnamed(name: str) -> Descriptor:
+    """A temporary file without a name, for what the output called `name` gets when it is complete."""
+    import tempfile
+
+    try:
+        with tempfile.TemporaryFile(buffering=0) as file:
+            return Descriptor(tempfile.gettempdir(), os.dup(file.fileno()))
+    except OSError as error:
+        raise output_error(error, name) from error
 
 
 def output_error(error: Exception, name: str) -> OutputError:

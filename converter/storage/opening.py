@@ -30,20 +30,35 @@ _COPY_SIZE = 1 << 18
 #: Where the first header of a tar archive says that it is one (POSIX.1-2017, pax, "ustar Interchange Format").
 _TAR_OFFSET = 257
 _TAR_MAGIC = b"ustar"
+_ZIP_MAGIC = b"PK\x03\x04"
+#: How files begin that are compressed otherwise than by gzip.
+_MAGICS = {
+    b"\x28\xb5\x2f\xfd": "zstd",
+    b"\xfd7zXZ\0": "xz",
+    b"BZh": "bzip2",
+    b"\x04\x22\x4d\x18": "lz4",
+}
 
 
 def open_source(path: SourceArgument) -> Source:
-    """Open an input; gzip and zstd wrappers (of one level) are removed, and a tar archive is a directory.
+    """Open an input; wrappers (of one level) are removed, and a tar or zip archive is a directory.
 
     A file object is read from its current position to its end and is not closed.
     """
     source = _open_input(path)
-    if source.is_directory or source.read(_TAR_OFFSET, len(_TAR_MAGIC)) != _TAR_MAGIC:
+    if source.is_directory:
+        return source
+    is_zip = source.read(0, len(_ZIP_MAGIC)) == _ZIP_MAGIC
+    if not is_zip and source.read(_TAR_OFFSET, len(_TAR_MAGIC)) != _TAR_MAGIC:
         return source
     # Imported only now: most inputs are no archives.
-    from converter.storage.archives import open_archive
-
     try:
+        if is_zip:
+            from converter.storage.zip_archives import open_zip
+
+            return open_zip(source, _unwrapped)
+        from converter.storage.archives import open_archive
+
         return open_archive(source, _unwrapped)
     except BaseException:
         source.close()
@@ -164,15 +179,22 @@ def _chunks(stream: BinaryIO | io.RawIOBase, name: str) -> Iterator[bytes]:
         yield chunk
 
 
+def _compression(head: bytes) -> str | None:
+    if head[:2] == b"\x1f\x8b" and head[2:3] in (b"", b"\x08"):
+        return "gzip"
+    for magic, compression in _MAGICS.items():
+        if head.startswith(magic):
+            # The size of blocks, and the first of two numbers that blocks begin with.
+            return compression if compression != "bzip2" or head[3:4] in b"123456789" else None
+    return None
+
+
 def _unwrapped(source: Source) -> Source:
     """The source, or a decompressed copy of it."""
     try:
-        head = source.read(0, 4)
-        if head[:2] == b"\x1f\x8b" and head[2:3] in (b"", b"\x08"):
-            compression = "gzip"
-        elif head == b"\x28\xb5\x2f\xfd":
-            compression = "zstd"
-        else:
+        head = source.read(0, 6)
+        compression = _compression(head)
+        if compression is None:
             return source
         # Imported only now: most inputs need no decompressor.
         from converter.storage.decompression import decompressed

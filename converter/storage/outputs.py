@@ -18,8 +18,10 @@ from converter.storage.file_sinks import (
     SpooledSink,
     output_error,
     temporary_beside,
+    unnamed,
 )
 from converter.storage.sink import Sink
+from converter.storage.wrapping import Wrapping, unwrapped_name
 from converter.storage.writer_thread import Descriptor, Stream, Target, WriterThread
 
 #: Names that systems have for descriptors that are open; process substitution of shells gives them.
@@ -39,9 +41,45 @@ def open_sink(
     What exists is replaced only with `force`, and never if it is an input, whose paths `avoid` gives. Existing
     devices and pipes (/dev/null) are written to directly. With `seekable` such streams and standard output support
     `Sink.write_at` too: they get everything at the end, from a temporary file (in TMPDIR).
+    What the suffix of a file's name stands for (.gz, .tar.zst) is done to it on the way.
     Everything that is refused is an `OutputError`.
     """
     text = os.fspath(path)
+    name, wrapping = unwrapped_name(text)
+    if wrapping is not None:
+        return _wrapped(text, name, wrapping, force, directory, avoid, seekable)
+    return _open_plain(text, force, directory, avoid, seekable)
+
+
+def _wrapped(
+    path: str,
+    name: str,
+    wrapping: Wrapping,
+    force: bool,
+    directory: bool,
+    avoid: str | os.PathLike[str] | None,
+    seekable: bool,
+) -> Sink:
+    if directory != wrapping.archive:
+        how = "a directory becomes one file as .tar, .tar.gz, .tar.zst"
+        raise OutputError(how if directory else "one file needs no archive", path=path)
+    # Imported only now: most outputs are not compressed.
+    from converter.storage.compression import ArchiveSink, compressed_sink
+
+    base = _open_plain(path, force, False, avoid, False)
+    if not directory:
+        return compressed_sink(base, wrapping.compression, seekable=seekable)
+    folder = os.path.basename(path.rstrip("/"))[: len(name)]
+    return ArchiveSink(base, wrapping.compression, os.path.realpath(path), folder)
+
+
+def _open_plain(
+    text: str,
+    force: bool,
+    directory: bool,
+    avoid: str | os.PathLike[str] | None,
+    seekable: bool,
+) -> Sink:
     if text == "-":
         if directory:
             raise OutputError("a directory cannot be written to standard output", path="-")
@@ -76,14 +114,7 @@ def open_sink(
 def _open_stream(name: str, target: Target, seekable: bool) -> Sink:
     if not seekable:
         return FileSink(name, WriterThread(), target, seekable=False)
-    import tempfile
-
-    try:
-        with tempfile.TemporaryFile(buffering=0) as file:
-            spool = Descriptor(tempfile.gettempdir(), os.dup(file.fileno()))
-    except OSError as error:
-        raise output_error(error, name) from error
-    return SpooledSink(name, spool, target)
+    return SpooledSink(name, unnamed(name), target)
 
 
 def _inherited(path: str) -> Target | None:

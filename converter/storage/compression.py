@@ -1,0 +1,166 @@
+"""Outputs that are compressed as they are written: on the thread that writes, so that producing goes on."""
+
+from __future__ import annotations
+
+import io
+import os
+import tarfile
+from typing import TYPE_CHECKING, Final, Protocol
+
+from converter.errors import OutputError
+from converter.storage.file_sinks import (
+    DirectorySink,
+    FileSink,
+    SpooledSink,
+    output_error,
+    remove,
+    temporary_beside,
+    unnamed,
+)
+from converter.storage.sink import Sink
+from converter.storage.writer_thread import Target, WriterThread
+
+if TYPE_CHECKING:
+    from typing_extensions import Buffer  # in collections.abc from Python 3.12 on
+
+#: So much is compressed by one call.
+_PIECE: Final = 1 << 20
+
+
+class _Compressor(Protocol):
+    def compress(self, data: bytes | memoryview, /) -> bytes: ...
+    def flush(self) -> bytes: ...
+
+
+def _compressor(compression: str) -> _Compressor:
+    match compression:
+        case "gzip":
+            import zlib
+
+            return zlib.compressobj(wbits=31)
+        case "zstd":
+            import zstandard
+
+            return zstandard.ZstdCompressor().compressobj()
+        case "xz":
+            import lzma
+
+            return lzma.LZMACompressor()
+        case "bzip2":
+            import bz2
+
+            return bz2.BZ2Compressor()
+        case "lz4":
+            return _Lz4()
+    return _Plain()
+
+
+class _Plain:
+    """No compression: an archive alone."""
+
+    def compress(self, data: bytes | memoryview, /) -> bytes:
+        return bytes(data)
+
+    def flush(self) -> bytes:
+        return b""
+
+
+class _Lz4:
+    """The frame format of LZ4, by a library that not everybody has."""
+
+    def __init__(self) -> None:
+        from converter.storage.lz4_library import lz4_frame
+
+        self._compressor = lz4_frame().LZ4FrameCompressor()
+        self._begun = False
+
+    def compress(self, data: bytes | memoryview, /) -> bytes:
+        begin = b"" if self._begun else self._compressor.begin()
+        self._begun = True
+        return bytes(begin + self._compressor.compress(data))
+
+    def flush(self) -> bytes:
+        return self.compress(b"") + bytes(self._compressor.flush())
+
+
+class _Compressed(Target):
+    """Compresses what it is given into another sink, which it owns."""
+
+    def __init__(self, base: Sink, compression: str) -> None:
+        super().__init__(base.name)
+        self._base = base
+        self._compressor = _compressor(compression)
+
+    def write(self, data: memoryview, offset: int | None) -> int:
+        piece = data[:_PIECE]
+        self._base.write(self._compressor.compress(piece))
+        return len(piece)
+
+    def close(self) -> None:
+        self._base.write(self._compressor.flush())
+        self._base.close()
+
+    def discard(self) -> None:
+        self._base.abort()
+
+
+def compressed_sink(base: Sink, compression: str, *, seekable: bool) -> Sink:
+    """A sink whose contents are compressed into `base`; with `seekable` only when they are complete."""
+    try:
+        target = _Compressed(base, compression)
+        if seekable:
+            return SpooledSink(base.name, unnamed(base.name), target)
+        return FileSink(base.name, WriterThread(), target, seekable=False)
+    except BaseException:
+        base.abort()
+        raise
+
+
+class ArchiveSink(DirectorySink):
+    """A directory that becomes a tar archive when it is complete, in one folder; the same bytes at any time."""
+
+    def __init__(self, base: Sink, compression: str, place: str, folder: str) -> None:
+        temporary = temporary_beside(place)
+        try:
+            self._archive = compressed_sink(base, compression, seekable=False)
+            os.mkdir(temporary)
+        except OSError as error:
+            base.abort()
+            raise output_error(error, base.name) from error
+        super().__init__(base.name, temporary, place, force=True)
+        self._folder = folder
+
+    def _move_into_place(self) -> None:
+        try:
+            with tarfile.open(
+                fileobj=_Writing(self._archive), mode="w|", format=tarfile.GNU_FORMAT
+            ) as archive:
+                for name in sorted(self._children):
+                    path = os.path.join(self._temporary, name)
+                    member = tarfile.TarInfo(f"{self._folder}/{name}")
+                    member.size = os.path.getsize(path)
+                    with open(path, "rb") as file:
+                        archive.addfile(member, file)
+        except tarfile.TarError as error:
+            raise OutputError(str(error), path=self.name) from error
+        self._archive.close()
+        remove(self._temporary)
+
+    def abort(self) -> None:
+        if not self._closed:
+            super().abort()
+            self._archive.abort()
+
+
+class _Writing(io.RawIOBase):
+    """A sink as the file object that tarfile writes."""
+
+    def __init__(self, sink: Sink) -> None:
+        self._sink = sink
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, data: Buffer) -> int:
+        self._sink.write(data)
+        return memoryview(data).nbytes

@@ -1,0 +1,95 @@
+"""Zip archives: of one file as that file, of several as a directory. A member is unpacked when it is opened."""
+
+from __future__ import annotations
+
+import os
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator
+
+from converter.errors import TraceError, TraceWarning
+from converter.storage.archives import (
+    MAX_MEMBERS,
+    ArchiveSource,
+    SourceFile,
+    inner_names,
+    is_inside,
+)
+from converter.storage.source import Source, spooled
+
+_CHUNK = 1 << 18
+#: What reading a damaged, encrypted or unusual archive raises.
+_FAILURES = (
+    zipfile.BadZipFile,
+    zlib.error,
+    EOFError,
+    OSError,
+    ValueError,
+    ArithmeticError,
+    RuntimeError,
+    NotImplementedError,
+)
+
+
+def open_zip(source: Source, unwrap: Callable[[Source], Source]) -> Source:
+    """The file or directory that a zip archive holds. The result owns `source`.
+
+    Args:
+        source: the archive.
+        unwrap: what is done with a member that is opened (decompression).
+
+    """
+    warnings: list[TraceWarning] = list(source.warnings)
+    try:
+        archive = zipfile.ZipFile(SourceFile(source))
+        infos = archive.infolist()
+    except _FAILURES as error:
+        raise TraceError(str(error), format="zip", path=source.name) from error
+    members: dict[str, Callable[[], Source]] = {}
+    left_out = 0
+    for info in infos:
+        name = os.path.normpath(info.filename)
+        if info.is_dir():
+            continue
+        if not is_inside(name) or len(members) == MAX_MEMBERS:
+            left_out += 1
+            continue
+        members[name] = _opener(archive, info, source.name, warnings)
+    if left_out:
+        message = f"{left_out:,} names that lead out of it, or beyond {MAX_MEMBERS:,}, are left out"
+        warnings.append(TraceWarning(message=message, format="zip", path=source.name))
+    if len(members) == 1:
+        (opener,) = members.values()
+        single = opener()
+        source.close()
+        return unwrap(single)
+    result = ArchiveSource(source.name, source, inner_names(members), unwrap)
+    result.warnings = warnings
+    return result
+
+
+def _opener(
+    archive: zipfile.ZipFile, info: zipfile.ZipInfo, path: str, warnings: list[TraceWarning]
+) -> Callable[[], Source]:
+    name = os.path.join(path, info.filename)
+
+    def chunks() -> Iterator[bytes]:
+        produced = 0
+        try:
+            with archive.open(info) as file:
+                while chunk := file.read(_CHUNK):
+                    produced += len(chunk)
+                    yield chunk
+        except _FAILURES as error:
+            if not produced:
+                raise TraceError(str(error), format="zip", path=name) from error
+            message = f"the zip data is damaged: {error}"
+            warnings.append(TraceWarning(message=message, path=name, offset=produced))
+
+    def opened() -> Source:
+        source = spooled(chunks(), name)
+        source.warnings = warnings
+        source.compression = "zip"
+        return source
+
+    return opened

@@ -1,0 +1,200 @@
+"""Outputs that are compressed because their names say so, and zip archives as inputs."""
+
+import bz2
+import gzip
+import io
+import lzma
+import os
+import sys
+import tarfile
+import tracemalloc
+import zipfile
+
+import pytest
+import zstandard
+from support.sink_checks import BIG, BrokenError
+
+from converter.errors import OutputError, TraceError, UnsupportedError
+from converter.storage.opening import open_source
+from converter.storage.outputs import open_sink
+
+# Whatever a test does to a sink, no temporary file stays behind.
+pytestmark = pytest.mark.usefixtures("no_temporary_files")
+
+
+def unzstd(data):
+    return zstandard.ZstdDecompressor().decompressobj().decompress(data)
+
+
+def unlz4(data):
+    return pytest.importorskip("lz4.frame").decompress(data)
+
+
+DECOMPRESSORS = {
+    ".gz": gzip.decompress,
+    ".zst": unzstd,
+    ".xz": lzma.decompress,
+    ".bz2": bz2.decompress,
+    ".lz4": unlz4,
+}
+
+
+@pytest.fixture(params=DECOMPRESSORS)
+def suffix(request):
+    if request.param == ".lz4":
+        pytest.importorskip("lz4.frame")
+    return request.param
+
+
+@pytest.mark.parametrize("seekable", [False, True])
+def test_a_file_is_compressed_as_its_suffix_says(tmp_path, suffix, seekable):
+    path = tmp_path / f"out.json{suffix}"
+    with open_sink(path, seekable=seekable) as sink:
+        sink.write(b"head")
+        for _ in range(10):
+            sink.write(BIG)
+        if seekable:
+            sink.write_at(0, b"HEAD")
+        assert sink.tell() == 4 + 10 * len(BIG)
+        assert not path.exists(), "it appears when it is whole"
+    expected = (b"HEAD" if seekable else b"head") + 10 * BIG
+    assert DECOMPRESSORS[suffix](path.read_bytes()) == expected
+    with open_source(path) as source:
+        assert source.read(0, source.size) == expected
+
+
+def test_an_empty_one_is_valid(tmp_path, suffix):
+    path = tmp_path / f"out{suffix}"
+    open_sink(path).close()
+    assert DECOMPRESSORS[suffix](path.read_bytes()) == b""
+
+
+def test_nothing_stays_of_one_that_fails(tmp_path, suffix):
+    for seekable in (False, True):
+        with pytest.raises(BrokenError), open_sink(tmp_path / f"o{suffix}", seekable=seekable) as s:
+            s.write(BIG)
+            raise BrokenError
+    assert os.listdir(tmp_path) == []
+
+
+def test_it_replaces_only_with_force(tmp_path):
+    path = tmp_path / "out.gz"
+    path.write_bytes(b"mine")
+    with pytest.raises(OutputError, match="exists already"):
+        open_sink(path)
+    assert path.read_bytes() == b"mine"
+    with open_sink(path, force=True) as sink:
+        sink.write(b"x")
+    assert gzip.decompress(path.read_bytes()) == b"x"
+
+
+@pytest.mark.parametrize("suffix", ["", ".gz", ".zst", ".xz", ".bz2"])
+def test_a_directory_is_an_archive(tmp_path, suffix):
+    path = tmp_path / f"Out.ctf.tar{suffix}"
+    with open_sink(path, directory=True) as sink:
+        sink.create("deep/b").write(BIG)
+        file = sink.create("a")
+        file.write(b"12345")
+        file.write_at(0, b"9")
+        assert sink.tell() == len(BIG) + 5
+    with open_source(path) as source:
+        assert source.is_directory
+        assert list(source.walk()) == ["a", "deep/b"]
+        assert source.open("a").read(0, 9) == b"92345"
+        assert source.open("deep/b").read(0, len(BIG)) == BIG
+    data = path.read_bytes()
+    plain = DECOMPRESSORS[suffix](data) if suffix else data
+    with tarfile.open(fileobj=io.BytesIO(plain)) as archive:
+        assert archive.getnames() == ["Out.ctf/a", "Out.ctf/deep/b"]
+
+
+def test_nothing_stays_of_an_archive_that_fails(tmp_path):
+    with pytest.raises(BrokenError), open_sink(tmp_path / "o.tgz", directory=True) as sink:
+        sink.create("a").write(b"x")
+        raise BrokenError
+    assert os.listdir(tmp_path) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "directory", "said"),
+    [("a.ctf.gz", True, "as .tar, .tar.gz"), ("a.json.tgz", False, "needs no archive")],
+)
+def test_what_cannot_be_wrapped_so(tmp_path, name, directory, said):
+    with pytest.raises(OutputError, match=said):
+        open_sink(tmp_path / name, directory=directory)
+    assert os.listdir(tmp_path) == []
+
+
+def test_without_the_library_for_lz4(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "lz4.frame", None)
+    with pytest.raises(UnsupportedError, match=r"pip install 'traceconv\[lz4\]'"):
+        open_sink(tmp_path / "a.lz4")
+    assert os.listdir(tmp_path) == []
+    with pytest.raises(UnsupportedError, match=r"pip install 'traceconv\[lz4\]'"):
+        open_source(b"\x04\x22\x4d\x18" + bytes(20))
+
+
+def zipped(files, compression=zipfile.ZIP_DEFLATED):
+    stream = io.BytesIO()
+    with zipfile.ZipFile(stream, "w", compression) as archive:
+        for name, data in files.items():
+            archive.writestr(name, data)
+    return stream.getvalue()
+
+
+@pytest.mark.parametrize(
+    "compression",
+    [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA],
+)
+def test_a_zip_archive_of_one_file_is_that_file(compression):
+    with open_source(zipped({"in/trace.json": BIG}, compression)) as source:
+        assert not source.is_directory
+        assert source.read(0, source.size) == BIG
+        assert source.compression == "zip"
+        assert source.warnings == []
+
+
+def test_a_zip_archive_of_several_files_is_a_directory():
+    files = {"top/a": b"1", "top/deep/b": BIG, "../c": b"3"}
+    with open_source(zipped(files)) as source:
+        assert source.is_directory
+        assert list(source.walk()) == ["a", "deep/b"]
+        assert source.open("deep/b").read(0, len(BIG)) == BIG
+        (warning,) = source.warnings
+        assert "1 names that lead out of it" in str(warning)
+
+
+def test_a_damaged_zip_archive_is_an_error_or_a_warning():
+    data = zipped({"a": b"x" * 5000 + BIG, "b": b"2"})
+    for place in range(0, len(data), 997):
+        for damaged in (data[:place], data[:place] + b"\xff" + data[place + 1 :]):
+            if not damaged.startswith(b"PK\x03\x04"):
+                continue
+            try:
+                with open_source(damaged) as source:
+                    for name in source.walk():
+                        source.open(name).close()
+            except TraceError:
+                pass
+
+
+@pytest.mark.parametrize("compress", [lzma.compress, bz2.compress, lambda d: zipped({"a": d})])
+def test_a_bomb_takes_no_memory(compress):
+    data = compress(bytes(1 << 27))
+    assert len(data) < 1 << 18
+    tracemalloc.start()
+    try:
+        with open_source(data) as source:
+            assert source.size == 1 << 27
+        assert tracemalloc.get_traced_memory()[1] < 1 << 26
+    finally:
+        tracemalloc.stop()
+
+
+def test_an_xz_file_that_asks_for_too_much_memory_is_damage():
+    data = lzma.compress(
+        b"x" * 100, filters=[{"id": lzma.FILTER_LZMA2, "preset": 1, "dict_size": 1 << 30}]
+    )
+    with open_source(data) as source:
+        assert source.size == 0
+        assert "limit" in str(source.warnings[0])

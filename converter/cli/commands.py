@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import click
 
+from converter.cli.batch_command import batch
 from converter.cli.merging import Relations, relating
 from converter.cli.selecting import EXAMPLES, selects
+from converter.cli.shared_options import SETTINGS as _SETTINGS
+from converter.cli.shared_options import Strict, WithStrictness
+from converter.cli.shared_options import input_argument as _input
+from converter.cli.shared_options import reader_options as _reader_options
+from converter.cli.shared_options import source_format as _source_format
+from converter.cli.shared_options import strict as _strict
 
 if TYPE_CHECKING:
     from typing import Unpack
@@ -48,48 +55,7 @@ def _version(context: click.Context, _parameter: click.Parameter, wanted: bool) 
         context.exit()
 
 
-_SETTINGS = {"help_option_names": ["-h", "--help"]}
-
-_input = click.argument("source", metavar="IN")
-_source_format = click.option(
-    "-f", "--from", "source_format", metavar="FORMAT", help="Format of IN, where not recognised."
-)
-
-
-def _as_mapping(
-    _context: click.Context, _parameter: click.Parameter, given: tuple[str, ...]
-) -> dict[str, str]:
-    told: dict[str, str] = {}
-    for text in given:
-        name, equals, value = text.partition("=")
-        if not equals or not name:
-            raise click.BadParameter(f"{text!r} is not NAME=VALUE")
-        told[name] = value
-    return told
-
-
-_reader_options = click.option(
-    "-O",
-    "--option",
-    "reader_options",
-    metavar="NAME=VALUE",
-    multiple=True,
-    callback=_as_mapping,
-    help="What the reader of IN is told besides; may be repeated.",
-)
-
-
-class _WithStrictness(click.Command):
-    """An option that may stand alone never takes the argument behind it."""
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Parse what the command line says."""
-        end = args.index("--") if "--" in args else len(args)
-        told = ["--strict=shown" if arg == "--strict" else arg for arg in args[:end]]
-        return super().parse_args(ctx, told + args[end:])
-
-
-@click.command(cls=_WithStrictness, context_settings=_SETTINGS, epilog=_EPILOG)
+@click.command(cls=WithStrictness, context_settings=_SETTINGS, epilog=_EPILOG)
 @click.argument("paths", metavar="IN... [OUT]", nargs=-1)
 @click.option(
     "-o", "--output", "target", metavar="OUT", help="What to write; in DIR/ it is named like IN."
@@ -103,13 +69,7 @@ class _WithStrictness(click.Command):
     metavar="FORMAT",
     help="Format of OUT, as NAME or NAME+VARIANT; by default that of its suffix.",
 )
-@click.option(
-    "--strict",
-    type=click.Choice(["shown", "kept", "all"]),
-    metavar="[=shown|kept|all]",
-    help="Refuse to lose what viewers show, what other readers find, or anything, and to read "
-    "damaged input.",
-)
+@_strict
 @click.option(
     "--lossless",
     is_flag=True,
@@ -132,7 +92,7 @@ def convert(
     source_format: str | None,
     reader_options: dict[str, str],
     target_format: str | None,
-    strict: Literal["shown", "kept", "all"] | None,
+    strict: Strict | None,
     lossless: bool,
     losses: str | None,
     dry_run: bool,
@@ -469,6 +429,7 @@ def fixtures(
 
 
 COMMANDS = {
+    "batch": batch,
     "info": info,
     "report": report,
     "diff": diff,

@@ -6,7 +6,7 @@ import os
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from converter import registry
 from converter.cli.merging import Relations, print_inputs
@@ -65,11 +65,46 @@ def run(options: Options) -> None:
         TraceError: of what went wrong, for the caller to print.
 
     """
-    target, variant = _check_formats(options)
+    target, variant = checked_formats(options)
     place = output_in(options.target or "-", options.sources[0], target)
     if options.no_clobber and os.path.lexists(place) and place != "-":
         _say(f"{place}: exists already, and is left as it is")
         return
+    done = converted(options, place, target, variant)
+    if not options.quiet:
+        if isinstance(done.whole, MergedTrace):
+            print_inputs(done.whole)
+        print_warnings(done.trace, options.name)
+        done.say(options.name)
+        if not options.lossless or options.verbose:
+            _print_losses(done, options)
+    if options.verbose:
+        would = "would be " if options.dry_run else ""
+        _say(
+            f"{options.name}: {done.trace.format} to {target.name}: {done.events:,} events, "
+            f"{would}{done.size:,} bytes in {done.seconds:.2f} s"
+        )
+
+
+class Conversion(NamedTuple):
+    """A conversion that was done: of what was read, of which part, and what tells how much that is."""
+
+    whole: Trace
+    trace: Trace
+    say: Callable[[str], None]
+    report: LossReport
+    events: int
+    size: int
+    seconds: float
+
+
+def converted(options: Options, place: str, target: Format, variant: str) -> Conversion:
+    """Convert to an output, and write the losses where they are wanted.
+
+    Raises:
+        TraceError: of what went wrong.
+
+    """
     with (
         open_merged(
             options.sources, options.source_format, options.reader_options, **options.relations
@@ -89,19 +124,7 @@ def run(options: Options) -> None:
             refuse_damage(trace)
             lost = left_behind(trace) if options.lossless else report
             refuse_losses(lost, options.strict)
-    if not options.quiet:
-        if isinstance(whole, MergedTrace):
-            print_inputs(whole)
-        print_warnings(trace, options.name)
-        say(options.name)
-        if not options.lossless or options.verbose:
-            _print_losses(report, options, progress.events, trace.format)
-    if options.verbose:
-        done = "would be " if options.dry_run else ""
-        _say(
-            f"{options.name}: {trace.format} to {target.name}: {progress.events:,} events, "
-            f"{done}{size:,} bytes in {progress.seconds:.2f} s"
-        )
+    return Conversion(whole, trace, say, report, progress.events, size, progress.seconds)
 
 
 def _part(trace: Trace, selection: Selection | None) -> tuple[Trace, Callable[[str], None]]:
@@ -124,7 +147,7 @@ def _sink(options: Options, place: str, target: Format) -> Sink:
     )
 
 
-def _check_formats(options: Options) -> tuple[Format, str]:
+def checked_formats(options: Options) -> tuple[Format, str]:
     """The format and variant of the output. What is wrong with the formats is said before anything is read."""
     import click
 
@@ -156,11 +179,11 @@ def print_warnings(trace: Trace, source: str) -> None:
         _say(f"warning: {path}: {warning.detail}")
 
 
-def _print_losses(report: LossReport, options: Options, events: int, source_format: str) -> None:
+def _print_losses(done: Conversion, options: Options) -> None:
     from converter.cli.loss_summary import listing, summary  # not for quiet conversions
 
     lines = listing if options.verbose else summary
-    for line in lines(report, events, source_format):
+    for line in lines(done.report, done.events, done.trace.format):
         _say(f"{options.name}: {line}" if line[:1] != " " else line)
 
 

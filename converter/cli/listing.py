@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from converter import registry
+from converter.cli.tables import table
 
 
 def run(*, as_json: bool) -> None:
@@ -13,6 +14,7 @@ def run(*, as_json: bool) -> None:
             "title": format.title,
             "variants": [variant for variant in format.variants if variant],
             "suffixes": list(format.suffixes),
+            "aliases": [alias.partition("+")[0] for alias in format.aliases],
             "directory": format.directory,
             "readable": format.readable,
             "writable": format.writable,
@@ -25,10 +27,10 @@ def run(*, as_json: bool) -> None:
 
         print(json.dumps({"formats": rows}, indent=2))
         return
-    table = [("NAME", "VARIANTS", "SUFFIXES", "", "")]
+    shown = [("NAME", "VARIANTS", "SUFFIXES", "", "")]
     for format in registry.FORMATS:
         ways = ("read" if format.readable else "", "write" if format.writable else "")
-        table.append(
+        shown.append(
             (
                 format.name,
                 " ".join(f"+{variant}" for variant in format.variants if variant) or "-",
@@ -37,7 +39,5 @@ def run(*, as_json: bool) -> None:
                 format.title,
             )
         )
-    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
-    for row in table:
-        cells = (cell.ljust(width) for cell, width in zip(row, widths, strict=True))
-        print("  ".join(cells).rstrip())
+    for line in table(shown):
+        print(line)

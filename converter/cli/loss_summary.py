@@ -23,7 +23,7 @@ _FATES = {
 
 def summary(report: LossReport, events: int, source_format: str) -> list[str]:
     """Nothing where nothing is lost, else the verdict and a line for each class of what is, details left out."""
-    lines = [verdict(report, events)] if len(report) else []
+    lines = [f"{verdict(report, events)} (-v says more)"] if len(report) else []
     for loss_class in (LossClass.SHOWN, LossClass.KEPT):
         entries = _entries(report.of_class(loss_class))
         if entries:
@@ -37,22 +37,19 @@ def summary(report: LossReport, events: int, source_format: str) -> list[str]:
 def verdict(report: LossReport, events: int) -> str:
     """In one line, how much of a trace of so many events is shown."""
     missing = report.events_not_shown
-    shown = report.of_class(LossClass.SHOWN)
-    hint = ": -v shows them" if report else ""
-    unkept = len(report) - len(shown)
-    details = f"{unkept:,} {'detail is' if unkept == 1 else 'details are'} not kept"
     if missing:
-        return f"{missing:,} of {max(events, missing):,} events are not shown (-v says which)"
+        return f"{missing:,} of {max(events, missing):,} events are not shown"
     all_of = f"all {events:,} events are shown" if events != 1 else "the event is shown"
-    if not shown:
-        return f"{all_of}; {details}{hint}"
-    return f"{all_of}, but not all that they say (-v shows what)"
+    if report.of_class(LossClass.SHOWN):
+        return f"{all_of}, but not all that they say"
+    details = f"{len(report):,} {'detail is' if len(report) == 1 else 'details are'} not kept"
+    return f"{all_of}; {details}"
 
 
 def listing(report: LossReport, events: int, source_format: str) -> Iterator[str]:
     """The verdict and every loss, by who would miss it."""
     if len(report):
-        yield verdict(report, events).partition(" (-v")[0].partition(": -v")[0]
+        yield verdict(report, events)
     for loss_class in LossClass:
         losses = report.of_class(loss_class)
         if losses:

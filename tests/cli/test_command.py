@@ -78,7 +78,7 @@ def test_a_conversion_says_what_did_not_fit(capfd):
     verdict, *groups = err.splitlines()
     assert (
         verdict
-        == "traceconv: in.whole: all 4 events are shown, but not all that they say (-v shows what)"
+        == "traceconv: in.whole: all 4 events are shown, but not all that they say (-v says more)"
     )
     assert [line.partition(": ")[2].split(":")[0] for line in groups] == [
         "  viewers no longer show",

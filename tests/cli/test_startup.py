@@ -12,7 +12,14 @@ ROOT = Path(__file__).parents[2]
 RECORDINGS = ROOT / "roundtrip_fixtures"
 #: What help needs, and what everything else does.
 HELP = {"converter", "converter.cli", "converter.cli.prepared_help"}
-BASIC = HELP | {"converter.cli.commands", "converter.cli.selecting", "converter.errors"}
+BASIC = HELP | {
+    "converter.cli.batch_command",
+    "converter.cli.commands",
+    "converter.cli.merging",
+    "converter.cli.selecting",
+    "converter.cli.shared_options",
+    "converter.errors",
+}
 #: The descriptors of formats, and the little that they need to recognise an input.
 DESCRIPTORS = {
     *(f"converter.formats.{format.name}" for format in FORMATS),
@@ -85,7 +92,11 @@ def foreign(modules):
         (["--help"], HELP, set()),
         (["diff", "--help"], HELP, set()),
         (["--version"], BASIC, {"click"}),
-        (["formats"], BASIC | TABLE | DESCRIPTORS | {"converter.cli.listing"}, {"click"}),
+        (
+            ["formats"],
+            BASIC | TABLE | DESCRIPTORS | {"converter.cli.listing", "converter.cli.tables"},
+            {"click"},
+        ),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )

@@ -71,8 +71,7 @@ def test_details_are_part_of_the_verdict(capfd, out):
     _, _, err = run(capfd, KERNEL, "-o", out)
     (verdict,) = err.splitlines()
     assert re.fullmatch(
-        f"traceconv: {KERNEL}: all [0-9]+ events are shown; "
-        "[0-9]+ details? (is|are) not kept: -v shows them",
+        f"traceconv: {KERNEL}: all [0-9]+ events are shown; [0-9]+ details? (is|are) not kept",
         verdict,
     )
 
@@ -115,13 +114,13 @@ def test_a_dry_run_finds_the_losses_of_a_run(capfd, target, tmp_path):
 def test_the_verdict():
     report = LossReport()
     report.add(LossKind.RETYPED, "a")
-    assert verdict(report, 3) == "all 3 events are shown; 1 detail is not kept: -v shows them"
+    assert verdict(report, 3) == "all 3 events are shown; 1 detail is not kept"
     report.add(LossKind.LOWERED, "b", 2)
-    assert verdict(report, 3) == "all 3 events are shown; 2 details are not kept: -v shows them"
+    assert verdict(report, 3) == "all 3 events are shown; 2 details are not kept"
     report.add(LossKind.CHANGED, "c", 2)
-    assert verdict(report, 3) == "all 3 events are shown, but not all that they say (-v shows what)"
+    assert verdict(report, 3) == "all 3 events are shown, but not all that they say"
     report.add(LossKind.DROPPED, "d", 1204, aspect=Aspect.EVENTS)
-    assert verdict(report, 338_112) == "1,204 of 338,112 events are not shown (-v says which)"
+    assert verdict(report, 338_112) == "1,204 of 338,112 events are not shown"
 
 
 def test_losses_of_one_aspect_are_one_of_the_summary():

@@ -1,0 +1,83 @@
+"""``traceconv batch``: what it takes."""
+
+from __future__ import annotations
+
+import click
+
+from converter.cli.shared_options import (
+    SETTINGS,
+    Strict,
+    WithStrictness,
+    reader_options,
+    source_format,
+    strict,
+)
+
+_EPILOG = """\b
+Examples:
+  traceconv batch 'in/*.dat' -t perfetto -o out/
+  traceconv batch 'in/**/*.dat' -t json -o out/ --jobs 4 --compress gz
+"""
+
+
+@click.command(cls=WithStrictness, context_settings=SETTINGS, epilog=_EPILOG)
+@click.argument("patterns", metavar="IN...", nargs=-1, required=True)
+@click.option("-o", "--output", "folder", metavar="DIR", required=True, help="Where to write.")
+@click.option("-t", "--to", "target_format", metavar="FORMAT", required=True, help="Its format.")
+@click.option(
+    "-j",
+    "--jobs",
+    metavar="N",
+    type=click.IntRange(min=1),
+    help="How many at a time; by default as many as there are CPUs.",
+)
+@click.option(
+    "--compress",
+    type=click.Choice(["gz", "zst", "xz", "bz2", "lz4"]),
+    help="Compress each output.",
+)
+@source_format
+@reader_options
+@strict
+@click.option("--lossless", is_flag=True, help="Let what does not fit travel in the outputs.")
+@click.option("-y", "--force", "--yes", is_flag=True, help="Replace outputs older than their IN.")
+@click.option("-q", "--quiet", is_flag=True, help="Print the table alone.")
+def batch(
+    patterns: tuple[str, ...],
+    folder: str,
+    target_format: str,
+    jobs: int | None,
+    compress: str | None,
+    source_format: str | None,
+    reader_options: dict[str, str],
+    strict: Strict | None,
+    lossless: bool,
+    force: bool,
+    quiet: bool,
+) -> None:
+    """Convert many traces to one format, several at a time.
+
+    IN is a trace or a pattern like 'in/**/*.dat'. Outputs are named like their inputs, in the same
+    folders below DIR. Those that are newer than their inputs are there already, and skipped, so
+    that what was interrupted goes on where it was. One that fails does not stop the others: the
+    table at the end says so, and the exit code.
+    """
+    from converter.cli.batching import Wanted, run
+
+    code = run(
+        patterns,
+        folder,
+        Wanted(
+            target_format=target_format,
+            suffix=f".{compress}" if compress else "",
+            source_format=source_format,
+            reader_options=reader_options,
+            strict=strict or False,
+            lossless=lossless,
+            force=force,
+        ),
+        jobs=jobs,
+        quiet=quiet,
+    )
+    if code:
+        raise click.exceptions.Exit(code)

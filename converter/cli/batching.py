@@ -1,0 +1,259 @@
+"""``traceconv batch``: many conversions, each in a process that may fail alone."""
+
+from __future__ import annotations
+
+import glob
+import multiprocessing
+import os
+import signal
+import sys
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from multiprocessing.connection import Connection, wait
+from typing import Any, NoReturn
+
+import click
+
+from converter import registry
+from converter.cli.loss_summary import verdict
+from converter.cli.places import output_name
+from converter.cli.tables import table
+from converter.conversion import Strictness
+from converter.errors import StrictLossError, TraceError
+from converter.formats.descriptor import Format
+from converter.ir.text import printable
+
+_DONE, _SKIPPED, _FAILED, _REFUSED = "done", "skipped", "failed", "refused"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """How all of them are to be converted."""
+
+    target_format: str
+    suffix: str
+    source_format: str | None
+    reader_options: dict[str, str]
+    strict: bool | Strictness
+    lossless: bool
+    force: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """One conversion."""
+
+    source: str
+    target: str
+    wanted: Wanted
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What became of one: what it says is for people."""
+
+    job: Job
+    state: str
+    says: str
+    events: int = 0
+    seconds: float = 0.0
+
+
+def run(
+    patterns: Sequence[str], folder: str, wanted: Wanted, *, jobs: int | None, quiet: bool
+) -> int:
+    """Convert what the patterns name, and print a table of it; the exit code."""
+    from converter.cli import FAILED, LOSS
+
+    try:
+        format, _ = registry.format_named(wanted.target_format)
+        format.writer()
+    except TraceError as error:
+        raise click.UsageError(error.detail) from None
+    planned = [
+        Job(source, target, wanted)
+        for source, target in _places(patterns, folder, format, wanted.suffix)
+    ]
+    outcomes = {job.target: skipped for job in planned if (skipped := _skipped(job))}
+    todo = [job for job in planned if job.target not in outcomes]
+    for number, outcome in enumerate(_converted(todo, jobs or os.cpu_count() or 1), 1):
+        outcomes[outcome.job.target] = outcome
+        if not quiet:
+            line = f"{number} of {len(todo)}: {outcome.job.source}: {outcome.state}"
+            print(printable(f"traceconv: {line}"), file=sys.stderr)
+    _print_table([outcomes[job.target] for job in planned])
+    states = {outcome.state for outcome in outcomes.values()}
+    return FAILED if _FAILED in states else LOSS if _REFUSED in states else 0
+
+
+def _places(
+    patterns: Sequence[str], folder: str, format: Format, suffix: str
+) -> list[tuple[str, str]]:
+    """Each input with its output, in the folder below `folder` that it is in below the folder of all."""
+    sources = list(dict.fromkeys(source for pattern in patterns for source in _matches(pattern)))
+    home = os.path.commonpath([os.path.dirname(os.path.abspath(source)) for source in sources])
+    named = []
+    for source in sources:
+        inside = os.path.relpath(os.path.dirname(os.path.abspath(source)), home)
+        named.append(os.path.normpath(os.path.join(folder, inside, output_name(source, format))))
+    common = {name for name, count in Counter(named).items() if count > 1}
+    ending = f".tar{suffix}" if suffix and format.directory else suffix
+    return [
+        (source, (_with_whole_name(target, source) if target in common else target) + ending)
+        for source, target in zip(sources, named, strict=True)
+    ]
+
+
+def _with_whole_name(target: str, source: str) -> str:
+    """Not ``a.json``, which both ``a.dat`` and ``a.fxt`` would be, but ``a.dat.json``."""
+    own = os.path.basename(source.rstrip("/")) + os.path.splitext(target)[1]
+    return os.path.join(os.path.dirname(target), own)
+
+
+def _matches(pattern: str) -> list[str]:
+    if os.path.lexists(pattern):
+        return [pattern]
+    found = sorted(glob.glob(pattern, recursive=True))
+    if not found:
+        raise click.UsageError(f"{pattern!r} matches nothing")
+    return found
+
+
+def _skipped(job: Job) -> Outcome | None:
+    """What there is to say of an output that is there already."""
+    try:
+        made = os.stat(job.target).st_mtime_ns
+        if made >= os.stat(job.source).st_mtime_ns:
+            return Outcome(job, _SKIPPED, "the output is newer than the input")
+    except OSError:
+        return None
+    if job.wanted.force:
+        return None
+    return Outcome(job, _FAILED, "the output is older than the input (--force replaces it)")
+
+
+def _converted(jobs: list[Job], processes: int) -> Iterator[Outcome]:
+    """Convert all of them, as many at a time as there may be processes; as they are done."""
+    context = multiprocessing.get_context("spawn")
+    waiting = jobs[::-1]
+    workers = [_Worker(context) for _ in range(min(processes, len(jobs)))]
+    try:
+        for worker in workers:
+            worker.start(waiting.pop())
+        while busy := {worker.connection: worker for worker in workers if worker.job is not None}:
+            for ready in wait(list(busy)):
+                worker = busy[ready]  # type: ignore[index] # only connections were waited for
+                yield worker.outcome()
+                if waiting:
+                    worker.start(waiting.pop())
+    finally:
+        for worker in workers:
+            worker.end()
+
+
+class _Worker:
+    """A process that converts one after the other; another takes its place when it dies."""
+
+    def __init__(self, context: Any) -> None:
+        self._context = context
+        self.job: Job | None = None
+        self._launch()
+
+    def _launch(self) -> None:
+        self.connection: Connection
+        self.connection, theirs = self._context.Pipe()
+        self._process = self._context.Process(target=_work, args=(theirs,), daemon=True)
+        self._process.start()
+        theirs.close()
+
+    def start(self, job: Job) -> None:
+        """Give it something to do."""
+        self.job = job
+        self.connection.send(job)
+
+    def outcome(self) -> Outcome:
+        """What became of its job, which is over."""
+        assert self.job is not None
+        job, self.job = self.job, None
+        try:
+            result = self.connection.recv()
+        except (EOFError, OSError):
+            self._process.join()
+            code = self._process.exitcode
+            self._launch()
+            how = signal.Signals(-code).name if code is not None and code < 0 else f"code {code}"
+            return Outcome(job, _FAILED, f"its process ended by {how}")
+        assert isinstance(result, Outcome)
+        return result
+
+    def end(self) -> None:
+        """Let it leave no half of an output behind."""
+        self._process.terminate()
+        self._process.join()
+        self.connection.close()
+
+
+def _work(connection: Connection) -> None:
+    """The process: convert what comes until nothing does."""
+    signal.signal(signal.SIGTERM, _terminated)
+    try:
+        while True:
+            job = connection.recv()
+            connection.send(_outcome(job))
+    except (EOFError, OSError, KeyboardInterrupt):
+        return
+
+
+def _terminated(*_: object) -> NoReturn:
+    # An exception, so that temporary files are removed on the way out.
+    raise SystemExit(128 + signal.SIGTERM)
+
+
+def _outcome(job: Job) -> Outcome:
+    from converter.cli.converting import Options, checked_formats, converted
+
+    wanted = job.wanted
+    options = Options(
+        sources=(job.source,),
+        relations={"offsets": {}, "align": None, "machines": {}},
+        target=job.target,
+        source_format=wanted.source_format,
+        reader_options=wanted.reader_options,
+        target_format=wanted.target_format,
+        strict=wanted.strict,
+        lossless=wanted.lossless,
+        losses=None,
+        force=wanted.force,
+        no_clobber=False,
+        quiet=True,
+        verbose=False,
+        selection=None,
+        dry_run=False,
+    )
+    try:
+        os.makedirs(os.path.dirname(job.target) or os.curdir, exist_ok=True)
+        done = converted(options, job.target, *checked_formats(options))
+    except StrictLossError as error:
+        return Outcome(job, _REFUSED, error.detail)
+    except TraceError as error:
+        return Outcome(job, _FAILED, error.detail)
+    except OSError as error:
+        return Outcome(job, _FAILED, error.strerror or str(error))
+    except click.UsageError as error:
+        return Outcome(job, _FAILED, error.format_message())
+    says = [] if wanted.lossless or not done.report else [verdict(done.report, done.events)]
+    says += [f"damaged: {warning.detail}" for warning in done.trace.warnings[:1]]
+    return Outcome(job, _DONE, "; ".join(says), done.events, done.seconds)
+
+
+def _print_table(outcomes: list[Outcome]) -> None:
+    rows = [("STATE", "INPUT", "OUTPUT", "EVENTS", "SECONDS", "")]
+    for one in outcomes:
+        measured = (f"{one.events:,}", f"{one.seconds:.1f}") if one.state == _DONE else ("", "")
+        row = (one.state, one.job.source, one.job.target, *measured, one.says)
+        rows.append(tuple(map(printable, row)))  # type: ignore[arg-type] # as many as there were
+    for line in table(rows):
+        print(line)
+    counted = Counter(one.state for one in outcomes)
+    print(", ".join(f"{count} {state}" for state, count in counted.items()))

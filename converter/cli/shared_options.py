@@ -1,0 +1,59 @@
+"""Options that several commands have."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import click
+
+#: What --strict says.
+Strict = Literal["shown", "kept", "all"]
+
+SETTINGS = {"help_option_names": ["-h", "--help"]}
+
+input_argument = click.argument("source", metavar="IN")
+source_format = click.option(
+    "-f", "--from", "source_format", metavar="FORMAT", help="Format of IN, where not recognised."
+)
+
+
+def _as_mapping(
+    _context: click.Context, _parameter: click.Parameter, given: tuple[str, ...]
+) -> dict[str, str]:
+    told: dict[str, str] = {}
+    for text in given:
+        name, equals, value = text.partition("=")
+        if not equals or not name:
+            raise click.BadParameter(f"{text!r} is not NAME=VALUE")
+        told[name] = value
+    return told
+
+
+reader_options = click.option(
+    "-O",
+    "--option",
+    "reader_options",
+    metavar="NAME=VALUE",
+    multiple=True,
+    callback=_as_mapping,
+    help="What the reader of IN is told besides; may be repeated.",
+)
+
+
+class WithStrictness(click.Command):
+    """An option that may stand alone never takes the argument behind it."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parse what the command line says."""
+        end = args.index("--") if "--" in args else len(args)
+        told = ["--strict=shown" if arg == "--strict" else arg for arg in args[:end]]
+        return super().parse_args(ctx, told + args[end:])
+
+
+strict = click.option(
+    "--strict",
+    type=click.Choice(["shown", "kept", "all"]),
+    metavar="[=shown|kept|all]",
+    help="Refuse to lose what viewers show, what other readers find, or anything, and to read "
+    "damaged input.",
+)

@@ -10,20 +10,13 @@ from collections.abc import Collection, Sequence
 from types import FrameType
 from typing import TYPE_CHECKING, NoReturn
 
+from converter.cli.exit_codes import BROKEN_PIPE, FAILED, INTERRUPTED, LOSS, TERMINATED, USAGE
 from converter.cli.prepared_help import prepared_help
 
 if TYPE_CHECKING:
     import click
 
     from converter.errors import TraceError
-
-#: Exit codes. The shell's convention for signals is 128 plus their number.
-FAILED = 1
-USAGE = 2
-LOSS = 3
-INTERRUPTED = 128 + signal.SIGINT
-TERMINATED = 128 + signal.SIGTERM
-BROKEN_PIPE = 128 + signal.SIGPIPE
 
 #: New objects after which the command looks for garbage: more than those of all its modules.
 _OBJECTS = 200_000

@@ -16,6 +16,7 @@ from typing import Any, NoReturn
 import click
 
 from converter import registry
+from converter.cli.exit_codes import FAILED, LOSS, TERMINATED
 from converter.cli.loss_summary import verdict
 from converter.cli.places import output_name
 from converter.cli.tables import table
@@ -64,8 +65,6 @@ def run(
     patterns: Sequence[str], folder: str, wanted: Wanted, *, jobs: int | None, quiet: bool
 ) -> int:
     """Convert what the patterns name, and print a table of it; the exit code."""
-    from converter.cli import FAILED, LOSS
-
     try:
         format, _ = registry.format_named(wanted.target_format)
         format.writer()
@@ -207,7 +206,7 @@ def _work(connection: Connection) -> None:
 
 def _terminated(*_: object) -> NoReturn:
     # An exception, so that temporary files are removed on the way out.
-    raise SystemExit(128 + signal.SIGTERM)
+    raise SystemExit(TERMINATED)
 
 
 def _outcome(job: Job) -> Outcome:

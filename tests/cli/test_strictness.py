@@ -71,7 +71,7 @@ def test_details_are_part_of_the_verdict(capfd, out):
     _, _, err = run(capfd, KERNEL, "-o", out)
     (verdict,) = err.splitlines()
     assert re.fullmatch(
-        f"traceconv: {KERNEL}: all [0-9]+ events are shown; [0-9]+ details? (is|are) not kept",
+        f"traceconv: {KERNEL}: all [0-9]+ events are shown; [0-9]+ details? (is|are) not kept \\(-v says more\\)",
         verdict,
     )
 

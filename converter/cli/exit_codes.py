@@ -1,0 +1,13 @@
+"""What the command says to the shell."""
+
+from __future__ import annotations
+
+import signal
+
+# The shell's convention for signals is 128 plus their number.
+FAILED = 1
+USAGE = 2
+LOSS = 3
+INTERRUPTED = 128 + signal.SIGINT
+TERMINATED = 128 + signal.SIGTERM
+BROKEN_PIPE = 128 + signal.SIGPIPE

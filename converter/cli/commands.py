@@ -8,6 +8,7 @@ import click
 
 from converter.cli.batch_command import batch
 from converter.cli.merging import Relations, relating
+from converter.cli.rescue_commands import check, recover
 from converter.cli.selecting import EXAMPLES, selects
 from converter.cli.shared_options import SETTINGS as _SETTINGS
 from converter.cli.shared_options import Strict, WithStrictness
@@ -430,6 +431,8 @@ def fixtures(
 
 COMMANDS = {
     "batch": batch,
+    "check": check,
+    "recover": recover,
     "info": info,
     "report": report,
     "diff": diff,

@@ -98,8 +98,14 @@ class Conversion(NamedTuple):
     seconds: float
 
 
-def converted(options: Options, place: str, target: Format, variant: str) -> Conversion:
-    """Convert to an output, and write the losses where they are wanted.
+def converted(
+    options: Options,
+    place: str,
+    target: Format,
+    variant: str,
+    watch: Callable[[Trace], None] = lambda _: None,
+) -> Conversion:
+    """Convert to an output, and write the losses where they are wanted. `watch` gets the trace before it is read.
 
     Raises:
         TraceError: of what went wrong.
@@ -114,6 +120,7 @@ def converted(options: Options, place: str, target: Format, variant: str) -> Con
     ):
         trace, say = _part(whole, options.selection)
         progress.watch(trace)
+        watch(trace)
         report = transcribe(
             trace, sink, target, variant, lossless=options.lossless and not options.dry_run
         )

@@ -57,7 +57,7 @@ def _wrapped(
     wrapping: Wrapping,
     force: bool,
     directory: bool,
-    avoid: str | os.PathLike[str] | None,
+    avoid: str | os.PathLike[str] | Sequence[str] | None,
     seekable: bool,
 ) -> Sink:
     if directory != wrapping.archive:
@@ -77,7 +77,7 @@ def _open_plain(
     text: str,
     force: bool,
     directory: bool,
-    avoid: str | os.PathLike[str] | None,
+    avoid: str | os.PathLike[str] | Sequence[str] | None,
     seekable: bool,
 ) -> Sink:
     if text == "-":

@@ -44,6 +44,8 @@ def in_wheel(files: set[str]) -> set[str]:
             kept.add(str(path.with_suffix(".so")))
         elif path.parts[0] == "schemas":
             kept.add(f"converter/{name}")
+        elif path.parts[0] == "share":
+            kept.add(name)
     return kept - {"converter/kernels/build.py"}
 
 
@@ -54,6 +56,8 @@ def main() -> None:
     with zipfile.ZipFile(wheel) as opened:
         names = [each for each in opened.namelist() if ".dist-info/" not in each]
     plain = [f"{each.partition('.')[0]}.so" if each.endswith(".so") else each for each in names]
+    # What is installed outside the package is below the name of the distribution.
+    plain = [each.partition(".data/data/")[2] or each for each in plain]
     compare("wheel", plain, in_wheel(files))
     with tarfile.open(sdist) as opened:
         members = [each.name.partition("/")[2] for each in opened if not each.isdir()]

@@ -53,6 +53,11 @@ def _run(arguments: list[str]) -> int:
     text = prepared_help(arguments)
     if text is not None and sys.stdout is not None:
         return _help(text)
+    if "_TRACECONV_COMPLETE" in os.environ:
+        from converter.cli.completion import answer
+
+        told = answer(os.environ["_TRACECONV_COMPLETE"])
+        return _help(told) if told is not None else USAGE
     import click
 
     from converter.cli.commands import COMMANDS, convert

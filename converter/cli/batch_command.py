@@ -8,6 +8,7 @@ from converter.cli.shared_options import (
     SETTINGS,
     Strict,
     WithStrictness,
+    complete_format,
     reader_options,
     source_format,
     strict,
@@ -21,9 +22,25 @@ Examples:
 
 
 @click.command(cls=WithStrictness, context_settings=SETTINGS, epilog=_EPILOG)
-@click.argument("patterns", metavar="IN...", nargs=-1, required=True)
-@click.option("-o", "--output", "folder", metavar="DIR", required=True, help="Where to write.")
-@click.option("-t", "--to", "target_format", metavar="FORMAT", required=True, help="Its format.")
+@click.argument("patterns", metavar="IN...", nargs=-1, required=True, type=click.Path())
+@click.option(
+    "-o",
+    "--output",
+    "folder",
+    metavar="DIR",
+    required=True,
+    type=click.Path(file_okay=False),
+    help="Where to write.",
+)
+@click.option(
+    "-t",
+    "--to",
+    "target_format",
+    metavar="FORMAT",
+    shell_complete=complete_format,
+    required=True,
+    help="Its format.",
+)
 @click.option(
     "-j",
     "--jobs",

@@ -215,7 +215,6 @@ def _outcome(job: Job) -> Outcome:
     wanted = job.wanted
     options = Options(
         sources=(job.source,),
-        relations={"offsets": {}, "align": None, "machines": {}},
         target=job.target,
         source_format=wanted.source_format,
         reader_options=wanted.reader_options,
@@ -227,8 +226,6 @@ def _outcome(job: Job) -> Outcome:
         no_clobber=False,
         quiet=True,
         verbose=False,
-        selection=None,
-        dry_run=False,
     )
     try:
         os.makedirs(os.path.dirname(job.target) or os.curdir, exist_ok=True)

@@ -11,7 +11,7 @@ from converter.cli.merging import Relations, relating
 from converter.cli.rescue_commands import check, recover
 from converter.cli.selecting import EXAMPLES, selects
 from converter.cli.shared_options import SETTINGS as _SETTINGS
-from converter.cli.shared_options import Strict, WithStrictness
+from converter.cli.shared_options import Strict, WithStrictness, complete_format
 from converter.cli.shared_options import input_argument as _input
 from converter.cli.shared_options import reader_options as _reader_options
 from converter.cli.shared_options import source_format as _source_format
@@ -24,23 +24,15 @@ if TYPE_CHECKING:
 
 _EPILOG = f"""\b
 Examples:
-  traceconv trace.dat -o trace.fxt
-  traceconv trace.dat -o old.dat -t trace_cmd+v6
+  traceconv trace.dat trace.fxt
+  traceconv trace.dat old.dat -t trace_cmd+v6
+  traceconv trace.dat -o results/ -t json
   traceconv recording/ -o trace.pftrace --losses lost.json
   traceconv kernel.dat ust/ app.json -o all.pftrace --offset app.json=+1.5s
   zcat trace.dat.gz | traceconv - -o - -t fxt > trace.fxt
   traceconv trace.dat -o part.pftrace --since +10s --until +12s --event "sched:*"
 
 {EXAMPLES}
-\b
-Other commands:
-  traceconv info IN     what a trace contains
-  traceconv report IN   the events of a trace as text
-  traceconv diff A B    what differs between two traces of any formats
-  traceconv roundtrip IN --via FORMAT   what a way through other formats changes
-  traceconv formats     the formats and their names
-  traceconv fixtures OUTDIR   small valid files of every format, to test tools with
-
 \b
 Exit codes:
   0 done     1 the input is bad, or cannot be represented
@@ -57,9 +49,14 @@ def _version(context: click.Context, _parameter: click.Parameter, wanted: bool) 
 
 
 @click.command(cls=WithStrictness, context_settings=_SETTINGS, epilog=_EPILOG)
-@click.argument("paths", metavar="IN... [OUT]", nargs=-1)
+@click.argument("paths", metavar="IN... [OUT]", nargs=-1, type=click.Path())
 @click.option(
-    "-o", "--output", "target", metavar="OUT", help="What to write; in DIR/ it is named like IN."
+    "-o",
+    "--output",
+    "target",
+    metavar="OUT",
+    type=click.Path(),
+    help="What to write; in DIR/ it is named like IN.",
 )
 @_source_format
 @_reader_options
@@ -68,6 +65,7 @@ def _version(context: click.Context, _parameter: click.Parameter, wanted: bool) 
     "--to",
     "target_format",
     metavar="FORMAT",
+    shell_complete=complete_format,
     help="Format of OUT, as NAME or NAME+VARIANT; by default that of its suffix.",
 )
 @_strict
@@ -193,6 +191,7 @@ def info(
 _REPORT_EPILOG = f"""\b
 Examples:
   traceconv report trace.dat
+  traceconv report trace.dat -o trace.txt.gz
   traceconv report trace.dat --last 1s --event "irq:*"
   traceconv report trace.pftrace --json --where "duration > 5ms" | jq .fields.name
 
@@ -240,7 +239,14 @@ def report(
     )
 
 
-@click.command(context_settings=_SETTINGS)
+_FORMATS_EPILOG = """\b
+Examples:
+  traceconv formats
+  traceconv formats --json
+"""
+
+
+@click.command(context_settings=_SETTINGS, epilog=_FORMATS_EPILOG)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def formats(as_json: bool) -> None:
     """List the formats: names, variants, suffixes, and which can be read and written."""
@@ -429,12 +435,14 @@ def fixtures(
     run(directory, formats, kinds, events, seed, corrupt=corrupt, force=force, quiet=quiet)
 
 
+#: As the first page of help lists them.
 COMMANDS = {
+    "convert": convert,
     "batch": batch,
-    "check": check,
-    "recover": recover,
     "info": info,
     "report": report,
+    "check": check,
+    "recover": recover,
     "diff": diff,
     "roundtrip": roundtrip,
     "formats": formats,

@@ -37,7 +37,6 @@ class Options:
     """What the command line says."""
 
     sources: tuple[str, ...]
-    relations: Relations
     target: str | None
     source_format: str | None
     reader_options: dict[str, str]
@@ -49,8 +48,10 @@ class Options:
     no_clobber: bool
     quiet: bool
     verbose: bool
-    selection: Selection | None
-    dry_run: bool
+    dry_run: bool = False
+    selection: Selection | None = None
+    #: What is said of several inputs.
+    relations: Relations | None = None
 
     @property
     def name(self) -> str:
@@ -113,7 +114,10 @@ def converted(
     """
     with (
         open_merged(
-            options.sources, options.source_format, options.reader_options, **options.relations
+            options.sources,
+            options.source_format,
+            options.reader_options,
+            **(options.relations or {}),
         ) as whole,
         Progress(shown=not options.quiet) as progress,
         _sink(options, place, target) as sink,

@@ -1,6 +1,7 @@
 """Help without the time that it takes to load what would make it: as it looks on a terminal of 80 columns or more.
 
-What is kept in `help/` is what click makes of the commands; a test compares them, and writes it anew when told to.
+What is kept in `help/` is what click makes of the commands; a test compares them, and writes it anew when told to. Only
+the first page, that of the command without another, is written by hand.
 """
 
 from __future__ import annotations
@@ -28,9 +29,11 @@ def _columns() -> int:
 
 def prepared_help(arguments: list[str]) -> str | None:
     """The help that is asked for; None where it is not all that is, or has to be made narrower."""
-    if len(arguments) > 2 or arguments[-1:] not in (["--help"], ["-h"]) or _columns() < _WIDTH:
+    if len(arguments) > 2 or arguments[-1:] not in (["--help"], ["-h"]):
         return None
     name = arguments[0] if len(arguments) == 2 else "traceconv"
+    if name != "traceconv" and _columns() < _WIDTH:
+        return None
     # The names of commands are those of the files, so that nothing else is one.
     if not name.isalpha():
         return None

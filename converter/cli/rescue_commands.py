@@ -4,7 +4,13 @@ from __future__ import annotations
 
 import click
 
-from converter.cli.shared_options import SETTINGS, input_argument, reader_options, source_format
+from converter.cli.shared_options import (
+    SETTINGS,
+    complete_format,
+    input_argument,
+    reader_options,
+    source_format,
+)
 
 _CHECK_EPILOG = """\b
 Examples:
@@ -45,11 +51,24 @@ Examples:
 
 @click.command(context_settings=SETTINGS, epilog=_RECOVER_EPILOG)
 @input_argument
-@click.option("-o", "--output", "target", metavar="OUT", required=True, help="What to write.")
+@click.option(
+    "-o",
+    "--output",
+    "target",
+    metavar="OUT",
+    required=True,
+    type=click.Path(),
+    help="What to write.",
+)
 @source_format
 @reader_options
 @click.option(
-    "-t", "--to", "target_format", metavar="FORMAT", help="Format of OUT; by default by suffix."
+    "-t",
+    "--to",
+    "target_format",
+    metavar="FORMAT",
+    shell_complete=complete_format,
+    help="Format of OUT; by default by suffix.",
 )
 @click.option("-y", "--force", "--yes", is_flag=True, help="Replace OUT if it exists.")
 @click.option("-q", "--quiet", is_flag=True, help="Print errors only.")

@@ -66,7 +66,7 @@ def run_recover(
 
     """
     options = Options(
-        source=source,
+        sources=(source,),
         target=target,
         source_format=source_format,
         reader_options=reader_options,

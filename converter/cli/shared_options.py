@@ -11,9 +11,26 @@ Strict = Literal["shown", "kept", "all"]
 
 SETTINGS = {"help_option_names": ["-h", "--help"]}
 
-input_argument = click.argument("source", metavar="IN")
+
+def complete_format(
+    _context: click.Context, _parameter: click.Parameter, incomplete: str
+) -> list[str]:
+    """The names of formats, for the shell."""
+    from converter import registry
+
+    names = [one.name for one in registry.FORMATS]
+    names += [f"{one.name}+{of}" for one in registry.FORMATS for of in one.variants if of]
+    return [name for name in names if name.startswith(incomplete)]
+
+
+input_argument = click.argument("source", metavar="IN", type=click.Path())
 source_format = click.option(
-    "-f", "--from", "source_format", metavar="FORMAT", help="Format of IN, where not recognised."
+    "-f",
+    "--from",
+    "source_format",
+    metavar="FORMAT",
+    shell_complete=complete_format,
+    help="Format of IN, where not recognised.",
 )
 
 

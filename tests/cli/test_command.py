@@ -387,7 +387,7 @@ def test_help_is_quick_and_imports_nothing_heavy():
         seconds.append(time.monotonic() - start)
         assert result.returncode == 0
         assert result.stdout.startswith(b"Usage: traceconv ")
-        assert b"traceconv trace.dat -o trace.fxt" in result.stdout
+        assert b"traceconv trace.dat trace.pftrace" in result.stdout
     assert min(seconds) < 1.0  # 0.05 s on a machine with nothing else to do
     heavy = "{'numpy', 'construct', 'zstandard', 'rich', 'google.protobuf', 'perfetto'}"
     code = f"import sys; from converter.cli import main; main(['--help']); print({heavy} & set(sys.modules))"

@@ -12,22 +12,35 @@ import click
 import pytest
 
 import converter.cli
-from converter.cli.commands import COMMANDS, convert
+from converter.cli.commands import COMMANDS
 from converter.cli.prepared_help import prepared_help
 
 FOLDER = Path(converter.cli.__file__).parent / "help"
-ALL = {"traceconv": convert, **COMMANDS}
+FIRST_PAGE = FOLDER / "traceconv.txt"
 
 
 def made(name: str) -> str:
-    shown = "traceconv" if name == "traceconv" else f"traceconv {name}"
+    command = COMMANDS[name]
     context = click.Context(
-        ALL[name], info_name=shown, terminal_width=78, **ALL[name].context_settings
+        command, info_name=f"traceconv {name}", terminal_width=78, **command.context_settings
     )
-    return ALL[name].get_help(context) + "\n"
+    return command.get_help(context) + "\n"
 
 
-@pytest.mark.parametrize("name", ALL)
+def test_the_first_page_fits_a_screen_and_has_every_command():
+    lines = FIRST_PAGE.read_text().splitlines()
+    assert len(lines) <= 24
+    assert max(map(len, lines)) <= 80
+    named = [line.split()[0] for line in lines[lines.index("") :] if line.startswith("  ")]
+    assert [name for name in named if name != "traceconv"] == list(COMMANDS)
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_has_examples(name):
+    assert f"  traceconv {'' if name == 'convert' else name}" in (COMMANDS[name].epilog or "")
+
+
+@pytest.mark.parametrize("name", COMMANDS)
 def test_prepared_help_is_that_of_the_command(name):
     path = FOLDER / f"{name}.txt"
     if os.environ.get("TRACECONV_WRITE_HELP"):
@@ -36,7 +49,7 @@ def test_prepared_help_is_that_of_the_command(name):
 
 
 def test_there_is_no_other():
-    assert {path.stem for path in FOLDER.iterdir()} == set(ALL)
+    assert {path.stem for path in FOLDER.iterdir()} == {"traceconv", *COMMANDS}
 
 
 @pytest.mark.parametrize("arguments", [["--help"], ["-h"], ["info", "--help"], ["diff", "-h"]])
@@ -52,8 +65,9 @@ def test_the_command_prints_it_as_wide_as_it_may_be(arguments, columns):
         check=True,
         env=environment,
     ).stdout
-    expected = made(arguments[0] if len(arguments) == 2 else "traceconv")
-    assert (shown == expected) == (columns != "60")
+    is_first = len(arguments) == 1
+    expected = FIRST_PAGE.read_text() if is_first else made(arguments[0])
+    assert (shown == expected) == (columns != "60" or is_first)
     assert shown.startswith("Usage: traceconv")
 
 

@@ -1,0 +1,48 @@
+"""What a shell offers behind ``traceconv``: it asks by running the command with a variable set."""
+
+from __future__ import annotations
+
+import glob
+
+import click
+from click.shell_completion import CompletionItem, ShellComplete, get_completion_class
+
+from converter.cli.commands import COMMANDS, convert
+
+#: The variable with which scripts of click ask the command; and its name in them.
+VARIABLE = "_TRACECONV_COMPLETE"
+NAME = "traceconv"
+
+
+def script(shell: str) -> str:
+    """What "bash", "zsh" or "fish" loads."""
+    return _asking(shell, convert).source()
+
+
+def answer(instruction: str) -> str | None:
+    """What the shell asks for, "bash_complete"; None where that is nothing that it can ask."""
+    shell, _, what = instruction.partition("_")
+    if what not in ("complete", "source") or get_completion_class(shell) is None:
+        return None
+    if what == "source":
+        return script(shell)
+    arguments, incomplete = _asking(shell, convert).get_completion_args()
+    command: click.Command = convert
+    names = [name for name in COMMANDS if name.startswith(incomplete)] if not arguments else []
+    if arguments and arguments[0] in COMMANDS:
+        command = COMMANDS[arguments.pop(0)]
+    asking = _asking(shell, command)
+    if incomplete and names:
+        # Shells look for files themselves only where they are told to look for nothing else.
+        found = [
+            CompletionItem(word) for word in (*names, *glob.glob(f"{glob.escape(incomplete)}*"))
+        ]
+    else:
+        found = asking.get_completions(arguments, incomplete)
+    return "".join(f"{asking.format_completion(item)}\n" for item in found)
+
+
+def _asking(shell: str, command: click.Command) -> ShellComplete:
+    kind = get_completion_class(shell)
+    assert kind is not None
+    return kind(command, {}, NAME, VARIABLE)

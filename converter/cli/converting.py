@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 from converter import registry
@@ -51,7 +51,9 @@ class Options:
     dry_run: bool = False
     selection: Selection | None = None
     #: What is said of several inputs.
-    relations: Relations | None = None
+    relations: Relations = field(
+        default_factory=lambda: Relations(offsets={}, align=None, machines={})
+    )
 
     @property
     def name(self) -> str:

@@ -15,7 +15,7 @@ from converter.cli.shared_options import (
 _CHECK_EPILOG = """\b
 Examples:
   traceconv check trace.dat
-  traceconv check trace.dat -q || traceconv recover trace.dat -o saved.dat
+  traceconv check damaged.dat -q || traceconv recover damaged.dat -o saved.dat
 """
 
 

@@ -14,6 +14,7 @@ from converter.errors import UnsupportedError
 
 if TYPE_CHECKING:
     from converter.formats.embedding import Embedding
+    from converter.ir.symbols import SymbolTable
     from converter.ir.trace import Trace
     from converter.projection.capabilities import Capabilities
     from converter.projection.losses import LossReport
@@ -58,6 +59,8 @@ class Format:
     holds_all: bool = False
     #: The sidecar refers to the source; its module `portable` says what of it can be written elsewhere.
     has_portable: bool = False
+    #: The source can travel whole: `portable` has also `whole`, of which the writer makes the same file, and `symbols`.
+    travels_whole: bool = False
     #: Files have room for a residual: the module `residual` says where. Directories always have.
     embeds: bool = False
     #: The beginning of a file may not tell: the module `search` says whether the rest of it does.
@@ -102,6 +105,20 @@ class Format:
         if not self.has_portable:
             return trace.sidecar.get(self.name, {})
         return cast(dict[str, Any], self._function("portable", "portable")(trace))
+
+    def travelling(self, trace: Trace) -> dict[str, Any]:
+        """What travels of the format's part of a sidecar: the source as it is where the trace is, too."""
+        if self.travels_whole and trace.is_as_read:
+            whole = cast(dict[str, Any], self._function("portable", "whole")(trace))
+            if whole:
+                return whole
+        return self.portable(trace)
+
+    def symbols(self, sidecar: dict[str, Any]) -> SymbolTable | None:
+        """The symbols that are in what has travelled, and need not travel besides."""
+        if not self.travels_whole:
+            return None
+        return cast("SymbolTable | None", self._function("portable", "symbols")(sidecar))
 
     def _function(self, module: str, name: str) -> Any:
         return getattr(import_module(f"converter.formats.{self.name}.{module}"), name)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 if TYPE_CHECKING:
     from converter.formats.descriptor import Format
+    from converter.ir.symbols import SymbolTable
     from converter.ir.trace import Trace
 
 #: The folders of `converter.formats`, in the order in which they are asked whether an input is theirs.
@@ -51,3 +52,24 @@ def portable_sidecar(trace: Trace) -> dict[str, dict[str, Any]]:
         name: format_of(name).portable(trace) if name in _NAMES else content
         for name, content in trace.sidecar.items()
     }
+
+
+def travelling_sidecar(trace: Trace) -> dict[str, dict[str, Any]]:
+    """The same for a trace that travels: what its writer makes the same file of, where nothing has changed."""
+    return {
+        name: format_of(name).travelling(trace) if name in _NAMES else content
+        for name, content in trace.sidecar.items()
+    }
+
+
+def travelled_symbols(trace: Trace) -> SymbolTable | None:
+    """The symbols that a trace's sidecar has once it has travelled, if any."""
+    format = format_read(trace)
+    sidecar = trace.sidecar.get(trace.format)
+    return None if format is None or not sidecar else format.symbols(sidecar)
+
+
+def keeps_symbols(trace: Trace, travelling: dict[str, dict[str, Any]]) -> bool:
+    """Whether the symbols of a trace are in its sidecar as that travels."""
+    format = format_read(trace)
+    return format is not None and format.travels_whole and bool(travelling.get(trace.format))

@@ -21,6 +21,7 @@ from converter.formats.ir.values import (
     unpack_entries,
     unpack_warning,
 )
+from converter.formats.table import travelled_symbols
 from converter.ir.events import Batch, Table
 from converter.ir.field_classes import IntegerClass
 from converter.ir.symbols import SymbolNames, SymbolTable
@@ -110,6 +111,8 @@ class _Reader:
             trace.warnings.extend(unpack_warning(warning) for warning in tail.warning)
             if tail.HasField("symbols"):
                 trace.symbols = _symbols(tail.symbols)
+            else:
+                trace.symbols = travelled_symbols(trace)
         except TraceError as error:
             self._warn(error)
             # Without its sidecar the trace is no longer what that format's reader gives.

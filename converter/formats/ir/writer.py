@@ -22,7 +22,7 @@ from converter.formats.ir.values import (
     pack_warning,
     set_number,
 )
-from converter.formats.table import portable_sidecar
+from converter.formats.table import keeps_symbols, portable_sidecar, travelling_sidecar
 from converter.ir.collect import collect
 from converter.ir.columns import list_of_bytes
 from converter.ir.events import Batch, decode
@@ -104,9 +104,10 @@ class RecordWriter:
         tail.events = self._events
         tail.environment.extend(pack_entries(trace.environment))
         tail.clock_domain.extend(map(pack_clock, trace.clock_domains))
-        tail.sidecar.extend(pack_entries(portable_sidecar(trace)))
+        sidecar = travelling_sidecar(trace)
+        tail.sidecar.extend(pack_entries(sidecar))
         tail.warning.extend(map(pack_warning, trace.warnings))
-        if trace.symbols is not None:
+        if trace.symbols is not None and not keeps_symbols(trace, sidecar):
             addresses, names = trace.symbols.entries()
             tail.symbols.count = len(addresses)
             tail.symbols.exact = trace.symbols.exact

@@ -31,5 +31,6 @@ FORMAT = Format(
     capabilities=_capabilities,
     sniff=_sniff,
     has_portable=True,
+    travels_whole=True,
     embeds=True,
 )

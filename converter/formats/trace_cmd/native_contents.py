@@ -6,7 +6,8 @@ Its pages are copied where the trace has the batches that its reader makes, and 
 from __future__ import annotations
 
 import re
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,9 +46,13 @@ from converter.formats.trace_cmd.trace_tables import TaskNumbers, read_tables
 from converter.ir.events import Batch, EventClass
 from converter.ir.kinds import Kind
 from converter.ir.trace import Trace
+from converter.lossless.travelling import parts_of
 from converter.storage.opening import open_source
+from converter.storage.source import spooled
 from converter.storage.window_memory import WindowMemory
 
+#: The entry of a sidecar that is a whole file, compressed.
+WHOLE: Final = "file"
 _SECTION_HEADER_SIZE = 16
 #: The description of a page that has a size in it: that of the data behind its header.
 _DATA_SIZE = re.compile(rb"(field:\s*char data;\s*offset:\s*\d+;\s*size:)\d+")
@@ -81,11 +86,25 @@ def native_contents(
 def source_file(trace: Trace) -> TraceFile | None:
     """The file that a trace was read from, if it is a trace.dat file, or what has travelled of it."""
     sidecar = trace.sidecar.get("trace_cmd", {})
-    skeleton = sidecar.get("skeleton")
-    if isinstance(skeleton, bytes):
-        return open_file(open_source(skeleton))
+    travelled = travelled_file(sidecar)
+    if travelled is not None:
+        return travelled
     sections = sidecar.get("sections", ())
     return next((section.file for section in sections if isinstance(section, Section)), None)
+
+
+def travelled_file(sidecar: Mapping[str, Any]) -> TraceFile | None:
+    """The file that has travelled, whole or without its pages, if any.
+
+    Raises:
+        TraceError: it is damaged.
+
+    """
+    whole = sidecar.get(WHOLE)
+    if isinstance(whole, bytes):
+        return open_file(spooled(parts_of(WHOLE, whole), WHOLE))
+    skeleton = sidecar.get("skeleton")
+    return open_file(open_source(skeleton)) if isinstance(skeleton, bytes) else None
 
 
 class _NativeContents:

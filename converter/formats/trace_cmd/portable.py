@@ -1,13 +1,22 @@
-"""What a trace.dat file has besides its events, for travelling without the file: a trace.dat file without pages."""
+"""A trace.dat file that travels in another format: whole, or, where its events were changed, without its pages."""
 
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any
 
-from converter.formats.trace_cmd.native_contents import source_file
+import numpy as np
+from numpy.typing import NDArray
+
+from converter.errors import TraceError
+from converter.formats.trace_cmd.native_contents import WHOLE, source_file, travelled_file
+from converter.formats.trace_cmd.symbols import kernel_symbols
 from converter.formats.trace_cmd.writer import write
+from converter.ir.symbols import SymbolTable
 from converter.ir.trace import Trace
+from converter.lossless.travelling import PART_SIZE, compressed
 from converter.storage.sink import BufferSink
 
 
@@ -25,3 +34,35 @@ def portable(trace: Trace) -> dict[str, Any]:
     empty = dataclasses.replace(trace, make_batches=lambda: iter(()), warnings=[])
     write(empty, sink, "")
     return {"skeleton": sink.getvalue()}
+
+
+def whole(trace: Trace) -> dict[str, Any]:
+    """The file that a trace was read from, compressed; nothing where it is too large to travel.
+
+    Raises:
+        TraceError: it cannot be read.
+
+    """
+    sidecar = trace.sidecar["trace_cmd"]
+    file = source_file(trace)
+    if WHOLE in sidecar or file is None:
+        return sidecar
+    size = file.source.size
+    parts = (
+        file.source.read(offset, min(PART_SIZE, size - offset))
+        for offset in range(0, size, PART_SIZE)
+    )
+    return compressed([(WHOLE, size, parts)]) or {}
+
+
+def symbols(sidecar: dict[str, Any]) -> SymbolTable:
+    """The kernel's symbols, of a file that has travelled; it is opened when they are asked for."""
+
+    def load() -> tuple[NDArray[np.uint64], Sequence[bytes]]:
+        found = None
+        with suppress(TraceError):
+            file = travelled_file(sidecar)
+            found = None if file is None else kernel_symbols(file)
+        return (np.zeros(0, np.uint64), []) if found is None else found.entries()
+
+    return SymbolTable(load)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from converter.errors import TraceError
-from converter.formats.trace_cmd.native_contents import native_contents, source_file
+from converter.formats.trace_cmd.native_contents import WHOLE, native_contents, source_file
 from converter.formats.trace_cmd.new_contents import new_contents
 from converter.formats.trace_cmd.page_writer import SpoolMaker
 from converter.formats.trace_cmd.version6_output import write_version_6
 from converter.formats.trace_cmd.version7_output import write_version_7
 from converter.ir.trace import Trace
+from converter.lossless.travelling import parts_of
 from converter.storage.sink import Sink
 
 #: Version and compression by variant; the empty one keeps those of the source.
@@ -33,6 +34,13 @@ def write(trace: Trace, sink: Sink, variant: str) -> None:
     version, compression = _VARIANTS.get(variant, (7, b"zstd"))
     if file is not None and not variant:
         version, compression = file.version, file.compression
+    if file is not None and (version, compression) == (file.version, file.compression):
+        kept = trace.sidecar["trace_cmd"].get(WHOLE)
+        if kept is not None and trace.is_as_read:
+            # Byte for byte, whatever wrote it.
+            for part in parts_of(WHOLE, kept):
+                sink.write(part)
+            return
     big_endian = file is not None and file.big_endian
     spools = SpoolMaker(compression, big_endian=big_endian)
     try:
@@ -51,7 +59,7 @@ def write(trace: Trace, sink: Sink, variant: str) -> None:
 
 def _is_whole(trace: Trace) -> bool:
     """Whether a trace has all events of its undamaged source as they are there, so that the pages can be copied."""
-    # What has travelled of a file has no pages.
+    # What has travelled without its pages has none.
     if not trace.is_as_read or "skeleton" in trace.sidecar["trace_cmd"]:
         return False
     # The survey of all pages, which precedes the first batch, finds what is damaged.

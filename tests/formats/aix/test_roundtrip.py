@@ -160,7 +160,12 @@ def test_streams_of_every_form(variant):
     assert [(one.ts, one.name, one.kind) for one in rows(trace)] == EVERY_EVENT[variant]
     assert written(opened(content, variant), variant) == content
     assert trace.clock.ticks_per_second == 512_000_000
-    assert sorted((one.pid, one.name) for one in trace.processes) == [(0, ""), (8, "ksh"), (10, "")]
+    # The second is forked from the first, whose program it runs.
+    assert sorted((one.pid, one.name) for one in trace.processes) == [
+        (0, ""),
+        (8, "ksh"),
+        (10, "ksh"),
+    ]
 
 
 _BEGINNING = [

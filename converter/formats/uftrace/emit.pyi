@@ -71,8 +71,8 @@ class Emitter(Programs):
         """The tasks with records that were not taken."""
     def take(self, task: int) -> bytes:
         """The records of a task since the last time."""
-    def symbols(self) -> list[tuple[int, int, int, int, int]]:
-        """The functions by number: shown name, name, category (-1: of exits without an entry), programs of both.
+    def symbols(self) -> list[tuple[int, int, int, int, int, int]]:
+        """The functions by number: shown name, name, category (-1: of exits without an entry), programs of both, place.
 
         A program is -1 where the function has no such record, or none with values or a name.
         """

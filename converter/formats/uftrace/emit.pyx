@@ -166,11 +166,14 @@ cdef class Emitter(Programs):
         return data
 
     def symbols(self):
-        """All functions: (shown name, name, category, program of entries, program of exits), -1: none."""
+        """All functions: (shown name, name, category, program of entries, program of exits, source), -1: none."""
         cdef int64_t i
         cdef Symbol* items = symbols_of(&self._symbols)
         return [
-            (items[i].shown, items[i].name, items[i].category, items[i].entry, max(items[i].exit, <int32_t>NO_PROGRAM))
+            (
+                items[i].shown, items[i].name, items[i].category, items[i].entry,
+                max(items[i].exit, <int32_t>NO_PROGRAM), items[i].source,
+            )
             for i in range(self._symbols.count)
         ]
 
@@ -271,7 +274,12 @@ cdef class Emitter(Programs):
     cdef int32_t _entered(self, int32_t number, Program* program, int64_t row) noexcept nogil:
         cdef int32_t name = id_of(&program.views[0], row)
         cdef int32_t category = id_of(&program.views[1], row)
-        return number_of(&self._symbols, number, name, category, name, name, category, number, NO_PROGRAM)
+        cdef int32_t source = id_of(&program.views[2], row) if program.leading > 2 else -1
+        cdef int64_t rest = category | <int64_t>(source + 1) << 32
+        cdef int32_t symbol = number_of(&self._symbols, number, name, rest, name, name, category, number, NO_PROGRAM)
+        if symbol >= 0:
+            symbols_of(&self._symbols)[symbol].source = source
+        return symbol
 
     cdef int32_t _left(self, int32_t number, Program* program, int64_t row, Task* task) noexcept nogil:
         """The function that an exit names: the open one, or one like it whose exits are such."""

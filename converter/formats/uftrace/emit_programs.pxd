@@ -38,6 +38,8 @@ cdef struct Program:
     int32_t record
     # Columns 0 and 1 are name and category.
     bint named
+    # How many columns are ids of what the function is: those two, and its place in the source.
+    int32_t leading
     int64_t event
     int32_t count
     Operation* operations

@@ -13,9 +13,19 @@ class Programs:
 
     def __init__(self, strings: StringTable, *args: object) -> None: ...
     def add_program(
-        self, record: int, named: bool, operations: Sequence[tuple[int, int]], event: int = 0
+        self,
+        record: int,
+        named: bool,
+        operations: Sequence[tuple[int, int]],
+        event: int = 0,
+        *,
+        placed: bool = False,
     ) -> int:
-        """A program for a class; its number. Raises ValueError for records that cannot be."""
+        """A program for a class; its number. Raises ValueError for records that cannot be.
+
+        The columns of a `named` one begin with the ids of name and category; of a `placed` one, that of the function's
+        place in the source follows.
+        """
     def bind(self, number: int, rows: int, columns: Sequence[Column]) -> None:
         """Columns for the next `emit`: arrays of the operations' widths, int32 ids, or (values, offsets) of lists.
 

@@ -31,7 +31,7 @@ cdef class Programs:
             free(self._programs[i].operations)
         free(self._programs)
 
-    def add_program(self, int32_t record, bint named, operations, int64_t event=0):
+    def add_program(self, int32_t record, bint named, operations, int64_t event=0, *, bint placed=False):
         """A program for a class; its number."""
         cdef Program program
         cdef BoundColumns columns
@@ -42,6 +42,8 @@ cdef class Programs:
             raise ValueError("no record is like this")
         if record in (P_ENTRY, P_USER_EVENT, P_VARIABLE) and not named:
             raise ValueError("the record has a name")
+        if placed and record != P_ENTRY:
+            raise ValueError("only entries have a place in the source")
         if record in (P_LOST, P_RAW, P_VARIABLE):
             if named != (record == P_VARIABLE) or len(operations) != 1:
                 raise ValueError("the record has one value")
@@ -54,13 +56,14 @@ cdef class Programs:
                 raise ValueError("only functions have texts")
         if record == P_LOST and operations[0][1] != 8:
             raise ValueError("a count has 8 bytes")
-        columns = BoundColumns(len(operations) + (2 if named else 0))
+        columns = BoundColumns(len(operations) + (2 if named else 0) + placed)
         moved = realloc(self._programs, (self._program_count + 1) * sizeof(Program))
         if moved is NULL:
             raise MemoryError
         self._programs = <Program*>moved
         program.record = record
         program.named = named
+        program.leading = (2 if named else 0) + placed
         program.event = event
         program.count = len(operations)
         program.operations = <Operation*>calloc(program.count + 1, sizeof(Operation))
@@ -84,7 +87,7 @@ cdef class Programs:
         if not 0 <= number < self._program_count or not 0 <= rows < 1 << 62:
             raise ValueError(f"no program {number}, or {rows} rows")
         program = &self._programs[number]
-        leading = 2 if program.named else 0
+        leading = program.leading
         if len(columns) != leading + program.count:
             raise ValueError(f"{len(columns)} columns for {leading + program.count} fields")
         program.rows = 0
@@ -114,7 +117,7 @@ cdef class Programs:
         cdef int64_t length = 0
         cdef int64_t sum = 0
         cdef int64_t i
-        cdef int64_t leading = 2 if program.named else 0
+        cdef int64_t leading = program.leading
         cdef Operation* operation
         cdef bint function = program.record == P_ENTRY or program.record == P_EXIT
         for i in range(program.count):
@@ -150,7 +153,7 @@ cdef class Programs:
         cdef const uint8_t* data = NULL
         cdef int64_t length = 0
         cdef int64_t i
-        cdef int64_t leading = 2 if program.named else 0
+        cdef int64_t leading = program.leading
         cdef const Operation* operation
         cdef const ColumnView* view
         if not size:
@@ -177,7 +180,7 @@ cdef class Programs:
     ) noexcept nogil:
         cdef int64_t first = out.used
         cdef int64_t i
-        cdef int64_t leading = 2 if program.named else 0
+        cdef int64_t leading = program.leading
         if not size:
             return
         out.used += 2 + length

@@ -98,11 +98,13 @@ class Site:
     source: int = NO_SOURCE
 
 
-def columns_of(fields: tuple[Field, ...], *, recorded: bool) -> ClassColumns:
+def columns_of(event_class: EventClass, *, recorded: bool) -> ClassColumns:
     """Where the columns of a class are whose values follow each other in its fields' order.
 
-    In what was `recorded` the place in the source is no value, but known of the function.
+    The place in the source is no value, but known of the function. What was `recorded` has texts beside some values.
     """
+    fields = event_class.fields
+    placed = event_class.kind is Kind.SLICE_BEGIN and fields[-1:] == (SOURCE_LINE,)
     places = []
     word = last = 0
     for number, field in enumerate(fields):
@@ -114,7 +116,7 @@ def columns_of(fields: tuple[Field, ...], *, recorded: bool) -> ClassColumns:
             places.append((Place.NAME, 0))
         elif field == CATEGORY:
             places.append((Place.CATEGORY, 0))
-        elif recorded and field == SOURCE_LINE:
+        elif placed and number == len(fields) - 1:
             places.append((Place.STRING, word))
             word += 1
         elif isinstance(field.type, StringClass | BytesClass | NullClass):
@@ -158,7 +160,7 @@ class Functions:
         if event_class not in self._class_ids:
             id = self._trace.add_class(event_class)
             self._class_ids[event_class] = id
-            self.columns[id] = columns_of(event_class.fields, recorded=self._tables is None)
+            self.columns[id] = columns_of(event_class, recorded=self._tables is None)
         return self._class_ids[event_class]
 
     def site(self, number: int, module: Module, symbol: int) -> Site:
@@ -211,20 +213,26 @@ class Functions:
         held = tables.symbols[number]
         values = self._specifications.values(held.name, address, module.symbols.debug_info)
         strings = self._trace.strings
-        programs = []
+        programs: list[int] = []
+        source = NO_SOURCE
         for kind, signature in (
             (Kind.SLICE_BEGIN, _named(tables.signatures[held.entry])),
             (Kind.SLICE_END, tables.signatures[held.exit]),
         ):
+            placed = kind is Kind.SLICE_BEGIN and signature[-1:] == (SOURCE_LINE,)
+            if placed:
+                source = strings.intern(held.source)
             operations = _operations_of(
-                signature, values.arguments if kind is Kind.SLICE_BEGIN else values.returned
+                signature[:-1] if placed else signature,
+                values.arguments if kind is Kind.SLICE_BEGIN else values.returned,
             )
             if operations is None:
                 self._warn(TraceError(f"the values of {held.name!r} have no fixed size"))
                 return self._recorded_site(module, symbol)
             id = self.class_id(EventClass(kind, fields=signature))
             programs.append(self._program(operations, id, id))
-        return Site(strings.intern(held.name), strings.intern(held.category), *programs)
+        names = strings.intern(held.name), strings.intern(held.category)
+        return Site(*names, programs[0], programs[1], source)
 
     def _fields(
         self, specifications: tuple[Specification, ...], module: Module

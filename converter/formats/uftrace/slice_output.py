@@ -38,6 +38,7 @@ from converter.formats.uftrace.mapping import (
 from converter.formats.uftrace.symbol_output import (
     ShownSymbol,
     check_values,
+    has_place,
     is_named,
     operation,
     specification,
@@ -169,7 +170,7 @@ class SliceOutput:
             return signatures.setdefault(signature, len(signatures))
 
         shown = []
-        for label, name, category, entered, left in self._emitter.symbols():
+        for label, name, category, entered, left, source in self._emitter.symbols():
             unmatched = name < 0
             tables.symbols.append(
                 Symbol(
@@ -177,6 +178,7 @@ class SliceOutput:
                     "" if unmatched else text(category),
                     number(entered),
                     number(left),
+                    text(source) if source >= 0 else "",
                 )
             )
             shown.append(
@@ -184,6 +186,7 @@ class SliceOutput:
                     _NO_FUNCTION.encode("ascii") if unmatched else strings[label],
                     self._by_number[entered].formats if entered >= 0 else [],
                     self._by_number[left].formats if left >= 0 else [],
+                    text(source) if source >= 0 else "",
                 )
             )
         tables.signatures = list(signatures)
@@ -212,6 +215,7 @@ class SliceOutput:
         event_class = self._trace.event_classes[class_id]
         fields = event_class.fields
         named = is_named(fields)
+        placed = event_class.kind is Kind.SLICE_BEGIN and has_place(fields)
         event = 0
         record = {Kind.SLICE_BEGIN: ENTRY, Kind.SLICE_END: EXIT}.get(event_class.kind)
         if record is None:
@@ -228,24 +232,26 @@ class SliceOutput:
         else:
             check_values(event_class)
         values = values_of(fields) if named else fields
-        sizes = [
-            _size(table.column(len(event_class.fields) - len(values) + i))
-            for i in range(len(values))
-        ]
+        start = len(event_class.fields) - len(values)
+        if placed:
+            values = values[:-1]
+        columns = range(start, start + len(values))
+        sizes = [_size(table.column(i)) for i in columns]
         operations = [
             operation(field.type, size) for field, size in zip(values, sizes, strict=True)
         ]
         if record == EXIT and len(values) > 1:
             raise self._unsupported(event_class, "a function returns one value at most")
         number = self._emitter.add_program(
-            record, named, [one for one in operations if one is not None], event
+            record, named, [one for one in operations if one is not None], event, placed=placed
         )
+        names = [0, 1] if named else []
         self._numbers[class_id] = number
         program = _Program(
             number,
             event_class.fields,
-            range(len(event_class.fields) - len(fields), len(event_class.fields)),
-            named,
+            [*names, len(event_class.fields) - 1] if placed else names,
+            columns,
             [specification(field.type, size) for field, size in zip(values, sizes, strict=True)],
         )
         self._by_number.append(program)
@@ -261,22 +267,25 @@ class _Program:
     """How the events of a class become records: a program of the emitter, and the columns that it takes."""
 
     def __init__(
-        self, number: int, signature: Signature, columns: range, named: bool, formats: list[str]
+        self,
+        number: int,
+        signature: Signature,
+        names: list[int],
+        values: range,
+        formats: list[str],
     ) -> None:
         self.number = number
         self.signature = signature
         self.formats = formats
-        self._columns = columns
-        self._named = named
+        self._names = names
+        self._values = values
 
     def bind(self, emitter: Emitter, table: Table, trace: Trace) -> None:
         """Give the emitter the columns of a batch."""
-        columns = []
-        for place, index in enumerate(self._columns):
-            column = table.column(index)
-            if self._named and place < 2:
-                column = string_ids(column, trace.strings)
-            columns.append(_bindable(column))
+        columns: list[NDArray[Any] | tuple[NDArray[Any], NDArray[np.int64]]] = [
+            string_ids(table.column(index), trace.strings) for index in self._names
+        ]
+        columns += [_bindable(table.column(index)) for index in self._values]
         emitter.bind(self.number, len(table), columns)
 
 

@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 from converter.errors import UnsupportedError
 from converter.formats.uftrace.emit import BYTES, TEXT, VALUE
 from converter.formats.uftrace.layout import symbol_address
-from converter.formats.uftrace.mapping import CATEGORY, NAME
+from converter.formats.uftrace.mapping import CATEGORY, NAME, SOURCE_LINE
 from converter.formats.uftrace.task_output import PROGRAM
 from converter.formats.uftrace.trace_tables import Signature
 from converter.ir.events import EventClass
@@ -35,12 +35,19 @@ DEBUG_FILE: Final = f"{basename(PROGRAM)}.dbg"
 _NAMES: Final = (NAME, CATEGORY)
 #: What would end a name's line, or be taken for a mangled C++ name.
 _UNPRINTABLE: Final = re.compile(r"[\0\r\n]")
+#: A place in the source: file and line.
+_PLACE: Final = re.compile(r"([^\0\r\n]+):([0-9]{1,9})")
 _NO_NAME: Final = "(no name)"
 
 
 def is_named(signature: Signature) -> bool:
     """Whether a class's first fields are the function's name and category."""
     return signature[:2] == _NAMES
+
+
+def has_place(signature: Signature) -> bool:
+    """Whether the last field of a begin is the function's place in the source."""
+    return signature[-1:] == (SOURCE_LINE,)
 
 
 def values_of(signature: Signature) -> Signature:
@@ -95,11 +102,17 @@ def check_values(event_class: EventClass) -> None:
 
 
 class ShownSymbol(NamedTuple):
-    """A function as tools see it: its name, and the formats of its arguments and of what it returns."""
+    """A function as tools see it: its name, the formats of its arguments and of what it returns, and where it is."""
 
     name: bytes
     arguments: list[str]
     returned: list[str]
+    source: str
+
+    @property
+    def has_details(self) -> bool:
+        """Whether the debug information says anything of it."""
+        return bool(self.arguments or self.returned or _PLACE.fullmatch(self.source))
 
 
 def symbols_text(symbols: list[ShownSymbol]) -> Iterator[bytes]:
@@ -113,12 +126,14 @@ def symbols_text(symbols: list[ShownSymbol]) -> Iterator[bytes]:
 
 
 def debug_text(symbols: list[ShownSymbol]) -> Iterator[bytes]:
-    """The .dbg file: the formats of the values of each function that has any."""
+    """The .dbg file: the formats of the values of each function, and its place in the source, where there are any."""
     yield f"# path name: {PROGRAM}\n".encode("ascii")
     for number, symbol in enumerate(symbols):
-        if not symbol.arguments and not symbol.returned:
+        if not symbol.has_details:
             continue
         yield b"F: %x %b\n" % (symbol_address(number), _printable(symbol.name))
+        if place := _PLACE.fullmatch(symbol.source):
+            yield f"L: {place[2]} {place[1]}\n".encode("utf-8", "surrogateescape")
         if symbol.arguments:
             listed = ",".join(f"arg{i}/{format}" for i, format in enumerate(symbol.arguments, 1))
             yield f"A: @{listed}\n".encode("ascii")

@@ -5,14 +5,16 @@ ASCII; bytes of names that are not UTF-8 are lone surrogates:
 
     {"trace": TABLES, "no_thread": number or null, "perf_events": true or false, "end_event": id or null,
     "mark_symbol": number or null,
-     "signatures": [[FIELD]], "symbols": [[name, category, signature, signature]], "events": [[id, name, category]],
+     "signatures": [[FIELD]],
+    "symbols": [[name, category, signature, signature, source]], "events": [[id, name, category]],
     "kernel_names": [[id, category, name]]}
 
 TABLES are processes, threads, clocks and environment as in trace.dat's option (trace_cmd.trace_tables); the number of a
 thread is the <tid> of its file and of kernel records, and `no_thread` is that of events on no thread. FIELD is a field
 of an event class (ir.forms). Symbol i has the relative address `symbol_address(i)`; its signatures are those of its
 entries and exits. A signature gives all fields of the class: name and category, where they lead, are those of the
-symbol, and the others are the values behind a record, in order.
+symbol, a place in the source behind all others of an entry is its `source`, and the others are the values behind a
+record, in order.
 
 What uftrace needs is none of the trace: events with the id `end_event` (it forgets kernel events behind the last record
 of a task's file) and the entry and exit of `mark_symbol` (some commands want a function). Kernel events of
@@ -64,6 +66,8 @@ class Symbol(NamedTuple):
     category: str
     entry: int
     exit: int
+    #: Where it is in the source, empty where that is not known.
+    source: str
 
 
 @dataclass(slots=True)
@@ -99,11 +103,12 @@ def read_tables(data: bytes) -> Tables:
         tables.mark_symbol = _optional(held["mark_symbol"], MAX_SYMBOLS)
         tables.signatures = [_signature(form) for form in held["signatures"]]
         count = len(tables.signatures)
-        for name, category, *signatures in held["symbols"]:
-            entered, left = signatures
+        for name, category, entered, left, *places in held["symbols"]:
+            # Older directories say nothing of places.
+            place = places[0] if places else ""
             if not (0 <= _number(entered) < count and 0 <= _number(left) < count):
                 raise ValueError("a symbol without signatures")
-            tables.symbols.append(Symbol(_text(name), _text(category), entered, left))
+            tables.symbols.append(Symbol(_text(name), _text(category), entered, left, _text(place)))
         for id, name, category in held["events"]:
             if not FIRST_USER_EVENT <= _number(id) < 1 << 48:
                 raise ValueError("an event without an id")

@@ -138,7 +138,9 @@ class _Output:
         features = Feature.TASK_SESSION | Feature.SYM_REL_ADDR | Feature.MAX_STACK
         self._write(SYMBOLS_FILE, *symbols_text(symbols))
         if any(symbol.arguments or symbol.returned for symbol in symbols):
-            features |= Feature.ARGUMENT | Feature.RETVAL | Feature.AUTO_ARGS | Feature.DEBUG_INFO
+            features |= Feature.ARGUMENT | Feature.RETVAL | Feature.AUTO_ARGS
+        if any(symbol.has_details for symbol in symbols):
+            features |= Feature.DEBUG_INFO
             self._write(DEBUG_FILE, *debug_text(symbols))
         events = [*named, ("end", "traceconv")] if self._last else named
         tables.events = {FIRST_USER_EVENT + i: pair for i, pair in enumerate(named)}

@@ -209,7 +209,7 @@ def test_kernel_records_survive_encoding_anew(tmp_path):
 @given(st.data())
 def test_damaged_tables_are_an_error(data):
     tables = Tables(
-        symbols=[Symbol("f", "c", 0, 0)], signatures=[()], events={1_000_000: ("a", "b")}
+        symbols=[Symbol("f", "c", 0, 0, "a.c:1")], signatures=[()], events={1_000_000: ("a", "b")}
     )
     trace = Trace("none", processes=[Process(1, "p")], threads=[Thread(2, 0, "t")])
     held = bytearray(build_tables(trace, Tasks(trace), tables))

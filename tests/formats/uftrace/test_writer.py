@@ -25,6 +25,7 @@ from converter.formats.uftrace.emit import (
 )
 from converter.formats.uftrace.layout import HEADER_SIZE, Feature, parse_header
 from converter.formats.uftrace.writer import write
+from converter.ir.canonical import difference
 from converter.ir.collect import collect
 from converter.ir.events import Batch, EventClass, Field, Table
 from converter.ir.field_classes import ArrayClass, BytesClass, FloatClass, IntegerClass, StringClass
@@ -155,6 +156,36 @@ def test_a_depth_never_carries_into_the_address(tmp_path):
     assert {record[4] for record in found} == {0x401000}
     assert parse_header(files["info"]).max_stack == count + 1
     assert files["default.opts"] == b"-D 1031 --max-stack=1031\n"
+
+
+def test_places_in_the_source_are_debug_information(tmp_path):
+    """A function has one place: those of one name at two are two functions."""
+    text = StringClass()
+    placed = EventClass(Kind.SLICE_BEGIN, fields=(NAME, CATEGORY, Field("srcline", text)))
+    valued = EventClass(
+        Kind.SLICE_BEGIN, fields=(NAME, CATEGORY, Field("a", U32), Field("srcline", text))
+    )
+    behind = EventClass(
+        Kind.SLICE_BEGIN, fields=(NAME, CATEGORY, Field("srcline", text), Field("a", U32))
+    )
+    events = [
+        (placed, 1, 0, (b"f", b"", b"a b.c:7")),
+        (placed, 2, 0, (b"f", b"", b"dir/c.c:8")),
+        (placed, 3, 0, (b"f", b"", b"a b.c:7")),
+        (valued, 4, 0, (b"f", b"", 5, b"c.c:9")),
+        (placed, 5, 0, (b"g", b"", b"no place")),
+        (behind, 6, 0, (b"g", b"", b"c.c:9", 6)),
+    ]
+    trace = trace_of(events)
+    files = written(tmp_path / "data", trace)
+    assert [record[4] for record in records(files["7.dat"][:48])] == [0x401000, 0x401010, 0x401000]
+    assert files["app.dbg"].split(b"\n")[1:-1] == [
+        *(b"F: 1000 f", b"L: 7 a b.c"),
+        *(b"F: 1010 f", b"L: 8 dir/c.c"),
+        *(b"F: 1020 f", b"L: 9 c.c", b"A: @arg1/u32"),
+        *(b"F: 1040 g", b"A: @arg1/s,arg2/u32"),
+    ]
+    assert difference(trace, converter.read(tmp_path / "data")) is None
 
 
 def test_threads_recorded_one_by_one_are_put_in_order(tmp_path):

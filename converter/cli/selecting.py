@@ -77,6 +77,9 @@ _OPTIONS = [
     _listed("pid", "PIDS", "Only events of processes of these ids; * stands for any characters."),
     _listed("tid", "TIDS", "Only events of threads of these ids."),
     _listed("comm", "NAMES", "Only events of threads, or processes, of these names."),
+    click.option(
+        "--read-all", is_flag=True, help="Read all before --since, for what is open since long."
+    ),
     click.option("--children", is_flag=True, help="And of processes that these have forked."),
     _listed("event", "NAMES", "Only events of these names: NAME or SYSTEM:NAME, !NAME for none."),
     click.option(
@@ -98,6 +101,7 @@ _NAMES = {
     "children": "children",
     "wanted_events": "events",
     "where": "where",
+    "read_all": "read_all",
 }
 
 
@@ -115,6 +119,8 @@ def selects(command: _Command) -> _Command:
 
 
 def _selection(given: dict[str, Any]) -> Selection | None:
+    if given["read_all"] and not (given["since"] or given["last"]):
+        raise click.UsageError("--read-all: before what is said by --since or --last")
     if not any(given.values()):
         return None
     if given["children"] and not (given["pids"] or given["tids"] or given["comms"]):

@@ -173,6 +173,8 @@ class Trace:
     #: For display: (done, in all), in bytes of the source or whatever the reader counts; in all 0 when unknown.
     progress: Callable[[], tuple[int, int]] | None = None
 
+    #: Whether the reader gives batches in the order of time: none has an event earlier than all of one before.
+    in_time_order: bool = False
     #: Where the reader can leave out what is not asked for.
     seeking: Seeking | None = None
 

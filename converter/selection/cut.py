@@ -72,6 +72,7 @@ class Cut:
         self._conditions = Conditions(source, selection) if selection.is_filter else None
         self._steps_of = StepsOf(source, values=window.start is not None)
         self._closing = closing
+        self._stops_early = source.in_time_order and source.is_as_read
         self._stacks = Stacks()
         #: What began and is still open: needed at the start of the window, and at its end.
         self._held: list[_Held] = []
@@ -99,6 +100,10 @@ class Cut:
             self.counts.read += len(batch)
             before, after = batch.ts < self._start, batch.ts > self._end
             self._passed |= bool(after.any())
+            if self._stops_early and after.all():
+                # So is everything that comes.
+                self.counts.all_read = False
+                break
             opens = not self._opened and not before.all()
             places, opening = self._cut(batch, before, after, opens=opens)
             if opens:
@@ -109,7 +114,7 @@ class Cut:
                 yield self._kept(Provenance(batch, places), came_from)
             self._number += len(batch)
         self._follow_tables()
-        if goes_on and not self._opened:
+        if self._passed and not self._opened:
             yield from self._open(self._still_open() + self._reached(), came_from)
         if self._passed:
             yield from self._ends()

@@ -75,7 +75,8 @@ class _Part:
             # Once: what the reader is told then is for all passes.
             window = self._window = resolved(source, self._selection)
             seeking = _seeking(source)
-            if self._narrow and self._selection.is_timed and seeking is not None:
+            narrow = self._narrow and self._selection.is_timed and not self._selection.read_all
+            if narrow and seeking is not None:
                 self._narrowed = seeking.narrow(*bounds(window))
         cut = Cut(source, self._result.trace, self._selection, self._window, self._closing)
         self._result.counts = cut.counts

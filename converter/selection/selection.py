@@ -26,6 +26,8 @@ class Selection:
         children: with the processes that these have forked, and theirs.
         events: patterns of names, ``name`` or ``system:name``; those that begin with ``!`` are not wanted.
         where: conditions, of which one is to hold (see docs/cli.md).
+        read_all: to read all that is before `since` also where a reader could do without, so that nothing is
+            missing that is open or known from then.
 
     Raises:
         SelectionError: it is not written like this.
@@ -42,6 +44,7 @@ class Selection:
     children: bool = False
     events: tuple[str, ...] = ()
     where: tuple[str, ...] = ()
+    read_all: bool = False
 
     def __post_init__(self) -> None:
         # What is wrong with it is said before anything is read.

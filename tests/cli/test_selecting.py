@@ -69,6 +69,7 @@ def test_strict_is_about_what_is_wanted(tmp_path, capfd):
         (("--cpu", "0-9999999"), "no range of CPUs"),
         (("--event", "!"), "no pattern of names"),
         (("--children",), "--pid, --tid or --comm"),
+        (("--read-all",), "--since or --last"),
         (("--since", "2024-05-01"), f"{SMALL}: the clock 'local' does not say"),
     ],
 )

@@ -65,6 +65,25 @@ def test_a_part_is_the_same_with_less_read(path):
     assert trace.warnings == []
 
 
+def test_all_is_read_where_that_is_asked_for(path):
+    _, (since, until) = window_of(path)
+    with converter.open_trace(path) as trace:
+        count = sum(
+            len(batch) for batch in trace.batches() if batch.ts[0] < trace_time(until, path)
+        )
+    selection = Selection(since=since, until=until, read_all=True)
+    with converter.open_trace(path) as trace:
+        part = selected(trace, selection, narrow=True)
+        collect(part.trace)
+    assert part.counts.read == count
+
+
+def trace_time(text, path):
+    """A time behind the start of a file in its ticks."""
+    with converter.open_trace(path) as trace:
+        return int(next(trace.batches()).ts[0]) + int(text[1:-2])
+
+
 def test_the_end_is_found(path):
     """How long before the end is known without reading what is before."""
     with converter.open_trace(path) as trace:

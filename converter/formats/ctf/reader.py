@@ -85,6 +85,7 @@ class _Reader:
         self._surveyed = False
         self._damage: TraceError | None = None
         trace.source_batches = trace.make_batches
+        trace.in_time_order = True
         trace.sidecar["ctf"] = {
             "version": list(first.version),
             "traces": [

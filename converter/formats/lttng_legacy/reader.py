@@ -69,6 +69,7 @@ class _Reader:
             progress=lambda: (self._place, sum(file.size for file in files)),
         )
         self.trace.source_batches = self.trace.make_batches
+        self.trace.in_time_order = True
         self._markers = list(markers(self._declarations, version))
         self._tasks = Tasks(self.trace)
         self._threads: ThreadIndex | None = None

@@ -80,6 +80,7 @@ class _Reader:
             progress=lambda: (self._batched, self._surveyed),
         )
         self.trace.source_batches = self.trace.make_batches
+        self.trace.in_time_order = True
         if self._tables is not None:
             self.trace.clock = self._tables.clock
             self.trace.clock_domains = self._tables.clock_domains

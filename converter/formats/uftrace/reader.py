@@ -107,6 +107,7 @@ class _Reader:
         header = parse_header(text)
         directory = self._directory = DataDirectory(source, header, trace.warnings)
         trace.source_batches = trace.make_batches
+        trace.in_time_order = True
         trace.sidecar["uftrace"] = {"directory": directory}
         self._info = parse_info(
             text[header.header_size :], header.header_size, directory.warn_of_info

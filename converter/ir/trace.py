@@ -170,6 +170,9 @@ class Trace:
     #: Looks for damage that no pass over the batches has come to, as where a writer copies the source's files: of all
     #: events (True), or only of what is around them (False). What it finds is among the warnings then.
     check: Callable[[bool], None] | None = None
+    #: How many events a batch may have at most, as far as the reader has a say; None: as many as it likes. Whoever
+    #: reads several traces at once keeps memory within bounds with it.
+    batch_size: int | None = None
     #: For display: (done, in all), in bytes of the source or whatever the reader counts; in all 0 when unknown.
     progress: Callable[[], tuple[int, int]] | None = None
 
@@ -201,6 +204,10 @@ class Trace:
         self.make_batches = _closed
         self.source_batches = self.describe = self.check = None
         self.progress = self.seeking = None
+
+    def events_of_a_batch(self, usual: int) -> int:
+        """How many events a reader puts into a batch, which usually puts so many."""
+        return usual if self.batch_size is None else min(usual, self.batch_size)
 
     def add_class(self, event_class: EventClass) -> int:
         """Append an event class; its id."""

@@ -23,12 +23,15 @@ from converter.merging.survey import survey
 from converter.merging.tables import MergedTables, Source
 from converter.projection.clock_rates import at_rate
 from converter.projection.losses import LossClass, LossKind, LossReport
+from converter.streaming.stream_merge import BATCH_SIZE
 
 _SECOND: Final = 1_000_000_000
 #: Times are of 64 bits.
 _LIMIT: Final = 1 << 63
 _OFFSET: Final = re.compile(r"([+-]?\d{1,18}(?:\.\d{1,18})?)(ns|us|ms|s|)", re.ASCII)
 _UNITS: Final = {"ns": 1, "us": 1_000, "ms": 1_000_000, "s": _SECOND, "": _SECOND}
+#: What all batches that are held have together is what one has; fewer events than that are not worth a batch.
+_LEAST_BATCH: Final = 1 << 12
 #: More would need as many batches in memory.
 MOST_INPUTS: Final = 1 << 14
 
@@ -126,6 +129,9 @@ class _Merging:
         self._inputs = inputs
         self._names = names
         surveys = []
+        if len(inputs) > 1:
+            for trace in inputs:
+                trace.batch_size = max(BATCH_SIZE // len(inputs), _LEAST_BATCH)
         for trace, name in zip(inputs, names, strict=True):
             try:
                 surveys.append(survey(trace, align))

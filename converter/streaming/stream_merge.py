@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from converter.ir.events import Batch, Table
 from converter.ir.locations import Locations
+from converter.ir.trace import Trace
 from converter.kernels.order import Merge
 
 #: Events of a batch.
@@ -101,7 +102,7 @@ class StreamMerge(ABC, Generic[Window, Segment]):
     """Streams merged by time; at equal times the lower stream goes first. A reader says how windows come by.
 
     `cpus` and `tracks` are those of the events of each stream, -1 for none. A batch ends at 131,072 events, or when it
-    holds more than `most_bytes`.
+    holds more than `most_bytes`; with `trace`, at the events that its batches may have at most.
     """
 
     def __init__(
@@ -110,9 +111,11 @@ class StreamMerge(ABC, Generic[Window, Segment]):
         tracks: Sequence[int] | None = None,
         *,
         most_bytes: int | None = None,
+        trace: Trace | None = None,
     ) -> None:
         self.merge: Final = Merge(cpus, [-1] * len(cpus) if tracks is None else tracks)
         self._most_bytes = most_bytes
+        self._size = BATCH_SIZE if trace is None else trace.events_of_a_batch(BATCH_SIZE)
         self._current: list[Window | None] = [None] * len(cpus)
         self._segments: list[Segment] = []
         self._bytes = 0
@@ -144,9 +147,9 @@ class StreamMerge(ABC, Generic[Window, Segment]):
             self._begun = True
             for stream in range(len(self._current)):
                 self._feed(stream)
-        ts, location = (np.empty(BATCH_SIZE, np.int64) for _ in range(2))
-        class_id, row, thread, cpu, track = (np.empty(BATCH_SIZE, np.int32) for _ in range(5))
-        size = np.empty(BATCH_SIZE, np.uint32)
+        ts, location = (np.empty(self._size, np.int64) for _ in range(2))
+        class_id, row, thread, cpu, track = (np.empty(self._size, np.int32) for _ in range(5))
+        size = np.empty(self._size, np.uint32)
         counts = np.zeros(self.class_count(), np.int32)
         filled = 0
         while True:

@@ -172,7 +172,7 @@ class _EntryMerge(StreamMerge[Window, memoryview]):
     """Streams of several CPUs, merged; all of their entries are a kernel's."""
 
     def __init__(self, decoding: Decoding) -> None:
-        super().__init__([stream.cpu for stream in decoding.streams])
+        super().__init__([stream.cpu for stream in decoding.streams], trace=decoding.trace)
         self._decoding = decoding
         self._passes = [_Pass(decoding, stream) for stream in decoding.streams]
         self._windows = [one.windows() for one in self._passes]

@@ -147,9 +147,10 @@ class _Reader:
             self._scale.decimals,
         )
         document = Document(self._source)
+        size = self.trace.events_of_a_batch(BATCH_SIZE)
         delivered = False
         try:
-            for step in document.steps(scanner, BATCH_SIZE):
+            for step in document.steps(scanner, size):
                 self._position = document.position
                 if step is Step.EVENTS:
                     self._tables.add_metadata(scanner.take_metadata())

@@ -185,7 +185,7 @@ class _PacketMerge(StreamMerge[Events, Events]):
         tasks: Tasks,
         pool: ThreadPoolExecutor,
     ) -> None:
-        super().__init__([-1] * len(readers), most_bytes=_BATCH_BYTES)
+        super().__init__([-1] * len(readers), most_bytes=_BATCH_BYTES, trace=trace)
         self._pool = pool
         self._trace = trace
         self._readers = readers

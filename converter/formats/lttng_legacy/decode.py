@@ -162,7 +162,7 @@ class Decoder(StreamMerge[Window, NDArray[np.uint8]]):
         files: Sequence[ChannelFile],
         threads: ThreadIndex | None,
     ) -> None:
-        super().__init__([file.cpu for file in files])
+        super().__init__([file.cpu for file in files], trace=trace)
         window = _MEMORY // max(len(files), 1)
         window = min(max(window, _SMALLEST_WINDOW), _LARGEST_WINDOW)
         self._trace = trace

@@ -15,6 +15,7 @@ from converter.formats.trace_cmd.pages import Pages, PageStream, Window
 from converter.formats.trace_cmd.scan import most_records_in, scan_pages
 from converter.formats.trace_cmd.survey import WORKERS
 from converter.ir.events import Batch, Table
+from converter.ir.trace import Trace
 from converter.kernels.gather import Segments
 from converter.kernels.strings import StringTable
 from converter.kernels.tasks import TaskTable
@@ -141,6 +142,7 @@ def batches(
     cpus: Sequence[int],
     tracks: Sequence[int],
     report: Callable[[list[TraceError]], None],
+    trace: Trace,
 ) -> Iterator[Batch]:
     """Merge all streams, those of pages before those at hand, and yield batches in stream order.
 
@@ -152,7 +154,7 @@ def batches(
                 *(StreamReader(decoding, stream, pool) for stream in streams),
                 *(ReadyEvents(events) for events in ready),
             ]
-            merge = _PageMerge(decoding, readers, cpus, tracks)
+            merge = _PageMerge(decoding, readers, cpus, tracks, trace)
             while True:
                 batch = merge.batch()
                 for reader in readers:
@@ -175,8 +177,9 @@ class _PageMerge(StreamMerge[Events, Pages]):
         readers: Sequence[StreamReader | ReadyEvents],
         cpus: Sequence[int],
         tracks: Sequence[int],
+        trace: Trace,
     ) -> None:
-        super().__init__(cpus, tracks)
+        super().__init__(cpus, tracks, trace=trace)
         self._decoding = decoding
         self._readers = readers
 

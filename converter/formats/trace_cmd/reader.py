@@ -217,7 +217,13 @@ class _Reader:
             self._decoding = self._prepare()
         self._batched = 0
         for batch in batches(
-            self._decoding, self._streams, self._ready, self._cpus, self._tracks, self._report
+            self._decoding,
+            self._streams,
+            self._ready,
+            self._cpus,
+            self._tracks,
+            self._report,
+            self.trace,
         ):
             self._batched += len(batch)
             yield batch

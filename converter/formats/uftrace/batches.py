@@ -159,12 +159,13 @@ class Pass:
         self._current = [b""] * (len(tasks) + len(ready))
         for number in range(len(self._current)):
             self._feed(number)
+        self._room = room = recording.trace.events_of_a_batch(BATCH_SIZE)
         #: Of a batch under construction: ids of names and categories, places and sizes of payloads.
         self._unsorted = (
-            np.empty(BATCH_SIZE, np.int32),
-            np.empty(BATCH_SIZE, np.int32),
-            np.empty(BATCH_SIZE, np.int64),
-            np.empty(BATCH_SIZE, np.uint32),
+            np.empty(room, np.int32),
+            np.empty(room, np.int32),
+            np.empty(room, np.int64),
+            np.empty(room, np.uint32),
         )
         #: Events delivered, and the first damage met before any was.
         self.delivered = 0
@@ -228,10 +229,10 @@ class Pass:
     def next(self) -> Batch | None:
         """The next batch, None after the last."""
         scanner = self._scanner
-        ts = np.empty(BATCH_SIZE, np.int64)
-        class_id, row, thread, cpu = (np.empty(BATCH_SIZE, np.int32) for _ in range(4))
+        ts = np.empty(self._room, np.int64)
+        class_id, row, thread, cpu = (np.empty(self._room, np.int32) for _ in range(4))
         name, category, first, size = self._unsorted
-        values = np.empty(_VALUES * BATCH_SIZE + _LEAST_VALUES, np.uint64)
+        values = np.empty(_VALUES * self._room + _LEAST_VALUES, np.uint64)
         counts = np.zeros(len(self._recording.trace.event_classes), np.int32)
         filled = words = 0
         while True:

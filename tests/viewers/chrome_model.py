@@ -133,6 +133,8 @@ def arguments(event: Event) -> dict[str, Any]:
 def add(shown: dict[str, Any], key: str, field_class: FieldClass, value: Any) -> None:
     """Show a value, or what it consists of."""
     match field_class, value:
+        case (BytesClass("application/json"), bytes()):
+            add_json(shown, key, json.loads(value))
         case (StructureClass(members), Pairs()):
             for member, (name, inner) in zip(members, value, strict=True):
                 add(shown, f"{key}.{name}", member.type, inner)
@@ -150,6 +152,23 @@ def add(shown: dict[str, Any], key: str, field_class: FieldClass, value: Any) ->
         case (_, bool()):
             shown[key] = int(value)
         case (_, None):
+            pass
+        case _:
+            shown[key] = value
+
+
+def add_json(shown: dict[str, Any], key: str, value: Any) -> None:
+    """Show what JSON text consists of."""
+    match value:
+        case dict():
+            for name, inner in value.items():
+                add_json(shown, f"{key}.{name}", inner)
+        case list():
+            for i, inner in enumerate(value):
+                add_json(shown, f"{key}[{i}]", inner)
+        case bool():
+            shown[key] = int(value)
+        case None:
             pass
         case _:
             shown[key] = value

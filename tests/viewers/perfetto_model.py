@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
 from viewers import kernel_model
+from viewers.chrome_model import add_json
 from viewers.conversions import Conversion
 from viewers.projected import Event, Line, Pairs
 from viewers.sched_rows import Sched
 from viewers.slice_stacks import Slices
 
 from converter.formats.perfetto.mapping import PARTS
-from converter.ir.field_classes import ArrayClass, FieldClass, NullClass, StructureClass
+from converter.ir.field_classes import ArrayClass, BytesClass, FieldClass, NullClass, StructureClass
 from converter.ir.kinds import Kind, Role
 from converter.ir.trace import TrackScope
 
@@ -97,6 +99,8 @@ def arguments(event: Event, prefix: str) -> dict[str, Any]:
 def add(shown: dict[str, Any], key: str, field_class: FieldClass, value: Any) -> None:
     """Show a value, or what it consists of."""
     match field_class, value:
+        case (BytesClass("application/json"), bytes()):
+            add_json(shown, key, json.loads(value))
         case (StructureClass(members), Pairs()):
             for member, (name, inner) in zip(members, value, strict=True):
                 add(shown, f"{key}.{name.translate(_IN_KEYS)}", member.type, inner)

@@ -86,8 +86,10 @@ def _run(arguments: list[str]) -> int:
         return _failed(error)
     except OSError as error:
         # Inputs and outputs raise errors of their own.
+        from converter.cli import messages
+
         _abandon_standard_output()
-        print(f"traceconv: standard output: {error.strerror}", file=sys.stderr)
+        messages.error(f"standard output: {error.strerror}")
         return FAILED
     return 0
 
@@ -101,10 +103,11 @@ def _check_command(arguments: list[str], commands: Collection[str]) -> None:
 
     close = get_close_matches(word, commands, 1)
     if close:
-        print(
-            f"traceconv: no command {word!r}, and no such file: did you mean 'traceconv {close[0]}'?"
-            " (traceconv --help says more)",
-            file=sys.stderr,
+        from converter.cli import messages
+
+        messages.error(
+            f"no command {word!r}, and no such file: did you mean 'traceconv {close[0]}'?"
+            " (traceconv --help says more)"
         )
         raise SystemExit(USAGE)
 
@@ -119,17 +122,20 @@ def _help(text: str) -> int:
 
 
 def _usage(error: click.UsageError, command: str) -> int:
-    print(f"{command}: {error.format_message()} ({command} --help says more)", file=sys.stderr)
+    from converter.cli import messages
+
+    messages.error(f"{error.format_message()} ({command} --help says more)", name=command)
     return USAGE
 
 
 def _failed(error: TraceError) -> int:
+    from converter.cli import messages
     from converter.errors import OutputError, SelectionError, StrictLossError
 
     if isinstance(error, OutputError) and isinstance(error.__cause__, BrokenPipeError):
         return _broken_pipe()
     path = f"{error.path}: " if error.path is not None else ""
-    print(f"traceconv: {path}{error.detail}", file=sys.stderr)
+    messages.error(f"{path}{error.detail}")
     if isinstance(error, SelectionError):
         if error.pointer:
             print(*(f"  {line}" for line in error.pointer.split("\n")), sep="\n", file=sys.stderr)

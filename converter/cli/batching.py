@@ -6,7 +6,6 @@ import glob
 import multiprocessing
 import os
 import signal
-import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -16,6 +15,7 @@ from typing import Any, NoReturn
 import click
 
 from converter import registry
+from converter.cli import messages
 from converter.cli.exit_codes import FAILED, LOSS, TERMINATED
 from converter.cli.loss_summary import verdict
 from converter.cli.places import output_name
@@ -80,7 +80,7 @@ def run(
         outcomes[outcome.job.target] = outcome
         if not quiet:
             line = f"{number} of {len(todo)}: {outcome.job.source}: {outcome.state}"
-            print(printable(f"traceconv: {line}"), file=sys.stderr)
+            messages.note(printable(line))
     _print_table([outcomes[job.target] for job in planned])
     states = {outcome.state for outcome in outcomes.values()}
     return FAILED if _FAILED in states else LOSS if _REFUSED in states else 0

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 from converter import registry
+from converter.cli import messages
 from converter.cli.merging import Relations, print_inputs
 from converter.cli.places import output_in
 from converter.cli.progress import Progress
@@ -71,7 +71,7 @@ def run(options: Options) -> None:
     target, variant = checked_formats(options)
     place = output_in(options.target or "-", options.sources[0], target)
     if options.no_clobber and os.path.lexists(place) and place != "-":
-        _say(f"{place}: exists already, and is left as it is")
+        messages.note(f"{place}: exists already, and is left as it is")
         return
     done = converted(options, place, target, variant)
     if not options.quiet:
@@ -83,7 +83,7 @@ def run(options: Options) -> None:
             _print_losses(done, options)
     if options.verbose:
         would = "would be " if options.dry_run else ""
-        _say(
+        messages.note(
             f"{options.name}: {done.trace.format} to {target.name}: {done.events:,} events, "
             f"{would}{done.size:,} bytes in {done.seconds:.2f} s"
         )
@@ -189,16 +189,13 @@ def print_warnings(trace: Trace, source: str) -> None:
     """A line on standard error for each thing that is damaged."""
     for warning in trace.warnings:
         path = warning.path if warning.path is not None else source
-        _say(f"warning: {path}: {warning.detail}")
+        messages.warning(f"warning: {path}: {warning.detail}")
 
 
 def _print_losses(done: Conversion, options: Options) -> None:
     from converter.cli.loss_summary import listing, summary  # not for quiet conversions
 
     lines = listing if options.verbose else summary
+    say = messages.warning if done.report.events_not_shown else messages.note
     for line in lines(done.report, done.events, done.trace.format):
-        _say(f"{options.name}: {line}" if line[:1] != " " else line)
-
-
-def _say(line: str) -> None:
-    print(f"traceconv: {line}", file=sys.stderr)
+        say(f"{options.name}: {line}" if line[:1] != " " else line)

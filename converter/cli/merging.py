@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypedDict
 
 import click
+
+from converter.cli import messages
 
 if TYPE_CHECKING:
     from converter.merging.merged_trace import MergedTrace
@@ -81,9 +82,9 @@ def print_inputs(trace: MergedTrace) -> None:
     """A line for each input: where it is on the clock of all; and one for each that may be wrong there."""
     for number, one in enumerate(trace.inputs):
         if number < _SAID:
-            print(f"traceconv: {one}", file=sys.stderr)
+            messages.note(str(one))
         if one.doubt:
-            print(f"traceconv: warning: {one.name}: {one.doubt}", file=sys.stderr)
+            messages.warning(f"warning: {one.name}: {one.doubt}")
     more = len(trace.inputs) - _SAID
     if more > 0:
-        print(f"traceconv: and {more} more inputs", file=sys.stderr)
+        messages.note(f"and {more} more inputs")

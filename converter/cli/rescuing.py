@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import sys
-
+from converter.cli import messages
 from converter.cli.converting import Options, checked_formats, converted
 from converter.cli.diagnosis import Diagnosis
 from converter.cli.progress import Progress
@@ -93,4 +92,4 @@ def run_recover(
         for line in diagnosis.lines():
             print(line)
         nothing = "" if diagnosis.damage else "; nothing was damaged"
-        print(printable(f"traceconv: {target}: {diagnosis.kept()}{nothing}"), file=sys.stderr)
+        messages.note(printable(f"{target}: {diagnosis.kept()}{nothing}"))

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 
+from converter.cli import messages
 from converter.ir.trace import Trace
 from converter.selection.cut import SelectionCounts
 from converter.selection.select import selected
@@ -19,7 +19,7 @@ def part_of(trace: Trace, selection: Selection | None) -> tuple[Trace, Callable[
 
     def say(source: str) -> None:
         for line in _lines(part.counts):
-            print(f"traceconv: {source}: {line}", file=sys.stderr)
+            messages.note(f"{source}: {line}")
 
     return part.trace, say
 

@@ -82,7 +82,10 @@ def _open_plain(
 ) -> Sink:
     if text == "-":
         if directory:
-            raise OutputError("a directory cannot be written to standard output", path="-")
+            raise OutputError(
+                "a directory cannot be written to standard output: name it, or a file as NAME.tar.gz",
+                path="-",
+            )
         return _open_stream(text, _stdout(), seekable)
     inherited = _inherited(text)
     if inherited is not None:
@@ -163,9 +166,9 @@ def _check_replaceable(
             continue
         real = os.path.realpath(source)
         if os.path.samestat(os.stat(source), status):
-            raise OutputError("the output is the input", path=name)
+            raise OutputError("the output is the input: name another", path=name)
         if is_directory and _is_inside(real, status):
-            raise OutputError("the input is in the output directory", path=name)
+            raise OutputError("the input is in the output directory: name another", path=name)
     if is_directory != directory:
         kind = "is a directory" if is_directory else "is not a directory"
         raise OutputError(kind, path=name)

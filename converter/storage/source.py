@@ -208,7 +208,8 @@ def spooled(chunks: Iterator[bytes], name: str) -> Source:
             return FileSource(name, os.dup(file.fileno()))
     except OSError as error:
         place = tempfile.tempdir or "TMPDIR"
-        message = f"cannot copy it to a temporary file in {place}: {error.strerror or error}"
+        said = error.strerror or error
+        message = f"cannot copy it to a temporary file in {place}: {said} (TMPDIR names another)"
         raise OutputError(message, path=name) from error
 
 

@@ -1,0 +1,40 @@
+"""Lines on standard error; in colour on a terminal, unless NO_COLOR says otherwise."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import Final
+
+_RED: Final = "31"
+_YELLOW: Final = "33"
+
+
+def error(line: str, *, name: str = "traceconv") -> None:
+    """Say why there is no result."""
+    _print(name, line, _RED)
+
+
+def warning(line: str) -> None:
+    """Say that something is damaged or missing."""
+    _print("traceconv", line, _YELLOW)
+
+
+def note(line: str) -> None:
+    """Say something."""
+    _print("traceconv", line, "")
+
+
+def _print(name: str, line: str, colour: str) -> None:
+    if colour and _is_coloured():
+        name = f"\x1b[{colour}m{name}:\x1b[0m"
+    else:
+        name = f"{name}:"
+    print(f"{name} {line}", file=sys.stderr)
+
+
+def _is_coloured() -> bool:
+    """As https://no-color.org has it; terminals that are dumb say so."""
+    if os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb":
+        return False
+    return sys.stderr is not None and sys.stderr.isatty()

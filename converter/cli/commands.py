@@ -222,8 +222,8 @@ def report(
 ) -> None:
     """Print the events of the trace IN as text, a line each.
 
-    The text of an event is that of the trace's own tools, where it has one: the print format of a
-    kernel event, the template of an AIX hook. The report of an AIX trace is like that of trcrpt.
+    The text of an event is that of the trace's own tools, where it has one. The report of a
+    trace.dat file is that of trace-cmd, the report of an AIX trace is like that of trcrpt.
     """
     from converter.cli.reporting import run
 

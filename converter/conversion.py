@@ -118,20 +118,7 @@ def open_merged(
             if len(sources) == 1:
                 # What goes wrong later is about it, too; of several, each names its own.
                 stack.enter_context(_naming(opened))
-        if len(inputs) == 1 and not (offsets or align or machines):
-            ((_, trace),) = inputs
-        else:
-            # Only now: most conversions are of one input.
-            from converter.merging.merge import merge
-
-            trace = merge(
-                [trace for _, trace in inputs],
-                names=[name for name, _ in inputs],
-                offsets=offsets,
-                align=align,
-                machines=machines,
-            )
-        trace.warnings.extend(left_out)
+        trace = _together(inputs, left_out, offsets=offsets, align=align, machines=machines)
         yield trace if selection is None else _part(trace, selection)
 
 
@@ -145,11 +132,10 @@ def read(
     What only the source's own format has may still be read from the file when needed, which is closed with the trace.
     """
     opened = open_source(source)
-    with _naming(opened):
-        trace = _trace_of(opened, format, options)
-        collected = collect(trace)
-    trace.close()
-    return collected
+    with ExitStack() as stack, _naming(opened):
+        left_out: list[TraceWarning] = []
+        inputs = _traces_in(opened, format, options, stack, left_out)
+        return collect(_together(inputs, left_out))
 
 
 def write(
@@ -332,6 +318,32 @@ def refuse_damage(trace: Trace) -> None:
         trace.check(True)
     if trace.warnings:
         raise trace.warnings[0].to_error()
+
+
+def _together(
+    inputs: Sequence[tuple[str, Trace]],
+    left_out: Sequence[TraceWarning],
+    *,
+    offsets: Mapping[str, str | Fraction] | None = None,
+    align: str | None = None,
+    machines: Mapping[str, Sequence[str]] | None = None,
+) -> Trace:
+    """What traces, each with its name, are together; the only one is itself, unless something is said of several."""
+    if len(inputs) == 1 and not (offsets or align or machines):
+        ((_, trace),) = inputs
+    else:
+        # Only now: most conversions are of one input.
+        from converter.merging.merge import merge
+
+        trace = merge(
+            [trace for _, trace in inputs],
+            names=[name for name, _ in inputs],
+            offsets=offsets,
+            align=align,
+            machines=machines,
+        )
+    trace.warnings.extend(left_out)
+    return trace
 
 
 def _traces_in(

@@ -9,6 +9,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from converter.errors import UnsupportedError
 from converter.ir.columns import Column
 from converter.ir.events import EventClass
 from converter.ir.field_classes import IntegerClass
@@ -20,6 +21,12 @@ _HOST_KEYS: Final = ("hostname", "host")
 #: Ids of the second machine's processes and threads start here, beyond any pid of Linux (PID_MAX_LIMIT, 2^22), and so
 #: on for each further one: people still read the pid in the last digits.
 ID_STEP: Final = 10_000_000
+
+#: Numbers from here on, of 64 bits, are no ids that recorders of several machines could have in common.
+_NO_ID: Final = 1 << 62
+#: Ids and CPUs of more than that are beyond fields of 32 bits.
+_MOST_MACHINES: Final = 200
+_MOST_CPUS: Final = 1 << 24
 
 _ID_ROLES: Final = frozenset(
     {
@@ -50,8 +57,8 @@ class Machine:
         return bool(self.ids or self.cpus)
 
     def id(self, id: int) -> int:
-        """The id of a process or thread; the idle task is that of all machines."""
-        return id + self.ids if id > 0 else id
+        """The id of a process or thread; the idle task is that of all machines, and so is what is no id of Linux."""
+        return id + self.ids if 0 < id < _NO_ID else id
 
     def cpu(self, cpu: int) -> int:
         """The number of a CPU."""
@@ -97,7 +104,18 @@ def machines(names: Sequence[str], highest_cpus: Sequence[int]) -> list[Machine]
         names: as `machine_names` gives them.
         highest_cpus: of each input, -1 where it has none.
 
+    Raises:
+        UnsupportedError: there are too many machines, or CPUs of several.
+
     """
+    distinct = len(set(names))
+    if distinct > _MOST_MACHINES:
+        raise UnsupportedError(f"{distinct} machines: at most {_MOST_MACHINES} can be merged")
+    if distinct > 1 and max(highest_cpus) >= _MOST_CPUS:
+        raise UnsupportedError(
+            f"CPU {max(highest_cpus)}: of several machines numbers below {_MOST_CPUS:,} can be told apart; "
+            "--machine says which inputs are of one"
+        )
     found: dict[str, Machine] = {}
     cpus = 0
     for number, name in enumerate(sorted(set(names))):

@@ -41,6 +41,11 @@ def test_a_folder_of_recordings_is_all_of_them(recorded):
         assert sum(len(batch) for batch in trace.batches()) == 900
 
 
+def test_a_folder_is_read_whole(recorded):
+    folder, _ = recorded
+    assert sum(len(batch) for batch in converter.read(folder).batches()) == 900
+
+
 def test_a_thread_of_the_kernel_is_that_of_its_process(recorded):
     folder, _ = recorded
     with converter.open_trace(folder) as trace:

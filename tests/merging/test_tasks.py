@@ -1,7 +1,10 @@
 """Tasks, CPUs and tracks: those of one machine are one, those of several stay apart."""
 
+import numpy as np
+import pytest
 from support.small_traces import event_class, events_of, trace_of
 
+from converter.errors import UnsupportedError
 from converter.ir.field_classes import IntegerClass, StringClass
 from converter.ir.kinds import Kind, Role
 from converter.ir.symbols import SymbolTable
@@ -139,6 +142,31 @@ def test_the_command_line_knows_better_than_the_environment():
     assert [tid for _, tid, _ in tasks(merged)] == [5, 10_000_005]
 
 
+@pytest.mark.parametrize(
+    ("traces", "words"),
+    [
+        (
+            lambda: [
+                trace([(5, "")], [(5, 0, "")], host="a", cpu=1 << 30),
+                trace([], [], host="b"),
+            ],
+            "CPU 107",
+        ),
+        (lambda: [trace([], [], host=str(i)) for i in range(201)], "201 machines"),
+    ],
+)
+def test_machines_that_cannot_be_told_apart_are_refused(traces, words):
+    with pytest.raises(UnsupportedError, match=words):
+        merge(traces())
+
+
+def test_numbers_that_are_no_ids_are_no_other_ones_on_another_machine():
+    inputs = [trace([], [], host=host) for host in "ab"]
+    for one in inputs:
+        one.processes, one.threads = [Process(2**64 - 1)], [Thread(2**64 - 1, 0)]
+    assert tasks(merge(inputs)) == [(2**64 - 1, 2**64 - 1, "")]
+
+
 def test_environments_are_one_and_differences_are_named():
     one, other = trace([], []), trace([], [])
     one.environment = {"hostname": "vm", "tracer_name": "trace-cmd"}
@@ -162,8 +190,6 @@ def test_native_data_stays_behind_as_a_detail():
 
 
 def test_symbols_are_those_of_all():
-    import numpy as np
-
     one, other = trace([], []), trace([], [])
     one.symbols = SymbolTable(lambda: (np.array([1, 5], np.uint64), [b"a", b"b"]))
     other.symbols = SymbolTable(lambda: (np.array([3, 5], np.uint64), [b"c", b"d"]))

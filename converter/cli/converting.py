@@ -23,7 +23,6 @@ from converter.conversion import (
 from converter.errors import OutputError, UnknownFormatError, UnsupportedError
 from converter.formats.descriptor import Format
 from converter.ir.trace import Trace
-from converter.merging.merged_trace import MergedTrace
 from converter.projection.losses import LossReport
 from converter.storage.outputs import open_sink
 from converter.storage.sink import DiscardingSink, Sink
@@ -75,8 +74,6 @@ def run(options: Options) -> None:
         return
     done = converted(options, place, target, variant)
     if not options.quiet:
-        if isinstance(done.whole, MergedTrace):
-            print_inputs(done.whole)
         print_warnings(done.trace, options.name)
         done.say(options.name)
         if not options.lossless or options.verbose:
@@ -90,9 +87,8 @@ def run(options: Options) -> None:
 
 
 class Conversion(NamedTuple):
-    """A conversion that was done: of what was read, of which part, and what tells how much that is."""
+    """A conversion that was done: of which part of a trace, and what tells how much that is."""
 
-    whole: Trace
     trace: Trace
     say: Callable[[str], None]
     report: LossReport
@@ -137,7 +133,7 @@ def converted(
             refuse_damage(trace)
             lost = left_behind(trace) if options.lossless else report
             refuse_losses(lost, options.strict)
-    return Conversion(whole, trace, say, report, progress.events, size, progress.seconds)
+    return Conversion(trace, say, report, progress.events, size, progress.seconds)
 
 
 def _part(trace: Trace, selection: Selection | None) -> tuple[Trace, Callable[[str], None]]:
@@ -186,7 +182,8 @@ def _write_losses(report: LossReport, path: str) -> None:
 
 
 def print_warnings(trace: Trace, source: str) -> None:
-    """A line on standard error for each thing that is damaged."""
+    """A line on standard error for each input of several, and for each thing that is damaged."""
+    print_inputs(trace)
     for warning in trace.warnings:
         path = warning.path if warning.path is not None else source
         messages.warning(f"warning: {path}: {warning.detail}")

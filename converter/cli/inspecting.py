@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from converter.cli.merging import print_inputs
 from converter.cli.progress import Progress
 from converter.cli.selected_part import part_of
 from converter.conversion import open_trace
@@ -82,6 +83,7 @@ def run(
             progress.watch(trace)
             for batch in trace.batches():
                 summary.add(trace, batch)
+        print_inputs(trace)
         report = _report(trace, summary)
         figures = ""
         if stats:

@@ -10,7 +10,7 @@ import click
 from converter.cli import messages
 
 if TYPE_CHECKING:
-    from converter.merging.merged_trace import MergedTrace
+    from converter.ir.trace import Trace
 
 #: With more inputs than that, those that nothing is wrong with are said to be so many.
 _SAID = 20
@@ -78,8 +78,12 @@ def relating(command: Callable[..., Any]) -> Callable[..., Any]:
     return command
 
 
-def print_inputs(trace: MergedTrace) -> None:
-    """A line for each input: where it is on the clock of all; and one for each that may be wrong there."""
+def print_inputs(trace: Trace) -> None:
+    """Of a trace that several are, a line for each: where it is on the clock of all; and for each that may be wrong."""
+    from converter.merging.merged_trace import MergedTrace
+
+    if not isinstance(trace, MergedTrace):
+        return
     for number, one in enumerate(trace.inputs):
         if number < _SAID:
             messages.note(str(one))

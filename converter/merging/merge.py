@@ -68,6 +68,9 @@ def merge(
     inputs = list(traces)
     if not inputs or len(inputs) > MOST_INPUTS:
         raise UnsupportedError(f"{len(inputs)} inputs: from 1 to {MOST_INPUTS} can be merged")
+    if len(set(map(id, inputs))) < len(inputs):
+        # A reader is at one place of its file.
+        raise UnsupportedError("an input that is there twice has to be opened twice")
     called = _Names(names if names is not None else [str(i + 1) for i in range(len(inputs))])
     shifts = {called.number(key): parse_offset(value) for key, value in (offsets or {}).items()}
     told = {

@@ -122,6 +122,9 @@ def test_what_is_no_trace_in_a_folder_is_left_out(files, tmp_path, out, capsys):
     (folder / "notes.txt").write_text("of no format")
     assert main([str(folder), "-o", out]) == 0
     assert "notes.txt: no trace, left out" in capsys.readouterr().err
+    for command in ("info", "report"):
+        assert main([command, str(folder)]) == 0
+        assert "traceconv: 1: by epoch, +0.0000006 s" in capsys.readouterr().err
     assert times(out) == [100, 300, 700, 900]
 
 

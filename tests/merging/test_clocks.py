@@ -215,6 +215,12 @@ def test_what_cannot_be_done_is_said(told, words):
         merge([trace(mono(0), 1), trace(mono(0), 2)], names=["a", "b"], **told)
 
 
+def test_a_trace_is_read_once_at_a_time():
+    one = trace(mono(0), 1)
+    with pytest.raises(UnsupportedError, match="opened twice"):
+        merge([one, one])
+
+
 def test_a_batch_out_of_order_is_put_in_order():
     merged = converter.merge([trace(mono(0), 30, 10, 20), trace(mono(0), 15)])
     assert times(merged) == [10, 15, 20, 30]

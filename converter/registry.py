@@ -43,6 +43,8 @@ def detect(source: Source) -> Format:
     else:
         head = source.read(0, _HEAD_SIZE)
         if not head:
+            if source.warnings:  # of what it is wrapped in, none of which could be unpacked
+                raise source.warnings[0].to_error()
             raise UnknownFormatError("the file is empty", path=source.name)
     for format in formats():
         if format.readable and format.sniff(head):

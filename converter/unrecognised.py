@@ -38,10 +38,7 @@ _BEGINNINGS: Final[tuple[tuple[re.Pattern[bytes], str], ...]] = tuple(
             rb"\AFtrace!",
             "it is the file `info` of a uftrace recording: name the directory that it is in",
         ),
-        (
-            rb"\A(\xfd7zXZ|BZh[1-9]|7z\xbc\xaf|\x04\x22\x4d\x18|PK\x03\x04)",
-            "it is compressed: unpack it first",
-        ),
+        (rb"\A(7z\xbc\xaf|\x1f\x9d|Rar!)", "it is compressed: unpack it first"),
         (rb"\A\x7fELF", "it is a program or library (ELF), not what was recorded of one"),
         (rb"\ASQLite format 3\0", "it is an SQLite database"),
         (

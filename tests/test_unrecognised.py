@@ -49,7 +49,7 @@ HINTS = {
     b"PERFILE2" + bytes(90): "perf data convert",
     b"\xc1\x1f\xfc\xc1" + bytes(40): "name the directory",
     b"\x1e{" + b'"type": "preamble"}': "name the directory",
-    b"\xfd7zXZ\0" + bytes(40): "unpack it",
+    b"7z\xbc\xaf\x27\x1c" + bytes(40): "unpack it",
     b"\x7fELF" + bytes(40): "ELF",
     b'{"meta": {}, "threads": []}': "Firefox",
     b'{"answer": 42}': '"traceEvents"',
@@ -83,3 +83,9 @@ def test_directories_say_what_is_in_them(tmp_path):
         (tmp_path / name / "info").write_bytes(b"Ftrace!")
     with pytest.raises(UnknownFormatError, match=r"there are traces in it.*one, two"):
         converter.detect(tmp_path)
+
+
+@pytest.mark.parametrize("data", [b"\xfd7zXZ\0" + bytes(40), b"\x28\xb5\x2f\xfd" + bytes(40)])
+def test_a_wrapper_that_holds_nothing_readable_says_so(data):
+    with pytest.raises(converter.TraceError, match="the (xz|zstd) data (is damaged|ends early)"):
+        converter.detect(data)

@@ -59,8 +59,9 @@ def test_what_looks_different_is_a_named_loss(source: str, target: str, tmp_path
 
 
 def named(conversion: Conversion) -> list[str]:
-    """The losses of what is shown."""
-    return [str(loss) for loss in conversion.losses.of_class(LossClass.SHOWN)]
+    """The losses of what is shown, or shown in another form."""
+    classes = (LossClass.SHOWN, LossClass.KEPT)
+    return [str(loss) for one in classes for loss in conversion.losses.of_class(one)]
 
 
 def shown(rows: list[Row]) -> Counter[Any]:

@@ -44,6 +44,7 @@ _KEPT = (
     "docs",
     "roundtrip_fixtures",
     "schemas",
+    "share",
     "tests",
 )
 #: What runs and builds leave in these folders.

@@ -72,10 +72,15 @@ def _entries(losses: list[Loss]) -> list[tuple[str, int]]:
     for loss in losses:
         by_aspect.setdefault(loss.aspect or loss.what, []).append(loss)
     entries = [
-        (several[0].what if len(several) == 1 else str(key), sum(loss.count for loss in several))
+        (_named(several, key), sum(loss.count for loss in several))
         for key, several in by_aspect.items()
     ]
     return sorted(entries, key=lambda entry: -entry[1])
+
+
+def _named(losses: list[Loss], aspect: str) -> str:
+    most = max(losses, key=lambda loss: loss.count).what
+    return most if len(losses) == 1 else f"{aspect}, such as {most}"
 
 
 def _counted(what: str, count: int) -> str:

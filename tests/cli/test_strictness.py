@@ -128,9 +128,8 @@ def test_losses_of_one_aspect_are_one_of_the_summary():
     for i in range(5):
         report.add(LossKind.LOWERED, f"{i} as text", 2, aspect=Aspect.TEXTS)
     report.add(LossKind.LOWERED, "tracks as threads")
-    assert summary(report, 9, "x")[1:] == [
-        "  other readers find in another form, or not at all: fields as text (10), tracks as threads (1)"
-    ]
+    (line,) = summary(report, 9, "x")[1:]
+    assert line.endswith(": fields as text, such as 0 as text (10), tracks as threads (1)")
 
 
 def test_strict_says_what_lossless_does_not_bring_back(capfd, tmp_path, monkeypatch):

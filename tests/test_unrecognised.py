@@ -87,5 +87,5 @@ def test_directories_say_what_is_in_them(tmp_path):
 
 @pytest.mark.parametrize("data", [b"\xfd7zXZ\0" + bytes(40), b"\x28\xb5\x2f\xfd" + bytes(40)])
 def test_a_wrapper_that_holds_nothing_readable_says_so(data):
-    with pytest.raises(converter.TraceError, match="the (xz|zstd) data (is damaged|ends early)"):
+    with pytest.raises(converter.TraceError, match=r"the (xz|zstd) data (is damaged|ends early)"):
         converter.detect(data)

@@ -68,6 +68,9 @@ INPUTS = {
     "before.dat": lambda path: shutil.copy(SMALL, path),
     "trace.dat.gz": lambda path: path.write_bytes(gzip.compress(SMALL.read_bytes())),
     "trace.pftrace": lambda path: made(path, SMALL),
+    "trace.fxt": lambda path: made(path, SMALL),
+    "kernel.dat": lambda path: shutil.copy(SMALL, path),
+    "app.json": lambda path: made(path, SMALL),
     "after.pftrace": lambda path: made(path, SMALL),
     "damaged.dat": lambda path: cut(path, SMALL),
     "damaged.pftrace.gz": lambda path: cut(path, SMALL),
@@ -80,7 +83,7 @@ INPUTS = {
     "results/": lambda path: path.mkdir(),
     "uftrace.data/": lambda path: shutil.copytree(FIXTURES / "uftrace" / "rich", path),
     **dict.fromkeys(
-        ("recording/", "lttng-traces/auto-1/", "before/", "after/"),
+        ("recording/", "ust/", "lttng-traces/auto-1/", "before/", "after/"),
         lambda path: shutil.copytree(FIXTURES / "ctf" / "ctf_small", path),
     ),
 }

@@ -34,7 +34,7 @@ Examples:
 )
 @click.option(
     "-t",
-    "--to",
+    "--to-format",
     "target_format",
     metavar="FORMAT",
     shell_complete=complete_format,

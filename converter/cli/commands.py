@@ -30,7 +30,7 @@ Examples:
   traceconv recording/ -o trace.pftrace --losses lost.json
   traceconv kernel.dat ust/ app.json -o all.pftrace --offset app.json=+1.5s
   zcat trace.dat.gz | traceconv - -o - -t fxt > trace.fxt
-  traceconv trace.dat -o part.pftrace --since +10s --until +12s --event "sched:*"
+  traceconv trace.dat -o part.pftrace --from +10s --to +12s --event "sched:*"
 
 {EXAMPLES}
 \b
@@ -62,7 +62,7 @@ def _version(context: click.Context, _parameter: click.Parameter, wanted: bool) 
 @_reader_options
 @click.option(
     "-t",
-    "--to",
+    "--to-format",
     "target_format",
     metavar="FORMAT",
     shell_complete=complete_format,

@@ -64,7 +64,7 @@ Examples:
 @reader_options
 @click.option(
     "-t",
-    "--to",
+    "--to-format",
     "target_format",
     metavar="FORMAT",
     shell_complete=complete_format,

@@ -18,9 +18,9 @@ _Command = TypeVar("_Command", bound=Callable[..., Any])
 
 EXAMPLES = """\b
 A part of a trace:
-  --since 827.28 --until 827.3         seconds, as reports print them
-  --since +1.5s --until +1600ms        from the start of the trace
-  --since "2024-05-01 12:00:00.25"     where the clock knows the time of day
+  --from 827.28 --to 827.3             seconds, as reports print them
+  --from +1.5s --to +1600ms            from the start of the trace
+  --from "2024-05-01 12:00:00.25"      where the clock knows the time of day
   --cpu 0,2-3 --event "sched:*,!sched:sched_stat_*"
   --comm "make*" --children            and what these have forked
   --where 'sched_switch: prev_pid == 0 && next_comm ~ "x*"'
@@ -63,8 +63,8 @@ def _listed(name: str, metavar: str, meaning: str) -> Callable[[_Command], _Comm
 
 
 _OPTIONS = [
-    click.option("--since", metavar="TIME", help="Leave out what is before TIME."),
-    click.option("--until", metavar="TIME", help="Leave out what is behind TIME."),
+    click.option("--from", "--since", "since", metavar="TIME", help="Leave out what is before."),
+    click.option("--to", "--until", "until", metavar="TIME", help="Leave out what is behind."),
     click.option("--last", metavar="LENGTH", help="Only so much before the end, as 5s or 20ms."),
     click.option(
         "--cpu",
@@ -78,7 +78,7 @@ _OPTIONS = [
     _listed("tid", "TIDS", "Only events of threads of these ids."),
     _listed("comm", "NAMES", "Only events of threads, or processes, of these names."),
     click.option(
-        "--read-all", is_flag=True, help="Read all before --since, for what is open since long."
+        "--read-all", is_flag=True, help="Read all before --from, for what is open since long."
     ),
     click.option("--children", is_flag=True, help="And of processes that these have forked."),
     _listed("event", "NAMES", "Only events of these names: NAME or SYSTEM:NAME, !NAME for none."),
@@ -103,6 +103,8 @@ _NAMES = {
     "where": "where",
     "read_all": "read_all",
 }
+#: What a command calls the formats whose names may stand in the place of times.
+_FORMATS = {"since": "source_format", "until": "target_format"}
 
 
 def selects(command: _Command) -> _Command:
@@ -111,6 +113,10 @@ def selects(command: _Command) -> _Command:
     @wraps(command)
     def selecting(*args: Any, **told: Any) -> Any:
         given = {ours: told.pop(name) for name, ours in _NAMES.items()}
+        for moment, format in _FORMATS.items():
+            # Other converters have formats there.
+            if format in told and told[format] is None and _is_format(given[moment]):
+                told[format], given[moment] = given[moment], None
         return command(*args, **told, selection=_selection(given))
 
     for option in reversed(_OPTIONS):
@@ -118,9 +124,23 @@ def selects(command: _Command) -> _Command:
     return selecting  # type: ignore[return-value]  # the options take the place of the argument
 
 
+def _is_format(text: str | None) -> bool:
+    """Whether a text is the name of a format; no time begins with a letter."""
+    if not text or not text[0].isalpha():
+        return False
+    from converter import registry
+    from converter.errors import UnknownFormatError
+
+    try:
+        registry.source_format(text.partition("+")[0])
+    except UnknownFormatError:
+        return False
+    return True
+
+
 def _selection(given: dict[str, Any]) -> Selection | None:
     if given["read_all"] and not (given["since"] or given["last"]):
-        raise click.UsageError("--read-all: before what is said by --since or --last")
+        raise click.UsageError("--read-all: before what is said by --from or --last")
     if not any(given.values()):
         return None
     if given["children"] and not (given["pids"] or given["tids"] or given["comms"]):

@@ -26,7 +26,7 @@ def complete_format(
 input_argument = click.argument("source", metavar="IN", type=click.Path())
 source_format = click.option(
     "-f",
-    "--from",
+    "--from-format",
     "source_format",
     metavar="FORMAT",
     shell_complete=complete_format,

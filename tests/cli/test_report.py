@@ -225,6 +225,6 @@ def test_the_users_own_templates(capfd, tmp_path):
 
 def test_help_names_the_command(capfd):
     _, out, _ = run(capfd, "--help")
-    assert "traceconv report IN" in out
+    assert "\n  report  " in out
     _, out, _ = run(capfd, "report", "--help")
     assert "-O, --option NAME=VALUE" in out

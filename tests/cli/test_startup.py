@@ -16,6 +16,7 @@ BASIC = HELP | {
     "converter.cli.batch_command",
     "converter.cli.commands",
     "converter.cli.merging",
+    "converter.cli.messages",
     "converter.cli.rescue_commands",
     "converter.cli.selecting",
     "converter.cli.shared_options",

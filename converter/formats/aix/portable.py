@@ -7,7 +7,8 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from converter.formats.aix.streams import TEMPLATES_SUFFIX, Stream
+from converter.formats.aix.streams import TEMPLATES_SUFFIX, Stream, warn_of
+from converter.formats.aix.survey import survey
 from converter.ir.trace import Trace
 from converter.lossless import travelling
 from converter.storage.sink import Sink
@@ -39,7 +40,8 @@ def portable(trace: Trace) -> dict[str, Any]:
     contents = None
     if trace.is_as_read and streams:
         contents = travelling.compressed(
-            (suffix, stream.source.size, _parts(stream)) for suffix, stream in _by_suffix(streams)
+            (suffix, stream.source.size, _parts(stream, stream.source.size))
+            for suffix, stream in _by_suffix(streams)
         )
     if contents is None:
         held["left_behind"] = _LEFT_BEHIND
@@ -54,17 +56,37 @@ def _by_suffix(streams: list[Stream]) -> Iterator[tuple[str, Stream]]:
         yield os.path.basename(stream.source.name).removeprefix(first), stream
 
 
-def _parts(stream: Stream) -> Iterator[bytes]:
-    source = stream.source
-    for offset in range(0, source.size, travelling.PART_SIZE):
-        yield source.read_exactly(offset, min(travelling.PART_SIZE, source.size - offset))
+def _parts(stream: Stream, end: int) -> Iterator[bytes]:
+    for offset in range(0, end, travelling.PART_SIZE):
+        yield stream.source.read_exactly(offset, min(travelling.PART_SIZE, end - offset))
+
+
+def _ends(trace: Trace, streams: list[Stream]) -> dict[str, int]:
+    """Where damaged streams, by the names of their files, are no longer good; the trace is warned.
+
+    Raises:
+        TraceError: nothing is good.
+
+    """
+    ends: dict[str, int] = {}
+    for damage in survey(streams, own=trace.sidecar["aix"]["own"]).damage:
+        warn_of(trace, streams[0].source.name, damage)
+        if damage.path is not None and damage.offset is not None:
+            ends[damage.path] = damage.offset
+    if all(ends.get(stream.source.name, stream.source.size) <= stream.start for stream in streams):
+        for warning in trace.warnings:
+            if warning.offset is not None:
+                raise warning.to_error()
+    return ends
 
 
 def copy_streams(trace: Trace, sink: Sink, bits: int) -> bool:
     """Write the streams that a trace was read from, or that have travelled with it; whether that can be.
 
+    Of a damaged stream what is good is written, and the trace warned of the rest.
+
     Raises:
-        TraceError: a stream cannot be read, or is damaged.
+        TraceError: a stream cannot be read, or what has travelled is damaged.
 
     """
     held = trace.sidecar.get("aix", {})
@@ -97,7 +119,11 @@ def _contents(trace: Trace) -> dict[str, Iterator[bytes]]:
     """The content of each file by the suffix of its name."""
     streams = streams_of(trace)
     if streams:
-        return {suffix: _parts(stream) for suffix, stream in _by_suffix(streams)}
+        ends = _ends(trace, streams)
+        return {
+            suffix: _parts(stream, ends.get(stream.source.name, stream.source.size))
+            for suffix, stream in _by_suffix(streams)
+        }
     files = trace.sidecar["aix"].get("contents")
     if isinstance(files, Mapping) and all(
         isinstance(suffix, str) and _SUFFIX.fullmatch(suffix) and isinstance(data, bytes)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from converter.errors import TraceError, TraceWarning, UnsupportedError
+from converter.errors import TraceError, UnsupportedError
 from converter.formats.aix.decode import Decoding, batches
 from converter.formats.aix.layout import MAGIC, OWN_START_32
 from converter.formats.aix.native_classes import native_class
@@ -20,6 +20,7 @@ from converter.formats.aix.streams import (
     companions,
     names_of,
     read_beside,
+    warn_of,
 )
 from converter.formats.aix.survey import Head, Survey, read_head, survey
 from converter.formats.aix.tables import add_declared, add_native
@@ -132,7 +133,7 @@ class _Reader:
 
     def _prepare(self) -> Decoding:
         found = survey(self._streams, own=self._head.own)
-        warn = partial(_warn, self.trace.warnings, self._streams[0].source.name)
+        warn = partial(warn_of, self.trace, self._streams[0].source.name)
         for error in found.damage:
             warn(error)
         if self._head.own:
@@ -188,13 +189,6 @@ class _Reader:
 
         assert self._templates is not None
         return texts_of(batch, self.trace, self._streams[0].bits, self._templates)
-
-
-def _warn(warnings: list[TraceWarning], name: str, damage: TraceError) -> None:
-    """Keep damage as a warning; each pass finds the same."""
-    warning = damage.within(format="aix", path=name).to_warning()
-    if warning not in warnings:
-        warnings.append(warning)
 
 
 def _parsed(templates: bytes | None) -> TemplateFile | None:

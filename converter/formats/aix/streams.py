@@ -13,6 +13,7 @@ import numpy as np
 from converter.errors import TraceError
 from converter.formats.aix.layout import MAGIC
 from converter.formats.aix.scan import BAD, DONE, FULL, INCOMPLETE, presented
+from converter.ir.trace import Trace
 from converter.storage.source import Source
 
 #: Bytes of a stream that are decoded at a time.
@@ -86,6 +87,13 @@ class Stream:
                         path=source.name,
                         offset=offset,
                     )
+
+
+def warn_of(trace: Trace, name: str, damage: TraceError) -> None:
+    """Keep damage as a warning; each pass finds the same."""
+    warning = damage.within(format="aix", path=name).to_warning()
+    if warning not in trace.warnings:
+        trace.warnings.append(warning)
 
 
 def companions(source: Source, bits: int) -> list[Stream]:

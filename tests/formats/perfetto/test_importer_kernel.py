@@ -205,7 +205,7 @@ def test_switches_name_both_tasks_where_the_tables_do(tmp_path):
 
 def test_functions_of_a_program_are_slices_named_by_their_addresses(shown):
     path = shown("ctf/ctf_cyg")
-    assert number(path, "select count(*) from slice where name like '0x%'") == 753
+    assert number(path, "select count(*) from slice where name like 'cyg+0x%'") == 753
     assert number(path, "select count(*) from ftrace_event where name like 'func%'") == 0
 
 

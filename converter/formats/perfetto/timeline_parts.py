@@ -15,7 +15,7 @@ from converter.ir.field_classes import IntegerClass
 from converter.ir.kinds import Kind, Role
 from converter.projection import timeline_fields
 from converter.projection.capabilities import Projection
-from converter.projection.losses import LossClass, LossKind
+from converter.projection.losses import Aspect, LossClass, LossKind
 from converter.projection.pieces import Piece, string_ids
 
 _MICROSECOND: Final = 1000
@@ -33,8 +33,9 @@ def as_parts(piece: Piece, projection: Projection) -> Piece:
         piece.event_class.kind is Kind.STATE
         and piece.event_class.index_of(Role.DURATION) is not None
     ):
+        # As track events they are there for who reads the file; importers of these make no thread states of them.
         what = "states that last as track events, which importers do not show"
-        projection.lose(LossKind.LOWERED, what, piece)
+        projection.lose(LossKind.UNSHOWN, what, piece, aspect=Aspect.EVENTS)
     _lose_name_of_idle(piece, projection)
     if mapping.REMAINDER in fields:
         what = "texts of their sequence that other fields of track events refer to"

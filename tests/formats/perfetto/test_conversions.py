@@ -1,5 +1,6 @@
 """Kernel recordings that went through Perfetto's format come back as `trace-cmd report` printed them before."""
 
+import json
 import re
 import shutil
 import subprocess
@@ -174,3 +175,19 @@ def test_packets_of_other_sorts_are_named_in_losses(tmp_path):
     assert names == {("TracePacket", "process_stats"), ("TracePacket", "8001")}
     for category, name in names:
         assert f"{category}:{name} as typed" in {loss.what for loss in report}
+
+
+def test_states_of_threads_that_last_are_not_shown(tmp_path):
+    source = tmp_path / "a.json"
+    state = {
+        "name": "Running",
+        "ph": "T",
+        "ts": 20,
+        "dur": 5,
+        "args": {"cpu": 1},
+        "pid": 1,
+        "tid": 2,
+    }
+    source.write_text(json.dumps({"traceEvents": [state, state | {"name": "S", "ts": 25}]}))
+    losses = converter.convert(source, tmp_path / "b.pftrace")
+    assert losses.events_not_shown == 2

@@ -11,6 +11,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum, unique
 from typing import Final
 
+from converter.ir.kinds import Kind
+
 
 @unique
 class LossKind(StrEnum):
@@ -76,7 +78,10 @@ _CLASS_OF_KIND: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Loss:
-    """One kind of loss: `count` times, first at `first_ts` (ticks of the trace's clock; None for metadata)."""
+    """One kind of loss: `count` times, first at `first_ts` (ticks of the trace's clock; None for metadata).
+
+    `event_kinds` are those of the events that it is of; none where it is of the trace, or of events whatever they are.
+    """
 
     kind: LossKind
     what: str
@@ -84,18 +89,23 @@ class Loss:
     first_ts: int | None = None
     loss_class: LossClass = LossClass.SHOWN
     aspect: Aspect | None = None
+    event_kinds: frozenset[Kind] = frozenset()
 
     def __str__(self) -> str:
         return f"{self.kind}: {self.what} ({self.count:,})"
+
+
+#: What losses are summed by, and the sum: how many, when first, of which kinds of events.
+_Key = tuple[LossKind, str, LossClass, Aspect | None]
+_Sum = tuple[int, int | None, frozenset[Kind]]
+_NOTHING: Final[_Sum] = (0, None, frozenset())
 
 
 @dataclass(slots=True)
 class LossReport:
     """The losses of one conversion, summed by kind and thing; complete once all batches have passed."""
 
-    _entries: dict[tuple[LossKind, str, LossClass, Aspect | None], tuple[int, int | None]] = field(
-        default_factory=dict
-    )
+    _entries: dict[_Key, _Sum] = field(default_factory=dict)
 
     def add(
         self,
@@ -105,31 +115,41 @@ class LossReport:
         first_ts: int | None = None,
         loss_class: LossClass | None = None,
         aspect: Aspect | None = None,
+        event_kinds: frozenset[Kind] = frozenset(),
     ) -> None:
         """Count a loss; its class is that of its kind where none is given."""
         if count <= 0:
             return
         key = (kind, what, loss_class or _CLASS_OF_KIND[kind], aspect)
-        known, first = self._entries.get(key, (0, None))
-        self._entries[key] = (known + count, first if first is not None else first_ts)
+        known, first, kinds = self._entries.get(key, _NOTHING)
+        first = first if first is not None else first_ts
+        self._entries[key] = (known + count, first, kinds | event_kinds)
 
     def include(self, other: LossReport) -> None:
         """Count the losses of another report, too."""
         for loss in other:
-            self.add(loss.kind, loss.what, loss.count, loss.first_ts, loss.loss_class, loss.aspect)
+            self.add(
+                loss.kind,
+                loss.what,
+                loss.count,
+                loss.first_ts,
+                loss.loss_class,
+                loss.aspect,
+                loss.event_kinds,
+            )
 
     def forget_events(self) -> None:
         """Forget the losses of events, which are about to be counted again; those of metadata stay."""
-        for key, (_, first_ts) in list(self._entries.items()):
+        for key, (_, first_ts, _) in list(self._entries.items()):
             if first_ts is not None:
                 del self._entries[key]
 
     def __iter__(self) -> Iterator[Loss]:
         order = list(LossKind)
-        for (kind, what, loss_class, aspect), (count, first) in sorted(
+        for (kind, what, loss_class, aspect), (count, first, kinds) in sorted(
             self._entries.items(), key=lambda entry: (order.index(entry[0][0]), entry[0][1:3])
         ):
-            yield Loss(kind, what, count, first, loss_class, aspect)
+            yield Loss(kind, what, count, first, loss_class, aspect, kinds)
 
     def __len__(self) -> int:
         return len(self._entries)

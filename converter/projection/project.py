@@ -223,8 +223,11 @@ class Projector:
         if count is None:
             count = len(piece)
         if count:
-            first_ts = int(piece.batch.ts[piece.positions[0]])
-            self.report.add(kind, what, count, first_ts, loss_class, aspect)
+            first = piece.positions[0]
+            first_ts = int(piece.batch.ts[first])
+            own = self.source.event_classes[piece.batch.class_id[first]]
+            kinds = frozenset({own.kind, piece.event_class.kind})
+            self.report.add(kind, what, count, first_ts, loss_class, aspect, kinds)
 
     def occurs(self, test: Callable[[EventClass], bool]) -> bool:
         """Whether events of a class that passes `test` have come so far, this batch included."""

@@ -28,7 +28,6 @@ PENDING: dict[tuple[str, str], dict[str, frozenset[str]]] = {
             {
                 "perfetto/kernel_every_event.pftrace-chrome",
                 "perfetto/kernel_every_event.pftrace-fxt",
-                "perfetto/kernel_typed.pftrace-chrome",
                 "perfetto/kernel_typed.pftrace-fxt",
             }
         ),

@@ -26,6 +26,8 @@ from converter.ir.field_classes import (
 )
 from converter.ir.kinds import Kind, Role
 from converter.projection.capabilities import Capabilities, KindSupport, Projection
+from converter.projection.fitting import label
+from converter.projection.losses import LossKind
 from converter.projection.pieces import Piece, Thunk
 from converter.projection.timeline_fields import (
     BINDS,
@@ -181,6 +183,21 @@ def narrowed(piece: Piece, projection: Projection) -> Piece:  # noqa: ARG001 - a
     return piece.rewritten(replace(piece.event_class, fields=tuple(fields)), columns)
 
 
+#: What the arguments of a state "Running" say that viewers of JSON show nowhere else.
+_UNSHOWN_OF_SWITCHES = frozenset({Role.PREV_STATE, Role.NEXT_PRIORITY})
+
+
+def _as_running(piece: Piece, projection: Projection) -> Piece:
+    """A switch, of which viewers show who runs."""
+    # In a trace that was read from JSON they were not shown, either.
+    if projection.source.format != "chrome":
+        for field in piece.event_class.fields:
+            if field.role in _UNSHOWN_OF_SWITCHES:
+                what = f"{field.name!r} of {label(piece.event_class)}"
+                projection.lose(LossKind.UNSHOWN, what, piece)
+    return narrowed(piece, projection)
+
+
 def _signed(column: Thunk) -> Thunk:
     def widened() -> Any:
         values = column()
@@ -236,7 +253,7 @@ CAPABILITIES = Capabilities(
     unknown_tasks=False,
     epoch=True,
     environment=True,
-    adapters=dict.fromkeys(_KINDS, narrowed),
+    adapters={**dict.fromkeys(_KINDS, narrowed), Kind.SCHED_SWITCH: _as_running},
     ends_by_name=frozenset({"chrome", "perfetto"}),
     splitters={
         **{kind: by_phase for kind, phases in PHASES.items() if len(phases) > 1},

@@ -254,7 +254,7 @@ class _Merging:
 
     def _clock_domains(self) -> list[ClockDomain]:
         """All of them, in an order that does not depend on that of the inputs."""
-        own = self._inputs[self._reference].clock_domains
+        own = list(dict.fromkeys(self._inputs[self._reference].clock_domains))
         others = {one for trace in self._inputs for one in trace.clock_domains}
         return own + sorted(
             others.difference(own),

@@ -33,8 +33,10 @@ from converter.ir.field_classes import (
     IntegerClass,
     Member,
     NullClass,
+    OptionalClass,
     StringClass,
     StructureClass,
+    Style,
 )
 from converter.kernels.strings import StringTable
 from converter.projection.timeline_fields import JSON_TEXT
@@ -197,9 +199,35 @@ def _retyped(item: Any, found: FieldClass, declared: FieldClass) -> Any:
             ]
         case NullClass(), NullClass():
             return None
+        case _ if declared == JSON_TEXT:
+            # What has been taken apart was a text of the trace that this file was made of.
+            return from_json(_to_json(item, found), declared)
         case _ if type(found) is type(declared):
             return item
     raise TypeError(declared)
+
+
+def _to_json(item: Any, found: FieldClass) -> Any:
+    """A value as the JSON that it was read from."""
+    match found:
+        case StringClass():
+            return item.decode("utf-8", "surrogateescape")
+        case IntegerClass(style=Style.HEXADECIMAL):
+            return f"{item:#x}"
+        case BytesClass() if found == JSON_TEXT:
+            return json.loads(item)
+        case ArrayClass(element):
+            return [_to_json(one, element) for one in item]
+        case StructureClass(members):
+            return {
+                member.name: _to_json(inner[1], member.type)
+                for member, inner in zip(members, item, strict=True)
+            }
+        case OptionalClass(element):
+            return None if item is None else _to_json(item, element)
+        case BooleanClass() | IntegerClass() | FloatClass() | NullClass():
+            return item
+    raise TypeError(found)
 
 
 def from_json(item: Any, declared: FieldClass) -> Any:

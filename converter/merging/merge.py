@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
@@ -254,10 +255,13 @@ class _Merging:
 
     def _clock_domains(self) -> list[ClockDomain]:
         """All of them, in an order that does not depend on that of the inputs."""
-        own = list(dict.fromkeys(self._inputs[self._reference].clock_domains))
-        others = {one for trace in self._inputs for one in trace.clock_domains}
+        own = self._inputs[self._reference].clock_domains
+        found: Counter[ClockDomain] = Counter()
+        for trace in self._inputs:
+            # As often as the trace has it that has it most often.
+            found |= Counter(trace.clock_domains)
         return own + sorted(
-            others.difference(own),
+            (found - Counter(own)).elements(),
             key=lambda one: (
                 one.name,
                 one.description,

@@ -19,15 +19,10 @@ pytestmark = needs_trace_processor
 
 SOURCES = [
     "chrome/nesting.json",
-    "ctf/ctf_cyg",
     "fxt/magic-trace.fxt",
-    "lttng_legacy/kernel-2.5.tar.gz",
     "perfetto/kernel_typed.pftrace",
-    "perfetto/timeline.pftrace",
     "trace_cmd/markers.dat",
-    "trace_cmd/small.dat",
     "uftrace/rich",
-    "synthetic/timeline",
     "synthetic/kernel",
 ]
 TARGETS = {"chrome": ".json", "fxt": ".fxt", "perfetto": ".pftrace"}

@@ -7,10 +7,8 @@ again.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -20,7 +18,7 @@ from converter.ir.columns import constant_column
 from converter.ir.events import Batch, EventClass, Field
 from converter.ir.field_classes import IntegerClass
 from converter.ir.kinds import Kind, Role
-from converter.ir.trace import ClockDomain, Trace, Track, TrackScope
+from converter.ir.trace import Trace, Track, TrackScope
 from converter.projection.assembly import assemble
 from converter.projection.capabilities import Capabilities, KindSupport
 from converter.projection.fitting import (
@@ -35,6 +33,7 @@ from converter.projection.fitting import (
 from converter.projection.instants import CATEGORY, NAME, as_instant, lower_to_instant
 from converter.projection.losses import Aspect, LossClass, LossKind, LossReport
 from converter.projection.lowering import LOWERINGS, lowering_for
+from converter.projection.metadata import TargetMetadata, held_clock
 from converter.projection.pieces import ByClass, Derived, Piece, map_distinct
 from converter.projection.tables import TargetTables
 from converter.projection.timeline_fields import THREAD_TIME
@@ -102,7 +101,7 @@ class Projector:
         self.report = report
         self.target = Trace(
             format=source.format,
-            clock=self._clock(),
+            clock=held_clock(source.clock, capabilities, report),
             strings=source.strings,
             symbols=source.symbols,
             warnings=source.warnings,
@@ -125,88 +124,9 @@ class Projector:
         self._constants: dict[str | bytes, np.int32] = {}
         self._with_nul: list[int] = []
         self._nul_checked = 0
-        self._environment(format_name)
+        self._metadata = TargetMetadata(source, self.target, capabilities, format_name, report)
+        self._metadata.follow()
         self._tables.follow()
-
-    # Metadata
-
-    def _clock(self) -> ClockDomain:
-        clock = self.source.clock
-        kept = self.capabilities
-        if clock.ticks_per_second is None:
-            self.report.add(
-                LossKind.CHANGED, f"clock {clock.name!r} of unknown rate as nanoseconds"
-            )
-            clock = replace(clock, ticks_per_second=Fraction(1_000_000_000))
-        if clock.epoch_ns is not None and not kept.epoch:
-            self.report.add(LossKind.DROPPED, "wall-clock time of the trace")
-            clock = replace(clock, epoch_ns=None)
-        unit = kept.shown_epoch_unit
-        if clock.epoch_ns is not None and unit is not None:
-            if clock.epoch_ns < 0:
-                self.report.add(LossKind.CHANGED, "wall-clock time before 1970, to viewers")
-            elif clock.epoch_ns % unit:
-                self.report.add(
-                    LossKind.CHANGED, f"wall-clock time in units of {unit:,} ns, to viewers"
-                )
-        if not kept.clock_names:
-            if clock.name != "ns" or clock.description:
-                what = f"name of the clock {clock.name!r}"
-                self.report.add(LossKind.DROPPED, what, loss_class=LossClass.DETAIL)
-            clock = replace(clock, name="ns", description="")
-        return clock
-
-    def _environment(self, format_name: str) -> None:
-        source, target, kept = self.source, self.target, self.capabilities
-        if kept.environment:
-            target.environment = dict(source.environment)
-        else:
-            self.report.add(
-                LossKind.DROPPED,
-                "facts about the machine and the recorder (host, kernel, tool)",
-                len(source.environment),
-                loss_class=LossClass.KEPT,
-            )
-        if kept.other_clocks:
-            target.clock_domains = list(source.clock_domains)
-        else:
-            self.report.add(
-                LossKind.DROPPED,
-                "clocks that the source relates to its own",
-                len(source.clock_domains),
-                loss_class=LossClass.DETAIL,
-            )
-        self._foreign_data: dict[str, set[str]] = {}
-        self._foreign_shown: dict[str, Counter[str]] = {}
-        is_foreign = source.format != format_name
-        self._bookkeeping = source.bookkeeping if is_foreign else frozenset()
-        for name, content in source.sidecar.items():
-            if name == format_name or name in kept.sidecars:
-                target.sidecar[name] = content
-            else:
-                self._foreign_data[name] = set()
-                self._foreign_shown[name] = Counter()
-        self._lose_foreign_data()
-        for part, times in source.records_shown.items():
-            self.report.add(LossKind.DROPPED, f"{part} of records of {source.format}", times)
-
-    def _lose_foreign_data(self) -> None:
-        """Count native data of other formats, which readers may come to between and behind events."""
-        for name, counted in self._foreign_data.items():
-            new = self.source.sidecar[name].keys() - counted
-            what = f"native data of {name} ({', '.join(sorted(new))})"
-            self.report.add(
-                LossKind.DROPPED,
-                what,
-                len(new),
-                loss_class=LossClass.DETAIL,
-                aspect=Aspect.NATIVE,
-            )
-            counted.update(new)
-            shown = self.source.sidecar_shown.get(name, Counter())
-            for part, times in (shown - self._foreign_shown[name]).items():
-                self.report.add(LossKind.DROPPED, f"{part} of {name}", times)
-            self._foreign_shown[name] = Counter(shown)
 
     # What rules may ask (pieces.Projection)
 
@@ -305,7 +225,7 @@ class Projector:
             self._tables.follow()
             yield self._project_batch(batch)
         self._tables.follow()
-        self._lose_foreign_data()
+        self._metadata.follow()
 
     def _project_batch(self, batch: Batch) -> Batch:
         present = {number for number, table in batch.tables.items() if len(table)}
@@ -356,7 +276,7 @@ class Projector:
     def _fit(self, piece: Piece, depth: int) -> list[Piece]:
         """The pieces that the format holds of one of any kind."""
         event_class = piece.event_class
-        if event_class.kind is Kind.NATIVE and event_class.name in self._bookkeeping:
+        if event_class.kind is Kind.NATIVE and event_class.name in self._metadata.bookkeeping:
             what = f"{label(event_class)} (bookkeeping)"
             self.lose(LossKind.DROPPED, what, piece, loss_class=LossClass.DETAIL)
             return []

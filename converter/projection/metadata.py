@@ -1,0 +1,97 @@
+"""What a target keeps of a trace besides events and tables: its clock, its environment, and native data."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from fractions import Fraction
+
+from converter.ir.trace import ClockDomain, Trace
+from converter.projection.capabilities import Capabilities
+from converter.projection.losses import Aspect, LossClass, LossKind, LossReport
+
+
+def held_clock(clock: ClockDomain, kept: Capabilities, report: LossReport) -> ClockDomain:
+    """The clock of a trace as a format of these capabilities declares it."""
+    if clock.ticks_per_second is None:
+        report.add(LossKind.CHANGED, f"clock {clock.name!r} of unknown rate as nanoseconds")
+        clock = replace(clock, ticks_per_second=Fraction(1_000_000_000))
+    if clock.epoch_ns is not None and not kept.epoch:
+        report.add(LossKind.DROPPED, "wall-clock time of the trace")
+        clock = replace(clock, epoch_ns=None)
+    unit = kept.shown_epoch_unit
+    if clock.epoch_ns is not None and unit is not None:
+        if clock.epoch_ns < 0:
+            report.add(LossKind.CHANGED, "wall-clock time before 1970, to viewers")
+        elif clock.epoch_ns % unit:
+            report.add(LossKind.CHANGED, f"wall-clock time in units of {unit:,} ns, to viewers")
+    if not kept.clock_names:
+        if clock.name != "ns" or clock.description:
+            what = f"name of the clock {clock.name!r}"
+            report.add(LossKind.DROPPED, what, loss_class=LossClass.DETAIL)
+        clock = replace(clock, name="ns", description="")
+    return clock
+
+
+class TargetMetadata:
+    """The environment and the sidecars of a target, and the losses of those that it has no place for."""
+
+    def __init__(
+        self,
+        source: Trace,
+        target: Trace,
+        kept: Capabilities,
+        format_name: str,
+        report: LossReport,
+    ) -> None:
+        self._source = source
+        self._report = report
+        #: Names of native records that only say how the recorder worked.
+        self.bookkeeping = source.bookkeeping if source.format != format_name else frozenset[str]()
+        #: Of each sidecar that stays behind: the parts that have been counted, and of what viewers show how much.
+        self._counted: dict[str, set[str]] = {}
+        self._shown: dict[str, Counter[str]] = {}
+        if kept.environment:
+            target.environment = dict(source.environment)
+        else:
+            report.add(
+                LossKind.DROPPED,
+                "facts about the machine and the recorder (host, kernel, tool)",
+                len(source.environment),
+                loss_class=LossClass.KEPT,
+            )
+        if kept.other_clocks:
+            target.clock_domains = list(source.clock_domains)
+        else:
+            report.add(
+                LossKind.DROPPED,
+                "clocks that the source relates to its own",
+                len(source.clock_domains),
+                loss_class=LossClass.DETAIL,
+            )
+        for name, content in source.sidecar.items():
+            if name == format_name or name in kept.sidecars:
+                target.sidecar[name] = content
+            else:
+                self._counted[name] = set()
+                self._shown[name] = Counter()
+        for part, times in source.records_shown.items():
+            report.add(LossKind.DROPPED, f"{part} of records of {source.format}", times)
+
+    def follow(self) -> None:
+        """Count native data of other formats, which readers may come to between and behind events."""
+        for name, counted in self._counted.items():
+            new = self._source.sidecar[name].keys() - counted
+            what = f"native data of {name} ({', '.join(sorted(new))})"
+            self._report.add(
+                LossKind.DROPPED,
+                what,
+                len(new),
+                loss_class=LossClass.DETAIL,
+                aspect=Aspect.NATIVE,
+            )
+            counted.update(new)
+            shown = self._source.sidecar_shown.get(name, Counter())
+            for part, times in (shown - self._shown[name]).items():
+                self._report.add(LossKind.DROPPED, f"{part} of {name}", times)
+            self._shown[name] = Counter(shown)

@@ -29,7 +29,9 @@ if TYPE_CHECKING:
     )
     from converter.formats.descriptor import Format
     from converter.ir.canonical import difference
-    from converter.ir.trace import Trace
+    from converter.ir.events import Batch, EventClass, Field
+    from converter.ir.kinds import Kind, Role
+    from converter.ir.trace import ClockDomain, Process, Thread, Trace, Track
     from converter.merging.merge import merge
     from converter.merging.merged_trace import MergedInput, MergedTrace
     from converter.projection.losses import Loss, LossReport
@@ -40,20 +42,29 @@ if TYPE_CHECKING:
 
 __all__ = [
     "FORMATS",
+    "Batch",
+    "ClockDomain",
+    "EventClass",
+    "Field",
     "Format",
+    "Kind",
     "Loss",
     "LossReport",
     "MergedInput",
     "MergedTrace",
     "OutputError",
+    "Process",
+    "Role",
     "RoundTrip",
     "Selection",
     "SelectionError",
     "StrictLossError",
+    "Thread",
     "Trace",
     "TraceDifference",
     "TraceError",
     "TraceWarning",
+    "Track",
     "TruncatedError",
     "UnknownFormatError",
     "UnsupportedError",
@@ -85,7 +96,9 @@ _MODULES = {
     ),
     "converter.formats.descriptor": ("Format",),
     "converter.ir.canonical": ("difference",),
-    "converter.ir.trace": ("Trace",),
+    "converter.ir.events": ("Batch", "EventClass", "Field"),
+    "converter.ir.kinds": ("Kind", "Role"),
+    "converter.ir.trace": ("ClockDomain", "Process", "Thread", "Trace", "Track"),
     "converter.merging.merge": ("merge",),
     "converter.merging.merged_trace": ("MergedInput", "MergedTrace"),
     "converter.projection.losses": ("Loss", "LossReport"),

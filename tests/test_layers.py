@@ -45,7 +45,8 @@ FLOORS = [
     # What all formats have: a descriptor, a place in the table.
     ["converter.formats"],
     ["converter.merging"],
-    ["converter.statistics"],
+    # What other programs take a trace as.
+    ["converter.arrow", "converter.statistics"],
     ["converter.selection"],
     ["converter.projection"],
     ["converter.streaming"],

@@ -78,6 +78,10 @@ class Table:
             column = self._columns[index] = column()
         return column
 
+    def __repr__(self) -> str:
+        """The table in one line."""
+        return f"<Table of {len(self)} rows, {self.width} columns>"
+
     def lazy(self, index: int) -> Callable[[], Column]:
         """Column `index` when called: what a table derived from this one holds, so that laziness survives."""
         return lambda: self.column(index)
@@ -184,6 +188,11 @@ class Batch:
 
     def __len__(self) -> int:
         return len(self.ts)
+
+    def __repr__(self) -> str:
+        """The batch in one line."""
+        span = f" from {self.ts.min()} to {self.ts.max()}" if len(self) else ""
+        return f"<Batch of {len(self)} events of {len(self.tables)} classes{span}>"
 
     def with_tables(self, tables: Mapping[int, Table]) -> Batch:
         """The same events with these columns, which are no longer those of the records that they were read from."""

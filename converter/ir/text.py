@@ -116,7 +116,7 @@ def text_of_value(field_class: FieldClass, value: Any, symbols: SymbolTable | No
 
 
 def _text_of_integer(field_class: IntegerClass, value: int, symbols: SymbolTable | None) -> str:
-    named = _label(field_class, value)
+    named = label_of(field_class, value)
     if named:
         return named
     bits = value & ((1 << field_class.bits) - 1)
@@ -139,7 +139,7 @@ def _text_of_integer(field_class: IntegerClass, value: int, symbols: SymbolTable
             return str(value)
 
 
-def _label(field_class: IntegerClass, value: int) -> str:
+def label_of(field_class: IntegerClass, value: int) -> str:
     """The name of a value, the names of its bits and what is left of it, or nothing."""
     if not field_class.flags:
         for label in field_class.labels:
@@ -160,15 +160,22 @@ def _label(field_class: IntegerClass, value: int) -> str:
 
 
 def _by_name(names: Sequence[str], values: Sequence[Any]) -> dict[str, Any]:
-    """An object of these members. A name that is taken gets a number, since all of them are to be seen."""
-    members: dict[str, Any] = {}
-    for name, item in zip(names, values, strict=True):
+    """An object of these members, which are all to be seen."""
+    return dict(zip(unique_names(names), values, strict=True))
+
+
+def unique_names(names: Sequence[str]) -> list[str]:
+    """The names, of which one that is taken gets a number."""
+    taken: set[str] = set()
+    result = []
+    for name in names:
         free, number = name, 1
-        while free in members:
+        while free in taken:
             number += 1
             free = f"{name}#{number}"
-        members[free] = item
-    return members
+        taken.add(free)
+        result.append(free)
+    return result
 
 
 def _not_finite(value: float) -> str:

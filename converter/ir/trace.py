@@ -11,6 +11,7 @@ from fractions import Fraction
 from typing import Any, NamedTuple, Protocol
 
 from converter.errors import TraceWarning
+from converter.ir.arrow import arrow_tables
 from converter.ir.events import Batch, EventClass
 from converter.ir.symbols import SymbolTable
 from converter.kernels.strings import StringTable
@@ -131,7 +132,7 @@ def _closed() -> Iterator[Batch]:
     raise ValueError("the trace is closed")
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, repr=False)
 class Trace:
     """A trace as it streams.
 
@@ -189,6 +190,36 @@ class Trace:
 
         """
         return self.make_batches()
+
+    def to_arrow(self, *events: str) -> Any:
+        """A `pyarrow.Table` of the events that are wanted: a row an event, a column a field (see docs/arrow.md).
+
+        Args:
+            *events: patterns of names (``"sched_switch"``, ``"irq:*"``); all events where there are none.
+
+        Raises:
+            ModuleNotFoundError: PyArrow is not installed.
+            TraceError: the source is damaged before its first usable event.
+
+        """
+        return arrow_tables().table(self, events)
+
+    def to_arrow_reader(self, *events: str) -> Any:
+        """The same as a `pyarrow.RecordBatchReader`, whose memory is bounded by a batch: the trace is read twice."""
+        return arrow_tables().reader(self, events)
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        """All events as a stream of Arrow's (PyCapsule interface), for whatever takes one: Polars, DuckDB, pandas."""
+        return self.to_arrow_reader().__arrow_c_stream__(requested_schema)
+
+    def __repr__(self) -> str:
+        """The trace in one line; its tables may have millions of entries."""
+        variant = f"+{self.variant}" if self.variant else ""
+        return (
+            f"<Trace {self.format}{variant}: {len(self.event_classes)} event classes, "
+            f"{len(self.threads)} threads of {len(self.processes)} processes, "
+            f"{len(self.tracks)} tracks, clock {self.clock.name}>"
+        )
 
     @property
     def is_as_read(self) -> bool:

@@ -17,7 +17,8 @@ from converter.ir.trace import Trace
 from converter.projection.losses import LossKind, LossReport
 
 _NANOSECONDS = Fraction(1_000_000_000)
-_TICK_ROLES = frozenset({Role.DURATION, Role.THREAD_TIME, Role.THREAD_DURATION})
+#: Fields that count ticks of the clock.
+TICK_ROLES = frozenset({Role.DURATION, Role.THREAD_TIME, Role.THREAD_DURATION})
 _HIGHEST = np.iinfo(np.int64).max
 
 
@@ -49,7 +50,7 @@ def _batches(trace: Trace, factor: Fraction) -> Iterator[Batch]:
         tables = {}
         for id, table in batch.tables.items():
             fields = trace.event_classes[id].fields
-            ticking = {i for i, field in enumerate(fields) if field.role in _TICK_ROLES}
+            ticking = {i for i, field in enumerate(fields) if field.role in TICK_ROLES}
             tables[id] = _rescaled(table, ticking, factor) if ticking else table
         yield Batch(
             ts=scaled(batch.ts, factor),

@@ -1,0 +1,243 @@
+"""Events as Arrow tables: a row an event, columns that all events have, and a column for each field.
+
+The columns of all events are
+
+- ``ts``, the time as a duration since the trace's clock was zero (ticks where nobody knows the clock's rate), and
+  ``time``, the same as a date and time, null where the clock is not related to any;
+- ``event``, ``system`` and ``kind``: the name of the event class (its kind where names vary by event and are a field),
+  its category, and what events of it mean;
+- ``cpu``, ``tid``, ``pid``, ``thread``, ``process`` and ``track``, null where an event has none.
+
+A field has a column of its name, which classes share if its type is the same in them. Where that name is taken, the
+column is called ``event.field``. What the labels of an enumeration call the values of ``field`` is in ``field_label``.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Container, Iterable, Iterator
+from fractions import Fraction
+from itertools import chain, count
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from converter.arrow.arrays import (
+    TEXT,
+    arrow_array,
+    arrow_type,
+    as_name,
+    label_array,
+    named_array,
+    taken,
+)
+from converter.arrow.tasks import TASK_COLUMNS, task_arrays
+from converter.ir.events import Batch, EventClass, Field
+from converter.ir.field_classes import IntegerClass
+from converter.ir.text import unique_names
+from converter.ir.trace import Trace
+from converter.projection.clock_rates import TICK_ROLES, at_rate
+from converter.selection.select import select
+from converter.selection.selection import Selection
+
+_NANOSECONDS = Fraction(1_000_000_000)
+_DURATION = pa.duration("ns")
+_LATEST = np.iinfo(np.int64).max
+
+
+def table(trace: Trace, events: Iterable[str] = ()) -> pa.Table:
+    """The events that are wanted, in memory: one pass over the trace.
+
+    Args:
+        trace: the trace; times, and fields that count ticks, are rounded down to nanoseconds.
+        events: patterns of names, as `Selection.events` has them; all events by default. Each field of each class that
+            occurs is a column: name events where a trace has many.
+
+    """
+    tables = EventTables(trace, events)
+    pieces = [tables.piece(batch) for batch in tables.batches() if len(batch)]
+    # Names of threads may come with later events, and columns with later classes.
+    found = [tables.finished(piece) for piece in pieces]
+    return pa.concat_tables([tables.schema.empty_table(), *found]).unify_dictionaries()
+
+
+def reader(trace: Trace, events: Iterable[str] = ()) -> pa.RecordBatchReader:
+    """The events that are wanted, batch by batch: memory is bounded by a batch.
+
+    A stream of Arrow's says what its columns are before it has any: the trace is read twice.
+    """
+    tables = EventTables(trace, events)
+    for batch in tables.batches():
+        tables.look_at(batch)
+    schema = tables.schema
+
+    batches = (tables.finished(tables.piece(batch)).to_batches() for batch in tables.batches())
+    return pa.RecordBatchReader.from_batches(schema, chain.from_iterable(batches))
+
+
+class FieldColumn(NamedTuple):
+    """A column that a field of a class is shown in."""
+
+    name: str
+    field: int
+    type: pa.DataType
+    is_label: bool
+
+
+class Piece(NamedTuple):
+    """The columns of a batch, but for what is known of its tasks."""
+
+    arrays: dict[str, pa.Array]
+    thread: NDArray[np.int32]
+    track: NDArray[np.int32]
+
+
+class EventTables:
+    """Makes tables of the batches of a trace. Classes join when they first occur, and their columns with them."""
+
+    def __init__(self, trace: Trace, events: Iterable[str]) -> None:
+        rate = trace.clock.ticks_per_second
+        wanted = tuple(events)
+        if wanted:
+            trace = select(trace, Selection(events=wanted))
+        if rate is not None and rate != _NANOSECONDS:
+            trace = at_rate(trace, _NANOSECONDS, rate)
+        self._trace = trace
+        self._ts = pa.int64() if rate is None else _DURATION
+        self._columns: dict[int, list[FieldColumn]] = {}
+        self._types = {
+            "ts": self._ts,
+            "time": pa.timestamp("ns", "UTC"),
+            "event": TEXT,
+            "system": TEXT,
+            "kind": TEXT,
+            "cpu": pa.int32(),
+            **TASK_COLUMNS,
+        }
+        self._common = frozenset(self._types)
+
+    @property
+    def schema(self) -> pa.Schema:
+        """The columns of the classes that occurred so far; what the clock is stands in the metadata."""
+        clock = self._trace.clock
+        rate = clock.ticks_per_second
+        about = {
+            "format": self._trace.format,
+            "clock": clock.name,
+            "ticks_per_second": None if rate is None else str(rate),
+            "epoch_ns": clock.epoch_ns,
+        }
+        return pa.schema(list(self._types.items()), {"traceconv": json.dumps(about)})
+
+    def batches(self) -> Iterator[Batch]:
+        """The batches of the trace, times in nanoseconds."""
+        return self._trace.batches()
+
+    def look_at(self, batch: Batch) -> list[int]:
+        """The classes that occur in a batch, whose columns are known from now on."""
+        occurring = [id for id, rows in batch.tables.items() if len(rows)]
+        for id in occurring:
+            if id not in self._columns:
+                self._columns[id] = self._columns_of(self._trace.event_classes[id])
+        return occurring
+
+    def piece(self, batch: Batch) -> Piece:
+        """The columns of a batch."""
+        parts: dict[str, list[tuple[NDArray[np.int32], pa.Array]]] = {}
+        for id in self.look_at(batch):
+            for column in self._columns[id]:
+                held = batch.positions(id), self._array(batch, id, column)
+                parts.setdefault(column.name, []).append(held)
+        arrays = self._common_arrays(batch)
+        for name, held_by in parts.items():
+            arrays[name] = _scattered(held_by, len(batch))
+        return Piece(arrays, batch.thread, batch.track)
+
+    def finished(self, piece: Piece) -> pa.Table:
+        """The table of a piece, with all columns that there are now, and what is known of threads now."""
+        arrays = piece.arrays | task_arrays(self._trace, piece.thread, piece.track)
+        length = len(piece.thread)
+        columns = [
+            arrays[name] if name in arrays else pa.nulls(length, held)
+            for name, held in self._types.items()
+        ]
+        return pa.table(columns, self.schema)
+
+    def _columns_of(self, event_class: EventClass) -> list[FieldColumn]:
+        columns: dict[str, FieldColumn] = {}
+
+        def add(name: str, index: int, wanted: pa.DataType, *, is_label: bool) -> None:
+            free = self._free_name(name, event_class, wanted, columns)
+            columns[free] = FieldColumn(free, index, wanted, is_label)
+
+        names = unique_names([as_name(field.name) or "field" for field in event_class.fields])
+        for index, (name, field) in enumerate(zip(names, event_class.fields, strict=True)):
+            add(name, index, _type_of(field), is_label=False)
+            if isinstance(field.type, IntegerClass) and field.type.labels:
+                add(f"{name}_label", index, TEXT, is_label=True)
+        return list(columns.values())
+
+    def _free_name(
+        self, name: str, event_class: EventClass, wanted: pa.DataType, own: Container[str]
+    ) -> str:
+        """The column for a field: that of its name, or one that has the event's name, too."""
+        qualified = f"{as_name(event_class.name) or event_class.kind.name.lower()}.{name}"
+        names = chain((name, qualified), (f"{qualified}#{number}" for number in count(2)))
+        free = (one for one in names if one not in self._common and one not in own)
+        return next(one for one in free if self._types.setdefault(one, wanted) == wanted)
+
+    def _common_arrays(self, batch: Batch) -> dict[str, pa.Array]:
+        classes = self._trace.event_classes
+        ids, numbers = np.unique(batch.class_id, return_inverse=True)
+        occurring = [classes[id] for id in ids.tolist()]
+        kinds = [event_class.kind.name.lower() for event_class in occurring]
+        names = [one.name or kind for one, kind in zip(occurring, kinds, strict=True)]
+        return {
+            "ts": pa.array(batch.ts).view(self._ts),
+            "time": self._time(batch.ts),
+            "event": named_array(numbers, names),
+            "system": named_array(numbers, [one.category or None for one in occurring]),
+            "kind": named_array(numbers, kinds),
+            "cpu": pa.array(batch.cpu, mask=batch.cpu < 0),
+        }
+
+    def _time(self, ts: NDArray[np.int64]) -> pa.Array:
+        epoch = self._trace.clock.epoch_ns
+        if epoch is None or self._trace.clock.ticks_per_second is None:
+            return pa.nulls(len(ts), self._types["time"])
+        # Beyond what 64 bits of nanoseconds are (the year 2262) there is no such type.
+        beyond = ts > _LATEST - epoch if epoch >= 0 else ts < -_LATEST - epoch
+        return pa.array(np.where(beyond, 0, ts) + epoch, self._types["time"], mask=beyond)
+
+    def _array(self, batch: Batch, id: int, column: FieldColumn) -> pa.Array:
+        values = batch.tables[id].column(column.field)
+        held = self._trace.event_classes[id].fields[column.field].type
+        if column.is_label:
+            assert isinstance(held, IntegerClass) and isinstance(values, np.ndarray)
+            return label_array(held, values)
+        if column.type == _DURATION:
+            assert isinstance(values, np.ndarray)
+            return pa.array(np.minimum(values, values.dtype.type(_LATEST)).astype(np.int64)).view(
+                _DURATION
+            )
+        return arrow_array(held, values, self._trace.strings)
+
+
+def _type_of(field: Field) -> pa.DataType:
+    is_ticks = isinstance(field.type, IntegerClass) and field.type.bits == 64
+    return _DURATION if is_ticks and field.role in TICK_ROLES else arrow_type(field.type)
+
+
+def _scattered(parts: list[tuple[NDArray[np.int32], pa.Array]], length: int) -> pa.Array:
+    """One array of the values of several classes, each at its places; null where no class has one."""
+    places, array = parts[0]
+    if len(parts) == 1 and len(places) == length and bool((places[1:] > places[:-1]).all()):
+        return array
+    rows = np.full(length, -1, np.int64)
+    start = 0
+    for places, array in parts:
+        rows[places] = np.arange(start, start + len(array))
+        start += len(array)
+    return taken(pa.concat_arrays([array for _, array in parts]), rows, rows >= 0)

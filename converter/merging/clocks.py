@@ -137,7 +137,7 @@ def reference_of(inputs: Sequence[Clocked]) -> int:
     return min(range(len(inputs)), key=lambda number: _rank(inputs[number]))
 
 
-def _rank(one: Clocked) -> tuple[bool, bool, bool, int, str, str, Fraction]:
+def _rank(one: Clocked) -> tuple[bool, bool, bool, int, str, str, Fraction, str]:
     """The lowest keeps its times: its zero is at a known time, the earliest, so that nothing comes before it."""
     clock = one.clock
     return (
@@ -148,6 +148,7 @@ def _rank(one: Clocked) -> tuple[bool, bool, bool, int, str, str, Fraction]:
         clock.name,
         clock.description,
         -(clock.ticks_per_second or Fraction(0)),
+        one.name,
     )
 
 

@@ -57,6 +57,13 @@ def test_two_known_distances_from_1970_relate():
     assert said(merged) == ["1: its clock 'ns' is that of all, +0 s", "2: by epoch, +0.0000003 s"]
 
 
+def test_of_clocks_that_are_alike_the_first_by_name_is_that_of_all():
+    tsc, wall = ClockDomain("tsc"), ClockDomain("wall")
+    one, other = trace(mono(), 1, domains=[tsc, wall]), trace(mono(), 2, domains=[wall, tsc])
+    merged = merge([one, other], names=["a", "b"]), merge([other, one], names=["b", "a"])
+    assert [found.clock_domains for found in merged] == [[tsc, wall], [tsc, wall]]
+
+
 def test_a_clock_of_the_machine_is_better_than_the_time_of_day():
     # The time of day of one is rounded to seconds.
     one = trace(mono(1_700_000_000 * SECOND + 421), 10)

@@ -17,8 +17,8 @@ pytestmark = needs_uftrace
 PLAIN, QUOTE, OTHER = "x", '"', "é"
 
 
-# Each is some forty runs of programs.
-@pytest.mark.parametrize("source", SOURCES[::3])
+# Each is some forty runs of programs; `python -m tests.programs` has them read thousands of traces.
+@pytest.mark.parametrize("source", SOURCES[::8])
 def test_any_trace_is_taken(source, tmp_path):
     check_readers(convert(source, "uftrace", tmp_path).path)
 
@@ -75,7 +75,7 @@ def test_odd_names(tmp_path):
 
 
 @pytest.mark.parametrize("letter", [PLAIN, QUOTE, OTHER, "\1"])
-@pytest.mark.parametrize("count", [1, 3, 30])
+@pytest.mark.parametrize("count", [1, 30])
 def test_long_texts(tmp_path, letter, count):
     text = letter * 3000
     values = many(text, count)
@@ -96,7 +96,7 @@ VALUES = {
 
 
 @pytest.mark.parametrize("kind", VALUES)
-@pytest.mark.parametrize("count", [1, 4, 60])
+@pytest.mark.parametrize("count", [1, 60])
 def test_values(tmp_path, kind, count):
     values = many(VALUES[kind], count)
     check(tmp_path, begin("f", **values), instant("i", args=values), end(returned=VALUES[kind]))
@@ -117,7 +117,7 @@ def test_long_names_of_arguments(tmp_path, count):
     check(tmp_path, begin("f", **numbers), instant("i", args=numbers), counter, end())
 
 
-@pytest.mark.parametrize("depth", [1023, 1024, 1025, 3000, 70_000])
+@pytest.mark.parametrize("depth", [1024, 1025, 70_000])
 def test_deep_stacks(tmp_path, depth):
     check(
         tmp_path,
@@ -132,7 +132,8 @@ def test_numbers_of_tasks(tmp_path, tid):
 
 
 def test_many_tasks(tmp_path):
-    check(tmp_path, *(begin("f", tid=tid) for tid in range(2000)))
+    # More than a process may have files open, as a rule.
+    check(tmp_path, *(begin("f", tid=tid) for tid in range(1100)))
 
 
 def test_nothing(tmp_path):

@@ -77,6 +77,9 @@ class _Output:
         for buffer, offset, found in zip((top, *instances), offsets, places, strict=True):
             self._put_zeros(offset)
             self._put_buffer(buffer, found)
+        if all(pages is None for found in places for _, pages in found):
+            # trace-cmd dump looks behind the last header for another, and fails at the end of the file.
+            self._put(bytes(self._contents.page_size))
 
     def _options(self, instances: list[BufferContents], offsets: list[int]) -> bytes:
         layout = self._layout

@@ -13,6 +13,7 @@ from support.trace_cmd_writing import projected, written
 
 from converter.ir.collect import collect
 from converter.ir.kinds import Kind
+from converter.ir.trace import Trace
 
 PROGRAMS = ("trace-cmd", "trace-cmd-3.4")
 
@@ -28,7 +29,7 @@ def reported(program, data):
 
 
 @pytest.mark.parametrize("program", PROGRAMS)
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(trace=traces(), variant=st.sampled_from(["v7", "v7_none", "v6"]))
 def test_no_drawn_trace_makes_trace_cmd_fail(program, trace, variant):
     if not shutil.which(program):
@@ -45,3 +46,15 @@ def test_no_drawn_trace_makes_trace_cmd_fail(program, trace, variant):
         for number, table in batch.tables.items()
         if target.event_classes[number].kind is not Kind.DISCARDED
     )
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
+@pytest.mark.parametrize("variant", ["v7", "v7_none", "v6"])
+def test_all_commands_take_a_trace_without_events(program, variant, tmp_path):
+    if not shutil.which(program):
+        pytest.skip(f"{program} is not installed")
+    path = tmp_path / "a.dat"
+    path.write_bytes(written(projected(Trace("none")), variant))
+    for command in (["report"], ["report", "-R"], ["report", "--stat"], ["dump", "--all"]):
+        done = subprocess.run([program, *command, path], capture_output=True, check=False)
+        assert (done.returncode, done.stderr) == (0, b"")

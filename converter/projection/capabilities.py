@@ -129,6 +129,8 @@ class Capabilities:
     time_order: bool = False
     #: A switch may leave one of its tasks unnamed (`switched_tasks.UNKNOWN_LABEL`).
     unknown_tasks: bool = True
+    #: Viewers show a task as running until a switch says otherwise, even if it exits.
+    exits_by_switch: bool = False
     #: A wakeup may be of a thread that runs; otherwise it is an event that nothing interprets.
     wakes_running: bool = True
     #: Rules for kinds that the format does not have, in place of the usual ones.

@@ -61,6 +61,10 @@ def project(trace: Trace, capabilities: Capabilities, format_name: str) -> tuple
         from converter.projection.time_order import in_time_order
 
         trace = in_time_order(trace)
+    if capabilities.exits_by_switch:
+        from converter.projection.exiting_tasks import leaving_at_exit
+
+        trace = leaving_at_exit(trace, report)
     if not capabilities.unknown_tasks:
         from converter.projection.switched_tasks import naming_both
 

@@ -98,6 +98,16 @@ def linux_state(states: NDArray[Any]) -> NDArray[np.int64]:
     return np.where(known, _NUMBERS[np.where(known, states, 0)], 0)
 
 
+def number_of_dead(field_class: IntegerClass) -> int:
+    """The number for a dead task in a column of a scheduler's own: by its labels, else Linux's."""
+    named = (
+        label.low
+        for label in field_class.labels
+        if _STATE_OF_NAME.get(label.text) is ThreadState.DEAD
+    )
+    return next(named, int(_NUMBERS[ThreadState.DEAD]))
+
+
 def state_of_name(name: str) -> ThreadState | None:
     """The state that a scheduler calls `name` (a letter of ps, a constant of the kernel), or None."""
     return _STATE_OF_NAME.get(name)

@@ -251,6 +251,7 @@ CAPABILITIES = Capabilities(
     negative_times=True,
     threadless=False,
     unknown_tasks=False,
+    exits_by_switch=True,
     epoch=True,
     environment=True,
     adapters={**dict.fromkeys(_KINDS, narrowed), Kind.SCHED_SWITCH: _as_running},

@@ -383,6 +383,7 @@ def capabilities(variant: str) -> Capabilities:
         cpuless=False,
         time_order=True,
         unknown_tasks=False,
+        exits_by_switch=True,
         wakes_running=False,
         adapters=ADAPTERS,
         epoch=True,

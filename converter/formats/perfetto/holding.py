@@ -438,6 +438,7 @@ def capabilities(variant: str) -> Capabilities:
         wide_styles=frozenset({Style.POINTER}),
         structures=True,
         clock_rates=False,
+        exits_by_switch=True,
         duration_unit=1000,
         ends_by_name=frozenset({"chrome", "perfetto"}),
         max_cpu=1023,

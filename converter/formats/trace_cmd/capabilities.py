@@ -109,6 +109,7 @@ def capabilities(variant: str) -> Capabilities:  # noqa: ARG001 - all variants h
         cpuless=False,
         id_bits=31,
         unknown_tasks=False,
+        exits_by_switch=True,
         lowerings={**_TYPED_LOWERINGS, **TEXT_LOWERINGS},
         adapters=adapters,
         clock_names=True,

@@ -123,10 +123,10 @@ SCHEDULE: Final = EventClass(
     fields=(
         Field("prev_tid", _TASK, Role.PREV_TID),
         Field("next_tid", _TASK, Role.NEXT_TID),
-        # Whether a task that leaves could run on is all that is known of its state.
+        # Whether a task that leaves could run on is all that is known of its state, and whether it has exited.
         Field(
             "prev_state",
-            IntegerClass(8, labels=(Label(0, 0, "R"), Label(1, 1, "S"))),
+            IntegerClass(8, labels=(Label(0, 0, "R"), Label(1, 1, "S"), Label(16, 16, "X"))),
             Role.PREV_STATE,
         ),
     ),

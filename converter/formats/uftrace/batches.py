@@ -100,6 +100,8 @@ class Recording:
     plain_classes: NDArray[np.int32]
     big_endian: bool
     close_abandoned: bool
+    #: Of exits of tasks, -1 where there are none.
+    exit_class: int
     replace_nulls: bool
     gathers: Mapping[int, Sequence[Gather]]
     kernel_classes: EventClasses | None
@@ -156,6 +158,10 @@ class Pass:
             self._scanner.add_tasks(task.thread, task.times, task.spaces)
         for stream in ready:
             self._scanner.add_ready(stream.cpu)
+        if recording.close_abandoned and recording.exit_class >= 0:
+            streams = np.full(len(recording.trace.threads), -1, np.int32)
+            streams[[task.thread for task in tasks]] = np.arange(len(tasks))
+            self._scanner.close_at(recording.exit_class, streams)
         self._current = [b""] * (len(tasks) + len(ready))
         for number in range(len(self._current)):
             self._feed(number)

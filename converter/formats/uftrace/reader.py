@@ -36,6 +36,7 @@ from converter.formats.uftrace.layout import (
     MAGIC,
     TABLES_FILE,
     Feature,
+    PerfType,
     parse_header,
 )
 from converter.formats.uftrace.mapping import (
@@ -285,6 +286,7 @@ class _Reader:
             plain,
             directory.header.big_endian,
             self._tables is None,
+            int(self._perf_classes[PerfType.EXIT]),
             self._tables is None,
             gathers,
             None if self._kernel is None else self._kernel.classes,

@@ -51,6 +51,11 @@ class Scanner(Streams):
         self, id: int, class_id: int, name: int, category: int, words: int, width: int
     ) -> None:
         """An EVENT record with `words` integers of `width` bytes as data; with class -1 it is left out."""
+    def close_at(self, class_id: int, stream_of_thread: NDArray[int32]) -> None:
+        """Ready events of this class are exits of tasks, which close the functions that they are still in.
+
+        `stream_of_thread` has the stream of each thread, -1 for those without one.
+        """
     def fill(
         self,
         ts: NDArray[int64],

@@ -17,7 +17,8 @@ from converter.formats.uftrace.scan_frames cimport depth_of, DEPTHS, follow, is_
 from converter.formats.uftrace.scan_functions cimport FunctionTable, grown, SITE_MISSING
 from converter.formats.uftrace.scan_functions cimport Streams
 from converter.formats.uftrace.scan_streams cimport (
-    Columns, copy_ready, emit, ENTRY, EXIT, limit_of, LOST, pop, RECORD_SIZE, sink, Stream, TURN_OVER,
+    Columns, copy_ready, emit, ENTRY, EXIT, limit_of, LOST, pop, RECORD_SIZE, sink, Stream, TASK_EXITS,
+    TURN_OVER,
 )
 from converter.formats.uftrace.values cimport decode_values, integer, MOST_VALUES, padded, Program
 from converter.kernels.byte_order cimport HOST_IS_BIG, load16, load32, load64
@@ -74,6 +75,9 @@ cdef class Scanner(Streams):
     # By ascending id.
     cdef Event* _events
     cdef int64_t _event_count
+    # The class of exits of tasks, and the stream of each thread that has one.
+    cdef int32_t _exit_class
+    cdef const int32_t[::1] _stream_of_thread
     cdef readonly int32_t stream
     cdef readonly int32_t reason
     cdef readonly int64_t offset
@@ -87,6 +91,7 @@ cdef class Scanner(Streams):
         if classes.shape[0] != CLASSES:
             raise ValueError(f"{classes.shape[0]} classes")
         self._strings = strings
+        self._exit_class = -1
         for i in range(CLASSES):
             self._classes[i] = classes[i]
             self._note_class(classes[i])
@@ -116,6 +121,16 @@ cdef class Scanner(Streams):
         self._events[at].words = words
         self._events[at].width = width
         self._event_count += 1
+
+    def close_at(self, int32_t class_id, const int32_t[::1] stream_of_thread):
+        cdef int64_t i
+        for i in range(stream_of_thread.shape[0]):
+            if not -1 <= stream_of_thread[i] < self._stream_count or (
+                stream_of_thread[i] >= 0 and self._streams[stream_of_thread[i]].is_ready
+            ):
+                raise ValueError(f"stream {stream_of_thread[i]} of a thread")
+        self._exit_class = class_id
+        self._stream_of_thread = stream_of_thread
 
     # The pass
 
@@ -180,7 +195,15 @@ cdef class Scanner(Streams):
             self.stream = self._heap.items[0]
             stream = &self._streams[self.stream]
             limit = limit_of(&self._heap)
-            status = copy_ready(stream, out, limit, classes) if stream.is_ready else self._run(stream, out, limit)
+            if stream.is_ready:
+                status = copy_ready(stream, out, limit, classes, self._exit_class)
+                if status == TASK_EXITS:
+                    if not self._close_all(stream, out):
+                        return FULL
+                    stream.is_closed = True
+                    continue
+            else:
+                status = self._run(stream, out, limit)
             if status == TURN_OVER:
                 sink(&self._heap)
             elif status == NEED_SYMBOL or status == FULL or status == NO_MEMORY:
@@ -313,6 +336,26 @@ cdef class Scanner(Streams):
         stream.depth -= 1
         if stream.frames[stream.depth] != UNKNOWN:
             emit(out, ts, self._classes[CLASS_EXIT], stream.thread, -1, -1, out.value_count)
+
+    # A task exits, of which the next event of a stream tells: nothing leaves the functions that it is still in. Whether
+    # there was room for all their ends.
+    cdef bint _close_all(self, Stream* stream, Columns* out) noexcept nogil:
+        cdef int64_t ts = stream.ts[stream.at]
+        cdef int32_t thread = stream.threads[stream.at]
+        cdef int32_t number = self._stream_of_thread[thread] if 0 <= thread < self._stream_of_thread.shape[0] else -1
+        cdef Stream* task
+        if number < 0:
+            return True
+        task = &self._streams[number]
+        # A task with records behind its exit is another of this number, or its clock is another.
+        if not task.final or task.at < task.end:
+            return True
+        while task.depth:
+            if out.filled >= out.room:
+                stream.next_ts = ts
+                return False
+            self._abandon(task, out, ts)
+        return True
 
     # An EVENT record.
     cdef int _event(self, Stream* stream, Columns* out, int64_t ts, uint64_t word, int64_t left) noexcept nogil:

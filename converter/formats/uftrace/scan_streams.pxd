@@ -12,6 +12,8 @@ cdef enum:
     TURN_OVER = 5
     COLUMNS_FULL = 1
     WINDOW_DONE = 2
+    # The next event is the exit of a task.
+    TASK_EXITS = 8
 
 
 cdef struct Stream:
@@ -28,6 +30,8 @@ cdef struct Stream:
     const uint32_t* start
     const uint32_t* size
     int32_t cpu
+    # Whether the functions are closed of the task whose exit is the next event.
+    bint is_closed
     # Of records: the window, whether the file ends with it, and the address spaces in the order of time.
     const uint8_t* data
     bint final
@@ -85,7 +89,9 @@ cdef inline int64_t clipped(uint64_t time) noexcept nogil:
     return <int64_t>time if time <= <uint64_t>INT64_MAX else INT64_MAX
 
 
-cdef inline int copy_ready(Stream* stream, Columns* out, int64_t limit, int64_t classes) noexcept nogil:
+cdef inline int copy_ready(
+    Stream* stream, Columns* out, int64_t limit, int64_t classes, int32_t exit_class
+) noexcept nogil:
     cdef int64_t at
     cdef int32_t kind
     while stream.at < stream.end:
@@ -96,6 +102,9 @@ cdef inline int copy_ready(Stream* stream, Columns* out, int64_t limit, int64_t 
             stream.next_ts = stream.ts[stream.at]
             return COLUMNS_FULL
         kind = stream.class_id[stream.at]
+        if kind == exit_class and kind >= 0 and not stream.is_closed:
+            return TASK_EXITS
+        stream.is_closed = False
         if 0 <= kind < classes:
             emit(
                 out, stream.ts[stream.at], kind, stream.threads[stream.at], -1, -1,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import struct
 
+import pytest
 from support.uftrace_files import (
     BAR,
     BASE,
@@ -219,4 +220,33 @@ def test_exits_whose_depth_is_one_too_many(tmp_path):
     ] == [
         (3, Kind.SLICE_END, {}),
         (4, Kind.SLICE_END, {}),
+    ]
+
+
+@pytest.mark.parametrize("room", [None, 1, 2])
+def test_a_task_that_exits_leaves_the_functions_that_it_is_in(tmp_path, room):
+    directory = Directory()
+    directory.tasks[TID] = b"".join(
+        directory.record(*record) for record in ((1, ENTRY, 0, MAIN), (9, EXIT, 0, MAIN))
+    )
+    directory.tasks[101] = b"".join(
+        directory.record(*record)
+        for record in ((2, ENTRY, 0, MAIN), (3, ENTRY, 1, FOO), (4, EXIT, 1, FOO))
+    )
+    directory.tasks[102] = directory.record(2, ENTRY, 0, MAIN) + directory.record(8, ENTRY, 1, FOO)
+    directory.files["perf-cpu0.dat"] = b"".join(
+        directory.perf(4, 0, directory.pack("iiiiQ", tid, TID, tid, TID, 6) + bytes(16))
+        for tid in (101, 102, 101)
+    )
+    trace = opened(directory, tmp_path)
+    trace.batch_size = room
+    assert [
+        (ts, kind, tid) for ts, kind, tid, _, _ in events(trace) if kind is not Kind.SLICE_BEGIN
+    ] == [
+        (4, Kind.SLICE_END, 101),
+        (6, Kind.SLICE_END, 101),
+        (6, Kind.TASK_EXIT, 101),
+        (6, Kind.TASK_EXIT, 102),
+        (6, Kind.TASK_EXIT, 101),
+        (9, Kind.SLICE_END, TID),
     ]

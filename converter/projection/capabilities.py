@@ -151,6 +151,8 @@ class Capabilities:
     command_lines: bool = False
     #: Other formats whose native data the format has a place for.
     sidecars: frozenset[str] = frozenset()
+    #: Names of functions by their addresses.
+    symbols: bool = False
     #: Units of tracks; those of fields are `units`.
     track_units: bool = False
 

@@ -35,6 +35,7 @@ from converter.projection.losses import Aspect, LossClass, LossKind, LossReport
 from converter.projection.lowering import LOWERINGS, lowering_for
 from converter.projection.metadata import TargetMetadata, held_clock
 from converter.projection.pieces import ByClass, Derived, Piece, map_distinct
+from converter.projection.symbol_names import addresses_of
 from converter.projection.tables import TargetTables
 from converter.projection.timeline_fields import THREAD_TIME
 
@@ -119,6 +120,11 @@ class Projector:
         self._is_nested = ByClass(lambda one: is_nested(one, self._holds(one)))
         self._is_varying = ByClass(lambda one: is_varying(one, self._holds(one)))
         self._has_required = ByClass(self._required_are_there)
+        # What is read from a format names functions by events, where it has no table of them.
+        keeps_names = capabilities.symbols or source.format == format_name
+        self._named_addresses = ByClass(
+            lambda one: () if keeps_names or source.symbols is None else addresses_of(one)
+        )
         self._derived: Derived = {}
         self.open_slices: dict[tuple[int, ...], int] = {}
         # Of the batch under way.
@@ -313,6 +319,9 @@ class Projector:
 
     def _adapted(self, piece: Piece, support: KindSupport, depth: int) -> list[Piece]:
         """A piece of a kind that the format holds, as it holds it."""
+        if depth == 0 and (named := self._named_addresses(piece.event_class)):
+            what = f"names of functions in {', '.join(named)} of {label(piece.event_class)}"
+            self.lose(LossKind.DROPPED, what, piece)
         adapter = self.capabilities.adapters.get(piece.event_class.kind)
         if adapter is not None:
             kind = piece.event_class.kind

@@ -1,13 +1,32 @@
-"""Columns of function names from columns of addresses."""
+"""Names of functions: which fields are addresses of some, and columns of names from columns of addresses."""
 
 from __future__ import annotations
+
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from converter.ir.events import EventClass, Field
+from converter.ir.field_classes import ArrayClass, IntegerClass, Style
 from converter.ir.kinds import Role
 from converter.projection.capabilities import Projection
 from converter.projection.pieces import Piece, distinct
+
+#: What addresses of functions are in an event.
+SYMBOL_ROLES: Final = frozenset({Role.FUNCTION, Role.PARENT_FUNCTION, Role.INSTRUCTION})
+
+
+def addresses_of(event_class: EventClass) -> tuple[str, ...]:
+    """The fields that are addresses of functions, or stacks of such."""
+    return tuple(repr(field.name) for field in event_class.fields if _is_address(field))
+
+
+def _is_address(field: Field) -> bool:
+    held = field.type.element if isinstance(field.type, ArrayClass) else field.type
+    return isinstance(held, IntegerClass) and (
+        field.role in SYMBOL_ROLES or held.style is Style.SYMBOL
+    )
 
 
 def function_names(piece: Piece, role: Role, projection: Projection) -> NDArray[np.int32] | None:

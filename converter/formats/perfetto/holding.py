@@ -454,5 +454,6 @@ def capabilities(variant: str) -> Capabilities:
         epoch=True,
         environment=True,
         command_lines=True,
+        symbols=True,
         sidecars=frozenset({SIDECAR}),
     )

@@ -118,6 +118,7 @@ def capabilities(variant: str) -> Capabilities:  # noqa: ARG001 - all variants h
         shown_epoch_unit=1000,
         environment=True,
         command_lines=True,
+        symbols=True,
     )
 
 

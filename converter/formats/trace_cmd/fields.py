@@ -17,7 +17,6 @@ from converter.formats.trace_cmd.mapping import (
     COMMON_ROLES,
     PID_FIELD,
     STACK_STYLES,
-    SYMBOL_ROLES,
     TEXT_ROLES,
     TYPE_FIELD,
 )
@@ -32,6 +31,7 @@ from converter.ir.field_classes import (
 )
 from converter.ir.kinds import REQUIRED_ROLES, Kind, Role
 from converter.projection.linux_tracepoints import Meaning, meaning
+from converter.projection.symbol_names import SYMBOL_ROLES
 
 _WIDTHS = frozenset({1, 2, 4, 8})
 #: The helper with which synthetic events print a stack.

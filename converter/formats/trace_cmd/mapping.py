@@ -54,9 +54,6 @@ NAMING_ROLES = (
     (Role.TID, Role.NEW_COMM),
 )
 
-#: Roles whose value is an address of code.
-SYMBOL_ROLES = frozenset({Role.FUNCTION, Role.PARENT_FUNCTION, Role.INSTRUCTION})
-
 #: Stacks of system ftrace: of the kernel's code, or of a program's, whose symbols nobody tells.
 STACK_STYLES = {"kernel_stack": Style.SYMBOL, "user_stack": Style.POINTER}
 

@@ -29,8 +29,9 @@ from converter.formats.trace_cmd.trace_tables import TABLES_OPTION, TaskNumbers,
 from converter.ir.columns import ListColumn
 from converter.ir.events import Batch, EventClass, Table
 from converter.ir.field_classes import IntegerClass, Style
-from converter.ir.kinds import Kind, Role
+from converter.ir.kinds import Kind
 from converter.ir.trace import Trace
+from converter.projection.symbol_names import SYMBOL_ROLES
 from converter.projection.types import is_stack
 
 #: What 64-bit little-endian kernels have.
@@ -41,7 +42,6 @@ _FTRACE = "ftrace"
 _CLOCKS = ("local", "global", "counter", "uptime", "perf", "mono", "mono_raw", "boot", "tai")
 #: trace-cmd prints "boot" as a bare number, and has no list entry for the one that it makes of a TSC.
 _UNPRINTED_CLOCKS = frozenset({"boot", "tsc2nsec"})
-_SYMBOL_ROLES = frozenset({Role.FUNCTION, Role.PARENT_FUNCTION, Role.INSTRUCTION})
 _LINE_ENDS = re.compile(rb"[\0\r\n]")
 
 
@@ -156,7 +156,7 @@ class KernelEvents:
             if not isinstance(field.type, IntegerClass):
                 continue
             column = table.column(index)
-            if field.role in _SYMBOL_ROLES:
+            if field.role in SYMBOL_ROLES:
                 assert isinstance(column, np.ndarray)
                 self.addresses.update(np.unique(column).tolist())
             elif field.type.style is Style.POINTER:

@@ -97,6 +97,7 @@ def capabilities(variant: str) -> Capabilities:  # noqa: ARG001 - there is one
         epoch=True,
         environment=True,
         command_lines=True,
+        symbols=True,
     )
 
 

@@ -1,0 +1,44 @@
+"""Names of functions at addresses: a format without a table of them loses those that it does not have as texts."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+from support.small_traces import event_class, projected, trace_of
+from support.target_capabilities import EVERYTHING
+
+from converter.ir.field_classes import ArrayClass, IntegerClass, Style
+from converter.ir.kinds import Kind, Role
+from converter.ir.symbols import SymbolTable
+
+ADDRESS = IntegerClass(64)
+CLASSES = {
+    event_class(Kind.FUNCTION, "function", ip=(ADDRESS, Role.FUNCTION)): "'ip' of function",
+    event_class(
+        Kind.TYPED, "expire", n=ADDRESS, fn=IntegerClass(64, style=Style.SYMBOL)
+    ): "'fn' of expire",
+    event_class(
+        Kind.TYPED, "stack", caller=ArrayClass(IntegerClass(64, style=Style.SYMBOL), 1)
+    ): "'caller' of stack",
+    event_class(Kind.TYPED, "plain", n=IntegerClass(64, style=Style.POINTER)): None,
+}
+WITHOUT = dataclasses.replace(EVERYTHING, symbols=False)
+
+
+def losses(of, capabilities, *, symbols=True, format="none"):
+    values = tuple([5] if isinstance(field.type, ArrayClass) else 5 for field in of.fields)
+    trace = trace_of([of], [(0, 1, 0, -1, values)])
+    trace.format = format
+    if symbols:
+        trace.symbols = SymbolTable(lambda: (np.array([5], np.uint64), [b"main"]))
+    return [one for one in projected(trace, capabilities)[1] if "functions" in one]
+
+
+@pytest.mark.parametrize("of", CLASSES, ids=lambda one: one.name)
+def test_names_that_stay_behind_are_named(of):
+    expected = CLASSES[of]
+    found = [] if expected is None else [f"dropped: names of functions in {expected} (1)"]
+    assert losses(of, WITHOUT) == found
+    assert losses(of, dataclasses.replace(WITHOUT, symbols=True)) == []
+    assert losses(of, WITHOUT, symbols=False) == []
+    assert losses(of, WITHOUT, format="target") == []

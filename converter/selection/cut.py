@@ -13,19 +13,20 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from converter.ir.events import Batch, decode
+from converter.ir.events import Batch
 from converter.ir.trace import Trace
 from converter.selection.clipping import bounds, durations, kept_events
 from converter.selection.closing import Closing
 from converter.selection.conditions import Conditions
 from converter.selection.moments import Window
+from converter.selection.open_events import ALWAYS, OpenEvents, Provenance, decoded
 from converter.selection.selection import Selection
-from converter.selection.stacks import END, KEPT, UNMATCHED, Closed, Stacks
-from converter.selection.steps import Steps, StepsOf
+from converter.selection.stacks import END, UNMATCHED
+from converter.selection.steps import StepsOf
 
 Mask = NDArray[np.bool_]
-#: Batches that are kept whole for what they began; of older ones only the events that are still open are.
-_WHOLE: Final = 3
+#: Whose what began is: nobody's, where it is not wanted.
+_OURS: Final = 1
 
 
 @dataclass(slots=True)
@@ -42,23 +43,6 @@ class SelectionCounts:
     unknown_names: list[str] = field(default_factory=list)
 
 
-@dataclass(slots=True)
-class Provenance:
-    """Where the events of a batch come from: the batch that was read, and the places in it."""
-
-    batch: Batch
-    places: NDArray[np.intp]
-
-
-@dataclass(slots=True)
-class _Held:
-    """Events that may be open: a batch, and the numbers of its events."""
-
-    batch: Batch
-    numbers: NDArray[np.int64]
-    whole: bool = True
-
-
 class Cut:
     """One pass over the batches of a trace. Events are numbered in the order in which they come."""
 
@@ -73,12 +57,10 @@ class Cut:
         self._steps_of = StepsOf(source, values=window.start is not None)
         self._closing = closing
         self._stops_early = source.in_time_order and source.is_as_read
-        self._stacks = Stacks()
         #: What began and is still open: needed at the start of the window, and at its end.
-        self._held: list[_Held] = []
+        self._open_events = OpenEvents(source)
         #: Complete slices from before the window that reach into it.
         self._reaching: list[Batch] = []
-        self._number = 0
         self._passed = False
         self._opened = False
         self.counts = SelectionCounts()
@@ -112,10 +94,10 @@ class Cut:
                 self.counts.added += int(np.count_nonzero(before[places]))
                 self.counts.kept += int(np.count_nonzero(~before[places]))
                 yield self._kept(Provenance(batch, places), came_from)
-            self._number += len(batch)
+            self._open_events.first += len(batch)
         self._follow_tables()
         if self._passed and not self._opened:
-            yield from self._open(self._still_open() + self._reached(), came_from)
+            yield from self._open(self._open_events.still_open() + self._reached(), came_from)
         if self._passed:
             yield from self._ends()
         if self._conditions is not None:
@@ -153,32 +135,33 @@ class Cut:
         reaching = self._reaching_in(batch, wanted & before)
         steps = self._steps_of(batch)
         opening: list[Provenance] = []
+        owner = wanted.astype(np.int32) * np.int32(_OURS)
         if steps is not None:
             early = before[steps.at]
             if early.any():
-                closed = self._follow(steps.take(early), wanted)
+                closed = self._open_events.follow(steps.take(early), owner)
                 if self._opened:
                     # What has begun with the window ends where it begins.
-                    closes = (closed.state == KEPT) & (closed.number < self._number)
+                    closes = (closed.owner == _OURS) & (closed.number < self._open_events.first)
                     keep[steps.at[early][closes]] = True
         if opens:
-            opening = self._still_open() + self._reached()
+            opening = self._open_events.still_open() + self._reached()
         if opens or self._opened:
             keep[reaching] = True
-            keep[self._open_in(batch)] = True
+            keep[self._open_events.places_in(batch)] = True
         elif len(reaching):
-            self._reaching.append(_decoded(self._source, batch, reaching))
+            self._reaching.append(decoded(self._source, batch, reaching))
         if steps is not None:
             late = ~before[steps.at] & ~after[steps.at]
             if late.any():
                 inside = steps.take(late)
-                state = self._follow(inside, wanted).state
+                closed = self._open_events.follow(inside, owner)
                 ends = inside.step == END
                 alone = inside.keeps & wanted[inside.at]
-                stays = np.where(state == UNMATCHED, alone, state == KEPT)
+                stays = np.where(closed.owner == UNMATCHED, alone, closed.owner == _OURS)
                 keep[inside.at[ends]] = stays[ends]
             if self._window.end is not None or not (opens or self._opened):
-                self._hold(batch)
+                self._open_events.hold(batch)
         return self._in_order(batch, keep, before), opening
 
     def _in_order(self, batch: Batch, keep: Mask, before: Mask) -> NDArray[np.intp]:
@@ -193,15 +176,6 @@ class Cut:
                 reach[batch.positions(number)] = known
         order = np.lexsort((moved, -reach[moved], batch.ts[moved]))
         return np.concatenate([moved[order], np.flatnonzero(keep & ~before)])
-
-    def _follow(self, steps: Steps, wanted: Mask) -> Closed:
-        return self._stacks.follow(
-            steps.lane,
-            steps.step,
-            steps.name,
-            self._number + steps.at.astype(np.int64),
-            wanted[steps.at].view(np.uint8),
-        )
 
     # What began before
 
@@ -218,38 +192,6 @@ class Cut:
             places.append(at[among[at] & reaches])
         return np.sort(np.concatenate(places)) if places else np.zeros(0, np.intp)
 
-    def _open_in(self, batch: Batch) -> NDArray[np.intp]:
-        """Where in the batch that is being read events are that are open, so far."""
-        numbers = self._stacks.open()
-        found: NDArray[np.intp] = numbers[numbers >= self._number] - self._number
-        return found
-
-    def _hold(self, batch: Batch) -> None:
-        """Keep a batch for what is open of it. Of older ones only that is kept, so that memory is bounded."""
-        self._held.append(_Held(batch, self._number + np.arange(len(batch))))
-        numbers = self._stacks.open()
-        held = []
-        for age, one in enumerate(reversed(self._held)):
-            places = np.flatnonzero(np.isin(one.numbers, numbers))
-            if not len(places):
-                continue
-            if age >= _WHOLE and one.whole:
-                open_ones = _decoded(self._source, one.batch, places)
-                held.append(_Held(open_ones, one.numbers[places], whole=False))
-            else:
-                held.append(one)
-        self._held = held[::-1]
-
-    def _still_open(self) -> list[Provenance]:
-        """What is open of the batches before."""
-        numbers = self._stacks.open()
-        found = []
-        for held in self._held:
-            places = np.flatnonzero(np.isin(held.numbers, numbers))
-            if len(places):
-                found.append(Provenance(held.batch, places))
-        return found
-
     def _reached(self) -> list[Provenance]:
         """Complete slices of the batches before, the first to begin first."""
         batches = sorted(self._reaching, key=lambda batch: int(batch.ts.min()))
@@ -258,20 +200,9 @@ class Cut:
 
     def _ends(self) -> Iterator[Batch]:
         """The ends of what is open when the window ends."""
-        for origin in reversed(self._still_open()):
-            begins = kept_events(self._source, origin.batch, origin.places, _ALWAYS)
+        for origin in reversed(self._open_events.still_open()):
+            begins = kept_events(self._source, origin.batch, origin.places, ALWAYS)
             ends = self._closing.ends(begins, self._end)
             if ends is not None:
                 self.counts.added += len(ends)
                 yield ends
-
-
-_ALWAYS: Final = Window(None, None)
-
-
-def _decoded(trace: Trace, batch: Batch, places: NDArray[np.intp]) -> Batch:
-    """Some events of a batch, without the rest of it."""
-    order = np.argsort(batch.ts[places], kind="stable")
-    result = kept_events(trace, batch, places[order], _ALWAYS)
-    decode(result)
-    return result

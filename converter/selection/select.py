@@ -11,8 +11,9 @@ from converter.ir.events import Batch
 from converter.ir.trace import Narrowed, Seeking, Trace
 from converter.selection.clipping import bounds
 from converter.selection.closing import Closing
-from converter.selection.cut import Cut, Provenance, SelectionCounts
+from converter.selection.cut import Cut, SelectionCounts
 from converter.selection.moments import Moment, Origin, Span, Window, first_tick, last_tick, ticks
+from converter.selection.open_events import Provenance
 from converter.selection.selection import Selection
 
 

@@ -1,6 +1,6 @@
 from typing import NamedTuple
 
-from numpy import int8, int64, uint8, uint64
+from numpy import int8, int32, int64, uint64
 from numpy.typing import NDArray
 
 #: What an event does on its lane: it opens something; it closes what was opened last, or last under its name, where
@@ -9,23 +9,21 @@ BEGIN: int
 END: int
 VALUE: int
 
-#: What an end closes: nothing, something that is not wanted, something that is.
+#: In place of the owner of what an end closes, which may be nothing.
 UNMATCHED: int
-DROPPED: int
-KEPT: int
 
 class Closed(NamedTuple):
-    """Of each event, if it is an end: what it closes, the number and the name of that (-1 and 0 for nothing), and how
-    much of the way between the two numbers was inside of something that had opened, and closed, in between.
+    """Of each event, if it is an end: the owner, the number and the name of what it closes (-1, -1 and 0 for nothing),
+    and how much of the way between the two numbers was inside of something that had opened, and closed, in between.
     """
 
-    state: NDArray[uint8]
+    owner: NDArray[int32]
     number: NDArray[int64]
     name: NDArray[int64]
     inside: NDArray[int64]
 
 class Stacks:
-    """What is open on each lane. Lanes and names are numbers of any 64 bits; name 0 is none."""
+    """What is open on each lane. Lanes and names are numbers of any 64 bits; name 0 is none, owner 0 is nobody."""
 
     def __init__(self) -> None: ...
     def follow(
@@ -34,12 +32,12 @@ class Stacks:
         step: NDArray[int8],
         name: NDArray[int64],
         number: NDArray[int64],
-        wanted: NDArray[uint8],
+        owner: NDArray[int32],
     ) -> Closed:
-        """Go on with events, each of which has a number of its own that is not negative.
+        """Go on with events, each of which has a number of its own and an owner; neither is negative.
 
         Raises ValueError for columns that differ in length, MemoryError. Releases the GIL.
 
         """
-    def open(self) -> NDArray[int64]:
-        """The numbers, ascending, of what is wanted and open, or holds."""
+    def open(self) -> tuple[NDArray[int64], NDArray[int64]]:
+        """The numbers, ascending, and the owners of what somebody has that is open, or holds."""

@@ -66,9 +66,9 @@ def slice_times(trace: Trace) -> list[SliceTimes]:
         ts = batch.ts[steps.at]
         # What is open is known by when it began. Times before zero are those of a clock that was set.
         closed = stacks.follow(
-            steps.lane, steps.step, steps.name, ts - _FIRST, np.ones(len(ts), np.uint8)
+            steps.lane, steps.step, steps.name, ts - _FIRST, np.ones(len(ts), np.int32)
         )
-        ends = (steps.step == END) & (closed.state != UNMATCHED)
+        ends = (steps.step == END) & (closed.owner != UNMATCHED)
         took = ts[ends] - (closed.number[ends] + _FIRST)
         sums.add(closed.name[ends], took, took - closed.inside[ends])
     strings = projected.strings

@@ -1,0 +1,99 @@
+"""What is open, or holds, as batches pass: whose it is, and the events that began it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from converter.ir.events import Batch, decode
+from converter.ir.trace import Trace
+from converter.selection.clipping import kept_events
+from converter.selection.moments import Window
+from converter.selection.stacks import Closed, Stacks
+from converter.selection.steps import Steps
+
+#: Batches that are kept whole for what they began; of older ones only the events that are still open are.
+_WHOLE: Final = 3
+ALWAYS: Final = Window(None, None)
+
+
+@dataclass(slots=True)
+class Provenance:
+    """Where the events of a batch come from: the batch that was read, and the places in it."""
+
+    batch: Batch
+    places: NDArray[np.intp]
+
+
+@dataclass(slots=True)
+class _Held:
+    """Events that may be open: a batch, and the numbers of its events."""
+
+    batch: Batch
+    numbers: NDArray[np.int64]
+    whole: bool = True
+
+
+class OpenEvents:
+    """Events are numbered in the order in which they come. Owner 0 is nobody, whose events are not kept."""
+
+    def __init__(self, trace: Trace) -> None:
+        self._trace = trace
+        self._stacks = Stacks()
+        #: What began and is still open.
+        self._held: list[_Held] = []
+        #: The number of the first event of the batch that is being read.
+        self.first = 0
+
+    def follow(self, steps: Steps, owner: NDArray[np.int32]) -> Closed:
+        """Go on with some steps of a batch, each event of which has an owner."""
+        return self._stacks.follow(
+            steps.lane,
+            steps.step,
+            steps.name,
+            self.first + steps.at.astype(np.int64),
+            owner[steps.at],
+        )
+
+    def places_in(self, batch: Batch) -> NDArray[np.intp]:
+        """Where in the batch that is being read events are that are open, so far."""
+        numbers, _ = self._stacks.open()
+        found: NDArray[np.intp] = numbers[numbers >= self.first] - self.first
+        return found[found < len(batch)]
+
+    def hold(self, batch: Batch) -> None:
+        """Keep a batch for what is open of it. Of older ones only that is kept, so that memory is bounded."""
+        self._held.append(_Held(batch, self.first + np.arange(len(batch))))
+        numbers, _ = self._stacks.open()
+        held = []
+        for age, one in enumerate(reversed(self._held)):
+            places = np.flatnonzero(np.isin(one.numbers, numbers))
+            if not len(places):
+                continue
+            if age >= _WHOLE and one.whole:
+                open_ones = decoded(self._trace, one.batch, places)
+                held.append(_Held(open_ones, one.numbers[places], whole=False))
+            else:
+                held.append(one)
+        self._held = held[::-1]
+
+    def still_open(self) -> list[Provenance]:
+        """What is open of the batches that are held."""
+        numbers, _ = self._stacks.open()
+        found = []
+        for held in self._held:
+            places = np.flatnonzero(np.isin(held.numbers, numbers))
+            if len(places):
+                found.append(Provenance(held.batch, places))
+        return found
+
+
+def decoded(trace: Trace, batch: Batch, places: NDArray[np.intp]) -> Batch:
+    """Some events of a batch, by time, without the rest of it."""
+    order = np.argsort(batch.ts[places], kind="stable")
+    result = kept_events(trace, batch, places[order], ALWAYS)
+    decode(result)
+    return result

@@ -118,6 +118,17 @@ def take(column: Column, rows: NDArray[np.integer[Any]]) -> Column:
             return OptionalColumn(valid[rows], take(values, rows))
 
 
+def without_optional(
+    column: Column, held: FieldClass
+) -> tuple[Column, FieldClass, NDArray[np.bool_] | None]:
+    """The values of a column and their class, without optionals around them, and which rows have one (None: all)."""
+    valid: NDArray[np.bool_] | None = None
+    while isinstance(column, OptionalColumn) and isinstance(held, OptionalClass):
+        valid = column.valid if valid is None else valid & column.valid
+        column, held = column.values, held.element
+    return column, held, valid
+
+
 def concatenate(columns: Sequence[Column]) -> Column:
     """The values of several columns of one field class (and one way to store it), one after the other."""
     match columns[0]:

@@ -7,9 +7,9 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from converter.ir.columns import OptionalColumn
+from converter.ir.columns import Column, OptionalColumn, without_optional
 from converter.ir.events import Batch, EventClass, Table
-from converter.ir.field_classes import IntegerClass, OptionalClass
+from converter.ir.field_classes import IntegerClass
 from converter.ir.kinds import Kind, Role
 from converter.ir.trace import Trace
 from converter.selection.moments import Window
@@ -32,10 +32,7 @@ def durations(event_class: EventClass, table: Table) -> NDArray[np.int64] | None
     index = event_class.index_of(Role.DURATION)
     if index is None:
         return None
-    column, held = table.column(index), event_class.fields[index].type
-    valid = None
-    if isinstance(column, OptionalColumn) and isinstance(held, OptionalClass):
-        valid, column, held = column.valid, column.values, held.element
+    column, held, valid = without_optional(table.column(index), event_class.fields[index].type)
     if not isinstance(held, IntegerClass) or not isinstance(column, np.ndarray):
         return None
     known = column.astype(np.int64)
@@ -84,12 +81,14 @@ def _clipped(
         return table
     index = event_class.index_of(Role.DURATION)
     assert index is not None, "durations are known"
-    column = table.column(index)
     columns: list[Any] = [table.lazy(i) for i in range(table.width)]
-    if isinstance(column, OptionalColumn):
-        assert isinstance(column.values, np.ndarray)
-        columns[index] = OptionalColumn(column.valid, cut.astype(column.values.dtype))
-    else:
-        assert isinstance(column, np.ndarray)
-        columns[index] = cut.astype(column.dtype)
+    columns[index] = _with_values(table.column(index), cut)
     return Table(len(table), columns)
+
+
+def _with_values(column: Column, values: NDArray[np.int64]) -> Column:
+    """Other values in a column of integers, which may be optional."""
+    if isinstance(column, OptionalColumn):
+        return OptionalColumn(column.valid, _with_values(column.values, values))
+    assert isinstance(column, np.ndarray), "durations are integers"
+    return values.astype(column.dtype)

@@ -19,11 +19,11 @@ from converter.errors import SelectionError
 from converter.ir.columns import (
     Column,
     ListColumn,
-    OptionalColumn,
     StructColumn,
     UnionColumn,
     constant_column,
     take,
+    without_optional,
 )
 from converter.ir.events import Batch, EventClass, Table
 from converter.ir.field_classes import (
@@ -31,7 +31,6 @@ from converter.ir.field_classes import (
     FieldClass,
     FloatClass,
     IntegerClass,
-    OptionalClass,
     StringClass,
     StructureClass,
     VariantClass,
@@ -220,11 +219,8 @@ def _signed(number: int) -> int:
 
 def _unwrapped(column: Column, held: FieldClass, strings: StringTable) -> Values:
     """The values of a column, without the optional around them."""
-    if isinstance(column, OptionalColumn) and isinstance(held, OptionalClass):
-        inner = _unwrapped(column.values, held.element, strings)
-        valid = column.valid if inner.valid is None else column.valid & inner.valid
-        return Values(inner.column, inner.type, strings, valid)
-    return Values(column, held, strings)
+    plain, kind, valid = without_optional(column, held)
+    return Values(plain, kind, strings, valid)
 
 
 def _member(values: Values, path: str) -> Values | None:

@@ -13,9 +13,9 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from converter.ir.columns import Column, ListColumn, OptionalColumn
+from converter.ir.columns import Column, ListColumn, without_optional
 from converter.ir.events import Batch, EventClass, Table
-from converter.ir.field_classes import OptionalClass, StringClass
+from converter.ir.field_classes import StringClass
 from converter.ir.kinds import Kind, Role
 from converter.ir.trace import Trace
 from converter.projection.marks import parse_marker_ids, parse_marker_texts
@@ -212,10 +212,7 @@ class StepsOf:
         index = event_class.index_of(role)
         if index is None:
             return None
-        column, held = table.column(index), event_class.fields[index].type
-        valid = None
-        if isinstance(column, OptionalColumn) and isinstance(held, OptionalClass):
-            valid, column, held = column.valid, column.values, held.element
+        column, held, valid = without_optional(table.column(index), event_class.fields[index].type)
         ids: NDArray[np.int64]
         if isinstance(held, StringClass):
             ids = string_ids(column, self._trace.strings).astype(np.int64)

@@ -130,6 +130,15 @@ def test_complete_slices_are_clipped(batches):
     ]
 
 
+def test_durations_may_be_optional_more_than_once():
+    nested = OptionalClass(OptionalClass(I64))
+    one = event_class(Kind.SLICE_COMPLETE, name=(TEXT, Role.NAME), took=(nested, Role.DURATION))
+    values = ((10, b"cut", 100), (15, b"open", None), (30, b"in", 5))
+    rows = [(0, ts, 0, 1, (name, took), -1) for ts, name, took in values]
+    found = select(trace_of([one], rows), Selection(since="20ns", until="50ns"))
+    assert [fields["took"] for *_, fields in events_of(found)] == [30, None, 5]
+
+
 def test_the_first_slice_to_begin_stands_first():
     batches = [[at(10, COMPLETE, b"inner", 15), at(5, COMPLETE, b"outer", 95), at(30, END)]]
     assert [event[3] for event in part(batches, 20)] == ["outer", "inner"]

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from converter.round_trips import RoundTrip, roundtrip
     from converter.selection.select import select
     from converter.selection.selection import Selection
+    from converter.splitting import SplitPart, split
 
 __all__ = [
     "FORMATS",
@@ -58,6 +59,7 @@ __all__ = [
     "RoundTrip",
     "Selection",
     "SelectionError",
+    "SplitPart",
     "StrictLossError",
     "Thread",
     "Trace",
@@ -78,6 +80,7 @@ __all__ = [
     "read",
     "roundtrip",
     "select",
+    "split",
     "write",
 ]
 
@@ -106,6 +109,7 @@ _MODULES = {
     "converter.round_trips": ("RoundTrip", "roundtrip"),
     "converter.selection.select": ("select",),
     "converter.selection.selection": ("Selection",),
+    "converter.splitting": ("SplitPart", "split"),
 }
 _MODULE_OF = {name: module for module, names in _MODULES.items() for name in names}
 

@@ -225,20 +225,27 @@ def _part(trace: Trace, selection: Selection) -> Trace:
 
 
 def transcribe(
-    trace: Trace, sink: Sink, target: Format, variant: str, *, lossless: bool = False
+    trace: Trace,
+    sink: Sink,
+    target: Format,
+    variant: str,
+    *,
+    lossless: bool = False,
+    ahead: bool = True,
 ) -> LossReport:
     """Write a trace to an open sink, projected to what the format holds; the losses, those of merging included.
 
-    With `lossless` the trace travels in the output as well, and the losses are those for other readers.
+    With `lossless` the trace travels in the output as well, and the losses are those for other readers. Unless
+    `ahead`, no batch is asked for before the one before is written.
     """
-    report = _transcribed(trace, sink, target, variant, lossless=lossless)
+    report = _transcribed(trace, sink, target, variant, lossless=lossless, ahead=ahead)
     if isinstance(trace, MergedTrace):
         report.include(trace.losses)
     return report
 
 
 def _transcribed(
-    trace: Trace, sink: Sink, target: Format, variant: str, *, lossless: bool
+    trace: Trace, sink: Sink, target: Format, variant: str, *, lossless: bool, ahead: bool
 ) -> LossReport:
     writer = target.writer()
     if trace.format == target.name and target.replays_records:
@@ -255,12 +262,12 @@ def _transcribed(
 
     if not lossless:
         projected, report = project(trace, target.capabilities(variant), target.name)
-        if trace.format == target.name:
+        if trace.format == target.name or not ahead:
             # What only this format has may grow while it is read, so that the writer must not lag behind.
             writer(projected, sink, variant)
         else:
-            with Pipeline(projected) as ahead:
-                writer(ahead, sink, variant)
+            with Pipeline(projected) as made_ahead:
+                writer(made_ahead, sink, variant)
         return report
     from converter.lossless.residual import Recording, embed
 

@@ -2,22 +2,29 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import click
 
 from converter.cli.shared_options import (
     SETTINGS,
     Strict,
     WithStrictness,
-    complete_format,
     reader_options,
     source_format,
+    split,
     strict,
+    target_format,
 )
+
+if TYPE_CHECKING:
+    from converter.selection.parts import Division, TimeLength
 
 _EPILOG = """\b
 Examples:
   traceconv batch 'in/*.dat' -t perfetto -o out/
   traceconv batch 'in/**/*.dat' -t json -o out/ --jobs 4 --compress gz
+  traceconv batch 'in/*.dat' -t perfetto -o out/ --split 20ms
 """
 
 
@@ -32,15 +39,7 @@ Examples:
     type=click.Path(file_okay=False),
     help="Where to write.",
 )
-@click.option(
-    "-t",
-    "--to-format",
-    "target_format",
-    metavar="FORMAT",
-    shell_complete=complete_format,
-    required=True,
-    help="Its format.",
-)
+@target_format("Its format.", required=True)
 @click.option(
     "-j",
     "--jobs",
@@ -57,6 +56,7 @@ Examples:
 @reader_options
 @strict
 @click.option("--lossless", is_flag=True, help="Let what does not fit travel in the outputs.")
+@split
 @click.option("-y", "--force", "--yes", is_flag=True, help="Replace outputs older than their IN.")
 @click.option("-q", "--quiet", is_flag=True, help="Print the table alone.")
 def batch(
@@ -69,6 +69,7 @@ def batch(
     reader_options: dict[str, str],
     strict: Strict | None,
     lossless: bool,
+    split: TimeLength | int | Division | None,
     force: bool,
     quiet: bool,
 ) -> None:
@@ -77,7 +78,8 @@ def batch(
     IN is a trace or a pattern like 'in/**/*.dat'. Outputs are named like their inputs, in the same
     folders below DIR. Those that are newer than their inputs are there already, and skipped, so
     that what was interrupted goes on where it was. One that fails does not stop the others: the
-    table at the end says so, and the exit code.
+    table at the end says so, and the exit code. With --split the parts of an input are in a folder
+    of its own, which appears when all of them are written.
     """
     from converter.cli.batching import Wanted, run
 
@@ -91,6 +93,7 @@ def batch(
             reader_options=reader_options,
             strict=strict or False,
             lossless=lossless,
+            split=split,
             force=force,
         ),
         jobs=jobs,

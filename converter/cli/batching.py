@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
@@ -18,13 +18,19 @@ from converter import registry
 from converter.cli import messages
 from converter.cli.exit_codes import FAILED, LOSS, TERMINATED
 from converter.cli.loss_summary import verdict
-from converter.cli.places import output_name
+from converter.cli.places import output_stem, suffix_of
 from converter.cli.tables import table
 from converter.conversion import Strictness
 from converter.errors import StrictLossError, TraceError
 from converter.formats.descriptor import Format
 from converter.ir.text import printable
+from converter.storage.file_sinks import whole_folder
 
+if TYPE_CHECKING:
+    from converter.selection.parts import Division, TimeLength
+
+#: The folder of the parts of an input is called after it with this behind its name.
+_PARTS = ".parts"
 _DONE, _SKIPPED, _FAILED, _REFUSED = "done", "skipped", "failed", "refused"
 
 
@@ -39,6 +45,12 @@ class Wanted:
     strict: bool | Strictness
     lossless: bool
     force: bool
+    split: TimeLength | int | Division | None = None
+
+    def ending(self, format: Format) -> str:
+        """The suffixes of an output, behind what it is named after."""
+        archive = ".tar" if self.suffix and format.directory else ""
+        return f"{suffix_of(format)}{archive}{self.suffix}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,8 +83,7 @@ def run(
     except TraceError as error:
         raise click.UsageError(error.detail) from None
     planned = [
-        Job(source, target, wanted)
-        for source, target in _places(patterns, folder, format, wanted.suffix)
+        Job(source, target, wanted) for source, target in _places(patterns, folder, format, wanted)
     ]
     outcomes = {job.target: skipped for job in planned if (skipped := _skipped(job))}
     todo = [job for job in planned if job.target not in outcomes]
@@ -87,27 +98,26 @@ def run(
 
 
 def _places(
-    patterns: Sequence[str], folder: str, format: Format, suffix: str
+    patterns: Sequence[str], folder: str, format: Format, wanted: Wanted
 ) -> list[tuple[str, str]]:
     """Each input with its output, in the folder below `folder` that it is in below the folder of all."""
     sources = list(dict.fromkeys(source for pattern in patterns for source in _matches(pattern)))
     home = os.path.commonpath([os.path.dirname(os.path.abspath(source)) for source in sources])
-    named = []
+    ending = wanted.ending(format) if wanted.split is None else _PARTS
+    stems = []
     for source in sources:
         inside = os.path.relpath(os.path.dirname(os.path.abspath(source)), home)
-        named.append(os.path.normpath(os.path.join(folder, inside, output_name(source, format))))
-    common = {name for name, count in Counter(named).items() if count > 1}
-    ending = f".tar{suffix}" if suffix and format.directory else suffix
+        stems.append(os.path.normpath(os.path.join(folder, inside, output_stem(source))))
+    common = {stem for stem, count in Counter(stems).items() if count > 1}
     return [
-        (source, (_with_whole_name(target, source) if target in common else target) + ending)
-        for source, target in zip(sources, named, strict=True)
+        (source, (_with_whole_name(stem, source) if stem in common else stem) + ending)
+        for source, stem in zip(sources, stems, strict=True)
     ]
 
 
-def _with_whole_name(target: str, source: str) -> str:
-    """Not ``a.json``, which both ``a.dat`` and ``a.fxt`` would be, but ``a.dat.json``."""
-    own = os.path.basename(source.rstrip("/")) + os.path.splitext(target)[1]
-    return os.path.join(os.path.dirname(target), own)
+def _with_whole_name(stem: str, source: str) -> str:
+    """Not ``a``, which both ``a.dat`` and ``a.fxt`` would be, but ``a.dat``."""
+    return os.path.join(os.path.dirname(stem), os.path.basename(source.rstrip("/")))
 
 
 def _matches(pattern: str) -> list[str]:
@@ -221,15 +231,19 @@ def _outcome(job: Job) -> Outcome:
         target_format=wanted.target_format,
         strict=wanted.strict,
         lossless=wanted.lossless,
-        losses=None,
         force=wanted.force,
-        no_clobber=False,
         quiet=True,
-        verbose=False,
+        split=wanted.split,
     )
     try:
         os.makedirs(os.path.dirname(job.target) or os.curdir, exist_ok=True)
-        done = converted(options, job.target, *checked_formats(options))
+        format, variant = checked_formats(options)
+        if wanted.split is None:
+            done = converted(options, job.target, format, variant)
+        else:
+            with whole_folder(job.target, force=wanted.force) as folder:
+                place = os.path.join(folder, os.path.basename(job.target)[: -len(_PARTS)])
+                done = converted(options, place + wanted.ending(format), format, variant)
     except StrictLossError as error:
         return Outcome(job, _REFUSED, error.detail)
     except TraceError as error:
@@ -238,7 +252,8 @@ def _outcome(job: Job) -> Outcome:
         return Outcome(job, _FAILED, error.strerror or str(error))
     except click.UsageError as error:
         return Outcome(job, _FAILED, error.format_message())
-    says = [] if wanted.lossless or not done.report else [verdict(done.report, done.events)]
+    says = [f"{len(done.parts):,} parts"] if wanted.split is not None else []
+    says += [] if wanted.lossless or not done.report else [verdict(done.report, done.events)]
     says += [f"damaged: {warning.detail}" for warning in done.trace.warnings[:1]]
     return Outcome(job, _DONE, "; ".join(says), done.events, done.seconds)
 

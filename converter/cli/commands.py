@@ -11,15 +11,18 @@ from converter.cli.merging import Relations, relating
 from converter.cli.rescue_commands import check, recover
 from converter.cli.selecting import EXAMPLES, selects
 from converter.cli.shared_options import SETTINGS as _SETTINGS
-from converter.cli.shared_options import Strict, WithStrictness, complete_format
+from converter.cli.shared_options import Strict, WithStrictness
 from converter.cli.shared_options import input_argument as _input
 from converter.cli.shared_options import reader_options as _reader_options
 from converter.cli.shared_options import source_format as _source_format
+from converter.cli.shared_options import split as _split
 from converter.cli.shared_options import strict as _strict
+from converter.cli.shared_options import target_format as _target_format
 
 if TYPE_CHECKING:
     from typing import Unpack
 
+    from converter.selection.parts import Division, TimeLength
     from converter.selection.selection import Selection
 
 _EPILOG = f"""\b
@@ -31,6 +34,7 @@ Examples:
   traceconv kernel.dat ust/ app.json -o all.pftrace --offset app.json=+1.5s
   zcat trace.dat.gz | traceconv - -o - -t fxt > trace.fxt
   traceconv trace.dat -o part.pftrace --from +10s --to +12s --event "sched:*"
+  traceconv trace.dat part.pftrace --split 10ms
 
 {EXAMPLES}
 \b
@@ -60,14 +64,7 @@ def _version(context: click.Context, _parameter: click.Parameter, wanted: bool) 
 )
 @_source_format
 @_reader_options
-@click.option(
-    "-t",
-    "--to-format",
-    "target_format",
-    metavar="FORMAT",
-    shell_complete=complete_format,
-    help="Format of OUT, as NAME or NAME+VARIANT; by default that of its suffix.",
-)
+@_target_format("Format of OUT, as NAME or NAME+VARIANT; by default that of its suffix.")
 @_strict
 @click.option(
     "--lossless",
@@ -78,6 +75,7 @@ def _version(context: click.Context, _parameter: click.Parameter, wanted: bool) 
     "--losses", metavar="FILE", help="Write what did not fit to FILE, as JSON; - prints it."
 )
 @click.option("--dry-run", is_flag=True, help="Say what would be lost, and write nothing.")
+@_split
 @selects
 @relating
 @click.option("-y", "--force", "--yes", is_flag=True, help="Replace OUT if it exists.")
@@ -99,6 +97,7 @@ def convert(
     no_clobber: bool,
     quiet: bool,
     verbose: bool,
+    split: TimeLength | int | Division | None,
     selection: Selection | None,
     **relations: Unpack[Relations],
 ) -> None:
@@ -119,6 +118,8 @@ def convert(
     inputs, target = inputs_and_output(paths, target, needed=not dry_run or target_format is None)
     if target == "-" and losses == "-" and not dry_run:
         raise click.UsageError("OUT and --losses cannot both be standard output")
+    if split is not None and (target in ("-", None) or no_clobber or losses == "-"):
+        raise click.UsageError("--split: parts have names after OUT; no -n, and no --losses -")
     if target == "-" and target_format is None:
         raise click.UsageError("standard output has no suffix: -t names the format")
     from converter.cli.converting import Options, run
@@ -140,6 +141,7 @@ def convert(
             verbose=verbose,
             selection=selection,
             dry_run=dry_run,
+            split=split,
         )
     )
 

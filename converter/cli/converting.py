@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from converter import registry
@@ -28,7 +29,9 @@ from converter.storage.outputs import open_sink
 from converter.storage.sink import DiscardingSink, Sink
 
 if TYPE_CHECKING:
+    from converter.selection.parts import Division, TimeLength
     from converter.selection.selection import Selection
+    from converter.splitting import SplitPart
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,12 +45,14 @@ class Options:
     target_format: str | None
     strict: bool | Strictness
     lossless: bool
-    losses: str | None
     force: bool
-    no_clobber: bool
-    quiet: bool
-    verbose: bool
+    losses: str | None = None
+    no_clobber: bool = False
+    quiet: bool = False
+    verbose: bool = False
     dry_run: bool = False
+    #: What the output is split by.
+    split: TimeLength | int | Division | None = None
     selection: Selection | None = None
     #: What is said of several inputs.
     relations: Relations = field(
@@ -78,6 +83,10 @@ def run(options: Options) -> None:
         done.say(options.name)
         if not options.lossless or options.verbose:
             _print_losses(done, options)
+        if options.split is not None:
+            from converter.cli.split_parts import print_parts
+
+            print_parts(done.parts, done.trace.clock)
     if options.verbose:
         would = "would be " if options.dry_run else ""
         messages.note(
@@ -95,6 +104,8 @@ class Conversion(NamedTuple):
     events: int
     size: int
     seconds: float
+    #: Where the output is split.
+    parts: Sequence[SplitPart] = ()
 
 
 def converted(
@@ -118,21 +129,39 @@ def converted(
             **(options.relations or {}),
         ) as whole,
         Progress(shown=not options.quiet) as progress,
-        _sink(options, place, target) as sink,
     ):
         trace, say = _part(whole, options.selection)
         progress.watch(trace)
         watch(trace)
-        report = transcribe(
-            trace, sink, target, variant, lossless=options.lossless and not options.dry_run
-        )
-        size = sink.tell()
-        if options.losses is not None:
+        if options.split is not None:
+            from converter.cli.split_parts import written
+            from converter.splitting import Outputs
+
+            outputs = Outputs(
+                path=place,
+                open=partial(_sink, options, target),
+                format=target,
+                variant=variant,
+                strict=options.strict,
+                lossless=options.lossless and not options.dry_run,
+            )
+            report = LossReport()
+            try:
+                parts = written(trace, options.split, outputs, report)
+            finally:
+                _write_losses(report, options.losses)
+            size = sum(part.size for part in parts)
+            return Conversion(trace, say, report, progress.events, size, progress.seconds, parts)
+        with _sink(options, target, place) as sink:
+            report = transcribe(
+                trace, sink, target, variant, lossless=options.lossless and not options.dry_run
+            )
+            size = sink.tell()
             _write_losses(report, options.losses)
-        if options.strict:
-            refuse_damage(trace)
-            lost = left_behind(trace) if options.lossless else report
-            refuse_losses(lost, options.strict)
+            if options.strict:
+                refuse_damage(trace)
+                lost = left_behind(trace) if options.lossless else report
+                refuse_losses(lost, options.strict)
     return Conversion(trace, say, report, progress.events, size, progress.seconds)
 
 
@@ -144,7 +173,7 @@ def _part(trace: Trace, selection: Selection | None) -> tuple[Trace, Callable[[s
     return part_of(trace, selection)
 
 
-def _sink(options: Options, place: str, target: Format) -> Sink:
+def _sink(options: Options, target: Format, place: str) -> Sink:
     if options.dry_run:
         return DiscardingSink(place)
     return open_sink(
@@ -170,7 +199,9 @@ def checked_formats(options: Options) -> tuple[Format, str]:
     return target, variant
 
 
-def _write_losses(report: LossReport, path: str) -> None:
+def _write_losses(report: LossReport, path: str | None) -> None:
+    if path is None:
+        return
     if path == "-":
         print(report.to_json(), end="")
         return

@@ -34,6 +34,16 @@ def output_in(target: str, source: str, format: Format) -> str:
 
 def output_name(source: str, format: Format) -> str:
     """What an output is called after its input."""
+    return output_stem(source) + suffix_of(format)
+
+
+def suffix_of(format: Format) -> str:
+    """The suffix of outputs that say no other."""
+    return format.suffixes[0] if format.suffixes else f".{format.name}"
+
+
+def output_stem(source: str) -> str:
+    """The name of an input without the suffixes of its format and of what wraps it."""
     from converter import registry
     from converter.storage.wrapping import unwrapped_name
 
@@ -42,7 +52,5 @@ def output_name(source: str, format: Format) -> str:
     stem = name[: len(plain)] if wrapping is not None else name
     for suffix in sorted((s for one in registry.FORMATS for s in one.suffixes), key=len)[::-1]:
         if stem.lower().endswith(suffix) and len(stem) > len(suffix):
-            stem = stem[: -len(suffix)]
-            break
-    suffix = format.suffixes[0] if format.suffixes else f".{format.name}"
-    return f"{stem}{suffix}"
+            return stem[: -len(suffix)]
+    return stem

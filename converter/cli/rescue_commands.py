@@ -6,10 +6,10 @@ import click
 
 from converter.cli.shared_options import (
     SETTINGS,
-    complete_format,
     input_argument,
     reader_options,
     source_format,
+    target_format,
 )
 
 _CHECK_EPILOG = """\b
@@ -62,14 +62,7 @@ Examples:
 )
 @source_format
 @reader_options
-@click.option(
-    "-t",
-    "--to-format",
-    "target_format",
-    metavar="FORMAT",
-    shell_complete=complete_format,
-    help="Format of OUT; by default by suffix.",
-)
+@target_format("Format of OUT; by default by suffix.")
 @click.option("-y", "--force", "--yes", is_flag=True, help="Replace OUT if it exists.")
 @click.option("-q", "--quiet", is_flag=True, help="Print errors only.")
 def recover(

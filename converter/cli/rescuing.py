@@ -72,12 +72,8 @@ def run_recover(
         target_format=target_format,
         strict=False,
         lossless=False,
-        losses=None,
         force=force,
-        no_clobber=False,
         quiet=quiet,
-        verbose=False,
-        dry_run=False,
     )
     format, variant = checked_formats(options)
     diagnoses: list[Diagnosis] = []

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import click
+
+if TYPE_CHECKING:
+    from converter.selection.parts import Division, TimeLength
+
+_Command = TypeVar("_Command", bound=Callable[..., Any])
 
 #: What --strict says.
 Strict = Literal["shown", "kept", "all"]
@@ -31,6 +37,41 @@ source_format = click.option(
     metavar="FORMAT",
     shell_complete=complete_format,
     help="Format of IN, where not recognised.",
+)
+
+
+def target_format(meaning: str, *, required: bool = False) -> Callable[[_Command], _Command]:
+    """The format of what is written."""
+    return click.option(
+        "-t",
+        "--to-format",
+        "target_format",
+        metavar="FORMAT",
+        shell_complete=complete_format,
+        required=required,
+        help=meaning,
+    )
+
+
+def _as_division(
+    _context: click.Context, _parameter: click.Parameter, given: str | None
+) -> TimeLength | int | Division | None:
+    if given is None:
+        return None
+    from converter.errors import SelectionError
+    from converter.selection.parts import parse_division
+
+    try:
+        return parse_division(given)
+    except SelectionError as error:
+        raise click.BadParameter(error.detail) from None
+
+
+split = click.option(
+    "--split",
+    metavar="LENGTH|SIZE|cpu|process",
+    callback=_as_division,
+    help="Write parts, of 10s or 1GB each, or one for each CPU or process: OUT-0001, OUT-cpu0.",
 )
 
 

@@ -15,14 +15,14 @@ from converter.ir.trace import Trace
 from converter.selection.moments import Window
 
 Mask = NDArray[np.bool_]
-_I64: Final = np.iinfo(np.int64)
+I64: Final = np.iinfo(np.int64)
 
 
 def bounds(window: Window) -> tuple[int, int]:
     """The first and the last tick of a window."""
-    start = _I64.min if window.start is None else window.start
-    end = _I64.max if window.end is None else window.end
-    return max(start, _I64.min), min(end, _I64.max)
+    start = I64.min if window.start is None else window.start
+    end = I64.max if window.end is None else window.end
+    return max(start, I64.min), min(end, I64.max)
 
 
 def durations(event_class: EventClass, table: Table) -> NDArray[np.int64] | None:
@@ -75,7 +75,7 @@ def _clipped(
         return table
     first = np.clip(ts, start, end)
     # Sums that do not fit are beyond any window.
-    last = np.where(known > _I64.max - np.maximum(ts, 0), _I64.max, ts + known)
+    last = np.where(known > I64.max - np.maximum(ts, 0), I64.max, ts + known)
     cut = np.where(known < 0, known, np.clip(last, start, end) - first)
     if np.array_equal(cut, known):
         return table

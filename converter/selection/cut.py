@@ -20,6 +20,7 @@ from converter.selection.closing import Closing
 from converter.selection.conditions import Conditions
 from converter.selection.moments import Window
 from converter.selection.open_events import ALWAYS, OpenEvents, Provenance, decoded
+from converter.selection.reaching import reaching
 from converter.selection.selection import Selection
 from converter.selection.stacks import END, UNMATCHED
 from converter.selection.steps import StepsOf
@@ -132,7 +133,8 @@ class Cut:
             else self._conditions.mask(batch)
         )
         keep = wanted & ~before & ~after
-        reaching = self._reaching_in(batch, wanted & before)
+        reaches = reaching(self._source, batch, self._start)
+        reaches = reaches[(wanted & before)[reaches]]
         steps = self._steps_of(batch)
         opening: list[Provenance] = []
         owner = wanted.astype(np.int32) * np.int32(_OURS)
@@ -147,10 +149,10 @@ class Cut:
         if opens:
             opening = self._open_events.still_open() + self._reached()
         if opens or self._opened:
-            keep[reaching] = True
+            keep[reaches] = True
             keep[self._open_events.places_in(batch)] = True
-        elif len(reaching):
-            self._reaching.append(decoded(self._source, batch, reaching))
+        elif len(reaches):
+            self._reaching.append(decoded(self._source, batch, reaches))
         if steps is not None:
             late = ~before[steps.at] & ~after[steps.at]
             if late.any():
@@ -178,19 +180,6 @@ class Cut:
         return np.concatenate([moved[order], np.flatnonzero(keep & ~before)])
 
     # What began before
-
-    def _reaching_in(self, batch: Batch, among: Mask) -> NDArray[np.intp]:
-        """Complete slices that reach into the window."""
-        places = []
-        for number, table in batch.tables.items():
-            known = durations(self._source.event_classes[number], table)
-            if known is None or not len(table):
-                continue
-            at = batch.positions(number)
-            # Differences from the start of the window do not overflow where sums would.
-            reaches = (known < 0) | (known >= self._start - batch.ts[at])
-            places.append(at[among[at] & reaches])
-        return np.sort(np.concatenate(places)) if places else np.zeros(0, np.intp)
 
     def _reached(self) -> list[Provenance]:
         """Complete slices of the batches before, the first to begin first."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, Final
 
 import numpy as np
@@ -32,6 +33,18 @@ _BIRTHS: Final = (Kind.PROCESS_FORK, Kind.TASK_NEW)
 Mask = NDArray[np.bool_]
 
 
+def ids_about(trace: Trace, batch: Batch) -> Iterator[tuple[NDArray[np.int32], NDArray[np.int64]]]:
+    """Places of events that are about tasks, and the ids of these; an event may be about several."""
+    for number, table in batch.tables.items():
+        event_class = trace.event_classes[number]
+        if event_class.kind not in _ABOUT or not len(table):
+            continue
+        for index, field in enumerate(event_class.fields):
+            column = table.column(index) if field.role in _TASK_ROLES else None
+            if isinstance(column, np.ndarray) and column.dtype.kind in "iu":
+                yield batch.positions(number), column.astype(np.int64)
+
+
 class WantedTasks:
     """The wanted threads of a trace, as far as it has been read."""
 
@@ -57,16 +70,8 @@ class WantedTasks:
         result = self._wanted[batch.thread]
         if len(self._trace.tracks):
             result = result | self._of_tracks[batch.track]
-        for number, table in batch.tables.items():
-            event_class = self._trace.event_classes[number]
-            if event_class.kind not in _ABOUT or not len(table):
-                continue
-            about = np.zeros(len(table), np.bool_)
-            for index, field in enumerate(event_class.fields):
-                column = table.column(index) if field.role in _TASK_ROLES else None
-                if isinstance(column, np.ndarray) and column.dtype.kind in "iu":
-                    about |= np.isin(column.astype(np.int64), self._wanted_tids)
-            result[batch.positions(number)] |= about
+        for at, tids in ids_about(self._trace, batch):
+            result[at] |= np.isin(tids, self._wanted_tids)
         return result
 
     def _follow(self) -> None:

@@ -6,8 +6,8 @@ One thread per output does the system calls, so that producing and writing overl
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
 from converter.errors import OutputError, TraceError, UnsupportedError
@@ -299,19 +299,39 @@ class DirectorySink(Sink):
         remove(self._temporary)
 
     def _move_into_place(self) -> None:
-        if not self._force and os.path.lexists(self._target):
-            raise FileExistsError(0, EXISTS)
-        if not os.path.isdir(self._target):
-            os.rename(self._temporary, self._target)
-            return
-        old = temporary_beside(self._target)
-        os.rename(self._target, old)
-        try:
-            os.rename(self._temporary, self._target)
-        except BaseException:
-            os.rename(old, self._target)
-            raise
-        remove(old)
+        move_folder(self._temporary, self._target, force=self._force)
+
+
+def move_folder(temporary: str, target: str, *, force: bool) -> None:
+    """Give a folder its name, in place of one that has it with `force`."""
+    if not force and os.path.lexists(target):
+        raise FileExistsError(0, EXISTS)
+    if not os.path.isdir(target):
+        os.rename(temporary, target)
+        return
+    old = temporary_beside(target)
+    os.rename(target, old)
+    try:
+        os.rename(temporary, target)
+    except BaseException:
+        os.rename(old, target)
+        raise
+    remove(old)
+
+
+@contextmanager
+def whole_folder(target: str, *, force: bool) -> Iterator[str]:
+    """A folder for several outputs, under a temporary name that it has until all of them are complete."""
+    temporary = temporary_beside(target)
+    try:
+        os.mkdir(temporary)
+        yield temporary
+        move_folder(temporary, target, force=force)
+    except BaseException as error:
+        remove(temporary)
+        if isinstance(error, OSError):
+            raise output_error(error, target) from error
+        raise
 
 
 def temporary_beside(target: str) -> str:

@@ -1,0 +1,221 @@
+"""A trace in parts, one behind the other in time, as one pass reads it.
+
+Each part begins with what was so then, as any part of a trace does (`cut`). Events that come before those of earlier
+parts have all come are held back, so that memory is bounded by how far a trace is out of the order of time.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterator
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from converter.ir.events import Batch
+from converter.ir.trace import Trace
+from converter.selection.clipping import I64, kept_events
+from converter.selection.closing import Closing
+from converter.selection.moments import Window, ticks
+from converter.selection.open_events import ALWAYS, OpenEvents, decoded
+from converter.selection.parts import Part, TimeLength
+from converter.selection.reaching import reaching
+from converter.selection.steps import StepsOf
+
+#: Of parts by size: so many events are written before it is known how large they are, and at a time at least.
+_TRIED: Final = 1 << 12
+_FEWEST: Final = 1 << 9
+
+
+class Consecutive:
+    """The parts of a trace, of a length of time each, or of so many bytes as what is written of them."""
+
+    def __init__(self, source: Trace, length: TimeLength | int) -> None:
+        self._source = source
+        self._steps_of = StepsOf(source, values=True)
+        self._open = OpenEvents(source)
+        #: Complete slices that go on behind all events so far.
+        self._reaching: list[Batch] = []
+        #: What is of later parts than the one under way.
+        self._held_back: list[Batch] = []
+        #: No event that is still to come is before this.
+        self._horizon = int(I64.min)
+        self._latest = int(I64.min)
+        if isinstance(length, TimeLength):
+            self._most_bytes = 0
+            self._length = max(ticks(length.seconds, source.clock), 1)
+        else:
+            self._most_bytes = length
+            self._length = 0
+        self._batches = source.batches()
+        self._later = iter(()) if source.in_time_order else iter(_earliest_behind(source))
+
+    def parts(self) -> Iterator[Part]:
+        """Part after part. The batches of each are read, all of them and once, before the next is asked for."""
+        self._held_back = self._next()
+        origin = self._earliest()
+        while self._held_back:
+            start = self._earliest()
+            end: int | None = None
+            if self._length:
+                number = (start - origin) // self._length
+                end = min(origin + (number + 1) * self._length - 1, int(I64.max))
+                start = origin + number * self._length
+            part = Part(dataclasses.replace(self._source, source_batches=None, seeking=None))
+            part.trace.event_classes = list(self._source.event_classes)
+            part.trace.describe = part.trace.check = None
+            part.trace.make_batches = self._once(part, start, end)
+            yield part
+            self._held_back = self._held_back or self._next()
+
+    def _once(self, part: Part, start: int, end: int | None) -> Callable[[], Iterator[Batch]]:
+        batches = self._batches_of(part, start, end)
+        return lambda: batches
+
+    def _batches_of(self, part: Part, start: int, end: int | None) -> Iterator[Batch]:
+        part.first = start
+        closing = Closing(part.trace)
+        yield from self._opening(part, start)
+        if end is not None:
+            yield from self._until(part, start, end)
+        else:
+            yield from self._until_full(part, start)
+        self._follow_tables(part.trace)
+        part.last = self._latest if end is None or self._is_last() else end
+        if not self._is_last():
+            yield from self._ends(part, closing, part.last)
+
+    # What comes
+
+    def _next(self) -> list[Batch]:
+        """The next batch that has events; none at the end."""
+        for batch in self._batches:
+            if len(batch):
+                earliest = max(self._horizon, int(self._times(batch).min()))
+                self._horizon = next(self._later, earliest)
+                return [batch]
+        self._horizon = int(I64.max)
+        return []
+
+    def _earliest(self) -> int:
+        times = [int(self._times(batch).min()) for batch in self._held_back]
+        return min([self._horizon, *times])
+
+    def _is_last(self) -> bool:
+        return self._horizon == I64.max and not self._held_back
+
+    def _times(self, batch: Batch) -> NDArray[np.int64]:
+        """The times of events; those that have none are of any part."""
+        timed = np.array([one.timed for one in self._source.event_classes], np.bool_)
+        if timed.all():
+            return batch.ts
+        known = timed[batch.class_id]
+        floor = batch.ts[known].min() if known.any() else max(self._latest, 0)
+        return np.where(known, batch.ts, floor)
+
+    # A part
+
+    def _until(self, part: Part, start: int, end: int) -> Iterator[Batch]:
+        """The events up to a time, as they come."""
+        incoming, self._held_back = self._held_back, []
+        while incoming:
+            for batch in incoming:
+                yield from self._taken(part, batch, end, Window(start, end))
+            incoming = [] if self._horizon > end else self._next()
+
+    def _until_full(self, part: Part, start: int) -> Iterator[Batch]:
+        """Events, a piece of the time after the other, until so much is written as there may be."""
+        while not (part.events and part.written() >= self._most_bytes):
+            # Only what nothing can come before any more.
+            known = [self._times(batch) for batch in self._held_back]
+            times = np.sort(np.concatenate([np.zeros(0, np.int64), *known]))
+            ready = int(np.searchsorted(times, self._horizon))
+            if self._horizon == I64.max:
+                ready = len(times)
+            if not ready:
+                batches = self._next()
+                if not (batches or self._held_back):
+                    return
+                self._held_back += batches
+                continue
+            bound = int(times[min(ready, self._piece(part)) - 1])
+            held_back, self._held_back = self._held_back, []
+            for batch in held_back:
+                yield from self._taken(part, batch, bound, Window(start, None))
+
+    def _piece(self, part: Part) -> int:
+        """How many events to write before looking at how large the part is: about half of what it may still have."""
+        written = part.written()
+        if not written or not part.events:
+            return _TRIED
+        return max((self._most_bytes - written) * part.events // (2 * written), _FEWEST)
+
+    def _taken(self, part: Part, batch: Batch, end: int, window: Window) -> Iterator[Batch]:
+        """The events of a batch up to a time; others are held back."""
+        times = self._times(batch)
+        behind = times > end
+        if behind.any():
+            self._held_back.append(kept_events(self._source, batch, np.flatnonzero(behind), ALWAYS))
+            batch = kept_events(self._source, batch, np.flatnonzero(~behind), ALWAYS)
+            times = times[~behind]
+        if not len(batch):
+            return
+        self._latest = max(self._latest, int(times.max()))
+        steps = self._steps_of(batch)
+        if steps is not None:
+            self._open.follow(steps, np.ones(len(batch), np.int32))
+            self._open.hold(batch)
+        self._open.first += len(batch)
+        self._keep_reaching(batch, end)
+        self._follow_tables(part.trace)
+        part.events += len(batch)
+        yield kept_events(self._source, batch, np.arange(len(batch)), window)
+
+    def _opening(self, part: Part, start: int) -> Iterator[Batch]:
+        """What says how it is when the part begins."""
+        self._keep_reaching(None, start - 1)
+        self._follow_tables(part.trace)
+        window = Window(start, None)
+        for origin in self._open.still_open():
+            part.added += len(origin.places)
+            yield kept_events(self._source, origin.batch, origin.places, window)
+        for batch in sorted(self._reaching, key=lambda batch: int(batch.ts.min())):
+            part.added += len(batch)
+            yield kept_events(self._source, batch, np.arange(len(batch)), window)
+
+    def _ends(self, part: Part, closing: Closing, last: int) -> Iterator[Batch]:
+        for origin in reversed(self._open.still_open()):
+            begins = kept_events(self._source, origin.batch, origin.places, ALWAYS)
+            ends = closing.ends(begins, last)
+            if ends is not None:
+                part.added += len(ends)
+                yield ends
+
+    def _keep_reaching(self, batch: Batch | None, end: int) -> None:
+        """Keep the complete slices that go on behind `end`, those of a batch too."""
+        kept = []
+        for one in self._reaching if batch is None else [*self._reaching, batch]:
+            places = reaching(self._source, one, end + 1)
+            if len(places) == len(one) and one is not batch:
+                kept.append(one)
+            elif len(places):
+                kept.append(decoded(self._source, one, places))
+        self._reaching = kept
+
+    def _follow_tables(self, target: Trace) -> None:
+        source = self._source
+        target.event_classes.extend(source.event_classes[len(target.event_classes) :])
+        target.symbols = source.symbols
+
+
+def _earliest_behind(trace: Trace) -> list[int]:
+    """Of each batch that has events: the time of the earliest event of all batches behind it."""
+    earliest = []
+    for batch in trace.batches():
+        timed = np.array([one.timed for one in trace.event_classes], np.bool_)
+        ts = batch.ts[timed[batch.class_id]]
+        if len(batch):
+            earliest.append(int(ts.min()) if len(ts) else int(I64.max))
+    behind = np.minimum.accumulate(np.array([*earliest[1:], I64.max], np.int64)[::-1])[::-1]
+    return list(map(int, behind))

@@ -1,0 +1,23 @@
+"""Complete slices that go on."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from converter.ir.events import Batch
+from converter.ir.trace import Trace
+from converter.selection.clipping import durations
+
+
+def reaching(trace: Trace, batch: Batch, start: int) -> NDArray[np.intp]:
+    """Where in a batch complete slices are that reach a time, or go on nobody knows how long."""
+    places = []
+    for number, table in batch.tables.items():
+        known = durations(trace.event_classes[number], table)
+        if known is None or not len(table):
+            continue
+        at = batch.positions(number)
+        # Differences from a time behind do not overflow where sums would.
+        places.append(at[(known < 0) | (known >= start - batch.ts[at])])
+    return np.sort(np.concatenate(places)) if places else np.zeros(0, np.intp)

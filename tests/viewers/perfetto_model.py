@@ -139,8 +139,36 @@ def counters(conversion: Conversion) -> Iterator[tuple[Any, ...]]:
 
 
 def sched(conversion: Conversion) -> Sched:
-    """A CPU runs a thread from one switch to the next."""
-    return switches(conversion).rows
+    """A CPU runs a thread from one switch to the next; a state of a thread lasts until its next one."""
+    found = switches(conversion).rows
+    add_states(found, conversion)
+    return found
+
+
+def add_states(found: Sched, conversion: Conversion) -> None:
+    """Add states that say how long they last: of those of tasks, a thread that runs sleeps after it."""
+    by_tid: dict[int, list[tuple[int, int, str, int | None]]] = {}
+    for event in in_order(conversion):
+        if event.kind is Kind.STATE and event.of(Role.DURATION) is not None and event.thread:
+            name, cpu = event.of(Role.NAME), event.named("cpu")
+            if name in "RSDT" or (name == "Running" and cpu is not None):
+                end = event.ts + event.of(Role.DURATION)
+                by_tid.setdefault(event.thread.tid, []).append((event.ts, end, name, cpu))
+    for tid, states in by_tid.items():
+        starts = [state[0] for state in states[1:]]
+        for (ts, end, name, cpu), following in zip(states, [*starts, None], strict=True):
+            last = -1 if following is None else following - ts
+            if name != "Running":
+                found.states.append([ts, last, name, tid, None])
+                continue
+            found.states.append([ts, end - ts, name, tid, None])
+            if following == end:
+                after = states[starts.index(following) + 1][2]
+            else:
+                after = "S"
+                rest = -1 if following is None else following - end
+                found.states.append([end, rest, after, tid, None])
+            found.slices.append([ts, end - ts, cpu, after, tid])
 
 
 def switches(conversion: Conversion) -> kernel_model.Switches:

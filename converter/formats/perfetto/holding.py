@@ -387,7 +387,7 @@ def capabilities(variant: str) -> Capabilities:
     for kind in mapping.TYPE_KINDS.values():
         kinds[kind] = KindSupport(
             mapping.leading_fields(kind),
-            mapping.PARTS,
+            mapping.STATE_PARTS if kind is Kind.STATE else mapping.PARTS,
             track=True,
             one_place=True,
             holds=_ARGUMENTS,

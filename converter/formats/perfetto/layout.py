@@ -138,7 +138,7 @@ class TaskStateField(IntEnum):
     PREV_COMM = 1001
     PREV_PRIO = 1002
     PREV_STATE = 1003
-    #: Of the task that leaves the CPU: the event behind says it all.
+    #: Of the task that leaves the CPU: the event behind says it all. Of a thread in a state: its track event does.
     IS_TOLD = 1004
     #: Of the task that leaves the CPU, where none is known that gets it: that, in place of an event behind.
     NEXT_TID = 1005
@@ -148,12 +148,13 @@ class TaskStateField(IntEnum):
 
 @unique
 class TaskState(IntEnum):
-    """GenericKernelTaskStateEvent.TaskStateEnum, as far as a switch can tell."""
+    """GenericKernelTaskStateEvent.TaskStateEnum, as far as switches and states can tell."""
 
     UNKNOWN = 0
     RUNNABLE = 2
     RUNNING = 3
     INTERRUPTIBLE_SLEEP = 4
+    UNINTERRUPTIBLE_SLEEP = 5
     STOPPED = 6
     DEAD = 7
     DESTROYED = 8
@@ -238,3 +239,5 @@ class LegacyField(IntEnum):
     ID_TEXT = 1000
     BIND_TEXT = 1001
     MEMBERS = 1002
+    #: Of a state, in nanoseconds.
+    DURATION = 1003

@@ -133,6 +133,8 @@ PARTS: Final[tuple[Field, ...]] = (
     CALLSTACK_WEIGHT,
     REMAINDER,
 )
+#: Those of a state, which may last.
+STATE_PARTS: Final = (DURATION, *PARTS)
 
 #: Kinds of TrackEvent.type.
 TYPE_KINDS: Final[dict[TrackEventType, Kind]] = {

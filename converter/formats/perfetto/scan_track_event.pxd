@@ -17,9 +17,11 @@ cdef enum:
     ID_TEXT = 1000
     BIND_TEXT = 1001
     MEMBERS = 1002
-    # Values of a LegacyEvent: its fields by number, then the texts of ids.
+    DURATION = 1003
+    # Values of a LegacyEvent: its fields by number, then the texts of ids, and the duration of a state.
     ID_TEXT_SLOT = 20
-    LEGACY_VALUES = 22
+    DURATION_SLOT = 22
+    LEGACY_VALUES = 23
     # Fields of InternedData.
     EVENT_CATEGORIES = 1
     EVENT_NAMES = 2
@@ -243,17 +245,19 @@ cdef inline int parse_legacy(
         slot = field.number
         if field.number == ID_TEXT or field.number == BIND_TEXT:
             slot = field.number - ID_TEXT + ID_TEXT_SLOT
+        elif field.number == DURATION:
+            slot = DURATION_SLOT
         elif field.number >= ID_TEXT_SLOT:
             continue
-        if (slot == 7 or slot >= ID_TEXT_SLOT) and field.wire == WIRE_BYTES:
+        if (slot == 7 or ID_TEXT_SLOT <= slot < DURATION_SLOT) and field.wire == WIRE_BYTES:
             text = strings.find_or_add(data + field.start, <uint32_t>field.size)
             if text < 0:
                 return -1
             values[slot] = <uint64_t>text
             present[0] |= <uint32_t>1 << slot
-        elif slot != 7 and slot < ID_TEXT_SLOT and field.wire == WIRE_VARINT:
-            values[field.number] = field.value
-            present[0] |= <uint32_t>1 << field.number
+        elif slot != 7 and (slot < ID_TEXT_SLOT or slot == DURATION_SLOT) and field.wire == WIRE_VARINT:
+            values[slot] = field.value
+            present[0] |= <uint32_t>1 << slot
     if present[0] & 2 and not event.has_name and not event.name:
         event.name = interned.find(values[1], <uint64_t>scope << 16 | EVENT_NAMES, 0)
     return 0

@@ -73,8 +73,8 @@ _OTHERS = {
 }
 #: Items that are decoded while the state of their sequence is at hand.
 _EAGER = frozenset("NKk")
-#: Where the scanner has the texts of ids among the fields of a LegacyEvent.
-_ID_TEXT_SLOT, _BIND_TEXT_SLOT = 20, 21
+#: Where the scanner has the texts of ids, and the duration of a state, among the fields of a LegacyEvent.
+_ID_TEXT_SLOT, _BIND_TEXT_SLOT, _DURATION_SLOT = 20, 21, 22
 
 
 @dataclass(slots=True)
@@ -336,6 +336,7 @@ class TrackEventClasses:
 
 
 _LEGACY_FIELDS = {int(number): declared for number, declared in mapping.LEGACY_PARTS.items()}
+_LEGACY_FIELDS[_DURATION_SLOT] = timeline_fields.DURATION
 _TRANSLATED = frozenset(
     {
         LegacyField.PHASE,
@@ -346,7 +347,7 @@ _TRANSLATED = frozenset(
         LegacyField.INSTANT_EVENT_SCOPE,
     }
 )
-_PART_ORDER = {declared: number for number, declared in enumerate(mapping.PARTS)}
+_PART_ORDER = {declared: number for number, declared in enumerate(mapping.STATE_PARTS)}
 
 
 def _shape(signature: bytes) -> _Shape:

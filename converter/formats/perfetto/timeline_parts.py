@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from converter.formats.perfetto import mapping
+from converter.formats.perfetto.thread_states import is_of_thread_states, shown_states
 from converter.ir.columns import constant_column
 from converter.ir.events import Field
 from converter.ir.field_classes import IntegerClass
@@ -29,13 +30,8 @@ _IDENTITIES: Final = (*timeline_fields.ID_NAMES, timeline_fields.BIND_NAME)
 def as_parts(piece: Piece, projection: Projection) -> Piece:
     """The piece with its parts in the forms that a TrackEvent has for them."""
     fields = piece.event_class.fields
-    if (
-        piece.event_class.kind is Kind.STATE
-        and piece.event_class.index_of(Role.DURATION) is not None
-    ):
-        # As track events they are there for who reads the file; importers of these make no thread states of them.
-        what = "states that last as track events, which importers do not show"
-        projection.lose(LossKind.UNSHOWN, what, piece, aspect=Aspect.EVENTS)
+    if is_of_thread_states(piece.event_class):
+        _lose_what_states_say(piece, projection)
     _lose_name_of_idle(piece, projection)
     if mapping.REMAINDER in fields:
         what = "texts of their sequence that other fields of track events refer to"
@@ -68,6 +64,25 @@ def as_parts(piece: Piece, projection: Projection) -> Piece:
     if made != fields:
         event_class = piece.derive(("parts", made), lambda: replace(piece.event_class, fields=made))
     return piece.rewritten(event_class, [column for _, column in parts])
+
+
+def _lose_what_states_say(piece: Piece, projection: Projection) -> None:
+    """Importers know states of tasks, and neither when one ends that none follows, nor what else is said of it."""
+    shown = shown_states(
+        piece.event_class,
+        piece.table,
+        projection.threads_of(piece),
+        projection.target.threads,
+        projection.source.strings,
+    )
+    if len(shown.rows):
+        what = "ends of states of threads that no other follows, and their arguments"
+        projection.lose(LossKind.CHANGED, what, piece, len(shown.rows))
+    if len(shown.rows) < len(piece):
+        # As track events they are there for who reads the file.
+        what = "states that are none of a task, which importers do not show"
+        missing = len(piece) - len(shown.rows)
+        projection.lose(LossKind.UNSHOWN, what, piece, missing, aspect=Aspect.EVENTS)
 
 
 def _lose_name_of_idle(piece: Piece, projection: Projection) -> None:

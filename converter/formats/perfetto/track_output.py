@@ -235,6 +235,8 @@ class _Builder:
                 LegacyField.INSTANT_EVENT_SCOPE,
                 lambda table: self._letters(getter(table), mapping.INSTANT_SCOPES.__getitem__),
             )
+        elif field == timeline_fields.DURATION:
+            self._add_legacy(LegacyField.DURATION, field.type, getter)
         elif field == timeline_fields.THREAD_DURATION:
             self._add_number(
                 LegacyField.THREAD_DURATION_US, lambda table: _microseconds(getter(table))

@@ -30,6 +30,8 @@ from converter.formats.perfetto.record_output import RecordOutput, is_record
 from converter.formats.perfetto.row_places import RowPlaces
 from converter.formats.perfetto.steps import Steps, as_text, field_getter
 from converter.formats.perfetto.table_output import TableOutput
+from converter.formats.perfetto.thread_state_output import ThreadStateOutput
+from converter.formats.perfetto.thread_states import is_of_thread_states
 from converter.formats.perfetto.track_output import TRACK_KINDS, track_program
 from converter.ir.events import Batch, EventClass
 from converter.ir.kinds import Kind
@@ -133,6 +135,7 @@ class _Encoder:
         self._ftrace = FtraceOutput()
         self._stacks = InternedStacks(trace.strings)
         self._places = RowPlaces(trace)
+        self._states = ThreadStateOutput(trace, self._emitter)
         self._records = RecordOutput(trace, self._stacks, self._places)
         self._programs: dict[int, _Program] = {}
         #: CPUs that have a bundle without events.
@@ -178,6 +181,8 @@ class _Encoder:
                 gathered.threads.append(_distinct(batch.thread, positions, threads))
                 if event_class.kind is Kind.COUNTER:
                     gathered.counters.append(gathered.tracks[-1])
+                elif is_of_thread_states(event_class):
+                    self._states.gather(batch, class_id)
         return gathered
 
     def _bind(self, gathered: _Gathered) -> None:
@@ -200,6 +205,7 @@ class _Encoder:
         places = (gathered.threads, gathered.tracks, gathered.counters)
         threads, tracks, counters = map(np.concatenate, places)
         self._tables.follow(threads, tracks, counters, gathered.batch)
+        self._states.write(self._flush)
         symbols = emitter.take_symbols()
         if symbols:
             emitter.put(symbols_packet(trace, symbols))
@@ -266,6 +272,7 @@ class _Encoder:
         """Write what only the end of the trace tells: names given late, threads without events."""
         self._finish_emission()
         self._tables.follow(_NO_PLACES, _NO_PLACES, _NO_PLACES, None)
+        self._states.write(self._flush, is_last=True)
         form = sidecar_form(self._trace)
         if form is not None:
             self._emitter.put(new_packet(trace_attributes=attributes(SIDECAR_ATTRIBUTE, form)))

@@ -177,17 +177,58 @@ def test_packets_of_other_sorts_are_named_in_losses(tmp_path):
         assert f"{category}:{name} as typed" in {loss.what for loss in report}
 
 
-def test_states_of_threads_that_last_are_not_shown(tmp_path):
+STATE = {"name": "Running", "ph": "T", "ts": 20, "dur": 5, "pid": 1, "tid": 2, "args": {"cpu": 1}}
+
+
+def task_states(path: Path) -> list[tuple[int, int, int]]:
+    """Time, task and state of those that importers read."""
+    trace = pb.Trace()
+    trace.ParseFromString(path.read_bytes())
+    return sorted(
+        (packet.timestamp, event.tid, event.state)
+        for packet in trace.packet
+        if packet.HasField("generic_kernel_task_state_event")
+        for event in [packet.generic_kernel_task_state_event]
+    )
+
+
+def test_states_of_threads_are_those_of_tasks_and_come_back(tmp_path):
     source = tmp_path / "a.json"
-    state = {
-        "name": "Running",
-        "ph": "T",
-        "ts": 20,
-        "dur": 5,
-        "args": {"cpu": 1},
-        "pid": 1,
-        "tid": 2,
-    }
-    source.write_text(json.dumps({"traceEvents": [state, state | {"name": "S", "ts": 25}]}))
+    states = [STATE, STATE | {"name": "S", "ts": 25}, STATE | {"ts": 40, "tid": 3}]
+    source.write_text(json.dumps({"traceEvents": states}))
     losses = converter.convert(source, tmp_path / "b.pftrace")
-    assert losses.events_not_shown == 2
+    assert losses.events_not_shown == 0
+    running, sleeping = 3, 4
+    assert task_states(tmp_path / "b.pftrace") == [
+        *((20_000, 2, running), (25_000, 2, sleeping)),
+        *((40_000, 3, running), (45_000, 3, sleeping)),
+    ]
+    converter.convert(tmp_path / "b.pftrace", tmp_path / "c.json")
+    events = json.loads((tmp_path / "c.json").read_text())["traceEvents"]
+    assert [event for event in events if event["ph"] == "T"] == states
+
+
+def test_states_do_not_depend_on_where_batches_end(tmp_path, monkeypatch):
+    source = tmp_path / "a.json"
+    states = [STATE | {"ts": 20 + 5 * (i // 2), "tid": 2 + i % 2} for i in range(9)]
+    source.write_text(json.dumps({"traceEvents": states}))
+    converter.convert(source, tmp_path / "whole.pftrace")
+    monkeypatch.setattr("converter.ir.trace.Trace.events_of_a_batch", lambda *_: 2)
+    converter.convert(source, tmp_path / "parts.pftrace")
+    assert task_states(tmp_path / "whole.pftrace") == task_states(tmp_path / "parts.pftrace")
+
+
+@pytest.mark.parametrize(
+    "other",
+    [{"name": "waiting"}, {"args": {}}, {"args": {"cpu": -1}}, {"pid": 5}],
+    ids=["no scheduler's", "on no CPU", "on a bad CPU", "of two threads"],
+)
+def test_states_that_are_none_of_a_task_are_not_shown(tmp_path, other):
+    source = tmp_path / "a.json"
+    states = [STATE | other]
+    if "pid" in other:
+        states.append(STATE)
+    source.write_text(json.dumps({"traceEvents": states}))
+    losses = converter.convert(source, tmp_path / "b.pftrace")
+    assert losses.events_not_shown == len(states)
+    assert task_states(tmp_path / "b.pftrace") == []

@@ -2,11 +2,13 @@
 
 Their payload is the object's compact text, empty for ``{}``. A payload that reading would not give back as it is (it
 comes from elsewhere, or is no JSON) is ``native`` of an event, as base64, with a phase that there is not: importers
-take an event without phase and time for an error.
+take an event without phase and time for an error. So is one with a duration or thread time that is no number, at which
+Perfetto's importer gives up the whole file if that is an object (in an array it leaves the event out).
 """
 
 from __future__ import annotations
 
+import re
 from base64 import b64decode, b64encode
 from itertools import pairwise
 
@@ -21,6 +23,8 @@ from converter.kernels.strings import StringTable
 
 _OPENING = b'{"ph":"?","ts":0,"native":"'
 _CLOSING = b'"}'
+#: Members of which importers want numbers, and such that are none.
+_NO_NUMBER = re.compile(rb'"(?:dur|tts|tdur)":(?!"?-?[0-9]+(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?"?[,}])')
 
 
 def unwrapped(table: Table) -> Table:
@@ -68,7 +72,7 @@ def _unwrapped(text: bytes) -> bytes:
 
 def _are_native(texts: list[bytes]) -> bool:
     """Whether these texts are read as native events with the same payloads."""
-    if any(text.startswith(_OPENING) for text in texts):
+    if any(text.startswith(_OPENING) or _NO_NUMBER.search(text) for text in texts):
         return False
     keys, shapes = StringTable(), StringTable()
     shapes.intern(b"{}")

@@ -254,3 +254,17 @@ def test_thread_times_are_shown_of_json(tmp_path):
     query = "select ts, dur, thread_ts, thread_dur from slice order by ts"
     assert answer(target, query) == answer(source, query)
     assert ["5000", "1000", "800", "50"] in answer(source, query)
+
+
+@needs_trace_processor
+@pytest.mark.parametrize("member", ["dur", "tts", "tdur"])
+def test_times_that_are_no_numbers_do_not_hide_the_other_events(member, tmp_path):
+    source, copy = tmp_path / "a.json", tmp_path / "b.json"
+    event = {"ph": "X", "pid": 1, "tid": 2, "ts": 100, "dur": 50, "name": "whole"}
+    broken = [event | {member: value} for value in ("50a", "", None, [1])]
+    source.write_text(json.dumps([event, *broken, event | {"ts": 200}]))
+    convert(source, copy)
+    slices = answer(copy, "select ts, dur from slice order by ts")
+    assert slices == [["100000", "50000"], ["200000", "50000"]]
+    convert(copy, tmp_path / "c.json")
+    assert (tmp_path / "c.json").read_bytes() == copy.read_bytes()

@@ -24,7 +24,9 @@ from converter.kernels.strings import StringTable
 _OPENING = b'{"ph":"?","ts":0,"native":"'
 _CLOSING = b'"}'
 #: Members of which importers want numbers, and such that are none.
-_NO_NUMBER = re.compile(rb'"(?:dur|tts|tdur)":(?!"?-?[0-9]+(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?"?[,}])')
+_NO_NUMBER = re.compile(
+    rb'"(?:dur|tts|tdur)":(?!"?-?[0-9]+(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?"?[,}])'
+)
 
 
 def unwrapped(table: Table) -> Table:

@@ -371,7 +371,8 @@ Examples:
 
 \b
 Groups of kinds:
-  all, typed, timeline, kernel, sched, interrupts, calls, power, tasks, text, objects, recording
+  all, typed, timeline, kernel, sched, interrupts, calls, power, tasks, text, messages, objects,
+  recording
 """
 
 

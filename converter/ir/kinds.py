@@ -69,6 +69,9 @@ class Kind(IntEnum):
     # Text.
     LOG = 70
     MARK = 71
+    # Messages that threads hand to each other. Of one with a scope the id is that process's, else it is everybody's.
+    MESSAGE_SEND = 75
+    MESSAGE_RECEIVE = 76
     # Objects, bulk data, profiles.
     OBJECT_NEW = 80
     OBJECT_SNAPSHOT = 81
@@ -180,6 +183,8 @@ REQUIRED_ROLES: dict[Kind, frozenset[Role]] = {
     Kind.PROCESS_FORK: frozenset({Role.TID}),
     Kind.LOG: frozenset({Role.MESSAGE}),
     Kind.MARK: frozenset({Role.MESSAGE}),
+    Kind.MESSAGE_SEND: frozenset({Role.ID}),
+    Kind.MESSAGE_RECEIVE: frozenset({Role.ID}),
     Kind.BLOB: frozenset({Role.PAYLOAD}),
     Kind.SAMPLE: frozenset({Role.FRAMES}),
     Kind.NATIVE: frozenset({Role.PAYLOAD}),

@@ -133,6 +133,8 @@ class Capabilities:
     exits_by_switch: bool = False
     #: A wakeup may be of a thread that runs; otherwise it is an event that nothing interprets.
     wakes_running: bool = True
+    #: A flow may end in several places.
+    flows_fork: bool = True
     #: Rules for kinds that the format does not have, in place of the usual ones.
     lowerings: Mapping[Kind, Lowering] = field(default_factory=dict)
     #: Last say of the format's mapping on pieces of a kind, for its conventions (weights of idle threads).

@@ -11,12 +11,26 @@ from collections.abc import Mapping
 from converter.ir.kinds import Kind
 from converter.projection.atrace import lower_mark
 from converter.projection.capabilities import Lowering, Projection
-from converter.projection.instants import lower_to_instant
+from converter.projection.instants import as_typed, lower_to_instant
 from converter.projection.linux_timeline import LINUX_LOWERINGS, superseded
 from converter.projection.pieces import Piece
 
+
+def lower_message(piece: Piece, projection: Projection) -> list[Piece] | None:
+    """An instant, which the message's flow is bound to where there are flows; else the tracepoint that it was."""
+    kinds = projection.capabilities.kinds
+    if Kind.TYPED in kinds and Kind.FLOW_BEGIN not in kinds:
+        return [as_typed(piece)]
+    return lower_to_instant(piece, projection)
+
+
 #: The rule for each kind; others become instants.
-LOWERINGS: Mapping[Kind, Lowering] = {**LINUX_LOWERINGS, Kind.MARK: lower_mark}
+LOWERINGS: Mapping[Kind, Lowering] = {
+    **LINUX_LOWERINGS,
+    Kind.MARK: lower_mark,
+    Kind.MESSAGE_SEND: lower_message,
+    Kind.MESSAGE_RECEIVE: lower_message,
+}
 
 
 def lowering_for(piece: Piece, projection: Projection) -> Lowering | None:

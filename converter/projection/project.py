@@ -78,6 +78,11 @@ def project(trace: Trace, capabilities: Capabilities, format_name: str) -> tuple
         from converter.projection.clock_rates import in_nanoseconds
 
         trace = in_nanoseconds(trace, report)
+    has_flows = {Kind.FLOW_BEGIN, Kind.FLOW_END, Kind.SLICE_BEGIN} <= capabilities.kinds.keys()
+    if has_flows and Kind.MESSAGE_SEND not in capabilities.kinds:
+        from converter.projection.messages import with_flows
+
+        trace = with_flows(trace, report, forks=capabilities.flows_fork)
     if capabilities.ends_by_name and trace.format not in capabilities.ends_by_name:
         from converter.projection.slice_ends import under_their_names
 

@@ -42,6 +42,11 @@ _LOG: Final = {"msg": Role.MESSAGE}
 _CALL: Final = {"addr": Role.FUNCTION, "call_site": Role.PARENT_FUNCTION}
 
 _CALLBACK: Final = {"callback": Role.FUNCTION}
+#: A message has the time of its publication, wherever it is taken; within a process, a place in a ring buffer.
+_PUBLISHED: Final = {"timestamp": Role.ID}
+_STAMPED: Final = {"source_stamp": Role.ID}
+_TAKEN: Final = {"source_timestamp": Role.ID, "taken": Role.COUNT}
+_QUEUED: Final = {"buffer": Role.SCOPE, "index": Role.ID}
 
 #: What lttng-modules calls the kernel's fields: "pid" in the kernel's tracepoints is a thread.
 _FIELDS: Final = {
@@ -88,6 +93,12 @@ _USER: Final[dict[tuple[str, str], Meaning]] = {
     ("lttng_ust_cyg_profile_fast", "func_exit"): Meaning(Kind.FUNCTION_EXIT),
     ("ros2", "callback_start"): Meaning(Kind.FUNCTION_ENTRY, _CALLBACK),
     ("ros2", "callback_end"): Meaning(Kind.FUNCTION_EXIT, _CALLBACK),
+    ("ros2", "rmw_publish"): Meaning(Kind.MESSAGE_SEND, _PUBLISHED),
+    ("ros2", "rmw_take"): Meaning(Kind.MESSAGE_RECEIVE, _TAKEN),
+    ("ros2", "rclcpp_ring_buffer_enqueue"): Meaning(Kind.MESSAGE_SEND, _QUEUED),
+    ("ros2", "rclcpp_ring_buffer_dequeue"): Meaning(Kind.MESSAGE_RECEIVE, _QUEUED),
+    ("dds", "write"): Meaning(Kind.MESSAGE_SEND, _PUBLISHED),
+    ("ros2_caret", "dds_bind_addr_to_stamp"): Meaning(Kind.MESSAGE_SEND, _STAMPED),
     ("lttng_ust_tracef", "event"): Meaning(Kind.LOG, _LOG),
     ("lttng_jul", "event"): Meaning(Kind.LOG, _LOG),
     ("lttng_log4j", "event"): Meaning(Kind.LOG, _LOG),

@@ -385,6 +385,7 @@ def capabilities(variant: str) -> Capabilities:
         unknown_tasks=False,
         exits_by_switch=True,
         wakes_running=False,
+        flows_fork=False,
         adapters=ADAPTERS,
         epoch=True,
     )

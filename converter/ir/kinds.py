@@ -167,8 +167,6 @@ REQUIRED_ROLES: dict[Kind, frozenset[Role]] = {
     Kind.SCHED_WAKING: frozenset({Role.TID}),
     Kind.SCHED_WAKEUP: frozenset({Role.TID}),
     Kind.SCHED_WAKEUP_NEW: frozenset({Role.TID}),
-    Kind.IRQ_ENTRY: frozenset({Role.IRQ}),
-    Kind.IRQ_EXIT: frozenset({Role.IRQ}),
     Kind.SOFTIRQ_RAISE: frozenset({Role.VECTOR}),
     Kind.SOFTIRQ_ENTRY: frozenset({Role.VECTOR}),
     Kind.SOFTIRQ_EXIT: frozenset({Role.VECTOR}),

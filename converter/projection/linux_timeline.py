@@ -195,6 +195,8 @@ def lower_irq(piece: Piece, projection: Projection) -> list[Piece] | None:
     elif numbers is not None and piece.event_class.kind is Kind.IRQ_ENTRY:
         called = piece.names_of_numbers(Role.IRQ)
         names = names_by_value(numbers, lambda irq: f"IRQ ({called.get(irq, irq)})", strings)
+    elif piece.event_class.kind is Kind.IRQ_ENTRY:
+        names = projection.constant("IRQ (unknown)", len(piece))
     return _on_cpu_track(piece, projection, names, "Irq", "irq")
 
 

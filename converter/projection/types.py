@@ -135,7 +135,12 @@ def keeps_all(source: FieldClass, target: FieldClass) -> bool:
     """Whether a value of `source` can be told from the converted one, as far as it is in the range of `target`."""
     match source, target:
         case (IntegerClass(), IntegerClass()):
-            return not target.labels or target.labels == source.labels
+            if source.labels:
+                return not target.labels or target.labels == source.labels
+            # What no value can be says nothing of any.
+            least = -(1 << source.bits - 1) if source.signed else 0
+            most = least + (1 << source.bits) - 1
+            return all(label.high < least or label.low > most for label in target.labels)
         case (StringClass(), IntegerClass()):
             return False
     return True

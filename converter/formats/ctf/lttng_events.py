@@ -92,6 +92,7 @@ EVENTS: Final[dict[Kind, tuple[str, tuple[Field, ...]]]] = {
 }
 
 _MORE: Final[dict[Kind, frozenset[Role]]] = {
+    **dict.fromkeys((Kind.IRQ_ENTRY, Kind.IRQ_EXIT), frozenset({Role.IRQ})),
     Kind.TIMER_ENTRY: frozenset({Role.TIMER}),
     Kind.TIMER_EXIT: frozenset({Role.TIMER}),
     Kind.PROCESS_EXEC: frozenset({Role.TID, Role.FILENAME}),

@@ -79,6 +79,10 @@ def _of_kernel() -> dict[str, Meaning]:
     fork = known["sched_process_fork"]
     fork.roles["child_pid"] = Role.PID
     known["exit_syscall"] = Meaning(Kind.SYSCALL_EXIT, _SYSCALL_EXIT)
+    # Zephyr's; what interrupts it does not say.
+    known["isr_enter"] = Meaning(Kind.IRQ_ENTRY)
+    known["isr_exit"] = known["isr_exit_to_scheduler"] = Meaning(Kind.IRQ_EXIT)
+    known["thread_ready"] = Meaning(Kind.SCHED_WAKEUP, {"thread_id": Role.TID, "name": Role.COMM})
     known["lttng_logger"] = Meaning(Kind.LOG, _LOG)
     return known
 

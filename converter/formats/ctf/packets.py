@@ -159,7 +159,7 @@ class _Scan:
         self._places: list[tuple[int, int, int, bytes]] = []
         self._memory = [np.zeros(0, np.uint8)]
         self._offset, self._end, _ = file.range
-        self._cpu = -1
+        self._cpu = declared.cpu
         #: The last packet of the files before, which this one may have again.
         self._before = (state.sequence, state.begin)
 
@@ -341,7 +341,7 @@ class _Scan:
         if begin is not None:
             self._state.begin = updated_clock(self._state.begin, begin, declared.begin_bits)
             scanner.set_clock(self._state.begin)
-        self._cpu = self._cpu_of_packet() if declared.has_cpu else -1
+        self._cpu = self._cpu_of_packet() if declared.has_cpu else declared.cpu
         if declared.packet_registers:
             events.packet_registers = registers[: declared.packet_registers]
         self._note_losses(events, registers)

@@ -46,6 +46,13 @@ from converter.formats.ctf.special_fields import (
 )
 from converter.formats.ctf.statements import Statement
 from converter.formats.ctf.trace_class import EventRecordClass, StreamClass, TraceClass
+from converter.formats.ctf.zephyr import (
+    as_switch,
+    is_switch,
+    is_zephyr,
+    thread_index,
+    unknown_tasks,
+)
 from converter.ir.columns import Column
 from converter.ir.events import EventClass
 from converter.ir.field_classes import FieldClass
@@ -84,6 +91,8 @@ class StreamType:
         self.packet_roles = roles_in(packet[0]) | roles_in(packet[1])
         self.begin_bits = begin_bits(*packet)
         self.has_cpu = integer_member(stream.packet_context, CPU_FIELD) is not None
+        #: The CPU of records whose packets say none.
+        self.cpu = 0 if is_zephyr(record.name for record in stream.events.values()) else -1
         # Records that say no time have that of the packet's beginning.
         self.is_timed = FieldRole.TIMESTAMP in self.packet_roles | roles_in(stream.event_header)
         self._registers = Registers(FIRST_FREE)
@@ -268,6 +277,11 @@ class StreamType:
         plans += [plan for _, _, plan in packet]
         plans += [plan for _, plan in name]
         delivered = declared
+        if self._statement is None and is_switch(declared):
+            thread = thread_index(declared)
+            assert thread is not None
+            plans.append(Transformed(plans[thread], unknown_tasks))
+            delivered = as_switch(declared)
         if self._statement is not None:
             restated = self._statement.restate(record.id, declared)
             if restated is not None:

@@ -9,6 +9,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from converter.formats.ctf import zephyr
 from converter.formats.ctf.scan_programs import follow_switches
 from converter.formats.ctf.statements import Statement
 from converter.ir.columns import ListColumn
@@ -37,13 +38,6 @@ PERF_COMM: Final = "perf_comm"
 
 #: lttng-ust's dump of what there is when a process is first recorded: its name.
 STATEDUMP_NAME: Final = ("lttng_ust_statedump", "procname")
-
-#: Zephyr (subsys/tracing/ctf): the thread that runs from now on, and that none does.
-ZEPHYR_IN: Final = "thread_switched_in"
-ZEPHYR_OUT: Final = "thread_switched_out"
-_ZEPHYR_NAMES: Final = frozenset(
-    {ZEPHYR_IN, ZEPHYR_OUT, "thread_create", "thread_info", "thread_name_set"}
-)
 
 
 class Tasks:
@@ -153,7 +147,9 @@ class Tasks:
         """Learn in a first pass the threads' processes and names, and what runs on each CPU at first."""
         for id, table in batch.tables.items():
             declared = self._trace.event_classes[id]
-            if declared.kind is Kind.SCHED_SWITCH:
+            if declared.name in zephyr.NAMING and not declared.category:
+                self._learn_named(table, declared)
+            elif declared.kind is Kind.SCHED_SWITCH:
                 self._learn_names(batch, id, Role.PREV_TID, Role.PREV_COMM)
                 self._learn_names(batch, id, Role.NEXT_TID, Role.NEXT_COMM)
                 self._learn_first(batch, id)
@@ -164,8 +160,6 @@ class Tasks:
                 )
             elif declared.name == STATEDUMP_PROCESS and not declared.category:
                 self._learn_state(table, declared)
-            elif declared.name in _ZEPHYR_NAMES and not declared.category:
-                self._learn_named(table, declared)
 
     def _learn_state(self, table: Table, declared: EventClass) -> None:
         tid = _index_of(declared, "tid", IntegerClass)
@@ -179,8 +173,8 @@ class Tasks:
             self._names.setdefault(number, text)
 
     def _learn_named(self, table: Table, declared: EventClass) -> None:
-        tid = _index_of(declared, "thread_id", IntegerClass)
-        name = _index_of(declared, "name", StringClass)
+        tid = _index_of(declared, zephyr.THREAD, IntegerClass)
+        name = _index_of(declared, zephyr.NAME, StringClass)
         if tid is not None and name is not None:
             names = self._texts(table.column(name))
             self._names.update(zip(_numbers(table.column(tid)), names, strict=True))
@@ -252,7 +246,7 @@ class Tasks:
                 self._take_names(batch, id, declared)
             elif (declared.category, declared.name) == STATEDUMP_NAME:
                 self._name_processes(batch, id, declared)
-            elif self.follows and _switches(declared):
+            elif self.follows and declared.kind is Kind.SCHED_SWITCH:
                 switches.append(id)
         if not self.follows:
             return
@@ -272,14 +266,13 @@ class Tasks:
     def _switched(self, batch: Batch, id: int) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
         """The threads before and after each switch of a class."""
         declared = self._trace.event_classes[id]
-        if declared.kind is Kind.SCHED_SWITCH:
+        if declared.name not in (zephyr.SWITCHED_IN, zephyr.SWITCHED_OUT):
             return (
                 self._on_machine(batch, id, declared.index_of(Role.PREV_TID)),
                 self._on_machine(batch, id, declared.index_of(Role.NEXT_TID)),
             )
-        index = _index_of(declared, "thread_id", IntegerClass)
-        threads = self._on_machine(batch, id, index)
-        if declared.name == ZEPHYR_IN:
+        threads = self._on_machine(batch, id, _index_of(declared, zephyr.THREAD, IntegerClass))
+        if declared.name == zephyr.SWITCHED_IN:
             return threads, threads
         return threads, np.full(len(threads), -1, np.int32)
 
@@ -319,20 +312,10 @@ class Tasks:
                 process.name = process.name or text
 
 
-def _switches(declared: EventClass) -> bool:
-    """Whether events of the class say which thread runs from now on."""
-    if declared.kind is Kind.SCHED_SWITCH:
-        return True
-    return (
-        declared.name in (ZEPHYR_IN, ZEPHYR_OUT)
-        and not declared.category
-        and _index_of(declared, "thread_id", IntegerClass) is not None
-    )
-
-
 def follows_switches(classes: Iterable[str]) -> bool:
     """Whether record classes of these names include those of a scheduler."""
-    return not {"sched_switch", "sched:sched_switch", ZEPHYR_IN}.isdisjoint(classes)
+    known = set(classes)
+    return bool(known & {"sched_switch", "sched:sched_switch"}) or zephyr.is_zephyr(known)
 
 
 def _index_of(declared: EventClass, name: str, kind: type) -> int | None:

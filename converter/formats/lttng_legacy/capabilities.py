@@ -34,6 +34,7 @@ MAX_TEXT_BYTES = 30_000
 
 #: Roles without which a marker says nothing, besides those that its kind requires.
 _REQUIRED: dict[Kind, frozenset[Role]] = {
+    **dict.fromkeys((Kind.IRQ_ENTRY, Kind.IRQ_EXIT), frozenset({Role.IRQ})),
     Kind.SYSCALL_ENTRY: frozenset({Role.SYSCALL_NUMBER}),
     Kind.SYSCALL_EXIT: frozenset({Role.SYSCALL_NUMBER}),
     Kind.FUNCTION_EXIT: frozenset({Role.FUNCTION}),

@@ -188,7 +188,7 @@ class RecordOutput:
             (number, _field(number, fields[i], field_getter(i))) for i, number in _LAST
         ]
         state = Steps()
-        state.literal(_number_field(TaskStateField.STATE, TaskState.UNKNOWN))
+        state.literal(_number_field(TaskStateField.STATE, TaskState.RUNNABLE))
         if mapping.SWITCH_STATE in fields:
             getter = field_getter(len(fields) - 1)
             state = self._number(

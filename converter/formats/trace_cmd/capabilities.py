@@ -47,6 +47,7 @@ SYSTEM = "traceconv"
 
 #: Roles without which the kernel's event says nothing, besides those that its kind requires.
 _REQUIRED: dict[Kind, frozenset[Role]] = {
+    **dict.fromkeys((Kind.IRQ_ENTRY, Kind.IRQ_EXIT), frozenset({Role.IRQ})),
     Kind.TIMER_ENTRY: frozenset({Role.TIMER}),
     Kind.TIMER_EXIT: frozenset({Role.TIMER}),
     Kind.SYSCALL_ENTRY: frozenset({Role.SYSCALL_NUMBER}),

@@ -353,29 +353,6 @@ def test_perf_says_threads_in_the_payload(tmp_path: Path) -> None:
     assert events_of(trace)[2][2]["perf_tid"] == 6
 
 
-def test_zephyr_switches_threads_in_and_out(tmp_path: Path) -> None:
-    stream = Stream(
-        {
-            "thread_switched_in": f"uint32_t thread_id; {comm('name')}",
-            "thread_switched_out": f"uint32_t thread_id; {comm('name')}",
-            "isr_enter": "",
-        }
-    )
-    main = i32(0x2000) + name16(b"main")
-    records = [
-        stream.record(2, 1),
-        stream.record(0, 2, main),
-        stream.record(2, 3),
-        stream.record(1, 4, main),
-        stream.record(2, 5),
-    ]
-    trace = open_trace(stream.write(tmp_path, stream.packet(records)))
-    (batch,) = trace.batches()
-    tids = [trace.threads[i].tid if i >= 0 else None for i in batch.thread.tolist()]
-    assert tids == [None, 0x2000, 0x2000, 0x2000, None]
-    assert [(thread.tid, thread.name) for thread in trace.threads] == [(0x2000, "main")]
-
-
 def test_environments_of_several_traces(tmp_path: Path) -> None:
     one = Stream({"a": ""}, environment='hostname = "h"; vpid = 1;')
     other = Stream({"a": ""}, environment='hostname = "h"; vpid = 2;')

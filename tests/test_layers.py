@@ -45,6 +45,7 @@ FLOORS = [
     # What all formats have: a descriptor, a place in the table.
     ["converter.formats"],
     ["converter.merging"],
+    ["converter.viewing"],
     # What other programs take a trace as.
     ["converter.arrow", "converter.statistics"],
     ["converter.selection"],

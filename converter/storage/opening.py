@@ -179,7 +179,8 @@ def _chunks(stream: BinaryIO | io.RawIOBase, name: str) -> Iterator[bytes]:
         yield chunk
 
 
-def _compression(head: bytes) -> str | None:
+def compression_of(head: bytes) -> str | None:
+    """What a file that begins so is compressed with; 6 bytes tell."""
     if head[:2] == b"\x1f\x8b" and head[2:3] in (b"", b"\x08"):
         return "gzip"
     for magic, compression in _MAGICS.items():
@@ -193,7 +194,7 @@ def _unwrapped(source: Source) -> Source:
     """The source, or a decompressed copy of it."""
     try:
         head = source.read(0, 6)
-        compression = _compression(head)
+        compression = compression_of(head)
         if compression is None:
             return source
         # Imported only now: most inputs need no decompressor.

@@ -10,9 +10,11 @@ import sys
 from pathlib import Path
 
 import pytest
+from support.viewer import Viewer
 
-from converter.cli import main
+from converter.cli import main, opening
 from converter.cli.commands import COMMANDS
+from converter.viewing import perfetto_ui
 
 ROOT = Path(__file__).parents[2]
 FIXTURES = ROOT / "roundtrip_fixtures"
@@ -101,6 +103,19 @@ INPUTS = {
 }
 
 
+def opens(monkeypatch):
+    """What is opened is fetched at once; several tests may serve at a time."""
+
+    class Fetched(opening.FileServer):
+        def wait(self, seconds):
+            Viewer().fetch(self.address)
+            return super().wait(seconds)
+
+    monkeypatch.setattr(opening, "FileServer", Fetched)
+    monkeypatch.setattr(opening.webbrowser, "open_new_tab", lambda _: True)
+    monkeypatch.setattr(perfetto_ui, "PORT", 0)
+
+
 def outputs(words):
     """Which of the words are written."""
     written = {words[i + 1] for i, word in enumerate(words[:-1]) if word in ("-o", ">")}
@@ -120,6 +135,8 @@ def test_they_are_found():
 def test_a_printed_command_does_what_it_says(command, tmp_path, monkeypatch, capfd):
     monkeypatch.chdir(tmp_path)
     words = shlex.split(command)
+    if words[1] == "open":
+        opens(monkeypatch)
     for word in words:
         if word in INPUTS and word not in outputs(words):
             INPUTS[word](tmp_path / word)

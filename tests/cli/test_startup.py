@@ -13,6 +13,8 @@ RECORDINGS = ROOT / "roundtrip_fixtures"
 #: What help needs, and what everything else does.
 HELP = {"converter", "converter.cli", "converter.cli.exit_codes", "converter.cli.prepared_help"}
 BASIC = HELP | {
+    "converter.viewing",
+    "converter.viewing.perfetto_ui",
     "converter.cli.batch_command",
     "converter.cli.commands",
     "converter.cli.merging",
@@ -20,6 +22,7 @@ BASIC = HELP | {
     "converter.cli.rescue_commands",
     "converter.cli.selecting",
     "converter.cli.shared_options",
+    "converter.cli.viewing_commands",
     "converter.errors",
 }
 #: The descriptors of formats, and the little that they need to recognise an input.

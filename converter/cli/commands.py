@@ -18,7 +18,7 @@ from converter.cli.shared_options import source_format as _source_format
 from converter.cli.shared_options import split as _split
 from converter.cli.shared_options import strict as _strict
 from converter.cli.shared_options import target_format as _target_format
-from converter.cli.viewing_commands import open_in_browser
+from converter.cli.viewing_commands import open_in_browser, view
 
 if TYPE_CHECKING:
     from typing import Unpack
@@ -446,6 +446,7 @@ COMMANDS = {
     "info": info,
     "report": report,
     "open": open_in_browser,
+    "view": view,
     "check": check,
     "recover": recover,
     "diff": diff,

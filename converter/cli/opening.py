@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 import tempfile
-import webbrowser
 from contextlib import ExitStack
 
 from converter.cli import converting, messages
+from converter.cli.browsers import started
 from converter.cli.merging import Relations
 from converter.cli.places import output_name
 from converter.conversion import detect
@@ -70,10 +70,7 @@ def run(
                 )
             )
         server = stack.enter_context(_serving(path, name, viewer, port))
-        if not browser:
-            print(server.address, flush=True)
-        elif not _started(server.address):
-            messages.warning("no browser can be started: open this address in one")
+        if not browser or not started(server.address):
             print(server.address, flush=True)
         elif not quiet:
             messages.note(f"opening {server.address}")
@@ -102,13 +99,6 @@ def _serving(path: str, name: str, viewer: str, port: int | None) -> FileServer:
             "--httpd'), or convert with -o trace.pftrace and open that in the UI by hand",
             path=error.path,
         ) from error
-
-
-def _started(address: str) -> bool:
-    try:
-        return webbrowser.open_new_tab(address)
-    except webbrowser.Error:
-        return False
 
 
 def _wait(server: FileServer, timeout: int, viewer: str, *, quiet: bool) -> None:

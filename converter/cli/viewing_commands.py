@@ -98,3 +98,71 @@ def open_in_browser(
         browser=not no_browser,
         quiet=quiet,
     )
+
+
+_VIEW_EPILOG = f"""\b
+Examples:
+  traceconv view trace.dat
+  traceconv view trace.dat -o page.html --last 1s
+  traceconv view kernel.dat ust/ -o page.html
+
+{EXAMPLES}"""
+
+
+@click.command(context_settings=SETTINGS, epilog=_VIEW_EPILOG)
+@_inputs
+@source_format
+@reader_options
+@click.option(
+    "-o",
+    "--output",
+    "target",
+    metavar="FILE",
+    type=click.Path(),
+    help="The page; without this it is named like IN, and opened in a browser. - prints it.",
+)
+@click.option(
+    "--max-size",
+    "megabytes",
+    metavar="MB",
+    type=click.IntRange(min=1),
+    default=50,
+    show_default=True,
+    help="How large the page may be: what is short is drawn together where it has to be.",
+)
+@click.option("--no-browser", is_flag=True, help="Start no browser.")
+@selects
+@relating
+@click.option("-y", "--force", is_flag=True, help="Replace the page if it exists.")
+@click.option("-q", "--quiet", is_flag=True, help="Print errors only.")
+def view(
+    sources: tuple[str, ...],
+    source_format: str | None,
+    reader_options: dict[str, str],
+    target: str | None,
+    megabytes: int,
+    no_browser: bool,
+    force: bool,
+    quiet: bool,
+    selection: Selection | None,
+    **relations: Unpack[Relations],
+) -> None:
+    """Write a page that shows the trace IN, and works anywhere: in any browser, without a network.
+
+    It has a timeline of CPUs, threads and tracks that can be zoomed to the nanosecond and searched,
+    and says of each event all that the trace says. Several IN become one trace, as with convert.
+    """
+    from converter.cli.paging import run
+
+    run(
+        sources,
+        source_format,
+        reader_options,
+        selection,
+        relations,
+        target=target,
+        megabytes=megabytes,
+        browser=not no_browser,
+        force=force,
+        quiet=quiet,
+    )

@@ -193,7 +193,7 @@ class StepsOf:
             parts += [batch.cpu[at], batch.track[at]]
         else:
             parts += _place(batch, at)
-        return _mixed(len(at), parts)
+        return mixed(len(at), parts)
 
     def _family(self, number: int, event_class: EventClass, begin: Kind) -> int:
         """A number that classes share whose events are on the same lanes: that of a pair's kind, system and name."""
@@ -253,8 +253,8 @@ class StepsOf:
         tracked = (phase == ord("G")) | (phase == ord("H"))
         lane = np.where(
             is_call,
-            _mixed(len(rows), [_CALLS, *_place(batch, at)]),
-            _mixed(
+            mixed(len(rows), [_CALLS, *_place(batch, at)]),
+            mixed(
                 len(rows),
                 [
                     _BY_NAME,
@@ -284,7 +284,7 @@ def _place(batch: Batch, at: NDArray[np.int32]) -> list[NDArray[Any]]:
     return [thread, track, np.where((thread < 0) & (track < 0), batch.cpu[at], -1)]
 
 
-def _mixed(count: int, parts: Sequence[NDArray[Any] | int | None]) -> _Numbers:
+def mixed(count: int, parts: Sequence[NDArray[Any] | int | None]) -> _Numbers:
     """A number of 64 bits for each combination of values: two of them are equal as good as never by chance."""
     result = np.zeros(count, np.uint64)
     for part in parts:

@@ -112,7 +112,7 @@ def opens(monkeypatch):
             return super().wait(seconds)
 
     monkeypatch.setattr(opening, "FileServer", Fetched)
-    monkeypatch.setattr(opening.webbrowser, "open_new_tab", lambda _: True)
+    monkeypatch.setattr("webbrowser.open_new_tab", lambda _: True)
     monkeypatch.setattr(perfetto_ui, "PORT", 0)
 
 
@@ -135,7 +135,7 @@ def test_they_are_found():
 def test_a_printed_command_does_what_it_says(command, tmp_path, monkeypatch, capfd):
     monkeypatch.chdir(tmp_path)
     words = shlex.split(command)
-    if words[1] == "open":
+    if words[1] in ("open", "view"):
         opens(monkeypatch)
     for word in words:
         if word in INPUTS and word not in outputs(words):

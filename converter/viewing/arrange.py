@@ -1,0 +1,256 @@
+"""Where on a page the items of a trace stand: groups of lanes, each with rows in which items follow each other."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from enum import IntEnum, unique
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from converter.ir.trace import Trace, TrackScope
+from converter.selection.steps import mixed
+from converter.viewing.gather import OPEN, Gathered, Item, place_of, thread_place
+from converter.viewing.layout import rows_of
+
+#: More rows than that of a lane are not shown.
+_MOST_ROWS: Final = 4096
+
+
+@unique
+class Run(IntEnum):
+    """What a row has."""
+
+    SLICES = 0
+    INSTANTS = 1
+    TASKS = 2
+    COUNTER = 3
+
+
+@dataclass(slots=True)
+class Lane:
+    """A line of the page: its rows are `runs`, numbers of rows of the timeline."""
+
+    name: str
+    runs: list[int] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class Group:
+    """A process, or the CPUs, or what belongs to none."""
+
+    name: str
+    lanes: list[Lane] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class Timeline:
+    """Items by row, in each by time. `run_kind` and `run_count` are of each row.
+
+    Rows of counters stand behind all others, and count values of `counters`. `not_shown` items had no row any more.
+    """
+
+    groups: list[Group]
+    run_kind: NDArray[np.uint8]
+    run_count: NDArray[np.int64]
+    items: dict[str, NDArray[Any]]
+    counters: dict[str, NDArray[Any]]
+    flows: dict[str, NDArray[Any]]
+    #: The lane of each place that has one.
+    places: dict[int, Lane]
+    start: int
+    end: int
+    not_shown: int = 0
+
+
+def arranged(gathered: Gathered) -> Timeline:
+    """The timeline of what was gathered, whose items are taken."""
+    items, counters, flows = gathered.items, gathered.counters, gathered.flows
+    times = [column["ts"] for column in (items, counters, flows) if len(column["ts"])]
+    start = min((int(ts.min()) for ts in times), default=0)
+    ended = items["end"][items["end"] != OPEN]
+    latest = [int(ts.max()) for ts in times] + ([int(ended.max())] if len(ended) else [])
+    end = max(latest, default=0)
+
+    is_async = items["kind"] == Item.ASYNC
+    key = mixed(
+        len(is_async), [items["place"], items["kind"], np.where(is_async, items["name"], 0)]
+    )
+    _, first, unsorted = np.unique(key, return_index=True, return_inverse=True)
+    heads = [
+        (int(items["kind"][i]), int(items["place"][i]), int(items["name"][i]))
+        for i in first.tolist()
+    ]
+    _sort(items, unsorted, items["ts"])
+    group: NDArray[np.int32] = np.sort(unsorted).astype(np.int32)
+    _end_tasks(items, group)
+    nests = np.array([kind == Item.SLICE for kind, _, _ in heads], np.uint8)
+    apart = np.array([kind in (Item.INSTANT, Item.TASK) for kind, _, _ in heads], np.bool_)
+    # Instants and tasks are in one row, whatever their times are.
+    row = np.zeros(len(group), np.int32)
+    laid = ~apart[group] if len(group) else np.zeros(0, np.bool_)
+    ends = items["end"][laid]
+    row[laid] = rows_of(group[laid], items["ts"][laid], ends, nests, _MOST_ROWS)
+    items["end"][laid] = ends
+    not_shown = int(np.count_nonzero(row < 0))
+    if not_shown:
+        for name in items:
+            items[name] = items[name][row >= 0]
+        group, row = group[row >= 0], row[row >= 0]
+
+    rows = np.zeros(len(heads), np.int64)
+    np.maximum.at(rows, group, row + 1)
+    bases = np.cumsum(rows) - rows
+    run = bases[group] + row
+    if not np.all(run[:-1] <= run[1:]):
+        order = np.argsort(run, kind="stable")
+        for name in items:
+            items[name] = items[name][order]
+    kinds = np.array([_RUNS[Item(kind)] for kind, _, _ in heads], np.uint8)
+    run_kind = np.repeat(kinds, rows)
+    run_count = np.bincount(run, minlength=len(run_kind)).astype(np.int64)
+
+    _sort(counters, counters["series"], counters["ts"])
+    counts = np.bincount(counters.pop("series"), minlength=len(gathered.series))
+    lanes = _Lanes(gathered.trace)
+    for number, (kind, place, named) in enumerate(heads):
+        lane = lanes.of(place, gathered.trace.strings.text(named) if kind == Item.ASYNC else None)
+        runs = range(int(bases[number]), int(bases[number] + rows[number]))
+        lanes.weights[id(lane)] += int(run_count[runs.start : runs.stop].sum())
+        lane.runs += runs
+    for place in np.unique(flows["place"]).tolist():
+        lanes.of(place)
+    for number, series in enumerate(gathered.series):
+        lanes.counter(*series).runs.append(len(run_kind) + number)
+    return Timeline(
+        groups=lanes.groups(np.unique(items["who"]).tolist(), run_kind),
+        run_kind=np.append(run_kind, np.full(len(counts), Run.COUNTER, np.uint8)),
+        run_count=np.append(run_count, counts.astype(np.int64)),
+        items=items,
+        counters=counters,
+        flows=flows,
+        places=lanes.places,
+        start=start,
+        end=end,
+        not_shown=not_shown,
+    )
+
+
+_RUNS: Final = {
+    Item.SLICE: Run.SLICES,
+    Item.ASYNC: Run.SLICES,
+    Item.INSTANT: Run.INSTANTS,
+    Item.TASK: Run.TASKS,
+}
+
+
+def _sort(columns: dict[str, NDArray[Any]], group: NDArray[Any], ts: NDArray[Any]) -> None:
+    """Sort by group, in each by time."""
+    if len(ts) and np.all(ts[:-1] <= ts[1:]):
+        order = np.argsort(group, kind="stable")
+    else:
+        order = np.lexsort((ts, group))
+    for name in columns:
+        columns[name] = columns[name][order]
+
+
+def _end_tasks(items: dict[str, NDArray[Any]], group: NDArray[np.int32]) -> None:
+    """A task is on its CPU until the next is."""
+    tasks = np.flatnonzero(items["kind"] == Item.TASK)
+    followed = tasks[:-1][group[tasks[:-1]] == group[tasks[1:]]]
+    items["end"][followed] = items["ts"][followed + 1]
+
+
+class _Lanes:
+    """Finds the lane of each place, and puts lanes into groups in the order that people look for them."""
+
+    def __init__(self, trace: Trace) -> None:
+        self._trace = trace
+        self._lanes: dict[tuple[Any, ...], tuple[tuple[Any, ...], Lane]] = {}
+        self.weights: Counter[int] = Counter()
+        self.places: dict[int, Lane] = {}
+
+    def of(self, place: int, name: str | None = None) -> Lane:
+        """The lane of a place, or the one of that name beside it."""
+        what, number = place_of(place)
+        key = (what, number, name)
+        if key not in self._lanes:
+            group, own = self._named(what, number)
+            lane = Lane(own if name is None else name)
+            self._lanes[key] = (group, lane)
+            if name is None:
+                self.places[place] = lane
+        return self._lanes[key][1]
+
+    def counter(self, place: int, name: int, id: int, series: str) -> Lane:
+        """The lane of a series of a counter."""
+        what, number = place_of(place)
+        key = (what, number, name, id, series)
+        if key not in self._lanes:
+            group, own = self._named(what, number)
+            text = self._trace.strings.text(name)
+            if series not in ("value", text):
+                text = f"{text} {series}"
+            if id >= 0 and group[0] != _CPUS:
+                text = f"{text} {id}"
+            if what != "track" or group[0] == _CPUS:
+                text = f"{text} · {own}"
+            self._lanes[key] = (group, Lane(text))
+        return self._lanes[key][1]
+
+    def _named(self, what: str, number: int) -> tuple[tuple[Any, ...], str]:
+        """The group that a place is in, and what it is called there."""
+        if what == "cpu":
+            return ((_TRACKS, 0), "of no thread") if number < 0 else ((_CPUS, 0), f"CPU {number}")
+        if what == "thread":
+            thread = self._trace.threads[number]
+            name = thread.name or "thread"
+            return (_PROCESS, thread.process), f"{name} {thread.tid}"
+        track = self._trace.tracks[number]
+        if track.scope is TrackScope.CPU:
+            return (_CPUS, 0), track.name or f"CPU {track.owner}"
+        if track.scope is TrackScope.THREAD and 0 <= track.owner < len(self._trace.threads):
+            thread = self._trace.threads[track.owner]
+            return (_PROCESS, thread.process), f"{thread.name} {thread.tid} · {track.name}"
+        if track.scope is TrackScope.PROCESS and 0 <= track.owner < len(self._trace.processes):
+            return (_PROCESS, track.owner), track.name
+        return (_TRACKS, 0), track.name
+
+    def groups(self, running: list[int], run_kind: NDArray[np.uint8]) -> list[Group]:
+        """CPUs, then processes, those first that have most, then tracks. Threads that only run have a lane, too."""
+        tids = set(running) - {-1, 0}
+        for number, thread in enumerate(self._trace.threads):
+            if thread.tid in tids:
+                self.of(thread_place(number))
+        weights: Counter[tuple[Any, ...]] = Counter()
+        for group, lane in self._lanes.values():
+            weights[group] += self.weights[id(lane)]
+        result = []
+        for group in sorted(weights, key=lambda one: (one[0], -weights[one], one[1])):
+            lanes = [lane for of, lane in self._lanes.values() if of == group]
+            if group[0] == _PROCESS:
+                lanes.sort(key=lambda lane: -self.weights[id(lane)])
+                process = self._trace.processes[group[1]]
+                name = f"{process.name or 'process'} {process.pid}"
+            else:
+                lanes.sort(key=lambda lane: _in_words(lane.name))
+                name = "CPUs" if group[0] == _CPUS else "tracks"
+            for lane in lanes:
+                # Instants above what they happened in; rows of counters have higher numbers than all of these.
+                lane.runs.sort(
+                    key=lambda run: (run < len(run_kind) and run_kind[run] == Run.SLICES, run)
+                )
+            result.append(Group(name, lanes))
+        return result
+
+
+_CPUS: Final = 0
+_PROCESS: Final = 1
+_TRACKS: Final = 2
+
+
+def _in_words(name: str) -> list[tuple[int, int, str]]:
+    """CPU 2 stands before CPU 10."""
+    return [(0, int(word), "") if word.isdecimal() else (1, 0, word) for word in name.split()]

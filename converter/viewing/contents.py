@@ -1,0 +1,236 @@
+"""What a page is given: a timeline as packed columns, and the arguments of its events, as far as there is room."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from converter.ir.events import Field
+from converter.ir.field_classes import BooleanClass, FloatClass, IntegerClass, Style
+from converter.ir.trace import Trace
+from converter.viewing.arrange import Run, arranged
+from converter.viewing.gather import OPEN, Arguments, Gathered, is_text, texts, thread_place
+from converter.viewing.levels import coarsened, unit_for
+from converter.viewing.packing import Packer
+
+#: About how many bytes of a page an item takes, without its arguments.
+_ITEM_BYTES: Final = 9
+_HEXADECIMAL: Final = (Style.HEXADECIMAL, Style.POINTER, Style.OBJECT_ID, Style.SYMBOL)
+
+
+class Contents:
+    """The two blocks of data of a page, of about `limit` bytes. `notes` and `losses` say what of the trace is not in
+    them.
+    """
+
+    def __init__(self, trace: Trace, title: str, limit: int) -> None:
+        self._gathered = Gathered(trace)
+        self.events = self._gathered.events
+        self.losses = self._gathered.losses
+        self.notes: list[str] = []
+        self._timeline = arranged(self._gathered)
+        if self._timeline.not_shown:
+            self.notes.append(
+                f"{self._timeline.not_shown:,} slices are not shown: too many go on at a time"
+            )
+        if self._gathered.untimed:
+            self.notes.append(f"{self._gathered.untimed:,} records without a time are not shown")
+        self._coarsen(limit)
+        timeline, arguments = Packer(), Packer()
+        header = self._header(title, timeline)
+        header["sources"] = self._sources(arguments, limit - timeline.size)
+        header["notes"] = self.notes
+        place = timeline.add_bytes(json.dumps(header, separators=(",", ":")).encode())
+        #: Base64, of which the last bytes say where the header is, and are not packed.
+        self.timeline = timeline.text(f"{place['at']:012x}{place['size']:012x}".encode())
+        self.arguments = arguments.text()
+
+    def _coarsen(self, limit: int) -> None:
+        timeline = self._timeline
+        wanted = limit // _ITEM_BYTES
+        if len(timeline.items["ts"]) + len(timeline.counters["ts"]) <= wanted:
+            return
+        unit = unit_for(timeline, wanted)
+        coarsened(timeline, unit)
+        self.notes.append(
+            f"what is shorter than {_length(unit)} is drawn together with what is beside it, to keep "
+            "the page small; of a part of the trace everything is drawn"
+        )
+
+    def _header(self, title: str, packer: Packer) -> dict[str, Any]:
+        timeline, trace = self._timeline, self._gathered.trace
+        items, add = timeline.items, packer.add
+        lanes = [lane for group in timeline.groups for lane in group.lanes]
+        numbers = {id(lane): number for number, lane in enumerate(lanes)}
+        is_counter = timeline.run_kind == Run.COUNTER
+        has_length = np.repeat(
+            timeline.run_kind[~is_counter] == Run.SLICES, timeline.run_count[~is_counter]
+        )
+        took = np.where(items["end"] == OPEN, -1, items["end"] - items["ts"])[has_length]
+        names, name = np.unique(items["name"], return_inverse=True)
+        columns = {
+            "runKind": add(timeline.run_kind),
+            "runCount": add(timeline.run_count),
+            "ts": add(_steps(items["ts"], timeline.run_count[~is_counter], timeline.start)),
+            "took": add(took + 1),
+            "name": add(name),
+            "source": add(items["source"] + 1),
+            "last": add(items["last"] + 1),
+            "who": add(self._lanes_of(items["who"], numbers)),
+            "counterTs": add(
+                _steps(timeline.counters["ts"], timeline.run_count[is_counter], timeline.start)
+            ),
+            "counterValue": add(timeline.counters["value"], 8),
+            **self._flows(packer, numbers),
+        }
+        if "count" in items:
+            columns["count"] = add(items["count"])
+            columns["busy"] = add(items["busy"])
+        return {
+            "title": title,
+            "format": f"{trace.format}+{trace.variant}" if trace.variant else trace.format,
+            "start": str(timeline.start),
+            "end": str(timeline.end),
+            "epoch": None if trace.clock.epoch_ns is None else str(trace.clock.epoch_ns),
+            "events": self.events,
+            "names": list(texts(trace.strings, names)),
+            "groups": [
+                {
+                    "name": group.name,
+                    "lanes": [{"name": lane.name, "runs": lane.runs} for lane in group.lanes],
+                }
+                for group in timeline.groups
+            ],
+            "columns": columns,
+        }
+
+    def _lanes_of(self, tids: NDArray[np.int64], numbers: dict[int, int]) -> NDArray[np.int64]:
+        """One more than the number of the lane of each thread, 0 where there is none, and one more of idle ones."""
+        lanes = {0: len(numbers) + 1}
+        for number, thread in enumerate(self._gathered.trace.threads):
+            lane = self._timeline.places.get(thread_place(number))
+            if lane is not None and thread.tid:
+                lanes[thread.tid] = numbers[id(lane)] + 1
+        known, inverse = np.unique(tids, return_inverse=True)
+        return np.array([lanes.get(tid, 0) for tid in known.tolist()], np.int64)[inverse]
+
+    def _flows(self, packer: Packer, numbers: dict[int, int]) -> dict[str, Any]:
+        """The ways of flows: each point of an id, a time on a lane, and the next."""
+        flows = self._timeline.flows
+        order = np.lexsort((flows["ts"], flows["id"]))
+        ts = flows["ts"][order] - self._timeline.start
+        places, inverse = np.unique(flows["place"], return_inverse=True)
+        known = self._timeline.places
+        lane = np.array([numbers[id(known[place])] for place in places.tolist()], np.int64)
+        lane = lane[inverse][order]
+        id_ = flows["id"][order]
+        # A beginning is another flow of the same id.
+        goes_on = np.flatnonzero((id_[1:] == id_[:-1]) & ~flows["begins"][order][1:])
+        return {
+            "flowFrom": packer.add(lane[goes_on]),
+            "flowFromTs": packer.add(ts[goes_on]),
+            "flowTo": packer.add(lane[goes_on + 1]),
+            "flowToTs": packer.add(ts[goes_on + 1]),
+        }
+
+    def _sources(self, packer: Packer, room: int) -> list[Any]:
+        """The fields of the classes of events, by number; values stand in the order of the items of the class."""
+        items = self._timeline.items
+        words = _Words(self._gathered.trace)
+        result: list[Any] = [None] * (max(self._gathered.arguments, default=-1) + 1)
+        left_out = 0
+        for source, row in (("source", "row"), ("last", "last_row")):
+            order = np.argsort(items[source], kind="stable")
+            numbers, first = np.unique(items[source][order], return_index=True)
+            for number, which in zip(
+                numbers.tolist(), np.split(order, first[1:]), strict=len(order) > 0
+            ):
+                if number < 0:
+                    continue
+                arguments = self._gathered.arguments[number]
+                if packer.size + words.size > room:
+                    left_out += len(which)
+                    continue
+                result[number] = [
+                    _described(one) | packer.add(*_values(arguments, i, items[row][which], words))
+                    for i, one in enumerate(arguments.fields)
+                ]
+        if left_out:
+            self.notes.append(
+                f"the arguments of {left_out:,} events are left out, to keep the page small"
+            )
+        return [packer.add_bytes(json.dumps(words.texts).encode()), result]
+
+
+class _Words:
+    """The texts of arguments, each once."""
+
+    def __init__(self, trace: Trace) -> None:
+        self._trace = trace
+        self._number = np.full(0, -1, np.int64)
+        self.texts: list[str] = []
+        self.size = 0
+
+    def of(self, ids: NDArray[np.integer[Any]]) -> NDArray[np.int64]:
+        """Numbers of strings in `texts`."""
+        if len(self._trace.strings) > len(self._number):
+            more = len(self._trace.strings) - len(self._number)
+            self._number = np.append(self._number, np.full(more, -1, np.int64))
+        distinct = np.unique(ids)
+        new = distinct[self._number[distinct] < 0]
+        self._number[new] = len(self.texts) + np.arange(len(new))
+        for text in texts(self._trace.strings, new):
+            self.texts.append(text)
+            # They become a half or less.
+            self.size += len(text) // 2 + 1
+        numbers: NDArray[np.int64] = self._number[ids]
+        return numbers
+
+
+def _values(
+    arguments: Arguments, index: int, rows: NDArray[np.int64], words: _Words
+) -> tuple[NDArray[Any], int | None]:
+    """The values of a field in some rows, and the bytes of one; None: as many as they need."""
+    pieces = arguments.columns[index]
+    column = np.concatenate(pieces)[rows] if pieces else np.zeros(0, np.int64)
+    if is_text(arguments.fields[index]):
+        return words.of(column), None
+    if column.dtype.kind in "bu":
+        return column, None
+    return column, column.dtype.itemsize
+
+
+def _described(one: Field) -> dict[str, Any]:
+    told: dict[str, Any] = {"name": one.name, "type": "text"}
+    match one.type:
+        case IntegerClass(_, signed, style, labels, flags):
+            told["type"] = "signed" if signed else "unsigned"
+            if style in _HEXADECIMAL:
+                told["hexadecimal"] = True
+            if labels:
+                told["labels"] = [[str(each.low), str(each.high), each.text] for each in labels]
+                told["flags"] = flags
+        case FloatClass():
+            told["type"] = "float"
+        case BooleanClass():
+            told["type"] = "boolean"
+    return told
+
+
+def _steps(ts: NDArray[np.int64], counts: NDArray[np.int64], start: int) -> NDArray[np.uint64]:
+    """How much later each value is than the one before in its row, of the first than the start."""
+    later = ts - start
+    steps = np.diff(later, prepend=0)
+    first = (np.cumsum(counts) - counts)[counts > 0]
+    steps[first] = later[first]
+    return steps.astype(np.uint64)
+
+
+def _length(nanoseconds: int) -> str:
+    for size, unit in ((10**9, "s"), (10**6, "ms"), (10**3, "us")):
+        if nanoseconds >= size:
+            return f"{nanoseconds / size:.3g} {unit}"
+    return f"{nanoseconds} ns"

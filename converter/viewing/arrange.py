@@ -193,7 +193,7 @@ class _Lanes:
             text = self._trace.strings.text(name)
             if series not in ("value", text):
                 text = f"{text} {series}"
-            if id >= 0 and group[0] != _CPUS:
+            if id and group[0] != _CPUS:
                 text = f"{text} {id}"
             if what != "track" or group[0] == _CPUS:
                 text = f"{text} · {own}"

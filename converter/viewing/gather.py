@@ -249,17 +249,12 @@ class Gathered:
         place = places(batch, at)
         name = self._ids(batch, number, event_class, Role.NAME)
         index = event_class.index_of(Role.ID)
-        id = (
-            np.full(len(at), -1)
-            if index is None
-            else np.asarray(table.column(index)).astype(np.int64)
-        )
+        assert index is not None, "counters are held with an id, 0 for none"
+        id = np.asarray(table.column(index)).astype(np.int64)
         for position, one in enumerate(event_class.fields):
             column = table.column(position)
-            if not isinstance(one.type, IntegerClass | FloatClass | BooleanClass) or one.role in (
-                Role.ID,
-                Role.NAME,
-            ):
+            is_number = isinstance(one.type, IntegerClass | FloatClass | BooleanClass)
+            if not is_number or position == index:
                 continue
             key = mixed(len(at), [place, name, id, self.trace.strings.intern(one.name)])
             found, first, inverse = np.unique(key, return_index=True, return_inverse=True)

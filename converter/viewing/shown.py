@@ -18,7 +18,7 @@ _SLICES: Final = KindSupport((NAME,), (CATEGORY,), cpu=True, track=True)
 _BY_ID: Final = KindSupport((NAME, _ID), (CATEGORY,), frozenset({Role.ID}), cpu=True, track=True)
 _FLOWS: Final = KindSupport((NAME, _ID), (), frozenset({Role.ID}), arguments=False, track=True)
 _COUNTERS: Final = KindSupport(
-    (NAME,), (CATEGORY, _ID), numeric_values=True, values_only=True, cpu=True, track=True
+    (NAME, CATEGORY, _ID), numeric_values=True, values_only=True, cpu=True, track=True
 )
 _SWITCHES: Final = KindSupport(
     (

@@ -33,11 +33,15 @@ class Data {
     const bytes = await this.unpacked(column);
     const { length, width } = column;
     if (width === 1) return bytes;
-    const result = width <= 2 ? new Uint16Array(length) : width <= 4 ? new Uint32Array(length) : new Float64Array(length);
     // Bytes of equal weight stand together, the least first.
-    for (let weight = 0; weight < width; weight++) {
-      const plane = weight * length;
-      const scale = 2 ** (8 * weight);
+    const low = width === 2 ? new Uint16Array(length) : new Uint32Array(length);
+    for (let weight = 0; weight < Math.min(width, 4); weight++) {
+      for (let i = 0, plane = weight * length; i < length; i++) low[i] |= bytes[plane + i] << (8 * weight);
+    }
+    if (width <= 4) return low;
+    const result = Float64Array.from(low);
+    for (let weight = 4; weight < width; weight++) {
+      const plane = weight * length, scale = 2 ** (8 * weight);
       for (let i = 0; i < length; i++) result[i] += bytes[plane + i] * scale;
     }
     return result;

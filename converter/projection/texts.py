@@ -21,6 +21,7 @@ from converter.ir.field_classes import (
     Style,
     VariantClass,
 )
+from converter.ir.trace import Trace
 from converter.kernels.strings import StringTable, format_integers, unfit_texts
 from converter.projection.capabilities import Capabilities, Projection
 from converter.projection.losses import LossKind
@@ -135,7 +136,7 @@ def rendered(
     strings = projection.source.strings
     match field_class, column:
         case (ArrayClass(IntegerClass(style=Style.SYMBOL)), ListColumn(_, np.ndarray())):
-            return fit_strings(_stacks(column, projection), what, piece, projection)
+            return fit_strings(stack_texts(column, projection.source), what, piece, projection)
         case (ArrayClass(IntegerClass()), ListColumn(offsets, np.ndarray() as values)):
             signed = values.dtype.kind == "i"
             wide = np.ascontiguousarray(values, np.int64 if signed else np.uint64)
@@ -166,7 +167,7 @@ def rendered(
     return fit_strings(list_of_bytes(texts), what, piece, projection)
 
 
-def _stacks(column: ListColumn, projection: Projection) -> NDArray[np.int32]:
+def stack_texts(column: ListColumn, trace: Trace) -> NDArray[np.int32]:
     """Call stacks as the names of their functions, the innermost first; an address without a name as it is."""
     assert isinstance(column.values, np.ndarray)
     frames = np.ascontiguousarray(column.values, np.uint64)
@@ -174,7 +175,7 @@ def _stacks(column: ListColumn, projection: Projection) -> NDArray[np.int32]:
     kinds, which = StringTable(), np.empty(len(column), np.int32)
     starts, sizes = column.offsets[:-1] * frames.itemsize, np.diff(column.offsets) * frames.itemsize
     kinds.intern_spans(frames.view(np.uint8), starts, sizes, which)
-    symbols, strings = projection.source.symbols, projection.source.strings
+    symbols, strings = trace.symbols, trace.strings
     ids = np.empty(len(kinds), np.int32)
     for kind in range(len(kinds)):
         addresses = np.frombuffer(kinds[kind], np.uint64)

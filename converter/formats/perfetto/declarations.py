@@ -68,10 +68,19 @@ _ARRAY: Final = re.compile(r"(.*)\[(\d{0,5})\]")
 
 @dataclass(frozen=True, slots=True)
 class PlacedField:
-    """A field of a class of kernel events, and its number in the event's message (`COMMON_FLAGS`: not in it)."""
+    """A field of a class of kernel events, and its number in the event's message (`COMMON_FLAGS`: not in it).
+
+    One that importers cannot show as it is has a text besides, under a number of its own (0: it has none).
+    """
 
     field: Field
     number: int
+    text_number: int = 0
+
+    @property
+    def shown_number(self) -> int:
+        """The number of what importers show of it."""
+        return self.text_number or self.number
 
     @property
     def program_field(self) -> ProgramField:
@@ -252,7 +261,10 @@ def place_typed(
 
 
 def place_described(fields: Sequence[Field]) -> tuple[PlacedField, ...]:
-    """Where a generic event has the fields of a class: numbered in their order, as far as there are numbers."""
+    """Where a generic event has the fields of a class: numbered in their order, as far as there are numbers.
+
+    Of a call stack, a list of addresses, importers would show the last one, and no name: they see it as text.
+    """
     placed = []
     number = 0
     for field in fields:
@@ -263,7 +275,11 @@ def place_described(fields: Sequence[Field]) -> tuple[PlacedField, ...]:
             placed.append(PlacedField(wanted, COMMON_FLAGS))
         elif number < MAX_DESCRIBED and _is_describable(wanted.type):
             number += 1
-            placed.append(PlacedField(wanted, number))
+            if is_stack(wanted.type):
+                placed.append(PlacedField(wanted, number, number + 1))
+                number += 1
+            else:
+                placed.append(PlacedField(wanted, number))
     return tuple(placed)
 
 
@@ -272,11 +288,8 @@ def _plain(field: Field) -> Field:
 
 
 def _is_describable(field_class: FieldClass) -> bool:
-    """Whether generic events have values of the type: numbers, strings, bytes, and lists of all but fractions.
-
-    Call stacks are text there: of a list of addresses importers show the last one, and no name.
-    """
-    return type_text(field_class) is not None and not is_stack(field_class)
+    """Whether generic events have values of the type: numbers, strings, bytes, and lists of all but fractions."""
+    return type_text(field_class) is not None
 
 
 def is_no_other_list(field: Field) -> bool:

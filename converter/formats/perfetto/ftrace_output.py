@@ -36,7 +36,8 @@ from converter.formats.perfetto.steps import (
     tag_of,
     text_field,
 )
-from converter.ir.events import EventClass, Field
+from converter.ir.columns import Column, ListColumn
+from converter.ir.events import EventClass, Field, Table
 from converter.ir.field_classes import (
     ArrayClass,
     BooleanClass,
@@ -48,16 +49,21 @@ from converter.ir.field_classes import (
     Style,
 )
 from converter.ir.kinds import Role
+from converter.ir.trace import Trace
+from converter.projection.texts import stack_texts
 
 # google.protobuf.FieldDescriptorProto.Type of what generic events can have.
 _DOUBLE, _FLOAT, _INT64, _UINT64, _STRING, _BYTES = 1, 2, 3, 4, 9, 12
+#: Fields of this type importers know and do not show; one without any they count as an error.
+_MESSAGE = 11
 _LAST_DESCRIBED: Final = 131_071
 
 
 class FtraceOutput:
     """Programs of classes of kernel events; describes and declares those for which no message says all."""
 
-    def __init__(self) -> None:
+    def __init__(self, trace: Trace) -> None:
+        self._trace = trace
         self._next = int(FtraceField.FIRST_DESCRIBED)
         #: By number of the event: the fields of each class of it, in the order of their shapes.
         self._shapes: dict[int, list[tuple[Field, ...]]] = {}
@@ -133,8 +139,15 @@ class FtraceOutput:
         number = self._next
         self._next += 1
         steps = Steps()
-        for item, getter in _in_order(placed):
-            _add_field(steps, item.number, item.field, getter)
+        inside = _in_order(placed)
+        for item, getter in sorted(inside, key=lambda pair: pair[0].shown_number):
+            if item.text_number:
+                steps.add(kernel.TEXT, tag_of(item.text_number, BYTES), self._stack_text(getter))
+            else:
+                _add_field(steps, item.number, item.field, getter)
+        for item, getter in inside:
+            if item.text_number:
+                _add_field(steps, item.number, item.field, getter)
         described = {
             "field_id": number,
             "group_name": event_class.category,
@@ -146,6 +159,14 @@ class FtraceOutput:
         message = Steps()
         message.message(number, steps)
         return _with_flags(event_class, message), head
+
+    def _stack_text(self, getter: Getter) -> Getter:
+        def text(table: Table) -> Column:
+            column = getter(table)
+            assert isinstance(column, ListColumn)
+            return stack_texts(column, self._trace)
+
+        return text
 
 
 def _numbers_of_symbols(event_class: EventClass) -> frozenset[int]:
@@ -182,11 +203,21 @@ def _descriptor(name: str, placed: tuple[PlacedField, ...]) -> bytes:
     parts = [text_field(1, name.encode("utf-8"))]
     for item, _ in _in_order(placed):
         kind, repeated = _described_type(item.field.type)
-        field = text_field(1, item.field.name.encode("utf-8"))
-        for number, value in ((3, item.number), (4, 3 if repeated else 1), (5, kind)):
-            field += varint(tag_of(number, VARINT)) + varint(value)
-        parts.append(text_field(2, field))
+        if item.text_number:
+            parts.append(
+                _field_descriptor(f"{item.field.name}.values", item.number, _MESSAGE, True)
+            )
+            kind, repeated = _STRING, False
+        parts.append(_field_descriptor(item.field.name, item.shown_number, kind, repeated))
     return b"".join(parts)
+
+
+def _field_descriptor(name: str, number: int, kind: int, repeated: bool) -> bytes:
+    """A google.protobuf.FieldDescriptorProto as a field of the descriptor of its message."""
+    field = text_field(1, name.encode("utf-8"))
+    for part, value in ((3, number), (4, 3 if repeated else 1), (5, kind)):
+        field += varint(tag_of(part, VARINT)) + varint(value)
+    return text_field(2, field)
 
 
 def _described_type(field_class: FieldClass) -> tuple[int, bool]:

@@ -97,6 +97,8 @@ LOST_COUNT: Final = 1000
 #: and `2 * common_flags + (1 without a thread)`, as varints. In an FtraceEvent importers take common_flags for an
 #: event, and reject those without a pid.
 EVENT_NOTES: Final = 1001
+#: Of PerfSample, likewise: it is the call stack of a kernel event, which has it too.
+OF_KERNEL_EVENT: Final = 1000
 #: Of Mapping, likewise: its name is no path, and has no slash in front.
 NO_PATH: Final = 1000
 

@@ -13,7 +13,9 @@ from converter.formats.perfetto import emit as kernel
 from converter.formats.perfetto import mapping
 from converter.formats.perfetto.callstack_output import InternedStacks
 from converter.formats.perfetto.clocks import Clocks
+from converter.formats.perfetto.kernel_stacks import KernelStack
 from converter.formats.perfetto.layout import (
+    OF_KERNEL_EVENT,
     BuiltinClock,
     PacketField,
     TaskState,
@@ -36,6 +38,7 @@ from converter.formats.perfetto.steps import (
     field_getter,
     tag_of,
 )
+from converter.ir.columns import Column
 from converter.ir.events import EventClass, Field, Table
 from converter.ir.field_classes import IntegerClass, StringClass
 from converter.ir.kinds import Kind
@@ -51,7 +54,8 @@ _TASK_STATES[list(mapping.TASK_STATES)] = list(mapping.TASK_STATES.values())
 _LOG_EVENTS, _LOG_PID, _LOG_TIMESTAMP = 1, 2, 5
 _SAMPLE_CPU, _SAMPLE_PID, _SAMPLE_CALLSTACK = 1, 2, 4
 _LOG_NUMBERS: Final = {"log_id": 1, "uid": 4, "tag": 6, "prio": 7, "message": 8}
-_SAMPLE_NUMBERS: Final = {"cpu_mode": 5, "timebase_count": 6}
+_SAMPLE_MODE: Final = 5
+_SAMPLE_NUMBERS: Final = {"cpu_mode": _SAMPLE_MODE, "timebase_count": 6}
 
 #: Where fields of `mapping.SWITCH` are: in the event of their task, and, of the task that leaves, in that of the other.
 _SWITCH_NUMBERS: Final = (
@@ -146,11 +150,32 @@ class RecordOutput:
     # Samples
 
     def _sample(self, fields: tuple[Field, ...]) -> Steps:
-        frames = field_getter(0)
+        parts = self._sampled(field_getter(0))
+        parts += [
+            (_SAMPLE_NUMBERS[field.name], _field(_SAMPLE_NUMBERS[field.name], field, getter))
+            for field, getter in zip(fields[1:], map(field_getter, (1, 2)), strict=True)
+        ]
+        message = Steps()
+        message.message(PacketField.PERF_SAMPLE, _in_order(parts))
+        return message
+
+    def kernel_stack(self, stack: KernelStack) -> Steps:
+        """The call stack of a kernel event as a sample, which says that it is not one of its own."""
+        mode, of_event, message, steps = Steps(), Steps(), Steps(), Steps()
+        mode.literal(_number_field(_SAMPLE_MODE, stack.mode))
+        of_event.literal(_number_field(OF_KERNEL_EVENT, 1))
+        sampled = self._sampled(stack.frames)
+        parts = [*sampled, (_SAMPLE_MODE, mode), (OF_KERNEL_EVENT, of_event)]
+        message.message(PacketField.PERF_SAMPLE, _in_order(parts))
+        steps.enclosing(kernel.OPTIONAL, message, stack.is_there)
+        return steps
+
+    def _sampled(self, frames: Callable[[Table], Column]) -> list[tuple[int, Steps]]:
+        """Where a sample was taken, and its call stack."""
         cpu = Steps()
         present = self._number(_SAMPLE_CPU, lambda _: self._places.cpu.astype(np.uint32))
         cpu.enclosing(kernel.OPTIONAL, present, lambda _: (self._places.cpu >= 0).view(np.uint8))
-        parts = [
+        return [
             (_SAMPLE_CPU, cpu),
             (_SAMPLE_PID, self._on_thread(_SAMPLE_PID)),
             (
@@ -160,13 +185,6 @@ class RecordOutput:
                 ),
             ),
         ]
-        parts += [
-            (_SAMPLE_NUMBERS[field.name], _field(_SAMPLE_NUMBERS[field.name], field, getter))
-            for field, getter in zip(fields[1:], map(field_getter, (1, 2)), strict=True)
-        ]
-        message = Steps()
-        message.message(PacketField.PERF_SAMPLE, _in_order(parts))
-        return message
 
     # Switches
 

@@ -13,6 +13,7 @@ from converter.ir.columns import ListColumn, StructColumn
 from converter.ir.events import EventClass, Field
 from converter.ir.field_classes import ArrayClass, FieldClass, StringClass
 from converter.ir.kinds import Role
+from converter.ir.trace import Trace
 from converter.projection.capabilities import Projection
 from converter.projection.fitting import label
 from converter.projection.losses import LossKind
@@ -58,32 +59,37 @@ def with_whole_frames(piece: Piece, projection: Projection) -> Piece:
     columns: list[Any] = piece.lazy_columns()
     assert isinstance(field.type, ArrayClass)
     element = field.type.element
-    columns[index] = lambda: _frames(piece.table.column(index), element, projection)
+    columns[index] = lambda: frames_of(piece.table.column(index), element, projection.source)
     return piece.rewritten(piece.derive(("frames",), made), columns)
 
 
-def _frames(column: Any, element: FieldClass, projection: Projection) -> ListColumn:
+def frames_of(column: Any, element: FieldClass, trace: Trace, mapping_name: int = 0) -> ListColumn:
+    """Call stacks as `mapping.CALLSTACK` has them, of addresses, names of functions, or such already.
+
+    `mapping_name` is the id of the text that all their frames have as mapping.
+    """
     assert isinstance(column, ListColumn)
     if isinstance(column.values, StructColumn):
         return column
     values = column.values
     assert isinstance(values, np.ndarray)
     none = np.broadcast_to(np.int32(0), values.shape)
+    mappings = np.broadcast_to(np.int32(mapping_name), values.shape)
     functions, addresses = none, np.broadcast_to(np.uint64(0), values.shape)
     if isinstance(element, StringClass):
         functions = values
     else:
         addresses = values.astype(np.uint64)
-        functions = _named(addresses, projection)
+        functions = _named(addresses, trace)
     lines = np.broadcast_to(np.uint32(0), values.shape)
-    members = (functions, none, addresses, none, lines)
+    members = (functions, mappings, addresses, none, lines)
     return ListColumn(column.offsets, StructColumn(len(values), members))
 
 
-def _named(addresses: NDArray[np.uint64], projection: Projection) -> NDArray[np.int32]:
+def _named(addresses: NDArray[np.uint64], trace: Trace) -> NDArray[np.int32]:
     """The names of functions at addresses, where there are any."""
     unique, which = np.unique(addresses, return_inverse=True)
-    symbols, strings = projection.source.symbols, projection.source.strings
+    symbols, strings = trace.symbols, trace.strings
     names = [None] * len(unique) if symbols is None else symbols.names(unique)
     ids = [0 if name is None else strings.intern(name) for name in names]
     return np.array(ids, np.int32)[which.reshape(-1)]

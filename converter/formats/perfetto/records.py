@@ -15,7 +15,7 @@ from converter.formats.perfetto.callstacks import CallStacks, Frames
 from converter.formats.perfetto.clocks import Clocks
 from converter.formats.perfetto.columns import MessageColumns, bytes_column
 from converter.formats.perfetto.descriptors import ProgramField, field_name, program_of
-from converter.formats.perfetto.layout import BuiltinClock, TaskStateField
+from converter.formats.perfetto.layout import OF_KERNEL_EVENT, BuiltinClock, TaskStateField
 from converter.formats.perfetto.packets import Window
 from converter.formats.perfetto.parts import UNTIMED, Part
 from converter.formats.perfetto.scan import DATA, DATA_SIZE, DATA_START, FLAGS, SIZE, START, TIMED
@@ -153,8 +153,17 @@ class Records:
         scope: NDArray[np.int64],
         callstacks: CallStacks,
     ) -> tuple[Part | None, NDArray[np.intp]]:
-        """PerfSamples with a call stack, and the packets that say something else."""
+        """PerfSamples with a call stack, and the packets that say something else.
+
+        Those of kernel events, which have their call stacks too, are neither.
+        """
         rows = window.rows[packets]
+        of_events = _are_there(
+            window.data, rows[:, DATA_START].copy(), rows[:, DATA_SIZE].copy(), OF_KERNEL_EVENT
+        )
+        if of_events.any():
+            packets = packets[~of_events]
+            rows = window.rows[packets]
         program = _some_fields("PerfSample", None)
         messages = MessageColumns(
             window.data,

@@ -17,6 +17,7 @@ from converter.formats.perfetto.callstack_output import InternedStacks
 from converter.formats.perfetto.emit import Emitter
 from converter.formats.perfetto.ftrace_output import FtraceOutput
 from converter.formats.perfetto.json_sidecar import SIDECAR_ATTRIBUTE, sidecar_form
+from converter.formats.perfetto.kernel_stacks import stack_of
 from converter.formats.perfetto.layout import LOST_COUNT, PACKET_TAG
 from converter.formats.perfetto.metadata_output import (
     SEQUENCE,
@@ -110,6 +111,8 @@ class _Gathered:
 
     batch: Batch
     columns: dict[int, list[Any]] = field(default_factory=dict)
+    #: Likewise, of the samples that kernel events with call stacks are besides.
+    stacks: dict[int, list[Any]] = field(default_factory=dict)
     has_bundles: bool = False
     #: CPUs of what was lost.
     lost: NDArray[np.int32] = field(default_factory=lambda: _NO_PLACES)
@@ -132,16 +135,20 @@ class _Encoder:
         self._emission = emission
         self._pending: Future[None] | None = None
         self._emitter = Emitter(trace.strings, SEQUENCE)
-        self._ftrace = FtraceOutput()
+        self._ftrace = FtraceOutput(trace)
         self._stacks = InternedStacks(trace.strings)
         self._places = RowPlaces(trace)
         self._states = ThreadStateOutput(trace, self._emitter)
         self._records = RecordOutput(trace, self._stacks, self._places)
         self._programs: dict[int, _Program] = {}
+        #: Of classes of kernel events that carry call stacks: how these are emitted as samples.
+        self._stack_programs: dict[int, _Program] = {}
         #: CPUs that have a bundle without events.
         self._begun: set[int] = set()
         #: By class id: the number of its program, -1 before its first event.
         self._numbers: NDArray[np.int32] = np.zeros(0, np.int32)
+        #: The same for packets, in which kernel events are by their call stacks alone.
+        self._packet_numbers = self._numbers.copy()
         known = table_packets(trace)
         self._emitter.put(head(trace, known))
         self._tables = TableOutput(trace, self._emitter, known)
@@ -154,7 +161,10 @@ class _Encoder:
         self._finish_emission()
         self._bind(gathered)
         numbers = looked_up(self._numbers, batch.class_id)
-        self._pending = self._emission.submit(self._emit_batch, gathered, numbers)
+        packets = numbers
+        if self._stack_programs:
+            packets = looked_up(self._packet_numbers, batch.class_id)
+        self._pending = self._emission.submit(self._emit_batch, gathered, numbers, packets)
 
     def _gather(self, batch: Batch) -> _Gathered:
         gathered = _Gathered(batch)
@@ -163,13 +173,22 @@ class _Encoder:
                 continue
             event_class = self._trace.event_classes[class_id]
             if class_id not in self._programs:
-                self._programs[class_id] = self._compile(event_class)
+                self._programs[class_id] = program = self._compile(event_class)
+                if program.frame == kernel.FRAME_FTRACE:
+                    stack = stack_of(event_class, self._trace)
+                    if stack is not None:
+                        steps = self._records.kernel_stack(stack)
+                        self._stack_programs[class_id] = _Program(kernel.FRAME_RECORD, steps)
             record = is_record(event_class)
             self._places.at(batch, class_id)
             steps = self._programs[class_id].steps
             gathered.columns[class_id] = [get(table) for get in steps.columns]
             if not record and event_class.kind in (*_KERNEL_KINDS, Kind.DISCARDED):
                 gathered.has_bundles = True
+                stacks = self._stack_programs.get(class_id)
+                if stacks is not None:
+                    gathered.stacks[class_id] = [get(table) for get in stacks.steps.columns]
+                    gathered.has_packets = True
                 if event_class.kind is Kind.DISCARDED:
                     gathered.lost = np.append(gathered.lost, batch.cpu[batch.positions(class_id)])
                 continue
@@ -190,15 +209,21 @@ class _Encoder:
         emitter, trace = self._emitter, self._trace
         added = len(trace.event_classes) - len(self._numbers)
         self._numbers = np.append(self._numbers, np.full(added, -1, np.int32))
+        self._packet_numbers = np.append(self._packet_numbers, np.full(added, -1, np.int32))
         for class_id, columns in gathered.columns.items():
             if self._numbers[class_id] < 0:
                 program = self._programs[class_id]
                 emitter.put(program.preceding)
-                self._numbers[class_id] = emitter.add_program(
-                    program.frame, program.steps.steps, program.middle
-                )
+                number = emitter.add_program(program.frame, program.steps.steps, program.middle)
+                self._numbers[class_id] = self._packet_numbers[class_id] = number
+                stacks = self._stack_programs.get(class_id)
+                if stacks is not None:
+                    number = emitter.add_program(stacks.frame, stacks.steps.steps)
+                    self._packet_numbers[class_id] = number
             rows = len(gathered.batch.tables[class_id])
             emitter.bind(int(self._numbers[class_id]), rows, columns)
+            if class_id in gathered.stacks:
+                emitter.bind(int(self._packet_numbers[class_id]), rows, gathered.stacks[class_id])
         self._begin_cpus(gathered.lost)
         emitter.put(self._ftrace.take_declarations())
         emitter.put(self._stacks.take())
@@ -222,10 +247,12 @@ class _Encoder:
             self._begun.add(cpu)
             self._emitter.put(new_packet(ftrace_events={"cpu": cpu}))
 
-    def _emit_batch(self, gathered: _Gathered, numbers: NDArray[np.int32]) -> None:
+    def _emit_batch(
+        self, gathered: _Gathered, numbers: NDArray[np.int32], packets: NDArray[np.int32]
+    ) -> None:
         emitter, batch = self._emitter, gathered.batch
         if gathered.has_packets:
-            columns = (batch.ts, numbers, batch.row, batch.thread, batch.track)
+            columns = (batch.ts, packets, batch.row, batch.thread, batch.track)
             self._emit(batch, len(batch), lambda done: emitter.emit(*columns, done))
         if gathered.has_bundles:
             status, order = emitter.group(numbers, batch.cpu)

@@ -28,11 +28,10 @@ from converter.formats.trace_cmd.record_layout import (
 from converter.formats.trace_cmd.trace_tables import TABLES_OPTION, TaskNumbers, build_tables
 from converter.ir.columns import ListColumn
 from converter.ir.events import Batch, EventClass, Table
-from converter.ir.field_classes import IntegerClass, Style
+from converter.ir.field_classes import ArrayClass, FieldClass, IntegerClass, Style
 from converter.ir.kinds import Kind
 from converter.ir.trace import Trace
 from converter.projection.symbol_names import SYMBOL_ROLES
-from converter.projection.types import is_stack
 
 #: What 64-bit little-endian kernels have.
 _PAGE_SIZE = 4096
@@ -108,6 +107,7 @@ class KernelEvents:
         self.formats: dict[str, list[bytes]] = {}
         #: Addresses of code that events name.
         self.addresses: set[int] = set()
+        self._has_marks = False
         #: Names that events give to tasks, by tid: ids of strings.
         self._names: dict[int, int] = {}
 
@@ -146,14 +146,13 @@ class KernelEvents:
 
     def _note_addresses(self, event_class: EventClass, table: Table) -> None:
         symbols = self._trace.symbols
-        if symbols is None:
-            return
+        self._has_marks |= event_class.kind is Kind.MARK
         for index, field in enumerate(event_class.fields):
-            if is_stack(field.type):
+            if _holds_addresses(field.type):
                 column = table.column(index)
                 assert isinstance(column, ListColumn) and isinstance(column.values, np.ndarray)
                 self.addresses.update(np.unique(column.values).tolist())
-            if not isinstance(field.type, IntegerClass):
+            if symbols is None or not isinstance(field.type, IntegerClass):
                 continue
             column = table.column(index)
             if field.role in SYMBOL_ROLES:
@@ -189,18 +188,30 @@ class KernelEvents:
     def symbols(self) -> bytes:
         """The functions that the addresses lie in, as /proc/kallsyms lists them."""
         symbols = self._trace.symbols
-        # Marks say where the kernel took them; those of other sources say 0, and tools expect this name.
-        found: dict[int, bytes] = {0: b"tracing_mark_write"} if _FTRACE in self.formats else {}
-        if symbols is not None:
-            for address in sorted(self.addresses):
-                symbol = symbols.lookup(address)
-                if symbol is not None:
-                    found[address - symbol[1]] = symbol[0]
+        found: dict[int, bytes] = {}
+        all_named = True
+        for address in sorted(self.addresses - {0}):
+            symbol = None if symbols is None else symbols.lookup(address)
+            if symbol is not None:
+                found[address - symbol[1]] = symbol[0]
+            all_named &= symbol is not None
+        # Marks say where the kernel took them; those of other sources say 0, and tools expect this name. They would
+        # give it to each address below the first function.
+        if self._has_marks and all_named:
+            found.setdefault(0, b"tracing_mark_write")
         # A name ends at a blank.
         return b"".join(
             b"%016x T %b\n" % (address, re.sub(rb"\s", b"_", name))
             for address, name in sorted(found.items())
         )
+
+
+def _holds_addresses(field_class: FieldClass) -> bool:
+    """Whether values are call stacks, of the kernel's code or of a program's."""
+    match field_class:
+        case ArrayClass(IntegerClass(style=Style.SYMBOL | Style.POINTER)):
+            return True
+    return False
 
 
 def _add_metadata(contents: FileContents, records: KernelEvents) -> None:

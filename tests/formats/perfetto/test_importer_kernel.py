@@ -8,16 +8,20 @@ from pathlib import Path
 import pytest
 from support.perfetto_writing import kernel_events, projected, trace_of, written
 from support.strategies import batch_of
+from support.trace_cmd_files import File, Kernel, format_text
 from support.trace_processor import answer, errors, needs_trace_processor, number
 
 import converter
 from converter.formats.perfetto import mapping, tracepoints
 from converter.formats.perfetto.descriptors import typed_event
+from converter.formats.trace_cmd.reader import read
+from converter.formats.trace_cmd.report_lines import report_lines
 from converter.ir.collect import with_batches
 from converter.ir.events import EventClass, Field
 from converter.ir.field_classes import IntegerClass, StringClass
 from converter.ir.kinds import Kind, Role
 from converter.ir.trace import Thread
+from converter.storage.opening import open_source
 
 FIXTURES = Path(__file__).parents[3] / "roundtrip_fixtures"
 RECORDINGS = [
@@ -260,3 +264,63 @@ def test_counters_of_a_cpu_are_on_its_track(tmp_path):
     path = imported(tmp_path, trace_of(idle, (1, 0), (2, 3), thread=-1, cpu=1))
     query = "select name, cpu, cast(value as int) from counter join cpu_counter_track c on c.id = track_id"
     assert answer(path, query) == [["cpuidle", "0", "1"], ["cpuidle", "3", "2"]]
+
+
+#: Of each sample: when, where, on which thread, its mode, and the functions, innermost first, by the way to the root.
+CALL_STACKS = """
+with recursive up(sample, depth, parent, name) as (
+  select p.id, 0, c.parent_id, coalesce(f.name, printf('0x%x', f.rel_pc))
+    from perf_sample p join stack_profile_callsite c on c.id = p.callsite_id
+    join stack_profile_frame f on f.id = c.frame_id
+  union all
+  select u.sample, u.depth + 1, c.parent_id, f.name
+    from up u join stack_profile_callsite c on c.id = u.parent
+    join stack_profile_frame f on f.id = c.frame_id)
+select p.ts, p.cpu, t.tid, p.cpu_mode,
+  (select group_concat(name, ' ') from (select name from up where sample = p.id order by depth))
+from perf_sample p join thread t using (utid) order by p.ts
+"""
+
+
+def test_call_stacks_of_the_kernel_are_samples_besides(tmp_path):
+    k = Kernel()
+    frames = ", ".join(f"(void *)REC->caller[{i}]" for i in range(8))
+    kernel, user = (
+        format_text(name, number, f"{first} 8 4 0\nunsigned long caller[8] 16 64 0", printed)
+        for name, number, first, printed in (
+            ("kernel_stack", 4, "int size", '""'),
+            ("user_stack", 12, "unsigned int tgid", f'"{8 * "=> %ps "}", {frames}'),
+        )
+    )
+    # A stack of an old kernel ends with all ones; a program's is filled with zeros, or has nothing in it.
+    page = k.page(
+        10,
+        k.record(1, k.common(4, 42) + k.pack("ixxxx3Q", 3, 0x3010, 0x2020, 0x1030)),
+        k.record(1, k.common(12, 42) + k.pack("Ixxxx8Q", 42, 0x7F00_1000, *[0] * 7)),
+        k.record(1, k.common(12, 43) + k.pack("Ixxxx8Q", 43, *[0] * 8)),
+        k.record(1, k.common(4, 42) + k.pack("ixxxx2Q", 2, 0x2000, (1 << 64) - 1)),
+    )
+    symbols = b"1000 T outer\n2000 T middle\n3000 t inner\n4000 T end\n"
+    file = File(k, {1: page}, formats={"ftrace": [kernel, user]}, kallsyms=symbols)
+    source, path, back = (tmp_path / name for name in ("a.dat", "a.pftrace", "back.dat"))
+    source.write_bytes(file.version_7())
+    losses = converter.convert(source, path)
+    assert not [loss for loss in losses if "caller" in loss.what]
+    assert errors(path) == {}
+    assert number(path, "select count(*) from counter") == 0
+    assert answer(path, CALL_STACKS) == [
+        ["11", "1", "42", "kernel", "inner middle outer"],
+        ["12", "1", "42", "user", "0x7f001000"],
+        ["14", "1", "42", "kernel", "middle"],
+    ]
+    texts = "select display_value from args where flat_key = 'caller' and value_type = 'string'"
+    assert answer(path, texts) == [
+        ["inner <- middle <- outer"],
+        ["middle <- 0xffffffffffffffff"],
+    ]
+    # Each is one event again, its addresses and their names included.
+    converter.convert(path, back)
+    lines = [[*report_lines(read(open_source(file.read_bytes())))] for file in (source, back)]
+    assert [" ".join(line.split()) for line in lines[0]] == [
+        " ".join(line.split()) for line in lines[1]
+    ]

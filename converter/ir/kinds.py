@@ -150,6 +150,14 @@ class Role(IntEnum):
     CONTEXT = 82
 
 
+#: Kinds of events that a thread comes by, rather than of what a track shows.
+TRACEPOINT_KINDS = frozenset(
+    kind
+    for kind in Kind
+    if kind in (Kind.TYPED, Kind.MARK) or Kind.SCHED_SWITCH <= kind <= Kind.PROCESS_EXEC
+)
+
+
 #: The roles without which an event of the kind says nothing; `invariants.required_roles` checks them.
 REQUIRED_ROLES: dict[Kind, frozenset[Role]] = {
     Kind.SLICE_BEGIN: frozenset({Role.NAME}),

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from converter.ir.columns import constant_column
 from converter.ir.events import Batch, EventClass, Field
-from converter.ir.field_classes import IntegerClass
-from converter.ir.kinds import Kind, Role
+from converter.ir.field_classes import IntegerClass, StringClass
+from converter.ir.kinds import TRACEPOINT_KINDS, Kind, Role
 from converter.ir.trace import Trace, Track, TrackScope
 from converter.projection.assembly import assemble
 from converter.projection.capabilities import Capabilities, KindSupport
@@ -260,7 +260,9 @@ class Projector:
                 derived=self._derived,
             )
             placed += [
-                (number, self._class_ids(part.event_class), part) for part in self._fit(piece, 0)
+                (number, self._class_ids(part.event_class), part)
+                for one in self._on_threads(piece)
+                for part in self._fit(one, 0)
             ]
         return assemble(batch, placed, self.source.strings)
 
@@ -287,6 +289,30 @@ class Projector:
             cpu=cpu,
             track=self._tables.renumber_tracks(batch.track),
         )
+
+    def _on_threads(self, piece: Piece) -> list[Piece]:
+        """A tracepoint on a thread that is on a global track too stays on its thread where the format lacks tracks.
+
+        Such a track is the buffer that it was recorded in.
+        """
+        batch = piece.batch
+        if self.capabilities.tracks or _absent(batch.track) or _absent(batch.thread):
+            return [piece]
+        if piece.event_class.kind not in TRACEPOINT_KINDS:
+            return [piece]
+        tracks = _taken(batch.track, piece)
+        of_buffers = [track.scope is TrackScope.GLOBAL for track in self._tables.tracks]
+        both = (tracks >= 0) & (self.threads_of(piece) >= 0) & np.array([*of_buffers, False])[tracks]
+        on, off = piece.split(both)
+        if on is None:
+            return [piece]
+        self.lose(LossKind.LOWERED, "tracks of events on threads as an argument", on)
+        names = [self.constant(track.name, 1)[0] for track in self._tables.tracks]
+        texts = np.array(names, np.int32)[tracks[both]]
+        taken = any(field.name == _TRACK.name for field in piece.event_class.fields)
+        kept = on.moved(track=constant_column(np.int32(-1), len(on)))
+        kept = kept.with_argument(_TAKEN_TRACK if taken else _TRACK, texts)
+        return [kept] if off is None else [off, kept]
 
     def _fit(self, piece: Piece, depth: int) -> list[Piece]:
         """The pieces that the format holds of one of any kind."""
@@ -527,8 +553,10 @@ def _part(piece: Piece, event_class: EventClass, which: Sequence[int], after: in
     return piece.rewritten(replace(event_class, fields=fields), columns, after=after)
 
 
+_TRACK = Field("track", StringClass())
 _CPU = Field("cpu", IntegerClass(32, True))
 #: Where the event has a field of that name.
+_TAKEN_TRACK = Field("common_track", StringClass())
 _TAKEN_CPU = Field("common_cpu", IntegerClass(32, True))
 
 

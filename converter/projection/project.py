@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from converter.ir.columns import constant_column
 from converter.ir.events import Batch, EventClass, Field
-from converter.ir.field_classes import IntegerClass, StringClass
+from converter.ir.field_classes import IntegerClass, StringClass, Style
 from converter.ir.kinds import TRACEPOINT_KINDS, Kind, Role
 from converter.ir.trace import Trace, Track, TrackScope
 from converter.projection.assembly import assemble
@@ -259,11 +259,14 @@ class Projector:
                 batch.positions(number),
                 derived=self._derived,
             )
-            placed += [
+            fitted = [
                 (number, self._class_ids(part.event_class), part)
                 for one in self._on_threads(piece)
                 for part in self._fit(one, 0)
             ]
+            if self.source.symbols is not None and not self.capabilities.symbols:
+                self._lose_names(piece, [part.event_class for _, _, part in fitted])
+            placed += fitted
         return assemble(batch, placed, self.source.strings)
 
     def _renumbered(self, batch: Batch) -> Batch:
@@ -290,6 +293,22 @@ class Projector:
             track=self._tables.renumber_tracks(batch.track),
         )
 
+    def _lose_names(self, piece: Piece, held: list[EventClass]) -> None:
+        """Functions that the source's symbols name are numbers alone where the format has no symbols.
+
+        A slice has the name of its own.
+        """
+        event_class = piece.event_class
+        lowered = any(one.kind is not event_class.kind for one in held)
+        named = {
+            field.name
+            for field in event_class.fields
+            if _is_function(field) and not (lowered and field.role is Role.FUNCTION)
+        }
+        kept = (field for one in held for field in one.fields if field.name in named)
+        if named and any(isinstance(field.type, IntegerClass) for field in kept):
+            self.lose(LossKind.DROPPED, f"names of functions in {label(piece.event_class)}", piece)
+
     def _on_threads(self, piece: Piece) -> list[Piece]:
         """A tracepoint on a thread that is on a global track too stays on its thread where the format lacks tracks.
 
@@ -302,7 +321,9 @@ class Projector:
             return [piece]
         tracks = _taken(batch.track, piece)
         of_buffers = [track.scope is TrackScope.GLOBAL for track in self._tables.tracks]
-        both = (tracks >= 0) & (self.threads_of(piece) >= 0) & np.array([*of_buffers, False])[tracks]
+        both = (
+            (tracks >= 0) & (self.threads_of(piece) >= 0) & np.array([*of_buffers, False])[tracks]
+        )
         on, off = piece.split(both)
         if on is None:
             return [piece]
@@ -551,6 +572,10 @@ def _part(piece: Piece, event_class: EventClass, which: Sequence[int], after: in
     fields = tuple(piece.event_class.fields[i] for i in which)
     columns = [piece.table.lazy(i) for i in which]
     return piece.rewritten(replace(event_class, fields=fields), columns, after=after)
+
+
+def _is_function(field: Field) -> bool:
+    return isinstance(field.type, IntegerClass) and field.type.style is Style.SYMBOL
 
 
 _TRACK = Field("track", StringClass())

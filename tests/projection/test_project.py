@@ -32,6 +32,7 @@ from converter.ir.field_classes import (
 )
 from converter.ir.invariants import check
 from converter.ir.kinds import Kind, Role
+from converter.ir.symbols import SymbolTable
 from converter.ir.trace import ClockDomain, Process, Thread, Trace, Track, TrackScope
 from converter.kernels.strings import StringTable
 from converter.projection.assembly import stored_alike
@@ -224,6 +225,43 @@ def test_tracks_become_threads_of_their_processes():
     assert processes == ["p10", "p11", "Tracks", "p10"]
     assert len(set(batch.thread.tolist())) == 4
     assert "lowered: tracks as threads (4)" in losses
+
+
+def test_a_tracepoint_on_a_track_and_a_thread_stays_on_its_thread():
+    typed = event_class(Kind.TYPED, "point", "system", n=IntegerClass(32))
+    taken = event_class(Kind.TYPED, "other", "system", track=IntegerClass(32))
+    tracks = [Track("buffer", TrackScope.GLOBAL), Track("ours", TrackScope.PROCESS, 2)]
+    events = [
+        (0, 0, -1, 1, (7,), 0),
+        (0, 1, -1, 1, (8,), -1),
+        (0, 2, -1, -1, (9,), 0),
+        (0, 3, -1, 1, (9,), 1),
+        (1, 4, -1, 2, (1,), 0),
+    ]
+    target, losses = projected(trace_of([typed, taken], events, tracks=tracks), PROFILER)
+    assert brief(target, "n", "track", "common_track") == [
+        ("INSTANT point at t10", 7, "buffer", None),
+        ("INSTANT point at t10", 8, None, None),
+        ("INSTANT point at buffer", 9, None, None),
+        ("INSTANT point at ours", 9, None, None),
+        ("INSTANT other at t11", None, 1, "buffer"),
+    ]
+    assert "lowered: tracks of events on threads as an argument (2)" in losses
+    assert "lowered: tracks as threads (2)" in losses
+
+
+def test_names_of_functions_are_lost_where_a_format_has_no_symbols():
+    address = IntegerClass(64, style=Style.SYMBOL)
+    point = event_class(Kind.TYPED, "point", "system", at=address)
+    call = event_class(Kind.FUNCTION, "call", "", ip=(address, Role.FUNCTION))
+    trace = trace_of([point, call], [(0, 0, -1, 1, (0x1010,)), (1, 1, -1, 1, (0x1010,))])
+    trace.symbols = SymbolTable(lambda: (np.array([0x1000], np.uint64), [b"outer"]))
+    _, losses = projected(trace, PROFILER)
+    assert "dropped: names of functions in system:point (1)" in losses
+    # An instant has the name of its function.
+    assert not [loss for loss in losses if "functions in call" in loss]
+    _, losses = projected(trace, replace(PROFILER, symbols=True))
+    assert not [loss for loss in losses if "functions" in loss]
 
 
 def test_events_on_no_thread_and_no_cpu():

@@ -5,12 +5,15 @@ from __future__ import annotations
 from typing import Any, Final
 
 import numpy as np
+from numpy.typing import NDArray
 
+from converter.formats.perfetto.callstack_output import InternedStacks
 from converter.formats.perfetto.record_shapes import frames_of
 from converter.ir.columns import ListColumn
 from converter.ir.events import EventClass, Table
 from converter.ir.field_classes import ArrayClass, FieldClass, IntegerClass
 from converter.ir.trace import Trace
+from converter.kernels.strings import StringTable
 from converter.projection.types import is_stack
 
 #: The kernel's event with the stack of the program, whose functions nobody names.
@@ -30,11 +33,27 @@ class KernelStack:
         self._element = element
         self._trace = trace
         self._mapping = trace.strings.intern(_KERNEL) if mode == _MODE_KERNEL else 0
+        #: Stacks repeat: each that is another has its addresses here, and behind them its iid.
+        self._known = StringTable()
+        self._iids: NDArray[np.uint64] = np.zeros(1, np.uint64)
 
-    def frames(self, table: Table) -> ListColumn:
-        """A column of `mapping.CALLSTACK`."""
+    def iids(self, table: Table, interned: InternedStacks) -> NDArray[np.uint64]:
+        """The iid of each stack."""
         stacks = _without_ends(table.column(self._index))
-        return frames_of(stacks, self._element, self._trace, self._mapping)
+        frames = np.ascontiguousarray(stacks.values, np.uint64)
+        bounds = np.asarray(stacks.offsets, np.int64) * frames.itemsize
+        which = np.empty(len(stacks), np.int32)
+        self._known.intern_spans(frames.view(np.uint8), bounds[:-1], np.diff(bounds), which)
+        new = [
+            np.frombuffer(self._known[i], np.uint64)
+            for i in range(len(self._iids), len(self._known))
+        ]
+        if new:
+            offsets = np.cumsum([0, *map(len, new)])
+            column = ListColumn(offsets, np.concatenate(new))
+            whole = frames_of(column, self._element, self._trace, self._mapping)
+            self._iids = np.append(self._iids, interned.iids(whole))
+        return self._iids[which]
 
     def is_there(self, table: Table) -> Any:
         """Which of the stacks have a frame (as 0 and 1)."""

@@ -38,7 +38,6 @@ from converter.formats.perfetto.steps import (
     field_getter,
     tag_of,
 )
-from converter.ir.columns import Column
 from converter.ir.events import EventClass, Field, Table
 from converter.ir.field_classes import IntegerClass, StringClass
 from converter.ir.kinds import Kind
@@ -150,7 +149,8 @@ class RecordOutput:
     # Samples
 
     def _sample(self, fields: tuple[Field, ...]) -> Steps:
-        parts = self._sampled(field_getter(0))
+        frames = field_getter(0)
+        parts = self._sampled(lambda table: self._stacks.iids(frames(table)))
         parts += [
             (_SAMPLE_NUMBERS[field.name], _field(_SAMPLE_NUMBERS[field.name], field, getter))
             for field, getter in zip(fields[1:], map(field_getter, (1, 2)), strict=True)
@@ -164,13 +164,13 @@ class RecordOutput:
         mode, of_event, message, steps = Steps(), Steps(), Steps(), Steps()
         mode.literal(_number_field(_SAMPLE_MODE, stack.mode))
         of_event.literal(_number_field(OF_KERNEL_EVENT, 1))
-        sampled = self._sampled(stack.frames)
+        sampled = self._sampled(lambda table: stack.iids(table, self._stacks))
         parts = [*sampled, (_SAMPLE_MODE, mode), (OF_KERNEL_EVENT, of_event)]
         message.message(PacketField.PERF_SAMPLE, _in_order(parts))
         steps.enclosing(kernel.OPTIONAL, message, stack.is_there)
         return steps
 
-    def _sampled(self, frames: Callable[[Table], Column]) -> list[tuple[int, Steps]]:
+    def _sampled(self, iids: Callable[[Table], NDArray[np.uint64]]) -> list[tuple[int, Steps]]:
         """Where a sample was taken, and its call stack."""
         cpu = Steps()
         present = self._number(_SAMPLE_CPU, lambda _: self._places.cpu.astype(np.uint32))
@@ -180,9 +180,7 @@ class RecordOutput:
             (_SAMPLE_PID, self._on_thread(_SAMPLE_PID)),
             (
                 _SAMPLE_CALLSTACK,
-                self._number(
-                    _SAMPLE_CALLSTACK, lambda table: self._stacks.iids(frames(table)), _U64
-                ),
+                self._number(_SAMPLE_CALLSTACK, iids, _U64),
             ),
         ]
 

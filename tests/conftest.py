@@ -5,8 +5,8 @@ import os
 import pytest
 from hypothesis import HealthCheck, Phase, settings
 
-# Deadlines, and how slow drawing is, measure how busy the machine is. Examples are the same each time, so one that fails
-# is made simple when somebody asks for it, with the long profile, which is for a night and not for every change.
+# Deadlines, and how slow drawing is, measure how busy the machine is. Examples are the same each time, so one that
+# fails is made simple when somebody asks for it, with the long profile, which is for a night and not for every change.
 settings.register_profile(
     "ci",
     max_examples=30,

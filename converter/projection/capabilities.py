@@ -151,8 +151,6 @@ class Capabilities:
     shown_epoch_unit: int | None = None
     environment: bool = False
     command_lines: bool = False
-    #: Names of the functions whose addresses events have.
-    symbols: bool = False
     #: Other formats whose native data the format has a place for.
     sidecars: frozenset[str] = frozenset()
     #: Names of functions by their addresses.

@@ -7,7 +7,7 @@ again.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from converter.ir.columns import constant_column
 from converter.ir.events import Batch, EventClass, Field
-from converter.ir.field_classes import IntegerClass, StringClass, Style
+from converter.ir.field_classes import IntegerClass, StringClass
 from converter.ir.kinds import TRACEPOINT_KINDS, Kind, Role
 from converter.ir.trace import Trace, Track, TrackScope
 from converter.projection.assembly import assemble
@@ -35,7 +35,7 @@ from converter.projection.losses import Aspect, LossClass, LossKind, LossReport
 from converter.projection.lowering import LOWERINGS, lowering_for
 from converter.projection.metadata import TargetMetadata, held_clock
 from converter.projection.pieces import ByClass, Derived, Piece, map_distinct
-from converter.projection.symbol_names import addresses_of
+from converter.projection.symbol_names import addresses_of, names_lost
 from converter.projection.tables import TargetTables
 from converter.projection.timeline_fields import THREAD_TIME
 
@@ -127,7 +127,7 @@ class Projector:
         self._has_required = ByClass(self._required_are_there)
         # What is read from a format names functions by events, where it has no table of them.
         keeps_names = capabilities.symbols or source.format == format_name
-        self._named_addresses = ByClass(
+        self._addresses = ByClass(
             lambda one: () if keeps_names or source.symbols is None else addresses_of(one)
         )
         self._derived: Derived = {}
@@ -264,8 +264,8 @@ class Projector:
                 for one in self._on_threads(piece)
                 for part in self._fit(one, 0)
             ]
-            if self.source.symbols is not None and not self.capabilities.symbols:
-                self._lose_names(piece, [part.event_class for _, _, part in fitted])
+            if self._addresses(piece.event_class):
+                self._lose_names(piece, (part.event_class for _, _, part in fitted))
             placed += fitted
         return assemble(batch, placed, self.source.strings)
 
@@ -293,21 +293,12 @@ class Projector:
             track=self._tables.renumber_tracks(batch.track),
         )
 
-    def _lose_names(self, piece: Piece, held: list[EventClass]) -> None:
-        """Functions that the source's symbols name are numbers alone where the format has no symbols.
-
-        A slice has the name of its own.
-        """
-        event_class = piece.event_class
-        lowered = any(one.kind is not event_class.kind for one in held)
-        named = {
-            field.name
-            for field in event_class.fields
-            if _is_function(field) and not (lowered and field.role is Role.FUNCTION)
-        }
-        kept = (field for one in held for field in one.fields if field.name in named)
-        if named and any(isinstance(field.type, IntegerClass) for field in kept):
-            self.lose(LossKind.DROPPED, f"names of functions in {label(piece.event_class)}", piece)
+    def _lose_names(self, piece: Piece, held: Iterable[EventClass]) -> None:
+        """Functions that the source's symbols name are numbers alone where the format has no symbols."""
+        lost = names_lost(piece.event_class, self._addresses(piece.event_class), held)
+        if lost:
+            what = f"names of functions in {', '.join(lost)} of {label(piece.event_class)}"
+            self.lose(LossKind.DROPPED, what, piece)
 
     def _on_threads(self, piece: Piece) -> list[Piece]:
         """A tracepoint on a thread that is on a global track too stays on its thread where the format lacks tracks.
@@ -371,9 +362,6 @@ class Projector:
 
     def _adapted(self, piece: Piece, support: KindSupport, depth: int) -> list[Piece]:
         """A piece of a kind that the format holds, as it holds it."""
-        if depth == 0 and (named := self._named_addresses(piece.event_class)):
-            what = f"names of functions in {', '.join(named)} of {label(piece.event_class)}"
-            self.lose(LossKind.DROPPED, what, piece)
         adapter = self.capabilities.adapters.get(piece.event_class.kind)
         if adapter is not None:
             kind = piece.event_class.kind
@@ -572,10 +560,6 @@ def _part(piece: Piece, event_class: EventClass, which: Sequence[int], after: in
     fields = tuple(piece.event_class.fields[i] for i in which)
     columns = [piece.table.lazy(i) for i in which]
     return piece.rewritten(replace(event_class, fields=fields), columns, after=after)
-
-
-def _is_function(field: Field) -> bool:
-    return isinstance(field.type, IntegerClass) and field.type.style is Style.SYMBOL
 
 
 _TRACK = Field("track", StringClass())

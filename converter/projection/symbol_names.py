@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Final
 
 import numpy as np
@@ -17,16 +18,37 @@ from converter.projection.pieces import Piece, distinct
 SYMBOL_ROLES: Final = frozenset({Role.FUNCTION, Role.PARENT_FUNCTION, Role.INSTRUCTION})
 
 
-def addresses_of(event_class: EventClass) -> tuple[str, ...]:
+def addresses_of(event_class: EventClass) -> tuple[Field, ...]:
     """The fields that are addresses of functions, or stacks of such."""
-    return tuple(repr(field.name) for field in event_class.fields if _is_address(field))
+    return tuple(field for field in event_class.fields if _is_address(field))
+
+
+def names_lost(
+    event_class: EventClass, addresses: Iterable[Field], held: Iterable[EventClass]
+) -> list[str]:
+    """Which of the addresses of a class are numbers still in what a format holds of it.
+
+    A slice, or an instant, that was made of the event has the name of its function.
+    """
+    classes = list(held)
+    lowered = any(one.kind is not event_class.kind for one in classes)
+    numbers = {field.name for one in classes for field in one.fields if _number(field)}
+    return [
+        repr(field.name)
+        for field in addresses
+        if field.name in numbers and not (lowered and field.role is Role.FUNCTION)
+    ]
 
 
 def _is_address(field: Field) -> bool:
+    held = _number(field)
+    return held is not None and (field.role in SYMBOL_ROLES or held.style is Style.SYMBOL)
+
+
+def _number(field: Field) -> IntegerClass | None:
+    """The type of a number, or of a list of such."""
     held = field.type.element if isinstance(field.type, ArrayClass) else field.type
-    return isinstance(held, IntegerClass) and (
-        field.role in SYMBOL_ROLES or held.style is Style.SYMBOL
-    )
+    return held if isinstance(held, IntegerClass) else None
 
 
 def function_names(piece: Piece, role: Role, projection: Projection) -> NDArray[np.int32] | None:

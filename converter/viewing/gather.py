@@ -186,9 +186,9 @@ class Gathered:
             steps.step,
             steps.name,
             np.maximum(numbers, 0),
-            np.ones(len(steps), np.uint8),
+            np.ones(len(steps), np.int32),
         )
-        ends = (steps.step == END) & (closed.state != UNMATCHED)
+        ends = (steps.step == END) & (closed.owner != UNMATCHED)
         base = np.zeros(max(bases, default=0) + 1, np.int64)
         base[list(bases)] = list(bases.values())
         at = steps.at[ends]

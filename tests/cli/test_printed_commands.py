@@ -155,7 +155,6 @@ def test_a_printed_command_does_what_it_says(command, tmp_path, monkeypatch, cap
     assert code in ((0, 1) if words[1] in ANSWERING else (0,)), err
     assert "Traceback" not in err
     for output in outputs(words) - {"-"}:
-        if "--split" in words and words[1] not in COMMANDS:
-            stem, dot, suffixes = output.partition(".")
-            output = f"{stem}-*{dot}{suffixes}"
-        assert list(Path().glob(output)), output
+        stem, dot, suffixes = output.partition(".")
+        is_split = "--split" in words and words[1] not in COMMANDS
+        assert list(Path().glob(f"{stem}-*{dot}{suffixes}" if is_split else output)), output

@@ -89,7 +89,7 @@ def test_an_edited_file_holds_what_it_says(target, tmp_path):
     assert difference(converter.read(plain), again) is None
 
 
-@pytest.mark.parametrize("part", (1, 4, 7))
+@pytest.mark.parametrize("part", [1, 4, 7])
 @pytest.mark.parametrize("target", TARGETS)
 def test_damage_to_what_travels_leaves_what_the_file_says(target, part, tmp_path):
     source = MARKERS if target == "chrome" else TIMELINE

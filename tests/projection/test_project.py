@@ -257,9 +257,9 @@ def test_names_of_functions_are_lost_where_a_format_has_no_symbols():
     trace = trace_of([point, call], [(0, 0, -1, 1, (0x1010,)), (1, 1, -1, 1, (0x1010,))])
     trace.symbols = SymbolTable(lambda: (np.array([0x1000], np.uint64), [b"outer"]))
     _, losses = projected(trace, PROFILER)
-    assert "dropped: names of functions in system:point (1)" in losses
+    assert "dropped: names of functions in 'at' of system:point (1)" in losses
     # An instant has the name of its function.
-    assert not [loss for loss in losses if "functions in call" in loss]
+    assert not [loss for loss in losses if "of call" in loss]
     _, losses = projected(trace, replace(PROFILER, symbols=True))
     assert not [loss for loss in losses if "functions" in loss]
 

@@ -453,7 +453,6 @@ def capabilities(variant: str) -> Capabilities:
         other_clocks=True,
         epoch=True,
         environment=True,
-        symbols=True,
         command_lines=True,
         symbols=True,
         sidecars=frozenset({SIDECAR}),

@@ -118,7 +118,6 @@ def capabilities(variant: str) -> Capabilities:  # noqa: ARG001 - all variants h
         epoch=True,
         shown_epoch_unit=1000,
         environment=True,
-        symbols=True,
         command_lines=True,
         symbols=True,
     )

@@ -96,7 +96,6 @@ def capabilities(variant: str) -> Capabilities:  # noqa: ARG001 - there is one
         other_clocks=True,
         epoch=True,
         environment=True,
-        symbols=True,
         command_lines=True,
         symbols=True,
     )

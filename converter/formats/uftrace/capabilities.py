@@ -30,6 +30,7 @@ from converter.formats.uftrace.printed_values import (
     with_event_name,
     with_room,
 )
+from converter.formats.uftrace.shown_values import recorded_fields
 from converter.ir.events import EventClass
 from converter.ir.field_classes import Style
 from converter.ir.kinds import Kind, Role
@@ -47,18 +48,7 @@ _MAX_FIELD_NAME: Final = 48
 @cache
 def capabilities(variant: str) -> Capabilities:  # noqa: ARG001 - there is one
     """What a directory holds."""
-    kernel = _kernel()
-    functions = Capabilities(
-        kinds={},
-        blobs=False,
-        nulls=False,
-        styles=frozenset(Style),
-        labels=True,
-        units=True,
-        max_arguments=MAX_ARGUMENTS,
-        max_string_bytes=MAX_TEXT_BYTES,
-        utf8_only=False,
-    )
+    kernel, functions = _kernel(), _functions()
     kinds = {
         kind: replace(support, holds=kernel, of_class=_of_kernel if support.of_class else None)
         for kind, support in kernel.kinds.items()
@@ -67,7 +57,9 @@ def capabilities(variant: str) -> Capabilities:  # noqa: ARG001 - there is one
         kinds[kind] = replace(kinds[kind], of_class=_call_support)
     kinds[Kind.SLICE_BEGIN] = KindSupport((NAME, CATEGORY), holds=functions)
     kinds[Kind.SLICE_END] = KindSupport(
-        optional=(NAME, CATEGORY), holds=replace(functions, max_arguments=1)
+        optional=(NAME, CATEGORY),
+        holds=replace(functions, max_arguments=1),
+        of_class=_end_support,
     )
     kinds[Kind.INSTANT] = KindSupport((NAME, CATEGORY), arguments=False, of_class=_instant_support)
     kinds[Kind.DISCARDED] = KindSupport(DISCARDED.fields, arguments=False)
@@ -102,6 +94,21 @@ def capabilities(variant: str) -> Capabilities:  # noqa: ARG001 - there is one
 
 
 @cache
+def _functions() -> Capabilities:
+    return Capabilities(
+        kinds={},
+        blobs=False,
+        nulls=False,
+        styles=frozenset(Style),
+        labels=True,
+        units=True,
+        max_arguments=MAX_ARGUMENTS,
+        max_string_bytes=MAX_TEXT_BYTES,
+        utf8_only=False,
+    )
+
+
+@cache
 def _kernel() -> Capabilities:
     return replace(kernel_capabilities(""), identifier=_field_name)
 
@@ -121,6 +128,14 @@ def _call_support(event_class: EventClass) -> KindSupport | None:
     return _of_kernel(event_class) if event_class.category == "ftrace" else None
 
 
+def _end_support(event_class: EventClass) -> KindSupport:
+    """A function returns one value, beside which its text stands."""
+    support = KindSupport(optional=(NAME, CATEGORY))
+    fields = tuple(field for field in event_class.fields if field not in (NAME, CATEGORY))
+    most = 2 if len(fields) == 2 and recorded_fields(event_class.kind, fields) != fields else 1
+    return replace(support, holds=replace(_functions(), max_arguments=most))
+
+
 def _instant_support(event_class: EventClass) -> KindSupport | None:
     """A named event has no data; an instant with arguments is a tracepoint."""
     roles = [field.role for field in event_class.fields]
@@ -135,6 +150,7 @@ def _lower_to_typed(piece: Piece, _: Projection) -> list[Piece] | None:
 
 def _adapt_end(piece: Piece, projection: Projection) -> Piece:
     """An end has both name and category or neither, and no CPU, which its begin has."""
+    piece = _without_text(piece, projection)
     cpus = projection.cpus_of(piece)
     on_cpus = int(np.count_nonzero(cpus >= 0))
     if on_cpus:
@@ -155,3 +171,15 @@ def _adapt_end(piece: Piece, projection: Projection) -> Piece:
         columns.insert(place, projection.constant("", len(piece)))
         piece = piece.rewritten(piece.derive(("named end",), completed), columns)
     return with_room(piece, projection)
+
+
+def _without_text(piece: Piece, projection: Projection) -> Piece:
+    """The text beside a value that is returned is what uftrace shows of it, if it says so of what uftrace recorded."""
+    event_class = piece.event_class
+    kept = recorded_fields(event_class.kind, event_class.fields)
+    if kept == event_class.fields or projection.source.format == "uftrace":
+        return piece
+    text = event_class.fields[-1]
+    projection.lose(LossKind.DROPPED, f"{text.name!r} of {label(event_class)}", piece)
+    made = piece.derive(("values alone",), lambda: replace(event_class, fields=kept))
+    return piece.rewritten(made, piece.lazy_columns()[:-1])

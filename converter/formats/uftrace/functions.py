@@ -31,7 +31,7 @@ from converter.formats.uftrace.scan_functions import (
     TEXT,
     UNSIGNED,
 )
-from converter.formats.uftrace.shown_values import is_text_of, text_field
+from converter.formats.uftrace.shown_values import is_text_of, recorded_fields, text_field
 from converter.formats.uftrace.symbols import Module
 from converter.ir.events import EventClass, Field
 from converter.ir.field_classes import (
@@ -101,14 +101,16 @@ class Site:
 def columns_of(event_class: EventClass, *, recorded: bool) -> ClassColumns:
     """Where the columns of a class are whose values follow each other in its fields' order.
 
-    The place in the source is no value, but known of the function. What was `recorded` has texts beside some values.
+    The place in the source is no value, but known of the function. What was `recorded` has texts beside some values, an
+    exit in any case.
     """
     fields = event_class.fields
     placed = event_class.kind is Kind.SLICE_BEGIN and fields[-1:] == (SOURCE_LINE,)
+    has_texts = recorded or event_class.kind is Kind.SLICE_END
     places = []
     word = last = 0
     for number, field in enumerate(fields):
-        if recorded and number and is_text_of(field, fields[number - 1]):
+        if has_texts and number and is_text_of(field, fields[number - 1]):
             places.append((Place.TEXT, last))
             continue
         last = word
@@ -223,7 +225,7 @@ class Functions:
             if placed:
                 source = strings.intern(held.source)
             operations = _operations_of(
-                signature[:-1] if placed else signature,
+                signature[:-1] if placed else recorded_fields(kind, signature),
                 values.arguments if kind is Kind.SLICE_BEGIN else values.returned,
             )
             if operations is None:
@@ -237,7 +239,10 @@ class Functions:
     def _fields(
         self, specifications: tuple[Specification, ...], module: Module
     ) -> tuple[Field, ...]:
-        """The fields of values, each argument followed by its text where it is shown as one; an exit has one value."""
+        """The fields of values, each followed by its text where it is shown as one.
+
+        Of what is returned the text follows from the value alone, so that a directory made anew has it too.
+        """
         fields: list[Field] = []
         for item in specifications:
             labels: tuple[Label, ...] = ()
@@ -246,7 +251,7 @@ class Functions:
             held = value_class(item.format, item.size, labels, item.type_name)
             fields.append(argument_field(item.name, held))
             text = text_field(fields[-1])
-            if text is not None and item.name != "retval":
+            if text is not None and (item.name != "retval" or item.format != "p"):
                 fields.append(text)
         return tuple(fields)
 

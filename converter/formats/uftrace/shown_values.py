@@ -24,6 +24,7 @@ from converter.ir.field_classes import (
     StringClass,
     Style,
 )
+from converter.ir.kinds import Kind
 
 _SUFFIX: Final = "_text"
 #: Larger numbers are shown in hexadecimal.
@@ -49,6 +50,13 @@ def text_field(field: Field) -> Field | None:
 def is_text_of(field: Field, of: Field) -> bool:
     """Whether a field is that for the text of another."""
     return field == text_field(of)
+
+
+def recorded_fields(kind: Kind, fields: tuple[Field, ...]) -> tuple[Field, ...]:
+    """The fields of a begin or end that are in its record: of what is returned the value, but not its text."""
+    if kind is Kind.SLICE_END and len(fields) > 1 and is_text_of(fields[-1], fields[-2]):
+        return fields[:-1]
+    return fields
 
 
 def texts(column: Column, held: FieldClass, names: Names) -> ListColumn:

@@ -35,6 +35,7 @@ from converter.formats.uftrace.mapping import (
     USER_EVENT,
     watched_variable,
 )
+from converter.formats.uftrace.shown_values import recorded_fields
 from converter.formats.uftrace.symbol_output import (
     ShownSymbol,
     check_values,
@@ -233,8 +234,7 @@ class SliceOutput:
             check_values(event_class)
         values = values_of(fields) if named else fields
         start = len(event_class.fields) - len(values)
-        if placed:
-            values = values[:-1]
+        values = values[:-1] if placed else recorded_fields(event_class.kind, values)
         columns = range(start, start + len(values))
         sizes = [_size(table.column(i)) for i in columns]
         operations = [

@@ -96,7 +96,8 @@ def test_what_fits_survives_and_loses_nothing(trace):
     assert difference(trace, written_and_read(trace)) is None
     fitted, losses = project(trace, CAPABILITIES, "uftrace")
     collect(fitted)
-    assert list(losses) == []
+    # Numbers that take too long to print are texts.
+    assert [loss for loss in losses if not loss.what.endswith(" as text")] == []
 
 
 @settings(max_examples=15)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 import shutil
 
@@ -85,6 +86,8 @@ __attribute__((noinline)) int colour(enum col a, enum col b) { return a + b; }
 __attribute__((noinline)) int letter(char a, char b) { return a + b; }
 __attribute__((noinline)) int apply(int (*f)(char, char), void (*g)(void)) { return f != 0 && g != 0; }
 __attribute__((noinline)) int at(struct point p, int n) { return p.x + n; }
+__attribute__((noinline)) enum col mixed(int n) { return n; }
+__attribute__((noinline)) char last(int n) { return n; }
 __attribute__((noinline)) int number(int a, long b, unsigned c, signed char d) { return a + b + c + d; }
 int main(void) {
   struct point p = { 1, 2 };
@@ -92,11 +95,13 @@ int main(void) {
   letter('a', '\n'); letter('\0', 'z');
   apply(letter, 0); apply(0, 0);
   at(p, -3);
+  mixed(7); mixed(-1); mixed(6); last('x'); last('\n');
   number(-5, -70000, 4000000000u, -128);
   return 0;
 }
 """
 FUNCTIONS = ("colour", "letter", "apply", "at")
+RETURNING = ("mixed", "last")
 
 
 @needs_uftrace
@@ -107,6 +112,11 @@ def test_texts_are_those_of_replay(tmp_path):
     trace = converter.read(tmp_path / "data")
     found = [call for call in calls(trace) if call[0] in FUNCTIONS]
     assert len(found) == 8
+    lines = run("uftrace", "replay", "--no-pager", "-d", str(tmp_path / "data")).decode()
+    printed = re.findall(rf"({'|'.join(RETURNING)})\(.*\) = (.*);", lines)
+    assert printed == list(returned(trace)) and len(printed) == 5
+    converter.write(dataclasses.replace(trace, sidecar={}), tmp_path / "anew", "uftrace")
+    assert list(returned(converter.read(tmp_path / "anew"))) == printed
     for program in filter(shutil.which, VERSIONS):
         lines = run(program, "replay", "--no-pager", "-d", str(tmp_path / "data"))
         printed = re.findall(rf"\| +({'|'.join(FUNCTIONS)})\((.*)\)(?: =|;| \{{)", lines.decode())
@@ -114,6 +124,21 @@ def test_texts_are_those_of_replay(tmp_path):
             # It takes what is an int for a long where that is an enumerator, which is negative in no case then.
             printed, found = ([one for one in of if one[0] != "colour"] for of in (printed, found))
         assert printed == found
+
+
+def returned(trace):
+    """Name and text of what each function returned that has such a text."""
+    open_ = []
+    for batch in trace.batches():
+        for i, id in enumerate(batch.class_id.tolist()):
+            event_class = trace.event_classes[id]
+            values = values_of(trace, batch.tables[id], event_class, int(batch.row[i]))
+            if event_class.kind is Kind.SLICE_BEGIN:
+                open_.append(values["name"].decode())
+            elif event_class.kind is Kind.SLICE_END and open_:
+                name = open_.pop()
+                if "retval_text" in values:
+                    yield name, values["retval_text"].decode()
 
 
 def calls(trace):

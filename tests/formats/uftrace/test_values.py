@@ -146,7 +146,8 @@ def test_null_texts(tmp_path, recorded):
 
 def test_an_empty_structure_takes_no_bytes(tmp_path):
     directory = Directory(retspec="foo@retval/t0:Empty")
-    assert payload(one_call(directory, tmp_path, None, b"")) == {"retval": b""}
+    found = payload(one_call(directory, tmp_path, None, b""))
+    assert found == {"retval": b"", "retval_text": b"Empty{}"}
 
 
 @pytest.mark.parametrize(

@@ -206,10 +206,11 @@ def _cast(
     """Numbers as another type, integers modulo its range; values that do not come back are counted as changed."""
     if column.dtype == dtype:
         return column
-    if np.can_cast(column.dtype, dtype):
-        return column.astype(dtype)
-    with np.errstate(over="ignore"):
+    # NaNs that signal do so when they are converted.
+    with np.errstate(over="ignore", invalid="ignore"):
         result = column.astype(dtype)
+    if np.can_cast(column.dtype, dtype):
+        return result
     if len(column):
         with np.errstate(invalid="ignore"):
             # Exact when it comes back the same and with the same sign.

@@ -1,5 +1,6 @@
 """project(): what a format of given capabilities holds of a trace, and what it reports as lost."""
 
+import math
 from collections import Counter
 from dataclasses import replace
 from fractions import Fraction
@@ -15,6 +16,7 @@ from support.target_capabilities import EVERYTHING, PROFILER, RECORDER, TARGETS,
 from converter.ir.canonical import canonical, difference
 from converter.ir.collect import collect, with_batches
 from converter.ir.columns import list_of_bytes, value
+from converter.ir.events import Table
 from converter.ir.field_classes import (
     ArrayClass,
     BooleanClass,
@@ -515,6 +517,18 @@ def test_values_that_do_not_fit_are_counted():
     target, losses = projected(trace_of([declared], events), VIEWER)
     assert [fields["a"] for *_, fields in events_of(target)] == [1, -(2**63), -1]
     assert "changed: values of 'a' of instant outside int64 (2)" in losses
+
+
+def test_numbers_that_are_none_stay_so_without_a_word():
+    declared = event_class(Kind.TYPED, "e", "", a=FloatClass(32))
+    trace = trace_of([declared], [(0, 0, -1, 1, (0.5,)), (0, 1, -1, 1, (0.5,))])
+    (batch,) = trace.batches()
+    # Quiet and signalling.
+    bits = np.array([0x7FC00000, 0x7F800001], np.uint32)
+    numbers = batch.with_tables({0: Table(2, [bits.view(np.float32)])})
+    target, losses = projected(with_batches(trace, [numbers]), VIEWER)
+    assert all(math.isnan(fields["a"]) for *_, fields in events_of(target))
+    assert not [loss for loss in losses if "outside" in loss]
 
 
 def test_long_texts_are_cut_between_characters():

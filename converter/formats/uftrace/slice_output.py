@@ -154,8 +154,8 @@ class SliceOutput:
 
     @property
     def has_functions(self) -> bool:
-        """Whether there is any other."""
-        return self._emitter.has_functions
+        """Whether there is any, be it the one that is no slice, which stands in front of lost records too."""
+        return self._emitter.has_functions or self._emitter.mark >= 0
 
     def fill_tables(self, tables: Tables) -> list[ShownSymbol]:
         """Add signatures and symbols; what the program's files say of the latter."""

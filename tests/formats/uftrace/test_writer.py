@@ -232,6 +232,16 @@ def test_a_lost_record_is_not_the_first_of_a_task(tmp_path):
     assert [record[1] for record in records(files["70.dat"])] == [0, 2]
 
 
+def test_lost_records_behind_kernel_events_alone_stand_in_the_order_of_time(tmp_path):
+    counter = EventClass(Kind.COUNTER, fields=(NAME, Field("v", U32, Role.VALUE)))
+    lost = EventClass(Kind.DISCARDED, fields=(Field("count", IntegerClass(48), Role.COUNT),))
+    events = [(counter, 2, 0, (b"c", 1)), (lost, 9, 0, (3,))]
+    files, _ = fitted(tmp_path / "data", trace_of(events))
+    found = records(files["7.dat"])
+    assert [record[0] for record in found] == sorted(record[0] for record in found)
+    assert [record[1] for record in found][:3] == [0, 1, 2]
+
+
 def test_a_mark_stands_behind_the_last_kernel_event_of_a_task(tmp_path):
     counter = EventClass(Kind.COUNTER, fields=(NAME, Field("v", U32, Role.VALUE)))
     events = [

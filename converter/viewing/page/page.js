@@ -19,7 +19,9 @@ class Page {
   select(selected) {
     this.drawing.selected = selected;
     this.drawing.changed();
-    return this.details.show(selected);
+    /** Resolved when the details say what the selected item says. */
+    this.shown = this.details.show(selected);
+    return this.shown;
   }
 
   listen() {
@@ -33,7 +35,10 @@ class Page {
     this.query.addEventListener("keydown", (event) => {
       event.stopPropagation();
       if (event.key === "Enter") this.search(event.shiftKey ? -1 : 1);
-      else if (event.key === "Escape") this.canvas.focus();
+      if (event.key !== "Escape") return;
+      // The text stays, for more of the same.
+      event.preventDefault();
+      this.canvas.focus();
     });
     this.query.addEventListener("input", () => {
       this.matches = null;

@@ -151,7 +151,7 @@ _INFO_EPILOG = f"""\b
 Examples:
   traceconv info trace.dat
   traceconv info trace.dat --events 5 --event sched_switch
-  traceconv info trace.dat --stats --last 1s
+  traceconv info trace.dat --stats --timeline --last 1s
 
 {EXAMPLES}"""
 
@@ -167,6 +167,7 @@ Examples:
 @click.option(
     "--stats", is_flag=True, help="Print rates, CPU time, slices by time, gaps, lost events, too."
 )
+@click.option("--timeline", is_flag=True, help="Draw how busy CPUs and threads are, too.")
 @selects
 def info(
     source: str,
@@ -175,6 +176,7 @@ def info(
     as_json: bool,
     events: int | None,
     stats: bool,
+    timeline: bool,
     selection: Selection | None,
 ) -> None:
     """Say what the trace IN contains: clock, CPUs, processes, threads, events."""
@@ -187,6 +189,7 @@ def info(
         as_json=as_json,
         events=events,
         stats=stats,
+        timeline=timeline,
         selection=selection,
     )
 

@@ -68,6 +68,7 @@ def run(
     as_json: bool,
     events: int | None = None,
     stats: bool = False,
+    timeline: bool = False,
     selection: Selection | None = None,
 ) -> None:
     """Read the trace and print what is in it, and the first `events` of it, where asked for.
@@ -88,6 +89,8 @@ def run(
         figures = ""
         if stats:
             figures = _add_figures(trace, report)
+        if timeline:
+            figures += _add_timeline(trace, report)
         text = json.dumps(report, indent=2) if as_json else _text(source, report) + figures
         if events is None:
             print(text)
@@ -106,6 +109,15 @@ def _add_figures(trace: Trace, report: dict[str, Any]) -> str:
     figures = measure(trace)
     report["statistics"] = figures_form(trace, figures)
     return f"\n\n{figures_text(trace, figures)}"
+
+
+def _add_timeline(trace: Trace, report: dict[str, Any]) -> str:
+    """Read the trace for who is busy when: likewise."""
+    from converter.cli.timeline_text import timeline_form, timeline_of, timeline_text
+
+    shares = timeline_of(trace)
+    report["timeline"] = timeline_form(shares)
+    return f"\n\n{timeline_text(shares)}"
 
 
 def _print_events(text: str, trace: Trace, count: int) -> None:

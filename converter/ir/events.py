@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +13,9 @@ from converter.ir.columns import Column, constant_column, take
 from converter.ir.field_classes import FieldClass
 from converter.ir.kinds import Kind, Role
 from converter.kernels.union import positions_by_class
+
+#: Events of a batch that a notebook shows.
+_LISTED: Final = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,6 +196,15 @@ class Batch:
         """The batch in one line."""
         span = f" from {self.ts.min()} to {self.ts.max()}" if len(self) else ""
         return f"<Batch of {len(self)} events of {len(self.tables)} classes{span}>"
+
+    def _repr_html_(self) -> str:
+        """For notebooks: the columns of the first events."""
+        from converter.ir.html import html_table
+
+        columns = ("ts", "class_id", "row", "cpu", "thread", "track")
+        heads = [getattr(self, name)[:_LISTED].tolist() for name in columns]
+        what = f"Batch of {len(self):,} events of {len(self.tables):,} classes"
+        return html_table(what, columns, zip(*heads, strict=True), len(self) - _LISTED)
 
     def with_tables(self, tables: Mapping[int, Table]) -> Batch:
         """The same events with these columns, which are no longer those of the records that they were read from."""

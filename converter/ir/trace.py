@@ -226,6 +226,23 @@ class Trace:
         """Whether the events are all those of the source, unchanged, as far as the reader has made that known."""
         return self.make_batches == self.source_batches
 
+    def _repr_html_(self) -> str:
+        """For notebooks: what is known without reading events, or has been read."""
+        from converter.ir.html import html_table
+
+        rate = self.clock.ticks_per_second
+        rows: list[tuple[str, object]] = [
+            ("format", f"{self.format}+{self.variant}" if self.variant else self.format),
+            ("clock", f"{self.clock.name}, {rate or 'unknown'} ticks per second"),
+            ("processes", len(self.processes)),
+            ("threads", len(self.threads)),
+            ("tracks", len(self.tracks)),
+            ("event classes", len(self.event_classes)),
+            *self.environment.items(),
+            *(("warning", warning.detail) for warning in self.warnings),
+        ]
+        return html_table("Trace", ("", "so far"), rows)
+
     def close(self) -> None:
         """Let go of what makes the batches: iterating is a ValueError from now on, tables stay.
 

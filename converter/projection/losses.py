@@ -101,6 +101,10 @@ _Sum = tuple[int, int | None, frozenset[Kind]]
 _NOTHING: Final[_Sum] = (0, None, frozenset())
 
 
+#: Losses that a notebook shows.
+_LISTED: Final = 20
+
+
 @dataclass(slots=True)
 class LossReport:
     """The losses of one conversion, summed by kind and thing; complete once all batches have passed."""
@@ -124,6 +128,17 @@ class LossReport:
         known, first, kinds = self._entries.get(key, _NOTHING)
         first = first if first is not None else first_ts
         self._entries[key] = (known + count, first, kinds | event_kinds)
+
+    def _repr_html_(self) -> str:
+        """For notebooks: the most frequent losses, by who would miss them."""
+        from converter.ir.html import html_table
+
+        losses = sorted(self, key=lambda loss: -loss.count)
+        losses = [loss for one in LossClass for loss in losses if loss.loss_class is one]
+        rows = [(loss.loss_class, loss.kind, loss.what, loss.count) for loss in losses[:_LISTED]]
+        title = f"{len(losses):,} losses" if losses else "no losses"
+        heads = ("class", "became", "what", "times")
+        return html_table(title, heads, rows, len(losses) - _LISTED)
 
     def include(self, other: LossReport) -> None:
         """Count the losses of another report, too."""

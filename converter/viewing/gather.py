@@ -107,13 +107,15 @@ class Gathered:
     """All of a trace that a page shows. `items`, `counters` and `flows` are there once it has been read.
 
     A place is a number: of a track, of a thread, or of a CPU (see `places`). An event is a row of its class: `row` of
-    `source` begins an item, `last_row` of `last` (-1: nothing) ends it. `who` is the id of the thread of a task.
+    `source` begins an item, `last_row` of `last` (-1: nothing) ends it; rows mean nothing without `arguments`. `who`
+    is the id of the thread of a task.
     """
 
-    def __init__(self, trace: Trace) -> None:
+    def __init__(self, trace: Trace, *, arguments: bool = True) -> None:
         self.trace, self.losses = project(trace, SHOWN, "page")
         self.events = self.untimed = 0
         self.arguments: dict[int, Arguments] = {}
+        self._with_arguments = arguments
         #: Place, name, id and argument of each series of a counter.
         self.series: list[tuple[int, int, int, str]] = []
         self._series: dict[int, int] = {}
@@ -156,7 +158,7 @@ class Gathered:
     def _rows(self, batch: Batch, number: int) -> int:
         """Keep the arguments of the events of a class; how many rows there were before."""
         event_class, table = self.trace.event_classes[number], batch.tables[number]
-        if event_class.kind in (Kind.COUNTER, *_FLOWS):
+        if not self._with_arguments or event_class.kind in (Kind.COUNTER, *_FLOWS):
             return 0
         kept = [i for i, one in enumerate(event_class.fields) if one.role is not Role.NAME]
         known = self.arguments.get(number)

@@ -1,0 +1,117 @@
+"""How busy CPUs and threads are in each of some stretches of a trace."""
+
+from __future__ import annotations
+
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from converter.ir.trace import Trace
+from converter.viewing.arrange import Run, Timeline, arranged
+from converter.viewing.gather import Gathered, thread_place
+
+#: Threads that are told of.
+_MOST: Final = 10
+
+
+class Line(NamedTuple):
+    """The share of each stretch that somebody was busy, from 0 to 1, and of all of them."""
+
+    name: str
+    shares: list[float]
+    total: float
+
+
+class Shares(NamedTuple):
+    """Lines of CPUs and of the busiest threads, for stretches of `step` nanoseconds from `start` on.
+
+    Threads are busy while they are on a CPU; where the trace has no switches of tasks, while they are in a slice.
+    """
+
+    start: int
+    step: float
+    cpus: list[Line]
+    threads: list[Line]
+    more_threads: int
+
+
+def shares_of(trace: Trace, stretches: int) -> Shares:
+    """The shares of a trace, whose batches are read once.
+
+    Raises:
+        TraceError: as `Trace.batches` does.
+
+    """
+    gathered = Gathered(trace, arguments=False)
+    timeline = arranged(gathered)
+    edges = np.linspace(0, max(timeline.end - timeline.start, 1), stretches + 1)
+    spans = _Spans(timeline)
+    cpus = [
+        _line(lane.name, *spans.of_runs(lane.runs, Run.TASKS), edges)
+        for group in timeline.groups
+        for lane in group.lanes
+        if any(timeline.run_kind[run] == Run.TASKS for run in lane.runs)
+    ]
+    threads = []
+    for number, thread in enumerate(gathered.trace.threads):
+        lane = timeline.places.get(thread_place(number))
+        if lane is None or not thread.tid:
+            continue
+        busy = spans.of_thread(thread.tid) if cpus else spans.of_runs(lane.runs, Run.SLICES)
+        if len(busy[0]):
+            threads.append(_line(lane.name, *busy, edges))
+    threads.sort(key=lambda line: (-line.total, line.name))
+    return Shares(
+        timeline.start,
+        float(edges[1]),
+        cpus,
+        threads[:_MOST],
+        max(len(threads) - _MOST, 0),
+    )
+
+
+_Interval = tuple[NDArray[np.int64], NDArray[np.int64]]
+
+
+class _Spans:
+    """When who is busy: starts and ends from the start of the trace, in the order of time."""
+
+    def __init__(self, timeline: Timeline) -> None:
+        self._timeline = timeline
+        self._first = np.append(0, np.cumsum(timeline.run_count))
+        items: dict[str, NDArray[Any]] = timeline.items
+        length = timeline.end - timeline.start
+        self._from = items["ts"] - timeline.start
+        self._to = np.minimum(items["end"], timeline.end) - timeline.start
+        self._to = np.clip(self._to, self._from, length)
+        self._who = items["who"]
+
+    def of_runs(self, runs: list[int], kind: Run) -> _Interval:
+        """Of the first row of that kind; idle threads are nobody."""
+        for run in runs:
+            if self._timeline.run_kind[run] == kind:
+                which = slice(self._first[run], self._first[run + 1])
+                busy = self._who[which] != 0
+                return self._from[which][busy], self._to[which][busy]
+        return self._from[:0], self._to[:0]
+
+    def of_thread(self, tid: int) -> _Interval:
+        """On any CPU."""
+        at = np.flatnonzero(self._who == tid)
+        at = at[np.argsort(self._from[at], kind="stable")]
+        return self._from[at], self._to[at]
+
+
+def _line(
+    name: str, start: NDArray[np.int64], end: NDArray[np.int64], edges: NDArray[np.float64]
+) -> Line:
+    """The share of each stretch between two edges that spans which follow each other take."""
+    before = np.append(0, np.cumsum(end - start))
+    at = np.searchsorted(start, edges, side="right")
+    last = np.maximum(at - 1, 0)
+    # All that have begun, less what the last of them goes on beyond the edge.
+    beyond = np.maximum(end[last] - edges, 0) if len(end) else np.zeros(len(edges))
+    taken = before[at] - np.where(at > 0, beyond, 0)
+    shares = np.clip(np.diff(taken) / np.diff(edges), 0, 1)
+    return Line(name, [round(share, 4) for share in shares.tolist()], float(before[-1] / edges[-1]))

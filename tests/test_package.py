@@ -48,6 +48,13 @@ def test_schemas_are_installed():
             assert inside.read_bytes() == path.read_bytes()
 
 
+@pytest.mark.parametrize(("package", "folder"), [("cli", "help"), ("viewing", "page")])
+def test_what_modules_read_is_installed(package, folder):
+    installed = resources.files(f"converter.{package}").joinpath(folder)
+    for path in (ROOT / "converter" / package / folder).iterdir():
+        assert installed.joinpath(path.name).read_bytes() == path.read_bytes()
+
+
 def test_the_package_is_marked_as_typed():
     assert resources.files("converter").joinpath("py.typed").is_file()
 

@@ -251,6 +251,23 @@ def test_keys_search_and_clicks(browser, tmp_path):
 
 
 @needs_browser
+def test_what_began_an_item_and_what_ended_it(browser, tmp_path):
+    opened(browser, written(tmp_path / "x.html", SMALL))
+    told = searched(browser, "IRQ (virtio")
+    assert (told["time"], told["duration"]) == ("827.290450510 s", "4.066 µs")
+    assert (told["irq"], told["category"], told["ret"], told["on"]) == (
+        "36",
+        "irq",
+        "1",
+        "Irq Cpu 1",
+    )
+    names = browser.value(
+        "Array.from(document.querySelectorAll('#details th'), (th) => th.textContent)"
+    )
+    assert names.count("irq") == 1
+
+
+@needs_browser
 def test_counters_flows_and_running_threads(browser, tmp_path):
     events = [
         {"ph": "X", "name": "from", "pid": 1, "tid": 1, "ts": 0, "dur": 10},

@@ -6,12 +6,16 @@ import zlib
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from support.strategies import traces
 
 import converter
 from converter.viewing.arrange import Run, arranged
 from converter.viewing.contents import Contents
 from converter.viewing.gather import OPEN, Gathered
 from converter.viewing.levels import coarsened, unit_for
+from converter.viewing.shares import shares_of
 
 EVENTS = [
     {"ph": "M", "name": "process_name", "pid": 1, "tid": 1, "args": {"name": "shop"}},
@@ -233,3 +237,13 @@ def test_hardly_anything(events):
     contents = contents_of(events)
     _, header = header_of(contents)
     assert header["events"] == 2 * len(events)
+
+
+@settings(max_examples=25)
+@given(traces(), st.booleans())
+def test_any_trace_has_a_page(trace, small):
+    contents = Contents(trace, "any", 10 if small else 1_000_000)
+    _, header = header_of(contents)
+    runs = [run for group in header["groups"] for lane in group["lanes"] for run in lane["runs"]]
+    assert sorted(runs) == list(range(header["columns"]["runKind"]["length"]))
+    shares_of(trace, 5)

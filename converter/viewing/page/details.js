@@ -19,8 +19,10 @@ class Details {
     const { run, index } = selected;
     const item = run.first + index;
     if (run.first >= 0 && run.kind !== COUNTER) {
-      rows.push(...(await this.said(this.timeline.columns.source[item], this.timeline.row[item])));
-      rows.push(...(await this.said(this.timeline.columns.last[item], this.timeline.lastRow[item])));
+      const begin = await this.said(this.timeline.columns.source[item], this.timeline.row[item]);
+      const end = await this.said(this.timeline.columns.last[item], this.timeline.lastRow[item]);
+      const isNew = ([name, value]) => !begin.some((one) => one[0] === name && one[1] === value);
+      rows.push(...begin, ...end.filter(isNew));
     }
     if (this.now === selected) this.fill(rows);
   }

@@ -239,7 +239,7 @@ def test_hardly_anything(events):
     assert header["events"] == 2 * len(events)
 
 
-@settings(max_examples=25)
+@settings(max_examples=10)
 @given(traces(), st.booleans())
 def test_any_trace_has_a_page(trace, small):
     contents = Contents(trace, "any", 10 if small else 1_000_000)

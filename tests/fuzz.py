@@ -15,6 +15,7 @@ import mmap
 import os
 import random
 import resource
+import signal
 import struct
 import sys
 import tarfile
@@ -223,13 +224,16 @@ def read_until(until: float, format: str, inputs: list[Files], first: int, done:
     used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
     if "asan" not in os.environ.get("LD_PRELOAD", ""):
         resource.setrlimit(resource.RLIMIT_AS, (used + GROWTH, used + GROWTH))
+    faulthandler.register(signal.SIGPROF, chain=True)
     usable = 0
     for number in range(first, first + ROUND):
         done[:] = struct.pack("QQ", number, usable)
         if number > first and time.monotonic() > until:
             return
         made = numbered(format, number, inputs)
-        faulthandler.dump_traceback_later(SECONDS_EACH, exit=True)
+        # Of the processor, as other programs may have it too; what waits for ever is found later.
+        signal.setitimer(signal.ITIMER_PROF, SECONDS_EACH)
+        faulthandler.dump_traceback_later(20 * SECONDS_EACH, exit=True)
         usable += attempt(format, *made)
     done[:] = struct.pack("QQ", first + ROUND, usable)
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from converter import registry
 from converter.cli import messages
-from converter.cli.merging import Relations, print_inputs
+from converter.cli.merging import Relations, print_inputs, share_heap
 from converter.cli.places import output_in
 from converter.cli.progress import Progress
 from converter.conversion import (
@@ -121,6 +121,8 @@ def converted(
         TraceError: of what went wrong.
 
     """
+    if len(options.sources) > 1:
+        share_heap()
     with (
         open_merged(
             options.sources,

@@ -16,6 +16,10 @@ from converter.ir.events import Batch, EventClass
 from converter.ir.symbols import SymbolTable
 from converter.kernels.strings import StringTable
 
+#: Less is not worth what there is to do for each.
+_LEAST_BATCH = 1 << 12
+_LEAST_WINDOW = 1 << 16
+
 
 @dataclass(frozen=True, slots=True)
 class ClockDomain:
@@ -171,9 +175,9 @@ class Trace:
     #: Looks for damage that no pass over the batches has come to, as where a writer copies the source's files: of all
     #: events (True), or only of what is around them (False). What it finds is among the warnings then.
     check: Callable[[bool], None] | None = None
-    #: How many events a batch may have at most, as far as the reader has a say; None: as many as it likes. Whoever
-    #: reads several traces at once keeps memory within bounds with it.
-    batch_size: int | None = None
+    #: How many traces whoever reads this one reads at once: all readers together take as much memory as one would,
+    #: as far as they have a say.
+    readers: int = 1
     #: For display: (done, in all), in bytes of the source or whatever the reader counts; in all 0 when unknown.
     progress: Callable[[], tuple[int, int]] | None = None
 
@@ -254,8 +258,12 @@ class Trace:
         self.progress = self.seeking = None
 
     def events_of_a_batch(self, usual: int) -> int:
-        """How many events a reader puts into a batch, which usually puts so many."""
-        return usual if self.batch_size is None else min(usual, self.batch_size)
+        """How many events a reader puts into a batch, which alone would put so many."""
+        return max(usual // self.readers, min(usual, _LEAST_BATCH))
+
+    def bytes_of_a_window(self, usual: int) -> int:
+        """How much of its source a reader looks at at a time, which alone would look at so much."""
+        return max(usual // self.readers, min(usual, _LEAST_WINDOW))
 
     def add_class(self, event_class: EventClass) -> int:
         """Append an event class; its id."""

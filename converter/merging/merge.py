@@ -11,6 +11,7 @@ from fractions import Fraction
 from typing import Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from converter.errors import TraceError, UnsupportedError
 from converter.ir.events import Batch
@@ -24,15 +25,12 @@ from converter.merging.survey import survey
 from converter.merging.tables import MergedTables, Source
 from converter.projection.clock_rates import at_rate
 from converter.projection.losses import LossClass, LossKind, LossReport
-from converter.streaming.stream_merge import BATCH_SIZE
 
 _SECOND: Final = 1_000_000_000
 #: Times are of 64 bits.
 _LIMIT: Final = 1 << 63
 _OFFSET: Final = re.compile(r"([+-]?\d{1,18}(?:\.\d{1,18})?)(ns|us|ms|s|)", re.ASCII)
 _UNITS: Final = {"ns": 1, "us": 1_000, "ms": 1_000_000, "s": _SECOND, "": _SECOND}
-#: What all batches that are held have together is what one has; fewer events than that are not worth a batch.
-_LEAST_BATCH: Final = 1 << 12
 #: More would need as many batches in memory.
 MOST_INPUTS: Final = 1 << 14
 
@@ -133,9 +131,8 @@ class _Merging:
         self._inputs = inputs
         self._names = names
         surveys = []
-        if len(inputs) > 1:
-            for trace in inputs:
-                trace.batch_size = max(BATCH_SIZE // len(inputs), _LEAST_BATCH)
+        for trace in inputs:
+            trace.readers = len(inputs)
         for trace, name in zip(inputs, names, strict=True):
             try:
                 surveys.append(survey(trace, align))
@@ -329,11 +326,18 @@ def _symbols(tables: Sequence[SymbolTable | None]) -> SymbolTable | None:
     # Numbers and addresses are not of one table.
     alike = [table for table in known if table.exact == known[0].exact]
 
-    def load() -> tuple[np.ndarray[tuple[int], np.dtype[np.uint64]], list[bytes]]:
-        entries = [table.entries() for table in alike]
-        addresses = np.concatenate([starts for starts, _ in entries])
-        names = [name for _, held in entries for name in held]
-        distinct, first = np.unique(addresses, return_index=True)
-        return distinct, [names[place] for place in first.tolist()]
+    def load() -> tuple[NDArray[np.uint64], Sequence[bytes]]:
+        addresses, names = alike[0].entries()
+        for table in alike[1:]:
+            # Recordings of one machine have the same ones mostly: names that are there already are not looked at.
+            more, others = table.entries()
+            new = np.flatnonzero(~np.isin(more, addresses))
+            if len(new):
+                addresses = np.concatenate([addresses, more[new]])
+                names = [*names, *(others[place] for place in new.tolist())]
+        order = np.argsort(addresses, kind="stable")
+        if not np.array_equal(order, np.arange(len(order))):
+            addresses, names = addresses[order], [names[place] for place in order.tolist()]
+        return addresses, names
 
     return SymbolTable(load, exact=known[0].exact)

@@ -45,11 +45,15 @@ class _Wakeups:
         threads = RunningThreads()
         for batch in self._source.batches():
             woken = self._of(batch, _WAKEUPS)
-            runs = self._running(batch, woken, threads)
+            switched = self._of(batch, {Kind.SCHED_SWITCH})
+            if not (woken or switched):
+                yield self._divided(batch, {})
+                continue
+            runs = self._running(batch, woken, switched, threads)
             yield self._divided(batch, {number: runs[batch.positions(number)] for number in woken})
 
     def _running(
-        self, batch: Batch, woken: list[int], threads: RunningThreads
+        self, batch: Batch, woken: list[int], switched: list[int], threads: RunningThreads
     ) -> NDArray[np.bool_]:
         """Of each event whether it wakes a thread that runs."""
         step = np.zeros(len(batch), np.uint8)
@@ -59,7 +63,7 @@ class _Wakeups:
             at = batch.positions(number)
             step[at] = _WAKEUP
             thread[at] = self._column(batch, number, Role.TID)
-        for number in self._of(batch, {Kind.SCHED_SWITCH}):
+        for number in switched:
             at = batch.positions(number)
             step[at] = _SWITCH
             thread[at] = self._column(batch, number, Role.PREV_TID)

@@ -21,6 +21,10 @@ class WindowMemory:
         self._free: list[memoryview] = []
         self._usual = 0
 
+    def clear(self) -> None:
+        """Let go of what nobody refers to: there is nothing more to read for now."""
+        self._free.clear()
+
     def take(self, size: int) -> NDArray[np.uint8]:
         """Room for a window, with anything in it; for any thread."""
         if not size:

@@ -141,12 +141,13 @@ def test_switches_are_at_their_times(recorded, view):
     assert [row for row in shown if row in expected] == expected
 
 
-def test_batches_of_several_inputs_are_together_as_large_as_those_of_one(recorded):
+def test_batches_of_several_inputs_are_together_as_large_as_those_of_one(recorded, monkeypatch):
+    monkeypatch.setattr("converter.ir.trace._LEAST_BATCH", 100)
     _, paths = recorded
     sizes = {}
     for name, path in paths.items():
         with converter.open_trace(path) as trace:
-            trace.batch_size = 100
+            trace.readers = 1 << 17
             sizes[name] = [len(batch) for batch in trace.batches()]
     assert sizes == {name: [100, 100, 100] for name in paths}
     with converter.open_merged([str(path) for path in paths.values()]) as merged:

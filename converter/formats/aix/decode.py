@@ -14,7 +14,7 @@ from converter.formats.aix.encoding import Decoded, Nodes
 from converter.formats.aix.layout import MIN_ENTRY
 from converter.formats.aix.native_classes import Entries, Gather, columns_of
 from converter.formats.aix.scan import WIDE, Forms, Scanner
-from converter.formats.aix.streams import Stream
+from converter.formats.aix.streams import WINDOW, Stream
 from converter.ir.events import Batch, NativeRecords, Table
 from converter.ir.locations import Locations
 from converter.ir.trace import Trace
@@ -76,8 +76,9 @@ class _Pass:
 
     def windows(self) -> Iterator[Window]:
         """The windows that have events, and those bytes behind the last."""
+        room = self._decoding.trace.bytes_of_a_window(WINDOW)
         try:
-            for data, offset in self._stream.windows(self._scan):
+            for data, offset in self._stream.windows(self._scan, room=room):
                 window = self._window
                 assert window is not None
                 window.data = data

@@ -16,7 +16,7 @@ from converter.formats.chrome.scan import EventScanner
 from converter.formats.chrome.scan_values import end_of_value
 from converter.storage.source import Source
 
-_WINDOW = 1 << 22
+WINDOW = 1 << 22
 #: What `EventScanner.scan` says of where it stopped.
 _MORE, _CLOSED, _FULL = 0, 1, 2
 
@@ -31,7 +31,7 @@ class Step(Enum):
 class Document:
     """The text of a source from its beginning, or only its first window as a `sample`."""
 
-    def __init__(self, source: Source, window: int = _WINDOW, *, sample: bool = False) -> None:
+    def __init__(self, source: Source, window: int = WINDOW, *, sample: bool = False) -> None:
         self.member: tuple[str, Any] = ("", None)
         self._source = source
         self._window = window

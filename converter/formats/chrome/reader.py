@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from converter.errors import TraceError, TraceWarning
 from converter.formats.chrome.classes import Plan, Rows, plan_of
 from converter.formats.chrome.columns import Scanned
-from converter.formats.chrome.document import Document, Step
+from converter.formats.chrome.document import WINDOW, Document, Step
 from converter.formats.chrome.layout import (
     DISPLAY_TIME_UNIT,
     ENVIRONMENT,
@@ -146,7 +146,7 @@ class _Reader:
             PHASE_TABLE,
             self._scale.decimals,
         )
-        document = Document(self._source)
+        document = Document(self._source, self.trace.bytes_of_a_window(WINDOW))
         size = self.trace.events_of_a_batch(BATCH_SIZE)
         delivered = False
         try:

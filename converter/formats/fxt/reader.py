@@ -139,7 +139,8 @@ class _Pass:
         source, scanner = self._tables.source, self._scanner
         offset = 0
         delivered = 0
-        wanted = WINDOW
+        usual = self._tables.trace.bytes_of_a_window(WINDOW)
+        wanted = usual
         damage: TraceWarning | None = None
         while offset < source.size and damage is None:
             # Not cleared first, as a bytearray is.
@@ -153,11 +154,11 @@ class _Pass:
                 yield batch
             rest = window[scanner.consumed :]
             offset += scanner.consumed
-            wanted = WINDOW
+            wanted = usual
             if status == INCOMPLETE:
                 needed = self._record_size(rest)
                 if offset + needed <= source.size and not is_short:
-                    wanted = max(WINDOW, needed)
+                    wanted = max(usual, needed)
                     continue
                 damage = self._warning(
                     offset,

@@ -71,15 +71,15 @@ class Damage:
             self._warnings.append(warning)
 
 
-def windows(source: Source, damage: Damage) -> Iterator[Window]:
-    """All packets of a source, window after window.
+def windows(source: Source, damage: Damage, usual: int = WINDOW_BYTES) -> Iterator[Window]:
+    """All packets of a source, window after window, which are as large as `usual`.
 
     Raises:
         TraceError: there is not one whole packet.
 
     """
     offset = 0
-    size = WINDOW_BYTES
+    size = usual
     memory = WindowMemory()
     while offset < source.size:
         data = memory.take(min(size, source.size - offset))
@@ -91,7 +91,7 @@ def windows(source: Source, damage: Damage) -> Iterator[Window]:
             if count:
                 yield from _expanded(Window(data[:end], rows[:count], offset, end), damage)
             offset += end
-            size = WINDOW_BYTES
+            size = usual
             if stopped == 0 or (stopped == 1 and not at_end):
                 continue
         elif stopped == 1 and not at_end and size < MAX_PACKET_BYTES:

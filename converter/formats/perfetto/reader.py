@@ -17,7 +17,7 @@ from converter.formats.perfetto.ftrace import FtraceBundles
 from converter.formats.perfetto.kernel_symbols import KernelSymbols
 from converter.formats.perfetto.layout import PacketField
 from converter.formats.perfetto.metadata import Metadata
-from converter.formats.perfetto.packets import Damage, Window, windows
+from converter.formats.perfetto.packets import WINDOW_BYTES, Damage, Window, windows
 from converter.formats.perfetto.parts import Part, assemble
 from converter.formats.perfetto.records import Records
 from converter.formats.perfetto.scan import (
@@ -82,7 +82,8 @@ class _Reader:
         callstacks = CallStacks(timeline, self.trace.strings, messages)
         cpus = CpuStates()
         last_ts = 0
-        for window in windows(self._source, self._damage):
+        usual = self.trace.bytes_of_a_window(WINDOW_BYTES)
+        for window in windows(self._source, self._damage, usual):
             parts = self._parts(window, timeline, callstacks, cpus)
             self._done = window.offset + window.end
             timeline.prune()

@@ -57,8 +57,8 @@ class PageStream:
         self._memory = memory
         #: How many chunks there are from the offset on, where the data does not say that itself.
         self._chunks: int | None = None
-        target = max(_SMALLEST_WINDOW, min(_LARGEST_WINDOW, _WINDOWS_IN_ALL // max(streams, 1)))
-        self._target = max(target // buffer.page_size, 1) * buffer.page_size
+        self._streams = max(streams, 1)
+        self.share(1)
 
     @property
     def offset(self) -> int:
@@ -69,6 +69,12 @@ class PageStream:
     def end(self) -> int:
         """Where it ends; of compressed data, where it must have ended."""
         return self._data.limit if self.buffer.compressed else self._data.offset + self._data.size
+
+    def share(self, readers: int) -> None:
+        """Windows are as large as they may be where so many files are read at once."""
+        in_all = _WINDOWS_IN_ALL // (self._streams * readers)
+        target = max(_SMALLEST_WINDOW, min(_LARGEST_WINDOW // readers, in_all))
+        self._target = max(target // self.buffer.page_size, 1) * self.buffer.page_size
 
     def restrict(self, offset: int, end: int, chunks: int | None) -> None:
         """From now on give only the pages from here to there in the file, of compressed data so many chunks."""

@@ -92,7 +92,7 @@ class _Reader:
             for data in buffer.cpus
         ]
         pages.sort(key=lambda item: item[:2])
-        memory = WindowMemory()
+        self._memory = memory = WindowMemory()
         self._streams = [
             PageStream(file, buffer, data, len(pages), memory) for _, _, buffer, data in pages
         ]
@@ -213,6 +213,8 @@ class _Reader:
             self._tracks.append(self._track_of[buffer.name])
 
     def _batches(self) -> Iterator[Batch]:
+        for stream in self._streams:
+            stream.share(self.trace.readers)
         if self._decoding is None:
             self._decoding = self._prepare()
         self._batched = 0
@@ -227,6 +229,7 @@ class _Reader:
         ):
             self._batched += len(batch)
             yield batch
+        self._memory.clear()
 
     def _describe(self, batch: Batch) -> Callable[[int], str | None]:
         """How the kernel prints the events of a batch."""

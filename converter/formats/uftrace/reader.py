@@ -325,11 +325,12 @@ class _Reader:
         kernel_count = 0 if self._kernel is None else 1
         count = len(self._streams) + len(perf) + kernel_count + 1
         tasks = []
+        size = window_size(count * self.trace.readers)
         with ThreadPoolExecutor(1) as pool:
             for tid, thread, times in self._streams:
                 name = f"{tid}.dat"
                 try:
-                    windows = Windows(directory.open(name), name, window_size(count))
+                    windows = Windows(directory.open(name), name, size)
                 except TraceError as error:
                     directory.warn(error)
                     continue

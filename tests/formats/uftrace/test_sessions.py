@@ -224,7 +224,7 @@ def test_exits_whose_depth_is_one_too_many(tmp_path):
 
 
 @pytest.mark.parametrize("room", [None, 1, 2])
-def test_a_task_that_exits_leaves_the_functions_that_it_is_in(tmp_path, room):
+def test_a_task_that_exits_leaves_the_functions_that_it_is_in(tmp_path, room, monkeypatch):
     directory = Directory()
     directory.tasks[TID] = b"".join(
         directory.record(*record) for record in ((1, ENTRY, 0, MAIN), (9, EXIT, 0, MAIN))
@@ -239,7 +239,9 @@ def test_a_task_that_exits_leaves_the_functions_that_it_is_in(tmp_path, room):
         for tid in (101, 102, 101)
     )
     trace = opened(directory, tmp_path)
-    trace.batch_size = room
+    if room is not None:
+        monkeypatch.setattr("converter.ir.trace._LEAST_BATCH", room)
+        trace.readers = 1 << 20
     assert [
         (ts, kind, tid) for ts, kind, tid, _, _ in events(trace) if kind is not Kind.SLICE_BEGIN
     ] == [

@@ -92,12 +92,14 @@ def copy_streams(trace: Trace, sink: Sink, bits: int) -> bool:
     held = trace.sidecar.get("aix", {})
     if trace.format != "aix" or not trace.is_as_read or held.get("bits") != bits:
         return False
-    contents = _contents(trace)
-    if not contents or "" not in contents:
+    suffixes = _suffixes(trace)
+    if "" not in suffixes:
         return False
-    sinks = {suffix: sink.companion(suffix) if suffix else sink for suffix in contents}
+    sinks = {suffix: sink.companion(suffix) if suffix else sink for suffix in suffixes}
     if None in sinks.values():
         return False
+    # Only now: damage is looked for in all of the streams.
+    contents = _contents(trace)
     for suffix, output in sinks.items():
         assert output is not None
         for part in contents[suffix]:
@@ -115,22 +117,31 @@ def streams_of(trace: Trace) -> list[Stream]:
     return streams
 
 
-def _contents(trace: Trace) -> dict[str, Iterator[bytes]]:
-    """The content of each file by the suffix of its name."""
+def _suffixes(trace: Trace) -> list[str]:
+    """What names of files have behind that of the first; none where there are no such files."""
     streams = streams_of(trace)
     if streams:
-        ends = _ends(trace, streams)
-        return {
-            suffix: _parts(stream, ends.get(stream.source.name, stream.source.size))
-            for suffix, stream in _by_suffix(streams)
-        }
+        return [suffix for suffix, _ in _by_suffix(streams)]
     files = trace.sidecar["aix"].get("contents")
     if isinstance(files, Mapping) and all(
         isinstance(suffix, str) and _SUFFIX.fullmatch(suffix) and isinstance(data, bytes)
         for suffix, data in files.items()
     ):
+        return list(files)
+    return []
+
+
+def _contents(trace: Trace) -> dict[str, Iterator[bytes]]:
+    """The content of each file by the suffix of its name."""
+    streams = streams_of(trace)
+    if not streams:
+        files = trace.sidecar["aix"]["contents"]
         return {suffix: travelling.parts_of(suffix, data) for suffix, data in files.items()}
-    return {}
+    ends = _ends(trace, streams)
+    return {
+        suffix: _parts(stream, ends.get(stream.source.name, stream.source.size))
+        for suffix, stream in _by_suffix(streams)
+    }
 
 
 def write_templates(trace: Trace, sink: Sink) -> None:

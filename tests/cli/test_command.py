@@ -30,6 +30,8 @@ ROOT = Path(__file__).parents[2]
 
 @pytest.fixture(autouse=True)
 def _fakes(monkeypatch, tmp_path):
+    # The name of the package, too: it keeps what it was asked for.
+    monkeypatch.setattr(converter, "FORMATS", fake_formats.FORMATS)
     monkeypatch.setattr(registry, "formats", lambda: fake_formats.FORMATS)
     monkeypatch.chdir(tmp_path)
 

@@ -163,8 +163,11 @@ class Consecutive:
             return
         self._latest = max(self._latest, int(times.max()))
         steps = self._steps_of(batch)
+        owner = np.ones(len(batch), np.int32)
         if steps is not None:
-            self._open.follow(steps, np.ones(len(batch), np.int32))
+            self._open.follow(steps, owner)
+        waits = self._open.follow_wakeups(batch, owner, np.ones(len(batch), np.bool_))
+        if waits or steps is not None:
             self._open.hold(batch)
         self._open.first += len(batch)
         self._keep_reaching(batch, end)

@@ -146,6 +146,7 @@ class Cut:
                     # What has begun with the window ends where it begins.
                     closes = (closed.owner == _OURS) & (closed.number < self._open_events.first)
                     keep[steps.at[early][closes]] = True
+        waits = before.any() and self._open_events.follow_wakeups(batch, owner, before)
         if opens:
             opening = self._open_events.still_open() + self._reached()
         if opens or self._opened:
@@ -162,8 +163,10 @@ class Cut:
                 alone = inside.keeps & wanted[inside.at]
                 stays = np.where(closed.owner == UNMATCHED, alone, closed.owner == _OURS)
                 keep[inside.at[ends]] = stays[ends]
-            if self._window.end is not None or not (opens or self._opened):
-                self._open_events.hold(batch)
+        if (waits or steps is not None) and (
+            self._window.end is not None or not (opens or self._opened)
+        ):
+            self._open_events.hold(batch)
         return self._in_order(batch, keep, before), opening
 
     def _in_order(self, batch: Batch, keep: Mask, before: Mask) -> NDArray[np.intp]:

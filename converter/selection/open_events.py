@@ -1,4 +1,4 @@
-"""What is open, or holds, as batches pass: whose it is, and the events that began it."""
+"""What is open, holds, or waits, as batches pass: whose it is, and the events that began it."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from converter.ir.events import Batch, decode
 from converter.ir.trace import Trace
 from converter.selection.clipping import kept_events
 from converter.selection.moments import Window
+from converter.selection.pending_wakeups import PendingWakeups
 from converter.selection.stacks import Closed, Stacks
 from converter.selection.steps import Steps
 
@@ -43,6 +44,7 @@ class OpenEvents:
     def __init__(self, trace: Trace) -> None:
         self._trace = trace
         self._stacks = Stacks()
+        self._wakeups = PendingWakeups(trace)
         #: What began and is still open.
         self._held: list[_Held] = []
         #: The number of the first event of the batch that is being read.
@@ -58,16 +60,28 @@ class OpenEvents:
             owner[steps.at],
         )
 
+    def follow_wakeups(
+        self, batch: Batch, owner: NDArray[np.int32], among: NDArray[np.bool_]
+    ) -> bool:
+        """Go on with some events of a batch that may be wakeups; whether any are pending."""
+        self._wakeups.follow(batch, self.first, owner, among)
+        return bool(len(self._wakeups.open()))
+
+    def _numbers(self) -> NDArray[np.int64]:
+        """The numbers, ascending, of what is open, holds, or waits."""
+        numbers, _ = self._stacks.open()
+        return np.union1d(numbers, self._wakeups.open())
+
     def places_in(self, batch: Batch) -> NDArray[np.intp]:
         """Where in the batch that is being read events are that are open, so far."""
-        numbers, _ = self._stacks.open()
+        numbers = self._numbers()
         found: NDArray[np.intp] = numbers[numbers >= self.first] - self.first
         return found[found < len(batch)]
 
     def hold(self, batch: Batch) -> None:
         """Keep a batch for what is open of it. Of older ones only that is kept, so that memory is bounded."""
         self._held.append(_Held(batch, self.first + np.arange(len(batch))))
-        numbers, _ = self._stacks.open()
+        numbers = self._numbers()
         held = []
         for age, one in enumerate(reversed(self._held)):
             places = np.flatnonzero(np.isin(one.numbers, numbers))
@@ -82,7 +96,7 @@ class OpenEvents:
 
     def still_open(self) -> list[Provenance]:
         """What is open of the batches that are held."""
-        numbers, _ = self._stacks.open()
+        numbers = self._numbers()
         found = []
         for held in self._held:
             places = np.flatnonzero(np.isin(held.numbers, numbers))

@@ -38,10 +38,11 @@ SWITCH = event_class(
 ENTRY = event_class(Kind.SYSCALL_ENTRY, "sys_enter", "raw", nr=(I64, Role.SYSCALL_NUMBER))
 EXIT = event_class(Kind.SYSCALL_EXIT, "sys_exit", "raw", nr=(I64, Role.SYSCALL_NUMBER))
 MARK = event_class(Kind.MARK, "print", "ftrace", message=(TEXT, Role.MESSAGE))
+WAKING = event_class(Kind.SCHED_WAKING, "waking", "sched", tid=(I64, Role.TID))
 FORK = event_class(Kind.PROCESS_FORK, "fork", parent=(I64, Role.PARENT_TID), child=(I64, Role.TID))
 CLASSES = [
     *(BEGIN, END, NAMED_END, COMPLETE, ASYNC_BEGIN, ASYNC_END, COUNTER),
-    *(SWITCH, ENTRY, EXIT, MARK, FORK),
+    *(SWITCH, ENTRY, EXIT, MARK, FORK, WAKING),
 ]
 NUMBER = {one: number for number, one in enumerate(CLASSES)}
 
@@ -90,6 +91,26 @@ def test_open_slices_begin_and_end_with_the_window(batches):
         (31, "SLICE_BEGIN", "t10", "late"),
         (50, "SLICE_END", "t10", "late"),
         (50, "SLICE_END", "t10", "outer"),
+    ]
+
+
+@pytest.mark.parametrize(
+    "batches",
+    both_ways(
+        at(5, WAKING, 11),
+        at(6, SWITCH, 0, 11),
+        at(7, WAKING, 10),
+        at(8, WAKING, 10),
+        at(9, WAKING, 12),
+        at(30, SWITCH, 11, 10),
+    ),
+)
+def test_threads_that_have_been_woken_and_wait_are_woken_when_it_begins(batches):
+    assert part(batches, 20, 50) == [
+        (20, "SCHED_SWITCH", "t10", 0, 11),
+        (20, "SCHED_WAKING", "t10", 10),
+        (20, "SCHED_WAKING", "t10", 12),
+        (30, "SCHED_SWITCH", "t10", 11, 10),
     ]
 
 

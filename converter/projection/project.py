@@ -301,14 +301,15 @@ class Projector:
             self.lose(LossKind.DROPPED, what, piece)
 
     def _on_threads(self, piece: Piece) -> list[Piece]:
-        """A tracepoint on a thread that is on a global track too stays on its thread where the format lacks tracks.
+        """A tracepoint on a thread that is on a global track too stays on its thread where it cannot be on both.
 
         Such a track is the buffer that it was recorded in.
         """
         batch = piece.batch
-        if self.capabilities.tracks or _absent(batch.track) or _absent(batch.thread):
+        if _absent(batch.track) or _absent(batch.thread):
             return [piece]
-        if piece.event_class.kind not in TRACEPOINT_KINDS:
+        support = self._support(piece.event_class)
+        if piece.event_class.kind not in TRACEPOINT_KINDS or (support and support.track):
             return [piece]
         tracks = _taken(batch.track, piece)
         of_buffers = [track.scope is TrackScope.GLOBAL for track in self._tables.tracks]

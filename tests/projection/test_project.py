@@ -229,7 +229,9 @@ def test_tracks_become_threads_of_their_processes():
     assert "lowered: tracks as threads (4)" in losses
 
 
-def test_a_tracepoint_on_a_track_and_a_thread_stays_on_its_thread():
+# Whether a format has tracks for other kinds of events does not matter.
+@pytest.mark.parametrize("tracks_of_others", [False, True])
+def test_a_tracepoint_on_a_track_and_a_thread_stays_on_its_thread(tracks_of_others):
     typed = event_class(Kind.TYPED, "point", "system", n=IntegerClass(32))
     taken = event_class(Kind.TYPED, "other", "system", track=IntegerClass(32))
     tracks = [Track("buffer", TrackScope.GLOBAL), Track("ours", TrackScope.PROCESS, 2)]
@@ -240,7 +242,8 @@ def test_a_tracepoint_on_a_track_and_a_thread_stays_on_its_thread():
         (0, 3, -1, 1, (9,), 1),
         (1, 4, -1, 2, (1,), 0),
     ]
-    target, losses = projected(trace_of([typed, taken], events, tracks=tracks), PROFILER)
+    capabilities = replace(PROFILER, tracks=tracks_of_others)
+    target, losses = projected(trace_of([typed, taken], events, tracks=tracks), capabilities)
     assert brief(target, "n", "track", "common_track") == [
         ("INSTANT point at t10", 7, "buffer", None),
         ("INSTANT point at t10", 8, None, None),

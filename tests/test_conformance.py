@@ -1,58 +1,111 @@
-"""What the pages of conformance say of each clause: no cell is empty, and the tests that they name are there."""
+"""What the pages of conformance say of each clause: no cell is empty, and the tests and cases that they name are there."""
 
+import ast
 import re
+from functools import cache
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).parents[1]
 PAGES = sorted((ROOT / "docs/formats").glob("*-conformance.md"))
-#: A test, or a module of tests.
-NAMED = re.compile(r"`((?:[\w/]+/)?test_\w+)(?:\.py)?(?:::(test_\w+))?`")
+#: A test, of those with cases perhaps one, or a module of tests.
+NAMED = re.compile(r"`((?:[\w/]+/)?test_\w+)(?:\.py)?(?:::(test_\w+)(?:\[([^`]+)\])?)?`")
+#: Pages on which every clause is tested, and of how many clauses at least.
+TESTED = {"ctf-conformance": 50}
+
+each_page = pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+
+
+def cells_of(line):
+    return [cell.strip() for cell in re.split(r"(?<!\\)\|", line.strip())[1:-1]]
 
 
 def rows(page):
-    """The cells of each row of the page's tables, without headings."""
+    """The cells of each row of the page's tables, without headings; all rows are as wide as their heading."""
+    width = None
     for line in page.read_text().splitlines():
-        cells = [cell.strip() for cell in re.split(r"(?<!\\)\|", line.strip())[1:-1]]
-        if cells and cells[0] != "clause" and not set(cells[0]) <= set("- :"):
+        cells = cells_of(line)
+        if cells and cells[0] == "clause":
+            width = len(cells)
+        elif cells and not set(cells[0]) <= set("- :"):
+            assert width in (None, len(cells)), cells
             yield cells
 
 
+@cache
+def tree_of(path):
+    return ast.parse(path.read_text())
+
+
+@cache
+def functions(path):
+    """The tests of a file."""
+    return {one.name for one in tree_of(path).body if isinstance(one, ast.FunctionDef)}
+
+
+@cache
+def texts(path):
+    """The texts in a file and in those that it shares with others, which name the cases of tests."""
+    sources = [path, *sorted((ROOT / "tests/support").glob("*_cases.py"))]
+    return {
+        node.value
+        for source in sources
+        for node in ast.walk(tree_of(source))
+        if isinstance(node, ast.Constant) and isinstance(node.value, str)
+    }
+
+
 def test_there_are_pages():
-    assert PAGES
+    assert TESTED.keys() <= {page.stem for page in PAGES}
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+@each_page
 def test_no_cell_is_empty(page):
     found = list(rows(page))
     assert len(found) > 10
     assert [cells for cells in found if not all(cells)] == []
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+@each_page
 def test_tests_that_are_named_are_there(page):
     room = ROOT / "tests/formats" / page.stem.removesuffix("-conformance")
     for cells in rows(page):
-        for module, test in NAMED.findall(cells[-1]):
+        for module, test, case in NAMED.findall(cells[-1]):
             path = ROOT / f"{module}.py" if "/" in module else room / f"{module}.py"
             assert path.is_file(), cells
-            assert not test or re.search(rf"^def {test}\(", path.read_text(), re.MULTILINE), cells
+            assert not test or test in functions(path), cells
+            assert not case or case in texts(path), cells
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+@each_page
 def test_what_is_not_tested_says_why(page):
     for cells in rows(page):
         assert NAMED.search(cells[-1]) or len(cells[-1].split()) > 1, cells
 
 
-def test_a_name_that_is_not_there_is_noticed(tmp_path):
+@pytest.mark.parametrize("name", TESTED)
+def test_every_clause_is_tested(name):
+    found = list(rows(ROOT / f"docs/formats/{name}.md"))
+    assert len(found) >= TESTED[name]
+    for cells in found:
+        # Nothing stands there but the names of tests.
+        named = [match.group(0) for match in NAMED.finditer(cells[-1]) if match.group(2)]
+        assert named and cells[-1] == ", ".join(named), cells
+
+
+@pytest.mark.parametrize(
+    "named",
+    [
+        "`test_reader.py::test_nothing`",
+        "`test_layout.py::test_pages_of_every_geometry_read_back[no such case]`",
+        "",
+        "more | cells",
+    ],
+)
+def test_what_is_not_there_is_noticed(named, tmp_path):
     page = tmp_path / "trace_cmd-conformance.md"
-    page.write_text(
-        "| clause | tested by |\n| --- | --- |\n| a | `test_reader.py::test_nothing` |\n"
-    )
+    page.write_text(f"| clause | tested by |\n| --- | --- |\n| a | {named} |\n")
     with pytest.raises(AssertionError):
         test_tests_that_are_named_are_there(page)
-    page.write_text("| clause | tested by |\n| --- | --- |\n| a | |\n")
-    with pytest.raises(AssertionError):
         test_no_cell_is_empty(page)

@@ -34,14 +34,15 @@ def origin_of(clock: ClockClass, trace: str) -> tuple[object, ...]:
     """What a clock counts from, after its offset: the same where times of two clocks can be compared.
 
     That is 1970, an origin that has a name (CTF2-SPEC-2.0, clock class fragment), or one that only clocks of the same
-    UUID share (CTF 1.8.3, 8). Of any other nobody knows whether another clock has it, not even one of the same trace.
+    UUID share (CTF 1.8.3, 8), or namespace, name and UID. Of any other nobody knows whether another clock has it, not even one of the same trace.
     """
     if clock.unix_epoch:
         return ("1970",)
     if clock.origin is not None:
         return clock.origin
     if clock.uid:
-        return ("clock", clock.namespace, clock.uid)
+        # CTF 2 has the name in the identity; that of CTF 1.8 is the UUID.
+        return ("clock", clock.namespace, clock.name if clock.id else "", clock.uid)
     return (trace, clock.name, clock.id)
 
 

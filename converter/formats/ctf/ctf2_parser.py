@@ -239,9 +239,11 @@ class _SequenceParser:
 
     def _attributes(self, fragment: Json) -> dict[str, Any]:
         """What a class has besides: its naming, attributes and extensions, as they stand."""
-        return {
+        naming = {name: fragment.text(name, "") for name in ("namespace", "uid")}
+        kept = {name: text for name, text in naming.items() if name in fragment.value}
+        return kept | {
             name: fragment.get(name)
-            for name in ("namespace", "uid", "attributes", "extensions")
+            for name in ("attributes", "extensions")
             if fragment.get(name) is not None
         }
 

@@ -90,6 +90,12 @@ REFUSED: dict[str, tuple[tuple[Json, ...], str, str]] = {
         "there is no clock class 'x'",
     ),
     "two streams": ((STREAM, STREAM), "fragment 2.id", "two data stream classes 0"),
+    "a namespace that is a number": (
+        ({**STREAM, "namespace": 1},),
+        "fragment 1.namespace",
+        "a string",
+    ),
+    "a list as a uid": ((STREAM, {**event(), "uid": ["x"]}), "fragment 2.uid", "a string"),
     "a negative id": (({**STREAM, "id": -1},), "fragment 1.id", "from 0"),
     "a record of no stream": (
         (STREAM, {"type": "event-record-class", "data-stream-class-id": 3}),

@@ -101,48 +101,63 @@ def test_clocks_of_one_tree_that_nothing_relates(name: str, tmp_path: Path) -> N
     )
 
 
-def test_clocks_of_one_origin_of_their_own(tmp_path: Path) -> None:
-    for name, seconds, origin in (("a", 0, "boot"), ("b", 1, "boot"), ("c", 0, "other")):
-        fragments: list[dict[str, Any]] = [
-            {"type": "preamble", "version": 2},
-            {
-                "type": "clock-class",
-                "id": name,
-                "frequency": 10,
-                "origin": {"name": origin, "uid": ""},
-                "offset-from-origin": {"seconds": seconds},
-            },
-            {
-                "type": "data-stream-class",
-                "default-clock-class-id": name,
-                "event-record-header-field-class": {
-                    "type": "structure",
-                    "member-classes": [
-                        {
-                            "name": "t",
-                            "field-class": {
-                                "type": "fixed-length-unsigned-integer",
-                                "length": 8,
-                                "alignment": 8,
-                                "byte-order": "little-endian",
-                                "roles": ["default-clock-timestamp"],
-                            },
-                        }
-                    ],
-                },
-            },
-            {"type": "event-record-class"},
-        ]
-        path = tmp_path / ("related" if name != "c" else "") / name
-        path.mkdir(parents=True)
-        text = "".join(f"\x1e{json.dumps(fragment)}\n" for fragment in fragments)
-        (path / "metadata").write_text(text)
-        (path / "data").write_bytes(b"\x05")
-    related = open_trace(tmp_path / "related")
-    assert [ts for ts, _, _ in events_of(related)] == [5, 15]
-    assert not related.warnings
-    (warning,) = open_trace(tmp_path).warnings
-    assert "nothing relates" in str(warning)
+def write_ctf2(path: Path, clock: dict[str, Any]) -> None:
+    """A trace of one event at the time 5 of a clock of ten ticks a second."""
+    time = {
+        "type": "fixed-length-unsigned-integer",
+        "length": 8,
+        "alignment": 8,
+        "byte-order": "little-endian",
+        "roles": ["default-clock-timestamp"],
+    }
+    header = {"type": "structure", "member-classes": [{"name": "t", "field-class": time}]}
+    fragments: list[dict[str, Any]] = [
+        {"type": "preamble", "version": 2},
+        {"type": "clock-class", "id": "c", "frequency": 10, **clock},
+        {
+            "type": "data-stream-class",
+            "default-clock-class-id": "c",
+            "event-record-header-field-class": header,
+        },
+        {"type": "event-record-class"},
+    ]
+    path.mkdir(parents=True)
+    text = "".join(f"\x1e{json.dumps(fragment)}\n" for fragment in fragments)
+    (path / "metadata").write_text(text)
+    (path / "data").write_bytes(b"\x05")
+
+
+_BOOT = {"origin": {"name": "boot", "uid": ""}}
+_CLOCK = {"namespace": "n", "name": "steady", "uid": "1"}
+#: Two clocks, the second of which is a second late, and whether anything relates them.
+PAIRS: dict[str, tuple[dict[str, Any], dict[str, Any], bool]] = {
+    "one origin": (_BOOT, _BOOT, True),
+    "two origins": (_BOOT, {"origin": {"name": "start", "uid": ""}}, False),
+    "one origin of two namespaces": (
+        _BOOT,
+        {"origin": {"namespace": "n", "name": "boot", "uid": ""}},
+        False,
+    ),
+    "the epoch": ({"origin": "unix-epoch"}, {"origin": "unix-epoch"}, True),
+    "the epoch and an origin": ({"origin": "unix-epoch"}, _BOOT, False),
+    "one identity": (_CLOCK, _CLOCK, True),
+    "one UID of two names": (_CLOCK, {**_CLOCK, "name": "other"}, False),
+    "one UID of two namespaces": (_CLOCK, {**_CLOCK, "namespace": "m"}, False),
+    "two UIDs": (_CLOCK, {**_CLOCK, "uid": "2"}, False),
+    "no origin": ({}, {}, False),
+}
+
+
+@pytest.mark.parametrize("name", PAIRS)
+def test_clocks_of_several_traces(name: str, tmp_path: Path) -> None:
+    first, second, related = PAIRS[name]
+    write_ctf2(tmp_path / "a", first)
+    write_ctf2(tmp_path / "b", second | {"offset-from-origin": {"seconds": 1}})
+    trace = open_trace(tmp_path)
+    assert [ts for ts, _, _ in events_of(trace)] == [5, 15]
+    assert ["nothing relates" in str(warning) for warning in trace.warnings] == [True] * (
+        not related
+    )
 
 
 @pytest.mark.parametrize("bits", [8, 13, 16, 27, 32, 48, 63, 64])

@@ -121,8 +121,11 @@ class Narrowed(NamedTuple):
 class Seeking(Protocol):
     """How a reader finds its way to a part of its source without reading all of it."""
 
-    def extent(self) -> tuple[int, int] | None:
-        """The times of the first and the last event, None where that takes reading the events."""
+    def first(self) -> int | None:
+        """The time of the first event, None where that takes reading the events."""
+
+    def last(self) -> int | None:
+        """Likewise of the last one."""
 
     def narrow(self, start: int, end: int) -> Narrowed:
         """Leave out, from now on, events that are not needed for those from `start` to `end`.

@@ -119,9 +119,10 @@ def resolved(trace: Trace, selection: Selection) -> Window:
 
 def _first(trace: Trace) -> int:
     """The time of the first event: the earliest of the first batch that has a time."""
-    extent = _extent(trace)
-    if extent is not None:
-        return extent[0]
+    seeking = _seeking(trace)
+    known = None if seeking is None else seeking.first()
+    if known is not None:
+        return known
     for batch in trace.batches():
         ts = _times(trace, batch)
         if len(ts):
@@ -130,9 +131,10 @@ def _first(trace: Trace) -> int:
 
 
 def _last(trace: Trace) -> int:
-    extent = _extent(trace)
-    if extent is not None:
-        return extent[1]
+    seeking = _seeking(trace)
+    known = None if seeking is None else seeking.last()
+    if known is not None:
+        return known
     last = 0
     for number, batch in enumerate(trace.batches()):
         ts = _times(trace, batch)
@@ -144,11 +146,6 @@ def _last(trace: Trace) -> int:
 def _seeking(trace: Trace) -> Seeking | None:
     """The reader's, where the trace is still what that reads."""
     return trace.seeking if trace.is_as_read else None
-
-
-def _extent(trace: Trace) -> tuple[int, int] | None:
-    seeking = _seeking(trace)
-    return None if seeking is None else seeking.extent()
 
 
 def _times(trace: Trace, batch: Batch) -> np.ndarray:

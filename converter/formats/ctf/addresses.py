@@ -30,6 +30,8 @@ _OBJECTS: Final = frozenset(
         ("lttng_ust_dl", "dlmopen"),
     }
 )
+#: All that says what addresses are called.
+NAMING: Final = frozenset({_CALLBACK, *_OBJECTS})
 #: liblttng-ust-cyg-profile: events whose addresses are looked up.
 _CALLS: Final = frozenset(
     {

@@ -91,6 +91,8 @@ class StreamFile:
         self.errors: list[TraceError] = []
         #: Of the packets, those that are wanted.
         self.range = PacketRange(0, source.size, None)
+        #: Of its records, those of times that are wanted: others that say nothing of these are gone past.
+        self.window: tuple[int, int] | None = None
         #: Bytes that have been read.
         self.done = 0
         self._untold = 0
@@ -154,6 +156,8 @@ class _Scan:
             declared.from_header,
         )
         self._scanner.set_time(*time)
+        if file.window is not None:
+            self._scanner.set_window(*file.window)
         self._scanner.set_clock(state.clock)
         self._types: list[RecordType] = []
         self._places: list[tuple[int, int, int, bytes]] = []
@@ -407,7 +411,7 @@ class _Scan:
         if record_type is None:
             return False
         self._types.append(record_type)
-        self._scanner.add_class(id, record_type.scan, record_type.placed)
+        self._scanner.add_class(id, record_type.scan, record_type.placed, record_type.lasting)
         return True
 
     def _damage(

@@ -62,8 +62,12 @@ class Scanner:
         """Times are ``floor((clock + shift) * numerator / denominator)``."""
     def time(self, value: int) -> int | None:
         """The time of a clock's value, None if it does not fit."""
-    def add_class(self, id: int, program: Program, placed: bool) -> None:
+    def set_window(self, first: int, last: int) -> None:
+        """Of records before `first` only those of classes that last are events, of those behind `last` only one is."""
+    def add_class(self, id: int, program: Program, placed: bool, lasting: bool) -> None:
         """Declare the next record class; its events have the number of the call.
+
+        `lasting`: they say what is so from then on.
 
         With `placed` its program sets the registers "pid", "tid" and perhaps "name" and "track".
         """

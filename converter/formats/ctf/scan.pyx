@@ -10,7 +10,7 @@ from os import urandom
 
 from cpython.bytes cimport PyBytes_FromStringAndSize
 
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
+from libc.stdint cimport INT64_MAX, INT64_MIN, int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc, realloc
 from libc.string cimport memset
 
@@ -125,6 +125,7 @@ cdef struct RecordClass:
     const Range* ranges
     int32_t number
     bint placed
+    bint lasting
 
 
 cdef class Scanner:
@@ -144,6 +145,10 @@ cdef class Scanner:
     cdef int64_t _numerator
     cdef int64_t _denominator
     cdef uint64_t _clock
+    # The times that are wanted, and whether a later one has come.
+    cdef int64_t _first
+    cdef int64_t _last
+    cdef bint _passed
     cdef bint _inside
     cdef int64_t _content_end
     cdef int64_t _packet_end
@@ -167,6 +172,7 @@ cdef class Scanner:
         self._classes = <RecordClass*>malloc(self._class_room * sizeof(RecordClass))
         self._slots = <int32_t*>calloc(self._mask + 1, sizeof(int32_t))
         self._numerator = self._denominator = 1
+        self._first, self._last = INT64_MIN, INT64_MAX
         if self._classes is NULL or self._slots is NULL or not init_places(
             &self._places, int.from_bytes(urandom(8), "little")
         ):
@@ -200,7 +206,11 @@ cdef class Scanner:
         self._numerator = numerator
         self._denominator = denominator
 
-    def add_class(self, uint64_t id, Program program, bint placed):
+    def set_window(self, int64_t first, int64_t last):
+        self._first = first
+        self._last = last
+
+    def add_class(self, uint64_t id, Program program, bint placed, bint lasting):
         cdef RecordClass* moved
         cdef int32_t* slots
         cdef int64_t i
@@ -229,6 +239,7 @@ cdef class Scanner:
         moved.ranges = program.ranges
         moved.number = <int32_t>self._class_count
         moved.placed = placed
+        moved.lasting = lasting
         self._enter_class(self._class_count)
         self._class_count += 1
 
@@ -406,6 +417,10 @@ cdef class Scanner:
                     if after == OUT_OF_BOUNDS and end < self._content_end:
                         status = S_TRUNCATED if last else S_INCOMPLETE
                     break
+                if ts[filled] < self._first and not record.lasting or ts[filled] > self._last and self._passed:
+                    at = after
+                    continue
+                self._passed = ts[filled] > self._last
                 place[filled] = -1
                 if record.placed:
                     number = find_or_add_place(

@@ -44,8 +44,15 @@ class PacketSeeking:
     def __init__(self, streams: Sequence[DataStream]) -> None:
         self._streams = streams
 
-    def extent(self) -> tuple[int, int] | None:
-        """None: packets may begin before their first event, and end behind their last."""
+    def first(self) -> int | None:
+        """The time of the earliest of the streams' first events: packets may begin before theirs."""
+        if not all(file.type.is_timed for stream in self._streams for file in stream.files):
+            return None
+        windows = [next(stream.scan(), None) for stream in self._streams]
+        return min((int(one.ts[0]) for one in windows if one is not None), default=None)
+
+    def last(self) -> int | None:
+        """None: packets may end behind their last event."""
         return None
 
     def narrow(self, start: int, end: int) -> Narrowed:
@@ -55,7 +62,11 @@ class PacketSeeking:
 
 
 def _narrow(stream: DataStream, start: int, end: int) -> Narrowed:
-    """Leave out packets of a stream, whose files are one after the other in time."""
+    """Leave out packets of a stream, whose files are one after the other in time, and of those that stay the events
+    that nobody needs.
+    """
+    for file in stream.files:
+        file.window = (start, end)
     state = StreamState()
     packets: list[_Packet] = []
     for file, time in zip(stream.files, stream.times, strict=True):

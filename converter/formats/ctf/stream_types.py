@@ -9,6 +9,7 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from converter.errors import TraceError
+from converter.formats.ctf.addresses import NAMING
 from converter.formats.ctf.columns import FieldMember, Plan, Transformed, field_class
 from converter.formats.ctf.field_classes import (
     FieldDeclaration,
@@ -45,6 +46,7 @@ from converter.formats.ctf.special_fields import (
     packet_special,
 )
 from converter.formats.ctf.statements import Statement
+from converter.formats.ctf.tasks import PERF_COMM, STATEDUMP_NAME
 from converter.formats.ctf.trace_class import EventRecordClass, StreamClass, TraceClass
 from converter.formats.ctf.zephyr import (
     as_switch,
@@ -56,9 +58,15 @@ from converter.formats.ctf.zephyr import (
 from converter.ir.columns import Column
 from converter.ir.events import EventClass
 from converter.ir.field_classes import FieldClass
+from converter.ir.kinds import Kind
 
 #: The largest alignment that records can be read with: windows start at multiples of it.
 MAX_ALIGNMENT: Final = 1 << 20
+
+
+#: Kinds whose events say nothing of later ones, and those of them that name what later ones are about.
+_MOMENTARY: Final = frozenset({Kind.TYPED, Kind.INSTANT, Kind.LOG})
+_NAMING: Final = NAMING | {STATEDUMP_NAME, ("", PERF_COMM)}
 
 
 class RecordType(NamedTuple):
@@ -68,6 +76,8 @@ class RecordType(NamedTuple):
     scan: Program
     decoder: Decoder
     placed: bool
+    #: Whether they say something of what comes later.
+    lasting: bool
     #: What decides how its records are decoded; those of equal keys can be decoded together.
     key: tuple[object, ...]
     #: How many registers a packet sets for its records.
@@ -309,6 +319,7 @@ class StreamType:
             scan.program(),
             decode.decoder(plans),
             bool(threads) or perf,
+            delivered.kind not in _MOMENTARY or (delivered.category, delivered.name) in _NAMING,
             key,
             self.packet_registers,
             cache(lambda: self._compile(record, named=True))

@@ -49,18 +49,24 @@ class PageSeeking:
         self._unprepared = unprepared
         self._indices = [_PageIndex(file, stream, metadata) for stream in streams]
 
-    def extent(self) -> tuple[int, int] | None:
-        """The times of the first and the last event of the pages."""
-        if not self._can_seek():
-            return None
-        edges = []
-        for index in self._indices:
+    def first(self) -> int | None:
+        """The time of the first event of the first pages."""
+        return min(self._edges(0), default=None)
+
+    def last(self) -> int | None:
+        """The time of the last event of the last pages."""
+        return max(self._edges(-1), default=None)
+
+    def _edges(self, which: int) -> list[int]:
+        """The time of the first or last event of each stream, none where pages at that edge do not say it."""
+        edges: list[int] = []
+        for index in self._indices if self._can_seek() else ():
             if len(index):
-                first, last = self._times(index, 0), self._times(index, len(index) - 1)
-                if not len(first) or not len(last):
-                    return None
-                edges += [int(first[0]), int(last[-1])]
-        return (min(edges), max(edges)) if edges else None
+                times = self._times(index, which % len(index))
+                if not len(times):
+                    return []
+                edges.append(int(times[which]))
+        return edges
 
     def narrow(self, start: int, end: int) -> Narrowed:
         """Leave out pages that are of other times, but for some right before."""

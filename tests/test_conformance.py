@@ -1,4 +1,4 @@
-"""What the pages of conformance say of each clause: no cell is empty, and the tests and cases that they name are there."""
+"""What the pages of conformance say of each clause: no cell is empty, tests and cases that they name are there."""
 
 import ast
 import re

@@ -34,7 +34,8 @@ def origin_of(clock: ClockClass, trace: str) -> tuple[object, ...]:
     """What a clock counts from, after its offset: the same where times of two clocks can be compared.
 
     That is 1970, an origin that has a name (CTF2-SPEC-2.0, clock class fragment), or one that only clocks of the same
-    UUID share (CTF 1.8.3, 8), or namespace, name and UID. Of any other nobody knows whether another clock has it, not even one of the same trace.
+    UUID share (CTF 1.8.3, 8), or of the same namespace, name and UID. Of any other nobody knows whether another clock
+    has it, not even one of the same trace.
     """
     if clock.unix_epoch:
         return ("1970",)

@@ -1,9 +1,10 @@
-"""Metadata of every property, changed in one place: what CTF 2 forbids is refused, and Babeltrace agrees."""
+"""Metadata of every clause, changed in one place: what is forbidden is refused, and Babeltrace agrees."""
 
 from __future__ import annotations
 
 import copy
 import json
+import re
 import shutil
 import subprocess
 from collections.abc import Iterator
@@ -300,14 +301,92 @@ def test_what_is_needed_is_missed() -> None:
 
 
 @pytest.mark.skipif(shutil.which("babeltrace2-2.1") is None, reason="needs Babeltrace 2.1")
-def test_babeltrace_agrees(tmp_path: Path) -> None:
+def test_babeltrace_agrees_on_fragments(tmp_path: Path) -> None:
     values = (None, True, 0, 3, 65, "x", [], [[2, 1]], {}, by("nothing"), by("text"))
     drawn = [(at, value) for at in places(FRAGMENTS) for value in values]
     # Babeltrace takes true for an alignment of 1.
-    for at, value in drawn[11 :: len(drawn) // 24]:
+    for at, value in drawn[11 :: len(drawn) // 12]:
         if value is True and at[-1] in ("alignment", "minimum-alignment"):
             continue
         metadata = text_of(changed(at, value))
         (tmp_path / "metadata").write_bytes(metadata)
         done = subprocess.run(["babeltrace2-2.1", str(tmp_path)], capture_output=True, check=False)
         assert is_refused(metadata) == (done.returncode != 0), (at, value, done.stderr[-500:])
+
+
+#: Every block and every form of a type.
+TSDL = """/* CTF 1.8 */
+typealias integer { size = 8; align = 8; signed = false; } := uint8_t;
+typealias integer { size = 32; align = 8; signed = 0; base = hex; byte_order = be; } := uint32_t;
+typealias integer { size = 64; align = 8; signed = false; map = clock.c.value; } := time_t;
+typealias integer { size = 16; align = 8; signed = true; encoding = none; } := unsigned long int;
+typedef uint8_t byte;
+struct point { uint8_t x; uint32_t y; } align(8);
+enum color : uint8_t { RED, GREEN = 3, "dark blue" = 5 ... 9, LAST, };
+trace {
+  major = 1; minor = 8; byte_order = le; uuid = "2a6422d0-6cee-11e0-8c08-cb07d7b3a564";
+  packet.header := struct {
+    uint32_t magic; uint8_t uuid[16]; uint8_t stream_id; uint8_t stream_instance_id;
+  };
+};
+env { host = "h\\n\\x41"; n = -3; };
+clock {
+  name = c; uuid = "2a6422d0-6cee-11e0-8c08-cb07d7b3a565"; description = "d";
+  freq = 1000; precision = 5; offset_s = -4; offset = 7; absolute = FALSE;
+};
+stream {
+  id = 0;
+  packet.context := struct {
+    time_t timestamp_begin; time_t timestamp_end; uint32_t content_size; uint32_t packet_size;
+    uint32_t events_discarded; uint32_t packet_seq_num; uint32_t cpu_id;
+  };
+  event.header := struct {
+    enum : uint8_t { compact = 0 ... 30, extended = 31 } id;
+    variant <id> {
+      struct { integer { size = 27; align = 1; map = clock.c.value; } timestamp; } compact;
+      struct { uint32_t id; time_t timestamp; } extended;
+    } v;
+  };
+  event.context := struct { uint8_t _len; };
+};
+event {
+  name = "p:e"; id = 1; stream_id = 0; loglevel = 5; model.emf.uri = "http://x";
+  context := struct { uint8_t c; };
+  fields := struct {
+    uint8_t a; byte _b; struct point p; enum color k; unsigned long int l; uint8_t arr[2][3];
+    uint8_t seq[a]; uint8_t seq2[stream.event.context._len]; string s;
+    string { encoding = ASCII; } t; floating_point { exp_dig = 8; mant_dig = 24; align = 32; } f;
+    variant <k> { uint8_t RED; struct { uint8_t q; } GREEN; uint8_t LAST; } var;
+    integer { size = 8; encoding = UTF8; } txt[4]; struct { uint8_t n; uint8_t d[n]; } inner[2];
+  };
+};
+"""
+_TOKEN = re.compile(r'/\*.*?\*/|"[^"]*"|\.\.\.|:=|\w+|\s+|.', re.DOTALL)
+
+
+def without_a_token() -> list[bytes]:
+    tokens = _TOKEN.findall(TSDL)
+    return [
+        "".join([*tokens[:i], " ", *tokens[i + 1 :]]).encode()
+        for i, token in enumerate(tokens)
+        # Whether an event needs a name, and a clock its rate, Babeltrace sees in another way.
+        if not token.isspace() and "".join(tokens[i - 3 : i]).strip() not in ("event {", "freq")
+    ]
+
+
+def test_the_declarations_are_accepted() -> None:
+    assert not is_refused(TSDL.encode())
+
+
+@pytest.mark.parametrize("program", ["babeltrace2", "babeltrace2-2.1"])
+def test_babeltrace_agrees_on_declarations(program: str, tmp_path: Path) -> None:
+    if shutil.which(program) is None:
+        pytest.skip(f"needs {program}")
+    drawn = without_a_token()
+    verdicts = set()
+    for metadata in [TSDL.encode(), *drawn[7 :: len(drawn) // 12]]:
+        (tmp_path / "metadata").write_bytes(metadata)
+        done = subprocess.run([program, str(tmp_path)], capture_output=True, check=False)
+        verdicts.add(done.returncode)
+        assert is_refused(metadata) == (done.returncode != 0), (metadata, done.stderr[-500:])
+    assert len(verdicts) > 1

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from converter.ir.columns import Column, constant_column, take
+from converter.ir.columns import constant_column
 from converter.ir.field_classes import FieldClass
 from converter.ir.kinds import Kind, Role
+from converter.ir.tables import Table
 from converter.kernels.union import positions_by_class
+
+__all__ = ["Batch", "EventClass", "Field", "NativeRecords", "Table", "decode"]
 
 #: Events of a batch that a notebook shows.
 _LISTED: Final = 10
@@ -55,47 +58,6 @@ class EventClass:
             if field.role is role:
                 return i
         return None
-
-
-class Table:
-    """The columns of one event class within a batch; each is decoded when first asked for, and kept."""
-
-    __slots__ = ("_columns", "_length")
-
-    def __init__(self, length: int, columns: Sequence[Column | Callable[[], Column]]) -> None:
-        self._length = length
-        self._columns: list[Column | Callable[[], Column]] = list(columns)
-
-    def __len__(self) -> int:
-        return self._length
-
-    @property
-    def width(self) -> int:
-        """The number of columns."""
-        return len(self._columns)
-
-    def column(self, index: int) -> Column:
-        """Column `index`: the values of field `index` of the class, a value a row."""
-        column = self._columns[index]
-        if callable(column):
-            column = self._columns[index] = column()
-        return column
-
-    def __repr__(self) -> str:
-        """The table in one line."""
-        return f"<Table of {len(self)} rows, {self.width} columns>"
-
-    def lazy(self, index: int) -> Callable[[], Column]:
-        """Column `index` when called: what a table derived from this one holds, so that laziness survives."""
-        return lambda: self.column(index)
-
-    def select(self, rows: NDArray[np.integer[Any]]) -> Table:
-        """The given rows of every column, still decoded on demand."""
-
-        def selected(index: int) -> Callable[[], Column]:
-            return lambda: take(self.column(index), rows)
-
-        return Table(len(rows), [selected(i) for i in range(self.width)])
 
 
 class NativeRecords:

@@ -184,6 +184,8 @@ class Trace:
     #: For display: (done, in all), in bytes of the source or whatever the reader counts; in all 0 when unknown.
     progress: Callable[[], tuple[int, int]] | None = None
 
+    #: Whether columns of several tables of a batch may be decoded at once, by threads of their own.
+    decodes_in_parallel: bool = False
     #: Whether the reader gives batches in the order of time: none has an event earlier than all of one before.
     in_time_order: bool = False
     #: Where the reader can leave out what is not asked for.

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from converter.ir.events import EventClass, Field
 from converter.ir.field_classes import Style
 from converter.ir.kinds import Kind, Role
-from converter.projection.losses import Aspect, LossClass, LossKind
+from converter.projection.losses import Aspect, LossClass, LossKind, PlannedLosses
 from converter.projection.pieces import Piece
 
 if TYPE_CHECKING:
@@ -185,6 +185,9 @@ class Projection(Protocol):
         aspect: Aspect | None = None,
     ) -> None:
         """Count a loss at the rows of `piece` (at `count` of them when given)."""
+
+    def lose_planned(self, losses: PlannedLosses, piece: Piece) -> None:
+        """Count losses that are the same of all events of a class, at the rows of `piece`."""
 
     def occurs(self, test: Callable[[EventClass], bool]) -> bool:
         """Whether events of a class that passes `test` have come so far, this batch included."""

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from dataclasses import field as dataclass_field
+from functools import partial
 
 import numpy as np
 
@@ -23,7 +25,7 @@ from converter.ir.columns import (
     neutral,
     take,
 )
-from converter.ir.events import EventClass, Field
+from converter.ir.events import EventClass, Field, Table
 from converter.ir.field_classes import (
     ArrayClass,
     BooleanClass,
@@ -39,7 +41,7 @@ from converter.ir.field_classes import (
 )
 from converter.ir.kinds import Role
 from converter.projection.capabilities import Capabilities, KindSupport, Projection
-from converter.projection.losses import Aspect, LossClass, LossKind
+from converter.projection.losses import Aspect, LossClass, LossKind, PlannedLosses
 from converter.projection.pieces import ByClass, Piece, Thunk, distinct
 from converter.projection.texts import fit_identifier
 from converter.projection.types import converted, converts, fitted_class, is_stack, keeps_all
@@ -206,7 +208,7 @@ def _resolve(piece: Piece, varying: set[int]) -> Piece:
     return piece.rewritten(replace(piece.event_class, fields=tuple(fields)), columns)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Step:
     """One field of the result: that number of the source's, converted, or a default where there is none."""
 
@@ -214,6 +216,13 @@ class _Step:
     source: FieldClass
     target: FieldClass
     what: str
+    #: Whether all values of the source's are the target's.
+    is_kept: bool = dataclass_field(init=False)
+
+    def __post_init__(self) -> None:
+        same = self.source == self.target
+        numeric = isinstance(self.source, IntegerClass | FloatClass | BooleanClass)
+        self.is_kept = same and numeric
 
 
 @dataclass(slots=True)
@@ -222,7 +231,7 @@ class _Plan:
 
     event_class: EventClass
     steps: list[_Step]
-    losses: list[tuple[LossKind, str, LossClass | None, Aspect | None]]
+    losses: PlannedLosses
 
     def lose(
         self,
@@ -232,7 +241,7 @@ class _Plan:
         aspect: Aspect | None = None,
     ) -> None:
         """Plan a loss at each event of the class."""
-        self.losses.append((kind, what, loss_class, aspect))
+        self.losses += ((kind, what, loss_class, aspect),)
 
 
 def is_value(field: Field) -> bool:
@@ -253,9 +262,17 @@ class Fitter:
     def fit(self, piece: Piece, projection: Projection) -> Piece:
         """The piece with the fields that the format's record of its kind has, then arguments that it can hold."""
         plan = self._plans(piece.event_class)
-        for kind, what, loss_class, aspect in plan.losses:
-            projection.lose(kind, what, piece, None, loss_class, aspect)
-        columns = [_column(step, piece, projection) for step in plan.steps]
+        if plan.losses:
+            projection.lose_planned(plan.losses, piece)
+        table = piece.table
+        columns = [
+            _default(step.target, len(table), projection)
+            if step.index is None
+            else table.lazy(step.index)
+            if step.is_kept
+            else partial(_converted, step, table, piece, projection)
+            for step in plan.steps
+        ]
         return piece.rewritten(plan.event_class, columns)
 
     def _plan(self, event_class: EventClass) -> _Plan:
@@ -264,7 +281,7 @@ class Fitter:
         name = label(event_class)
         source = event_class.fields
         fields: list[Field] = []
-        plan = _Plan(event_class, [], [])
+        plan = _Plan(event_class, [], ())
         # The numbers of the fields that are in the result, in its order; None for one that the source lacks.
         kept: list[int | None] = []
         optional = _optional_parts(source, support)
@@ -416,14 +433,10 @@ def _optional_parts(fields: Sequence[Field], support: KindSupport) -> list[int]:
     return parts
 
 
-def _column(step: _Step, piece: Piece, projection: Projection) -> Column | Thunk:
-    if step.index is None:
-        return _default(step.target, len(piece), projection)
-    column = piece.table.lazy(step.index)
-    source, target = step.source, step.target
-    if source == target and isinstance(source, IntegerClass | FloatClass | BooleanClass):
-        return column
-    return lambda: converted(column(), source, target, step.what, piece, projection)
+def _converted(step: _Step, table: Table, piece: Piece, projection: Projection) -> Column:
+    assert step.index is not None
+    column = table.column(step.index)
+    return converted(column, step.source, step.target, step.what, piece, projection)
 
 
 def _default(field_class: FieldClass, length: int, projection: Projection) -> Column:

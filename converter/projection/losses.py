@@ -104,12 +104,26 @@ _NOTHING: Final[_Sum] = (0, None, frozenset())
 #: Losses that a notebook shows.
 _LISTED: Final = 20
 
+#: What one class loses at each of its events.
+PlannedLosses = tuple[tuple[LossKind, str, LossClass | None, Aspect | None], ...]
+
+
+@dataclass(slots=True)
+class _Repeated:
+    """Losses that come again with each batch, which are summed together until somebody asks."""
+
+    losses: PlannedLosses
+    event_kinds: frozenset[Kind]
+    first_ts: int
+    count: int = 0
+
 
 @dataclass(slots=True)
 class LossReport:
     """The losses of one conversion, summed by kind and thing; complete once all batches have passed."""
 
     _entries: dict[_Key, _Sum] = field(default_factory=dict)
+    _repeated: dict[int, _Repeated] = field(default_factory=dict)
 
     def add(
         self,
@@ -121,12 +135,13 @@ class LossReport:
         aspect: Aspect | None = None,
         event_kinds: frozenset[Kind] = frozenset(),
     ) -> None:
-        """Count a loss; its class is that of its kind where none is given."""
+        """Count a loss; its class is that of its kind where none is given. The first is the earliest one."""
         if count <= 0:
             return
         key = (kind, what, loss_class or _CLASS_OF_KIND[kind], aspect)
         known, first, kinds = self._entries.get(key, _NOTHING)
-        first = first if first is not None else first_ts
+        if first is None or (first_ts is not None and first_ts < first):
+            first = first_ts
         self._entries[key] = (known + count, first, kinds | event_kinds)
 
     def _repr_html_(self) -> str:
@@ -139,6 +154,26 @@ class LossReport:
         title = f"{len(losses):,} losses" if losses else "no losses"
         heads = ("class", "became", "what", "times")
         return html_table(title, heads, rows, len(losses) - _LISTED)
+
+    def add_planned(
+        self, losses: PlannedLosses, count: int, first_ts: int, event_kinds: frozenset[Kind]
+    ) -> None:
+        """Count all of these losses, the same object whenever they come again."""
+        repeated = self._repeated.get(id(losses))
+        if repeated is not None and repeated.event_kinds == event_kinds:
+            repeated.count += count
+            repeated.first_ts = min(repeated.first_ts, first_ts)
+            return
+        for kind, what, loss_class, aspect in losses:
+            self.add(kind, what, count, first_ts, loss_class, aspect, event_kinds)
+        if repeated is None:
+            self._repeated[id(losses)] = _Repeated(losses, event_kinds, first_ts)
+
+    def _settle(self) -> None:
+        for repeated in self._repeated.values():
+            for kind, what, loss_class, aspect in repeated.losses:
+                self.add(kind, what, repeated.count, repeated.first_ts, loss_class, aspect)
+            repeated.count = 0
 
     def include(self, other: LossReport) -> None:
         """Count the losses of another report, too."""
@@ -155,11 +190,13 @@ class LossReport:
 
     def forget_events(self) -> None:
         """Forget the losses of events, which are about to be counted again; those of metadata stay."""
+        self._repeated.clear()
         for key, (_, first_ts, _) in list(self._entries.items()):
             if first_ts is not None:
                 del self._entries[key]
 
     def __iter__(self) -> Iterator[Loss]:
+        self._settle()
         order = list(LossKind)
         for (kind, what, loss_class, aspect), (count, first, kinds) in sorted(
             self._entries.items(), key=lambda entry: (order.index(entry[0][0]), entry[0][1:3])

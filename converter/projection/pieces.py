@@ -181,7 +181,7 @@ class Piece:
 
     def lazy_columns(self) -> list[Column | Thunk]:
         """All columns, still decoded on demand."""
-        return [self.table.lazy(i) for i in range(self.table.width)]
+        return self.table.lazy_columns()
 
     def as_kind(
         self,
@@ -244,8 +244,9 @@ class ByClass(Generic[Known]):
         if entry is not None and entry[0] is event_class:
             return entry[1]
         if event_class in self._by_value:
-            return self._by_value[event_class]
-        known = self._by_value[event_class] = self._make(event_class)
+            known = self._by_value[event_class]
+        else:
+            known = self._by_value[event_class] = self._make(event_class)
         # The entry keeps the class alive, so that its id stays its own.
         self._by_id[id(event_class)] = (event_class, known)
         return known

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -31,7 +32,7 @@ from converter.projection.fitting import (
     split_by_presence,
 )
 from converter.projection.instants import CATEGORY, NAME, as_instant, lower_to_instant
-from converter.projection.losses import Aspect, LossClass, LossKind, LossReport
+from converter.projection.losses import Aspect, LossClass, LossKind, LossReport, PlannedLosses
 from converter.projection.lowering import LOWERINGS, lowering_for
 from converter.projection.metadata import TargetMetadata, held_clock
 from converter.projection.pieces import ByClass, Derived, Piece, map_distinct
@@ -117,6 +118,7 @@ class Projector:
             warnings=source.warnings,
             make_batches=self._batches,
             progress=source.progress,
+            decodes_in_parallel=source.decodes_in_parallel,
         )
         self._tables = TargetTables(source, self.target, capabilities, report)
         self._fitter = Fitter(capabilities)
@@ -131,6 +133,7 @@ class Projector:
             lambda one: () if keeps_names or source.symbols is None else addresses_of(one)
         )
         self._derived: Derived = {}
+        self._counting = Lock()
         self.open_slices: dict[tuple[int, ...], int] = {}
         # Of the batch under way.
         self._all_on_threads = self._all_on_cpus = False
@@ -158,11 +161,21 @@ class Projector:
         if count is None:
             count = len(piece)
         if count:
-            first = piece.positions[0]
-            first_ts = int(piece.batch.ts[first])
-            own = self.source.event_classes[piece.batch.class_id[first]]
-            kinds = frozenset({own.kind, piece.event_class.kind})
-            self.report.add(kind, what, count, first_ts, loss_class, aspect, kinds)
+            first_ts, kinds = self._first_of(piece)
+            # Columns that lose something are decoded by any thread.
+            with self._counting:
+                self.report.add(kind, what, count, first_ts, loss_class, aspect, kinds)
+
+    def lose_planned(self, losses: PlannedLosses, piece: Piece) -> None:
+        """Count losses that are the same of all events of a class, at the rows of `piece`."""
+        if len(piece):
+            self.report.add_planned(losses, len(piece), *self._first_of(piece))
+
+    def _first_of(self, piece: Piece) -> tuple[int, frozenset[Kind]]:
+        """The time of the first row, and the kinds that the source and the piece have it as."""
+        first = piece.positions[0]
+        own = self.source.event_classes[piece.batch.class_id[first]]
+        return int(piece.batch.ts[first]), frozenset((own.kind, piece.event_class.kind))
 
     def occurs(self, test: Callable[[EventClass], bool]) -> bool:
         """Whether events of a class that passes `test` have come so far, this batch included."""

@@ -601,9 +601,8 @@ def test_columns_that_are_stored_differently_are_joined():
     a, b = (event_class(Kind.INSTANT, "x", "", name=NAME), event_class(Kind.INSTANT, name=NAME))
     trace = trace_of([a, b], [(0, 0, -1, 1, (b"one",)), (1, 1, -1, 1, (b"two",))])
     batch = next(iter(trace.batches()))
-    table = batch.tables[1]
-    table._columns[0] = list_of_bytes([b"two"])
-    target, _ = projected(trace, PROFILER)
+    stored = batch.with_tables({**batch.tables, 1: Table(1, [list_of_bytes([b"two"])])})
+    target, _ = projected(replace(trace, make_batches=lambda: iter([stored])), PROFILER)
     assert brief(target) == [("INSTANT one at t10",), ("INSTANT two at t10",)]
 
 

@@ -9,16 +9,14 @@ from typing import NamedTuple
 from converter.errors import TraceError
 from converter.formats.trace_cmd.event_classes import EventClasses
 from converter.formats.trace_cmd.formats import EventFormats
-from converter.formats.trace_cmd.gathers import Records
 from converter.formats.trace_cmd.options import Metadata
 from converter.formats.trace_cmd.pages import Pages, PageStream, Window
 from converter.formats.trace_cmd.scan import most_records_in, scan_pages
-from converter.formats.trace_cmd.survey import WORKERS
 from converter.ir.events import Batch, Table
 from converter.ir.trace import Trace
 from converter.kernels.gather import Segments
-from converter.kernels.strings import StringTable
 from converter.kernels.tasks import TaskTable
+from converter.storage.workers import workers
 from converter.streaming.stream_merge import EventWindow, StreamMerge, WindowColumns
 
 #: The events of a window of pages.
@@ -33,7 +31,6 @@ class Decoding(NamedTuple):
     class_count: int
     tasks: TaskTable
     metadata: Metadata
-    strings: StringTable
     long_size: int
     big_endian: bool
 
@@ -148,7 +145,7 @@ def batches(
 
     `cpus` and `tracks` are those of each stream; damage goes to `report` before the batch after it.
     """
-    with ThreadPoolExecutor(WORKERS) as pool:
+    with ThreadPoolExecutor(workers()) as pool:
         try:
             readers: list[StreamReader | ReadyEvents] = [
                 *(StreamReader(decoding, stream, pool) for stream in streams),
@@ -204,12 +201,11 @@ class _PageMerge(StreamMerge[Events, Pages]):
         segments = Segments(merged.segments)
         tables: dict[int, Table] = {}
         for id in merged.class_ids:
-            records = Records(
+            tables[id] = decoding.classes.table(
+                id,
                 int(merged.locations.counts[id]),
                 merged.locations.of_class(id),
                 segments,
-                decoding.strings,
                 big_endian=decoding.big_endian,
             )
-            tables[id] = decoding.classes.table(id, records)
         return merged.batch(tables)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,10 +12,10 @@ from converter.formats.trace_cmd.fields import fields_of
 from converter.formats.trace_cmd.formats import EventFormats
 from converter.formats.trace_cmd.gathers import (
     BytesAt,
+    ClassGathers,
     Gather,
-    IntegerAt,
+    Locate,
     MissedCount,
-    Records,
     RecordTable,
 )
 from converter.formats.trace_cmd.latency_text import (
@@ -26,11 +26,11 @@ from converter.formats.trace_cmd.latency_text import (
 )
 from converter.formats.trace_cmd.messages import KernelTexts, binary_message
 from converter.formats.trace_cmd.survey import TYPES
-from converter.ir.columns import Column
 from converter.ir.events import EventClass, Field
 from converter.ir.field_classes import BytesClass, IntegerClass
 from converter.ir.kinds import Kind, Role
 from converter.ir.trace import Trace
+from converter.kernels.gather import Segments
 
 #: The class of a page's missed events: how many, -1 if the kernel did not store it.
 DISCARDED = EventClass(
@@ -57,8 +57,7 @@ class EventClasses:
         self._texts = texts
         self._long_size = long_size
         self._of_text: dict[str | None, int] = {}
-        self._gathers: dict[int, Sequence[Gather]] = {}
-        self._integers: dict[int, Sequence[IntegerAt]] = {}
+        self._gathers: dict[int, ClassGathers] = {}
 
     def add_types(self, types: Sequence[int]) -> None:
         """Declare the types, in this order."""
@@ -102,15 +101,13 @@ class EventClasses:
 
     def _add(self, event_class: EventClass, gathers: Sequence[Gather]) -> int:
         id = self._trace.add_class(event_class)
-        self._gathers[id] = gathers
-        self._integers[id] = [gather for gather in gathers if isinstance(gather, IntegerAt)]
+        self._gathers[id] = ClassGathers(gathers)
         return id
 
-    def table(self, id: int, records: Records) -> RecordTable:
-        """The table of a class over these records; columns are gathered when asked for."""
-
-        def column(gather: Gather) -> Callable[[], Column]:
-            return lambda: gather.load(records)
-
-        records.integers = self._integers[id]
-        return RecordTable(records, [column(gather) for gather in self._gathers[id]])
+    def table(
+        self, id: int, length: int, locate: Locate, segments: Segments, *, big_endian: bool
+    ) -> RecordTable:
+        """The table of a class over so many records; columns are gathered when asked for."""
+        return self._gathers[id].table(
+            length, locate, segments, self._trace.strings, big_endian=big_endian
+        )

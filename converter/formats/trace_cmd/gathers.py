@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable, Sequence
+from functools import partial
+from itertools import count
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -15,12 +17,14 @@ from converter.ir.events import Table
 from converter.kernels.gather import Segments
 from converter.kernels.strings import StringTable
 
+#: Gives location and size of each record.
+Locate = Callable[[], tuple[NDArray[np.int64], NDArray[np.uint32]]]
+
 
 class Records:
     """The records of one event class in a batch: where they are, and how to read them.
 
-    `locate` gives location (int64) and size (uint32) of each; it is asked once. `integers` are those of the class,
-    which are all gathered when one is asked for: most of the time goes into fetching the records from memory.
+    `locate` gives location (int64) and size (uint32) of each; it is asked once. `integers` are those of the class.
     """
 
     __slots__ = (
@@ -38,9 +42,10 @@ class Records:
     def __init__(
         self,
         count: int,
-        locate: Callable[[], tuple[NDArray[np.int64], NDArray[np.uint32]]],
+        locate: Locate,
         segments: Segments,
         strings: StringTable,
+        integers: Integers,
         *,
         big_endian: bool,
     ) -> None:
@@ -49,9 +54,9 @@ class Records:
         self.segments = segments
         self.strings = strings
         self.big_endian = big_endian
-        self.integers: Sequence[IntegerAt] = ()
+        self.integers = integers
         self._located: tuple[NDArray[np.int64], NDArray[np.uint32]] | None = None
-        self._columns: dict[IntegerAt, NDArray[Any]] = {}
+        self._columns: list[NDArray[Any]] | None = None
 
     @property
     def located(self) -> tuple[NDArray[np.int64], NDArray[np.uint32]]:
@@ -60,19 +65,22 @@ class Records:
             self._located = self.locate()
         return self._located
 
-    def integer(self, wanted: IntegerAt) -> NDArray[Any]:
-        """The column of an integer."""
-        if wanted not in self._columns:
-            together = self.integers if wanted in self.integers else (wanted,)
-            columns = [np.empty(self.count, each.dtype) for each in together]
-            self.segments.all_integers(
-                *self.located,
-                np.array([(each.offset, each.width) for each in together], np.int64),
-                self.big_endian,
-                [column.view(np.uint8) for column in columns],
-            )
-            self._columns.update(zip(together, columns, strict=True))
-        return self._columns[wanted]
+    def integer(self, number: int) -> Column:
+        """The column of one of the integers of the class, all of which are gathered when one is asked for."""
+        if self._columns is None:
+            self._columns = self.gathered(self.integers)
+        return self._columns[number]
+
+    def gathered(self, integers: Integers) -> list[NDArray[Any]]:
+        """The columns of integers."""
+        columns = [np.empty(self.count, dtype) for dtype in integers.dtypes]
+        self.segments.all_integers(
+            *self.located,
+            integers.places,
+            self.big_endian,
+            [column.view(np.uint8) for column in columns],
+        )
+        return columns
 
     def record(self, row: int) -> bytes:
         """The bytes of one record."""
@@ -108,7 +116,7 @@ class IntegerAt(NamedTuple):
 
     def load(self, records: Records) -> Column:
         """The column."""
-        return records.integer(self)
+        return records.gathered(Integers((self,)))[0]
 
 
 class BytesAt(NamedTuple):
@@ -206,3 +214,49 @@ class Gather(Protocol):
 
     def load(self, records: Records) -> Column:
         """The column."""
+
+
+class Integers:
+    """Integers of a class that are gathered together: most of the time goes into fetching the records from memory."""
+
+    __slots__ = ("dtypes", "places")
+
+    def __init__(self, integers: Sequence[IntegerAt]) -> None:
+        self.dtypes = [each.dtype for each in integers]
+        places = [(each.offset, each.width) for each in integers]
+        self.places = np.array(places, np.int64).reshape(len(places), 2)
+
+
+class ClassGathers:
+    """How all columns of a class are made: decided once a class, done once a batch."""
+
+    __slots__ = ("_gathers", "_integers")
+
+    def __init__(self, gathers: Sequence[Gather]) -> None:
+        self._integers = Integers([each for each in gathers if isinstance(each, IntegerAt)])
+        numbers = count()
+        #: Each with its number among the integers.
+        self._gathers = [
+            (each, next(numbers) if isinstance(each, IntegerAt) else None) for each in gathers
+        ]
+
+    def table(
+        self,
+        length: int,
+        locate: Locate,
+        segments: Segments,
+        strings: StringTable,
+        *,
+        big_endian: bool,
+    ) -> RecordTable:
+        """The table of so many records; its columns are gathered when asked for."""
+        records = Records(length, locate, segments, strings, self._integers, big_endian=big_endian)
+        return RecordTable(
+            records,
+            [
+                partial(gather.load, records)
+                if number is None
+                else partial(records.integer, number)
+                for gather, number in self._gathers
+            ],
+        )

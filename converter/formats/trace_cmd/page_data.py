@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from converter.errors import TraceError
 from converter.formats.trace_cmd.compressor import Compress
 from converter.formats.trace_cmd.pages import PageStream
+from converter.storage.workers import workers
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer  # in collections.abc from Python 3.12 on
@@ -27,9 +28,8 @@ if TYPE_CHECKING:
 _IN_MEMORY = 64 << 20
 #: Pieces of this size are written at once.
 _PIECE = 1 << 20
-#: Threads that compress, and chunks that may wait for them.
-_WORKERS = 2
-_PENDING = 4 * _WORKERS
+#: Chunks that may wait for each thread that compresses.
+_PENDING = 4
 
 
 class PageData(Protocol):
@@ -125,7 +125,7 @@ class PageSpool:
         self._chunk_size = chunk_size
         self._file = tempfile.SpooledTemporaryFile(_IN_MEMORY)  # noqa: SIM115 - closed by `close`
         self._end = 0
-        self._pool = ThreadPoolExecutor(_WORKERS) if compress else None
+        self._pool = ThreadPoolExecutor(workers()) if compress else None
         self._pending: deque[tuple[SpooledPages, int, Future[bytes]]] = deque()
 
     def add(self, stream: SpooledPages, pages: NDArray[np.uint8]) -> None:
@@ -136,7 +136,7 @@ class PageSpool:
         for start in range(0, len(pages), self._chunk_size):
             chunk = pages[start : start + self._chunk_size]
             self._pending.append((stream, len(chunk), self._pool.submit(self.compress, chunk.data)))
-            while len(self._pending) > _PENDING:
+            while len(self._pending) > _PENDING * workers():
                 self._settle()
 
     def settle(self) -> None:

@@ -81,6 +81,7 @@ class _Reader:
         )
         self.trace.source_batches = self.trace.make_batches
         self.trace.in_time_order = True
+        self.trace.decodes_in_parallel = True
         if self._tables is not None:
             self.trace.clock = self._tables.clock
             self.trace.clock_domains = self._tables.clock_domains
@@ -182,7 +183,6 @@ class _Reader:
             len(trace.event_classes),
             found.tasks,
             self._metadata,
-            trace.strings,
             self._kernel_long,
             file.big_endian,
         )

@@ -30,10 +30,9 @@ from converter.formats.trace_cmd.scan import (
 from converter.ir.kinds import Kind, Role
 from converter.kernels.tasks import TaskTable
 from converter.projection.linux_tracepoints import meaning
+from converter.storage.workers import workers
 
 TYPES = 1 << 16
-#: Threads that decompress and walk pages; Python runs none of their work.
-WORKERS = 2
 
 
 @dataclass(slots=True)
@@ -57,7 +56,8 @@ def survey(
     first_step, steps = _steps(formats)
     # Each worker counts for itself.
     idle: SimpleQueue[Survey] = SimpleQueue()
-    surveys = [Survey() for _ in range(WORKERS)]
+    threads = workers()
+    surveys = [Survey() for _ in range(threads)]
     for each in surveys:
         idle.put(each)
 
@@ -83,11 +83,11 @@ def survey(
         return errors
 
     result = surveys[0]
-    with ThreadPoolExecutor(WORKERS) as pool:
+    with ThreadPoolExecutor(threads) as pool:
         pending: deque[Future[list[TraceError]]] = deque()
         for stream, window in _windows(streams, result.errors):
             pending.append(pool.submit(look_at, stream, window))
-            if len(pending) > 2 * WORKERS:
+            if len(pending) > 2 * threads:
                 result.errors += pending.popleft().result()
         for future in pending:
             result.errors += future.result()

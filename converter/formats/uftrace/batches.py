@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from converter.errors import TraceError
-from converter.formats.trace_cmd.gathers import Gather, Records
+from converter.formats.trace_cmd.gathers import ClassGathers
 from converter.formats.uftrace.columns import BatchValues
 from converter.formats.uftrace.event_streams import ReadyEvents
 from converter.formats.uftrace.functions import Functions, operations_array
@@ -29,7 +30,6 @@ from converter.formats.uftrace.scan_functions import FunctionTable
 from converter.formats.uftrace.shown_values import Names
 from converter.formats.uftrace.symbols import Module
 from converter.formats.uftrace.windows import Windows
-from converter.ir.columns import Column
 from converter.ir.events import Batch, Table
 from converter.ir.trace import Trace
 from converter.kernels.gather import Segments
@@ -103,7 +103,7 @@ class Recording:
     #: Of exits of tasks, -1 where there are none.
     exit_class: int
     replace_nulls: bool
-    gathers: Mapping[int, Sequence[Gather]]
+    gathers: Mapping[int, ClassGathers]
     kernel_classes: EventClasses | None
     kernel_big_endian: bool
     warn: Callable[[TraceError], None]
@@ -309,22 +309,15 @@ class Pass:
         columns = recording.functions.columns.get(id)
         if columns is not None:
             return decoded.table(id, recording.trace.event_classes[id], columns)
+        located, segments = partial(decoded.located, id), decoded.segments
         gathers = recording.gathers.get(id)
-        records = Records(
-            count,
-            lambda: decoded.located(id),
-            decoded.segments,
-            recording.trace.strings,
-            big_endian=recording.big_endian if gathers is not None else recording.kernel_big_endian,
-        )
         if gathers is None:
             assert recording.kernel_classes is not None, "a class that no file has"
-            return recording.kernel_classes.table(id, records)
-
-        def column(gather: Gather) -> Callable[[], Column]:
-            return lambda: gather.load(records)
-
-        return Table(count, [column(gather) for gather in gathers])
+            return recording.kernel_classes.table(
+                id, count, located, segments, big_endian=recording.kernel_big_endian
+            )
+        strings = recording.trace.strings
+        return gathers.table(count, located, segments, strings, big_endian=recording.big_endian)
 
 
 def ahead(produce: Callable[[], Batch | None]) -> Iterator[Batch]:

@@ -243,7 +243,6 @@ class KernelFiles:
             len(trace.event_classes),
             tasks,
             Metadata(),
-            trace.strings,
             self._long_size,
             self._file.big_endian,
         )

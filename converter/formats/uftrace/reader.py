@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from converter.errors import TraceError
-from converter.formats.trace_cmd.gathers import Gather
+from converter.formats.trace_cmd.gathers import ClassGathers
 from converter.formats.uftrace.argument_specs import SpecificationLists
 from converter.formats.uftrace.batches import (
     Pass,
@@ -261,17 +261,17 @@ class _Reader:
             np.int32,
         )
         events = list(event_names(directory, trace.strings, functions, self._tables))
-        gathers: dict[int, tuple[Gather, ...]] = {}
+        gathers: dict[int, ClassGathers] = {}
         self._perf_classes = np.full(32, -1, np.int32)
         for kind, (event_class, columns) in PERF_CLASSES.items():
             if perf_counts[kind]:
                 id = trace.add_class(event_class)
                 self._perf_classes[kind] = id
-                gathers[id] = columns
+                gathers[id] = ClassGathers(columns)
         self._external_class = -1
         if EXTERNAL_FILE in directory:
             self._external_class = trace.add_class(EXTERNAL)
-            gathers[self._external_class] = EXTERNAL_GATHERS
+            gathers[self._external_class] = ClassGathers(EXTERNAL_GATHERS)
         if self._kernel is not None:
             self._kernel.add_classes(trace)
         modules = Modules(directory)

@@ -1,0 +1,120 @@
+# cython: language_level=3
+"""The columns of a class within a batch, decoded when asked for: compiled, as every column of every batch passes here
+several times, from the table that was read through those that are derived from it.
+
+Any thread may ask. Who asks for what another is decoding waits for it: tables hold a lock while they decode, that of a
+derived table before that of the one below it.
+"""
+
+from cpython.pythread cimport (
+    NOWAIT_LOCK, PyThread_acquire_lock, PyThread_allocate_lock, PyThread_free_lock, PyThread_get_thread_ident,
+    PyThread_release_lock, PyThread_type_lock, WAIT_LOCK,
+)
+
+from converter.ir.columns import take
+
+
+cdef class Table:
+    cdef Py_ssize_t _length
+    cdef list _columns
+    cdef PyThread_type_lock _lock
+    # Who holds the lock, and how often: a column may be made of others of its table.
+    cdef unsigned long _holder
+    cdef int _held
+
+    def __cinit__(self, *_arguments, **_named):
+        self._lock = PyThread_allocate_lock()
+        if self._lock is NULL:
+            raise MemoryError
+
+    def __dealloc__(self):
+        if self._lock is not NULL:
+            PyThread_free_lock(self._lock)
+
+    def __init__(self, Py_ssize_t length, columns):
+        self._length = length
+        self._columns = list(columns)
+
+    def __len__(self):
+        return self._length
+
+    def __repr__(self):
+        return f"<Table of {self._length} rows, {len(self._columns)} columns>"
+
+    @property
+    def width(self):
+        return len(self._columns)
+
+    cpdef object column(self, Py_ssize_t index):
+        column = self._columns[index]
+        if callable(column):
+            self._enter()
+            try:
+                column = self._columns[index]
+                if callable(column):
+                    column = self._columns[index] = column()
+            finally:
+                self._leave()
+        return column
+
+    cdef int _enter(self) except -1:
+        cdef unsigned long me = PyThread_get_thread_ident()
+        if self._held and self._holder == me:
+            self._held += 1
+            return 0
+        if not PyThread_acquire_lock(self._lock, NOWAIT_LOCK):
+            with nogil:
+                PyThread_acquire_lock(self._lock, WAIT_LOCK)
+        self._holder = me
+        self._held = 1
+        return 0
+
+    cdef int _leave(self) except -1:
+        self._held -= 1
+        if not self._held:
+            PyThread_release_lock(self._lock)
+        return 0
+
+    def lazy(self, Py_ssize_t index):
+        return LazyColumn.__new__(LazyColumn, self, index)
+
+    def lazy_columns(self):
+        cdef Py_ssize_t index
+        return [LazyColumn.__new__(LazyColumn, self, index) for index in range(len(self._columns))]
+
+    def select(self, rows):
+        cdef Py_ssize_t index
+        return Table(
+            len(rows),
+            [SelectedColumn.__new__(SelectedColumn, self, index, rows) for index in range(len(self._columns))],
+        )
+
+
+cdef class LazyColumn:
+    """A column of a table, when called."""
+
+    cdef Table _table
+    cdef Py_ssize_t _index
+
+    def __cinit__(self, Table table not None, Py_ssize_t index):
+        self._table = table
+        self._index = index
+
+    def __call__(self):
+        return self._table.column(self._index)
+
+
+cdef class SelectedColumn:
+    """Some rows of a column of a table, when called."""
+
+    cdef Table _table
+    cdef Py_ssize_t _index
+    cdef object _rows
+
+    def __cinit__(self, Table table not None, Py_ssize_t index, rows):
+        self._table = table
+        self._index = index
+        self._rows = rows
+
+    def __call__(self):
+        return take(self._table.column(self._index), self._rows)

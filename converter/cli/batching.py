@@ -25,6 +25,7 @@ from converter.errors import StrictLossError, TraceError
 from converter.formats.descriptor import Format
 from converter.ir.text import printable
 from converter.storage.file_sinks import whole_folder
+from converter.storage.workers import use_workers, workers
 
 if TYPE_CHECKING:
     from converter.selection.parts import Division, TimeLength
@@ -146,33 +147,39 @@ def _converted(jobs: list[Job], processes: int) -> Iterator[Outcome]:
     """Convert all of them, as many at a time as there may be processes; as they are done."""
     context = multiprocessing.get_context("spawn")
     waiting = jobs[::-1]
-    workers = [_Worker(context) for _ in range(min(processes, len(jobs)))]
+    processes = min(processes, len(jobs))
+    # The processors are the processes' already.
+    threads = max(1, workers() // processes) if processes else 1
+    running = [_Worker(context, threads) for _ in range(processes)]
     try:
-        for worker in workers:
+        for worker in running:
             worker.start(waiting.pop())
-        while busy := {worker.connection: worker for worker in workers if worker.job is not None}:
+        while busy := {worker.connection: worker for worker in running if worker.job is not None}:
             for ready in wait(list(busy)):
                 worker = busy[ready]  # type: ignore[index] # only connections were waited for
                 yield worker.outcome()
                 if waiting:
                     worker.start(waiting.pop())
     finally:
-        for worker in workers:
+        for worker in running:
             worker.end()
 
 
 class _Worker:
     """A process that converts one after the other; another takes its place when it dies."""
 
-    def __init__(self, context: Any) -> None:
+    def __init__(self, context: Any, threads: int) -> None:
         self._context = context
+        self._threads = threads
         self.job: Job | None = None
         self._launch()
 
     def _launch(self) -> None:
         self.connection: Connection
         self.connection, theirs = self._context.Pipe()
-        self._process = self._context.Process(target=_work, args=(theirs,), daemon=True)
+        self._process = self._context.Process(
+            target=_work, args=(theirs, self._threads), daemon=True
+        )
         self._process.start()
         theirs.close()
 
@@ -203,8 +210,9 @@ class _Worker:
         self.connection.close()
 
 
-def _work(connection: Connection) -> None:
+def _work(connection: Connection, threads: int) -> None:
     """The process: convert what comes until nothing does."""
+    use_workers(threads)
     signal.signal(signal.SIGTERM, _terminated)
     try:
         while True:

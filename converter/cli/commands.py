@@ -79,6 +79,13 @@ def _version(context: click.Context, _parameter: click.Parameter, wanted: bool) 
 @_split
 @selects
 @relating
+@click.option(
+    "-j",
+    "--jobs",
+    metavar="N",
+    type=click.IntRange(min=1),
+    help="Threads for each step that can have several; by default as many as there are CPUs.",
+)
 @click.option("-y", "--force", "--yes", is_flag=True, help="Replace OUT if it exists.")
 @click.option("-n", "--no-clobber", is_flag=True, help="Leave OUT alone if it exists, and succeed.")
 @click.option("-q", "--quiet", is_flag=True, help="Print errors only.")
@@ -94,6 +101,7 @@ def convert(
     lossless: bool,
     losses: str | None,
     dry_run: bool,
+    jobs: int | None,
     force: bool,
     no_clobber: bool,
     quiet: bool,
@@ -124,7 +132,9 @@ def convert(
     if target == "-" and target_format is None:
         raise click.UsageError("standard output has no suffix: -t names the format")
     from converter.cli.converting import Options, run
+    from converter.storage.workers import use_workers
 
+    use_workers(jobs)
     run(
         Options(
             sources=tuple(inputs),

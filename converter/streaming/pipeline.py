@@ -12,8 +12,9 @@ from queue import SimpleQueue
 from types import TracebackType
 from typing import Any, NamedTuple
 
-from converter.ir.events import Batch, EventClass, decode
+from converter.ir.events import Batch, EventClass
 from converter.ir.trace import Process, Thread, Trace, Track
+from converter.streaming.decoding import Decoder
 
 #: Traces of smaller batches are not worth a thread.
 _WORTHWHILE = 1 << 14
@@ -22,16 +23,17 @@ _WORTHWHILE = 1 << 14
 class Pipeline:
     """A context manager that gives a trace with the batches of another, made ahead by a thread of their own.
 
-    What is made ahead is bounded by one batch. Its columns are all decoded by that thread. The tables and the lists of
-    sidecars are copies that have what the other trace's had when the batch was made: what a writer sees does not depend
-    on timing. Strings, which are safe to share, are shared. Errors are raised where the batch that they prevent would
-    have come. Leaving the context stops the thread.
+    What is made ahead is bounded by one batch. Its columns are all decoded there (`Decoder`). The tables and the lists
+    of sidecars are copies that have what the other trace's had when the batch was made: what a writer sees does not
+    depend on timing. Strings, which are safe to share, are shared. Errors are raised where the batch that they prevent
+    would have come. Leaving the context stops the thread.
     """
 
     def __init__(self, source: Trace) -> None:
         self._tables = _Tables(source)
         self._source = source
         self._run: _Run | None = None
+        self._decoder: Decoder | None = None
         self._trace = self._tables.copy
         self._trace.make_batches = self._batches
         self._tables.follow(self._tables.growth())
@@ -51,6 +53,9 @@ class Pipeline:
         if self._run is not None:
             self._run.stop()
             self._run = None
+        if self._decoder is not None:
+            self._decoder.close()
+            self._decoder = None
 
     def _batches(self) -> Iterator[Batch]:
         self._stop()
@@ -58,8 +63,9 @@ class Pipeline:
         for batch in batches:
             self._tables.follow(self._tables.growth())
             if len(batch) >= _WORTHWHILE:
-                decode(batch)
-                self._run = run = _Run(batches, self._tables)
+                self._decoder = decoder = Decoder(self._source)
+                decoder.decode(batch)
+                self._run = run = _Run(batches, self._tables, decoder)
                 yield batch
                 del batch
                 yield from run.results()
@@ -165,9 +171,10 @@ def _named(table: Sequence[Process | Thread], unnamed: set[int]) -> dict[int, st
 class _Run:
     """One iteration over the rest of a trace's batches, on a thread."""
 
-    def __init__(self, batches: Iterator[Batch], tables: _Tables) -> None:
+    def __init__(self, batches: Iterator[Batch], tables: _Tables, decoder: Decoder) -> None:
         self._batches = batches
         self._tables = tables
+        self._decoder = decoder
         # A batch with the tables as of then, an error, or None at the end.
         self._made: SimpleQueue[tuple[Batch | None, _Growth] | BaseException] = SimpleQueue()
         self._wanted = threading.Semaphore()
@@ -215,6 +222,6 @@ class _Run:
             batch = None if self._stopped else next(self._batches, None)
             if batch is None:
                 return
-            decode(batch)
+            self._decoder.decode(batch)
             yield batch
             del batch

@@ -16,7 +16,7 @@ from converter.ir.trace import Trace
 from converter.kernels.order import Merge
 
 #: Events of a batch.
-BATCH_SIZE: Final = 1 << 17
+BATCH_SIZE: Final = 1 << 18
 
 #: The next events of a stream, as its reader has them.
 Window = TypeVar("Window")

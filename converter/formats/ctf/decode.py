@@ -23,6 +23,7 @@ from converter.formats.ctf.tasks import Tasks
 from converter.formats.ctf.windows import FIRST_NUMBER, LOST_EVENTS, Events
 from converter.ir.events import Batch, EventClass, Table
 from converter.ir.trace import Trace
+from converter.storage.workers import workers
 from converter.streaming.stream_merge import StreamMerge, WindowColumns
 
 #: Bytes of windows that a batch may hold.
@@ -30,8 +31,6 @@ _BATCH_BYTES: Final = 1 << 26
 
 #: Windows of all streams together that are scanned ahead.
 _AHEAD: Final = 16
-
-_WORKERS: Final = 2
 
 
 class Classes:
@@ -157,7 +156,7 @@ def batches(
     report: Callable[[list[TraceError]], None],
 ) -> Iterator[Batch]:
     """Merge the streams by time and yield batches; damage goes to `report` before the batch after it."""
-    with ThreadPoolExecutor(_WORKERS) as pool:
+    with ThreadPoolExecutor(workers()) as pool:
         try:
             ahead = max(1, _AHEAD // max(1, len(streams)))
             readers = [_StreamReader(stream, pool, ahead) for stream in streams]

@@ -1,4 +1,4 @@
-"""Outputs that are compressed as they are written: on the thread that writes, so that producing goes on."""
+"""Outputs that are compressed as they are written: beside the thread that makes them, gzip and zstd by several."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from converter.storage.file_sinks import (
     unnamed,
 )
 from converter.storage.sink import Sink
+from converter.storage.workers import workers
 from converter.storage.writer_thread import Target, WriterThread
 
 if TYPE_CHECKING:
@@ -35,13 +36,13 @@ class _Compressor(Protocol):
 def _compressor(compression: str) -> _Compressor:
     match compression:
         case "gzip":
-            import zlib
+            from converter.storage.gzip_blocks import GzipBlocks
 
-            return zlib.compressobj(wbits=31)
+            return GzipBlocks()
         case "zstd":
             import zstandard
 
-            return zstandard.ZstdCompressor().compressobj()
+            return zstandard.ZstdCompressor(threads=workers()).compressobj()
         case "xz":
             import lzma
 

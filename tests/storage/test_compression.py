@@ -7,6 +7,7 @@ import lzma
 import os
 import sys
 import tarfile
+import threading
 import tracemalloc
 import zipfile
 
@@ -17,6 +18,7 @@ from support.sink_checks import BIG, BrokenError
 from converter.errors import OutputError, TraceError, UnsupportedError
 from converter.storage.opening import open_source
 from converter.storage.outputs import open_sink
+from converter.storage.workers import use_workers
 
 # Whatever a test does to a sink, no temporary file stays behind.
 pytestmark = pytest.mark.usefixtures("no_temporary_files")
@@ -44,6 +46,32 @@ def suffix(request):
     if request.param == ".lz4":
         pytest.importorskip("lz4.frame")
     return request.param
+
+
+@pytest.fixture
+def threads():
+    yield use_workers
+    use_workers(None)
+
+
+@pytest.mark.parametrize("suffix", [".gz", ".zst"])
+def test_it_is_the_same_however_many_threads_compress_it_and_in_whatever_pieces(
+    tmp_path, suffix, threads
+):
+    # Blocks begin with what ended the one before.
+    text = b"".join(b"event %d of a trace\n" % (number % 5_000) for number in range(200_000))
+    outputs = []
+    for count, size in ((1, 1 << 20), (3, 100_000)):
+        threads(count)
+        path = tmp_path / f"{count}.json{suffix}"
+        with open_sink(path) as sink:
+            for start in range(0, len(text), size):
+                sink.write(text[start : start + size])
+        outputs.append(path.read_bytes())
+    assert outputs[0] == outputs[1]
+    assert DECOMPRESSORS[suffix](outputs[0]) == text
+    assert len(outputs[0]) < len(text) // 4
+    assert not [each for each in threading.enumerate() if each.name.startswith("traceconv-gzip")]
 
 
 @pytest.mark.parametrize("seekable", [False, True])

@@ -1,0 +1,66 @@
+"""gzip (RFC 1952) by blocks that threads compress: one member, whose bytes do not depend on how many threads there are.
+
+Each block is deflated by itself, with the end of the block in front as its dictionary, and ends at a byte.
+"""
+
+from __future__ import annotations
+
+import struct
+import zlib
+from collections import deque
+from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Final
+
+from converter.storage.workers import workers
+
+_BLOCK: Final = 1 << 20
+#: As far back as a block can refer.
+_WINDOW: Final = 1 << 15
+#: No name, no time; made on Unix, which is what zlib says.
+_HEAD: Final = b"\x1f\x8b\x08\0\0\0\0\0\0\x03"
+
+
+class GzipBlocks:
+    """Compresses what it is given in order."""
+
+    def __init__(self) -> None:
+        threads = workers()
+        self._pool = ThreadPoolExecutor(threads, "traceconv-gzip")
+        # So many that no thread waits for the one that writes.
+        self._most = 2 * threads
+        self._pending: deque[Future[bytes]] = deque()
+        self._block = bytearray()
+        self._before = b""
+        self._checksum = 0
+        self._size = 0
+        self._head = _HEAD
+
+    def compress(self, data: bytes | memoryview, /) -> bytes:
+        """What is ready of all so far, while the rest is under way."""
+        self._checksum = zlib.crc32(data, self._checksum)
+        self._size += len(data)
+        self._block += data
+        while len(self._block) > _BLOCK:
+            block = bytes(memoryview(self._block)[:_BLOCK])
+            del self._block[:_BLOCK]
+            self._pending.append(self._pool.submit(_deflated, block, self._before))
+            self._before = block[-_WINDOW:]
+        return b"".join(self._ready(self._most))
+
+    def flush(self) -> bytes:
+        """The end of it."""
+        parts = [*self._ready(0), _deflated(bytes(self._block), self._before, last=True)]
+        self._pool.shutdown()
+        return b"".join((*parts, struct.pack("<II", self._checksum, self._size & 0xFFFF_FFFF)))
+
+    def _ready(self, left: int) -> Iterator[bytes]:
+        head, self._head = self._head, b""
+        yield head
+        while self._pending and (len(self._pending) > left or self._pending[0].done()):
+            yield self._pending.popleft().result()
+
+
+def _deflated(block: bytes, before: bytes, *, last: bool = False) -> bytes:
+    deflate = zlib.compressobj(wbits=-zlib.MAX_WBITS, zdict=before)
+    return deflate.compress(block) + deflate.flush(zlib.Z_FINISH if last else zlib.Z_SYNC_FLUSH)

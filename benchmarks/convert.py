@@ -86,11 +86,11 @@ def main() -> None:
     print(f"{'case':<32}{'events':>12}" + "".join(f"{head:>9}" for head in heads))
     with tempfile.TemporaryDirectory(prefix="traceconv-benchmark-") as folder:
         for case in cases:
-            source = options.input or _made(case, Path(folder), options.megabytes)
+            source = options.input or made(case, Path(folder), options.megabytes)
             _measure(case, source, Path(folder) / case.output, options.runs)
 
 
-def _made(case: Case, folder: Path, megabytes: int) -> Path:
+def made(case: Case, folder: Path, megabytes: int) -> Path:
     """The case's input; cases with the same seed share it."""
     path = folder / f"{megabytes}-{Path(case.seed).name}"
     if not path.exists():
@@ -105,7 +105,7 @@ def _measure(case: Case, source: Path, output: Path, runs: int) -> None:
         commands = [[*ours, "--lossless"], ours]
     elif case.tool is not None and shutil.which(case.tool[0]) is not None:
         commands.append([*case.tool, str(source)])
-    events = _events(source)
+    events = events_in(source)
     run, *tools = interleaved(commands, runs)
     tool = tools[0] if tools else None
     cells = [
@@ -122,7 +122,8 @@ def _measure(case: Case, source: Path, output: Path, runs: int) -> None:
     print(f"{case.name:<32}{events:>12,}" + "".join(f"{cell:>9}" for cell in cells), flush=True)
 
 
-def _events(source: Path) -> int:
+def events_in(source: Path) -> int:
+    """How many events `traceconv info` counts."""
     command = [sys.executable, "-m", "converter", "info", "--json", str(source)]
     result = subprocess.run(command, capture_output=True, check=True)
     return int(json.loads(result.stdout)["events"])

@@ -1,9 +1,14 @@
 """The benchmarks run; what they measure is for people."""
 
+import json
 import os
 import subprocess
 import sys
 from pathlib import Path
+
+import pytest
+
+from benchmarks import instructions
 
 ROOT = Path(__file__).parents[2]
 
@@ -67,3 +72,31 @@ print(*counts, target.stat().st_size)
     assert many % few == 0
     assert many > 100 * few
     assert 1 << 20 <= size < 2 << 20
+
+
+@pytest.mark.parametrize(
+    ("now", "versions", "good"),
+    [(104, "same", True), (106, "same", False), (106, "other", True), (90, "same", True)],
+)
+def test_what_takes_more_instructions_than_before_fails(
+    tmp_path, monkeypatch, capsys, now, versions, good
+):
+    case = instructions.CASES[0]
+    kept = tmp_path / "instructions.json"
+    of = instructions.machine() if versions == "same" else {"machine": "another"}
+    kept.write_text(json.dumps({"machine": of, "cases": {case.name: 100}}))
+    monkeypatch.setattr(instructions, "KEPT", kept)
+    monkeypatch.setattr(instructions, "_an_event", lambda *_: now)
+    monkeypatch.setattr(instructions.shutil, "which", lambda name: name)
+    assert instructions.run([case.name], write=False) is good
+    assert f"{now / 100 - 1:+.1%}" in capsys.readouterr().out
+    assert instructions.run([case.name], write=True)
+    assert json.loads(kept.read_text()) == {
+        "machine": instructions.machine(),
+        "cases": {case.name: now},
+    }
+
+
+def test_the_figures_kept_are_of_cases_that_there_are():
+    kept = json.loads(instructions.KEPT.read_text())
+    assert kept["cases"].keys() <= {case.name for case in instructions.CASES}

@@ -1,7 +1,8 @@
 """Conventions of scheduling records that formats outside Linux share: states in one vocabulary, weights, wakers.
 
 For `Capabilities.adapters` of formats whose records are those of the Fuchsia trace format ("Context switch record").
-Perfetto takes a thread whose weight is the least Int32 for the idle thread, and drops records without weights.
+Perfetto takes a thread whose weight is the least Int32 for the idle thread, shows other weights as priorities, and
+drops records without weights.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from converter.ir.events import EventClass, Field
 from converter.ir.field_classes import IntegerClass, StringClass, Style
 from converter.ir.kinds import Role
 from converter.projection.capabilities import Projection
+from converter.projection.fitting import label
 from converter.projection.losses import LossKind
 from converter.projection.pieces import Piece, map_distinct
 from converter.projection.thread_states import (
@@ -64,12 +66,12 @@ def argument_role(field: Field) -> Role:
 def adapt_sched_switch(piece: Piece, projection: Projection) -> Piece:
     """Thread states as `THREAD_STATES`, the scheduler's own as an argument, and weights; what is there stays."""
     piece = _with_thread_state(piece, projection)
-    for field, role in (
-        (OUTGOING_WEIGHT, Role.PREV_TID),
-        (INCOMING_WEIGHT, Role.NEXT_TID),
+    for field, role, priority in (
+        (OUTGOING_WEIGHT, Role.PREV_TID, Role.PREV_PRIORITY),
+        (INCOMING_WEIGHT, Role.NEXT_TID, Role.NEXT_PRIORITY),
     ):
         if not _has(piece, field):
-            piece = piece.with_argument(field, _weights(piece, role), first=True)
+            piece = piece.with_argument(field, _weights(piece, role, priority), first=True)
     return piece
 
 
@@ -85,7 +87,8 @@ def adapt_sched_wakeup(piece: Piece, projection: Projection) -> Piece:
         absent = constant_column(np.int32(-1), len(threads))
         piece = piece.with_argument(WAKER, tids, first=True).moved(thread=absent)
     if not _has(piece, WEIGHT):
-        piece = piece.with_argument(WEIGHT, _weights(piece, Role.TID), first=True)
+        weights = _weights(piece, Role.TID, Role.PRIORITY)
+        piece = piece.with_argument(WEIGHT, weights, first=True)
     return piece
 
 
@@ -93,11 +96,13 @@ def _has(piece: Piece, wanted: Field) -> bool:
     return any(field.name == wanted.name for field in piece.event_class.fields)
 
 
-def _weights(piece: Piece, role: Role) -> NDArray[np.int32]:
-    tids = piece.integers(role)
-    if tids is None:
-        return constant_column(np.int32(0), len(piece))
-    return np.where(tids == 0, np.int32(IDLE_WEIGHT), np.int32(0))
+def _weights(piece: Piece, role: Role, priority: Role) -> NDArray[np.int32]:
+    """The weights of threads: their priorities, as which Perfetto shows them, where these are known."""
+    tids, weights = piece.integers(role), piece.integers(priority)
+    if weights is None:
+        weights = constant_column(np.int32(0), len(piece))
+    held = np.clip(weights, IDLE_WEIGHT + 1, (1 << 31) - 1).astype(np.int32)
+    return held if tids is None else np.where(tids == 0, np.int32(IDLE_WEIGHT), held)
 
 
 def _with_thread_state(piece: Piece, projection: Projection) -> Piece:
@@ -120,6 +125,8 @@ def _with_thread_state(piece: Piece, projection: Projection) -> Piece:
 
         def states() -> NDArray[np.uint8]:
             return thread_state(np.asarray(column()), own_class)
+
+        _lose_what_others_lack(own, np.asarray(column()), states(), piece, projection)
     else:
         return piece
 
@@ -133,6 +140,23 @@ def _with_thread_state(piece: Piece, projection: Projection) -> Piece:
     raw = piece.rewritten(piece.derive(("state",), made), piece.lazy_columns())
     state = Field(own.name, THREAD_STATES, Role.PREV_STATE)
     return raw.with_argument(state, states, first=True)
+
+
+def _lose_what_others_lack(
+    own: Field,
+    numbers: NDArray[Any],
+    states: NDArray[np.uint8],
+    piece: Piece,
+    projection: Projection,
+) -> None:
+    """Count Linux's states that are shown as another: it has more kinds of sleep, and several bits at once."""
+    assert isinstance(own.type, IntegerClass)
+    if any(len(one.text) > 1 for one in own.type.labels):
+        return
+    count = int(np.count_nonzero(linux_state(states) != numbers))
+    if count:
+        what = f"{own.name!r} of {label(piece.event_class)}: states that others have too"
+        projection.lose(LossKind.CHANGED, what, piece, count)
 
 
 def with_linux_state(piece: Piece) -> Piece:

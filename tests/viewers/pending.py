@@ -5,31 +5,11 @@ from __future__ import annotations
 #: By test and target: why, and of which sources.
 PENDING: dict[tuple[str, str], dict[str, frozenset[str]]] = {
     ("test_what_looks_different_is_a_named_loss", ""): {
-        "mixed lists, texts of JSON and stacks in Chrome JSON; main threads named after processes": frozenset(
-            {
-                "fxt/magic-trace.fxt-perfetto",
-                "perfetto/annotations.pftrace-chrome",
-                "perfetto/callstacks.pftrace-chrome",
-            }
+        "lists of several types are lists of objects in Chrome JSON": frozenset(
+            {"perfetto/annotations.pftrace-chrome"}
         ),
-        "states that threads are left in, which JSON has as arguments, are shown of FXT": frozenset(
-            {"generated/chrome.json-fxt"}
-        ),
-        "thread times are arguments in FXT; slices without a name are called so in JSON": frozenset(
-            {"perfetto/extra_counters.pftrace-chrome", "perfetto/extra_counters.pftrace-fxt"}
-        ),
-        "threads that only kernel events name belong to no process in Perfetto alone": frozenset(
-            {"perfetto/kernel_generic.pftrace-chrome"}
-        ),
-        "legacy events on threads are shown of FXT alone": frozenset(
-            {"perfetto/legacy.pftrace-fxt"}
-        ),
-        "priorities of switches are shown of Perfetto alone; so are flows of wakeups": frozenset(
-            {
-                "perfetto/kernel_every_event.pftrace-chrome",
-                "perfetto/kernel_every_event.pftrace-fxt",
-                "perfetto/kernel_typed.pftrace-fxt",
-            }
+        "slices without a name that an end with one closes are left open in JSON": frozenset(
+            {"perfetto/callstacks.pftrace-chrome"}
         ),
     },
 }

@@ -90,3 +90,26 @@ def test_context_switches_get_weights():
     weights = [(one["outgoing_weight"], one["incoming_weight"]) for one in events(target)]
     assert weights == [(idle, 0), (0, idle)]
     assert [one["cpu"] for one in events(target)] == [3, 3]
+
+
+def test_weights_are_priorities_and_states_that_fxt_lacks_are_named():
+    fields = (
+        Field("prev_pid", IntegerClass(32, True), Role.PREV_TID),
+        Field("prev_prio", IntegerClass(32, True), Role.PREV_PRIORITY),
+        Field("prev_state", IntegerClass(64, True), Role.PREV_STATE),
+        Field("next_pid", IntegerClass(32, True), Role.NEXT_TID),
+        Field("next_prio", IntegerClass(32, True), Role.NEXT_PRIORITY),
+    )
+    interruptible, uninterruptible, preempted = 1, 2, 256
+    columns = [
+        *(np.array([5, 6, 0], np.int32), np.array([120, 97, 120], np.int32)),
+        np.array([interruptible, uninterruptible, preempted]),
+        *(np.array([6, 0, 5], np.int32), np.array([97, 120, -2], np.int32)),
+    ]
+    event_class = EventClass(Kind.SCHED_SWITCH, "sched_switch", "sched", fields)
+    target, losses = projected(event_class, columns, cpu=np.zeros(3, np.int32))
+    idle = -(1 << 31)
+    weights = [(one["outgoing_weight"], one["incoming_weight"]) for one in events(target)]
+    assert weights == [(120, 97), (97, idle), (idle, -2)]
+    what = "changed: 'prev_state' of sched:sched_switch: states that others have too (2)"
+    assert what in losses

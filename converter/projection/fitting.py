@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from dataclasses import field as dataclass_field
 from functools import partial
+from typing import Final
 
 import numpy as np
 
@@ -44,8 +45,11 @@ from converter.projection.capabilities import Capabilities, KindSupport, Project
 from converter.projection.losses import Aspect, LossClass, LossKind, PlannedLosses
 from converter.projection.pieces import ByClass, Piece, Thunk, distinct
 from converter.projection.texts import fit_identifier
+from converter.projection.timeline_fields import FLOW_IDS, TERMINATING_FLOW_IDS
 from converter.projection.types import converted, converts, fitted_class, is_stack, keeps_all
 
+#: Fields of slices that viewers show as arrows, as long as these have their meaning.
+_ARROWS: Final = (FLOW_IDS, TERMINATING_FLOW_IDS)
 #: Fixed arrays of at most this many elements become one field an element.
 MAX_FLATTENED = 16
 
@@ -361,6 +365,8 @@ class Fitter:
             plan.lose(LossKind.RETYPED, f"declared type of {what}", aspect=Aspect.TYPES)
         if field.role is not role:
             plan.lose(LossKind.RETYPED, f"meaning of {what}", aspect=Aspect.ROLES)
+            if field in _ARROWS:
+                plan.lose(LossKind.UNSHOWN, f"arrows of {what}", aspect=Aspect.FLOWS)
         unit = field.unit if capabilities.units else ""
         if unit != field.unit:
             plan.lose(LossKind.RETYPED, f"unit of {what}", aspect=Aspect.UNITS)

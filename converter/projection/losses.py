@@ -52,6 +52,7 @@ class Aspect(StrEnum):
     EVENTS = "events"
     #: Events that another kind stands for: an instant for a tracepoint, a slice for an interrupt.
     FORMS = "events in another form"
+    FLOWS = "arrows between slices"
     RENAMED_CLASSES = "names of events: the format has its own"
     RENAMED_FIELDS = "names of fields: the format allows fewer characters"
     TEXTS = "fields as text"

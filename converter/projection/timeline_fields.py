@@ -5,10 +5,12 @@ What a format's record has a place for, it lists among its parts; what it has no
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Final
 
 from converter.ir.events import Field
 from converter.ir.field_classes import (
+    ArrayClass,
     BooleanClass,
     BytesClass,
     IntegerClass,
@@ -40,6 +42,10 @@ FLOW_IN: Final = Field("flow_in", BooleanClass(), Role.CONTEXT)
 FLOW_OUT: Final = Field("flow_out", BooleanClass(), Role.CONTEXT)
 #: A flow that ends at the slice around it and not at the next one.
 BINDS: Final = Field("binds_enclosing", BooleanClass(), Role.CONTEXT)
+#: Flows that an event begins or is in the middle of, and those that end at it: of all slices of an
+#: id each leads to the next.
+FLOW_IDS: Final = Field("flow_ids", ArrayClass(IntegerClass(64)), Role.CONTEXT)
+TERMINATING_FLOW_IDS: Final = replace(FLOW_IDS, name="terminating_flow_ids")
 #: Members of a JSON event that are not standard, as the text of an object.
 MEMBERS: Final = Field("members", JSON_TEXT, Role.PAYLOAD)
 

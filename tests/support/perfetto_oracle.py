@@ -23,6 +23,7 @@ from converter.ir.columns import value
 from converter.ir.field_classes import ArrayClass, StructureClass, VariantClass
 from converter.ir.kinds import Kind, Role
 from converter.ir.trace import Trace
+from converter.projection import timeline_fields
 from converter.storage.opening import open_source
 from converter.storage.source import Source
 
@@ -428,9 +429,9 @@ def _timeline_row(
     arguments = []
     counted = stack = None
     for name, field, item in zip(names[2:], event_class.fields[2:], row[2:], strict=True):
-        if field == mapping.FLOW_IDS:
+        if field == timeline_fields.FLOW_IDS:
             flows = tuple(item)
-        elif field == mapping.TERMINATING_FLOW_IDS:
+        elif field == timeline_fields.TERMINATING_FLOW_IDS:
             ends = tuple(item)
         elif field == mapping.CALLSTACK:
             stack = tuple(tuple(member for _, member in frame) for frame in item)

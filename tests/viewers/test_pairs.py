@@ -116,6 +116,8 @@ def touched(loss: Loss) -> frozenset[str]:
         return frozenset()
     if not loss.event_kinds:
         return frozenset(TABLES)
+    if loss.aspect is Aspect.FLOWS:
+        return frozenset({"flows"})
     tables = frozenset(table for kind in loss.event_kinds for table in ROWS.get(kind, ("slices",)))
     # What is lost of a class or a field leaves events on their threads.
     return tables if loss.aspect in OF_CLASSES else tables | {"threads", "processes"}

@@ -29,6 +29,7 @@ from converter.projection.timeline_fields import (
     BIND_NAME,
     BINDS,
     DURATION,
+    FLOW_IDS,
     FLOW_IN,
     FLOW_OUT,
     ID_NAMES,
@@ -36,6 +37,7 @@ from converter.projection.timeline_fields import (
     MEMBERS,
     PHASE,
     SCOPE,
+    TERMINATING_FLOW_IDS,
     THREAD_DURATION,
     THREAD_TIME,
     number_id,
@@ -98,9 +100,6 @@ OTHER_VALUES: Final = {
     False: _part("counter_value", _I64),
     True: _part("double_counter_value", FloatClass(64)),
 }
-#: Flow ids, in the old encoding (fields 36 and 42) as in the new one (47 and 48).
-FLOW_IDS: Final = _part("flow_ids", ArrayClass(_U64))
-TERMINATING_FLOW_IDS: Final = _part("terminating_flow_ids", ArrayClass(_U64))
 CORRELATION_ID: Final = _part("correlation_id", _U64)
 CORRELATION_NAME: Final = _part("correlation_id_str", StringClass())
 #: Innermost frame first.

@@ -59,8 +59,8 @@ _ANNOTATIONS: dict[str, FieldClass] = {
     "j": JSON_VALUE,
 }
 _OTHERS = {
-    "F": mapping.FLOW_IDS,
-    "T": mapping.TERMINATING_FLOW_IDS,
+    "F": timeline_fields.FLOW_IDS,
+    "T": timeline_fields.TERMINATING_FLOW_IDS,
     "c": mapping.CORRELATION_ID,
     "S": mapping.CORRELATION_NAME,
     "w": mapping.CALLSTACK_WEIGHT,

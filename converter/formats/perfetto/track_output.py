@@ -249,8 +249,8 @@ class _Builder:
             tag = tag_of(LegacyField.MEMBERS, BYTES)
             steps.add(kernel.TEXT, tag, lambda table: as_text(getter(table)))
             self._legacy.append((int(LegacyField.MEMBERS), steps))
-        elif field in (mapping.FLOW_IDS, mapping.TERMINATING_FLOW_IDS):
-            number = _FLOWS if field == mapping.FLOW_IDS else _TERMINATING
+        elif field in (timeline_fields.FLOW_IDS, timeline_fields.TERMINATING_FLOW_IDS):
+            number = _FLOWS if field == timeline_fields.FLOW_IDS else _TERMINATING
             inner = Steps()
             inner.add(kernel.FIXED64, tag_of(number, FIXED64), _unsigned(elements(getter)))
             steps.enclosing(kernel.EACH, inner, lambda table: as_offsets(getter(table)))

@@ -14,7 +14,7 @@ import converter
 from converter.formats.perfetto import mapping
 from converter.ir.canonical import difference
 from converter.ir.kinds import Kind
-from converter.projection.losses import LossKind
+from converter.projection.losses import Aspect, LossClass, LossKind
 
 FIXTURES = Path(__file__).parents[3] / "roundtrip_fixtures/trace_cmd"
 
@@ -232,3 +232,17 @@ def test_states_that_are_none_of_a_task_are_not_shown(tmp_path, other):
     losses = converter.convert(source, tmp_path / "b.pftrace")
     assert losses.events_not_shown == len(states)
     assert task_states(tmp_path / "b.pftrace") == []
+
+
+@pytest.mark.parametrize(("suffix", "is_lost"), [("json", True), ("fxt", True), ("pftrace", False)])
+def test_arrows_between_slices_are_not_lost_in_silence(suffix, is_lost, tmp_path):
+    trace = pb.Trace()
+    for ts, ids in ((1000, {"flow_ids": [7, 8]}), (2000, {"terminating_flow_ids": [7]})):
+        event = {"type": pb.TrackEvent.TYPE_SLICE_BEGIN, "track_uuid": 5, "name": "a", **ids}
+        trace.packet.add(timestamp=ts, trusted_packet_sequence_id=1, track_event=event)
+    source = tmp_path / "a.pftrace"
+    source.write_bytes(trace.SerializeToString())
+    losses = converter.convert(source, tmp_path / f"b.{suffix}")
+    arrows = {loss.what: loss.loss_class for loss in losses if loss.aspect is Aspect.FLOWS}
+    names = ("'flow_ids'", "'terminating_flow_ids'") if is_lost else ()
+    assert arrows == {f"arrows of {name} of slice_begin": LossClass.SHOWN for name in names}

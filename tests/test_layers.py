@@ -52,6 +52,7 @@ FLOORS = [
     ["converter.projection"],
     ["converter.streaming"],
     ["converter.storage"],
+    ["converter.printing"],
     ["converter.ir"],
     ["converter.kernels"],
     ["converter.errors", "converter.schemas"],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from importlib import import_module
 from typing import Any
 
@@ -18,13 +19,11 @@ from converter.ir.kinds import Role
 from converter.ir.latency import latency_letters
 from converter.ir.text import class_label, printable, text_of_value
 from converter.ir.trace import Trace
+from converter.printing.lines import Write, write_lines
 from converter.selection.selection import Selection
 from converter.storage.outputs import open_sink
 
-#: Text that is not written yet; more than that is not kept.
-_BLOCK = 1 << 16
-
-#: Formats with a report of their own: a module whose ``report_lines(trace)`` gives it, None for what it is not for.
+#: Formats with a report of their own: a module whose ``print_report(trace, write)`` writes it, or gives False.
 _OWN_REPORTS = {
     "aix": "converter.formats.aix.report_lines",
     "trace_cmd": "converter.formats.trace_cmd.report_lines",
@@ -58,40 +57,28 @@ def run(
             open_sink(target, force=force, avoid=source) as sink,
         ):
             progress.watch(trace)
-            block: list[str] = []
-            size = 0
-            for line in _FORMS[form](trace):
-                block.append(line)
-                size += len(line)
-                if size > _BLOCK:
-                    sink.write("".join(block).encode("utf-8", "surrogateescape"))
-                    block.clear()
-                    size = 0
-            sink.write("".join(block).encode("utf-8", "surrogateescape"))
+            write = partial(sink.write, handover=True)
+            if form is not None:
+                write_lines(_FORMS[form](trace), write)
+            elif not _own_report(trace, write):
+                for batch in trace.batches():
+                    write_lines(_event_lines(trace, batch), write)
         if not quiet:
             print_warnings(trace, source)
             say(source)
 
 
-def _lines(trace: Trace) -> Iterator[str]:
-    """The lines of the report, with their ends."""
+def _own_report(trace: Trace, write: Write) -> bool:
+    """Write the report as the trace's own tools print it, if there is such a form."""
     module = _OWN_REPORTS.get(trace.format)
-    own: Iterator[str] | None = None
-    if module is not None:
-        own = import_module(module).report_lines(trace)
-    if own is not None:
-        yield from own
-        return
-    for batch in trace.batches():
-        yield from _event_lines(trace, batch)
+    if module is None:
+        return False
+    done: bool = import_module(module).print_report(trace, write)
+    return done
 
 
-#: What makes the lines of each form of the report.
-_FORMS: dict[str | None, Callable[[Trace], Iterator[str]]] = {
-    None: _lines,
-    "json": json_lines,
-    "csv": csv_lines,
-}
+#: What makes the lines of the forms for programs.
+_FORMS: dict[str, Callable[[Trace], Iterator[str]]] = {"json": json_lines, "csv": csv_lines}
 
 
 def _event_lines(trace: Trace, batch: Batch) -> Iterator[str]:

@@ -9,7 +9,8 @@ from typing import Any, Literal
 import zstandard
 
 from converter.formats.trace_cmd.event_format import parse_event_format
-from converter.formats.trace_cmd.print_format import PrintFormat, compile_print_format
+from converter.formats.trace_cmd.print_format import PrintFormat
+from converter.formats.trace_cmd.text_sources import TextSources
 
 FIXTURES = Path(__file__).parents[2] / "roundtrip_fixtures" / "trace_cmd"
 
@@ -83,7 +84,7 @@ def compiled(
         name, "\n\t".join(lines), print_fmt
     )
     event = parse_event_format(text.encode(), system)
-    return compile_print_format(event, SYMBOLS, order, long_size)
+    return PrintFormat(event, TextSources(SYMBOLS), order, long_size)
 
 
 def record(order: Literal["little", "big"] = "little", **values: Any) -> bytes:

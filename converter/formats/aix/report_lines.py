@@ -27,6 +27,7 @@ from converter.formats.aix.trcfmt import (
 )
 from converter.ir.text import printable
 from converter.ir.trace import Trace
+from converter.printing.lines import Write, write_lines
 
 _FRONT = "{:<4} {:<15} {:<3} {:<10} {:<10} {:>16} {:>15}  "
 _HEADING = (
@@ -43,6 +44,15 @@ def own_templates() -> TemplateFile:
     text = pkgutil.get_data("converter.schemas", "aix/documented.trcfmt")
     assert text is not None
     return parse(text)
+
+
+def print_report(trace: Trace, write: Write) -> bool:
+    """Write the report in pieces; False for a trace that it is not for."""
+    lines = report_lines(trace)
+    if lines is None:
+        return False
+    write_lines(lines, write)
+    return True
 
 
 def report_lines(trace: Trace) -> Iterator[str] | None:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from converter.formats.trace_cmd.event_format import Location
+from converter.formats.trace_cmd.event_format import EventFormat, Location
 from converter.formats.trace_cmd.fields import fields_of
 from converter.formats.trace_cmd.formats import EventFormats
 from converter.formats.trace_cmd.gathers import (
@@ -58,6 +58,7 @@ class EventClasses:
         self._long_size = long_size
         self._of_text: dict[str | None, int] = {}
         self._gathers: dict[int, ClassGathers] = {}
+        self._format_of: dict[int, EventFormat] = {}
 
     def add_types(self, types: Sequence[int]) -> None:
         """Declare the types, in this order."""
@@ -83,7 +84,9 @@ class EventClasses:
                     fields,
                     native=self._formats.text(type_id),
                 )
-            self.of_type[type_id] = self._add(event_class, gathers)
+            id = self.of_type[type_id] = self._add(event_class, gathers)
+            if format is not None:
+                self._format_of[id] = format
 
     def add_missed(self) -> None:
         """Declare the class of lost events."""
@@ -108,6 +111,11 @@ class EventClasses:
         self, id: int, length: int, locate: Locate, segments: Segments, *, big_endian: bool
     ) -> RecordTable:
         """The table of a class over so many records; columns are gathered when asked for."""
-        return self._gathers[id].table(
+        table = self._gathers[id].table(
             length, locate, segments, self._trace.strings, big_endian=big_endian
         )
+        records = table.records
+        if records is not None:
+            records.format = self._format_of.get(id)
+            records.long_size, records.texts = self._long_size, self._texts
+        return table

@@ -1,45 +1,35 @@
-"""The fields of the events of one class in a batch as Python values, for what prints them one by one."""
+"""The fields of the events of one class, for what compiles the text of them: what each adds to the program."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from itertools import pairwise
-from typing import Any
+from collections.abc import Callable, Sequence
 
-import numpy as np
+from converter.ir.events import EventClass
+from converter.ir.field_classes import ArrayClass, BytesClass, IntegerClass, StringClass
+from converter.printing import program as op
+from converter.printing.code import Code, Form
 
-from converter.ir.columns import ListColumn, value
-from converter.ir.events import EventClass, Table
-from converter.ir.field_classes import IntegerClass, StringClass
-from converter.kernels.strings import StringTable
-
-#: The text of an event, given its row in the table of its class and its position in the batch.
-TextOf = Callable[[int, int], str]
+#: Adds operations: that print something, or leave a number.
+Emit = Callable[[], None]
 
 
 class EventFields:
-    """Columns by the names of fields, each made into a list when it is first asked for."""
+    """Fields by their names. Columns have the keys ("field", index), those of lists ("list", ...), ("values", ...)."""
 
-    def __init__(
-        self, event_class: EventClass, table: Table, strings: StringTable, printed: TextOf
-    ) -> None:
+    def __init__(self, event_class: EventClass, code: Code, printed: Emit) -> None:
+        self.code = code
         #: What the `print fmt` gives.
         self.printed = printed
         self.native = event_class.native
-        self._table = table
-        self._strings = strings
         self._places = {field.name: i for i, field in reversed([*enumerate(event_class.fields)])}
         self._classes = [field.type for field in event_class.fields]
 
-    def numbers(self, name: str) -> list[int] | None:
-        """An integer of each event, as an unsigned number of its own size; None where the class has no such field."""
+    def number(self, name: str) -> Emit | None:
+        """An integer, as an unsigned number of its own size; None where the class has no such field."""
         place = self._places.get(name)
         if place is None or not isinstance(self._classes[place], IntegerClass):
             return None
-        column = self._table.column(place)
-        assert isinstance(column, np.ndarray)
-        numbers: list[int] = _unsigned(column).tolist()
-        return numbers
+        return lambda: self.code.number_of(("field", place), 1)
 
     def bits(self, name: str) -> int:
         """The size of an integer."""
@@ -47,36 +37,71 @@ class EventFields:
         assert isinstance(field_class, IntegerClass)
         return field_class.bits
 
-    def texts(self, name: str) -> list[str] | None:
-        """A text of each event; None where the class has no such field."""
+    def text(self, name: str) -> tuple[str, int] | None:
+        """The column of a text; None where the class has no such field."""
         place = self._places.get(name)
         if place is None or not isinstance(self._classes[place], StringClass):
             return None
-        column, strings = self._table.column(place), self._strings
-        if isinstance(column, np.ndarray):
-            known = {id: _decoded(strings[id]) for id in set(column.tolist())}
-            return [known[id] for id in column.tolist()]
-        return [_decoded(value(column, StringClass(), i, strings)) for i in range(len(self._table))]
+        return "field", place
 
-    def lists(self, name: str) -> list[list[int]] | None:
-        """The elements of an array, or the bytes, of each event; None where the class has no such field."""
+    def elements(self, name: str) -> Elements | None:
+        """The elements of an array, or the bytes; None where the class has no such field."""
         place = self._places.get(name)
-        column = None if place is None else self._table.column(place)
-        if not isinstance(column, ListColumn) or not isinstance(column.values, np.ndarray):
-            return None
-        values = _unsigned(column.values).tolist()
-        return [values[start:end] for start, end in pairwise(column.offsets.tolist())]
+        held = None if place is None else self._classes[place]
+        is_list = isinstance(held, BytesClass) or (
+            isinstance(held, ArrayClass) and isinstance(held.element, IntegerClass)
+        )
+        return Elements(self.code, place) if place is not None and is_list else None
 
 
-def signed(number: int, bits: int) -> int:
-    """An unsigned number of that many bits as C's signed one."""
-    number &= (1 << bits) - 1
-    return number - (1 << bits) if number >> (bits - 1) else number
+class Elements:
+    """The integers of a list."""
+
+    def __init__(self, code: Code, place: int) -> None:
+        self._code = code
+        self._place = place
+
+    def count(self) -> None:
+        """How many there are."""
+        self._code.add(op.COUNT, self._code.column(("list", self._place), op.LISTS), 1)
+
+    def one(self) -> None:
+        """The element at hand."""
+        self._code.number_of(("values", self._place), 2)
+
+    def two_digits(self) -> None:
+        """The element at hand, a byte."""
+        self.one()
+        self._code.add(op.NUMBER, self._code.form(Form("0", 2, conversion="x")))
+
+    def each(self, body: Emit, *, between: bytes = b"", goes_on: Emit | None = None) -> None:
+        """Something for each of them."""
+        self._code.each(("list", self._place), 1, body, between=between, goes_on=goes_on)
 
 
-def _unsigned(values: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    return np.ascontiguousarray(values).view(f"u{values.itemsize}")
+def decimal(code: Code, number: Emit, bits: int = 64, *, signed: bool = False) -> None:
+    """A number as C prints one of so many bits."""
+    number()
+    code.add(op.DECIMAL, bits, int(signed))
 
 
-def _decoded(text: bytes) -> str:
-    return text.decode("utf-8", "surrogateescape")
+def hexadecimal(code: Code, number: Emit, prefix: bytes = b"0x", digits: int = 0) -> None:
+    """A number in hexadecimal, with at least so many digits."""
+    code.literal(prefix)
+    number()
+    if digits:
+        code.add(op.NUMBER, code.form(Form("0", digits, conversion="x")))
+    else:
+        code.add(op.HEXADECIMAL, 64)
+
+
+def switch(code: Code, number: Emit, cases: Sequence[tuple[int, Emit]], otherwise: Emit) -> None:
+    """What stands for one of several numbers."""
+    if not cases:
+        otherwise()
+        return
+    (value, then), rest = cases[0], cases[1:]
+    number()
+    code.constant(value)
+    code.add(op.EQUAL)
+    code.unless_zero(then, lambda: switch(code, number, rest, otherwise))

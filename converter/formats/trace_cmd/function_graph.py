@@ -2,86 +2,119 @@
 
 from __future__ import annotations
 
-from converter.formats.trace_cmd.event_fields import EventFields
+from converter.formats.trace_cmd.event_fields import Emit, EventFields, decimal
 from converter.formats.trace_cmd.function_texts import listed
 from converter.formats.trace_cmd.report_context import ReportContext
+from converter.printing import program as op
+from converter.printing.code import Code, Form
 
 #: Marks of durations from that many nanoseconds on.
 _OVERHEADS = (
-    (1_000_000_000, "$ "),
-    (1_000_000, "# "),
-    (100_000, "! "),
-    (10_000, "+ "),
+    (1_000_000_000, b"$ "),
+    (1_000_000, b"# "),
+    (100_000, b"! "),
+    (10_000, b"+ "),
 )
-_NO_DURATION = "             |  "
-_INDENT = "  "
+_NO_DURATION = b"             |  "
+_INDENT = 2
+#: What a kernel can nest.
+_MOST_NESTED = 1 << 16
+_MICROSECOND = 1000
+#: Microseconds of seven digits have no room for decimals.
+_WITH_DECIMALS = 1_000_000
+_DURATION_WIDTH = 11
 
 
-class Entry:
-    """The entries of a batch."""
+def entry(fields: EventFields, context: ReportContext) -> Emit:
+    """A call, a leaf where the column says that its end follows."""
+    code = fields.code
+    function, depth = fields.number("func") or _zero(code), fields.number("depth") or _zero(code)
+    arguments = fields.elements("args")
 
-    def __init__(self, fields: EventFields, context: ReportContext) -> None:
-        self._functions = fields.numbers("func")
-        self._depths = fields.numbers("depth")
-        self._arguments = fields.lists("args")
-        self._context = context
+    def call() -> None:
+        _indented(code, depth)
+        context.function_name(code, function, b"")
+        listed(code, arguments)
 
-    def function(self, row: int) -> int:
-        """The address of the function."""
-        return 0 if self._functions is None else self._functions[row]
+    def leaf() -> None:
+        _timed(code, lambda: code.number_of(("batch", "call_time"), 0))
+        call()
+        code.literal(b";")
 
-    def leaf(self, row: int, duration: int) -> str:
-        """A call that ends before anything else."""
-        return f"{_timed(duration)}{self._call(row)};"
+    def nested() -> None:
+        code.literal(_NO_DURATION)
+        call()
+        code.literal(b" {")
 
-    def nested(self, row: int) -> str:
-        """A call in which something happens."""
-        return f"{_NO_DURATION}{self._call(row)} {{"
+    def text() -> None:
+        code.number_of(("batch", "is_leaf"), 0)
+        code.unless_zero(leaf, nested)
 
-    def _call(self, row: int) -> str:
-        depth = 0 if self._depths is None else self._depths[row]
-        name = self._context.function_name(self.function(row), "{:x}")
-        return (
-            _indented(depth)
-            + name
-            + listed([] if self._arguments is None else self._arguments[row])
-        )
+    return text
 
 
-class Exit:
-    """The exits of a batch."""
+def end(fields: EventFields, _: ReportContext) -> Emit:
+    """The end of a call that is not on its line."""
+    code = fields.code
+    depth = fields.number("depth") or _zero(code)
+    start, stop = fields.number("calltime"), fields.number("rettime")
 
-    def __init__(self, fields: EventFields) -> None:
-        self._functions = fields.numbers("func")
-        self._depths = fields.numbers("depth")
-        self._starts = fields.numbers("calltime")
-        self._ends = fields.numbers("rettime")
+    def duration() -> None:
+        if start is None or stop is None:
+            code.constant(0)
+            return
+        stop()
+        start()
+        code.add(op.SUBTRACT)
 
-    def function(self, row: int) -> int:
-        """The address of the function."""
-        return 0 if self._functions is None else self._functions[row]
+    def text() -> None:
+        _timed(code, duration)
+        _indented(code, depth)
+        code.literal(b"}")
 
-    def duration(self, row: int) -> int:
-        """How long the call took, in nanoseconds."""
-        if self._starts is None or self._ends is None:
-            return 0
-        return self._ends[row] - self._starts[row] & (1 << 64) - 1
-
-    def text(self, row: int) -> str:
-        """The end of a call that is not on its line."""
-        depth = 0 if self._depths is None else self._depths[row]
-        return f"{_timed(self.duration(row))}{_indented(depth)}}}"
+    return text
 
 
-def _indented(depth: int) -> str:
-    # As a signed number, of what a kernel can nest.
-    return _INDENT * depth if depth < 1 << 16 else ""
+def _zero(code: Code) -> Emit:
+    return lambda: code.constant(0)
 
 
-def _timed(duration: int) -> str:
-    mark = next((mark for least, mark in _OVERHEADS if duration > least), "  ")
-    micros, nanos = divmod(duration, 1000)
-    shown = str(micros)
-    if len(shown) < 7:
-        shown += f".{nanos:03}"
-    return f"{mark}{shown} us {'':{max(7 - len(shown), 0)}}|  "
+def _indented(code: Code, depth: Emit) -> None:
+    depth()
+    code.add(op.BLANKS, _INDENT, _MOST_NESTED)
+
+
+def _timed(code: Code, duration: Emit) -> None:
+    def mark(overheads: tuple[tuple[int, bytes], ...]) -> None:
+        if not overheads:
+            code.literal(b"  ")
+            return
+        (least, shown), *rest = overheads
+        duration()
+        code.constant(least)
+        code.add(op.GREATER)
+        code.unless_zero(lambda: code.literal(shown), lambda: mark(tuple(rest)))
+
+    def micros() -> None:
+        duration()
+        code.constant(_MICROSECOND)
+        code.add(op.DIVIDE)
+
+    def decimals() -> None:
+        code.literal(b".")
+        duration()
+        code.constant(_MICROSECOND)
+        code.add(op.REMAINDER)
+        code.add(op.NUMBER, code.form(Form("0", 3, conversion="u")))
+
+    mark(_OVERHEADS)
+    code.add(op.FORM, code.form(Form("-", _DURATION_WIDTH)))
+    code.add(op.MARK)
+    decimal(code, micros)
+    micros()
+    code.constant(_WITH_DECIMALS)
+    code.add(op.LESS)
+    code.unless_zero(decimals, None)
+    code.literal(b" us ")
+    code.add(op.FIT)
+    code.literal(b"|  ")

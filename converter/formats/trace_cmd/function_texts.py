@@ -4,84 +4,114 @@ from __future__ import annotations
 
 from typing import Final
 
-from converter.formats.trace_cmd.event_fields import EventFields, TextOf
-from converter.formats.trace_cmd.report_context import Maker, ReportContext
+from converter.formats.trace_cmd.event_fields import (
+    Elements,
+    Emit,
+    EventFields,
+    decimal,
+    hexadecimal,
+)
+from converter.formats.trace_cmd.report_context import Maker, ReportContext, function_found
+from converter.printing import program as op
+from converter.printing.code import Code
 
 #: What stands for an event that lacks the field that its text needs.
-MISSING: Final = "!"
-_INDENT: Final = "   "
+MISSING: Final = b"!"
+_INDENT: Final = 3
+_MOST_NESTED: Final = 1 << 20
+_LOW: Final = 0xFFFFFFFF
 
 
-def _function(fields: EventFields, context: ReportContext) -> TextOf:
-    address, parent, arguments = (
-        fields.numbers("ip"),
-        fields.numbers("parent_ip"),
-        fields.lists("args"),
-    )
-    if address is None or parent is None:
-        return lambda _, __: MISSING
+def _function(fields: EventFields, context: ReportContext) -> Emit:
+    code, address, arguments = fields.code, fields.number("ip"), fields.elements("args")
+    if address is None or fields.number("parent_ip") is None:
+        return lambda: code.literal(MISSING)
 
-    def text(row: int, position: int) -> str:
-        callee, caller = context.function(address[row]), context.function(parent[row])
-        depth = 0
-        if caller is not None:
-            name = "" if callee is None else callee[0]
-            depth = _depth(context.calls(context.cpus[position]), caller[0], name)
-        shown = _INDENT * depth + context.function_name(address[row])
-        return shown + listed(arguments[row]) if arguments and arguments[row] else shown
+    def text() -> None:
+        code.number_of(("batch", "call_depth"), 0)
+        code.add(op.BLANKS, _INDENT, _MOST_NESTED)
+        context.function_name(code, address)
+        if arguments is not None:
+            arguments.count()
+            code.unless_zero(lambda: listed(code, arguments), None)
 
     return text
 
 
-def listed(arguments: list[int]) -> str:
+def listed(code: Code, arguments: Elements | None) -> None:
     """The arguments of a call, in parentheses."""
-    return f"({', '.join([f'{one:x}' for one in arguments])})"
+    code.literal(b"(")
+    if arguments is not None:
+        arguments.each(lambda: hexadecimal(code, arguments.one, b""), between=b", ")
+    code.literal(b")")
 
 
-def _depth(stack: list[str], caller: str, callee: str) -> int:
-    """How deep a CPU's calls are nested as far as their names tell; `stack` is what was called last."""
-    depth = stack.index(caller) if caller in stack else 0
-    if not stack or stack[depth] != caller:
-        stack[:1] = [caller]
-    stack[depth + 1 : depth + 2] = [callee]
-    return depth
-
-
-def _kernel_stack(fields: EventFields, context: ReportContext) -> TextOf | None:
-    stacks = fields.lists("caller")
-    if stacks is None:
+def _kernel_stack(fields: EventFields, context: ReportContext) -> Emit | None:
+    code, stack = fields.code, fields.elements("caller")
+    if stack is None:
         return None
 
-    def text(row: int, _: int) -> str:
-        lines = ["<stack trace >"]
-        for address in stacks[row]:
-            # What ended the stacks of old kernels.
-            if address & 0xFFFFFFFF == 0xFFFFFFFF:
-                break
-            found = context.function(address)
-            lines.append(f"=> {address:x}" if found is None else f"=> {found[0]} ({address:x})")
-        return "\n".join(lines)
+    def goes_on() -> None:
+        # What ended the stacks of old kernels.
+        stack.one()
+        code.keep(_LOW)
+        code.constant(_LOW)
+        code.add(op.NOT_EQUAL)
+
+    def known() -> None:
+        function_found(code)
+        hexadecimal(code, stack.one, b" (")
+        code.literal(b")")
+
+    def frame() -> None:
+        code.literal(b"\n=> ")
+        context.found(code, stack.one, known, lambda: hexadecimal(code, stack.one, b""))
+
+    def text() -> None:
+        code.literal(b"<stack trace >")
+        stack.each(frame, goes_on=goes_on)
 
     return text
 
 
-def _raw_data(fields: EventFields, _: ReportContext) -> TextOf | None:
-    number, data = fields.numbers("id"), fields.lists("buf")
+def _raw_data(fields: EventFields, _: ReportContext) -> Emit | None:
+    code, number, data = fields.code, fields.number("id"), fields.elements("buf")
     if number is None or data is None:
         return None
-    return lambda row, _: f"# {number[row]:x}" + "".join([f" {byte:02x}" for byte in data[row]])
+
+    def byte() -> None:
+        code.literal(b" ")
+        data.two_digits()
+
+    def text() -> None:
+        hexadecimal(code, number, b"# ")
+        data.each(byte)
+
+    return text
 
 
-def _func_repeats(fields: EventFields, context: ReportContext) -> TextOf | None:
-    address, count = fields.numbers("ip"), fields.numbers("count")
-    high, low = fields.numbers("top_delta_ts"), fields.numbers("bottom_delta_ts")
+def _func_repeats(fields: EventFields, context: ReportContext) -> Emit | None:
+    code, address, count = fields.code, fields.number("ip"), fields.number("count")
+    high, low = fields.number("top_delta_ts"), fields.number("bottom_delta_ts")
     if address is None or count is None or high is None or low is None:
         return None
 
-    def text(row: int, position: int) -> str:
-        last = context.times[position] - (high[row] << 32 | low[row])
-        name = context.function_name(address[row])
-        return f"{name} (count: {count[row]}  last_ts: {context.time(last)})"
+    def last() -> None:
+        code.number_of(("batch", "ts"), 0)
+        high()
+        code.constant(32)
+        code.add(op.SHIFT_LEFT)
+        low()
+        code.add(op.OR)
+        code.add(op.SUBTRACT)
+
+    def text() -> None:
+        context.function_name(code, address)
+        code.literal(b" (count: ")
+        decimal(code, count)
+        code.literal(b"  last_ts: ")
+        context.time(code, last)
+        code.literal(b")")
 
     return text
 

@@ -11,8 +11,9 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from converter.formats.trace_cmd.event_format import Location
-from converter.ir.columns import Column, ListColumn
+from converter.formats.trace_cmd.event_format import EventFormat, Location
+from converter.formats.trace_cmd.symbol_lookup import SymbolLookup
+from converter.ir.columns import Column, ListColumn, take
 from converter.ir.events import Table
 from converter.kernels.gather import Segments
 from converter.kernels.strings import StringTable
@@ -33,10 +34,13 @@ class Records:
         "_located",
         "big_endian",
         "count",
+        "format",
         "integers",
         "locate",
+        "long_size",
         "segments",
         "strings",
+        "texts",
     )
 
     def __init__(
@@ -55,6 +59,10 @@ class Records:
         self.strings = strings
         self.big_endian = big_endian
         self.integers = integers
+        #: What their text is made with, where they have a format: the kernel's size of longs, and its texts by address.
+        self.format: EventFormat | None = None
+        self.long_size = 8
+        self.texts: SymbolLookup | None = None
         self._located: tuple[NDArray[np.int64], NDArray[np.uint32]] | None = None
         self._columns: list[NDArray[Any]] | None = None
 
@@ -82,6 +90,24 @@ class Records:
         )
         return columns
 
+    def select(self, rows: NDArray[np.integer[Any]]) -> Records:
+        """Some of the records."""
+
+        def locate() -> tuple[NDArray[np.int64], NDArray[np.uint32]]:
+            location, size = self.located
+            return location[rows], size[rows]
+
+        some = Records(
+            len(rows),
+            locate,
+            self.segments,
+            self.strings,
+            self.integers,
+            big_endian=self.big_endian,
+        )
+        some.format, some.long_size, some.texts = self.format, self.long_size, self.texts
+        return some
+
     def record(self, row: int) -> bytes:
         """The bytes of one record."""
         location, size = self.located
@@ -105,6 +131,22 @@ class RecordTable(Table):
     def records(self) -> Records | None:
         """The records, None when every column has been decoded."""
         return self._records()
+
+    def select(self, rows: NDArray[np.integer[Any]]) -> Table:
+        """The given rows, which know their records as long as this table does."""
+        records = self.records
+        if records is None:
+            return super().select(rows)
+        some = records.select(rows)
+
+        def selected(index: int) -> Callable[[], Column]:
+            # It keeps the records until it is decoded.
+            def column(_records: Records = some) -> Column:
+                return take(self.column(index), rows)
+
+            return column
+
+        return RecordTable(some, [selected(index) for index in range(self.width)])
 
 
 class IntegerAt(NamedTuple):

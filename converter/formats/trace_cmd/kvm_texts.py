@@ -5,10 +5,19 @@ The names of the reasons are those of arch/x86/include/uapi/asm/vmx.h and svm.h.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Final
 
-from converter.formats.trace_cmd.event_fields import EventFields, TextOf
+from converter.formats.trace_cmd.event_fields import (
+    Emit,
+    EventFields,
+    decimal,
+    hexadecimal,
+    switch,
+)
 from converter.formats.trace_cmd.report_context import Maker, ReportContext
+from converter.printing import program as op
+from converter.printing.code import Code, Names
 
 _VMX: Final = {
     0: "EXCEPTION_NMI", 1: "EXTERNAL_INTERRUPT", 2: "TRIPLE_FAULT", 7: "PENDING_INTERRUPT", 8: "NMI_WINDOW",
@@ -49,51 +58,80 @@ _REASONS: Final = {1: _VMX, 2: _SVM}
 _MAX_INSTRUCTION: Final = 15
 
 
-def _reason(isa: int, number: int) -> str:
-    names = _REASONS.get(isa)
-    if names is None:
-        return "reason UNKNOWN-ISA"
-    return f"reason {names[number]}" if number in names else f"reason UNKNOWN ({number})"
+def _reason(code: Code, isa: Emit | None, number: Emit) -> None:
+    def named(names: dict[int, str]) -> None:
+        code.literal(b"reason ")
+        number()
+        code.named(op.LABEL, Names([(i, i, name.encode()) for i, name in names.items()]))
+        code.unless_zero(lambda: _dropped(code), unknown)
+
+    def unknown() -> None:
+        code.literal(b"UNKNOWN (")
+        code.add(op.DECIMAL, 64)
+        code.literal(b")")
+
+    if isa is None:
+        named(_VMX)
+        return
+    cases = [(one, partial(named, names)) for one, names in _REASONS.items()]
+    switch(code, isa, cases, lambda: code.literal(b"reason UNKNOWN-ISA"))
 
 
-def _exit(fields: EventFields, _: ReportContext) -> TextOf | None:
-    reason, address = fields.numbers("exit_reason"), fields.numbers("guest_rip")
+def _dropped(code: Code) -> None:
+    code.add(op.DROP)
+
+
+def _exit(fields: EventFields, _: ReportContext) -> Emit | None:
+    code, reason, address = fields.code, fields.number("exit_reason"), fields.number("guest_rip")
     if reason is None or address is None:
         return None
-    isa, first, second = fields.numbers("isa"), fields.numbers("info1"), fields.numbers("info2")
+    isa, first, second = fields.number("isa"), fields.number("info1"), fields.number("info2")
 
-    def text(row: int, _: int) -> str:
-        shown = _reason(1 if isa is None else isa[row], reason[row])
-        shown += f" rip 0x{address[row]:x}"
+    def text() -> None:
+        _reason(code, isa, reason)
+        hexadecimal(code, address, b" rip 0x")
         if first is not None and second is not None:
-            shown += f" info {first[row]:x} {second[row]:x}"
-        return shown
+            hexadecimal(code, first, b" info ")
+            hexadecimal(code, second, b" ")
 
     return text
 
 
-def _entry(fields: EventFields, _: ReportContext) -> TextOf | None:
-    cpu, address = fields.numbers("vcpu_id"), fields.numbers("rip")
+def _entry(fields: EventFields, _: ReportContext) -> Emit | None:
+    code, cpu, address = fields.code, fields.number("vcpu_id"), fields.number("rip")
     if cpu is None:
         return None
 
-    def text(row: int, _: int) -> str:
-        where = "" if address is None else f" rip 0x{address[row]:x}"
-        return f" vcpu {cpu[row]}{where}"
+    def text() -> None:
+        code.literal(b" vcpu ")
+        decimal(code, cpu)
+        if address is not None:
+            hexadecimal(code, address, b" rip 0x")
 
     return text
 
 
-def _emulate_insn(fields: EventFields, _: ReportContext) -> TextOf | None:
-    base, address, length = fields.numbers("csbase"), fields.numbers("rip"), fields.numbers("len")
-    failed, code = fields.numbers("failed"), fields.lists("insn")
-    if base is None or address is None or length is None or failed is None or code is None:
+def _emulate_insn(fields: EventFields, _: ReportContext) -> Emit | None:
+    base, address, length = fields.number("csbase"), fields.number("rip"), fields.number("len")
+    failed, data = fields.number("failed"), fields.elements("insn")
+    if base is None or address is None or length is None or failed is None or data is None:
         return None
+    code = fields.code
 
-    def text(row: int, _: int) -> str:
-        data = code[row][: min(length[row], _MAX_INSTRUCTION)]
-        shown = " ".join([f"{byte:02x}" for byte in data])
-        return f"{base[row]:x}:{address[row]:x}: {shown}{' FAIL' if failed[row] else ''}"
+    def goes_on() -> None:
+        for most in (length, lambda: code.constant(_MAX_INSTRUCTION)):
+            code.add(op.BEFORE, 2)
+            most()
+            code.add(op.LESS)
+        code.add(op.BOTH)
+
+    def text() -> None:
+        hexadecimal(code, base, b"")
+        hexadecimal(code, address, b":")
+        code.literal(b": ")
+        data.each(data.two_digits, between=b" ", goes_on=goes_on)
+        failed()
+        code.unless_zero(lambda: code.literal(b" FAIL"), None)
 
     return text
 
@@ -102,16 +140,21 @@ _NESTED: Final = ("exit_info1", "exit_info2", "exit_int_info", "exit_int_info_er
 
 
 def _nested(*, with_address: bool) -> Maker:
-    def made(fields: EventFields, _: ReportContext) -> TextOf | None:
-        reason, isa, address = (fields.numbers(name) for name in ("exit_code", "isa", "rip"))
-        details = [(name.removeprefix("exit_"), fields.numbers(name)) for name in _NESTED]
+    def made(fields: EventFields, _: ReportContext) -> Emit | None:
+        code = fields.code
+        reason, isa, address = (fields.number(name) for name in ("exit_code", "isa", "rip"))
+        details = [(name.removeprefix("exit_"), fields.number(name)) for name in _NESTED]
         if reason is None or (with_address and address is None):
             return None
 
-        def text(row: int, _: int) -> str:
-            front = f"rip {address[row]:x} " if with_address and address is not None else ""
-            shown = "".join([f" {name} {one[row]:x}" for name, one in details if one is not None])
-            return front + _reason(1 if isa is None else isa[row], reason[row]) + shown
+        def text() -> None:
+            if with_address and address is not None:
+                hexadecimal(code, address, b"rip ")
+                code.literal(b" ")
+            _reason(code, isa, reason)
+            for name, one in details:
+                if one is not None:
+                    hexadecimal(code, one, f" {name} ".encode())
 
         return text
 

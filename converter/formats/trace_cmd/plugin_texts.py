@@ -1,6 +1,6 @@
 """Texts that trace-cmd has for events of its own accord, and not by their `print fmt`: those of its plugins.
 
-Each function here makes, of the fields of the events of a class in a batch, what prints one of them.
+Each function here makes, of the fields of the events of a class, what adds their text to the class's program.
 """
 
 from __future__ import annotations
@@ -8,11 +8,20 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from converter.formats.trace_cmd.event_fields import EventFields, TextOf, signed
+from converter.formats.trace_cmd.event_fields import (
+    Emit,
+    EventFields,
+    decimal,
+    hexadecimal,
+    switch,
+)
+from converter.formats.trace_cmd.function_graph import end, entry
 from converter.formats.trace_cmd.function_texts import FTRACE_TEXTS, MISSING
 from converter.formats.trace_cmd.kvm_texts import KVM_TEXTS
-from converter.formats.trace_cmd.report_context import Maker, ReportContext
+from converter.formats.trace_cmd.report_context import Maker, ReportContext, function_found
 from converter.ir.events import EventClass
+from converter.printing import program as op
+from converter.printing.code import Form, Names
 
 _STATES: Final = "SDTtXZPI"
 _STATE_LETTER: Final = re.compile(
@@ -22,54 +31,72 @@ _STATE_LETTER: Final = re.compile(
 
 def plugin_text(
     event_class: EventClass, fields: EventFields, context: ReportContext
-) -> TextOf | None:
+) -> Emit | None:
     """What prints the events of a class; None where their `print fmt` does."""
     maker = _TEXTS.get((event_class.category, event_class.name))
     return None if maker is None else maker(fields, context)
 
 
-def _missing(_: int, __: int) -> str:
-    return MISSING
-
-
-def _sched_switch(fields: EventFields, context: ReportContext) -> TextOf:
-    prev, prev_comm, prev_prio = _task(fields, "prev_")
-    follower, next_comm, next_prio = _task(fields, "next_")
+def _sched_switch(fields: EventFields, context: ReportContext) -> Emit:
+    code = fields.code
+    prev, follower = _named(fields, "prev_", context), _named(fields, "next_", context)
+    prev_prio, next_prio = fields.number("prev_prio"), fields.number("next_prio")
     if prev is None or follower is None:
-        return _missing
-    state = fields.numbers("prev_state")
-    letters = _state_letters(fields.native)
+        return lambda: code.literal(MISSING)
 
-    def text(row: int, _: int) -> str:
-        left = _named(prev[row], None if prev_comm is None else prev_comm[row], context)
-        left += " "
+    def text() -> None:
+        prev()
+        code.literal(b" ")
         if prev_prio is not None:
-            left += f"[{signed(prev_prio[row], 32)}] "
-        if state is not None:
-            left += "|".join([letter for bit, letter in letters if state[row] & bit]) or "R"
-        right = _named(follower[row], None if next_comm is None else next_comm[row], context)
+            code.literal(b"[")
+            decimal(code, prev_prio, 32, signed=True)
+            code.literal(b"] ")
+        _state(fields)
+        code.literal(b" ==> ")
+        follower()
         if next_prio is not None:
-            right += f" [{signed(next_prio[row], 32)}]"
-        return f"{left} ==> {right}"
+            code.literal(b" [")
+            decimal(code, next_prio, 32, signed=True)
+            code.literal(b"]")
 
     return text
 
 
-def _task(
-    fields: EventFields, prefix: str
-) -> tuple[list[int] | None, list[str] | None, list[int] | None]:
-    return (
-        fields.numbers(f"{prefix}pid"),
-        fields.texts(f"{prefix}comm"),
-        fields.numbers(f"{prefix}prio"),
-    )
+def _named(fields: EventFields, prefix: str, context: ReportContext) -> Emit | None:
+    """A task by name and pid."""
+    code, pid, comm = fields.code, fields.number(f"{prefix}pid"), fields.text(f"{prefix}comm")
+    if pid is None:
+        return None
+
+    def text() -> None:
+        if comm is not None:
+            context.learn(code, pid, comm)
+            code.text_of(comm, 1)
+            code.literal(b":")
+        decimal(code, pid)
+
+    return text
 
 
-def _named(pid: int, comm: str | None, context: ReportContext) -> str:
-    if comm is None:
-        return str(pid)
-    context.learn(pid, comm)
-    return f"{comm}:{pid}"
+def _state(fields: EventFields) -> None:
+    """The letters of the state that a task is left in."""
+    code, state = fields.code, fields.number("prev_state")
+    if state is None:
+        return
+    letters = _state_letters(fields.native)
+    bits = [bit for bit, _ in letters]
+    state()
+    if len(set(bits)) == len(bits) and all(bit & (bit - 1) == 0 for bit in bits):
+        code.keep(sum(bits))
+        entries = [(bit, bit, letter.encode()) for bit, letter in letters]
+        names = Names([*entries, (0, 0, b"R")], len(entries), separator=b"|")
+        code.named(op.FLAGS, names)
+        return
+
+    def text(_: bytes, value: int) -> bytes:
+        return ("|".join([letter for bit, letter in letters if value & bit]) or "R").encode()
+
+    code.call(text, 1)
 
 
 def _state_letters(native: bytes) -> list[tuple[int, str]]:
@@ -80,21 +107,25 @@ def _state_letters(native: bytes) -> list[tuple[int, str]]:
     return found or [(1 << i, letter) for i, letter in enumerate(_STATES)]
 
 
-def _sched_wakeup(fields: EventFields, context: ReportContext) -> TextOf:
-    pid, comm, prio = _task(fields, "")
-    if pid is None:
-        return _missing
-    success, cpu = fields.numbers("success"), fields.numbers("target_cpu")
+def _sched_wakeup(fields: EventFields, context: ReportContext) -> Emit:
+    code, task, prio = fields.code, _named(fields, "", context), fields.number("prio")
+    if task is None:
+        return lambda: code.literal(MISSING)
+    success, cpu = fields.number("success"), fields.number("target_cpu")
 
-    def text(row: int, _: int) -> str:
-        shown = _named(pid[row], None if comm is None else comm[row], context)
+    def text() -> None:
+        task()
         if prio is not None:
-            shown += f" [{prio[row]}]"
+            code.literal(b" [")
+            decimal(code, prio)
+            code.literal(b"]")
         if success is not None:
-            shown += f" success={success[row]}"
+            code.literal(b" success=")
+            decimal(code, success)
         if cpu is not None:
-            shown += f" CPU:{cpu[row]:03}"
-        return shown
+            code.literal(b" CPU:")
+            cpu()
+            code.add(op.NUMBER, code.form(Form("0", 3, conversion="u")))
 
     return text
 
@@ -102,59 +133,71 @@ def _sched_wakeup(fields: EventFields, context: ReportContext) -> TextOf:
 def _hrtimer(*times: str) -> Maker:
     """`hrtimer=`, then for each name its time, `function` being one of them."""
 
-    def made(fields: EventFields, context: ReportContext) -> TextOf | None:
-        timer, function = fields.numbers("hrtimer"), fields.numbers("function")
-        columns = {name: fields.numbers(name) for name in times if name != "function"}
-        if timer is None or function is None or None in columns.values():
+    def made(fields: EventFields, context: ReportContext) -> Emit | None:
+        code, timer = fields.code, fields.number("hrtimer")
+        columns = [(name, column) for name in times if (column := fields.number(name)) is not None]
+        if timer is None or len(columns) < len(times):
             return None
 
-        def text(row: int, _: int) -> str:
-            shown = f"hrtimer=0x{timer[row]:x}"
-            for name in times:
-                column = columns.get(name)
-                if column is None:
-                    shown += f" function={context.function_start(function[row])}"
+        def text() -> None:
+            hexadecimal(code, timer, b"hrtimer=0x")
+            for name, column in columns:
+                code.literal(f" {name}=".encode())
+                if name == "function":
+                    context.function_start(code, column)
                 else:
-                    shown += f" {name}={column[row]}"
-            return shown
+                    decimal(code, column)
 
         return text
 
     return made
 
 
-def _allocation(fields: EventFields, context: ReportContext) -> TextOf | None:
+def _allocation(fields: EventFields, context: ReportContext) -> Emit | None:
     """The function that a call is in, in front of what the `print fmt` says."""
-    caller, rest = fields.numbers("call_site"), fields.printed
+    code, caller = fields.code, fields.number("call_site")
     if caller is None:
         return None
 
-    def text(row: int, position: int) -> str:
-        found = context.function(caller[row])
-        front = "" if found is None else f"({found[0]}+0x{found[1] & 0xFFFFFFFF:x}) "
-        return front + rest(row, position)
+    def known() -> None:
+        code.literal(b"(")
+        function_found(code)
+        code.literal(b"+0x")
+        code.add(op.FOUND_NUMBER)
+        code.add(op.HEXADECIMAL, 32)
+        code.literal(b") ")
+
+    def text() -> None:
+        context.found(code, caller, known, lambda: None)
+        fields.printed()
 
     return text
 
 
 _FLUSH_REASONS: Final = (
-    "flush on task switch",
-    "remote shootdown",
-    "local shootdown",
-    "local mm shootdown",
+    b"flush on task switch",
+    b"remote shootdown",
+    b"local shootdown",
+    b"local mm shootdown",
 )
 
 
-def _tlb_flush(fields: EventFields, _: ReportContext) -> TextOf | None:
-    pages, reason = fields.numbers("pages"), fields.numbers("reason")
+def _tlb_flush(fields: EventFields, _: ReportContext) -> Emit | None:
+    code, pages, reason = fields.code, fields.number("pages"), fields.number("reason")
     if pages is None or reason is None:
         return None
     bits = fields.bits("pages")
 
-    def text(row: int, _: int) -> str:
-        why = reason[row]
-        named = _FLUSH_REASONS[why] if why < len(_FLUSH_REASONS) else ""
-        return f"pages={signed(pages[row], bits)} reason={named} ({why})"
+    def text() -> None:
+        code.literal(b"pages=")
+        decimal(code, pages, bits, signed=True)
+        code.literal(b" reason=")
+        reason()
+        code.named(op.LABEL, Names([(i, i, name) for i, name in enumerate(_FLUSH_REASONS)]))
+        code.add(op.DROP)
+        code.literal(b" (")
+        code.add(op.DECIMAL, 64)
+        code.literal(b")")
 
     return text
 
@@ -177,39 +220,52 @@ _FUTEX: Final[tuple[tuple[str, str], ...]] = (
 )
 _FUTEX_PRIVATE: Final = 128
 _FUTEX_REALTIME: Final = 256
+_MASK: Final = (1 << 64) - 1
 
 
-def _futex(fields: EventFields, _: ReportContext) -> TextOf | None:
+def _futex(fields: EventFields, _: ReportContext) -> Emit | None:
+    code = fields.code
     columns = {
-        name: fields.numbers(name) for name in ("uaddr", "op", "val", "utime", "uaddr2", "val3")
+        name: fields.number(name) for name in ("uaddr", "op", "val", "utime", "uaddr2", "val3")
     }
     operation, address = columns["op"], columns["uaddr"]
     if operation is None or address is None:
         return None
 
-    def argument(name: str, row: int) -> str:
-        plain, _, hexadecimal = name.partition("=")
-        column = columns["utime" if plain == "val2" else plain]
-        number = 0 if column is None else column[row]
-        if plain in ("val", "val2") and not hexadecimal:
-            return f" {plain}={number}"
-        return f" {plain}=0x{number:08x}"
+    def zero() -> None:
+        code.constant(0)
 
-    def text(row: int, position: int) -> str:
-        op = operation[row]
-        command = op & ~(_FUTEX_PRIVATE | _FUTEX_REALTIME)
-        if command >= len(_FUTEX):
-            return fields.printed(row, position)
-        name, arguments = _FUTEX[command]
-        shown = f"op={name}"
-        if op & _FUTEX_PRIVATE:
-            shown += "|FUTEX_PRIVATE_FLAG"
-        if op & _FUTEX_REALTIME:
-            shown += "|FUTEX_CLOCK_REALTIME"
-        shown += f" uaddr=0x{address[row]:08x}"
-        return shown + "".join([argument(one, row) for one in arguments.split()])
+    def argument(name: str) -> None:
+        plain, _, in_hexadecimal = name.partition("=")
+        number = columns["utime" if plain == "val2" else plain] or zero
+        if plain in ("val", "val2") and not in_hexadecimal:
+            code.literal(f" {plain}=".encode())
+            decimal(code, number)
+        else:
+            hexadecimal(code, number, f" {plain}=0x".encode(), 8)
 
-    return text
+    def flag(bit: int, name: bytes) -> None:
+        operation()
+        code.keep(bit)
+        code.unless_zero(lambda: code.literal(name), None)
+
+    def shown(name: str, arguments: str) -> Emit:
+        def text() -> None:
+            code.literal(f"op={name}".encode())
+            flag(_FUTEX_PRIVATE, b"|FUTEX_PRIVATE_FLAG")
+            flag(_FUTEX_REALTIME, b"|FUTEX_CLOCK_REALTIME")
+            hexadecimal(code, address, b" uaddr=0x", 8)
+            for one in arguments.split():
+                argument(one)
+
+        return text
+
+    def command() -> None:
+        operation()
+        code.keep(_MASK & ~(_FUTEX_PRIVATE | _FUTEX_REALTIME))
+
+    cases = [(number, shown(*names)) for number, names in enumerate(_FUTEX)]
+    return lambda: switch(code, command, cases, fields.printed)
 
 
 _TEXTS: Final[dict[tuple[str, str], Maker]] = {
@@ -220,6 +276,8 @@ _TEXTS: Final[dict[tuple[str, str], Maker]] = {
     ("timer", "hrtimer_expire_entry"): _hrtimer("now", "function"),
     ("tlb", "tlb_flush"): _tlb_flush,
     ("syscalls", "sys_enter_futex"): _futex,
+    ("ftrace", "funcgraph_entry"): entry,
+    ("ftrace", "funcgraph_exit"): end,
     **{("ftrace", name): maker for name, maker in FTRACE_TEXTS.items()},
     **{
         ("kmem", name): _allocation

@@ -1,14 +1,14 @@
-"""Compiles the expressions of a `print fmt` into functions of a record's bytes.
+"""Compiles the expressions of a `print fmt` into operations on a record's bytes.
 
 An expression has up to three meanings, as in libtraceevent: a number (`eval_num_arg()`), memory (what `%pI4` and
-`__print_hex` print), and a text (see `print_texts`). Nothing that is compiled here raises for a record, however short:
-a number that is not in the record is 0, and memory is cut at the record's end.
+`__print_hex` print), and a text (see `print_texts`). An expression is compiled into what adds its operations to the
+program, so that errors come before any operation. None of them fails for a record, however short: a number that is not
+in the record is 0, and memory is cut at the record's end.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from struct import Struct
 from typing import Final
 
 from converter.formats.trace_cmd.event_format import (
@@ -22,8 +22,6 @@ from converter.formats.trace_cmd.kernel_pointers import ByteOrder
 from converter.formats.trace_cmd.print_nodes import (
     KNOWN_SYMBOLS,
     MASK,
-    OPERATORS,
-    UNARY_OPERATORS,
     Binary,
     Call,
     Cast,
@@ -41,11 +39,13 @@ from converter.formats.trace_cmd.print_nodes import (
     Unary,
     cast_mask,
 )
-from converter.formats.trace_cmd.symbol_lookup import SymbolLookup
+from converter.formats.trace_cmd.text_sources import TextSources
+from converter.printing import program as op
+from converter.printing.code import Code
 
-NumberOf = Callable[[bytes], int]
-#: Offset and length in the record.
-MemoryOf = Callable[[bytes], tuple[int, int]]
+#: Adds the operations that leave a number, or a place in the record (where and how many bytes).
+NumberOf = Callable[[], None]
+MemoryOf = Callable[[], None]
 
 #: The helpers of stage3_trace_output.h that take the name of a field.
 DYNAMIC_ARRAYS: Final = frozenset(
@@ -73,6 +73,12 @@ _IRQ_FLAGS: Final = {
     "__event_in_irq": _HARDIRQ | _SOFTIRQ,
 }
 _NANOSECONDS: Final = 1_000_000_000
+_OPERATORS: Final = {
+    "*": op.MULTIPLY, "/": op.DIVIDE, "%": op.REMAINDER, "+": op.ADD, "-": op.SUBTRACT, "<<": op.SHIFT_LEFT,
+    ">>": op.SHIFT_RIGHT, "<": op.LESS, ">": op.GREATER, "<=": op.LESS_EQUAL, ">=": op.GREATER_EQUAL, "==": op.EQUAL,
+    "!=": op.NOT_EQUAL, "&": op.AND, "^": op.XOR, "|": op.OR, "&&": op.BOTH, "||": op.EITHER,
+}  # fmt: skip
+_UNARY_OPERATORS: Final = {"-": op.NEGATE, "~": op.INVERT, "!": op.NOT}
 #: Functions that give a text; `print_texts` has them.
 TEXT_CALLS: Final = frozenset(
     (
@@ -90,11 +96,17 @@ class Evaluator:
     """Compiles the expressions of one event."""
 
     def __init__(
-        self, event: EventFormat, symbols: SymbolLookup, byte_order: ByteOrder, long_size: int
+        self,
+        event: EventFormat,
+        sources: TextSources,
+        byte_order: ByteOrder,
+        long_size: int,
+        code: Code,
     ) -> None:
-        self._symbols = symbols
+        self._sources = sources
         self._byte_order: ByteOrder = byte_order
         self._long_size = long_size
+        self._code = code
         self._fields = {
             field.name: field for field in (*reversed(event.fields), *reversed(event.common_fields))
         }
@@ -103,70 +115,89 @@ class Evaluator:
         """The value of an expression as an unsigned 64-bit number."""
         match node:
             case Number(value):
-                return _constant(value)
+                return self._constant(value)
             case Symbol(name):
-                return _constant(KNOWN_SYMBOLS.get(name, 0))
+                return self._constant(KNOWN_SYMBOLS.get(name, 0))
             case SizeOf():
-                return _constant(self._size_of(node))
+                return self._constant(self._size_of(node))
             case Field(name):
                 return self.reader(self.field(name))
             case Cast(declared, operand):
                 number, mask = self.number(operand), cast_mask(declared)
-                return number if mask == MASK else lambda record: number(record) & mask
+                return number if mask == MASK else self._kept(number, mask)
             case Unary("*", operand):
                 return self._element(operand, Number(0))
-            case Unary(operator, operand) if operator in UNARY_OPERATORS:
-                number, unary = self.number(operand), UNARY_OPERATORS[operator]
-                return lambda record: unary(number(record))
+            case Unary("+", operand):
+                return self.number(operand)
+            case Unary(operator, operand) if operator in _UNARY_OPERATORS:
+                return self.then(self.number(operand), _UNARY_OPERATORS[operator])
             case Binary(operator, left, right):
-                return self._binary(operator, left, right)
+                return self.then(_both(self.number(left), self.number(right)), _OPERATORS[operator])
             case Conditional(condition, then, otherwise):
-                test, yes, no = self.number(condition), self.number(then), self.number(otherwise)
-                return lambda record: yes(record) if test(record) else no(record)
+                return self.chosen(
+                    self.number(condition), self.number(then), self.number(otherwise)
+                )
             case Index(base, index):
                 return self._element(base, index)
             case Call(name, arguments):
                 return self._number_call(name, arguments)
             case String() | Choice() | Formatted():
-                return _constant(0)
+                return self._constant(0)
         address = self.memory(node)
         if address is None:
             raise FormatSyntaxError("an expression is not a number")
-        return lambda record: address(record)[0]
+        return self.then(address, op.DROP)
 
-    def _binary(self, operator: str, left: Node, right: Node) -> NumberOf:
-        first, function = self.number(left), OPERATORS[operator]
-        if isinstance(right, Number):
-            value = right.value
-            return lambda record: function(first(record), value)
-        second = self.number(right)
-        return lambda record: function(first(record), second(record))
+    def then(self, operands: NumberOf, operation: int, *given: int) -> NumberOf:
+        """An operation behind what leaves its numbers."""
+
+        def emit() -> None:
+            operands()
+            self._code.add(operation, *given)
+
+        return emit
+
+    def chosen(self, test: NumberOf, yes: NumberOf, no: NumberOf) -> NumberOf:
+        """One of two, as a number says."""
+
+        def emit() -> None:
+            test()
+            self._code.unless_zero(yes, no)
+
+        return emit
+
+    def _constant(self, value: int) -> NumberOf:
+        return lambda: self._code.constant(value)
+
+    def _kept(self, number: NumberOf, mask: int) -> NumberOf:
+        def emit() -> None:
+            number()
+            self._code.keep(mask)
+
+        return emit
 
     def _number_call(self, name: str, arguments: tuple[Node, ...]) -> NumberOf:
         if name in _LENGTHS:
-            extent = self.extent(self.named_field(arguments))
-            return lambda record: extent(record)[1]
+            return self.then(self.extent(self.named_field(arguments)), op.LENGTH)
         if name in _IRQ_FLAGS:
-            flags, mask = self.number(Field("common_flags")), _IRQ_FLAGS[name]
-            return lambda record: flags(record) & mask
+            return self._kept(self.number(Field("common_flags")), _IRQ_FLAGS[name])
         if name in ("__le16_to_cpup", "__le32_to_cpup"):
             return self._little_endian(arguments, 2 if "16" in name else 4)
         if name in ("__print_ns_to_secs", "__print_ns_without_secs"):
-            value = self.only(name, arguments)
-            if name == "__print_ns_to_secs":
-                return lambda record: value(record) // _NANOSECONDS
-            return lambda record: value(record) % _NANOSECONDS
+            operation = op.DIVIDE if name == "__print_ns_to_secs" else op.REMAINDER
+            return self.then(
+                _both(self.only(name, arguments), self._constant(_NANOSECONDS)), operation
+            )
         # As libtraceevent's plugins have it: HZ is not in the trace, so jiffies stay jiffies.
         if name in ("jiffies_to_msecs", "jiffies_to_usecs"):
             return self.only(name, arguments)
         if name == "is_writable_pte":
-            value = self.only(name, arguments)
-            return lambda record: value(record) & 2
+            return self._kept(self.only(name, arguments), 2)
         if name in TEXT_CALLS or name in STRINGS or name in STACKTRACES:
-            return _constant(0)
+            return self._constant(0)
         memory = self.memory(Call(name, arguments))
         if memory is not None:
-            return lambda record: memory(record)[0]
+            return self.then(memory, op.DROP)
         raise FormatSyntaxError(f"function {name} is not defined")
 
     def only(self, name: str, arguments: tuple[Node, ...]) -> NumberOf:
@@ -179,12 +210,8 @@ class Evaluator:
         memory = self.memory(arguments[0]) if len(arguments) == 1 else None
         if memory is None:
             raise FormatSyntaxError("an argument is not memory")
-
-        def value(record: bytes) -> int:
-            offset, _ = memory(record)
-            return int.from_bytes(record[offset : offset + size], "little")
-
-        return value
+        place = _both(self.then(memory, op.DROP), self._constant(size))
+        return self.then(place, op.READ, 1)
 
     def _size_of(self, node: SizeOf) -> int:
         if node.field is not None:
@@ -197,37 +224,24 @@ class Evaluator:
     def reader(self, field: FormatField) -> NumberOf:
         """The bytes at a field's offset as a number, if their size is one that a number has."""
         offset, size = field.offset, field.size
-        code = {1: "B", 2: "H", 4: "I", 8: "Q"}.get(size)
-        if code is None:
-            return _constant(0)
-        unpack = Struct((">" if self._byte_order == "big" else "<") + code).unpack_from
-        end = offset + size
-
-        def read(record: bytes) -> int:
-            value: int = unpack(record, offset)[0] if len(record) >= end else 0
-            return value
-
-        return read
+        if size not in (1, 2, 4, 8):
+            return self._constant(0)
+        return lambda: _added(self._code, op.LOAD, offset, size)
 
     def _element(self, base: Node, index: Node) -> NumberOf:
         """`base[index]`, or `*base` with index 0."""
-        place, order = self._element_place(base, index), self._byte_order
+        place = self._element_place(base, index)
         if place is None:
             raise FormatSyntaxError("an index into what is not an array of the record")
+        return self.then(_both(place, self._constant(self._pointed_size(base))), op.READ)
 
-        def read(record: bytes) -> int:
-            offset, size = place(record)
-            data = record[offset : offset + size]
-            return int.from_bytes(data, order) if len(data) == size <= 8 else 0
-
-        return read
-
-    def _element_place(self, base: Node, index: Node) -> MemoryOf | None:
+    def _element_place(self, base: Node, index: Node) -> NumberOf | None:
+        """Where an element begins."""
         memory, number = self.memory(base), self.number(index)
         if memory is None:
             return None
-        size = self._pointed_size(base)
-        return lambda record: (memory(record)[0] + number(record) * size, size)
+        operands = _both(self.then(memory, op.DROP), number)
+        return self.then(operands, op.ELEMENT, self._pointed_size(base))
 
     def _pointed_size(self, node: Node) -> int:
         """Size of what a pointer expression points to; a long where nothing says (as libtraceevent does)."""
@@ -255,7 +269,7 @@ class Evaluator:
         """Where an expression points to in the record; None where it is no pointer into it."""
         match node:
             case Record():
-                return lambda record: (0, len(record))
+                return _both(self._constant(0), lambda: _added(self._code, op.RECORD_SIZE))
             case Field(name):
                 return self.extent(self.field(name))
             case Call(name, arguments) if name in _MEMORY_CALLS:
@@ -264,19 +278,17 @@ class Evaluator:
                 return self.memory(operand)
             case Unary("&", Index(base, index)):
                 element = self._element_place(base, index)
-                return None if element is None else _until_end(element)
+                return None if element is None else self.then(element, op.REST)
             case Unary("&", operand):
                 return self.memory(operand)
             case Binary("+", left, right):
                 if isinstance(left, Field) and not self.field(left.name).is_array:
                     return None
                 element = self._element_place(left, right)
-                return None if element is None else _until_end(element)
+                return None if element is None else self.then(element, op.REST)
             case Conditional(condition, then, otherwise):
                 test, yes, no = self.number(condition), self.memory(then), self.memory(otherwise)
-                if yes is None or no is None:
-                    return None
-                return lambda record: yes(record) if test(record) else no(record)
+                return None if yes is None or no is None else self.chosen(test, yes, no)
         return None
 
     def field(self, name: str) -> FormatField:
@@ -295,38 +307,21 @@ class Evaluator:
     def extent(self, field: FormatField) -> MemoryOf:
         """Where the bytes of a field are; an empty extent where its location word points out of the record."""
         offset, size = field.offset, field.size
-        if field.location is Location.INLINE:
-            if size:
-                return lambda _: (offset, size)
-            return lambda record: (offset, max(0, len(record) - offset))
-        read = self.reader(field)
-        base = offset + size if field.location is Location.REL_LOC else 0
-
-        def dynamic(record: bytes) -> tuple[int, int]:
-            word, total = read(record), len(record)
-            start = (word & 0xFFFF) + base
-            # The oldest kind is an offset only.
-            length = (word >> 16 & 0xFFFF) if size != 2 else max(0, total - start)
-            if start > total:
-                return 0, 0
-            return start, length if start + length <= total else 0
-
-        return dynamic
+        if field.location is not Location.INLINE:
+            relative = int(field.location is Location.REL_LOC)
+            return lambda: _added(self._code, op.DYNAMIC, offset, size, relative)
+        if size:
+            return _both(self._constant(offset), self._constant(size))
+        return self.then(self._constant(offset), op.REST)
 
 
-def _constant(value: int) -> NumberOf:
-    return lambda _: value
+def _both(first: NumberOf, second: NumberOf) -> NumberOf:
+    def emit() -> None:
+        first()
+        second()
+
+    return emit
 
 
-def c_string(record: bytes, offset: int, length: int) -> str:
-    """The bytes up to the first NUL, or all, with one character per byte."""
-    end = record.find(b"\0", offset, offset + length)
-    return record[offset : offset + length if end < 0 else end].decode("latin-1")
-
-
-def _until_end(place: MemoryOf) -> MemoryOf:
-    def extent(record: bytes) -> tuple[int, int]:
-        offset = place(record)[0]
-        return offset, max(0, len(record) - offset)
-
-    return extent
+def _added(code: Code, operation: int, *given: int) -> None:
+    code.add(operation, *given)

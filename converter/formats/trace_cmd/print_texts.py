@@ -1,4 +1,4 @@
-"""Compiles what `%s` and `%p` print, and with them whole format strings, into functions of a record's bytes.
+"""Compiles what `%s` and `%p` print, and with them whole format strings, into operations on a record's bytes.
 
 Like libtraceevent's `print_str_arg()`, `%-8s` is applied to each name that `__print_flags` prints and not to the whole.
 Texts have one character per byte (see `symbol_lookup`).
@@ -15,7 +15,6 @@ from converter.formats.trace_cmd.kernel_pointers import (
     bitmap,
     format_bit_list,
     format_bit_mask,
-    format_hex,
     format_memory,
     is_memory_suffix,
 )
@@ -28,7 +27,6 @@ from converter.formats.trace_cmd.print_evaluation import (
     Evaluator,
     MemoryOf,
     NumberOf,
-    c_string,
 )
 from converter.formats.trace_cmd.print_nodes import (
     MASK,
@@ -44,32 +42,37 @@ from converter.formats.trace_cmd.print_nodes import (
     Symbol,
 )
 from converter.formats.trace_cmd.printf import (
+    ARGUMENT,
     Directive,
-    number_formatter,
     parse_format_string,
-    string_formatter,
     with_sizes,
 )
-from converter.formats.trace_cmd.symbol_lookup import pointer_text, printk_text, symbol_text
+from converter.formats.trace_cmd.symbol_lookup import symbol_text
+from converter.formats.trace_cmd.text_sources import found_offset
+from converter.printing import program as op
+from converter.printing.code import Form, Names
+from converter.printing.directory import Directory
 
-Apply = Callable[[str], str]
-TextOf = Callable[[bytes, Apply], str]
-PieceOf = Callable[[bytes], str]
+#: Adds the operations that print something.
+PieceOf = Callable[[], None]
+#: Adds those that print a text, given those that state the form of texts; None where it is printed as it is.
+TextOf = Callable[[PieceOf | None], None]
 
 #: `enum hw_event_mc_err_type` (include/linux/edac.h), for `mc_event_error_type()` of ras_event.h.
 _MC_ERRORS: Final = ("Corrected", "Uncorrected", "Deferred", "Fatal")
+_HEX_DELIMITERS: Final = {"__print_hex": ord(" "), "__print_hex_str": -1}
 
 
 class TextEvaluator(Evaluator):
     """Compiles the format strings and the texts of one event."""
 
     def pieces(self, format_string: str, arguments: tuple[Node, ...]) -> list[PieceOf]:
-        """One function for each literal text and each directive of a format string."""
+        """One for each literal text and each directive of a format string."""
         remaining = iter(arguments)
         compiled: list[PieceOf] = []
         for piece in parse_format_string(format_string):
             if isinstance(piece, str):
-                compiled.append(_literal(piece))
+                compiled.append(self.literal(piece))
                 continue
             taken = list(islice(remaining, piece.stars + 1))
             if len(taken) <= piece.stars:
@@ -78,100 +81,203 @@ class TextEvaluator(Evaluator):
             compiled.append(self._directive(piece, sizes, taken[-1]))
         return compiled
 
+    def literal(self, text: str) -> PieceOf:
+        """A text that is always the same."""
+        data = text.encode("latin-1")
+        return lambda: self._code.literal(data)
+
     def _directive(self, directive: Directive, sizes: list[NumberOf], node: Node) -> PieceOf:
         if directive.conversion == "p":
             return self._pointer(directive, sizes, node)
+        form = _form(directive)
+        stars = (directive.width == ARGUMENT) + 2 * (directive.precision == ARGUMENT)
+        code = self._code
         if directive.conversion == "s":
             text = self.text(node)
-            if not sizes:
-                apply = string_formatter(directive)
-                return lambda record: text(record, apply)
-            return lambda record: text(
-                record, string_formatter(with_sizes(directive, [size(record) for size in sizes]))
-            )
+            if not sizes and not form.width and form.precision < 0:
+                return lambda: text(None)
+
+            def state_form() -> None:
+                for size in sizes:
+                    size()
+                code.add(op.FORM, code.form(form), len(sizes), stars)
+
+            def formed() -> None:
+                state_form()
+                text(state_form)
+
+            return formed
         number = self.number(node)
-        if not sizes:
-            form = number_formatter(directive)
-            return lambda record: form(number(record))
-        return lambda record: number_formatter(
-            with_sizes(directive, [size(record) for size in sizes])
-        )(number(record))
+
+        def printed() -> None:
+            for size in sizes:
+                size()
+            number()
+            if form == Form(bits=form.bits, conversion=form.conversion) and not sizes:
+                if form.conversion in "diu":
+                    code.add(op.DECIMAL, form.bits, int(form.conversion != "u"))
+                    return
+                if form.conversion == "x":
+                    code.add(op.HEXADECIMAL, form.bits)
+                    return
+            code.add(op.NUMBER, code.form(form), len(sizes), stars)
+
+        return printed
 
     def _pointer(self, directive: Directive, sizes: list[NumberOf], node: Node) -> PieceOf:
         # libtraceevent ignores the width of every pointer; as a length it matters to %*ph and %*pb.
-        suffix, symbols = directive.suffix, self._symbols
+        suffix = directive.suffix
         if is_memory_suffix(suffix):
             memory = self.memory(node)
             if memory is not None:
                 return self._memory_pointer(directive, sizes, memory)
         number = self.number(node)
         if suffix[:1] in ("s", "S", "f", "F", "B") and suffix[1:2] != "w":
-            with_offset = suffix[0] in "SFB"
-            return lambda record: symbol_text(symbols, number(record), with_offset)
-        return lambda record: pointer_text(number(record))
+            return self.symbol(number, with_offset=suffix[0] in "SFB")
+        return self.chosen(number, self.hexadecimal(number), self.literal("(nil)"))
+
+    def formed_number(self, number: NumberOf, form: Form) -> PieceOf:
+        """A number in a form."""
+
+        def printed() -> None:
+            number()
+            self._code.add(op.NUMBER, self._code.form(form))
+
+        return printed
+
+    def hexadecimal(self, number: NumberOf, prefix: str = "0x") -> PieceOf:
+        """A number behind 0x."""
+
+        def printed() -> None:
+            self._code.literal(prefix.encode())
+            number()
+            self._code.add(op.HEXADECIMAL, 64)
+
+        return printed
+
+    def symbol(self, address: NumberOf, *, with_offset: bool) -> PieceOf:
+        """The function that an address is in."""
+        code = self._code
+
+        def name() -> None:
+            code.add(op.FOUND_TEXT)
+            if with_offset:
+                found_offset(code)
+
+        return self._found(address, self._sources.functions, name, self.hexadecimal(address))
+
+    def _found(
+        self, number: NumberOf, directory: Directory, known: PieceOf, unknown: PieceOf
+    ) -> PieceOf:
+        def emit() -> None:
+            number()
+            self._code.find(directory)
+            self._code.unless_zero(known, unknown)
+
+        return emit
+
+    def called(self, function: Callable[..., str], *numbers: NumberOf, count: int = 0) -> PieceOf:
+        """What a function makes of the record and of numbers, `count` of them if they leave more than one each."""
+
+        def text(record: bytes, *given: int) -> bytes:
+            return function(record, *given).encode("latin-1")
+
+        def emit() -> None:
+            for number in numbers:
+                number()
+            self._code.call(text, count or len(numbers))
+
+        return emit
 
     def _memory_pointer(
         self, directive: Directive, sizes: list[NumberOf], memory: MemoryOf
     ) -> PieceOf:
         suffix, byte_order, long_size = directive.suffix, self._byte_order, self._long_size
 
-        def piece(record: bytes) -> str:
+        def piece(record: bytes, offset: int, length: int, *given: int) -> str:
             width = directive.width
-            if sizes:
-                sized = with_sizes(directive, [size(record) for size in sizes])
+            if given:
+                sized = with_sizes(directive, list(given))
                 width = 0 if "-" in sized.flags else sized.width
-            offset, length = memory(record)
             data = record[offset : offset + length]
             return format_memory(suffix, data, width, byte_order, long_size)
 
-        return piece
+        return self.called(piece, memory, *sizes, count=2 + len(sizes))
 
     def text(self, node: Node) -> TextOf:
-        """What `%s` prints; `Apply` is the directive's padding and cutting."""
+        """What `%s` prints."""
         match node:
             case String(text):
-                return lambda _, apply: apply(text)
+                return self._formed(self.literal(text))
             case Number(value):
-                signed = str(value - (1 << 64) if value >> 63 else value)
-                return lambda _, apply: apply(signed)
+                return self._formed(self.literal(str(value - (1 << 64) if value >> 63 else value)))
             case Symbol(name):
-                return lambda _, apply: apply(name)
+                return self._formed(self.literal(name))
             case Field(name):
                 return self._field_text(self.field(name))
             case Choice():
                 return self._choice(node)
             case Conditional(condition, then, otherwise):
-                test, yes, no = self.number(condition), self.text(then), self.text(otherwise)
-                return lambda record, apply: (yes if test(record) else no)(record, apply)
+                return self._either(self.number(condition), self.text(then), self.text(otherwise))
             case Cast(_, operand):
                 return self.text(operand)
             case Call():
                 return self._text_call(node)
             case Formatted(parts):
-                pieces = [piece for part in parts for piece in self.pieces(*part)]
-                return lambda record, apply: apply("".join([piece(record) for piece in pieces]))
+                return self._formatted([piece for part in parts for piece in self.pieces(*part)])
         memory = self.memory(node)
         if memory is None:
             self.number(node)  # for its errors
-            return lambda _, __: ""
-        return lambda record, apply: apply(c_string(record, *memory(record)))
+            return lambda _: None
+        return self._formed(self.then(memory, op.STRING))
+
+    def _formed(self, piece: PieceOf) -> TextOf:
+        """A text that has the form of texts."""
+        code = self._code
+
+        def emit(form: PieceOf | None) -> None:
+            if form is None:
+                piece()
+                return
+            code.add(op.MARK)
+            piece()
+            code.add(op.FIT)
+
+        return emit
+
+    def _either(self, test: NumberOf, yes: TextOf, no: TextOf) -> TextOf:
+        return lambda form: self.chosen(test, lambda: yes(form), lambda: no(form))()
+
+    def _formatted(self, pieces: list[PieceOf]) -> TextOf:
+        code = self._code
+
+        def emit(form: PieceOf | None) -> None:
+            if form is not None:
+                code.add(op.MARK)
+            for piece in pieces:
+                piece()
+            if form is not None:
+                # What is inside has had forms of its own.
+                form()
+                code.add(op.FIT)
+
+        return emit
 
     def _field_text(self, field: FormatField) -> TextOf:
         if not field.is_array and field.size == self._long_size:
             # A pointer: to a string of the kernel's, if it is one of those that the trace keeps.
-            read, symbols = self.reader(field), self._symbols
-
-            def pointed(record: bytes, _: Apply) -> str:
-                address = read(record)
-                text = printk_text(symbols, address)
-                return f"{address:x}" if text is None else text
-
-            return pointed
-        extent = self.extent(field)
-        return lambda record, apply: apply(c_string(record, *extent(record)))
+            address = self.reader(field)
+            pointed = self._found(
+                address,
+                self._sources.strings,
+                lambda: _done(self._code.add(op.FOUND_TEXT)),
+                self.hexadecimal(address, ""),
+            )
+            return lambda _: pointed()
+        return self._formed(self.then(self.extent(field), op.STRING))
 
     def _choice(self, node: Choice) -> TextOf:
-        number = self.number(node.value)
+        number, code = self.number(node.value), self._code
         if node.delimiter is None:
             names: dict[int, str] = {}
             for value, name in node.pairs:
@@ -179,32 +285,27 @@ class TextEvaluator(Evaluator):
                     names.setdefault(value, name)
                     if value >> 63 and (width := self._signed_width(node.value)):
                         names.setdefault(value & width, name)
+            entries = [(value, value, names[value].encode("latin-1")) for value in sorted(names)]
+            known = Names(entries)
+            operation = op.CHOOSE
+        else:
+            flags = [(value, name) for value, name in node.pairs if value]
+            # libtraceevent takes a name that nothing defines (and -1) for the one that 0 has.
+            unset = [name for value, name in node.pairs if value in (None, MASK)][:1]
+            entries = [(value, value, name.encode("latin-1")) for value, name in flags]
+            entries += [(0, 0, name.encode("latin-1")) for name in unset]
+            known = Names(
+                entries,
+                len(flags) if unset else -1,
+                separator=node.delimiter.encode("latin-1"),
+            )
+            operation = op.FLAGS
 
-            def symbolic(record: bytes, apply: Apply) -> str:
-                value = number(record)
-                name = names.get(value)
-                return f"0x{value:x}" if name is None else apply(name)
+        def emit(form: PieceOf | None) -> None:
+            number()
+            code.named(operation, known, int(form is not None))
 
-            return symbolic
-        flags = [(value, name) for value, name in node.pairs if value]
-        delimiter = node.delimiter
-        # libtraceevent takes a name that nothing defines (and -1) for the one that 0 has.
-        unset = next((name for value, name in node.pairs if value in (None, MASK)), None)
-
-        def combined(record: bytes, apply: Apply) -> str:
-            value = number(record)
-            if not value:
-                return "" if unset is None else apply(unset)
-            parts: list[str] = []
-            for flag, name in flags:
-                if value & flag == flag:
-                    parts.append(apply(name))
-                    value &= ~flag
-            if value:
-                parts.append(f"0x{value:x}")
-            return delimiter.join(parts)
-
-        return combined
+        return emit
 
     def _signed_width(self, node: Node) -> int:
         """The mask of a signed field narrower than 64 bits, whose -1 is read as an unsigned number."""
@@ -217,13 +318,7 @@ class TextEvaluator(Evaluator):
     def _text_call(self, node: Call) -> TextOf:
         name, arguments = node.name, node.arguments
         if name in STRINGS or name in DYNAMIC_ARRAYS:
-            extent = self.extent(self.named_field(arguments))
-
-            def string(record: bytes, apply: Apply) -> str:
-                offset, length = extent(record)
-                return apply(c_string(record, offset, length)) if length else ""
-
-            return string
+            return self._string(self.extent(self.named_field(arguments)))
         if name in BITMASKS or name in CPUMASKS:
             return self._mask(name in CPUMASKS, self.named_field(arguments))
         if name in STACKTRACES:
@@ -232,53 +327,61 @@ class TextEvaluator(Evaluator):
             return self._hex(name, arguments)
         if name in ("__print_array", "__print_dynamic_array"):
             return self._array(name, arguments)
-        function = _TEXT_FUNCTIONS.get(name, str)
-        number = self.only(name, arguments) if name in _TEXT_FUNCTIONS else self.number(node)
-        return lambda record, apply: apply(function(number(record)))
+        if name in _TEXT_FUNCTIONS:
+            function = _TEXT_FUNCTIONS[name]
+            return self._formed(
+                self.called(lambda _, value: function(value), self.only(name, arguments))
+            )
+        return self._formed(self.then(self.number(node), op.DECIMAL, 64, 0))
+
+    def _string(self, extent: MemoryOf) -> TextOf:
+        """A string of the record; one of no bytes at all has no form."""
+        text = self._formed(self.then(extent, op.STRING))
+
+        def emit(form: PieceOf | None) -> None:
+            if form is None:
+                text(None)
+                return
+            self.chosen(self.then(extent, op.LENGTH), lambda: text(form), lambda: None)()
+
+        return emit
 
     def _mask(self, as_list: bool, field: FormatField) -> TextOf:
-        extent, order, long_size = self.extent(field), self._byte_order, self._long_size
+        order, long_size = self._byte_order, self._long_size
 
-        def mask(record: bytes, apply: Apply) -> str:
-            offset, length = extent(record)
+        def mask(record: bytes, offset: int, length: int) -> str:
             bits = bitmap(record[offset : offset + length], long_size, order)
-            return apply(format_bit_list(bits) if as_list else format_bit_mask(bits, length))
+            return format_bit_list(bits) if as_list else format_bit_mask(bits, length)
 
-        return mask
+        return self._formed(self.called(mask, self.extent(field), count=2))
 
     def _stacktrace(self, field: FormatField) -> TextOf:
         """`__get_stacktrace` of synthetic events, printed as the kernel's `print_synth_event()` does."""
-        extent, symbols = self.extent(field), self._symbols
-        order, size = self._byte_order, self._long_size
+        symbols, order, size = self._sources.symbols, self._byte_order, self._long_size
 
-        def stacktrace(record: bytes, apply: Apply) -> str:
-            offset, length = extent(record)
+        def stacktrace(record: bytes, offset: int, length: int) -> str:
             lines = ["STACK:\n"]
             for start in range(offset, offset + length - size + 1, size):
                 address = int.from_bytes(record[start : start + size], order)
                 if not address:
                     break
                 lines.append(f"=> {symbol_text(symbols, address, True)}\n")
-            return apply("".join(lines))
+            return "".join(lines)
 
-        return stacktrace
+        return self._formed(self.called(stacktrace, self.extent(field), count=2))
 
     def _hex(self, name: str, arguments: tuple[Node, ...]) -> TextOf:
         memory = self.memory(arguments[0]) if len(arguments) in (2, 3) else None
         if memory is None:
             raise FormatSyntaxError(f"{name}: an argument is not memory")
-        count = self.number(arguments[1])
-        delimiter = " " if name == "__print_hex" else ""
+        count, given = self.number(arguments[1]), memory
 
-        def hexadecimal(record: bytes, _: Apply) -> str:
-            offset = memory(record)[0]
-            # A length of 2**31 and more is negative to libtraceevent.
-            length = count(record) & 0xFFFFFFFF
-            if length >> 31:
-                return ""
-            return format_hex(record[offset : offset + length], delimiter)
+        def emit(_: PieceOf | None) -> None:
+            given()
+            count()
+            self._code.add(op.OCTETS, _HEX_DELIMITERS[name])
 
-        return hexadecimal
+        return emit
 
     def _array(self, name: str, arguments: tuple[Node, ...]) -> TextOf:
         """`__print_array(memory, count, element size)`, `__print_dynamic_array(field, element size)`."""
@@ -288,23 +391,31 @@ class TextEvaluator(Evaluator):
         memory = self.memory(arguments[0])
         if memory is None:
             raise FormatSyntaxError(f"{name}: an argument is not memory")
-        count, element_size = self.number(arguments[1]), self.number(arguments[-1])
-        order = self._byte_order
+        numbers = [self.number(node) for node in arguments[1:]]
 
-        def array(record: bytes, _: Apply) -> str:
-            offset, length = memory(record)
-            size = element_size(record) & 0xFFFFFFFF
-            step = size if size in (1, 2, 4, 8) else 1
-            number = length // step if dynamic else count(record) & 0xFFFFFFFF
-            end = min(len(record), offset + step * (number if number < 1 << 31 else 0))
-            bad = "" if size == step else f"BAD SIZE:{size} "
-            values = [
-                f"{bad}0x{int.from_bytes(record[start : start + step], order):x}"
-                for start in range(offset, end - step + 1, step)
-            ]
-            return "{" + ",".join(values) + "}"
+        def emit(_: PieceOf | None) -> None:
+            memory()
+            for number in numbers:
+                number()
+            self._code.add(op.ARRAY, int(dynamic))
 
-        return array
+        return emit
+
+
+def _form(directive: Directive) -> Form:
+    """What a directive says of numbers and texts; what are arguments is not in it."""
+    width, precision = directive.width, directive.precision
+    return Form(
+        directive.flags,
+        width if width is not None and width != ARGUMENT else 0,
+        precision if precision is not None and precision != ARGUMENT else -1,
+        directive.bits,
+        directive.conversion,
+    )
+
+
+def _done(_: int) -> None:
+    pass
 
 
 def _mc_error(value: int) -> str:
@@ -319,7 +430,3 @@ _TEXT_FUNCTIONS: Final[dict[str, Callable[[int], str]]] = {
     "mc_event_error_type": _mc_error,
     "jbd2_dev_to_name": _device_name,
 }
-
-
-def _literal(text: str) -> PieceOf:
-    return lambda _: text

@@ -9,7 +9,8 @@ import numpy as np
 from converter.formats.trace_cmd.decode import Decoding
 from converter.formats.trace_cmd.gathers import RecordTable
 from converter.formats.trace_cmd.messages import KernelTexts
-from converter.formats.trace_cmd.print_format import PrintFormat, compile_print_format
+from converter.formats.trace_cmd.print_format import PrintFormat
+from converter.formats.trace_cmd.text_sources import TextSources
 from converter.ir.events import Batch
 
 
@@ -18,7 +19,7 @@ class RecordTexts:
 
     def __init__(self, decoding: Decoding, texts: KernelTexts) -> None:
         self._decoding = decoding
-        self._texts = texts
+        self._sources = TextSources(texts)
         of_type = decoding.classes.of_type
         self._type_of = {
             int(of_type[number]): number for number in np.flatnonzero(of_type >= 0).tolist()
@@ -44,7 +45,7 @@ class RecordTexts:
             compiled = None if records is None else self._format(id)
             if records is None or compiled is None:
                 return None
-            return compiled.render(records.record(int(batch.row[position]))).rstrip("\n")
+            return compiled.render(records.record(int(batch.row[position])))
 
         return text
 
@@ -57,9 +58,9 @@ class RecordTexts:
             self._compiled[id] = (
                 None
                 if format is None or not format.print_fmt
-                else compile_print_format(
+                else PrintFormat(
                     format,
-                    self._texts,
+                    self._sources,
                     "big" if decoding.big_endian else "little",
                     decoding.long_size,
                 )

@@ -1,74 +1,105 @@
-"""What the lines of a report share: names of tasks and functions, and what a text needs to know of its place."""
+"""What the lines of a report share: names of tasks and functions, and how times are printed."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
-from converter.formats.trace_cmd.event_fields import EventFields, TextOf
+from converter.formats.trace_cmd.event_fields import Emit, EventFields, hexadecimal
+from converter.formats.trace_cmd.text_sources import found_offset
 from converter.ir.symbols import SymbolTable
 from converter.ir.trace import ClockDomain
+from converter.printing import program as op
+from converter.printing.code import Code
+from converter.printing.directory import Directory
 
-#: What makes, of the fields of the events of a class in a batch, what prints them; None where it cannot.
-Maker = Callable[[EventFields, "ReportContext"], TextOf | None]
+#: What makes, of the fields of the events of a class, what prints them; None where it cannot.
+Maker = Callable[[EventFields, "ReportContext"], Emit | None]
 
 _IDLE = "<idle>"
 _UNKNOWN = "<...>"
-_MASK = (1 << 64) - 1
 _SECOND = 1_000_000_000
+#: Digits, a point and nine decimals.
+_TIME_WIDTH = 15
 
 
 class ReportContext:
     """The state of a report, which is printed from the first event to the last."""
 
     def __init__(
-        self, names: dict[int, str], symbols: SymbolTable | None, clock: ClockDomain
+        self, names: Mapping[int, bytes], symbols: SymbolTable | None, clock: ClockDomain
     ) -> None:
         self._in_seconds = clock.ticks_per_second == _SECOND
         self._epoch = clock.epoch_ns or 0
         self._names = names
         self._symbols = symbols
-        self._functions: dict[int, tuple[str, int] | None] = {}
-        self._calls: dict[int, list[str]] = {}
-        #: The CPUs and times of the batch at hand, by position.
-        self.cpus: list[int] = []
-        self.times: list[int] = []
+        #: What stands in front of a line for its task, by pid: the number is 1 where its name is known. Events that are
+        #: printed name tasks; the first name stays.
+        self.tasks = Directory(self._task, self._front)
+        #: The function that an address is in, and how far.
+        self.functions = Directory(self.function)
 
-    def time(self, ts: int) -> str:
+    def _task(self, pid: int) -> tuple[bytes, int]:
+        known = not pid or pid in self._names
+        name = self._names.get(pid, _UNKNOWN.encode()) if pid else _IDLE.encode()
+        return self._front(pid, name)[0], int(known)
+
+    @staticmethod
+    def _front(pid: int, name: bytes) -> tuple[bytes, int]:
+        # Not by bytes: what names are aligned by are characters.
+        text = name.decode("utf-8", "surrogateescape")
+        signed = pid - (1 << 64) if pid >> 63 else pid
+        return f"{text:>16}-{signed:<5} ".encode("utf-8", "surrogateescape"), 1
+
+    def function(self, address: int) -> tuple[bytes, int] | None:
+        """The name of the function that an address is in, and how far."""
+        return None if self._symbols is None else self._symbols.lookup(address)
+
+    def time(self, code: Code, ts: Emit) -> None:
         """A time in seconds, or as it is where nobody knows what the clock counts."""
+        ts()
         if not self._in_seconds:
-            return str(ts)
+            code.add(op.DECIMAL, 64, 1)
+            return
         # Times are unsigned to trace-cmd.
-        seconds, nanos = divmod(ts + self._epoch & _MASK, _SECOND)
-        return f"{seconds:5}.{nanos:09}"
+        code.constant(self._epoch)
+        code.add(op.ADD)
+        code.add(op.TIME, 1, 1, 1 + 2 * _TIME_WIDTH)
 
-    def task(self, pid: int) -> str:
-        """The name of a task, as far as it is known up to here."""
-        return self._names.get(pid, _UNKNOWN) if pid else _IDLE
+    def learn(self, code: Code, pid: Emit, name: tuple[str, int]) -> None:
+        """The event names a task."""
+        pid()
+        code.add(op.LEARN, code.directory(self.tasks), code.column(name, op.TEXTS), 1)
 
-    def learn(self, pid: int, name: str) -> None:
-        """An event that is printed names a task; the first name stays."""
-        self._names.setdefault(pid, name)
+    def found(self, code: Code, address: Emit, known: Emit, unknown: Emit) -> None:
+        """One or the other, as an address is in a function or not."""
+        address()
+        code.find(self.functions)
+        code.unless_zero(known, unknown)
 
-    def calls(self, cpu: int) -> list[str]:
-        """The functions that are open on a CPU, the outermost first, as far as their names tell."""
-        return self._calls.setdefault(cpu, [])
-
-    def function(self, address: int) -> tuple[str, int] | None:
-        """The function that an address is in, and how far."""
-        if address not in self._functions:
-            found = None if self._symbols is None else self._symbols.lookup(address)
-            name = None if found is None else found[0].decode("utf-8", "surrogateescape")
-            self._functions[address] = None if found is None else (str(name), found[1])
-        return self._functions[address]
-
-    def function_name(self, address: int, unknown: str = "0x{:x}") -> str:
+    def function_name(self, code: Code, address: Emit, prefix: bytes = b"0x") -> None:
         """The name alone, or the address."""
-        found = self.function(address)
-        return unknown.format(address) if found is None else found[0]
+        self.found(
+            code,
+            address,
+            lambda: function_found(code),
+            lambda: hexadecimal(code, address, prefix),
+        )
 
-    def function_start(self, address: int) -> str:
+    def function_start(self, code: Code, address: Emit) -> None:
         """The name and, as a 64-bit number, how far the function's start is from the address."""
-        found = self.function(address)
-        if found is None:
-            return f"0x{address:08x}"
-        return f"{found[0]}/0x{-found[1] & _MASK:x}"
+
+        def start() -> None:
+            function_found(code)
+            code.literal(b"/0x")
+            code.add(op.FOUND_NUMBER)
+            code.add(op.NEGATE)
+            code.add(op.HEXADECIMAL, 64)
+
+        self.found(code, address, start, lambda: hexadecimal(code, address, digits=8))
+
+
+def function_found(code: Code, *, offset: bool = False) -> None:
+    """The name of the function that was found, and how far the address is in it."""
+    code.add(op.FOUND_TEXT)
+    if offset:
+        found_offset(code)

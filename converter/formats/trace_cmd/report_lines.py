@@ -2,209 +2,314 @@
 
 from __future__ import annotations
 
-import re
-from collections import deque
-from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Final, NamedTuple
+from typing import Any, Final
 
+import numpy as np
+from numpy.typing import NDArray
+
+from converter.formats.trace_cmd.call_depths import CallDepths
 from converter.formats.trace_cmd.container import Buffer
-from converter.formats.trace_cmd.event_fields import EventFields, TextOf, signed
-from converter.formats.trace_cmd.function_graph import Entry, Exit
+from converter.formats.trace_cmd.event_fields import Emit, EventFields, decimal
+from converter.formats.trace_cmd.gathers import Records, RecordTable
+from converter.formats.trace_cmd.kernel_pointers import ByteOrder
+from converter.formats.trace_cmd.pending_calls import PendingCalls, Settled
 from converter.formats.trace_cmd.plugin_texts import plugin_text
 from converter.formats.trace_cmd.report_context import ReportContext
 from converter.formats.trace_cmd.tasks import command_lines
-from converter.ir.events import Batch, EventClass
+from converter.formats.trace_cmd.text_sources import TextSources
+from converter.ir.columns import ListColumn
+from converter.ir.events import Batch, EventClass, Table
 from converter.ir.kinds import Kind, Role
 from converter.ir.latency import HARDIRQ, IRQS_OFF, NEED_RESCHED, NEED_RESCHED_LAZY, SOFTIRQ
 from converter.ir.trace import Trace
+from converter.printing import program as op
+from converter.printing.code import Code, Form, Printed
+from converter.printing.directory import Directory
+from converter.printing.lines import Write
+from converter.printing.printer import Printer
+from converter.printing.program import Program
 
-_ENTRY: Final = ("ftrace", "funcgraph_entry")
-_EXIT: Final = ("ftrace", "funcgraph_exit")
 _LABEL_WIDTH: Final = 21
-#: Control characters, which must not reach a terminal: all but line ends, tabs, and bytes that are not UTF-8.
-_UNPRINTABLE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+_FUNCTION: Final = ("ftrace", "function")
+_CALLED: Final = {"ip", "parent_ip"}
 
 
-def report_lines(trace: Trace) -> Iterator[str] | None:
-    """The lines of the report with their ends; None for a trace that is not read from such a file."""
+def _letters(bits: int) -> bytes:
+    """trace-cmd has fewer letters than the kernel for its flags (`latency.latency_letters`)."""
+    off = "d" if bits & IRQS_OFF else "."
+    reschedule = "N" if bits & NEED_RESCHED else "L" if bits & NEED_RESCHED_LAZY else "."
+    within = ".hsH"[bool(bits & HARDIRQ) + 2 * bool(bits & SOFTIRQ)]
+    return f"{off}{reschedule}{within}".encode()
+
+
+def _wide_depths(_: bytes, depths: int) -> bytes:
+    counts = [f"{depth:x}" if depth else "." for depth in (depths & 15, depths >> 4)]
+    return "".join(counts).encode()
+
+
+#: By the number that they are in a record.
+_FLAGS: Final = [_letters(bits) for bits in range(256)]
+_DEPTHS: Final = [_wide_depths(b"", depths) for depths in range(256)]
+
+
+def print_report(trace: Trace, write: Write) -> bool:
+    """Write the report in pieces; False for a trace that is not read from such a file."""
     if "trace_cmd" not in trace.sidecar or trace.describe is None:
-        return None
-    return _Report(trace).lines()
-
-
-@dataclass(slots=True)
-class _Line:
-    """A line of the report; `text` is None while that depends on the next event."""
-
-    front: str
-    text: str | None
-
-
-class _Call(NamedTuple):
-    """A call that waits for the next event of its buffer, which says whether it is a leaf."""
-
-    line: _Line
-    thread: int
-    entry: Entry
-    row: int
-
-    def ends_with(self, thread: int, returning: Exit, row: int) -> bool:
-        """Finish the line; whether the exit is on it."""
-        if thread != self.thread or returning.function(row) != self.entry.function(self.row):
-            self.nests()
-            return False
-        self.line.text = self.entry.leaf(self.row, returning.duration(row))
-        return True
-
-    def nests(self) -> None:
-        """Finish the line of a call in which something else happens."""
-        self.line.text = self.entry.nested(self.row)
-
-
-class _Shown:
-    """How the events of one class in a batch are shown."""
-
-    def __init__(self, report: _Report, batch: Batch, number: int, printed: TextOf) -> None:
-        trace = report.trace
-        event_class = trace.event_classes[number]
-        table = batch.tables[number]
-        fields = EventFields(event_class, table, trace.strings, printed)
-        point = (event_class.category, event_class.name)
-        self.is_lost = event_class.kind is Kind.DISCARDED
-        self.entry = Entry(fields, report.context) if point == _ENTRY else None
-        self.exit = Exit(fields) if point == _EXIT else None
-        self.counts = fields.numbers("count") if self.is_lost else None
-        self.text = plugin_text(event_class, fields, report.context) or printed
-        self.label = f"{event_class.name}:".ljust(_LABEL_WIDTH) if event_class.name else ""
-        if event_class.kind is Kind.NATIVE:
-            self.label = f"[UNKNOWN EVENT] {event_class.name}:"
-            data = fields.lists("payload") or []
-            self.text = lambda row, _: bytes(data[row]).hex()
-        elif not event_class.native and not self.is_lost:
-            # A line of a text buffer.
-            messages = fields.texts("message") or []
-            self.text = lambda row, _: messages[row]
-        self._flags = self._numbers(event_class, fields, Role.CONTEXT_FLAGS)
-        self._depths = self._numbers(event_class, fields, Role.CONTEXT_PREEMPT_COUNT)
-
-    @staticmethod
-    def _numbers(event_class: EventClass, fields: EventFields, role: Role) -> list[int] | None:
-        index = event_class.index_of(role)
-        return None if index is None else fields.numbers(event_class.fields[index].name)
-
-    def flags(self, row: int) -> str:
-        """Interrupts off, reschedule, context, and how often preemption and migration are disabled, as letters.
-
-        trace-cmd has fewer letters than the kernel for its flags (`latency.latency_letters`).
-        """
-        bits = 0 if self._flags is None else self._flags[row]
-        depths = 0 if self._depths is None else self._depths[row]
-        off = "d" if bits & IRQS_OFF else "."
-        reschedule = "N" if bits & NEED_RESCHED else "L" if bits & NEED_RESCHED_LAZY else "."
-        within = ".hsH"[bool(bits & HARDIRQ) + 2 * bool(bits & SOFTIRQ)]
-        counts = "".join([f"{depth:x}" if depth else "." for depth in (depths & 15, depths >> 4)])
-        return f"{off}{reschedule}{within}{counts}"
+        return False
+    _Report(trace).print(write)
+    return True
 
 
 class _Report:
     def __init__(self, trace: Trace) -> None:
-        self.trace = trace
+        self._trace = trace
         kept = trace.sidecar["trace_cmd"]
         names = command_lines(kept["sections"], big_endian=kept["big_endian"])
-        shown = {pid: name.decode("utf-8", "surrogateescape") for pid, name in names.items()}
-        self.context = ReportContext(shown, trace.symbols, trace.clock)
-        #: Lines that are not printed yet: those behind a call whose next event has not come.
-        self._pending: deque[_Line] = deque()
-        #: By buffer: the call that waits for its next event.
-        self._calls: dict[int, _Call] = {}
-        #: By track (-1: none): what stands in front of lines where there are instances.
-        self._instances = {-1: ""}
+        self._context = ReportContext(names, trace.symbols, trace.clock)
+        self._instances = Directory(self._instance)
+        buffers = [buffer.name.decode("utf-8", "surrogateescape") for buffer in self._buffers()]
+        #: Of the names of instances, which stand in front of lines where there are any.
+        self._width = max(map(len, buffers), default=0)
+        self._printer = Printer(trace.strings, escapes=True)
+        #: By class, and whether its events have records.
+        self._programs: dict[tuple[int, bool], Printed] = {}
+        self._sources: TextSources | None = None
+        self._tids = np.zeros(0, np.int64)
+        #: Names of functions by number, for how deep they are nested.
+        self._names: dict[bytes, int] = {b"": 0}
+        self._depths = CallDepths()
 
-    def lines(self) -> Iterator[str]:
+    def print(self, write: Write) -> None:
         """All lines."""
-        yield f"cpus={self._cpu_count()}\n"
-        pending = self._pending
-        names = [buffer.name.decode("utf-8", "surrogateescape") for buffer in self._buffers()]
-        width = max(map(len, names), default=0)
-        if width:
-            self._instances = {-1: " " * (width + 2)}
-            self._instances |= {
-                number: f"{track.name:>{width}}: " for number, track in enumerate(self.trace.tracks)
+        write(f"cpus={self._cpu_count()}\n".encode())
+        calls = PendingCalls(self._trace.event_classes)
+        for batch in self._trace.batches():
+            records = {
+                number: table.records
+                for number, table in batch.tables.items()
+                if isinstance(table, RecordTable) and table.records is not None
             }
-        for batch in self.trace.batches():
-            for line in self._events(batch):
-                pending.append(line)
-                while pending and pending[0].text is not None:
-                    yield _printed(pending.popleft())
-        for call in self._calls.values():
-            call.nests()
-        for line in pending:
-            yield _printed(line)
+            for settled in calls.add(batch, records):
+                self._events(settled, write)
+        for settled in calls.end():
+            self._events(settled, write)
+        self._printer.flush(write)
 
     def _buffers(self) -> list[Buffer]:
-        buffers: list[Buffer] = self.trace.sidecar["trace_cmd"]["buffers"]
+        buffers: list[Buffer] = self._trace.sidecar["trace_cmd"]["buffers"]
         return buffers
 
     def _cpu_count(self) -> int:
         cpus = [data.cpu for buffer in self._buffers() for data in buffer.cpus]
-        stated = self.trace.environment.get("cpu_count", 0)
+        stated = self._trace.environment.get("cpu_count", 0)
         return max(max(cpus, default=-1) + 1, stated if isinstance(stated, int) else 0)
 
-    def _events(self, batch: Batch) -> Iterator[_Line]:
-        trace = self.trace
-        assert trace.describe is not None
-        describe = trace.describe(batch)
+    def _instance(self, track: int) -> tuple[bytes, int]:
+        if track >> 63:
+            return b" " * (self._width + 2), 0
+        name = f"{self._trace.tracks[track].name:>{self._width}}: "
+        return name.encode("utf-8", "surrogateescape"), 0
 
-        def printed(_: int, position: int) -> str:
-            return describe(position) or ""
+    def _events(self, settled: Settled, write: Write) -> None:
+        batch = settled.batch
+        columns = _Columns(settled, self._pids(batch), self._call_depths(batch))
+        bound: list[Program | None] = [None] * len(self._trace.event_classes)
+        for number, table in batch.tables.items():
+            records = settled.records.get(number)
+            printed = self._program(number, records)
+            columns.table = table
+            located = None if records is None else (records.segments, *records.located)
+            bound[number] = printed.bind(columns.get, located)
+        self._printer.print(bound, settled.class_id, batch.row, write)
+        for program in bound:
+            if program is not None:
+                program.release()
 
-        cpus = self.context.cpus = batch.cpu.tolist()
-        times = self.context.times = batch.ts.tolist()
-        shown = {number: _Shown(self, batch, number, printed) for number in batch.tables}
-        rows = zip(
-            times,
-            batch.class_id.tolist(),
-            batch.row.tolist(),
-            batch.thread.tolist(),
-            cpus,
-            batch.track.tolist(),
-            strict=True,
-        )
-        for position, (ts, number, row, thread, cpu, track) in enumerate(rows):
-            event = shown[number]
-            instance = self._instances[track]
-            if event.is_lost:
-                yield _Line(f"{instance}{_lost(cpu, event.counts, row)}", "")
-                continue
-            call = self._calls.pop(track, None)
-            if event.exit is not None and call is not None:
-                if call.ends_with(thread, event.exit, row):
-                    continue
-            elif call is not None:
-                call.nests()
-            pid = trace.threads[thread].tid if thread >= 0 else 0
-            front = (
-                f"{instance}{self.context.task(pid):>16}-{pid:<5} [{cpu:03}] {event.flags(row)} "
-                f"{self.context.time(ts)}: {event.label} "
-            )
-            line = _Line(front, None)
-            if event.entry is not None:
-                self._calls[track] = _Call(line, thread, event.entry, row)
-            elif event.exit is not None:
-                line.text = event.exit.text(row)
-            else:
-                line.text = event.text(row, position)
-            yield line
+    def _pids(self, batch: Batch) -> NDArray[np.int64]:
+        """The number of each event's task, 0 without one."""
+        threads = self._trace.threads
+        if len(self._tids) != len(threads) + 1:
+            # That of index -1 stands last.
+            self._tids = np.array([*(thread.tid for thread in threads), 0], np.int64)
+        return self._tids[batch.thread]
+
+    def _call_depths(self, batch: Batch) -> NDArray[np.int64]:
+        """How deep the function of each event is nested, as far as names tell; nothing where there are no functions."""
+        classes = self._trace.event_classes
+        found = []
+        for number, table in batch.tables.items():
+            event_class = classes[number]
+            places = {field.name: i for i, field in enumerate(event_class.fields)}
+            if (event_class.category, event_class.name) == _FUNCTION and places.keys() >= _CALLED:
+                names = [self._names_of(table, places[name]) for name in ("parent_ip", "ip")]
+                found.append((batch.positions(number), *names))
+        if not found:
+            return np.zeros(0, np.int64)
+        at, caller, callee = (np.concatenate(parts) for parts in zip(*found, strict=True))
+        order = np.argsort(at, kind="stable")
+        depths = np.zeros(len(batch), np.int64)
+        depths[at[order]] = self._depths.follow(batch.cpu[at[order]], caller[order], callee[order])
+        return depths
+
+    def _names_of(self, table: Table, place: int) -> NDArray[np.int32]:
+        """A number for the name of the function that each address is in, -1 of none."""
+        column = table.column(place)
+        assert isinstance(column, np.ndarray)
+        addresses = np.ascontiguousarray(column).view(f"u{column.itemsize}")
+        distinct, where = np.unique(addresses, return_inverse=True)
+        numbers = np.empty(len(distinct), np.int32)
+        for i, address in enumerate(distinct.tolist()):
+            found = self._context.function(address)
+            numbers[i] = -1 if found is None else self._names.setdefault(found[0], len(self._names))
+        return numbers[where]
+
+    # Programs
+
+    def _program(self, number: int, records: Records | None) -> Printed:
+        """What prints the events of a class, made when it is first met."""
+        key = number, records is not None
+        if key not in self._programs:
+            self._programs[key] = self._compiled(self._trace.event_classes[number], records)
+        return self._programs[key]
+
+    def _compiled(self, event_class: EventClass, records: Records | None) -> Printed:
+        big_endian: bool = self._trace.sidecar["trace_cmd"]["big_endian"]
+        code = Code(big_endian=big_endian)
+        fields = EventFields(event_class, code, lambda: self._print_format(code, records))
+        if self._width:
+            code.number_of(("batch", "track"), 0, signed=True)
+            code.find(self._instances)
+            code.add(op.DROP)
+            code.add(op.FOUND_TEXT)
+        if event_class.kind is Kind.DISCARDED:
+            _lost(fields)
+        else:
+            self._front(fields, event_class)
+            self._text(fields, event_class)
+        code.literal(b"\n")
+        return code.finish()
+
+    def _front(self, fields: EventFields, event_class: EventClass) -> None:
+        """Task, CPU, flags, time and name."""
+        code = fields.code
+        code.number_of(("batch", "pid"), 0, signed=True)
+        code.find(self._context.tasks)
+        code.add(op.DROP)
+        code.add(op.FOUND_TEXT)
+        code.literal(b"[")
+        code.number_of(("batch", "cpu"), 0, signed=True)
+        code.add(op.NUMBER, code.form(Form("0", 3, conversion="d")))
+        code.literal(b"] ")
+        _flags(fields, event_class)
+        code.literal(b" ")
+        self._context.time(code, lambda: code.number_of(("batch", "ts"), 0))
+        label = f"{event_class.name}:".ljust(_LABEL_WIDTH) if event_class.name else ""
+        if event_class.kind is Kind.NATIVE:
+            label = f"[UNKNOWN EVENT] {event_class.name}:"
+        code.literal(f": {label} ".encode("utf-8", "surrogateescape"))
+
+    def _text(self, fields: EventFields, event_class: EventClass) -> None:
+        code = fields.code
+        if event_class.kind is Kind.NATIVE:
+            data = fields.elements("payload")
+            if data is not None:
+                data.each(data.two_digits)
+        elif not event_class.native:
+            # A line of a text buffer.
+            message = fields.text("message")
+            if message is not None:
+                code.text_of(message, 1)
+        else:
+            (plugin_text(event_class, fields, self._context) or fields.printed)()
+
+    def _print_format(self, code: Code, records: Records | None) -> None:
+        """What the `print fmt` gives; nothing where there are no records."""
+        if records is None or records.format is None or not records.format.print_fmt:
+            return
+        # Only where there is such an event.
+        from converter.formats.trace_cmd.print_format import add_print_format
+
+        if self._sources is None:
+            assert records.texts is not None
+            self._sources = TextSources(records.texts)
+        order: ByteOrder = "big" if records.big_endian else "little"
+        add_print_format(code, records.format, self._sources, order, records.long_size)
 
 
-def _lost(cpu: int, counts: list[int] | None, row: int) -> str:
-    count = -1 if counts is None else signed(counts[row], 64)
-    return f"CPU:{cpu} [EVENTS DROPPED]" if count < 0 else f"CPU:{cpu} [{count} EVENTS DROPPED]"
+class _Columns:
+    """The columns of a batch by their keys; those of fields are of the table at hand."""
+
+    table: Table
+
+    def __init__(
+        self, settled: Settled, pids: NDArray[np.int64], call_depths: NDArray[np.int64]
+    ) -> None:
+        batch = settled.batch
+        self._of_batch = {
+            "ts": batch.ts,
+            "cpu": batch.cpu,
+            "track": batch.track,
+            "pid": pids,
+            "is_leaf": settled.is_leaf,
+            "call_time": settled.call_time,
+            "call_depth": call_depths,
+        }
+
+    def get(self, key: tuple[str, Any]) -> Any:
+        """The column of a key, as programs take it."""
+        what, which = key
+        if what == "batch":
+            return self._of_batch[which]
+        column = self.table.column(which)
+        if not isinstance(column, ListColumn):
+            return column
+        if what == "list":
+            return column.offsets
+        return column.values if what == "values" else (column.values, column.offsets)
 
 
-def _printed(line: _Line) -> str:
-    text = f"{line.front}{line.text}"
-    if not text.isprintable():
-        text = _UNPRINTABLE.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
-    return f"{text}\n"
+def _lost(fields: EventFields) -> None:
+    code, count = fields.code, fields.number("count")
+    code.literal(b"CPU:")
+    code.number_of(("batch", "cpu"), 0, signed=True)
+    code.add(op.DECIMAL, 64, 1)
+    code.literal(b" [")
+    if count is not None:
+
+        def known() -> None:
+            decimal(code, count, signed=True)
+            code.literal(b" ")
+
+        count()
+        code.constant(1 << 63)
+        code.add(op.LESS)
+        code.unless_zero(known, None)
+    code.literal(b"EVENTS DROPPED]")
+
+
+def _flags(fields: EventFields, event_class: EventClass) -> None:
+    """Interrupts off, reschedule, context, and how often preemption and migration are disabled, as letters."""
+    code = fields.code
+    bits, _ = _context(fields, event_class, Role.CONTEXT_FLAGS)
+    depths, size = _context(fields, event_class, Role.CONTEXT_PREEMPT_COUNT)
+    if bits is None:
+        code.literal(b"...")
+    else:
+        bits()
+        code.letters(_FLAGS)
+    if depths is None:
+        code.literal(b"..")
+        return
+    depths()
+    if size == 8:
+        code.letters(_DEPTHS)
+    else:
+        code.call(_wide_depths, 1)
+
+
+def _context(fields: EventFields, event_class: EventClass, role: Role) -> tuple[Emit | None, int]:
+    """The field of a role, an integer, and its size."""
+    index = event_class.index_of(role)
+    name = "" if index is None else event_class.fields[index].name
+    number = fields.number(name)
+    return number, 0 if number is None else fields.bits(name)

@@ -237,7 +237,7 @@ from support.print_format_events import compiled, record
         (
             '"stack=%s", __get_stacktrace(m)',
             {"m": struct.pack("<QQQ", 0x1024, 0x99, 0)},
-            "stack=STACK:\n=> schedule+0x24\n=> 0x99\n",
+            "stack=STACK:\n=> schedule+0x24\n=> 0x99",
         ),
         ('"%d", __le16_to_cpup(REC->ip4)', {"ip4": b"\1\2"}, "513"),
     ],

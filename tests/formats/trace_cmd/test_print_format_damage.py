@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 from support.print_format_events import SYMBOLS, all_formats, compiled, record
 
 from converter.formats.trace_cmd.event_format import FormatSyntaxError, parse_event_format
-from converter.formats.trace_cmd.print_format import compile_print_format, render_bprint
+from converter.formats.trace_cmd.print_format import PrintFormat, render_bprint
+from converter.formats.trace_cmd.text_sources import TextSources
 
 
 def edited(text, edits):
@@ -42,7 +43,7 @@ def test_a_damaged_format_prints_something(text, edits, data, long_size, big):
         event = parse_event_format(edited(text, edits), "ftrace")
     except FormatSyntaxError:
         return
-    form = compile_print_format(event, SYMBOLS, "big" if big else "little", long_size)
+    form = PrintFormat(event, TextSources(SYMBOLS), "big" if big else "little", long_size)
     form.render(data).encode("utf-8", "surrogateescape")
 
 

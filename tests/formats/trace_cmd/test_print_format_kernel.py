@@ -16,7 +16,8 @@ from support.print_format_events import (
 )
 
 from converter.formats.trace_cmd.event_format import parse_event_format
-from converter.formats.trace_cmd.print_format import compile_print_format, render_bprint
+from converter.formats.trace_cmd.print_format import PrintFormat, render_bprint
+from converter.formats.trace_cmd.text_sources import TextSources
 
 # Strings of the kernel, and the events of ftrace itself
 
@@ -68,7 +69,7 @@ BPRINT = {"ip": ("unsigned long", 8, 0), "fmt": ("const char *", 8, 0), "buf": (
     ("address", "text"),
     [
         (0x2000, "schedule: value 7 of x"),
-        (0x4000, "schedule: (NO FORMAT FOUND at 4000)\n"),
+        (0x4000, "schedule: (NO FORMAT FOUND at 4000)"),
     ],
 )
 def test_bprint_looks_its_format_up(address, text):
@@ -86,7 +87,7 @@ def test_print_and_bputs():
         '"%ps: %s", (void *)REC->ip, REC->buf', fields, system="ftrace", name="print"
     )
     assert (
-        written.render(bytes(8) + struct.pack("<Q", 0x1000) + b"B|1|x\n\0\0") == "schedule: B|1|x\n"
+        written.render(bytes(8) + struct.pack("<Q", 0x1000) + b"B|1|x\n\0\0") == "schedule: B|1|x"
     )
 
 
@@ -107,7 +108,7 @@ def test_all_formats_of_a_kernel_compile_and_print():
     unparsable = set()
     for text in all_formats():
         event = parse_event_format(text, "any")
-        form = compile_print_format(event, SYMBOLS, "little", 8)
+        form = PrintFormat(event, TextSources(SYMBOLS), "little", 8)
         if not form.parsable:
             unparsable.add(event.name)
         for size in (0, 9, 40, 400):
@@ -128,7 +129,7 @@ def test_records_of_nearly_all_events_print_as_trace_cmd_prints_them():
         functions = {int(address, 16): tuple(found) for address, found in item["functions"].items()}
         strings = {int(address, 16): found for address, found in item["printk"].items()}
         event = parse_event_format(formats[item["id"]], item["system"])
-        form = compile_print_format(event, Symbols(functions, strings), "little", 8)
+        form = PrintFormat(event, TextSources(Symbols(functions, strings)), "little", 8)
         text = form.render(bytes.fromhex(item["record"]))
         # trace-cmd aligns the text, and ends the line.
         assert (event.name, text.lstrip().rstrip("\n ")) == (

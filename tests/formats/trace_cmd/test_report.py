@@ -6,11 +6,12 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from support.reports import reported
 from support.trace_cmd_files import SWITCH, File, Kernel, format_text
 
 from converter.cli import main
 from converter.formats.trace_cmd.reader import read
-from converter.formats.trace_cmd.report_lines import report_lines
+from converter.formats.trace_cmd.report_lines import print_report
 from converter.storage.opening import open_source
 
 FIXTURES = Path(__file__).parents[3] / "roundtrip_fixtures" / "trace_cmd"
@@ -32,7 +33,7 @@ _FLAGS = re.compile(rb"^((?:\S+: )? *.{16,}-\d+ +\[\d{3}\]) \S{5} ", re.MULTILIN
 
 def ours(data):
     trace = read(open_source(data))
-    return "".join(report_lines(trace)).encode("utf-8", "surrogateescape")
+    return reported(print_report, trace)
 
 
 def theirs(program, path):

@@ -1,0 +1,16 @@
+from collections.abc import Callable
+
+class Directory:
+    """Texts by numbers, such as the names of functions by their addresses; each is asked for once, when it is needed.
+
+    `ask` gives the text of a key and a number that comes with it, None where there is none. Of a key whose number is 0
+    events may tell a text; `told` makes of it what is known from then on.
+    """
+
+    def __init__(
+        self,
+        ask: Callable[[int], tuple[bytes, int] | None],
+        told: Callable[[int, bytes], tuple[bytes, int]] | None = None,
+    ) -> None: ...
+    def __setitem__(self, key: int, entry: tuple[bytes, int] | None) -> None:
+        """What is known of a key from now on."""

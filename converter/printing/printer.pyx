@@ -1,0 +1,553 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
+"""Runs programs over the columns of a batch, event by event, into one growing text."""
+
+from libc.stdint cimport INT64_MAX, int16_t, int32_t, int64_t, uint8_t, uint64_t
+from libc.stdlib cimport calloc, free
+from libc.string cimport memchr, memcpy, memset
+
+from converter.kernels.column_view cimport ColumnView, elements_of, integer_of, option_of, span_of, text_of, value_at
+from converter.kernels.output cimport Blocks, Output, ensure, put8
+from converter.kernels.strings cimport PADDING, StringTable
+from converter.printing.arithmetic cimport combined, resolve, split_time
+from converter.printing.directory cimport Directory, Found
+from converter.printing.forms cimport (
+    Form, extended, fit, lowest, put, put_decimal, put_hexadecimal, put_number, put_seconds,
+)
+from converter.printing.program cimport *
+from converter.printing.record_bytes cimport Record, clip, extent, number_at, put_array, read, scaled_place
+from converter.printing.values cimport (
+    NEEDS_QUOTES, NOT_ASCII, UNPRINTABLE, classify_bytes, put_bare, put_double, put_escape, put_json, put_octets, traits,
+)
+
+cdef enum:
+    #: Text is handed over in blocks that stay in the processor's cache.
+    BLOCK = 1 << 18
+    EVENTS_AHEAD = 10
+
+classify_bytes()
+
+
+cdef class Printer:
+    cdef StringTable _strings
+    cdef Output _out
+    cdef Blocks _blocks
+    cdef bint _escapes
+    # Of the event at hand: what a directory has found, and the form of texts.
+    cdef Found _found
+    cdef Form _form
+    cdef int64_t[LEVELS] _rows
+    cdef int64_t[LEVELS] _firsts
+    cdef int64_t[LEVELS] _ends
+
+    def __cinit__(self, StringTable strings not None, bint escapes=False):
+        self._strings = strings
+        self._blocks = Blocks()
+        self._escapes = escapes
+
+    def __dealloc__(self):
+        free(self._out.data)
+
+    def print(self, list programs, const int32_t[::1] class_id, const int32_t[::1] row, write, int64_t start=0):
+        """Print the events of a batch from `start` on by the programs of their classes (None: not at all)."""
+        cdef int64_t count = class_id.shape[0]
+        cdef int64_t classes = len(programs)
+        cdef int64_t i, ahead
+        cdef int32_t number
+        cdef Program program
+        cdef void** found
+        if row.shape[0] != count or start < 0:
+            raise ValueError("an event has a class and a row")
+        # Borrowed: the list keeps the programs.
+        found = <void**>calloc(classes + 1, sizeof(void*))
+        if found is NULL:
+            raise MemoryError
+        try:
+            for i in range(classes):
+                if programs[i] is not None:
+                    program = programs[i]
+                    found[i] = <void*>program
+            if not ensure(&self._out, BLOCK + BLOCK // 8):
+                raise MemoryError
+            with nogil:
+                for i in range(start, count):
+                    ahead = i + EVENTS_AHEAD
+                    if ahead < count and 0 <= class_id[ahead] < classes and found[class_id[ahead]] is not NULL:
+                        (<Program>found[class_id[ahead]]).fetch(row[ahead])
+                    number = class_id[i]
+                    if not 0 <= number < classes or found[number] is NULL:
+                        continue
+                    self._event(found[number], i, row[i])
+                    if self._out.used >= BLOCK:
+                        with gil:
+                            write(self._blocks.hand_over(&self._out))
+                            if not ensure(&self._out, BLOCK + BLOCK // 8):
+                                raise MemoryError
+        finally:
+            free(found)
+
+    def flush(self, write):
+        """Hand over what is printed."""
+        if self._out.used:
+            write(self._blocks.hand_over(&self._out))
+
+    def text(self, Program program not None, int64_t position, int64_t row):
+        """What a program prints for one event."""
+        cdef int64_t start = self._out.used
+        self._event(<void*>program, position, row)
+        text = (<const char*>self._out.data)[start:self._out.used] if self._out.used > start else b""
+        self._out.used = start
+        return text
+
+    cdef int _event(self, void* program, int64_t position, int64_t row) except -1 nogil:
+        cdef int64_t start = self._out.used
+        self._rows[0] = position
+        self._rows[1] = row
+        self._found = Found(NULL, 0, 0)
+        self._run(program)
+        if self._escapes:
+            self._escape(start)
+        return 0
+
+    # Control characters, which must not reach a terminal, as Python escapes them: all but line ends and tabs.
+    cdef int _escape(self, int64_t start) except -1 nogil:
+        cdef Output* out = &self._out
+        cdef const uint8_t* data = out.data + start
+        cdef int64_t size = out.used - start
+        cdef int64_t i
+        cdef uint64_t word, low, delete, second
+        i = 0
+        while i < size:
+            if size - i >= 8:
+                memcpy(&word, data + i, 8)
+                # Below a blank, 0x7f, or 0xc2, which begins the controls of Unicode.
+                low = (word - <uint64_t>0x2020202020202020) & ~word
+                delete = word ^ <uint64_t>0x7F7F7F7F7F7F7F7F
+                second = word ^ <uint64_t>0xC2C2C2C2C2C2C2C2
+                low |= (delete - <uint64_t>0x0101010101010101) & ~delete
+                low |= (second - <uint64_t>0x0101010101010101) & ~second
+                if not low & <uint64_t>0x8080808080808080:
+                    i += 8
+                    continue
+            if is_control(data[i]):
+                break
+            if data[i] == 0xC2 and i + 1 < size and 0x80 <= data[i + 1] <= 0x9F:
+                break
+            i += 1
+        if i >= size:
+            return 0
+        with gil:
+            return self._escaped(start)
+
+    cdef int _escaped(self, int64_t start) except -1:
+        """What is written from `start` on, again with escapes."""
+        cdef Output* out = &self._out
+        cdef bytes text = (<const char*>out.data)[start:out.used]
+        cdef const uint8_t* data = <const uint8_t*><const char*>text
+        cdef int64_t size = len(text)
+        cdef int64_t i = 0
+        out.used = start
+        if not ensure(out, 4 * size):
+            raise MemoryError
+        while i < size:
+            if is_control(data[i]):
+                put_escape(out, data[i])
+            elif data[i] == 0xC2 and i + 1 < size and 0x80 <= data[i + 1] <= 0x9F:
+                i += 1
+                put_escape(out, data[i])
+            else:
+                put8(out, data[i])
+            i += 1
+        return 0
+
+    cdef int _run(self, void* program) except -1 nogil:
+        cdef const Operation* operations = (<Program>program)._operations
+        cdef const Operation* operation
+        cdef const ColumnView* views = (<Program>program)._columns.views
+        cdef const ColumnView* view = NULL
+        cdef Output* out = &self._out
+        cdef uint64_t[DEPTH] stack
+        cdef int64_t[MARKS] marks
+        cdef int64_t depth = 0
+        cdef int64_t marked = 0
+        cdef int64_t count = (<Program>program)._count
+        cdef int64_t at = 0
+        cdef int64_t row = 0
+        cdef int64_t code, size, first, last
+        cdef int64_t text = out.used
+        cdef int64_t limit = INT64_MAX
+        cdef int64_t stop = 0
+        cdef const uint8_t* data = NULL
+        cdef const uint8_t* literals = (<Program>program)._literals
+        cdef uint64_t value, other
+        cdef double floating
+        cdef float short_floating
+        cdef int16_t option = 0
+        cdef int32_t chosen = 0
+        cdef bint good
+        cdef Record record = (<Program>program).record(self._rows[1])
+        cdef Form form
+        cdef void* directory
+        while at < count:
+            if out.used > limit:
+                at = stop
+                limit = INT64_MAX
+            operation = &operations[at]
+            code = operation.code
+            at += 1
+            good = True
+            if code < COLUMN_OPERATIONS:
+                view = &views[operation.a]
+                row = self._rows[operation.b]
+                if row < 0 or row >= view.length:
+                    with gil:
+                        raise ValueError("an event is outside of its class's columns")
+            if code == LITERAL:
+                size = operation.b
+                good = ensure(out, size + PADDING)
+                if good:
+                    put_padded(out, literals + operation.a, size)
+            elif code == CONSTANT:
+                stack[depth] = <uint64_t>operation.a
+                depth += 1
+            elif code == COLUMN:
+                stack[depth] = integer_of(view, row, <int>view.width, operation.c)
+                depth += 1
+            elif code == LOAD:
+                stack[depth] = read(&record, operation.a, operation.b, (<Program>program)._swap)
+                depth += 1
+            elif code == RECORD_SIZE:
+                stack[depth] = record.size
+                depth += 1
+            elif code == DYNAMIC:
+                extent(&record, operation.a, operation.b, operation.c, (<Program>program)._swap, &stack[depth])
+                depth += 2
+            elif code == REST:
+                stack[depth] = record.size - stack[depth - 1] if stack[depth - 1] <= <uint64_t>record.size else 0
+                depth += 1
+            elif code == READ:
+                depth -= 1
+                stack[depth - 1] = number_at(
+                    &record, stack[depth - 1], stack[depth], (<Program>program)._big_endian and not operation.a, operation.a
+                )
+            elif code == ELEMENT:
+                depth -= 1
+                stack[depth - 1] = scaled_place(stack[depth - 1], stack[depth], operation.a)
+            elif code == DROP:
+                depth -= 1
+            elif code == LENGTH:
+                depth -= 1
+                stack[depth - 1] = stack[depth]
+            elif code == KEEP:
+                stack[depth - 1] &= <uint64_t>operation.a
+            elif MULTIPLY <= code <= EITHER:
+                depth -= 1
+                stack[depth - 1] = combined(code, stack[depth - 1], stack[depth])
+            elif code == NEGATE:
+                stack[depth - 1] = <uint64_t>0 - stack[depth - 1]
+            elif code == INVERT:
+                stack[depth - 1] = ~stack[depth - 1]
+            elif code == NOT:
+                stack[depth - 1] = stack[depth - 1] == 0
+            elif code == JUMP:
+                at = operation.a
+            elif code == JUMP_IF_ZERO:
+                depth -= 1
+                if stack[depth] == 0:
+                    at = operation.a
+            elif code == EACH:
+                if not elements_of(view, row, &first, &last):
+                    with gil:
+                        raise ValueError("a list lies outside its values")
+                if first == last:
+                    at = operation.c
+                else:
+                    self._rows[operation.b + 1] = first
+                    self._firsts[operation.b + 1] = first
+                    self._ends[operation.b + 1] = last
+            elif code == COUNT:
+                if not elements_of(view, row, &first, &last):
+                    with gil:
+                        raise ValueError("a list lies outside its values")
+                stack[depth] = last - first
+                depth += 1
+            elif code == BEFORE:
+                stack[depth] = self._rows[operation.a] - self._firsts[operation.a]
+                depth += 1
+            elif code == NEXT:
+                self._rows[operation.b] += 1
+                if self._rows[operation.b] < self._ends[operation.b]:
+                    at = operation.a
+            elif code == VALID:
+                stack[depth] = value_at(view, row)[0] != 0
+                depth += 1
+            elif code == OPTION:
+                if not option_of(view, row, &option, &chosen):
+                    with gil:
+                        raise ValueError("a value is none of its options")
+                stack[depth] = option
+                depth += 1
+                self._rows[operation.b + 1] = chosen
+            elif code == DECIMAL:
+                depth -= 1
+                value = stack[depth]
+                good = put_decimal(
+                    out, extended(value, operation.a) if operation.b else lowest(value, operation.a), operation.b
+                )
+            elif code == HEXADECIMAL:
+                depth -= 1
+                good = put_hexadecimal(out, lowest(stack[depth], operation.a))
+            elif code == NUMBER:
+                depth -= 1
+                value = stack[depth]
+                form = (<Program>program)._forms[operation.a]
+                if operation.b:
+                    depth -= operation.b
+                    resolve(&form, operation.c, &stack[depth])
+                good = put_number(out, value, &form)
+            elif code == TIME:
+                depth -= 1
+                value = stack[depth]
+                good = not operation.c & 1 and value >> 63
+                split_time(<uint64_t>0 - value if good else value, operation.a, operation.b, &value, &other)
+                good = put_seconds(out, value, other, good, operation.c >> 1)
+            elif code == LETTERS:
+                depth -= 1
+                size = operation.b
+                good = ensure(out, size + PADDING)
+                if good:
+                    put_padded(out, literals + operation.a + size * (stack[depth] & <uint64_t>operation.c), size)
+            elif code == BLANKS:
+                depth -= 1
+                size = stack[depth] * operation.a if stack[depth] < <uint64_t>operation.b else 0
+                good = ensure(out, size)
+                if good:
+                    memset(out.data + out.used, 32, size)
+                    out.used += size
+            elif code == TEXT or code == QUOTED or code == JSON:
+                if not text_of(view, self._strings, self._strings._count, row, &data, &size):
+                    with gil:
+                        raise ValueError("a text is none of the trace's")
+                if code == TEXT:
+                    good = put(out, data, size)
+                else:
+                    self._quoted(program, data, size, operation.c, code == QUOTED)
+            elif code == BYTES:
+                if not span_of(view, row, 1, &data, &size):
+                    with gil:
+                        raise ValueError("a list lies outside its values")
+                good = put_octets(out, data, size, -1)
+            elif code == FLOAT:
+                if view.width == 4:
+                    memcpy(&short_floating, value_at(view, row), 4)
+                    floating = short_floating
+                elif view.width == 8:
+                    memcpy(&floating, value_at(view, row), 8)
+                else:
+                    with gil:
+                        raise ValueError("a floating-point number has 32 or 64 bits")
+                good = put_double(out, floating, operation.c)
+            elif code == STRING:
+                depth -= 2
+                size = clip(&record, stack[depth], stack[depth + 1], &data)
+                if size:
+                    last = <int64_t>memchr(data, 0, size)
+                    good = put(out, data, last - <int64_t>data if last else size)
+            elif code == OCTETS:
+                depth -= 3
+                # A length of 2^31 and more is below 0.
+                value = stack[depth + 2] & <uint64_t>0xFFFFFFFF
+                if not value >> 31:
+                    size = clip(&record, stack[depth], value, &data)
+                    good = put_octets(out, data, size, <int>operation.a)
+            elif code == ARRAY:
+                depth -= 4 - operation.a
+                good = put_array(out, &record, &stack[depth], operation.a, (<Program>program)._swap)
+            elif code == FORM:
+                self._form = (<Program>program)._forms[operation.a]
+                if operation.b:
+                    depth -= operation.b
+                    resolve(&self._form, operation.c, &stack[depth])
+            elif code == MARK:
+                marks[marked] = out.used
+                marked += 1
+            elif code == FIT:
+                marked -= 1
+                good = fit(out, marks[marked], &self._form)
+            elif code == LIMIT:
+                text = out.used
+                limit = text + operation.b
+                stop = operation.a
+            elif code == STRIP:
+                depth = marked = 0
+                limit = INT64_MAX
+                if operation.a < out.used - text:
+                    out.used = text + operation.a
+                while out.used > text and out.data[out.used - 1] == 10:
+                    out.used -= 1
+            elif code == CHOOSE:
+                depth -= 1
+                good = self._choose(program, operation, stack[depth])
+            elif code == FLAGS:
+                depth -= 1
+                good = self._flags(program, operation, stack[depth])
+            elif code == LABEL:
+                size = out.used
+                good = self._label(program, &(<Program>program)._names[operation.a], stack[depth - 1])
+                stack[depth] = out.used > size
+                depth += 1
+            elif code == FIND:
+                directory = (<Program>program)._directory[operation.a]
+                (<Directory>directory).find(stack[depth - 1], &self._found)
+                stack[depth - 1] = self._found.data is not NULL
+            elif code == FOUND_TEXT:
+                if self._found.data is not NULL:
+                    good = put(out, self._found.data, self._found.size)
+            elif code == FOUND_NUMBER:
+                stack[depth] = self._found.number
+                depth += 1
+            elif code == LEARN:
+                depth -= 1
+                directory = (<Program>program)._directory[operation.a]
+                (<Directory>directory).find(stack[depth], &self._found)
+                if self._found.data is NULL or not self._found.number:
+                    view = &views[operation.b]
+                    row = self._rows[operation.c]
+                    if row < 0 or row >= view.length \
+                            or not text_of(view, self._strings, self._strings._count, row, &data, &size):
+                        with gil:
+                            raise ValueError("an event is outside of its class's columns")
+                    with gil:
+                        (<Directory>directory).learn(stack[depth], (<const char*>data)[:size] if size else b"")
+                self._found = Found(NULL, 0, 0)
+            else:
+                depth -= operation.b
+                self._call(program, operation, &record, &stack[depth])
+            if not good:
+                with gil:
+                    raise MemoryError
+        return 0
+
+    cdef int _quoted(
+        self, void* program, const uint8_t* data, int64_t size, int64_t function, bint bare
+    ) except -1 nogil:
+        cdef int found = traits(data, size)
+        cdef bint good
+        if found & NOT_ASCII:
+            with gil:
+                result = (<Program>program)._functions[function]((<const char*>data)[:size])
+                self._put(result)
+            return 0
+        if not bare or found & NEEDS_QUOTES or size == 0:
+            good = put_json(&self._out, data, size)
+        elif found & UNPRINTABLE:
+            good = put_bare(&self._out, data, size)
+        else:
+            good = put(&self._out, data, size)
+        if not good:
+            with gil:
+                raise MemoryError
+        return 0
+
+    cdef int _call(
+        self, void* program, const Operation* operation, const Record* record, const uint64_t* numbers
+    ) except -1 nogil:
+        cdef int64_t i
+        with gil:
+            data = (<const char*>record.data)[:record.size] if record.size else b""
+            given = [numbers[i] for i in range(operation.b)]
+            self._put((<Program>program)._functions[operation.a](data, *given))
+        return 0
+
+    cdef int _put(self, bytes text) except -1:
+        if not put(&self._out, <const uint8_t*><const char*>text, len(text)):
+            raise MemoryError
+        return 0
+
+    # One of the names, in the form of texts if that is asked for.
+    cdef bint _name(self, void* program, const Names* names, int64_t i, bint fitted) noexcept nogil:
+        cdef int64_t start = self._out.used
+        if not put(&self._out, (<Program>program)._literals + names.start[i], names.size[i]):
+            return False
+        return not fitted or fit(&self._out, start, &self._form)
+
+    # The name of a number, of which they have one each, ascending.
+    cdef bint _choose(self, void* program, const Operation* operation, uint64_t value) noexcept nogil:
+        cdef const Names* names = &(<Program>program)._names[operation.a]
+        cdef int64_t low = 0
+        cdef int64_t high = names.count
+        cdef int64_t middle
+        while low < high:
+            middle = (low + high) // 2
+            if names.low[middle] < value:
+                low = middle + 1
+            else:
+                high = middle
+        if low < names.count and names.low[low] == value:
+            return self._name(program, names, low, operation.b)
+        return put(&self._out, b"0x", 2) and put_hexadecimal(&self._out, value)
+
+    # The names of the bits that are set, and what is left of the number.
+    cdef bint _flags(self, void* program, const Operation* operation, uint64_t value) noexcept nogil:
+        cdef const Names* names = &(<Program>program)._names[operation.a]
+        cdef Output* out = &self._out
+        cdef const uint8_t* separator = (<Program>program)._literals + names.separator
+        cdef bint begun = False
+        cdef int64_t i
+        if value == 0:
+            return names.unset < 0 or self._name(program, names, names.unset, operation.b)
+        for i in range(names.count):
+            if names.low[i] and value & names.low[i] == names.low[i]:
+                if begun and not put(out, separator, names.separator_size):
+                    return False
+                begun = True
+                value &= ~names.low[i]
+                if not self._name(program, names, i, operation.b):
+                    return False
+        if value == 0:
+            return True
+        if begun and not put(out, separator, names.separator_size):
+            return False
+        return put(out, b"0x", 2) and put_hexadecimal(out, value)
+
+    # The label of a number, or those of its bits; nothing where it has none.
+    cdef bint _label(self, void* program, const Names* names, uint64_t value) noexcept nogil:
+        cdef Output* out = &self._out
+        cdef int64_t bits = names.bits if names.bits > 0 else -names.bits
+        cdef bint is_signed = names.bits < 0
+        cdef uint64_t rest = value
+        cdef bint begun = False
+        cdef int64_t i
+        if names.separator_size == 0:
+            for i in range(names.count):
+                if <int64_t>names.low[i] <= <int64_t>value <= <int64_t>names.high[i] if is_signed else (
+                    names.low[i] <= value <= names.high[i]
+                ):
+                    return put(out, (<Program>program)._literals + names.start[i], names.size[i])
+            return True
+        for i in range(names.count):
+            if value == 0 and names.low[i] == 0:
+                return put(out, (<Program>program)._literals + names.start[i], names.size[i])
+            if names.low[i] and rest & names.low[i] == names.low[i]:
+                if begun and not put(out, (<Program>program)._literals + names.separator, names.separator_size):
+                    return False
+                if not put(out, (<Program>program)._literals + names.start[i], names.size[i]):
+                    return False
+                begun = True
+                rest &= ~names.low[i]
+        if not begun or rest == 0:
+            return True
+        return put(out, b"|0x", 3) and put_hexadecimal(out, lowest(rest, bits))
+
+
+cdef inline bint is_control(uint8_t byte) noexcept nogil:
+    return byte < 32 and byte != 9 and byte != 10 or byte == 127
+
+
+cdef inline void put_padded(Output* out, const uint8_t* data, int64_t size) noexcept nogil:
+    """Bytes with PADDING readable ones behind them, in steps of so many, which are faster than a call."""
+    cdef int64_t i = 0
+    cdef uint8_t* place = out.data + out.used
+    while i < size:
+        memcpy(place + i, data + i, PADDING)
+        i += PADDING
+    out.used += size

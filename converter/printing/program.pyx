@@ -1,0 +1,259 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
+"""Programs that print events, checked when they are made: what one refers to is there, and the stack has what it takes.
+
+What depends on an event (rows, lists, places in a record) is checked when it is printed.
+"""
+
+from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
+from libc.stdlib cimport calloc, free
+from libc.string cimport memcpy, memset
+
+from converter.kernels.byte_order cimport HOST_IS_BIG
+from converter.kernels.column_view cimport (
+    TAKES_BYTES, TAKES_LIST, TAKES_NOTHING, TAKES_SCALAR, TAKES_TEXT, TAKES_UNION, TAKES_VALIDITY, Takes,
+)
+from converter.kernels.columns cimport BoundColumns
+from converter.kernels.strings cimport PADDING
+from converter.printing.directory cimport Directory
+from converter.printing.forms cimport Form
+
+SCALAR, TEXTS, OCTET_LISTS, LISTS, VALIDITY, UNIONS = (
+    TAKES_SCALAR, TAKES_TEXT, TAKES_BYTES, TAKES_LIST, TAKES_VALIDITY, TAKES_UNION,
+)
+MAX_LEVELS = LEVELS
+
+# What the operations that take a column take, how many numbers each takes and leaves, and which have a target.
+cdef Takes[OPERATIONS] TAKES
+cdef int[OPERATIONS] POPS
+cdef int[OPERATIONS] PUSHES
+memset(TAKES, 0, sizeof(TAKES))
+memset(POPS, 0, sizeof(POPS))
+memset(PUSHES, 0, sizeof(PUSHES))
+for _number, _takes in (
+    (COLUMN, TAKES_SCALAR), (FLOAT, TAKES_SCALAR), (TEXT, TAKES_TEXT), (QUOTED, TAKES_TEXT), (JSON, TAKES_TEXT),
+    (LEARN, TAKES_TEXT), (BYTES, TAKES_BYTES), (EACH, TAKES_LIST), (COUNT, TAKES_LIST), (VALID, TAKES_VALIDITY), (OPTION, TAKES_UNION),
+):
+    TAKES[_number] = _takes
+for _number in range(MULTIPLY, EITHER + 1):
+    POPS[_number], PUSHES[_number] = 2, 1
+for _number, _pops, _pushes in (
+    (CONSTANT, 0, 1), (COLUMN, 0, 1), (LOAD, 0, 1), (RECORD_SIZE, 0, 1), (DYNAMIC, 0, 2), (REST, 1, 2), (READ, 2, 1),
+    (ELEMENT, 2, 1), (DROP, 1, 0), (KEEP, 1, 1), (NEGATE, 1, 1), (INVERT, 1, 1), (NOT, 1, 1), (JUMP_IF_ZERO, 1, 0),
+    (VALID, 0, 1), (OPTION, 0, 1), (DECIMAL, 1, 0), (HEXADECIMAL, 1, 0), (NUMBER, 1, 0), (TIME, 1, 0), (LETTERS, 1, 0),
+    (STRING, 2, 0), (OCTETS, 3, 0), (ARRAY, 4, 0), (CHOOSE, 1, 0), (FLAGS, 1, 0), (LABEL, 1, 2), (FIND, 1, 1),
+    (FOUND_NUMBER, 0, 1), (LEARN, 1, 0), (BEFORE, 0, 1), (LENGTH, 2, 1),
+    (BLANKS, 1, 0), (COUNT, 0, 1),
+):
+    POPS[_number], PUSHES[_number] = _pops, _pushes
+
+
+cdef class Program:
+    def __cinit__(
+        self, const int64_t[:, ::1] code not None, bytes literals not None, forms, names, takes, directories, functions,
+        bint big_endian,
+    ):
+        cdef int64_t i
+        cdef Operation* operation
+        cdef Directory directory
+        self._count = code.shape[0]
+        if code.shape[1] != 4:
+            raise ValueError("an operation has four numbers")
+        self._literal_size = len(literals)
+        self._columns = BoundColumns(len(takes))
+        self._directories, self._functions = list(directories), list(functions)
+        self._big_endian = big_endian
+        self._swap = big_endian != HOST_IS_BIG
+        self._form_count, self._names_count = len(forms), len(names)
+        self._operations = <Operation*>calloc(self._count + 1, sizeof(Operation))
+        self._literals = <uint8_t*>calloc(self._literal_size + PADDING, 1)
+        self._forms = <Form*>calloc(self._form_count + 1, sizeof(Form))
+        self._names = <Names*>calloc(self._names_count + 1, sizeof(Names))
+        self._takes = <Takes*>calloc(len(takes) + 1, sizeof(Takes))
+        self._directory = <void**>calloc(len(self._directories) + 1, sizeof(void*))
+        if self._operations is NULL or self._literals is NULL or self._forms is NULL or self._names is NULL \
+                or self._takes is NULL or self._directory is NULL:
+            raise MemoryError
+        memcpy(self._literals, <const uint8_t*>literals, self._literal_size)
+        for i in range(len(takes)):
+            self._takes[i] = <Takes>takes[i]
+        for i in range(len(self._directories)):
+            # Borrowed: the list keeps them.
+            directory = self._directories[i]
+            self._directory[i] = <void*>directory
+        for i in range(self._form_count):
+            flags, width, precision, bits, conversion = forms[i]
+            if not 1 <= bits <= 64:
+                raise ValueError("a number has 1 to 64 bits")
+            self._forms[i] = Form(flags, width, precision, bits, conversion)
+        for i in range(self._names_count):
+            self._take_names(&self._names[i], names[i])
+        for i in range(self._count):
+            operation = &self._operations[i]
+            operation[0] = Operation(code[i, 0], code[i, 1], code[i, 2], code[i, 3])
+            self._check(operation)
+        self._check_stacks()
+
+    def __dealloc__(self):
+        cdef int64_t i
+        free(self._operations)
+        free(self._literals)
+        free(self._forms)
+        free(self._takes)
+        free(self._directory)
+        if self._names is not NULL:
+            for i in range(self._names_count):
+                free(self._names[i].low)
+                free(self._names[i].high)
+                free(self._names[i].start)
+                free(self._names[i].size)
+        free(self._names)
+
+    cdef int _take_names(self, Names* names, given) except -1:
+        cdef int64_t i
+        entries, names.unset, names.bits, (names.separator, names.separator_size) = given
+        names.count = len(entries)
+        names.low = <uint64_t*>calloc(names.count + 1, sizeof(uint64_t))
+        names.high = <uint64_t*>calloc(names.count + 1, sizeof(uint64_t))
+        names.start = <int64_t*>calloc(names.count + 1, sizeof(int64_t))
+        names.size = <int64_t*>calloc(names.count + 1, sizeof(int64_t))
+        if names.low is NULL or names.high is NULL or names.start is NULL or names.size is NULL:
+            raise MemoryError
+        self._check_literal(names.separator, names.separator_size)
+        if not -1 <= names.unset < names.count:
+            raise ValueError("there is no such name")
+        for i in range(names.count):
+            names.low[i], names.high[i], names.start[i], names.size[i] = entries[i]
+            self._check_literal(names.start[i], names.size[i])
+        return 0
+
+    cdef int _check_literal(self, int64_t start, int64_t size) except -1:
+        if size < 0 or not 0 <= start <= self._literal_size - size:
+            raise ValueError("a literal lies outside the text")
+        return 0
+
+    cdef int _check(self, const Operation* operation) except -1:
+        """Raise ValueError for operands that make no sense."""
+        cdef int64_t code = operation.code
+        if not 0 <= code < OPERATIONS:
+            raise ValueError(f"no operation {code}")
+        if TAKES[code] != TAKES_NOTHING:
+            column = operation.b if code == LEARN else operation.a
+            level = operation.c if code == LEARN else operation.b
+            if not 0 <= column < self._columns.count or self._takes[column] != TAKES[code]:
+                raise ValueError(f"column {column} is not what operation {code} takes")
+            # A list and an option have their rows on the level above.
+            if not 0 <= level < LEVELS - 1:
+                raise ValueError("there are too many levels")
+        if code == LITERAL:
+            self._check_literal(operation.a, operation.b)
+        elif code == LETTERS:
+            if operation.b < 0 or operation.c < 0 or operation.c > 1 << 20:
+                raise ValueError("there are no such letters")
+            self._check_literal(operation.a, operation.b * (operation.c + 1))
+        elif code == JUMP or code == JUMP_IF_ZERO or code == NEXT or code == LIMIT:
+            if not 0 <= operation.a <= self._count:
+                raise ValueError("a jump leads out of the program")
+            if code == NEXT and not 0 < operation.b < LEVELS:
+                raise ValueError("there is no such level")
+        elif code == BEFORE:
+            if not 0 < operation.a < LEVELS:
+                raise ValueError("there is no such level")
+        elif code == EACH:
+            if not 0 <= operation.c <= self._count:
+                raise ValueError("a jump leads out of the program")
+        elif code == NUMBER or code == FORM:
+            if not 0 <= operation.a < self._form_count or not 0 <= operation.b <= 2:
+                raise ValueError("there is no such form")
+        elif code == CHOOSE or code == FLAGS or code == LABEL:
+            if not 0 <= operation.a < self._names_count:
+                raise ValueError("there are no such names")
+        elif code == FIND or code == LEARN:
+            if not 0 <= operation.a < len(self._directories):
+                raise ValueError("there is no such directory")
+        elif code == CALL or code == QUOTED or code == JSON:
+            function = operation.a if code == CALL else operation.c
+            if not 0 <= function < len(self._functions) or not 0 <= operation.b <= 8:
+                raise ValueError("there is no such function")
+        elif code == DECIMAL or code == HEXADECIMAL:
+            if not 1 <= operation.a <= 64:
+                raise ValueError("a number has 1 to 64 bits")
+        elif code == BLANKS:
+            if not 0 <= operation.a <= 64 or not 0 <= operation.b <= 1 << 20:
+                raise ValueError("there are not so many blanks")
+        elif code == TIME:
+            if operation.b <= 0 or operation.a <= 0:
+                raise ValueError("a tick takes some time")
+        elif code == LOAD or code == DYNAMIC:
+            if operation.a < 0 or operation.b < 0:
+                raise ValueError("a field is not in front of its record")
+        return 0
+
+    cdef int _check_stacks(self) except -1:
+        """Raise ValueError unless each operation finds as many numbers, and begun texts, however it is come to."""
+        cdef int64_t i, target, depth, marks
+        cdef int64_t code
+        known = {0: (0, 0)}
+        for i in range(self._count):
+            code = self._operations[i].code
+            if code == STRIP:
+                known[i] = (0, 0)
+            if i not in known:
+                raise ValueError(f"operation {i} cannot be come to")
+            depth, marks = known[i]
+            depth -= POPS[code]
+            if code == NUMBER or code == FORM:
+                depth -= self._operations[i].b
+            elif code == CALL:
+                depth -= self._operations[i].b
+            elif code == ARRAY:
+                depth += self._operations[i].a
+            if code == FIT:
+                marks -= 1
+            if depth < 0 or marks < 0:
+                raise ValueError(f"operation {i} lacks what it takes")
+            depth += PUSHES[code]
+            marks += code == MARK
+            if depth > DEPTH or marks > MARKS:
+                raise ValueError("a program needs too much at once")
+            state = (depth, marks)
+            target = -1
+            if code == JUMP or code == JUMP_IF_ZERO or code == NEXT:
+                target = self._operations[i].a
+                if target <= i and code != NEXT:
+                    raise ValueError("a program goes back")
+            elif code == EACH:
+                target = self._operations[i].c
+                if target <= i:
+                    raise ValueError("a program goes back")
+            elif code == LIMIT:
+                if self._operations[i].a >= self._count or self._operations[self._operations[i].a].code != STRIP:
+                    raise ValueError("a limit ends where its text is stripped")
+                if self._operations[i].a <= i:
+                    raise ValueError("a program goes back")
+            for each in ([] if code == JUMP else [i + 1]) + ([] if target < 0 else [target]):
+                if known.setdefault(each, state) != state:
+                    raise ValueError(f"operation {each} is come to in two ways")
+        return 0
+
+    def bind(self, columns, records=None):
+        cdef int64_t i
+        self.release()
+        if len(columns) != self._columns.count:
+            raise ValueError("the program has another number of columns")
+        for i in range(self._columns.count):
+            given = columns[i]
+            width = 0
+            if self._takes[i] == TAKES_VALIDITY or self._takes[i] == TAKES_BYTES:
+                width = 1
+            self._columns.bind(i, self._takes[i], width, given, 0)
+            if self._takes[i] == TAKES_SCALAR and self._columns.views[i].width not in (1, 2, 4, 8):
+                raise ValueError(f"column {i} is not one of numbers")
+        if records is not None:
+            self._segments, self._locations, self._sizes = records
+            self._records = min(self._locations.shape[0], self._sizes.shape[0])
+
+    def release(self):
+        self._columns.release()
+        self._segments = None
+        self._locations = self._sizes = None
+        self._records = 0

@@ -1,0 +1,143 @@
+# Values as text: strings in quotes, bytes in hexadecimal digits, floating-point numbers. False is always: no memory.
+
+from libc.math cimport fabs, floor, isfinite, isnan
+from libc.stdint cimport int64_t, uint8_t, uint64_t
+
+from converter.kernels.output cimport Output, ensure, put8
+from converter.printing.forms cimport lower_digits, put, put_decimal
+
+cdef extern from "Python.h":
+    char* PyOS_double_to_string(double value, char format, int precision, int flags, int* type)
+    void PyMem_Free(void* memory)
+    int Py_DTSF_ADD_DOT_0
+
+cdef extern from *:
+    """
+    /* Bit 0: needs quotes where it stands beside other texts; bit 1: is escaped in quotes; bit 2: never printed as it is.
+       Bit 3: is not ASCII. */
+    static unsigned char text_bytes[256];
+
+    static void classify_bytes(void)
+    {
+        int i;
+        for (i = 0; i < 256; i++) {
+            int blank = i == 32 || (i >= 9 && i <= 13) || (i >= 28 && i <= 31);
+            int mark = i == '"' || i == '\\\\';
+            int delimiter = i == '=' || i == ',' || i == '[' || i == ']' || i == '{' || i == '}';
+            text_bytes[i] = (blank || mark || delimiter) | (mark || i < 32) << 1 | (i < 32 || i == 127) << 2 | (i > 127) << 3;
+        }
+    }
+    """
+    const uint8_t* text_bytes
+    void classify_bytes() noexcept nogil
+
+cdef enum:
+    NEEDS_QUOTES = 1
+    ESCAPED = 2
+    UNPRINTABLE = 4
+    NOT_ASCII = 8
+
+
+# Everything that any byte of a text is.
+cdef inline int traits(const uint8_t* data, int64_t size) noexcept nogil:
+    cdef int found = 0
+    cdef int64_t i
+    for i in range(size):
+        found |= text_bytes[data[i]]
+    return found
+
+
+# A byte as Python escapes it in a text: \x1b.
+cdef inline void put_escape(Output* out, uint8_t byte) noexcept nogil:
+    out.data[out.used] = 92
+    if byte == 9 or byte == 10 or byte == 13:
+        out.data[out.used + 1] = 116 if byte == 9 else 110 if byte == 10 else 114
+        out.used += 2
+        return
+    out.data[out.used + 1] = 120
+    out.data[out.used + 2] = lower_digits[byte >> 4]
+    out.data[out.used + 3] = lower_digits[byte & 15]
+    out.used += 4
+
+
+# ASCII of which nothing needs quotes, or that has none of its own accord.
+cdef inline bint put_bare(Output* out, const uint8_t* data, int64_t size) noexcept nogil:
+    cdef int64_t i
+    if not ensure(out, 4 * size):
+        return False
+    for i in range(size):
+        if text_bytes[data[i]] & UNPRINTABLE:
+            put_escape(out, data[i])
+        else:
+            put8(out, data[i])
+    return True
+
+
+# ASCII in quotes, as JSON has it, and without a byte that a terminal would act upon.
+cdef inline bint put_json(Output* out, const uint8_t* data, int64_t size) noexcept nogil:
+    cdef int64_t i
+    cdef uint8_t byte, letter
+    if not ensure(out, 6 * size + 2):
+        return False
+    put8(out, 34)
+    for i in range(size):
+        byte = data[i]
+        if byte == 127:
+            put_escape(out, byte)
+        elif not text_bytes[byte] & ESCAPED:
+            put8(out, byte)
+        else:
+            letter = (
+                byte if byte == 34 or byte == 92 else 98 if byte == 8 else 116 if byte == 9 else 110 if byte == 10
+                else 102 if byte == 12 else 114 if byte == 13 else 0
+            )
+            put8(out, 92)
+            if letter:
+                put8(out, letter)
+            else:
+                put8(out, 117)
+                put8(out, 48)
+                put8(out, 48)
+                put8(out, lower_digits[byte >> 4])
+                put8(out, lower_digits[byte & 15])
+    put8(out, 34)
+    return True
+
+
+# Two digits a byte, with a delimiter between bytes unless that is below 0.
+cdef inline bint put_octets(Output* out, const uint8_t* data, int64_t size, int delimiter) noexcept nogil:
+    cdef int64_t i
+    if not ensure(out, 3 * size):
+        return False
+    for i in range(size):
+        if i and delimiter >= 0:
+            put8(out, <uint8_t>delimiter)
+        put8(out, lower_digits[data[i] >> 4])
+        put8(out, lower_digits[data[i] & 15])
+    return True
+
+
+# The shortest text that reads as the same number.
+cdef inline bint put_double(Output* out, double value, bint quoted) noexcept nogil:
+    cdef char* text
+    cdef int64_t size = 0
+    cdef bint good
+    if not isfinite(value):
+        if quoted and not put(out, b'"', 1):
+            return False
+        if isnan(value):
+            good = put(out, b"NaN", 3)
+        else:
+            good = put(out, b"Infinity", 8) if value > 0 else put(out, b"-Infinity", 9)
+        return good and (not quoted or put(out, b'"', 1))
+    if 0 < fabs(value) < 1e15 and floor(value) == value:
+        return put_decimal(out, <uint64_t><int64_t>value, True) and put(out, b".0", 2)
+    with gil:
+        text = PyOS_double_to_string(value, c"r", 0, Py_DTSF_ADD_DOT_0, NULL)
+        if text is NULL:
+            return False
+        while text[size]:
+            size += 1
+        good = put(out, <const uint8_t*>text, size)
+        PyMem_Free(text)
+    return good

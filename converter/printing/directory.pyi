@@ -14,3 +14,5 @@ class Directory:
     ) -> None: ...
     def __setitem__(self, key: int, entry: tuple[bytes, int] | None) -> None:
         """What is known of a key from now on."""
+    def forget(self) -> None:
+        """Ask again for all keys."""

@@ -3,6 +3,7 @@
 
 from libc.stdint cimport int64_t, uint8_t, uint64_t
 from libc.stdlib cimport calloc, free
+from libc.string cimport memset
 
 cdef enum:
     FIRST_PLACES = 64
@@ -23,6 +24,11 @@ cdef class Directory:
 
     def __setitem__(self, key, entry):
         self.put(key, entry)
+
+    def forget(self):
+        memset(self._places, 0, (self._mask + 1) * sizeof(Place))
+        self._count = 0
+        self._texts.clear()
 
     cdef int find(self, uint64_t key, Found* found) except -1 nogil:
         cdef Place* place = self._place(key)

@@ -234,6 +234,9 @@ cdef class Printer:
                 stack[depth - 1] = scaled_place(stack[depth - 1], stack[depth], operation.a)
             elif code == DROP:
                 depth -= 1
+            elif code == COPY:
+                stack[depth] = stack[depth - 1]
+                depth += 1
             elif code == LENGTH:
                 depth -= 1
                 stack[depth - 1] = stack[depth]

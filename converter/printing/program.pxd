@@ -81,10 +81,11 @@ cpdef enum:
     FOUND_NUMBER = 65
     LEARN = 66
     CALL = 67
+    COPY = 68
 
 cdef enum:
     COLUMN_OPERATIONS = 10
-    OPERATIONS = 68
+    OPERATIONS = 69
 
 cdef enum:
     # Numbers that a program may have on its stack, texts that it may have begun, levels of lists.

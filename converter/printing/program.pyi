@@ -41,8 +41,9 @@ REST: int
 READ: int
 #: (size): takes a start and an index, leaves where that element is.
 ELEMENT: int
-#: Takes a number.
+#: Takes a number; leaves it twice.
 DROP: int
+COPY: int
 #: Takes a place, leaves how many bytes it has.
 LENGTH: int
 #: (mask): takes a number, leaves its bits.

@@ -42,7 +42,7 @@ for _number, _pops, _pushes in (
     (VALID, 0, 1), (OPTION, 0, 1), (DECIMAL, 1, 0), (HEXADECIMAL, 1, 0), (NUMBER, 1, 0), (TIME, 1, 0), (LETTERS, 1, 0),
     (STRING, 2, 0), (OCTETS, 3, 0), (ARRAY, 4, 0), (CHOOSE, 1, 0), (FLAGS, 1, 0), (LABEL, 1, 2), (FIND, 1, 1),
     (FOUND_NUMBER, 0, 1), (LEARN, 1, 0), (BEFORE, 0, 1), (LENGTH, 2, 1),
-    (BLANKS, 1, 0), (COUNT, 0, 1),
+    (BLANKS, 1, 0), (COUNT, 0, 1), (COPY, 1, 2),
 ):
     POPS[_number], PUSHES[_number] = _pops, _pushes
 

@@ -117,10 +117,30 @@ cdef inline bint put_octets(Output* out, const uint8_t* data, int64_t size, int 
     return True
 
 
+# Millionths as a decimal number, with as many decimals as it has, but one at least.
+cdef inline bint put_decimals(Output* out, int64_t value) noexcept nogil:
+    cdef uint64_t magnitude = <uint64_t>value if value >= 0 else <uint64_t>0 - <uint64_t>value
+    cdef uint64_t part = magnitude % 1000000
+    cdef int places = 6
+    cdef int i
+    if not (ensure(out, 40) and (value >= 0 or put(out, b"-", 1)) and put_decimal(out, magnitude // 1000000, False)):
+        return False
+    while places > 1 and part % 10 == 0:
+        part //= 10
+        places -= 1
+    put8(out, 46)
+    out.used += places
+    for i in range(1, places + 1):
+        out.data[out.used - i] = <uint8_t>(48 + part % 10)
+        part //= 10
+    return True
+
+
 # The shortest text that reads as the same number.
 cdef inline bint put_double(Output* out, double value, bint quoted) noexcept nogil:
     cdef char* text
     cdef int64_t size = 0
+    cdef double scaled
     cdef bint good
     if not isfinite(value):
         if quoted and not put(out, b'"', 1):
@@ -130,8 +150,11 @@ cdef inline bint put_double(Output* out, double value, bint quoted) noexcept nog
         else:
             good = put(out, b"Infinity", 8) if value > 0 else put(out, b"-Infinity", 9)
         return good and (not quoted or put(out, b'"', 1))
-    if 0 < fabs(value) < 1e15 and floor(value) == value:
-        return put_decimal(out, <uint64_t><int64_t>value, True) and put(out, b".0", 2)
+    if 1e-4 <= fabs(value) < 1e9:
+        # A number of few decimals: both are exact then, so that their quotient is the nearest to what is printed.
+        scaled = value * 1e6
+        if floor(scaled) == scaled and scaled / 1e6 == value:
+            return put_decimals(out, <int64_t>scaled)
     with gil:
         text = PyOS_double_to_string(value, c"r", 0, Py_DTSF_ADD_DOT_0, NULL)
         if text is NULL:

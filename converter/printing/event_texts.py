@@ -1,0 +1,302 @@
+"""The fields of an event class as ``name=value``, compiled: what `ir.text.text_of_value` says of each value."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+
+from converter.ir.columns import Column, ListColumn, OptionalColumn, StructColumn, UnionColumn
+from converter.ir.events import EventClass, Table
+from converter.ir.field_classes import (
+    ArrayClass,
+    BooleanClass,
+    BytesClass,
+    FieldClass,
+    FloatClass,
+    IntegerClass,
+    NullClass,
+    OptionalClass,
+    StringClass,
+    StructureClass,
+    Style,
+    VariantClass,
+)
+from converter.ir.kinds import Role
+from converter.ir.text import unique_names, printable, text_of_value
+from converter.printing import program as op
+from converter.printing.code import Code, Form, Names
+from converter.printing.directory import Directory
+
+#: Shown in front of the event, not among its fields.
+IN_FRONT: Final = frozenset({Role.CONTEXT_FLAGS, Role.CONTEXT_PREEMPT_COUNT})
+_FLOAT_BITS: Final = (32, 64)
+_QUOTE: Final = b'"'
+
+
+class NotExpressedError(Exception):
+    """A class nests its values deeper than a program can."""
+
+
+class ColumnKey(NamedTuple):
+    """A column of a class: of its field `field`, what `path` leads to, and what is taken of that."""
+
+    what: str
+    field: int
+    path: tuple[int, ...] = ()
+
+    def inner(self, place: int = 0) -> ColumnKey:
+        """What is inside: the elements or the value, or a member or option by its place."""
+        return ColumnKey("", self.field, (*self.path, place))
+
+    def taken(self, what: str) -> ColumnKey:
+        """The same, to be taken as that."""
+        return ColumnKey(what, self.field, self.path)
+
+    def of(self, table: Table) -> Any:
+        """The column in a table, as programs take it."""
+        column = table.column(self.field)
+        for place in self.path:
+            column = _inside(column, place)
+        match self.what, column:
+            case ("list", ListColumn(offsets, _)):
+                return offsets
+            case ("valid", OptionalColumn(valid, _)):
+                return valid
+            case ("union", UnionColumn(tags, rows, _)):
+                return tags, rows
+            case (_, ListColumn(offsets, values)):
+                return np.ascontiguousarray(values), offsets
+        if self.what in _KINDS and isinstance(column, np.ndarray):
+            dtype = column.dtype
+            if not dtype.isnative or dtype.kind not in _KINDS[self.what]:
+                return column.astype(f"{_KINDS[self.what][0]}{dtype.itemsize}")
+        return column
+
+
+#: What numbers of columns are, by how they are taken.
+_KINDS: Final = {"signed": "i", "unsigned": "ub", "float": "f"}
+
+
+def _inside(column: Column, place: int) -> Column:
+    match column:
+        case ListColumn(_, values) | OptionalColumn(_, values):
+            return values
+        case StructColumn(_, members):
+            return members[place]
+        case UnionColumn(_, _, options):
+            return options[place]
+    raise TypeError(f"nothing is inside a {type(column).__name__}")
+
+
+@dataclass(slots=True)
+class FieldTexts:
+    """Adds to a program what prints fields; `functions` are names of addresses, fit to be printed."""
+
+    code: Code
+    functions: Directory
+
+    def fields(self, event_class: EventClass) -> None:
+        """All of them, but those that stand in front."""
+        between = b""
+        for index, field in enumerate(event_class.fields):
+            if field.role not in IN_FRONT:
+                self.code.literal(between + f"{printable(field.name)}=".encode())
+                self.value(field.type, ColumnKey("", index), 1)
+                between = b" "
+
+    def value(self, held: FieldClass, key: ColumnKey, level: int) -> None:
+        """A value as its field class says it is meant to be read; nested ones as JSON."""
+        code = self.code
+        match held:
+            case IntegerClass():
+                self._integer(held, key, level)
+            case FloatClass():
+                self._float(held, key, level, quoted=False)
+            case StringClass():
+                column = code.column(key.taken("text"), op.TEXTS)
+                quote = code.function(partial(_quoted, held))
+                code.add(op.QUOTED, column, level, quote)
+            case BytesClass():
+                code.add(op.BYTES, code.column(key.taken("octets"), op.OCTET_LISTS), level)
+            case OptionalClass(element):
+                self._optional(key, level, lambda: self.value(element, key.inner(), level))
+            case _:
+                self._json(held, key, level)
+
+    def _json(self, held: FieldClass, key: ColumnKey, level: int) -> None:
+        code = self.code
+        match held:
+            case IntegerClass():
+                self._number(held, key, level)
+                code.add(op.DECIMAL, 64, int(held.signed))
+            case FloatClass():
+                self._float(held, key, level, quoted=True)
+            case StringClass():
+                quote = code.function(partial(_quoted, OptionalClass(ArrayClass(held))))
+                code.add(op.JSON, code.column(key.taken("text"), op.TEXTS), level, quote)
+            case BytesClass():
+                code.literal(_QUOTE)
+                code.add(op.BYTES, code.column(key.taken("octets"), op.OCTET_LISTS), level)
+                code.literal(_QUOTE)
+            case BooleanClass():
+                code.number_of(key.taken("unsigned"), level)
+                code.unless_zero(lambda: code.literal(b"true"), lambda: code.literal(b"false"))
+            case NullClass():
+                code.literal(b"null")
+            case OptionalClass(element):
+                self._optional(key, level, lambda: self._json(element, key.inner(), level))
+            case ArrayClass(element):
+                _check(level + 1)
+                code.literal(b"[")
+                inner = key.inner()
+                code.each(
+                    key.taken("list"),
+                    level,
+                    lambda: self._json(element, inner, level + 1),
+                    between=b", ",
+                )
+                code.literal(b"]")
+            case StructureClass(members):
+                names = unique_names([member.name for member in members])
+                between = b"{"
+                for place, (name, member) in enumerate(zip(names, members, strict=True)):
+                    code.literal(between + _json_name(name))
+                    self._json(member.type, key.inner(place), level)
+                    between = b", "
+                code.literal(b"}" if members else b"{}")
+            case VariantClass():
+                _check(level + 1)
+                code.add(op.OPTION, code.column(key.taken("union"), op.UNIONS), level)
+                self._options(held, key, level, 0)
+            case _:
+                raise NotExpressedError(type(held).__name__)
+
+    def _options(self, held: VariantClass, key: ColumnKey, level: int, place: int) -> None:
+        """The option of a number that is on the stack, from one of them on."""
+        code = self.code
+        if place == len(held.options):
+            code.add(op.DROP)
+            return
+        option = held.options[place]
+
+        def this() -> None:
+            code.add(op.DROP)
+            code.literal(b"{" + _json_name(option.name))
+            self._json(option.type, key.inner(place), level + 1)
+            code.literal(b"}")
+
+        code.add(op.COPY)
+        code.constant(place)
+        code.add(op.EQUAL)
+        code.unless_zero(this, lambda: self._options(held, key, level, place + 1))
+
+    def _optional(self, key: ColumnKey, level: int, present: Callable[[], None]) -> None:
+        self.code.add(op.VALID, self.code.column(key.taken("valid"), op.VALIDITY), level)
+        self.code.unless_zero(present, lambda: self.code.literal(b"null"))
+
+    def _float(self, held: FloatClass, key: ColumnKey, level: int, *, quoted: bool) -> None:
+        if held.bits not in _FLOAT_BITS:
+            raise NotExpressedError("float")
+        column = self.code.column(key.taken("float"), op.SCALAR)
+        self.code.add(op.FLOAT, column, level, int(quoted))
+
+    def _number(self, held: IntegerClass, key: ColumnKey, level: int) -> None:
+        sign = "signed" if held.signed else "unsigned"
+        self.code.number_of(key.taken(sign), level, signed=held.signed)
+
+    def _integer(self, held: IntegerClass, key: ColumnKey, level: int) -> None:
+        code = self.code
+        self._number(held, key, level)
+        if not held.labels:
+            self._styled(held)
+            return
+        code.named(op.LABEL, _labels(held))
+        code.unless_zero(lambda: _add(code, op.DROP), lambda: self._styled(held))
+
+    def _styled(self, held: IntegerClass) -> None:
+        """The number on the stack, as its class is meant to be read."""
+        code, bits = self.code, held.bits
+        match held.style:
+            case Style.SYMBOL:
+                code.keep((1 << bits) - 1)
+                code.add(op.COPY)
+                code.find(self.functions)
+                code.unless_zero(self._function, lambda: _hexadecimal(code, bits))
+            case Style.HEXADECIMAL | Style.POINTER | Style.OBJECT_ID:
+                _hexadecimal(code, bits)
+            case Style.OCTAL:
+                code.literal(b"0o")
+                code.add(op.NUMBER, code.form(Form(bits=bits, conversion="o")))
+            case Style.BINARY | Style.CHARACTER:
+                code.call(partial(_other_style, held), 1)
+            case _:
+                code.add(op.DECIMAL, 64, int(held.signed))
+
+    def _function(self) -> None:
+        code = self.code
+
+        def distance() -> None:
+            code.literal(b"+0x")
+            code.add(op.FOUND_NUMBER)
+            code.add(op.HEXADECIMAL, 64)
+
+        code.add(op.DROP)
+        code.add(op.FOUND_TEXT)
+        code.add(op.FOUND_NUMBER)
+        code.unless_zero(distance, None)
+
+
+def _add(code: Code, operation: int) -> None:
+    code.add(operation)
+
+
+def _hexadecimal(code: Code, bits: int) -> None:
+    code.literal(b"0x")
+    code.add(op.HEXADECIMAL, bits)
+
+
+def _check(level: int) -> None:
+    if level >= op.MAX_LEVELS - 1:
+        raise NotExpressedError("levels")
+
+
+def _json_name(name: str) -> bytes:
+    return printable(json.dumps(name, ensure_ascii=False)).encode() + b": "
+
+
+def _quoted(held: FieldClass, text: bytes) -> bytes:
+    """A text that is not ASCII, in quotes where it needs them, or as JSON has it."""
+    if isinstance(held, StringClass):
+        return text_of_value(held, text, None).encode("utf-8", "surrogateescape")
+    shown = json.dumps(text.decode("utf-8", "surrogateescape"), ensure_ascii=False)
+    return printable(shown).encode("utf-8", "surrogateescape")
+
+
+def _other_style(held: IntegerClass, _: bytes, number: int) -> bytes:
+    value = number - (1 << 64) if held.signed and number >> 63 else number
+    plain = IntegerClass(held.bits, signed=held.signed, style=held.style)
+    return text_of_value(plain, value, None).encode()
+
+
+def _labels(held: IntegerClass) -> Names:
+    """The labels that numbers of the class can have."""
+    lowest = -(1 << 63) if held.signed else 0
+    highest = (1 << 63 if held.signed else 1 << 64) - 1
+    if held.flags:
+        # Bits of a negative number are those of one of 64 bits.
+        highest = (1 << 64) - 1
+    entries = [
+        (max(label.low, lowest), min(label.high, highest), printable(label.text).encode())
+        for label in held.labels
+        if label.high >= lowest and label.low <= highest
+    ]
+    if held.flags:
+        entries = [(low, low, text) for low, _, text in entries if low >= lowest]
+    entries = [(low & (1 << 64) - 1, high & (1 << 64) - 1, text) for low, high, text in entries]
+    bits = -held.bits if held.signed else held.bits
+    return Names(entries, bits=bits, separator=b"|" if held.flags else b"")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -36,6 +36,8 @@ from converter.printing.directory import Directory
 IN_FRONT: Final = frozenset({Role.CONTEXT_FLAGS, Role.CONTEXT_PREEMPT_COUNT})
 _FLOAT_BITS: Final = (32, 64)
 _QUOTE: Final = b'"'
+#: Texts that are not ASCII are kept as they are printed: most repeat.
+_KEPT: Final = 1 << 12
 
 
 class NotExpressedError(Exception):
@@ -119,7 +121,7 @@ class FieldTexts:
                 self._float(held, key, level, quoted=False)
             case StringClass():
                 column = code.column(key.taken("text"), op.TEXTS)
-                quote = code.function(partial(_quoted, held))
+                quote = code.function(_quoted)
                 code.add(op.QUOTED, column, level, quote)
             case BytesClass():
                 code.add(op.BYTES, code.column(key.taken("octets"), op.OCTET_LISTS), level)
@@ -137,7 +139,7 @@ class FieldTexts:
             case FloatClass():
                 self._float(held, key, level, quoted=True)
             case StringClass():
-                quote = code.function(partial(_quoted, OptionalClass(ArrayClass(held))))
+                quote = code.function(_json_text)
                 code.add(op.JSON, code.column(key.taken("text"), op.TEXTS), level, quote)
             case BytesClass():
                 code.literal(_QUOTE)
@@ -269,10 +271,15 @@ def _json_name(name: str) -> bytes:
     return printable(json.dumps(name, ensure_ascii=False)).encode() + b": "
 
 
-def _quoted(held: FieldClass, text: bytes) -> bytes:
-    """A text that is not ASCII, in quotes where it needs them, or as JSON has it."""
-    if isinstance(held, StringClass):
-        return text_of_value(held, text, None).encode("utf-8", "surrogateescape")
+@lru_cache(maxsize=_KEPT)
+def _quoted(text: bytes) -> bytes:
+    """A text that is not ASCII, in quotes where it needs them."""
+    return text_of_value(StringClass(), text, None).encode("utf-8", "surrogateescape")
+
+
+@lru_cache(maxsize=_KEPT)
+def _json_text(text: bytes) -> bytes:
+    """A text that is not ASCII, as JSON has it."""
     shown = json.dumps(text.decode("utf-8", "surrogateescape"), ensure_ascii=False)
     return printable(shown).encode("utf-8", "surrogateescape")
 

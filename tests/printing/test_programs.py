@@ -1,0 +1,184 @@
+"""What programs print, and that one that could do anything else is refused."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from converter.formats.trace_cmd.printf import Directive, number_formatter, string_formatter
+from converter.kernels.strings import StringTable
+from converter.printing import program as op
+from converter.printing.code import Code, Form, Names
+from converter.printing.directory import Directory
+from converter.printing.printer import Printer
+from converter.printing.program import Program
+
+
+def printed(code, columns=None, rows=1, *, escapes=False):
+    """What a program prints of some rows."""
+    program = code.finish().bind(lambda key: columns[key])
+    blocks = []
+    printer = Printer(StringTable(), escapes)
+    classes, row = np.zeros(rows, np.int32), np.arange(rows, dtype=np.int32)
+    printer.print([program], classes, row, lambda block: blocks.append(bytes(block)))
+    printer.flush(lambda block: blocks.append(bytes(block)))
+    return b"".join(blocks)
+
+
+_REFUSED = (
+    "no operation|outside|out of|back|lacks|too much|no such|two ways|takes|time|ends where|bits"
+)
+FLAGS = st.sets(st.sampled_from("-0 +#")).map("".join)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    FLAGS,
+    st.integers(0, 30),
+    st.none() | st.integers(0, 30),
+    st.sampled_from(["hh", "h", "", "ll"]),
+    st.sampled_from("diuxXoc"),
+    st.integers(0, 2**64 - 1) | st.integers(0, 300),
+)
+def test_numbers_as_printf_has_them(flags, width, precision, length, conversion, number):
+    directive = Directive(flags, width, precision, length, conversion)
+    code = Code()
+    code.constant(number)
+    form = Form(flags, width, -1 if precision is None else precision, directive.bits, conversion)
+    code.add(op.NUMBER, code.form(form))
+    assert printed(code) == number_formatter(directive)(number).encode("latin-1")
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    FLAGS,
+    st.integers(-9, 9),
+    st.integers(-9, 9),
+    st.text("abc", max_size=12),
+)
+def test_texts_as_printf_has_them(flags, width, precision, text):
+    code = Code()
+    code.constant(width)
+    code.constant(precision)
+    code.add(op.FORM, code.form(Form(flags)), 2, 3)
+    code.add(op.MARK)
+    code.literal(text.encode())
+    code.add(op.FIT)
+    form = Directive(
+        flags + "-" * (width < 0), abs(width), precision if precision >= 0 else None, "", "s"
+    )
+    assert printed(code) == string_formatter(form)(text).encode()
+
+
+def test_control_characters_are_escaped_where_they_would_reach_a_terminal():
+    text = b"tab\t \x1b[2J\x7f\r" + "\x9b \xa9 é".encode() + b"\xff\n"
+    code = Code()
+    code.literal(text)
+    assert printed(code) == text
+    escaped = b"tab\t \\x1b[2J\\x7f\\r\\x9b \xc2\xa9 \xc3\xa9\xff\n"
+    assert printed(code, escapes=True) == escaped
+
+
+def test_an_event_names_a_task_once():
+    tasks = Directory(lambda pid: (b"?", 0), lambda pid, text: (text, 1))
+    code = Code()
+    code.number_of("pid", 1)
+    code.find(tasks)
+    code.add(op.DROP)
+    code.add(op.FOUND_TEXT)
+    code.number_of("pid", 1)
+    code.add(op.LEARN, code.directory(tasks), code.column("name", op.TEXTS), 1)
+    names = np.frombuffer(b"abc", np.uint8), np.arange(4, dtype=np.int64)
+    columns = {"pid": np.array([5, 5, 5], np.int32), "name": names}
+    assert printed(code, columns, 3) == b"?aa"
+
+
+def test_a_list_ends_where_it_is_told_to():
+    code = Code()
+    code.each(
+        "list",
+        1,
+        lambda: (code.number_of("values", 2), code.add(op.DECIMAL, 64)),
+        between=b",",
+        goes_on=lambda: code.number_of("values", 2),
+    )
+    code.literal(b";")
+    columns = {
+        "list": np.array([0, 0, 2, 5], np.int64),
+        "values": np.array([1, 2, 3, 0, 4], np.uint8),
+    }
+    assert printed(code, columns, 3) == b";1,2;3;"
+
+
+def test_rows_lists_and_texts_that_are_not_there():
+    short = {
+        "a": np.zeros(1, np.uint8),
+        "list": np.array([0, 9], np.int64),
+        "text": np.array([7], np.int32),
+    }
+    code = Code()
+    code.number_of("a", 1)
+    code.add(op.DECIMAL, 64)
+    with pytest.raises(ValueError, match="outside"):
+        printed(code, short, 2)
+    code = Code()
+    code.each("list", 1, lambda: (code.number_of("a", 2), code.add(op.DECIMAL, 64)))
+    with pytest.raises(ValueError, match="outside"):
+        printed(code, short)
+    code = Code()
+    code.text_of("text", 1)
+    with pytest.raises(ValueError, match="none of the trace's"):
+        printed(code, short)
+
+
+@pytest.mark.parametrize(
+    "operations",
+    [
+        [(9999, 0, 0, 0)],
+        [(op.DECIMAL, 64, 0, 0)],
+        [(op.CONSTANT, 1, 0, 0), (op.DECIMAL, 65, 0, 0)],
+        [(op.LITERAL, 0, 4, 0)],
+        [(op.LITERAL, -1, 1, 0)],
+        [(op.COLUMN, 0, 0, 0)],
+        [(op.JUMP, 2, 0, 0)],
+        [(op.JUMP, 0, 0, 0)],
+        [
+            (op.CONSTANT, 1, 0, 0),
+            (op.JUMP_IF_ZERO, 3, 0, 0),
+            (op.CONSTANT, 1, 0, 0),
+            (op.MARK, 0, 0, 0),
+        ],
+        [(op.FIT, 0, 0, 0)],
+        [(op.CONSTANT, 1, 0, 0)] * 300,
+        [(op.CONSTANT, 1, 0, 0), (op.NUMBER, 0, 0, 0)],
+        [(op.CONSTANT, 1, 0, 0), (op.CHOOSE, 0, 0, 0)],
+        [(op.CONSTANT, 1, 0, 0), (op.FIND, 0, 0, 0)],
+        [(op.CALL, 0, 0, 0)],
+        [(op.CONSTANT, 1, 0, 0), (op.TIME, 1, 0, 0)],
+        [(op.LIMIT, 0, 5, 0)],
+    ],
+)
+def test_a_program_that_makes_no_sense_is_refused(operations):
+    with pytest.raises(ValueError, match=_REFUSED):
+        Program(np.array(operations, np.int64), b"abc", [], [], [], [], [], False)
+
+
+def test_names_of_bits_and_numbers():
+    code = Code()
+    names = [(1, 1, b"one"), (4, 4, b"four")]
+    for number in (0, 1, 5, 9):
+        code.constant(number)
+        code.named(op.FLAGS, Names([*names, (0, 0, b"none")], 2, separator=b"|"))
+        code.literal(b" ")
+        code.constant(number)
+        code.named(op.CHOOSE, Names(names))
+        code.literal(b"\n")
+    assert printed(code).decode().split("\n") == [
+        "none 0x0",
+        "one one",
+        "one|four 0x5",
+        "one|0x8 0x9",
+        "",
+    ]

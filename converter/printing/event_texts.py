@@ -27,7 +27,7 @@ from converter.ir.field_classes import (
     VariantClass,
 )
 from converter.ir.kinds import Role
-from converter.ir.text import unique_names, printable, text_of_value
+from converter.ir.text import printable, text_of_value, unique_names
 from converter.printing import program as op
 from converter.printing.code import Code, Form, Names
 from converter.printing.directory import Directory

@@ -88,6 +88,8 @@ TEXT_CALLS: Final = frozenset(
         "__print_dynamic_array",
         "mc_event_error_type",
         "jbd2_dev_to_name",
+        "xen_hypercall_name",
+        "scsi_trace_parse_cdb",
     )
 )
 

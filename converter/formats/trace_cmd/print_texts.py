@@ -28,6 +28,7 @@ from converter.formats.trace_cmd.print_evaluation import (
     MemoryOf,
     NumberOf,
 )
+from converter.formats.trace_cmd.print_functions import TEXT_FUNCTIONS
 from converter.formats.trace_cmd.print_nodes import (
     MASK,
     Call,
@@ -47,6 +48,7 @@ from converter.formats.trace_cmd.printf import (
     parse_format_string,
     with_sizes,
 )
+from converter.formats.trace_cmd.scsi_commands import command_text
 from converter.formats.trace_cmd.symbol_lookup import symbol_text
 from converter.formats.trace_cmd.text_sources import found_offset
 from converter.printing import program as op
@@ -58,8 +60,6 @@ PieceOf = Callable[[], None]
 #: Adds those that print a text, given those that state the form of texts; None where it is printed as it is.
 TextOf = Callable[[PieceOf | None], None]
 
-#: `enum hw_event_mc_err_type` (include/linux/edac.h), for `mc_event_error_type()` of ras_event.h.
-_MC_ERRORS: Final = ("Corrected", "Uncorrected", "Deferred", "Fatal")
 _HEX_DELIMITERS: Final = {"__print_hex": ord(" "), "__print_hex_str": -1}
 
 
@@ -327,8 +327,10 @@ class TextEvaluator(Evaluator):
             return self._hex(name, arguments)
         if name in ("__print_array", "__print_dynamic_array"):
             return self._array(name, arguments)
-        if name in _TEXT_FUNCTIONS:
-            function = _TEXT_FUNCTIONS[name]
+        if name == "scsi_trace_parse_cdb":
+            return self._scsi_command(arguments)
+        if name in TEXT_FUNCTIONS:
+            function = TEXT_FUNCTIONS[name]
             return self._formed(
                 self.called(lambda _, value: function(value), self.only(name, arguments))
             )
@@ -383,6 +385,17 @@ class TextEvaluator(Evaluator):
 
         return emit
 
+    def _scsi_command(self, arguments: tuple[Node, ...]) -> TextOf:
+        """`scsi_trace_parse_cdb(p, memory, length)`."""
+        memory = self.memory(arguments[1]) if len(arguments) == 3 else None
+        if memory is None:
+            raise FormatSyntaxError("scsi_trace_parse_cdb: an argument is not memory")
+
+        def command(record: bytes, offset: int, _: int, length: int) -> str:
+            return command_text(record[offset : offset + length])
+
+        return self._formed(self.called(command, memory, self.number(arguments[2]), count=3))
+
     def _array(self, name: str, arguments: tuple[Node, ...]) -> TextOf:
         """`__print_array(memory, count, element size)`, `__print_dynamic_array(field, element size)`."""
         dynamic = name == "__print_dynamic_array"
@@ -416,17 +429,3 @@ def _form(directive: Directive) -> Form:
 
 def _done(_: int) -> None:
     pass
-
-
-def _mc_error(value: int) -> str:
-    return _MC_ERRORS[value] if value < len(_MC_ERRORS) else "Info"
-
-
-def _device_name(value: int) -> str:
-    return f"{value >> 20}:{value & 0xFFFFF}"
-
-
-_TEXT_FUNCTIONS: Final[dict[str, Callable[[int], str]]] = {
-    "mc_event_error_type": _mc_error,
-    "jbd2_dev_to_name": _device_name,
-}

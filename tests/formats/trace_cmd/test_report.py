@@ -391,3 +391,62 @@ def test_the_command_prints_it(tmp_path, capfd):
     path.write_bytes(File(k, {0: k.page(10**9, k.record(5, k.slice(42, 5)))}).version_7())
     assert main(["report", str(path)]) == 0
     assert capfd.readouterr().out.encode() == ours(path)
+
+
+HYPERCALLS = (
+    "xen",
+    "xen_mc_entry",
+    "unsigned int op 8 4 0",
+    '"op %u%s", REC->op, xen_hypercall_name(REC->op)',
+    [number.to_bytes(4, "little") for number in range(64)],
+)
+#: Each command, with all of its bytes: below 0x80, as trace-cmd takes the higher ones for signed numbers.
+COMMANDS = (
+    "scsi",
+    "scsi_dispatch_cmd_start",
+    "unsigned int cmd_len 8 4 0\n__data_loc unsigned char[] cmnd 12 4 0",
+    '"%s", scsi_trace_parse_cdb(p, __get_dynamic_array(cmnd), REC->cmd_len)',
+    [
+        (32).to_bytes(4, "little") + (32 << 16 | 16).to_bytes(4, "little") + bytes(block)
+        for code, services in {
+            **dict.fromkeys(
+                (8, 10, 40, 42, 47, 65, 168, 170, 175, 136, 138, 143, 147), (0x18, 0x6B)
+            ),
+            **dict.fromkeys((66, 18, 0), (0,)),
+            158: (0x10, 0x12, 5),
+            127: (9, 10, 11, 13, 1),
+        }.items()
+        for service in services
+        for block in [[code, service, *range(7, 13), 0, service, 0x68, *range(40, 61)]]
+    ],
+)
+
+
+@pytest.mark.parametrize(
+    ("system", "name", "fields", "print_fmt", "records"),
+    [HYPERCALLS, COMMANDS],
+    ids=["xen", "scsi"],
+)
+def test_functions_of_print_formats_are_those_of_plugins(
+    tmp_path, system, name, fields, print_fmt, records
+):
+    k = Kernel()
+    text = format_text(name, 900, fields, print_fmt)
+    pages = k.page(10**9, *(k.record(1000, k.common(900, 42) + record) for record in records))
+    data = File(k, {0: pages}, formats={system: [text]}).version_7()
+    (tmp_path / "trace.dat").write_bytes(data)
+    found = ours(data).splitlines()
+    assert len(found) == len(records) + 1
+    assert not any(b"FAILED" in line for line in found)
+    if not shutil.which("trace-cmd-3.4"):
+        pytest.skip("trace-cmd-3.4 is not installed")
+    assert found == theirs("trace-cmd-3.4", tmp_path / "trace.dat").splitlines()
+
+
+def test_commands_with_large_addresses():
+    block = bytes([0x2A, 0x20, 0x90, 0x3A, 0, 1, 0, 0xFF, 1, 0])
+    record = bytes([10, 0, 0, 0, 16, 0, 10, 0]) + block
+    system, name, fields, print_fmt, _ = COMMANDS
+    assert texts(900, name, fields, [record], system, print_fmt) == [
+        "lba=2419720193 txlen=65281 protect=1"
+    ]

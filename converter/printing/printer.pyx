@@ -13,10 +13,12 @@ from converter.printing.directory cimport Directory, Found
 from converter.printing.forms cimport (
     Form, extended, fit, lowest, put, put_decimal, put_hexadecimal, put_number, put_seconds,
 )
+from converter.printing.names cimport put_choice, put_flags, put_label
 from converter.printing.program cimport *
 from converter.printing.record_bytes cimport Record, clip, extent, number_at, put_array, read, scaled_place
 from converter.printing.values cimport (
-    NEEDS_QUOTES, NOT_ASCII, UNPRINTABLE, classify_bytes, put_bare, put_double, put_escape, put_json, put_octets, traits,
+    NEEDS_QUOTES, NOT_ASCII, UNPRINTABLE, classify_bytes, has_controls, is_control, put_bare, put_double, put_escape,
+    put_json, put_octets, put_padded, traits,
 )
 
 cdef enum:
@@ -105,40 +107,13 @@ cdef class Printer:
         self._found = Found(NULL, 0, 0)
         self._run(program)
         if self._escapes:
-            self._escape(start)
+            if has_controls(self._out.data + start, self._out.used - start):
+                with gil:
+                    self._escape(start)
         return 0
 
     # Control characters, which must not reach a terminal, as Python escapes them: all but line ends and tabs.
-    cdef int _escape(self, int64_t start) except -1 nogil:
-        cdef Output* out = &self._out
-        cdef const uint8_t* data = out.data + start
-        cdef int64_t size = out.used - start
-        cdef int64_t i
-        cdef uint64_t word, low, delete, second
-        i = 0
-        while i < size:
-            if size - i >= 8:
-                memcpy(&word, data + i, 8)
-                # Below a blank, 0x7f, or 0xc2, which begins the controls of Unicode.
-                low = (word - <uint64_t>0x2020202020202020) & ~word
-                delete = word ^ <uint64_t>0x7F7F7F7F7F7F7F7F
-                second = word ^ <uint64_t>0xC2C2C2C2C2C2C2C2
-                low |= (delete - <uint64_t>0x0101010101010101) & ~delete
-                low |= (second - <uint64_t>0x0101010101010101) & ~second
-                if not low & <uint64_t>0x8080808080808080:
-                    i += 8
-                    continue
-            if is_control(data[i]):
-                break
-            if data[i] == 0xC2 and i + 1 < size and 0x80 <= data[i + 1] <= 0x9F:
-                break
-            i += 1
-        if i >= size:
-            return 0
-        with gil:
-            return self._escaped(start)
-
-    cdef int _escaped(self, int64_t start) except -1:
+    cdef int _escape(self, int64_t start) except -1:
         """What is written from `start` on, again with escapes."""
         cdef Output* out = &self._out
         cdef bytes text = (<const char*>out.data)[start:out.used]
@@ -389,13 +364,19 @@ cdef class Printer:
                     out.used -= 1
             elif code == CHOOSE:
                 depth -= 1
-                good = self._choose(program, operation, stack[depth])
+                good = put_choice(
+                    out, literals, &(<Program>program)._names[operation.a], stack[depth],
+                    &self._form if operation.b else NULL,
+                )
             elif code == FLAGS:
                 depth -= 1
-                good = self._flags(program, operation, stack[depth])
+                good = put_flags(
+                    out, literals, &(<Program>program)._names[operation.a], stack[depth],
+                    &self._form if operation.b else NULL,
+                )
             elif code == LABEL:
                 size = out.used
-                good = self._label(program, &(<Program>program)._names[operation.a], stack[depth - 1])
+                good = put_label(out, literals, &(<Program>program)._names[operation.a], stack[depth - 1])
                 stack[depth] = out.used > size
                 depth += 1
             elif code == FIND:
@@ -465,92 +446,3 @@ cdef class Printer:
         if not put(&self._out, <const uint8_t*><const char*>text, len(text)):
             raise MemoryError
         return 0
-
-    # One of the names, in the form of texts if that is asked for.
-    cdef bint _name(self, void* program, const Names* names, int64_t i, bint fitted) noexcept nogil:
-        cdef int64_t start = self._out.used
-        if not put(&self._out, (<Program>program)._literals + names.start[i], names.size[i]):
-            return False
-        return not fitted or fit(&self._out, start, &self._form)
-
-    # The name of a number, of which they have one each, ascending.
-    cdef bint _choose(self, void* program, const Operation* operation, uint64_t value) noexcept nogil:
-        cdef const Names* names = &(<Program>program)._names[operation.a]
-        cdef int64_t low = 0
-        cdef int64_t high = names.count
-        cdef int64_t middle
-        while low < high:
-            middle = (low + high) // 2
-            if names.low[middle] < value:
-                low = middle + 1
-            else:
-                high = middle
-        if low < names.count and names.low[low] == value:
-            return self._name(program, names, low, operation.b)
-        return put(&self._out, b"0x", 2) and put_hexadecimal(&self._out, value)
-
-    # The names of the bits that are set, and what is left of the number.
-    cdef bint _flags(self, void* program, const Operation* operation, uint64_t value) noexcept nogil:
-        cdef const Names* names = &(<Program>program)._names[operation.a]
-        cdef Output* out = &self._out
-        cdef const uint8_t* separator = (<Program>program)._literals + names.separator
-        cdef bint begun = False
-        cdef int64_t i
-        if value == 0:
-            return names.unset < 0 or self._name(program, names, names.unset, operation.b)
-        for i in range(names.count):
-            if names.low[i] and value & names.low[i] == names.low[i]:
-                if begun and not put(out, separator, names.separator_size):
-                    return False
-                begun = True
-                value &= ~names.low[i]
-                if not self._name(program, names, i, operation.b):
-                    return False
-        if value == 0:
-            return True
-        if begun and not put(out, separator, names.separator_size):
-            return False
-        return put(out, b"0x", 2) and put_hexadecimal(out, value)
-
-    # The label of a number, or those of its bits; nothing where it has none.
-    cdef bint _label(self, void* program, const Names* names, uint64_t value) noexcept nogil:
-        cdef Output* out = &self._out
-        cdef int64_t bits = names.bits if names.bits > 0 else -names.bits
-        cdef bint is_signed = names.bits < 0
-        cdef uint64_t rest = value
-        cdef bint begun = False
-        cdef int64_t i
-        if names.separator_size == 0:
-            for i in range(names.count):
-                if <int64_t>names.low[i] <= <int64_t>value <= <int64_t>names.high[i] if is_signed else (
-                    names.low[i] <= value <= names.high[i]
-                ):
-                    return put(out, (<Program>program)._literals + names.start[i], names.size[i])
-            return True
-        for i in range(names.count):
-            if value == 0 and names.low[i] == 0:
-                return put(out, (<Program>program)._literals + names.start[i], names.size[i])
-            if names.low[i] and rest & names.low[i] == names.low[i]:
-                if begun and not put(out, (<Program>program)._literals + names.separator, names.separator_size):
-                    return False
-                if not put(out, (<Program>program)._literals + names.start[i], names.size[i]):
-                    return False
-                begun = True
-                rest &= ~names.low[i]
-        if not begun or rest == 0:
-            return True
-        return put(out, b"|0x", 3) and put_hexadecimal(out, lowest(rest, bits))
-
-
-cdef inline bint is_control(uint8_t byte) noexcept nogil:
-    return byte < 32 and byte != 9 and byte != 10 or byte == 127
-
-
-cdef inline void put_padded(Output* out, const uint8_t* data, int64_t size) noexcept nogil:
-    """Bytes with PADDING readable ones behind them, in steps of so many, which are faster than a call."""
-    cdef int64_t i = 0
-    cdef uint8_t* place = out.data + out.used
-    while i < size:
-        memcpy(place + i, data + i, PADDING)
-        i += PADDING
-    out.used += size

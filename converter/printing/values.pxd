@@ -2,8 +2,10 @@
 
 from libc.math cimport fabs, floor, isfinite, isnan
 from libc.stdint cimport int64_t, uint8_t, uint64_t
+from libc.string cimport memcpy
 
 from converter.kernels.output cimport Output, ensure, put8
+from converter.kernels.strings cimport PADDING
 from converter.printing.forms cimport lower_digits, put, put_decimal
 
 cdef extern from "Python.h":
@@ -164,3 +166,42 @@ cdef inline bint put_double(Output* out, double value, bint quoted) noexcept nog
         good = put(out, <const uint8_t*>text, size)
         PyMem_Free(text)
     return good
+
+
+# A control character: all but line ends and tabs.
+cdef inline bint is_control(uint8_t byte) noexcept nogil:
+    return byte < 32 and byte != 9 and byte != 10 or byte == 127
+
+
+cdef inline void put_padded(Output* out, const uint8_t* data, int64_t size) noexcept nogil:
+    """Bytes with PADDING readable ones behind them, in steps of so many, which are faster than a call."""
+    cdef int64_t i = 0
+    cdef uint8_t* place = out.data + out.used
+    while i < size:
+        memcpy(place + i, data + i, PADDING)
+        i += PADDING
+    out.used += size
+
+
+# Whether there is anything among some text that acts upon a terminal: eight bytes are ruled out at once.
+cdef inline bint has_controls(const uint8_t* data, int64_t size) noexcept nogil:
+    cdef int64_t i = 0
+    cdef uint64_t word, low, delete, second
+    while i < size:
+        if size - i >= 8:
+            memcpy(&word, data + i, 8)
+            # Below a blank, 0x7f, or 0xc2, which begins the controls of Unicode.
+            low = (word - <uint64_t>0x2020202020202020) & ~word
+            delete = word ^ <uint64_t>0x7F7F7F7F7F7F7F7F
+            second = word ^ <uint64_t>0xC2C2C2C2C2C2C2C2
+            low |= (delete - <uint64_t>0x0101010101010101) & ~delete
+            low |= (second - <uint64_t>0x0101010101010101) & ~second
+            if not low & <uint64_t>0x8080808080808080:
+                i += 8
+                continue
+        if is_control(data[i]):
+            return True
+        if data[i] == 0xC2 and i + 1 < size and 0x80 <= data[i + 1] <= 0x9F:
+            return True
+        i += 1
+    return False

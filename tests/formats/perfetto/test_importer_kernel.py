@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from support.perfetto_writing import kernel_events, projected, trace_of, written
+from support.reports import reported
 from support.strategies import batch_of
 from support.trace_cmd_files import File, Kernel, format_text
 from support.trace_processor import answer, errors, needs_trace_processor, number
@@ -15,7 +16,7 @@ import converter
 from converter.formats.perfetto import mapping, tracepoints
 from converter.formats.perfetto.descriptors import typed_event
 from converter.formats.trace_cmd.reader import read
-from converter.formats.trace_cmd.report_lines import report_lines
+from converter.formats.trace_cmd.report_lines import print_report
 from converter.ir.collect import with_batches
 from converter.ir.events import EventClass, Field
 from converter.ir.field_classes import IntegerClass, StringClass
@@ -320,7 +321,8 @@ def test_call_stacks_of_the_kernel_are_samples_besides(tmp_path):
     ]
     # Each is one event again, its addresses and their names included.
     converter.convert(path, back)
-    lines = [[*report_lines(read(open_source(file.read_bytes())))] for file in (source, back)]
-    assert [" ".join(line.split()) for line in lines[0]] == [
-        " ".join(line.split()) for line in lines[1]
+    words = [
+        reported(print_report, read(open_source(file.read_bytes()))).split()
+        for file in (source, back)
     ]
+    assert words[0] == words[1]

@@ -139,7 +139,8 @@ class _Lines:
             code.add(op.NUMBER, code.form(Form("", _TIME_WIDTH, conversion="d")))
             return
         tick = _NANOSECONDS / Fraction(rate)
-        if max(tick.numerator, tick.denominator) > _MOST_FACTOR:
+        # The seconds of what the kernel computes have 64 bits.
+        if tick > _NANOSECONDS or max(tick.numerator, tick.denominator) > _MOST_FACTOR:
 
             def seconds(_: bytes, number: int) -> bytes:
                 ticks = number - (1 << 64) if number >> 63 else number

@@ -89,14 +89,14 @@ def test_lines_of_any_trace(trace):
     assert lines(trace) == account(trace)
 
 
-def of_values(held, values, **trace):
+def of_values(held, values, first=-1, **trace):
     """A trace of one class with one field."""
     result = Trace("test", **trace)
     result.event_classes = [EventClass(Kind.TYPED, "event", fields=(Field("f", held),))]
     column = column_from_values(held, values, result.strings)
     count = len(values)
     batch = Batch(
-        ts=np.arange(count, dtype=np.int64) - 1,
+        ts=np.arange(count, dtype=np.int64) + first,
         class_id=np.zeros(count, np.int32),
         row=np.arange(count, dtype=np.int32),
         tables={0: Table(count, [column])},
@@ -158,7 +158,9 @@ def test_values_that_are_nested_too_deeply_for_a_program():
 
 
 def test_clocks_of_any_rate():
-    for rate in (None, Fraction(10**9), Fraction(3), Fraction(10**9, 7), Fraction(2**70, 3)):
+    rates = (10**9, 3, Fraction(10**9, 7), Fraction(2**70, 3), 1, Fraction(1, 9))
+    for rate in (None, *map(Fraction, rates)):
         clock = ClockDomain("clock", ticks_per_second=rate)
-        trace = of_values(IntegerClass(8, signed=False), [1, 2, 3], clock=clock)
-        assert lines(trace) == account(trace)
+        for first in (-1, 2**62, -(2**62)):
+            trace = of_values(IntegerClass(8, signed=False), [1, 2, 3], first, clock=clock)
+            assert lines(trace) == account(trace)

@@ -1,4 +1,4 @@
-# cython: language_level=3
+# cython: language_level=3, boundscheck=False, wraparound=False
 """The columns of a class within a batch, decoded when asked for: compiled, as every column of every batch passes here
 several times, from the table that was read through those that are derived from it.
 
@@ -46,6 +46,8 @@ cdef class Table:
         return len(self._columns)
 
     cpdef object column(self, Py_ssize_t index):
+        if not 0 <= index < len(self._columns):
+            raise IndexError(f"no column {index} of {len(self._columns)}")
         column = self._columns[index]
         if callable(column):
             self._enter()

@@ -50,7 +50,7 @@ _KEPT = (
 #: What runs and builds leave in these folders.
 _LEFT = ("__pycache__", "*.pyc", "*.so")
 _CYTHON = "Cython>=3.1"
-_CIMPORT = re.compile(r"^\s*(?:from\s+([\w.]+)\s+)?cimport\s*\(?\s*([\w.]+)", re.MULTILINE)
+_CIMPORT = re.compile(r"^\s*(?:from\s+([\w.]+)\s+)?cimport\s*\(?\s*([\w.]+|\*)", re.MULTILINE)
 #: A link, so that the package is complete in a checkout without an installation.
 _SCHEMAS = "converter/schemas"
 

@@ -56,7 +56,8 @@ class MergedTables:
         self._process_of: dict[tuple[str, int], int] = {}
         self._named_by: dict[tuple[str, int], str] = {}
         self._correct()
-        for source in sources:
+        # In an order that does not depend on that of the inputs: the first that says something of a process counts.
+        for source in sorted(sources, key=lambda one: one.name):
             self.follow(source)
 
     def follow(self, source: Source) -> None:
@@ -118,14 +119,24 @@ class MergedTables:
         if corrected:
             return number
         known = self._target.processes[number]
-        if known.parent_pid is None and process.parent_pid is not None:
-            known.parent_pid = machine.id(process.parent_pid)
+        if process.parent_pid is not None:
+            parent = machine.id(process.parent_pid)
+            if known.parent_pid is None:
+                known.parent_pid = parent
+            elif known.parent_pid != parent:
+                self._lose(source, known, f"parent {parent}")
         if not known.command_line:
             known.command_line = process.command_line
+        elif process.command_line not in ((), known.command_line):
+            self._lose(source, known, "command line")
         self._name(source, known, process.name, ("process", number))
         if not process.name:
             source.unnamed.add(("process", len(source.processes)))
         return number
+
+    def _lose(self, source: Source, process: Process, what: str) -> None:
+        what = f"{what} of process {process.pid} in {source.name}: another input says otherwise"
+        self._losses.add(LossKind.CHANGED, what)
 
     def _thread(self, source: Source, thread: Thread) -> int:
         process = source.processes[thread.process]

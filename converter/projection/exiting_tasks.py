@@ -115,7 +115,12 @@ def _with_switches(
     for number in exits:
         event_class, table = trace.event_classes[number], batch.tables[number]
         whole = Piece(batch, event_class, table, batch.positions(number))
-        tids = _column(table, event_class, Role.TID)
+        told = whole.integers(Role.TID)
+        if told is None:
+            # It does not say whose exit it is.
+            placed.append((number, number, whole))
+            continue
+        tids = told.astype(np.int64)
         tasks, classes = scheduled.running(batch.cpu[whole.positions], whole.positions)
         leaves = (tasks == tids) & np.isin(classes, _plain(trace, classes))
         leaving, staying = whole.split(leaves)

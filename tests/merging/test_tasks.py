@@ -72,6 +72,19 @@ def test_names_that_differ_are_told():
     ]
 
 
+def test_what_inputs_say_otherwise_of_a_process_is_that_of_the_first_by_name():
+    one = trace([(5, "app", 1, ("app", "-x"))], [(5, 0, "app")])
+    other = trace([(5, "app", 2, ("app",))], [(5, 0, "app")])
+    for inputs, names in (([one, other], ["a", "b"]), ([other, one], ["b", "a"])):
+        merged = merge(inputs, names=names)
+        (process,) = merged.processes
+        assert (process.parent_pid, process.command_line) == (1, ("app", "-x"))
+        assert list(map(str, merged.losses)) == [
+            "changed: command line of process 5 in b: another input says otherwise (1)",
+            "changed: parent 2 of process 5 in b: another input says otherwise (1)",
+        ]
+
+
 def test_threads_of_an_id_in_several_processes_stay_apart():
     one = trace([(1, "a"), (2, "b")], [(1, 0, "main"), (1, 1, "main")])
     other = trace([(1, "a")], [(1, 0, "main")])

@@ -115,6 +115,12 @@ def test_a_task_that_has_left_or_is_elsewhere_does_not_leave_again():
     assert (len(again), losses) == (2, [])
 
 
+def test_an_exit_that_does_not_say_whose_it_is_changes_nothing():
+    nameless = event_class(Kind.TASK_EXIT, "exit", code=IntegerClass(32, True))
+    found, losses = exited([(0, 0, -1, 10), (1, 0, 10)], classes=(SCHEDULE, nameless))
+    assert (len(found), losses) == (2, [])
+
+
 def test_what_is_projected_stays_when_it_is_projected_again():
     once, _ = projected(
         trace_of([SCHEDULE, EXIT], [(0, 0, 0, -1, (-1, 10)), (1, 1, 0, -1, (10,))]), LEAVING

@@ -67,6 +67,10 @@ class ThreadStateOutput:
         self._running = _NONE if is_last else states[runs & ~followed]
         ended = states[runs & (followed & (states[:, _END] < next_ts) | ~followed & is_last)]
         ended[:, _TS], ended[:, _STATE] = ended[:, _END], TaskState.INTERRUPTIBLE_SLEEP
+        # Importers have a task leave its CPU where its next state says which that is.
+        leaves = np.flatnonzero(runs & followed & (states[:, _END] >= next_ts)) + 1
+        leaves = leaves[~runs[leaves]]
+        states[leaves, _CPU] = states[leaves - 1, _CPU]
         self._emit(np.concatenate((ended, states[is_new])), flush)
 
     def _emit(self, states: NDArray[np.int64], flush: Callable[[], None]) -> None:

@@ -104,7 +104,8 @@ class _Reader:
             0,
         )
         try:
-            for step in document.steps(scanner, BATCH_SIZE):
+            # The scanner keeps what it has seen: there must be room for all, and an event has more than a byte.
+            for step in document.steps(scanner, SAMPLE_SIZE):
                 if step is Step.MEMBER and document.member[0] == HEADER:
                     value = document.member[1]
                     if isinstance(value, dict):

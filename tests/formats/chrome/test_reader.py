@@ -297,6 +297,12 @@ def test_objects_that_are_nested_too_deeply_as_text_are_damage(text: str) -> Non
     assert trace.warnings
 
 
+def test_more_events_in_the_first_look_than_a_batch_has() -> None:
+    count = 100_000
+    trace = load("[" + ",".join(["{}"] * count) + "]")
+    assert sum(len(batch) for batch in trace.batches()) == count
+
+
 def test_many_declarations_of_types_do_not_make_many_classes() -> None:
     count = 70_000
     one = '{"ph":"i","ts":1,"pid":1,"tid":1,"arg_types":%d}'

@@ -4,13 +4,19 @@ import json
 import os
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
 
 import pytest
 
-from benchmarks import instructions
-
 ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture
+def instructions(monkeypatch):
+    """The module, which is not installed."""
+    monkeypatch.syspath_prepend(ROOT)
+    return import_module("benchmarks.instructions")
 
 
 def test_a_benchmark_prints_its_line():
@@ -79,7 +85,7 @@ print(*counts, target.stat().st_size)
     [(104, "same", True), (106, "same", False), (106, "other", True), (90, "same", True)],
 )
 def test_what_takes_more_instructions_than_before_fails(
-    tmp_path, monkeypatch, capsys, now, versions, good
+    instructions, tmp_path, monkeypatch, capsys, now, versions, good
 ):
     case = instructions.CASES[0]
     kept = tmp_path / "instructions.json"
@@ -97,6 +103,6 @@ def test_what_takes_more_instructions_than_before_fails(
     }
 
 
-def test_the_figures_kept_are_of_cases_that_there_are():
+def test_the_figures_kept_are_of_cases_that_there_are(instructions):
     kept = json.loads(instructions.KEPT.read_text())
     assert kept["cases"].keys() <= {case.name for case in instructions.CASES}

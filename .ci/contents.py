@@ -24,6 +24,10 @@ def tree() -> set[str]:
     return {each for each in files if not each.startswith("converter/schemas/")}
 
 
+#: What is installed of the package as it stands in the tree.
+INSTALLED = {".py", ".pyi", ".typed", ".txt", ".html", ".css", ".js"}
+
+
 def compare(what: str, found: list[str], expected: set[str]) -> None:
     """Exit with what is missing, too much, or there twice."""
     missing, extra = sorted(expected - set(found)), sorted(set(found) - expected)
@@ -38,7 +42,7 @@ def in_wheel(files: set[str]) -> set[str]:
     kept = {"converter/kernels/shared.so"}
     for name in files:
         path = PurePosixPath(name)
-        if path.parts[0] == "converter" and path.suffix in (".py", ".pyi", ".typed", ".txt"):
+        if path.parts[0] == "converter" and path.suffix in INSTALLED:
             kept.add(name)
         elif path.parts[0] == "converter" and path.suffix == ".pyx":
             kept.add(str(path.with_suffix(".so")))

@@ -172,8 +172,7 @@ def write(
         TraceError: as `Trace.batches` does.
 
     """
-    if strict not in (False, True, *STRICTNESS):
-        raise ValueError(f"no strictness {strict!r}: there are {', '.join(STRICTNESS)}")
+    check_strictness(strict)
     target, variant = registry.target_format(path, format)
     with open_sink(
         path,
@@ -183,9 +182,7 @@ def write(
         seekable=target.patches_output or lossless,
     ) as sink:
         report = transcribe(trace, sink, target, variant, lossless=lossless)
-        if strict:
-            refuse_damage(trace)
-            refuse_losses(left_behind(trace) if lossless else report, strict)
+        refuse(trace, report, strict, lossless=lossless)
     return report
 
 
@@ -289,7 +286,29 @@ def _begun(trace: Trace, name: str) -> tuple[Trace, bool]:
     return replace(trace, make_batches=lambda: chain([first], batches)), True
 
 
-def left_behind(trace: Trace) -> LossReport:
+def check_strictness(strict: bool | Strictness) -> None:
+    """Raise ValueError where there is no such strictness."""
+    if strict not in (False, True, *STRICTNESS):
+        raise ValueError(f"no strictness {strict!r}: there are {', '.join(STRICTNESS)}")
+
+
+def refuse(
+    trace: Trace, report: LossReport, strict: bool | Strictness, *, lossless: bool = False
+) -> None:
+    """Raise what a strictness is about: what is damaged in a trace that was written, and what of it was lost.
+
+    What a `lossless` conversion loses is what does not come back, not what other readers miss.
+    """
+    if not strict:
+        return
+    if trace.check is not None:
+        trace.check(True)
+    if trace.warnings:
+        raise trace.warnings[0].to_error()
+    _refuse_losses(_left_behind(trace) if lossless else report, strict)
+
+
+def _left_behind(trace: Trace) -> LossReport:
     """What reading a lossless conversion of a trace, which is done, does not bring back."""
     report = LossReport()
     source = format_read(trace)
@@ -302,7 +321,7 @@ def left_behind(trace: Trace) -> LossReport:
     return report
 
 
-def refuse_losses(report: LossReport, strict: bool | Strictness) -> None:
+def _refuse_losses(report: LossReport, strict: bool | Strictness) -> None:
     """Raise StrictLossError where there is a loss of those that a strictness is about."""
     level = "shown" if strict is True else strict
     refused, allowed = {
@@ -317,14 +336,6 @@ def refuse_losses(report: LossReport, strict: bool | Strictness) -> None:
             f"not everything fits: {losses[0]}{more}; strict allows {allowed} "
             "(--dry-run -v lists all, --lossless keeps all)"
         )
-
-
-def refuse_damage(trace: Trace) -> None:
-    """Raise the first warning of a trace that has been read or copied as the error that it would be."""
-    if trace.check is not None:
-        trace.check(True)
-    if trace.warnings:
-        raise trace.warnings[0].to_error()
 
 
 def _together(

@@ -12,10 +12,9 @@ from typing import TYPE_CHECKING, Final
 from converter import registry
 from converter.conversion import (
     Strictness,
-    left_behind,
+    check_strictness,
     open_trace,
-    refuse_damage,
-    refuse_losses,
+    refuse,
     transcribe,
 )
 from converter.errors import UnsupportedError
@@ -81,9 +80,7 @@ class Outputs:
             report = transcribe(
                 part.trace, sink, self.format, self.variant, lossless=self.lossless, ahead=ahead
             )
-            if self.strict:
-                refuse_damage(part.trace)
-                refuse_losses(left_behind(part.trace) if self.lossless else report, self.strict)
+            refuse(part.trace, report, self.strict, lossless=self.lossless)
             size = sink.tell()
         return SplitPart(place, part.first, part.last, part.events, part.added, size, report)
 
@@ -121,10 +118,12 @@ def split(
 
     Raises:
         SelectionError: `by` says none of these, or the clock knows no seconds.
+        ValueError: there is no such strictness.
         UnsupportedError: there are more CPUs or processes than can be written at a time.
         Exception: whatever `convert` raises; parts that were written before stay.
 
     """
+    check_strictness(strict)
     division = parse_division(by)
     path = os.fspath(target)
     format, variant = registry.target_format(path, target_format)

@@ -138,6 +138,13 @@ def test_what_was_written_before_an_error_stays(tmp_path, capfd):
     assert (tmp_path / "part-0003.fxt").read_text() == "mine"
 
 
+@pytest.mark.parametrize("strict", ["some", ""])
+def test_a_strictness_that_does_not_exist(tmp_path, strict):
+    with pytest.raises(ValueError, match="there are shown, kept, all"):
+        converter.split(SMALL, tmp_path / "x.json", "1s", strict=strict)
+    assert not list(tmp_path.iterdir())
+
+
 @pytest.mark.parametrize("failing", ["cpu0", "cpu1"])
 def test_none_of_what_is_written_side_by_side_is_half(tmp_path, capfd, failing):
     (tmp_path / f"part-{failing}.fxt").write_text("mine")

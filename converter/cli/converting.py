@@ -15,10 +15,8 @@ from converter.cli.places import output_in
 from converter.cli.progress import Progress
 from converter.conversion import (
     Strictness,
-    left_behind,
     open_merged,
-    refuse_damage,
-    refuse_losses,
+    refuse,
     transcribe,
 )
 from converter.errors import OutputError, UnknownFormatError, UnsupportedError
@@ -160,10 +158,7 @@ def converted(
             )
             size = sink.tell()
             _write_losses(report, options.losses)
-            if options.strict:
-                refuse_damage(trace)
-                lost = left_behind(trace) if options.lossless else report
-                refuse_losses(lost, options.strict)
+            refuse(trace, report, options.strict, lossless=options.lossless)
     return Conversion(trace, say, report, progress.events, size, progress.seconds)
 
 

@@ -61,11 +61,8 @@ def run(
                     target_format=target.name,
                     strict=False,
                     lossless=False,
-                    losses=None,
                     force=False,
-                    no_clobber=False,
                     quiet=quiet,
-                    verbose=False,
                     selection=selection,
                 )
             )

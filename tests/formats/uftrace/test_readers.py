@@ -39,15 +39,22 @@ def many(value: Any, count: int = 24, name: str = "a") -> dict[str, Any]:
     return {f"{name}{number}": value for number in range(count)}
 
 
+def holding(values: dict[str, Any], returned: Any) -> tuple[dict[str, Any], ...]:
+    """A slice and an instant with these values; classes of their own, since their number is in the names."""
+    slice_, mark = f"f{len(values)}", f"i{len(values)}"
+    return begin(slice_, **values), instant(mark, args=values), end(returned=returned)
+
+
 def check(tmp_path, *events):
     converter.write(load(list(events)), tmp_path / "data", "uftrace")
     check_readers(tmp_path / "data")
     return converter.read(tmp_path / "data")
 
 
-@pytest.mark.parametrize("letter", [PLAIN, QUOTE, OTHER])
-def test_long_names(tmp_path, letter):
-    check(tmp_path, begin(letter * 5000), instant(letter * 5000, cat=letter * 5000), end())
+def test_long_names(tmp_path):
+    names = [letter * 5000 for letter in (PLAIN, QUOTE, OTHER)]
+    instants = [instant(name, cat=name) for name in names]
+    check(tmp_path, *(begin(name, ts) for ts, name in enumerate(names)), *instants, end())
 
 
 ODD_NAMES = (
@@ -75,11 +82,9 @@ def test_odd_names(tmp_path):
 
 
 @pytest.mark.parametrize("letter", [PLAIN, QUOTE, OTHER, "\1"])
-@pytest.mark.parametrize("count", [1, 30])
-def test_long_texts(tmp_path, letter, count):
+def test_long_texts(tmp_path, letter):
     text = letter * 3000
-    values = many(text, count)
-    check(tmp_path, begin("f", **values), instant("i", args=values), end(returned=text))
+    check(tmp_path, *holding(many(text, 1), text), *holding(many(text, 30), text))
 
 
 VALUES = {
@@ -95,11 +100,9 @@ VALUES = {
 }
 
 
-@pytest.mark.parametrize("kind", VALUES)
-@pytest.mark.parametrize("count", [1, 60])
-def test_values(tmp_path, kind, count):
-    values = many(VALUES[kind], count)
-    check(tmp_path, begin("f", **values), instant("i", args=values), end(returned=VALUES[kind]))
+@pytest.mark.parametrize("value", VALUES.values(), ids=list(VALUES))
+def test_values(tmp_path, value):
+    check(tmp_path, *holding(many(value, 1), value), *holding(many(value, 60), value))
 
 
 def test_large_numbers_among_others_are_texts_and_the_others_stay_numbers(tmp_path):
@@ -126,9 +129,9 @@ def test_deep_stacks(tmp_path, depth):
     )
 
 
-@pytest.mark.parametrize("tid", [0, (1 << 31) - 1, 1 << 31, 1 << 32, (1 << 63) - 1])
-def test_numbers_of_tasks(tmp_path, tid):
-    check(tmp_path, begin("f", tid=tid), begin("f"), end())
+@pytest.mark.parametrize("tids", [(0, (1 << 31) - 1), (1 << 31, 1 << 32, (1 << 63) - 1)])
+def test_numbers_of_tasks(tmp_path, tids):
+    check(tmp_path, *(begin("f", tid=tid) for tid in tids), begin("f"), end())
 
 
 def test_many_tasks(tmp_path):

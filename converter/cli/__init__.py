@@ -44,6 +44,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         return _run(list(sys.argv[1:] if arguments is None else arguments))
     except SystemExit as request:
+        _remove_temporary()
         return request.code if isinstance(request.code, int) else FAILED
     finally:
         _on_termination(previous)
@@ -79,6 +80,7 @@ def _run(arguments: list[str]) -> int:
     except click.UsageError as error:
         return _usage(error, name)
     except KeyboardInterrupt:
+        _remove_temporary()
         return INTERRUPTED
     except BrokenPipeError:
         return _broken_pipe()
@@ -161,8 +163,15 @@ def _abandon_standard_output() -> None:
 
 
 def _terminated(_number: int, _frame: FrameType | None) -> NoReturn:
-    # An exception, so that temporary files are removed on the way out.
+    # An exception, so that what is open is closed on the way out.
     raise SystemExit(TERMINATED)
+
+
+def _remove_temporary() -> None:
+    """A signal can come between making a file and the block that closes it."""
+    from converter.storage.placing import remove_temporary
+
+    remove_temporary()
 
 
 def _on_termination(handler: signal._HANDLER) -> signal._HANDLER:

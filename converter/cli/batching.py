@@ -24,7 +24,7 @@ from converter.conversion import Strictness
 from converter.errors import StrictLossError, TraceError
 from converter.formats.descriptor import Format
 from converter.ir.text import printable
-from converter.storage.file_sinks import whole_folder
+from converter.storage.placing import whole_folder
 from converter.storage.workers import use_workers, workers
 
 if TYPE_CHECKING:

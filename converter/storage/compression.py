@@ -12,10 +12,12 @@ from converter.storage.file_sinks import (
     DirectorySink,
     FileSink,
     SpooledSink,
+    unnamed,
+)
+from converter.storage.placing import (
     output_error,
     remove,
     temporary_beside,
-    unnamed,
 )
 from converter.storage.sink import Sink
 from converter.storage.workers import workers

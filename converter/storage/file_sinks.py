@@ -7,10 +7,17 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING
 
 from converter.errors import OutputError, TraceError, UnsupportedError
+from converter.storage.placing import (
+    output_error,
+    place_file,
+    place_folder,
+    placed,
+    remove,
+)
 from converter.storage.sink import Sink, bytes_of
 from converter.storage.source import check_relative
 from converter.storage.writer_thread import Descriptor, Named, Target, WriterThread
@@ -21,8 +28,6 @@ if TYPE_CHECKING:
 #: Writes below this are collected into blocks of `_BLOCK_SIZE`; others are passed on as they are.
 _SMALL_SIZE = 1 << 16
 _BLOCK_SIZE = 1 << 18
-#: Why an output is refused that is there.
-EXISTS = "exists already (--force replaces it)"
 
 
 class FileSink(Sink):
@@ -134,40 +139,56 @@ class ReplacingSink(FileSink):
         self._place_of_file = place
         self._force = force
         self._open_beside = open_beside
-        self._companions: list[Sink] = []
+        self._companions: list[ReplacingSink] = []
+        #: Whether it is only complete when it is closed, and gets its name when another does.
+        self.comes_with_another = False
 
     def companion(self, suffix: str) -> Sink:
         self._check_open()
         sink = self._open_beside(f"{self._place_of_file}{suffix}")
         sink.name = f"{self.name}{suffix}"
-        self._companions.append(sink)
+        if isinstance(sink, ReplacingSink):  # not a device, which has what is written at once
+            sink.comes_with_another = True
+            self._companions.append(sink)
         return sink
 
     def close(self) -> None:
         if self._closed:
             return
         super().close()
+        if self.comes_with_another:
+            return
         try:
             for companion in self._companions:
                 companion.close()
-            if self._force:
-                os.replace(self._temporary, self._place_of_file)
+            if self._companions:
+                with ExitStack() as together:
+                    for sink in (*self._companions, self):
+                        together.enter_context(sink.placed())
             else:
-                _rename_to_new(self._temporary, self._place_of_file)
-        except BaseException as error:
-            remove(self._temporary)
-            for companion in self._companions:
-                companion.abort()
-            if isinstance(error, OSError):
-                raise output_error(error, self.name) from error
-            raise
+                place_file(self._temporary, self._place_of_file, force=self._force)
+        except OSError as error:
+            raise output_error(error, self.name) from error
+        finally:
+            self.remove()
 
     def abort(self) -> None:
-        for companion in self._companions:
-            companion.abort()
         if not self._closed:
             super().abort()
-            remove(self._temporary)
+            self.remove()
+
+    @contextmanager
+    def placed(self) -> Iterator[None]:
+        """A complete file has its name, unless the block fails."""
+        with placed(self._temporary, self._place_of_file, force=self._force):
+            yield
+
+    def remove(self) -> None:
+        """Remove what is temporary of it, and of the files that come with it."""
+        for companion in self._companions:
+            companion.abort()
+            companion.remove()
+        remove(self._temporary)
 
 
 class _ChildSink(FileSink):
@@ -299,69 +320,7 @@ class DirectorySink(Sink):
         remove(self._temporary)
 
     def _move_into_place(self) -> None:
-        move_folder(self._temporary, self._target, force=self._force)
-
-
-def move_folder(temporary: str, target: str, *, force: bool) -> None:
-    """Give a folder its name, in place of one that has it with `force`."""
-    if not force and os.path.lexists(target):
-        raise FileExistsError(0, EXISTS)
-    if not os.path.isdir(target):
-        os.rename(temporary, target)
-        return
-    old = temporary_beside(target)
-    os.rename(target, old)
-    try:
-        os.rename(temporary, target)
-    except BaseException:
-        os.rename(old, target)
-        raise
-    remove(old)
-
-
-@contextmanager
-def whole_folder(target: str, *, force: bool) -> Iterator[str]:
-    """A folder for several outputs, under a temporary name that it has until all of them are complete."""
-    temporary = temporary_beside(target)
-    try:
-        os.mkdir(temporary)
-        yield temporary
-        move_folder(temporary, target, force=force)
-    except BaseException as error:
-        remove(temporary)
-        if isinstance(error, OSError):
-            raise output_error(error, target) from error
-        raise
-
-
-def temporary_beside(target: str) -> str:
-    """A name on the same file system, hidden, and short enough whatever the length of the target's."""
-    return os.path.join(os.path.dirname(target), f".traceconv-{os.urandom(6).hex()}.tmp")
-
-
-def _rename_to_new(temporary: str, target: str) -> None:
-    """Rename without replacing what appeared in the meantime."""
-    try:
-        os.link(temporary, target, follow_symlinks=False)
-    except FileExistsError:
-        raise FileExistsError(0, EXISTS) from None
-    except (OSError, NotImplementedError):  # a file system, or a system, without such hard links
-        if os.path.lexists(target):
-            raise FileExistsError(0, EXISTS) from None
-        os.rename(temporary, target)
-    else:
-        os.unlink(temporary)
-
-
-def remove(path: str) -> None:
-    """Remove a temporary file or directory as far as possible: this follows an error that matters more."""
-    if os.path.isdir(path):
-        import shutil
-
-        shutil.rmtree(path, ignore_errors=True)
-        return
-    with suppress(OSError):
-        os.unlink(path)
+        place_folder(self._temporary, self._target, force=self._force)
 
 
 def unnamed(name: str) -> Descriptor:
@@ -373,9 +332,3 @@ def unnamed(name: str) -> Descriptor:
             return Descriptor(tempfile.gettempdir(), os.dup(file.fileno()))
     except OSError as error:
         raise output_error(error, name) from error
-
-
-def output_error(error: Exception, name: str) -> OutputError:
-    """An error of the system as one that names the output."""
-    message = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-    return OutputError(message, path=name)

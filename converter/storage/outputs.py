@@ -11,14 +11,16 @@ from functools import partial
 
 from converter.errors import OutputError
 from converter.storage.file_sinks import (
-    EXISTS,
     DirectorySink,
     FileSink,
     ReplacingSink,
     SpooledSink,
+    unnamed,
+)
+from converter.storage.placing import (
+    EXISTS,
     output_error,
     temporary_beside,
-    unnamed,
 )
 from converter.storage.sink import Sink
 from converter.storage.wrapping import Wrapping, unwrapped_name

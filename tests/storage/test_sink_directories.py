@@ -1,6 +1,8 @@
 """Directories, and files beside files: complete or absent as a whole."""
 
+import ctypes
 import os
+from types import SimpleNamespace
 
 import pytest
 from support.sink_checks import BIG, BrokenError, open_descriptors
@@ -88,11 +90,25 @@ class TestDirectory:
                 raise OSError(5, "Input/output error")
             rename(source, target)
 
+        # A system that cannot exchange two names at once.
+        monkeypatch.setattr(ctypes, "CDLL", lambda *_, **__: SimpleNamespace())
         monkeypatch.setattr(os, "rename", fail_to_place)
         sink.create("new")
         with pytest.raises(OutputError, match="Input/output error"):
             sink.close()
         assert os.listdir(path) == ["old"]
+
+    @pytest.mark.parametrize("exchanges", [True, False])
+    def test_what_is_replaced_goes(self, tmp_path, monkeypatch, exchanges):
+        if not exchanges:
+            monkeypatch.setattr(ctypes, "CDLL", lambda *_, **__: SimpleNamespace())
+        (tmp_path / "out" / "folder").mkdir(parents=True)
+        with open_sink(tmp_path / "out", directory=True, force=True) as sink:
+            sink.create("new").write(b"new")
+        assert [str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*")] == [
+            "out",
+            "out/new",
+        ]
 
     def test_one_that_appears_meanwhile_is_not_replaced(self, tmp_path):
         sink = open_sink(tmp_path / "out", directory=True)
@@ -190,3 +206,18 @@ class TestCompanions:
         assert sink.companions[".more"].getvalue() == b"second"
         with open_sink(os.devnull) as stream:
             assert stream.companion(".more") is None
+
+    @pytest.mark.parametrize("before", [None, b"before"])
+    def test_all_appear_or_none(self, tmp_path, monkeypatch, before):
+        path = tmp_path / "a.out"
+        if before is not None:
+            path.write_bytes(before)
+            (tmp_path / "a.out.more").write_bytes(before)
+        sink = open_sink(path, force=True)
+        sink.companion(".more").write(b"new")
+        # The second of the two to get its name.
+        monkeypatch.setattr(sink, "_place_of_file", str(tmp_path / "gone" / "a.out"))
+        with pytest.raises(OutputError, match="No such file"):
+            sink.close()
+        found = {one.name: one.read_bytes() for one in tmp_path.iterdir()}
+        assert found == ({} if before is None else {"a.out": before, "a.out.more": before})

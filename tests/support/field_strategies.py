@@ -63,7 +63,9 @@ class Contents:
 def texts(*, utf8_only: bool = True, max_bytes: int | None = None) -> SearchStrategy[bytes]:
     """Strings as bytes: short ones, of letters that repeat, of any script, and of any bytes where allowed."""
     size = 8 if max_bytes is None else min(8, max_bytes // 4)
-    text = st.text(st.one_of(st.sampled_from("ab/é"), st.characters(exclude_categories=("Cs",))), max_size=size)
+    text = st.text(
+        st.one_of(st.sampled_from("ab/é"), st.characters(exclude_categories=("Cs",))), max_size=size
+    )
     encoded = text.map(str.encode)
     return encoded if utf8_only else st.one_of(encoded, st.binary(max_size=size))
 

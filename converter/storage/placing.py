@@ -1,0 +1,149 @@
+"""Outputs under a temporary name, which get their own when they are complete; nothing temporary stays."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+
+from converter.errors import OutputError
+
+#: Why an output is refused that is there.
+EXISTS = "exists already (--force replaces it)"
+#: renameat2(2): both names keep being there, each for what the other was.
+_RENAME_EXCHANGE = 2
+_AT_FDCWD = -100
+
+#: The temporary files and folders of this process. A signal can come between making one and knowing what removes it.
+_temporary: set[str] = set()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_temporary.clear)  # those of the parent are the parent's
+
+
+def temporary_beside(target: str) -> str:
+    """A name on the same file system, hidden, and short enough whatever the length of the target's.
+
+    What gets it is taken away by `remove`, or at the end of the process by `remove_temporary`.
+    """
+    path = os.path.join(os.path.dirname(target), f".traceconv-{os.urandom(6).hex()}.tmp")
+    _temporary.add(path)
+    return path
+
+
+def remove(path: str) -> None:
+    """Remove a temporary file or directory as far as possible: this follows an error that matters more, or success."""
+    if os.path.isdir(path):
+        import shutil
+
+        shutil.rmtree(path, ignore_errors=True)
+    else:
+        with suppress(OSError):
+            os.unlink(path)
+    _temporary.discard(path)
+
+
+def remove_temporary() -> None:
+    """Remove what is temporary still, because the process ends."""
+    for path in tuple(_temporary):
+        remove(path)
+
+
+def place_file(temporary: str, target: str, *, force: bool) -> None:
+    """Give a file its name, in place of one that has it with `force`."""
+    if force:
+        os.replace(temporary, target)
+    else:
+        _link(temporary, target)
+    remove(temporary)
+
+
+@contextmanager
+def placed(temporary: str, target: str, *, force: bool) -> Iterator[None]:
+    """As `place_file`, and taken back when the block fails; until that is over, the temporary name stays in use."""
+    made = os.stat(temporary)
+    try:
+        if force and os.path.lexists(target):
+            _exchange(temporary, target)
+        else:
+            _link(temporary, target)
+        yield
+    except BaseException:
+        _take_back(temporary, target, made)
+        raise
+
+
+def place_folder(temporary: str, target: str, *, force: bool) -> None:
+    """Give a folder its name, in place of one that has it with `force`."""
+    if not force and os.path.lexists(target):
+        raise FileExistsError(0, EXISTS)
+    if os.path.isdir(target):
+        _exchange(temporary, target)
+    else:
+        os.rename(temporary, target)
+    remove(temporary)
+
+
+@contextmanager
+def whole_folder(target: str, *, force: bool) -> Iterator[str]:
+    """A folder for several outputs, under a temporary name that it has until all of them are complete."""
+    temporary = temporary_beside(target)
+    try:
+        os.mkdir(temporary)
+        yield temporary
+        place_folder(temporary, target, force=force)
+    except BaseException as error:
+        remove(temporary)
+        if isinstance(error, OSError):
+            raise output_error(error, target) from error
+        raise
+
+
+def output_error(error: Exception, name: str) -> OutputError:
+    """An error of the system as one that names the output."""
+    message = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+    return OutputError(message, path=name)
+
+
+def _link(temporary: str, target: str) -> None:
+    """Give a file a name, without replacing what appeared in the meantime."""
+    try:
+        os.link(temporary, target, follow_symlinks=False)
+    except FileExistsError:
+        raise FileExistsError(0, EXISTS) from None
+    except (OSError, NotImplementedError):  # a file system, or a system, without such hard links
+        if os.path.lexists(target):
+            raise FileExistsError(0, EXISTS) from None
+        os.rename(temporary, target)
+
+
+def _take_back(temporary: str, target: str, made: os.stat_result) -> None:
+    """Undo what `placed` may have done: a signal can come before or after."""
+    with suppress(OSError):
+        if not os.path.samestat(os.stat(target), made):
+            return
+        if os.path.lexists(temporary) and not os.path.samestat(os.stat(temporary), made):
+            os.replace(temporary, target)
+        else:
+            os.unlink(target)
+
+
+def _exchange(one: str, other: str) -> None:
+    """Exchange the names of two files or folders: at no time is there none, where the system can do that."""
+    import ctypes  # only here: it is rare that something is replaced that one call does not replace
+
+    library = ctypes.CDLL(None, use_errno=True)
+    names = os.fsencode(one), os.fsencode(other)
+    if hasattr(library, "renameat2") and not library.renameat2(
+        _AT_FDCWD, names[0], _AT_FDCWD, names[1], _RENAME_EXCHANGE
+    ):
+        return
+    # Not on this system, or not on this file system; whatever else is wrong is wrong with this, too.
+    between = temporary_beside(other)
+    os.rename(other, between)
+    try:
+        os.rename(one, other)
+    except BaseException:
+        os.rename(between, other)
+        raise
+    os.rename(between, one)
+    remove(between)

@@ -79,13 +79,13 @@ def test_a_file_is_compressed_as_its_suffix_says(tmp_path, suffix, seekable):
     path = tmp_path / f"out.json{suffix}"
     with open_sink(path, seekable=seekable) as sink:
         sink.write(b"head")
-        for _ in range(10):
+        for _ in range(3):
             sink.write(BIG)
         if seekable:
             sink.write_at(0, b"HEAD")
-        assert sink.tell() == 4 + 10 * len(BIG)
+        assert sink.tell() == 4 + 3 * len(BIG)
         assert not path.exists(), "it appears when it is whole"
-    expected = (b"HEAD" if seekable else b"head") + 10 * BIG
+    expected = (b"HEAD" if seekable else b"head") + 3 * BIG
     assert DECOMPRESSORS[suffix](path.read_bytes()) == expected
     with open_source(path) as source:
         assert source.read(0, source.size) == expected

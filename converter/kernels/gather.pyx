@@ -23,6 +23,8 @@ cdef extern from *:
 cdef enum:
     # How many records ahead memory is fetched: the records of one class lie far apart, in several windows at a time.
     AHEAD = 12
+    # Of so many records integers are taken field by field.
+    STRIP = 32
     # Names of tasks have 16 bytes, and of those there are few: a cache in front of the table of strings.
     NAME_SIZE = 16
     CACHE_SIZE = 512
@@ -33,6 +35,34 @@ cdef struct CachedName:
     uint64_t high
     # The string's id and 1, 0 for an empty entry.
     int32_t known
+
+
+ctypedef const uint8_t* Record
+
+
+# An integer of `width` bytes at an offset, of each of `count` records that hold it.
+cdef inline void take_integers(
+    const Record* records, int64_t count, int64_t offset, int64_t width, bint swap, uint8_t* out
+) noexcept nogil:
+    cdef int64_t j
+    cdef uint16_t half
+    cdef uint32_t word
+    cdef uint64_t double_word
+    if width == 4:
+        for j in range(count):
+            word = load32(records[j] + offset, swap)
+            memcpy(out + 4 * j, &word, 4)
+    elif width == 8:
+        for j in range(count):
+            double_word = load64(records[j] + offset, swap)
+            memcpy(out + 8 * j, &double_word, 8)
+    elif width == 1:
+        for j in range(count):
+            out[j] = records[j][offset]
+    else:
+        for j in range(count):
+            half = load16(records[j] + offset, swap)
+            memcpy(out + 2 * j, &half, 2)
 
 
 cdef class Segments(HeldBuffers):
@@ -73,15 +103,13 @@ cdef class Segments(HeldBuffers):
     ):
         cdef int64_t count = location.shape[0]
         cdef int64_t fields = places.shape[0]
-        cdef int64_t i, k, offset, width
+        cdef int64_t i, j, k, offset, width, rows, smallest
         cdef int64_t furthest = 0
-        cdef const uint8_t* record
+        cdef Record record
+        cdef Record[STRIP] records
         cdef bint swap = big_endian != HOST_IS_BIG
         cdef uint8_t** to
         cdef uint8_t[::1] out
-        cdef uint16_t half
-        cdef uint32_t word
-        cdef uint64_t double_word
         if places.shape[1] != 2 or len(outs) != fields or size.shape[0] != count:
             raise ValueError("the columns differ in number or length")
         if count == 0:
@@ -100,26 +128,28 @@ cdef class Segments(HeldBuffers):
                 to[k] = &out[0]
                 furthest = max(furthest, places[k, 0])
             with nogil:
-                for i in range(count):
-                    self._fetch(location, i, 0)
-                    self._fetch(location, i, furthest)
-                    record = self._at(location[i], size[i])
+                i = 0
+                while i < count:
+                    rows = min(<int64_t>STRIP, count - i)
+                    smallest = size[i]
+                    for j in range(rows):
+                        self._fetch(location, i + j, 0)
+                        self._fetch(location, i + j, furthest)
+                        record = self._at(location[i + j], size[i + j])
+                        records[j] = record
+                        smallest = min(smallest, <int64_t>size[i + j] if record is not NULL else 0)
                     for k in range(fields):
                         offset = places[k, 0]
                         width = places[k, 1]
-                        if record is NULL or offset + width > size[i]:
-                            memset(to[k] + i * width, 0, width)
-                        elif width == 4:
-                            word = load32(record + offset, swap)
-                            memcpy(to[k] + 4 * i, &word, 4)
-                        elif width == 8:
-                            double_word = load64(record + offset, swap)
-                            memcpy(to[k] + 8 * i, &double_word, 8)
-                        elif width == 1:
-                            to[k][i] = record[offset]
-                        else:
-                            half = load16(record + offset, swap)
-                            memcpy(to[k] + 2 * i, &half, 2)
+                        if offset + width <= smallest:
+                            take_integers(records, rows, offset, width, swap, to[k] + i * width)
+                            continue
+                        for j in range(rows):
+                            if records[j] is NULL or offset + width > size[i + j]:
+                                memset(to[k] + (i + j) * width, 0, width)
+                            else:
+                                take_integers(&records[j], 1, offset, width, swap, to[k] + (i + j) * width)
+                    i += rows
         finally:
             free(to)
 

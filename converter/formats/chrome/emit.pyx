@@ -31,8 +31,8 @@ TEXT_PADDING = PADDING
 cdef enum:
     #: Programs' levels of arrays.
     MAX_LEVELS = 32
-    #: Text is handed over in blocks that stay in the processor's cache.
-    BLOCK = 1 << 18
+    #: Text is handed over in blocks, each by the interpreter, for which others wait.
+    BLOCK = 1 << 20
     #: How many events ahead memory is fetched: the rows of their classes lie in many columns.
     EVENTS_AHEAD = 10
     #: Quoted forms are kept of strings of up to so many bytes, and of so many bytes in all.

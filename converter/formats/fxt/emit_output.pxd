@@ -10,8 +10,8 @@ from converter.kernels.output cimport Output, ensure, put64
 cdef enum:
     # Room that a record needs at most, apart from texts and bytes.
     RESERVE = 4096
-    # An output larger than this is to be taken: it fits the cache of a processor, with a copy of it.
-    BLOCK = 1 << 18
+    # An output larger than this is to be taken. Each is handed over by the interpreter, for which others wait.
+    BLOCK = 1 << 20
 
 
 cdef struct Records:

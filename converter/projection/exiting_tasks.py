@@ -48,10 +48,11 @@ def _batches(trace: Trace, report: LossReport) -> Iterator[Batch]:
         }
         switches = [number for number, kind in kinds.items() if kind is Kind.SCHED_SWITCH]
         exits = [number for number, kind in kinds.items() if kind is Kind.TASK_EXIT]
-        if switches or (exits and running):
-            yield _with_switches(
-                trace, batch, _Batch(trace, batch, switches, running), exits, report
-            )
+        # Only switches that name one task leave anything to be found out.
+        partial = any(may_name_one(trace.event_classes[number]) for number in switches)
+        if partial or (running and (switches or exits)):
+            scheduled = _Batch(trace, batch, switches, running)
+            yield _with_switches(trace, batch, scheduled, exits, report)
         else:
             yield batch
 
@@ -130,7 +131,7 @@ def _with_switches(
         placed.append((number, number, dataclasses.replace(leaving, after=1)))
         first = int(batch.ts[leaving.positions].min())
         report.add(LossKind.CHANGED, _WHAT, len(leaving), first, loss_class=LossClass.KEPT)
-        for of in np.unique(classes[leaves]).tolist():
+        for of in sorted(set(classes[leaves].tolist())):
             rows = np.flatnonzero(classes[leaves] == of)
             made = _switch(trace.event_classes[of], tids[leaves][rows])
             at = leaving.positions[rows]
@@ -152,7 +153,7 @@ def _plain(trace: Trace, classes: _Int64s) -> list[int]:
     """Those of the classes whose fields are all numbers: what else a switch has is 0."""
     return [
         number
-        for number in np.unique(classes).tolist()
+        for number in sorted(set(classes.tolist()))
         if number >= 0
         and all(
             isinstance(field.type, IntegerClass) for field in trace.event_classes[number].fields

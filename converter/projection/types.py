@@ -206,6 +206,8 @@ def _cast(
     """Numbers as another type, integers modulo its range; values that do not come back are counted as changed."""
     if column.dtype == dtype:
         return column
+    if column.dtype.kind != "f" and np.can_cast(column.dtype, dtype):
+        return column.astype(dtype)
     # NaNs that signal do so when they are converted.
     with np.errstate(over="ignore", invalid="ignore"):
         result = column.astype(dtype)

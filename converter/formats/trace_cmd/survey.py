@@ -5,11 +5,8 @@ It decides the event classes and threads before the first batch.
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from queue import SimpleQueue
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,6 +28,7 @@ from converter.ir.kinds import Kind, Role
 from converter.kernels.tasks import TaskTable
 from converter.projection.linux_tracepoints import meaning
 from converter.storage.workers import workers
+from converter.streaming.ordered_work import OrderedWork
 
 TYPES = 1 << 16
 
@@ -54,59 +52,42 @@ def survey(
 ) -> Survey:
     """Walk all pages of all streams once."""
     first_step, steps = _steps(formats)
-    # Each worker counts for itself.
-    idle: SimpleQueue[Survey] = SimpleQueue()
-    threads = workers()
-    surveys = [Survey() for _ in range(threads)]
-    for each in surveys:
-        idle.put(each)
 
-    def look_at(stream: PageStream, window: Window) -> list[TraceError]:
+    def look_at(mine: Survey, place: tuple[PageStream, Window | TraceError]) -> list[TraceError]:
+        stream, window = place
+        if isinstance(window, TraceError):
+            return [window]
         data, errors = stream.load(window)
-        mine = idle.get()
-        try:
-            missed, _ = survey_pages(
-                data,
-                stream.buffer.page_size,
-                long_size,
-                big_endian,
-                formats.type_offset,
-                formats.pid_offset,
-                first_step,
-                steps,
-                mine.tasks,
-                mine.counts,
-            )
-            mine.missed += missed
-        finally:
-            idle.put(mine)
+        missed, _ = survey_pages(
+            data,
+            stream.buffer.page_size,
+            long_size,
+            big_endian,
+            formats.type_offset,
+            formats.pid_offset,
+            first_step,
+            steps,
+            mine.tasks,
+            mine.counts,
+        )
+        mine.missed += missed
         return errors
 
+    # Each thread counts for itself.
+    surveys = [Survey() for _ in range(workers())]
     result = surveys[0]
-    with ThreadPoolExecutor(threads) as pool:
-        pending: deque[Future[list[TraceError]]] = deque()
-        for stream, window in _windows(streams, result.errors):
-            pending.append(pool.submit(look_at, stream, window))
-            if len(pending) > 2 * threads:
-                result.errors += pending.popleft().result()
-        for future in pending:
-            result.errors += future.result()
+    work = OrderedWork(surveys, "traceconv-survey")
+    try:
+        windows = ((stream, window) for stream in streams for window in stream.windows())
+        for errors in work.results(look_at, windows):
+            result.errors += errors
+    finally:
+        work.close()
     for other in surveys[1:]:
         result.counts += other.counts
         result.missed += other.missed
         result.tasks.absorb(other.tasks)
     return result
-
-
-def _windows(
-    streams: Sequence[PageStream], errors: list[TraceError]
-) -> Iterator[tuple[PageStream, Window]]:
-    for stream in streams:
-        for window in stream.windows():
-            if isinstance(window, TraceError):
-                errors.append(window)
-            else:
-                yield stream, window
 
 
 def _steps(formats: EventFormats) -> tuple[NDArray[np.int32], NDArray[np.int32]]:

@@ -81,11 +81,13 @@ class Emitter:
         threads: tuple[NDArray[uint8], NDArray[int64]],
         owners: tuple[NDArray[uint8], NDArray[int64]],
         start: int,
+        stop: int,
     ) -> tuple[memoryview, NDArray[int64], int]:
-        """The text of the events of a batch from number `start` on until a block is full.
+        """The text of the events of a batch from number `start` on, before `stop`, until a block is full.
 
         Returns the text, where in it durations are not known yet, and the number of the next event. The text is a
         block that is used again when it is let go of. `threads` and `owners` are the texts of threads, one behind the
         other and `TEXT_PADDING` bytes at the end, with n + 1 offsets. Raises ValueError when an event is outside of
-        its class's columns. Releases the GIL.
+        its class's columns. Releases the GIL. Emitters of one trace may be at work at the same time, with the same
+        programs.
         """

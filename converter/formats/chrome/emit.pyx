@@ -35,9 +35,9 @@ cdef enum:
     BLOCK = 1 << 20
     #: How many events ahead memory is fetched: the rows of their classes lie in many columns.
     EVENTS_AHEAD = 10
-    #: Quoted forms are kept of strings of up to so many bytes, and of so many bytes in all.
+    #: Quoted forms are kept of strings of up to so many bytes, and of so many bytes in all, by each emitter.
     LONGEST_KEPT = 200
-    MOST_KEPT = 1 << 24
+    MOST_KEPT = 1 << 23
 
 # What each operation takes, and how wide that is.
 cdef Takes[COLUMN_OPERATIONS] TAKES
@@ -178,7 +178,7 @@ cdef class Emitter:
 
     def emit(
         self, list programs, const int32_t[::1] class_id, const int32_t[::1] row, const int64_t[::1] ts,
-        const int32_t[::1] thread, const int32_t[::1] cpu, threads, owners, int64_t start,
+        const int32_t[::1] thread, const int32_t[::1] cpu, threads, owners, int64_t start, int64_t stop,
     ):
         cdef int64_t count = class_id.shape[0]
         cdef int64_t i, number, ahead
@@ -189,8 +189,8 @@ cdef class Emitter:
         cdef bint good = True
         if row.shape[0] != count or ts.shape[0] != count or thread.shape[0] != count or cpu.shape[0] != count:
             raise ValueError("columns differ in length")
-        if not 0 <= start <= count:
-            raise ValueError(f"event {start} of {count}")
+        if not 0 <= start <= stop <= count:
+            raise ValueError(f"events {start} to {stop} of {count}")
         self._texts.release()
         for i, texts in enumerate((threads, owners)):
             # They are copied in steps of so many bytes.
@@ -211,7 +211,7 @@ cdef class Emitter:
                 found[number] = <void*>program
         i = start
         with nogil:
-            while i < count and self._out.used < BLOCK:
+            while i < stop and self._out.used < BLOCK:
                 if class_id[i] < 0 or class_id[i] >= classes or found[class_id[i]] is NULL or row[i] < 0:
                     good = False
                     break

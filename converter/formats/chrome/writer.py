@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
@@ -34,13 +34,26 @@ from converter.ir.trace import Trace
 from converter.kernels.union import mark
 from converter.projection.timeline_fields import DURATION, THREAD_DURATION, THREAD_TIME
 from converter.storage.sink import Sink
+from converter.storage.workers import workers
+from converter.streaming.ordered_work import OrderedWork
 
 _NANOSECOND_RATE = Fraction(10**9)
 #: From about 50 days on (2**42 microseconds) a double no longer holds every nanosecond; readers use doubles.
 _EXACT_MICROSECONDS = 1 << 42
 _MAX_TICKS = (1 << 63) - 1
+#: Emitters at work at the same time: from about three on, it is batches that they wait for.
+_MOST_EMITTERS = 4
+#: How many events one of them emits at a time, and how much of their text it holds for who writes.
+_EVENTS_AT_ONCE = 1 << 13
+_MOST_HELD = 1 << 22
 _TIMES = (DURATION, THREAD_TIME, THREAD_DURATION)
 _NEXT_TID = next(i for i, part in enumerate(SWITCH_FIELDS) if part.role is Role.NEXT_TID)
+
+
+#: Text, and where in it durations are not known yet.
+_Block = tuple[memoryview, NDArray[np.int64]]
+#: The text of events, and those that are still to be emitted.
+_Emitted = tuple[list[_Block], range]
 
 
 def write(trace: Trace, sink: Sink, variant: str) -> None:  # noqa: ARG001 - there is one
@@ -67,7 +80,14 @@ class _Writer:
         self._output = Patched(sink)
         rate = trace.clock.ticks_per_second
         self._scale = Scale.of_rate(_NANOSECOND_RATE if rate is None else rate)
-        self._emitter = Emitter(trace.strings, self._scale.decimals)
+        # Texts of events do not depend on one another, so that several parts of a batch are emitted at once.
+        self._emission = OrderedWork(
+            [
+                Emitter(trace.strings, self._scale.decimals)
+                for _ in range(min(workers(), _MOST_EMITTERS))
+            ],
+            "traceconv-emitter",
+        )
         self._sidecar: dict[str, Any] = trace.sidecar.get("chrome", {})
         # What the sidecar's metadata events say of the tables, without touching the trace.
         self._replayed = Trace(format="chrome", sidecar={"chrome": {}})
@@ -102,6 +122,7 @@ class _Writer:
 
     def close(self) -> None:
         """Release what is held."""
+        self._emission.close()
         self._output.close()
 
     # The outer object
@@ -235,22 +256,50 @@ class _Writer:
         row = np.ascontiguousarray(batch.row)
         thread = np.ascontiguousarray(batch.thread)
         cpu = np.ascontiguousarray(batch.cpu)
-        at = 0
-        while at < len(batch):
-            text, pending, at = self._emitter.emit(
-                programs, class_ids, row, units, thread, cpu, *self._texts.arrays, at
-            )
-            if self._first:
-                # The first event has no comma in front.
-                text, pending = text[1:], pending - 1
-                self._first = False
-            self._durations.place((pending + self._output.tell()).tolist())
-            self._output.write(text, hold=len(pending) > 0)
+
+        def emit(emitter: Emitter, events: range) -> _Emitted:
+            """The text of these events, or so much of it as may be held."""
+            blocks: list[_Block] = []
+            at, size = events.start, 0
+            while at < events.stop and size < _MOST_HELD:
+                text, pending, at = emitter.emit(
+                    programs,
+                    class_ids,
+                    row,
+                    units,
+                    thread,
+                    cpu,
+                    *self._texts.arrays,
+                    at,
+                    events.stop,
+                )
+                blocks.append((text, pending))
+                size += len(text)
+            return blocks, range(at, events.stop)
+
+        for text, pending in self._blocks(emit, len(batch)):
+            # The first event has no comma in front.
+            skipped = int(self._first)
+            self._first = False
+            self._durations.place((pending - skipped + self._output.tell()).tolist())
+            self._output.write(text[skipped:], hold=len(pending) > 0)
             self._output.release(self._durations.earliest())
         for program in programs:
             if program is not None:
                 program.release()
         self._last_ts = max(self._last_ts, int(units.max()))
+
+    def _blocks(self, emit: Callable[[Emitter, range], _Emitted], count: int) -> Iterator[_Block]:
+        """The text of so many events, in their order."""
+        parts = (
+            range(at, min(at + _EVENTS_AT_ONCE, count)) for at in range(0, count, _EVENTS_AT_ONCE)
+        )
+        for emitted in self._emission.results(emit, parts):
+            blocks, rest = emitted
+            yield from blocks
+            while rest:
+                blocks, rest = next(self._emission.results(emit, [rest]))
+                yield from blocks
 
     def _mark_used(self, threads: NDArray[np.int32]) -> None:
         count = len(self._trace.threads)

@@ -21,7 +21,7 @@ def text_of(one, rows, strings=None, threads=NO_TEXTS):
     zeros = np.zeros(count, np.int32)
     text, _, done = Emitter(strings or StringTable(), 3).emit(
         [one], zeros, np.array(rows, np.int32), zeros.astype(np.int64), zeros, zeros - 1,
-        threads, NO_TEXTS, 0,
+        threads, NO_TEXTS, 0, count,
     )  # fmt: skip
     assert done == count
     return bytes(text)

@@ -258,12 +258,15 @@ def _transcribed(
     from converter.streaming.pipeline import Pipeline
 
     if not lossless:
-        projected, report = project(trace, target.capabilities(variant), target.name)
+        capabilities = target.capabilities(variant)
         if trace.format == target.name or not ahead:
             # What only this format has may grow while it is read, so that the writer must not lag behind.
+            projected, report = project(trace, capabilities, target.name)
             writer(projected, sink, variant)
-        else:
-            with Pipeline(projected) as made_ahead:
+            return report
+        with Pipeline(trace, "reader", decodes=False) as read:
+            projected, report = project(read, capabilities, target.name)
+            with Pipeline(projected, "projector") as made_ahead:
                 writer(made_ahead, sink, variant)
         return report
     from converter.lossless.residual import Recording, embed

@@ -1,6 +1,7 @@
-"""Making batches on another thread than the one that writes them: the next while the last is being written.
+"""Stages of a conversion, each on a thread of its own: a batch is read while the one before is projected and the one
+before that is written.
 
-Most of both is done by kernels, which release the GIL.
+Most of each is done by kernels, which release the GIL.
 """
 
 from __future__ import annotations
@@ -23,15 +24,17 @@ _WORTHWHILE = 1 << 14
 class Pipeline:
     """A context manager that gives a trace with the batches of another, made ahead by a thread of their own.
 
-    What is made ahead is bounded by one batch. Its columns are all decoded there (`Decoder`). The tables and the lists
-    of sidecars are copies that have what the other trace's had when the batch was made: what a writer sees does not
-    depend on timing. Strings, which are safe to share, are shared. Errors are raised where the batch that they prevent
-    would have come. Leaving the context stops the thread.
+    What is made ahead is bounded by one batch. Unless the stage only reads, all columns are decoded there (`Decoder`).
+    The tables and the lists of sidecars are copies that have what the other trace's had when the batch was made: what
+    comes behind does not depend on timing. Strings, which are safe to share, are shared. Errors are raised where the
+    batch that they prevent would have come. Leaving the context stops the thread.
     """
 
-    def __init__(self, source: Trace) -> None:
+    def __init__(self, source: Trace, name: str, *, decodes: bool = True) -> None:
         self._tables = _Tables(source)
         self._source = source
+        self._name = name
+        self._decodes = decodes
         self._run: _Run | None = None
         self._decoder: Decoder | None = None
         self._trace = self._tables.copy
@@ -63,9 +66,10 @@ class Pipeline:
         for batch in batches:
             self._tables.follow(self._tables.growth())
             if len(batch) >= _WORTHWHILE:
-                self._decoder = decoder = Decoder(self._source)
-                decoder.decode(batch)
-                self._run = run = _Run(batches, self._tables, decoder)
+                if self._decodes:
+                    self._decoder = Decoder(self._source)
+                    self._decoder.decode(batch)
+                self._run = run = _Run(batches, self._tables, self._decoder, self._name)
                 yield batch
                 del batch
                 yield from run.results()
@@ -171,7 +175,9 @@ def _named(table: Sequence[Process | Thread], unnamed: set[int]) -> dict[int, st
 class _Run:
     """One iteration over the rest of a trace's batches, on a thread."""
 
-    def __init__(self, batches: Iterator[Batch], tables: _Tables, decoder: Decoder) -> None:
+    def __init__(
+        self, batches: Iterator[Batch], tables: _Tables, decoder: Decoder | None, name: str
+    ) -> None:
         self._batches = batches
         self._tables = tables
         self._decoder = decoder
@@ -179,7 +185,7 @@ class _Run:
         self._made: SimpleQueue[tuple[Batch | None, _Growth] | BaseException] = SimpleQueue()
         self._wanted = threading.Semaphore()
         self._stopped = False
-        self._thread = threading.Thread(target=self._make, name="traceconv-reader", daemon=True)
+        self._thread = threading.Thread(target=self._make, name=f"traceconv-{name}", daemon=True)
         self._thread.start()
 
     def results(self) -> Iterator[Batch]:
@@ -222,6 +228,7 @@ class _Run:
             batch = None if self._stopped else next(self._batches, None)
             if batch is None:
                 return
-            self._decoder.decode(batch)
+            if self._decoder is not None:
+                self._decoder.decode(batch)
             yield batch
             del batch

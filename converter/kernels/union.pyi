@@ -21,6 +21,12 @@ def looked_up(table: NDArray[int32], numbers: NDArray[int32]) -> NDArray[int32]:
     Raises ValueError for other numbers that the table does not have. Releases the GIL.
     """
 
+def put(column: NDArray[int32], positions: NDArray[int32], values: NDArray[int32]) -> None:
+    """Set what a column has at some positions.
+
+    Raises ValueError for positions outside of it. Releases the GIL.
+    """
+
 def mark(marks: NDArray[uint8], numbers: NDArray[int32]) -> None:
     """Set the mark of each number that occurs to 1; -1 stands for the last one.
 

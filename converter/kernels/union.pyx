@@ -87,6 +87,23 @@ def looked_up(const int32_t[::1] table, const int32_t[:] numbers):
     return found
 
 
+def put(int32_t[::1] column, const int32_t[:] positions, const int32_t[:] values):
+    cdef int64_t count = positions.shape[0]
+    cdef int64_t size = column.shape[0]
+    cdef int64_t i
+    cdef int64_t failed = -1
+    if values.shape[0] != count:
+        raise ValueError("positions and values differ in number")
+    with nogil:
+        for i in range(count):
+            if not 0 <= positions[i] < size:
+                failed = i
+                break
+            column[positions[i]] = values[i]
+    if failed >= 0:
+        raise ValueError(f"position {positions[failed]} of {size}")
+
+
 def mark(uint8_t[::1] marks, const int32_t[:] numbers):
     """Set the mark of each number that occurs; -1 stands for the last one."""
     cdef int64_t size = marks.shape[0]

@@ -20,7 +20,7 @@ from converter.ir.columns import (
 )
 from converter.ir.events import Batch, Table
 from converter.kernels.strings import StringTable
-from converter.kernels.union import looked_up
+from converter.kernels.union import looked_up, put
 from converter.projection.pieces import Piece
 
 #: A piece with the number of the class that its rows had and that of the class that they have.
@@ -59,8 +59,8 @@ def _in_place(
         start = 0
         for piece in pieces:
             if not piece.whole:
-                class_id[piece.positions] = target
-            row[piece.positions] = np.arange(start, start + len(piece), dtype=np.int32)
+                put(class_id, piece.positions, constant_column(np.int32(target), len(piece)))
+            put(row, piece.positions, np.arange(start, start + len(piece), dtype=np.int32))
             start += len(piece)
     parts = [piece for _, _, piece in placed]
     return Batch(
@@ -91,7 +91,7 @@ def _overridden(
         return constant_column(np.int32(constants.pop() or 0), len(column))
     result = column.copy()
     for piece, values in given:
-        result[piece.positions] = values[0] if values.strides == (0,) else values
+        put(result, piece.positions, values)
     return result
 
 

@@ -12,10 +12,11 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from converter.ir.columns import constant_column
 from converter.ir.events import Batch, Table
 from converter.ir.kinds import Kind, Role
 from converter.ir.trace import Trace
-from converter.kernels.union import looked_up
+from converter.kernels.union import looked_up, put
 from converter.projection.running_threads import RunningThreads
 
 _WAKEUPS = frozenset({Kind.SCHED_WAKING, Kind.SCHED_WAKEUP, Kind.SCHED_WAKEUP_NEW})
@@ -102,8 +103,8 @@ class _Wakeups:
         if moved:
             row = row.copy()
         for number, at, rows in moved:
-            class_id[at] = number
-            row[at] = np.arange(len(rows), dtype=np.int32)
+            put(class_id, at, constant_column(np.int32(number), len(rows)))
+            put(row, at, np.arange(len(rows), dtype=np.int32))
         return Batch(
             ts=batch.ts,
             class_id=class_id,

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from converter.kernels.union import looked_up, mark
+from converter.kernels.union import looked_up, mark, put
 
 
 @given(st.lists(st.integers(-1, 4)))
@@ -16,6 +16,26 @@ def test_numbers_are_looked_up(numbers):
     marks = np.zeros(5, np.uint8)
     mark(marks, column)
     assert np.flatnonzero(marks).tolist() == sorted({number % 5 for number in numbers})
+
+
+@given(st.lists(st.tuples(st.integers(0, 4), st.integers(-(2**31), 2**31 - 1))))
+def test_values_are_put_at_positions(pairs):
+    column, expected = np.arange(5, dtype=np.int32), np.arange(5, dtype=np.int32)
+    positions, values = np.array(pairs, np.int32).reshape(-1, 2).T
+    put(column, positions, values)
+    expected[positions] = values
+    assert column.tolist() == expected.tolist()
+    put(column, positions, np.broadcast_to(np.int32(-7), len(pairs)))
+    expected[positions] = -7
+    assert column.tolist() == expected.tolist()
+
+
+@pytest.mark.parametrize("position", [2, -1, 2**31 - 1, -(2**31)])
+def test_positions_outside_are_refused(position):
+    with pytest.raises(ValueError, match=f"position {position} of 2"):
+        put(np.zeros(2, np.int32), np.array([0, position], np.int32), np.zeros(2, np.int32))
+    with pytest.raises(ValueError, match="differ in number"):
+        put(np.zeros(2, np.int32), np.zeros(2, np.int32), np.zeros(1, np.int32))
 
 
 def test_a_column_may_be_constant():

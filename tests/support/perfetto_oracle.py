@@ -21,7 +21,7 @@ from converter.formats.perfetto import mapping, tracepoints
 from converter.formats.perfetto.reader import read
 from converter.ir.columns import value
 from converter.ir.field_classes import ArrayClass, StructureClass, VariantClass
-from converter.ir.kinds import Kind, Role
+from converter.ir.kinds import REQUIRED_ROLES, Kind, Role
 from converter.ir.trace import Trace
 from converter.projection import timeline_fields
 from converter.storage.opening import open_source
@@ -53,6 +53,18 @@ def scalars(message: Any) -> tuple[tuple[str, Any], ...]:
         found = getattr(message, field.name)
         result.append((field.name, [text(v) for v in found] if field.is_repeated else text(found)))
     return tuple(result)
+
+
+def present(message: Any, system: str, name: str) -> tuple[tuple[str, Any], ...]:
+    """The fields of an event's message that are there: also absent ones if events of the kind always have them."""
+    known = tracepoints.known_meaning(system, name)
+    roles = {} if known is None else known.roles
+    required = frozenset() if known is None else REQUIRED_ROLES.get(known.kind, frozenset())
+    return tuple(
+        (field.name, value)
+        for field, (_, value) in zip(message.DESCRIPTOR.fields, scalars(message), strict=True)
+        if field.is_repeated or message.HasField(field.name) or roles.get(field.name) in required
+    )
 
 
 class GenericMessages:
@@ -101,12 +113,12 @@ def kernel_events(
             number = event.DESCRIPTOR.fields_by_name[which].number
             tracepoint = tracepoints.tracepoint_of(number)
             assert tracepoint is not None
-            label, fields = ":".join(tracepoint), scalars(getattr(event, which))
+            label, fields = ":".join(tracepoint), present(getattr(event, which), *tracepoint)
             into[label].append((*place, (("common_flags", event.common_flags), *fields)))
         else:
             for unknown in UnknownFieldSet(event):
                 group, name, kind = generic.types[unknown.field_number]
-                fields = scalars(kind.FromString(unknown.data))
+                fields = present(kind.FromString(unknown.data), group, name)
                 label = f"{group}:{name}"
                 into[label].append((*place, (("common_flags", event.common_flags), *fields)))
     compact_events(bundle, state, into)
@@ -148,8 +160,8 @@ def compact_events(bundle: Any, state: dict[int, Any], into: Events) -> None:
         running = state.get(bundle.cpu, (-1, 0, b""))
         if wakings and (not switches or wakings[0][0] <= switches[0][0]):
             ts, flags, pid, target, priority, comm = wakings.pop(0)
-            names = ("common_flags", "comm", "pid", "prio", "success", "target_cpu")
-            fields = tuple(zip(names, (flags, comm, pid, priority, 0, target), strict=True))
+            names = ("common_flags", "comm", "pid", "prio", "target_cpu")
+            fields = tuple(zip(names, (flags, comm, pid, priority, target), strict=True))
             into["compact sched:sched_waking"].append((ts, bundle.cpu, running[0], fields))
             continue
         ts, previous_state, pid, priority, comm = switches.pop(0)
@@ -377,7 +389,8 @@ def actual(trace: Trace) -> Events:
     tids = [thread.tid for thread in trace.threads]
     for batch in trace.batches():
         tids = [thread.tid for thread in trace.threads] + [-1]
-        timeline: list[tuple[int, str, tuple[Any, ...]]] = []
+        # Those of one name may be of several classes.
+        placed: list[tuple[int, str, tuple[Any, ...]]] = []
         for id in batch.tables:
             event_class = trace.event_classes[id]
             places = batch.positions(id)
@@ -390,12 +403,13 @@ def actual(trace: Trace) -> Events:
                 rows = zip(*columns, strict=True) if columns else ((),) * len(places)
                 ts, cpu = batch.ts[places].tolist(), batch.cpu[places].tolist()
                 thread = batch.thread[places].tolist()
-                for t, c, n, row in zip(ts, cpu, thread, rows, strict=True):
-                    into[label].append((t, c, tids[n], tuple(zip(names, row, strict=True))))
+                for place, t, c, n, row in zip(places.tolist(), ts, cpu, thread, rows, strict=True):
+                    fields = tuple(zip(names, row, strict=True))
+                    placed.append((place, label, (t, c, tids[n], fields)))
             elif event_class.kind.name in _TIMELINE:
                 for place, row in zip(places.tolist(), zip(*columns, strict=True), strict=True):
-                    timeline.append((place, *_timeline_row(event_class, names, row)))
-        for _, label, row in sorted(timeline, key=lambda item: item[0]):
+                    placed.append((place, *_timeline_row(event_class, names, row)))
+        for _, label, row in sorted(placed, key=lambda item: item[0]):
             into[label].append(row)
     return into
 

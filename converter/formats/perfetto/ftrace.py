@@ -14,7 +14,12 @@ from converter.formats.perfetto.clocks import ClockKey, Clocks
 from converter.formats.perfetto.descriptors import decode
 from converter.formats.perfetto.ftrace_classes import KernelClasses, KernelEvents
 from converter.formats.perfetto.kernel_symbols import KernelSymbols
-from converter.formats.perfetto.layout import BuiltinClock, FtraceClock, PacketField
+from converter.formats.perfetto.layout import (
+    CPU_STARTS,
+    BuiltinClock,
+    FtraceClock,
+    PacketField,
+)
 from converter.formats.perfetto.packets import Damage, Window
 from converter.formats.perfetto.parts import Part
 from converter.formats.perfetto.scan import DATA, DATA_SIZE, DATA_START, SEQUENCE
@@ -46,13 +51,18 @@ class FtraceBundles:
         self._symbols = symbols
         self._damage = damage
         self.classes = KernelClasses(trace, damage)
+        #: By CPU: of its first bundle, what `_scan` tells.
+        self._first: dict[int, NDArray[np.int64]] = {}
 
-    def note_descriptors(self, window: Window) -> None:
-        """Note the generic event descriptors in a window's bundles; the first of a field number counts."""
+    def note(self, window: Window) -> None:
+        """Note the first bundles of CPUs, and the generic event descriptors; the first of a field number counts."""
         chosen = window.rows[window.rows[:, DATA] == PacketField.FTRACE_EVENTS]
         if not len(chosen):
             return
         rows = self._scan(window, chosen)
+        cpus, first = np.unique(rows[:, kernel.CPU], return_index=True)
+        for cpu, place in zip(cpus.tolist(), first.tolist(), strict=True):
+            self._first.setdefault(cpu, rows[place])
         starts, sizes = chosen[:, DATA_START].copy(), chosen[:, DATA_SIZE].copy()
         with_descriptors = (rows[:, kernel.DESCRIPTORS] > 0) & (rows[:, kernel.DAMAGE] == 0)
         if not with_descriptors.any():
@@ -69,6 +79,16 @@ class FtraceBundles:
             descriptor = item.get("event_descriptor", b"")
             if not self.classes.describe(item.get("field_id", 0), group, descriptor):
                 self._damage.warn("a generic event descriptor is damaged", window.offset)
+
+    def finish(self) -> None:
+        """Keep since when CPUs were recorded, where bundles say it: what importers do not show is from before."""
+        starts = []
+        for cpu, row in sorted(self._first.items()):
+            if row[kernel.PREVIOUS_END] > 0 and not row[kernel.DAMAGE]:
+                time = self._converted(row, row[kernel.PREVIOUS_END : kernel.PREVIOUS_END + 1])
+                starts.append([cpu, int(time[0])])
+        if starts:
+            self._trace.sidecar.setdefault("perfetto", {})[CPU_STARTS] = starts
 
     def _scan(self, window: Window, chosen: NDArray[np.int64]) -> NDArray[np.int64]:
         rows = np.empty((len(chosen), kernel.BUNDLE_COLUMNS), np.int64)
@@ -139,6 +159,7 @@ class FtraceBundles:
             self._damage.warn("compact_sched of a bundle is damaged", window.offset)
             ts, tid, cpu, bundle = ts[:filled], tid[:filled], cpu[:filled], bundle[:filled]
             events.key = key[:filled]
+            events.start, events.size = events.start[:filled], events.size[:filled]
         self._convert_times(rows, bundle, ts)
         packet = packets.astype(np.int32)[bundle]
 
@@ -183,27 +204,30 @@ class FtraceBundles:
         self, rows: NDArray[np.int64], bundle: NDArray[np.int32], ts: NDArray[np.int64]
     ) -> None:
         """Bring times to the trace's clock, where a bundle's is another."""
-        boottime = (0, int(BuiltinClock.BOOTTIME))
-        if self._clocks.trace_clock == BuiltinClock.BOOTTIME and not rows[:, kernel.CLOCK].any():
+        is_usual = self._clocks.trace_clock == BuiltinClock.BOOTTIME
+        if is_usual and not rows[:, kernel.CLOCK].any():
             return
         starts = np.searchsorted(bundle, np.arange(len(rows) + 1))
         for i, (start, end) in enumerate(pairwise(starts.tolist())):
-            clock = int(rows[i, kernel.CLOCK])
-            times = ts[start:end]
-            key: ClockKey = boottime
-            if clock in (FtraceClock.GLOBAL, FtraceClock.LOCAL):
-                boot, own = rows[i, kernel.BOOT_TIMESTAMP], rows[i, kernel.FTRACE_TIMESTAMP]
-                if not own:
-                    self._damage.warn("a bundle on ftrace's own clock does not relate it to any")
-                    continue
-                times = times + (boot - own)
-            elif clock == FtraceClock.MONO_RAW:
-                key = (0, int(BuiltinClock.MONOTONIC_RAW))
-            elif clock == FtraceClock.UNKNOWN:
-                self._damage.warn("a bundle is on a clock that nothing relates to the trace's")
-                continue
-            converted = self._clocks.convert(key, times)
-            if converted is None:
-                self._damage.warn(f"no snapshot relates clock {key[1]} to the trace's")
-                converted = times
-            ts[start:end] = converted
+            ts[start:end] = self._converted(rows[i], ts[start:end])
+
+    def _converted(self, row: NDArray[np.int64], times: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Times of a bundle on the trace's clock."""
+        clock = int(row[kernel.CLOCK])
+        key: ClockKey = (0, int(BuiltinClock.BOOTTIME))
+        if clock in (FtraceClock.GLOBAL, FtraceClock.LOCAL):
+            boot, own = row[kernel.BOOT_TIMESTAMP], row[kernel.FTRACE_TIMESTAMP]
+            if not own:
+                self._damage.warn("a bundle on ftrace's own clock does not relate it to any")
+                return times
+            times = times + (boot - own)
+        elif clock == FtraceClock.MONO_RAW:
+            key = (0, int(BuiltinClock.MONOTONIC_RAW))
+        elif clock == FtraceClock.UNKNOWN:
+            self._damage.warn("a bundle is on a clock that nothing relates to the trace's")
+            return times
+        converted = self._clocks.convert(key, times)
+        if converted is None:
+            self._damage.warn(f"no snapshot relates clock {key[1]} to the trace's")
+            return times
+        return converted

@@ -29,11 +29,13 @@ from converter.formats.perfetto.scan_fields import (
     decode_repeated,
     generic_signatures,
     generic_values,
+    lacking,
     repeated_spans,
 )
 from converter.ir.columns import Column
 from converter.ir.events import EventClass
 from converter.ir.field_classes import ArrayClass, BytesClass, IntegerClass, StringClass
+from converter.ir.kinds import REQUIRED_ROLES
 from converter.ir.trace import Trace
 from converter.kernels.strings import StringTable
 
@@ -44,6 +46,12 @@ _GENERIC_TYPES: Final[dict[int, IntegerClass | StringClass]] = {
     ord("u"): IntegerClass(64),
     ord("-"): IntegerClass(64),
 }
+
+
+#: Fields with higher numbers are taken to be there. No event of the package has one.
+_MASK_BITS: Final = 64
+#: Classes of an event that lacks fields, each for other ones.
+_MAX_PARTIAL: Final = 64
 
 
 @dataclass(slots=True)
@@ -72,6 +80,9 @@ class KernelClasses:
         self._described: dict[int, tuple[str, str, tuple[ProgramField, ...]]] = {}
         self._declared: Declarations = {}
         self._class_of_key = np.full(kernel.KEYS, -1, np.int32)
+        #: By key: the fields of an event that it may lack, as bits by their numbers, and its classes where it does.
+        self._optional = np.zeros(kernel.KEYS, np.uint64)
+        self._partial: dict[int, dict[int, int]] = {}
         self._columns: dict[int, _Columns] = {}
         self._shapes = StringTable()
         self._class_of_shape: dict[int, int] = {}
@@ -123,6 +134,7 @@ class KernelClasses:
                     self._assign_declared(events, item, np.flatnonzero(key == item), class_id)
             if FtraceField.GENERIC in present:
                 self._assign_generic(events, np.flatnonzero(key == FtraceField.GENERIC), class_id)
+        self._assign_partial(events, class_id)
         return class_id
 
     def _define(self, key: int) -> int:
@@ -140,7 +152,14 @@ class KernelClasses:
         declared = self._event(key)
         if declared is None:
             return self._define_unknown(key)
-        system, name, program = declared
+        if key not in self._declared:
+            self._optional[key] = _optional_fields(*declared)
+        return self._define_event(key, *declared)
+
+    def _define_event(
+        self, key: int, system: str, name: str, program: tuple[ProgramField, ...]
+    ) -> int:
+        """The class of an event with these fields."""
         strings = self._trace.strings
 
         def columns(events: KernelEvents, places: NDArray[np.intp]) -> list[Callable[[], Column]]:
@@ -159,6 +178,36 @@ class KernelClasses:
         if event is None or tracepoint is None:
             return None
         return (*tracepoint, event.fields)
+
+    def _assign_partial(self, events: KernelEvents, class_id: NDArray[np.int32]) -> None:
+        """Classes of events that lack some of their fields: those without them."""
+        places, masks = lacking(events.data, events.start, events.size, events.key, self._optional)
+        if not len(places):
+            return
+        lacked, which = np.unique(masks, return_inverse=True)
+        pairs, index = np.unique(
+            events.key[places] * np.int64(len(lacked)) + which, return_inverse=True
+        )
+        ids = [
+            self._partial_class(pair // len(lacked), int(lacked[pair % len(lacked)]))
+            for pair in pairs.tolist()
+        ]
+        class_id[places] = np.array(ids, np.int32)[index]
+
+    def _partial_class(self, key: int, mask: int) -> int:
+        """The class of the events of a number that lack these fields."""
+        known = self._partial.setdefault(key, {})
+        if mask in known:
+            return known[mask]
+        declared = self._event(key)
+        assert declared is not None
+        system, name, program = declared
+        if len(known) == _MAX_PARTIAL:
+            self._damage.warn(f"what events lack is zero in more than {_MAX_PARTIAL} combinations")
+            return int(self._class_of_key[key])
+        kept = tuple(item for item in program if not _is_among(item.number, mask))
+        known[mask] = self._define_event(key, system, name, kept)
+        return known[mask]
 
     def _assign_declared(
         self, events: KernelEvents, key: int, places: NDArray[np.intp], class_id: NDArray[np.int32]
@@ -218,11 +267,11 @@ class KernelClasses:
         return self._add(EventClass(kind, name, system, fields, native=native), columns)
 
     def _define_compact(self, name: str, table_columns: dict[str, int]) -> int:
-        """The typed event's class; what compact_sched does not say has protobuf's default."""
+        """The typed event's class, of the fields that compact_sched says."""
         number = tracepoints.number_of_tracepoint()["sched", name]
         event = typed_event(number)
         assert event is not None
-        fields = event.fields
+        fields = tuple(item for item in event.fields if item.name in table_columns)
         event_class = tracepoints.tracepoint_class("sched", name, fields, tracepoints.COMPACT_SCHED)
         switch = name == "sched_switch"
 
@@ -233,10 +282,7 @@ class KernelClasses:
             def column(item: ProgramField) -> Callable[[], Column]:
                 kind = item.field_class
                 dtype = kind.dtype if isinstance(kind, IntegerClass) else np.dtype(np.int32)
-                index = table_columns.get(item.name)
-                if index is None:
-                    return lambda: np.broadcast_to(dtype.type(0), (len(rows),))
-                return lambda: table[rows, index].astype(dtype)
+                return lambda: table[rows, table_columns[item.name]].astype(dtype)
 
             return [lambda: events.flags[places], *map(column, fields)]
 
@@ -298,6 +344,21 @@ class KernelClasses:
         id = self._trace.add_class(event_class)
         self._columns[id] = columns
         return id
+
+
+def _optional_fields(system: str, name: str, program: tuple[ProgramField, ...]) -> int:
+    """The fields whose absence makes another class, as bits: all but lists and what events of the kind always have."""
+    fields = tracepoints.tracepoint_class(system, name, program).fields[1:]
+    required = REQUIRED_ROLES.get(tracepoints.kind_of(system, name), frozenset())
+    optional = 0
+    for item, field in zip(program, fields, strict=True):
+        if item.number < _MASK_BITS and not item.repeated and field.role not in required:
+            optional |= 1 << item.number
+    return optional
+
+
+def _is_among(number: int, mask: int) -> bool:
+    return number < _MASK_BITS and bool(mask >> number & 1)
 
 
 def _has_lengths(

@@ -243,3 +243,7 @@ class LegacyField(IntEnum):
     MEMBERS = 1002
     #: Of a state, in nanoseconds.
     DURATION = 1003
+
+
+#: What the sidecar calls the times since which CPUs were recorded: [CPU, time on the trace's clock].
+CPU_STARTS: Final = "cpu_starts"

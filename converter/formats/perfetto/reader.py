@@ -67,8 +67,9 @@ class _Reader:
         for window in windows(source, self._damage):
             self._metadata.note(window)
             self._symbols.note(window)
-            self._ftrace.note_descriptors(window)
+            self._ftrace.note(window)
         self._metadata.finish()
+        self._ftrace.finish()
         self.trace.symbols = self._symbols.finish()
         self._ftrace.classes.declare(self._metadata.declarations)
         self.trace.make_batches = self._batches

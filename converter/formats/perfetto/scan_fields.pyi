@@ -29,6 +29,19 @@ def decode_messages(
     Raises ValueError when a message lies outside the data or columns do not fit. Releases the GIL.
     """
 
+def lacking(
+    data: NDArray[uint8],
+    starts: NDArray[int64],
+    sizes: NDArray[int64],
+    keys: NDArray[int32],
+    wanted: NDArray[uint64],
+) -> tuple[NDArray[int64], NDArray[uint64]]:
+    """Which messages lack a field of ``wanted[keys[i]]``, and the bits of what they lack: bit n is that of field n.
+
+    A message of which nothing is wanted is not looked at. Raises ValueError when another lies outside the data.
+    Releases the GIL.
+    """
+
 def decode_repeated(
     data: NDArray[uint8],
     starts: NDArray[int64],

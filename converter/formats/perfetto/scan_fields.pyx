@@ -66,6 +66,17 @@ cdef inline void store(Step* step, int64_t i, WireField* field) noexcept nogil:
         step.column[i] = <uint8_t>value
 
 
+# The position behind a varint, whatever it says; -1 where it is cut off or longer than ten bytes.
+cdef inline int64_t behind_varint(const uint8_t* data, int64_t at, int64_t end) noexcept nogil:
+    if end - at > 10:
+        end = at + 10
+    while at < end:
+        at += 1
+        if data[at - 1] < 0x80:
+            return at
+    return -1
+
+
 def decode_messages(
     const uint8_t[::1] data, const int64_t[:] starts, const int64_t[:] sizes, numbers, ways, columns
 ):
@@ -78,6 +89,7 @@ def decode_messages(
     cdef int64_t i, at, end
     cdef int64_t damaged = 0
     cdef WireField field
+    cdef uint8_t tag
     cdef uint8_t[::1] column
     cdef const uint8_t* bytes
     if len(ways) != steps or len(columns) != steps or steps > MAX_COLUMNS:
@@ -109,6 +121,14 @@ def decode_messages(
             at = starts[i]
             end = at + sizes[i]
             while at < end:
+                tag = bytes[at]
+                if tag & 0x87 == WIRE_VARINT and tag > 7 and table[tag >> 3] < 0:
+                    # Elements of lists, mostly, which are read by themselves.
+                    at = behind_varint(bytes, at + 1, end)
+                    if at < 0:
+                        damaged += 1
+                        break
+                    continue
                 at = next_field(bytes, at, end, &field)
                 if at < 0:
                     damaged += 1
@@ -122,6 +142,71 @@ def decode_messages(
                         if program[k].number == field.number and program[k].wire == field.wire:
                             store(&program[k], i, &field)
     return damaged
+
+
+# The bits of `wanted` whose fields a message lacks: bit n is that of field n.
+cdef inline uint64_t lacked(const uint8_t* data, int64_t at, int64_t end, uint64_t wanted) noexcept nogil:
+    cdef WireField field
+    cdef uint8_t tag
+    while at < end:
+        tag = data[at]
+        # The usual: a number of one byte in front of a varint. Behind the last that is wanted nothing is looked at.
+        if tag & 0x87 == WIRE_VARINT:
+            wanted &= ~(<uint64_t>1 << (tag >> 3))
+            if not wanted:
+                break
+            at = behind_varint(data, at + 1, end)
+            if at < 0:
+                break
+        else:
+            at = next_field(data, at, end, &field)
+            if at < 0:
+                break
+            if field.number < 64:
+                wanted &= ~(<uint64_t>1 << field.number)
+                if not wanted:
+                    break
+    return wanted
+
+
+def lacking(
+    const uint8_t[::1] data,
+    const int64_t[::1] starts,
+    const int64_t[::1] sizes,
+    const int32_t[::1] keys,
+    const uint64_t[::1] wanted,
+):
+    cdef int64_t count = starts.shape[0]
+    cdef int64_t end = data.shape[0]
+    cdef int64_t total = wanted.shape[0]
+    cdef int64_t found = 0
+    cdef int64_t i = 0
+    cdef uint64_t mask
+    # Of the room only the pages that are filled are ever touched.
+    cdef int64_t[::1] places = np.empty(count, np.int64)
+    cdef uint64_t[::1] masks = np.empty(count, np.uint64)
+    if sizes.shape[0] != count or keys.shape[0] != count:
+        raise ValueError("starts, sizes and keys differ in length")
+    with nogil:
+        for i in range(count):
+            if keys[i] < 0 or keys[i] >= total:
+                found = -1
+                break
+            mask = wanted[keys[i]]
+            if mask == 0:
+                continue
+            if starts[i] < 0 or sizes[i] < 0 or starts[i] > end or sizes[i] > end - starts[i]:
+                found = -1
+                break
+            if sizes[i]:
+                mask = lacked(&data[0], starts[i], starts[i] + sizes[i], mask)
+            if mask:
+                places[found] = i
+                masks[found] = mask
+                found += 1
+    if found < 0:
+        raise ValueError(f"message {i} has no such key, or lies outside the data")
+    return np.asarray(places)[:found], np.asarray(masks)[:found]
 
 
 # The values of field `number` of one message, stored from `count` on while there is room; the count behind them.

@@ -17,7 +17,7 @@ COMPACT_START: int
 COMPACT_SIZE: int
 #: Number of generic event descriptors.
 DESCRIPTORS: int
-#: previous_bundle_end_timestamp, 0 when absent.
+#: previous_bundle_end_timestamp, or last_read_event_timestamp; 0 when both are absent.
 PREVIOUS_END: int
 #: Not 0 when the bundle cannot be read.
 DAMAGE: int

@@ -92,7 +92,8 @@ cdef void scan_bundle(const uint8_t* data, int64_t at, int64_t end, int64_t* row
                 row[bFTRACE_TIMESTAMP] = <int64_t>field.value
             elif field.number == 7:
                 row[bBOOT_TIMESTAMP] = <int64_t>field.value
-            elif field.number == 10:
+            # What new recorders say of the bundle before, and what older ones do.
+            elif field.number == 10 or field.number == 9:
                 row[bPREVIOUS_END] = <int64_t>field.value
     if row[bCPU] < 0 or row[bCPU] >= MAX_CPUS:
         row[bDAMAGE] = 1

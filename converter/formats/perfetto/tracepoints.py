@@ -251,7 +251,7 @@ def function_class() -> EventClass:
 
 
 #: What compact_sched says of a sched_switch and a sched_waking: the column of `proto_ftrace.fill_bundles`' table for
-#: each field of the typed event; fields without one hold protobuf's default.
+#: each field of the typed event; it does not say the others.
 COMPACT_SWITCH: Final = {
     "prev_pid": 0,
     "prev_prio": 1,

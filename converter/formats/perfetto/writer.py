@@ -18,7 +18,7 @@ from converter.formats.perfetto.emit import Emitter
 from converter.formats.perfetto.ftrace_output import FtraceOutput
 from converter.formats.perfetto.json_sidecar import SIDECAR_ATTRIBUTE, sidecar_form
 from converter.formats.perfetto.kernel_stacks import stack_of
-from converter.formats.perfetto.layout import LOST_COUNT, PACKET_TAG
+from converter.formats.perfetto.layout import CPU_STARTS, LOST_COUNT, PACKET_TAG
 from converter.formats.perfetto.metadata_output import (
     SEQUENCE,
     attributes,
@@ -151,6 +151,8 @@ class _Encoder:
         self._packet_numbers = self._numbers.copy()
         known = table_packets(trace)
         self._emitter.put(head(trace, known))
+        for cpu, start in trace.sidecar.get("perfetto", {}).get(CPU_STARTS, ()):
+            self._begin_cpu(cpu, previous_bundle_end_timestamp=start)
         self._tables = TableOutput(trace, self._emitter, known)
         # Those of the beginning.
         self._tables.follow(_NO_PLACES, _NO_PLACES, _NO_PLACES, None)
@@ -241,11 +243,12 @@ class _Encoder:
         There the end of the bundle before is the beginning of the CPU's recording, and importers show nothing of any
         CPU from before the last of these.
         """
-        if self._trace.format == "perfetto":
-            return
         for cpu in sorted(set(cpus[cpus >= 0].tolist()) - self._begun):
-            self._begun.add(cpu)
-            self._emitter.put(new_packet(ftrace_events={"cpu": cpu}))
+            self._begin_cpu(cpu)
+
+    def _begin_cpu(self, cpu: int, **content: int) -> None:
+        self._begun.add(cpu)
+        self._emitter.put(new_packet(ftrace_events={"cpu": cpu, **content}))
 
     def _emit_batch(
         self, gathered: _Gathered, numbers: NDArray[np.int32], packets: NDArray[np.int32]

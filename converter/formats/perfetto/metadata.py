@@ -32,6 +32,9 @@ from converter.formats.perfetto.scan import (
     DATA,
     DATA_SIZE,
     DATA_START,
+    DEFAULTS,
+    DEFAULTS_SIZE,
+    DEFAULTS_START,
     DROPPED,
     FLAGS,
     MACHINE,
@@ -43,7 +46,7 @@ from converter.formats.perfetto.scan_timeline import Timeline
 from converter.formats.perfetto.sequence_state import SequenceStates
 from converter.formats.perfetto.shown_metadata import BOOKKEEPING, shown_beside
 from converter.formats.perfetto.system_info import SYSTEM, UTSNAME
-from converter.formats.perfetto.tracks import THREAD_TIME, Places, text, track_name
+from converter.formats.perfetto.tracks import Places, is_thread_time, text
 from converter.ir.trace import ClockDomain, Trace, parse_epoch, parse_rate
 
 #: Packets that the trace's tables are made of: message of each.
@@ -80,6 +83,9 @@ SEQUENCE_STATES: Final = "interned_data"
 #: The trace attribute in which this package's writer says what packets have no fields for: names and rates of clocks,
 #: environment, as JSON.
 TRACE_ATTRIBUTE: Final = "traceconv.trace"
+#: What samples are counted by: PerfEvents.Counter.SW_CPU_CLOCK (perf_events.proto), and events that are no clock.
+_CPU_CLOCK: Final = 1
+_NO_CLOCKS: Final = frozenset({"tracepoint", "raw_event"})
 #: What the sidecar holds at most of each sort, in bytes.
 MAX_SIDECAR_BYTES: Final = 1 << 20
 #: Ticks per second of all times.
@@ -111,6 +117,7 @@ class Metadata:
         rows = window.rows
         self._states.note(window, ~np.isin(rows[:, DATA], _NOT_NATIVE))
         self._note_marks(rows)
+        self._note_defaults(window)
         kinds = [*TABLE_PACKETS, *SIDECAR_PACKETS]
         for place in np.flatnonzero(np.isin(rows[:, DATA], kinds)).tolist():
             kind = PacketField(int(rows[place, DATA]))
@@ -142,6 +149,19 @@ class Metadata:
         marks["previous_packet_dropped"] += int(np.count_nonzero((flags & DROPPED != 0) & follows))
         self._sequences.update(sequences.tolist())
 
+    def _note_defaults(self, window: Window) -> None:
+        """Count sequences whose samples importers take for others than those of time on a CPU."""
+        rows = window.rows
+        for place in np.flatnonzero(rows[:, FLAGS] & DEFAULTS).tolist():
+            start, size = int(rows[place, DEFAULTS_START]), int(rows[place, DEFAULTS_SIZE])
+            try:
+                defaults = decode("TracePacketDefaults", window.data, start, size)
+            except ValueError:
+                continue
+            timebase = defaults.get("perf_sample_defaults", {}).get("timebase", {})
+            if timebase.get("counter", _CPU_CLOCK) != _CPU_CLOCK or timebase.keys() & _NO_CLOCKS:
+                self._trace.records_shown["timebase of samples"] += 1
+
     def _decoded(self, window: Window, place: int) -> dict[str, Any] | None:
         row = window.rows[place]
         kind = PacketField(int(row[DATA]))
@@ -167,6 +187,8 @@ class Metadata:
                 self._places.add_thread_descriptor(message)
             case PacketField.TRACK_DESCRIPTOR:
                 self._places.add_descriptor(message)
+                # Thread times are parts of slices, of which importers make a counter without a unit.
+                self._trace.records_shown["unit of thread times"] += is_thread_time(message)
             case PacketField.SYSTEM_INFO:
                 self._note_system(message)
             case PacketField.TRACE_ATTRIBUTES:
@@ -273,9 +295,9 @@ class Metadata:
                 continue
             multiplier = counter.get("unit_multiplier", 0) or 1
             incremental = bool(counter.get("is_incremental"))
-            is_thread_time = track_name(descriptor) == THREAD_TIME
-            if incremental or multiplier != 1 or is_thread_time:
-                timeline.set_counter(uuid, multiplier, incremental, is_thread_time)
+            is_time = is_thread_time(descriptor)
+            if incremental or multiplier != 1 or is_time:
+                timeline.set_counter(uuid, multiplier, incremental, is_time)
 
     def state_changes(self, window: Window) -> list[int]:
         """Packets that change what the time or place of those behind them means."""

@@ -24,12 +24,12 @@ BOOKKEEPING: Final = frozenset(
         "clone_snapshot_trigger",
         "trace_provenance",
         "recovered_trace_info",
-        "concurrent_session_event",
         "for_testing",
     }
 )
 _ATTRIBUTES_OF_THIS_PACKAGE: Final = b"traceconv."
 
+_OF_TREE: Final = ("uid", "is_kthread", "process_start_from_boot")
 _OF_PROCESS: Final = ("process_labels", "legacy_sort_index", "chrome_process_type")
 _OF_THREAD: Final = ("legacy_sort_index", "chrome_thread_type")
 _OF_TRACK: Final = ("sibling_order_rank", "process_ordering", "thread_ordering", "child_ordering")
@@ -38,6 +38,9 @@ _OF_TRACK: Final = ("sibling_order_rank", "process_ordering", "thread_ordering",
 def shown_beside(kind: PacketField, message: dict[str, Any]) -> Iterator[str]:
     """The names of the fields of a packet about a trace that importers show beside what is in the tables."""
     match kind:
+        case PacketField.PROCESS_TREE:
+            for process in message.get("processes", ()):
+                yield from _present("process_tree", process, _OF_TREE)
         case PacketField.PROCESS_DESCRIPTOR:
             yield from _present("process_descriptor", message, _OF_PROCESS)
         case PacketField.THREAD_DESCRIPTOR:

@@ -17,9 +17,9 @@ UUID_SPACE: Final = 0
 THREAD_SPACE: Final = 1
 
 #: The name that importers know the processor time of threads by.
-THREAD_TIME: Final = b"thread_time"
+_THREAD_TIME: Final = b"thread_time"
 #: Builtin counters (counter_descriptor.proto, BuiltinCounterType): name and unit.
-_BUILTIN_COUNTERS: Final = {1: (THREAD_TIME, "ns"), 2: (b"thread_instruction_count", "count")}
+_BUILTIN_COUNTERS: Final = {1: (_THREAD_TIME, "ns"), 2: (b"thread_instruction_count", "count")}
 #: What a track belongs to where the descriptor above it does not say it: CPUs, for which descriptors have no field, and
 #: owners other than those of the track above.
 SCOPE_DESCRIPTION: Final = re.compile(
@@ -40,6 +40,11 @@ def track_name(descriptor: dict[str, Any]) -> bytes:
             return bytes(descriptor[field])
     builtin = _BUILTIN_COUNTERS.get(descriptor.get("counter", {}).get("type", 0))
     return builtin[0] if builtin is not None else b""
+
+
+def is_thread_time(descriptor: dict[str, Any]) -> bool:
+    """Whether a track is the counter of the processor time of a thread."""
+    return "counter" in descriptor and track_name(descriptor) == _THREAD_TIME
 
 
 class Places:

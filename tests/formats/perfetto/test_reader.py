@@ -203,6 +203,28 @@ def test_what_importers_show_of_packets_about_the_trace_is_counted():
     }
 
 
+def test_what_no_event_says_of_packets_is_counted():
+    file = File()
+    processes = file.packet().process_tree.processes
+    processes.add(pid=1, uid=0, is_kthread=True)
+    processes.add(pid=2, process_start_from_boot=5)
+    file.track(1, "").counter.type = 1
+    file.track(2, "other").counter.type = 2
+    for clock in (1, 2):
+        defaults = file.packet(sequence=clock).trace_packet_defaults
+        defaults.perf_sample_defaults.timebase.counter = clock
+    defaults = file.packet(sequence=3).trace_packet_defaults
+    defaults.perf_sample_defaults.timebase.tracepoint.name = "sched:sched_switch"
+    trace = opened(file.bytes())
+    assert trace.records_shown["unit of thread times"] == 1
+    assert trace.records_shown["timebase of samples"] == 2
+    assert trace.sidecar_shown["perfetto"] == {
+        "process_tree.uid": 1,
+        "process_tree.is_kthread": 1,
+        "process_tree.process_start_from_boot": 1,
+    }
+
+
 def test_metadata_packets_are_in_the_sidecar():
     trace = opened(FILES["tables"]())
     sidecar = trace.sidecar["perfetto"]

@@ -36,7 +36,7 @@ from converter.projection.losses import Aspect, LossClass, LossKind, LossReport,
 from converter.projection.lowering import LOWERINGS, lowering_for
 from converter.projection.metadata import TargetMetadata, held_clock
 from converter.projection.pieces import ByClass, Derived, Piece, map_distinct
-from converter.projection.symbol_names import addresses_of, names_lost
+from converter.projection.symbol_names import addresses_by_style, addresses_of, names_lost
 from converter.projection.tables import TargetTables
 from converter.projection.timeline_fields import THREAD_TIME
 
@@ -127,11 +127,10 @@ class Projector:
         self._is_nested = ByClass(lambda one: is_nested(one, self._holds(one)))
         self._is_varying = ByClass(lambda one: is_varying(one, self._holds(one)))
         self._has_required = ByClass(self._required_are_there)
+        addresses = addresses_by_style if capabilities.symbols else addresses_of
         # What is read from a format names functions by events, where it has no table of them.
-        keeps_names = capabilities.symbols or source.format == format_name
-        self._addresses = ByClass(
-            lambda one: () if keeps_names or source.symbols is None else addresses_of(one)
-        )
+        named = source.symbols is not None and source.format != format_name
+        self._addresses = ByClass(lambda one: addresses(one) if named else ())
         self._derived: Derived = {}
         self._counting = Lock()
         self.open_slices: dict[tuple[int, ...], int] = {}
@@ -308,7 +307,9 @@ class Projector:
 
     def _lose_names(self, piece: Piece, held: Iterable[EventClass]) -> None:
         """Functions that the source's symbols name are numbers alone where the format has no symbols."""
-        lost = names_lost(piece.event_class, self._addresses(piece.event_class), held)
+        addresses = self._addresses(piece.event_class)
+        by_style = self.capabilities.symbols
+        lost = names_lost(piece.event_class, addresses, held, by_style=by_style)
         if lost:
             what = f"names of functions in {', '.join(lost)} of {label(piece.event_class)}"
             self.lose(LossKind.DROPPED, what, piece)

@@ -23,16 +23,31 @@ def addresses_of(event_class: EventClass) -> tuple[Field, ...]:
     return tuple(field for field in event_class.fields if _is_address(field))
 
 
+def addresses_by_style(event_class: EventClass) -> tuple[Field, ...]:
+    """Those of them of which only their style says it."""
+    return tuple(one for one in addresses_of(event_class) if one.role not in SYMBOL_ROLES)
+
+
 def names_lost(
-    event_class: EventClass, addresses: Iterable[Field], held: Iterable[EventClass]
+    event_class: EventClass,
+    addresses: Iterable[Field],
+    held: Iterable[EventClass],
+    *,
+    by_style: bool = False,
 ) -> list[str]:
     """Which of the addresses of a class are numbers still in what a format holds of it.
 
+    With `by_style` a style says that a number is the address of a function.
     A slice, or an instant, that was made of the event has the name of its function.
     """
     classes = list(held)
     lowered = any(one.kind is not event_class.kind for one in classes)
-    numbers = {field.name for one in classes for field in one.fields if _number(field)}
+    numbers = {
+        field.name
+        for one in classes
+        for field in one.fields
+        if _number(field) and not (by_style and _is_address(field))
+    }
     return [
         repr(field.name)
         for field in addresses

@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import pkgutil
 import re
+from collections.abc import Iterable
 from functools import cache
 from typing import Final
 
 from converter.formats.trace_cmd.event_format import EventFormat, parse_event_format
+from converter.formats.trace_cmd.formats import EventFormats
 from converter.ir.kinds import Kind
 
 #: The event of each kind, as system and name; `mapping` says the same in the other direction.
@@ -71,6 +73,32 @@ def kernel_format(system: str, name: str) -> EventFormat | None:
     except FileNotFoundError:
         return None
     return parse_event_format(text, system)
+
+
+def own_print_formats(formats: EventFormats, types: Iterable[int]) -> dict[str, bytes]:
+    """How a recording prints events, "system:event", where new files print them otherwise."""
+    own = {}
+    for type_id in types:
+        format = formats.get(type_id)
+        if format is not None:
+            text = _printed(formats.text(type_id))
+            if text != _kernel_printed(format.system, format.name):
+                own[f"{format.system}:{format.name}"] = text
+    return own
+
+
+def _printed(text: bytes) -> bytes:
+    return text.partition(b"\nprint fmt:")[2].strip()
+
+
+@cache
+def _kernel_printed(system: str, name: str) -> bytes | None:
+    if not _WORD.fullmatch(system) or not _WORD.fullmatch(name):
+        return None
+    try:
+        return _printed(kernel_text(system, name))
+    except FileNotFoundError:
+        return None
 
 
 def kernel_text(system: str, name: str) -> bytes:

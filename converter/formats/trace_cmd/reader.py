@@ -11,6 +11,7 @@ from converter.formats.trace_cmd.decode import Decoding, Events, batches
 from converter.formats.trace_cmd.event_classes import EventClasses
 from converter.formats.trace_cmd.event_format import FormatSyntaxError, parse_header_page
 from converter.formats.trace_cmd.formats import EventFormats
+from converter.formats.trace_cmd.kernel_formats import own_print_formats
 from converter.formats.trace_cmd.latency_text import TextEvents, read_text
 from converter.formats.trace_cmd.layout import SectionId, parse
 from converter.formats.trace_cmd.messages import KernelTexts
@@ -175,6 +176,9 @@ class _Reader:
         if trace.symbols is not None and _names_functions(trace.event_classes):
             trace.symbols.prefetch()
         trace.sidecar["trace_cmd"]["counts"] = counts
+        own = {} if self._tables is not None else own_print_formats(formats, types)
+        if own:
+            trace.sidecar["trace_cmd"]["print_formats"] = own
         self._surveyed = sum(counts.values())
         self._report(found.errors)
         return Decoding(

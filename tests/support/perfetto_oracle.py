@@ -21,7 +21,7 @@ from converter.formats.perfetto import mapping, tracepoints
 from converter.formats.perfetto.reader import read
 from converter.ir.columns import value
 from converter.ir.field_classes import ArrayClass, StructureClass, VariantClass
-from converter.ir.kinds import REQUIRED_ROLES, Kind, Role
+from converter.ir.kinds import Kind, Role
 from converter.ir.trace import Trace
 from converter.projection import timeline_fields
 from converter.storage.opening import open_source
@@ -59,7 +59,7 @@ def present(message: Any, system: str, name: str) -> tuple[tuple[str, Any], ...]
     """The fields of an event's message that are there: also absent ones if events of the kind always have them."""
     known = tracepoints.known_meaning(system, name)
     roles = {} if known is None else known.roles
-    required = frozenset() if known is None else REQUIRED_ROLES.get(known.kind, frozenset())
+    required = tracepoints.always_there(system, name)
     return tuple(
         (field.name, value)
         for field, (_, value) in zip(message.DESCRIPTOR.fields, scalars(message), strict=True)

@@ -35,7 +35,6 @@ from converter.formats.perfetto.scan_fields import (
 from converter.ir.columns import Column
 from converter.ir.events import EventClass
 from converter.ir.field_classes import ArrayClass, BytesClass, IntegerClass, StringClass
-from converter.ir.kinds import REQUIRED_ROLES
 from converter.ir.trace import Trace
 from converter.kernels.strings import StringTable
 
@@ -349,7 +348,7 @@ class KernelClasses:
 def _optional_fields(system: str, name: str, program: tuple[ProgramField, ...]) -> int:
     """The fields whose absence makes another class, as bits: all but lists and what events of the kind always have."""
     fields = tracepoints.tracepoint_class(system, name, program).fields[1:]
-    required = REQUIRED_ROLES.get(tracepoints.kind_of(system, name), frozenset())
+    required = tracepoints.always_there(system, name)
     optional = 0
     for item, field in zip(program, fields, strict=True):
         if item.number < _MASK_BITS and not item.repeated and field.role not in required:

@@ -14,7 +14,7 @@ from converter.formats.perfetto.layout import FtraceField
 from converter.formats.perfetto.messages import message_order
 from converter.ir.events import EventClass, Field
 from converter.ir.field_classes import IntegerClass, Style
-from converter.ir.kinds import Kind, Role
+from converter.ir.kinds import REQUIRED_ROLES, Kind, Role
 from converter.projection.linux_tracepoints import MEANINGS, Meaning, meaning
 
 #: The kernel's systems in the order of the .proto files that declare their events, each with the first event of its
@@ -184,6 +184,9 @@ DESCRIBED_EVENT: Final = b"GenericEventDescriptor"
 #: The system of events that nothing declares, which are named by their field number.
 UNKNOWN_SYSTEM: Final = "ftrace_event"
 
+#: What counters are of, and their values.
+_OF_COUNTERS: Final = frozenset({Role.VALUE, Role.MINIMUM, Role.MAXIMUM, Role.TARGET_CPU})
+
 #: FtraceEvent.common_flags, which every kernel event has in front of its own fields.
 COMMON_FLAGS: Final = Field("common_flags", IntegerClass(32), Role.CONTEXT_FLAGS)
 
@@ -200,6 +203,11 @@ def kind_of(system: str, name: str) -> Kind:
     """The kind of a kernel event."""
     known = known_meaning(system, name)
     return Kind.TYPED if known is None else known.kind
+
+
+def always_there(system: str, name: str) -> frozenset[Role]:
+    """The roles whose fields events have even if their records lack them: zero says what they mean."""
+    return REQUIRED_ROLES.get(kind_of(system, name), frozenset()) | _OF_COUNTERS
 
 
 def native_of(system: str, name: str, number: int) -> bytes:

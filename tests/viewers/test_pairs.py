@@ -29,7 +29,7 @@ pytestmark = needs_trace_processor
 
 #: Names of tracks and types of rows are the importers' own, as is where they count what is wrong.
 OWN_COLUMNS = ("id", "arg_set", "source", "target", "type", "track", "args", "depth", "parent")
-OWN_TABLES = ("stats", "ftrace")
+OWN_TABLES = ("stats", "ftrace", "nameless")
 #: The tables that show events of a kind; those of other kinds are slices.
 ROWS: dict[Kind, tuple[str, ...]] = {
     **dict.fromkeys(

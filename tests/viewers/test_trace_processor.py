@@ -178,6 +178,14 @@ def test_names_of_threads(shown: Shown) -> None:
     assert_rows(expected.items(), ((key, found.get(key, "(absent)")) for key in expected))
 
 
+def test_all_that_threads_do_is_under_their_names(shown: Shown) -> None:
+    """Also where the importer has several threads of one id, one after another."""
+    conversion, tables = shown
+    expected = named(model_of(conversion).threads(conversion))
+    found = [(row["pid"], row["tid"]) for row in tables["nameless"]]
+    assert [key for key in found if key in expected] == []
+
+
 def test_names_of_processes(shown: Shown) -> None:
     conversion, tables = shown
     expected = named(model_of(conversion).processes(conversion))

@@ -59,6 +59,13 @@ TABLES: dict[str, tuple[tuple[str, ...], str]] = {
         ("tid", "name", "pid"),
         "select t.tid, t.name, p.pid from thread t left join process p using (upid)",
     ),
+    # Threads that something shows to run, without a name.
+    "nameless": (
+        ("tid", "pid"),
+        """select t.tid, p.pid from thread t left join process p using (upid) where coalesce(t.name, '') = ''
+        and utid in (select utid from sched_slice union select utid from thread_state
+            union select utid from thread_track where id in (select track_id from slice))""",
+    ),
     "processes": (
         ("pid", "name", "parent"),
         """select p.pid, p.name, q.pid from process p left join process q on q.upid = p.parent_upid""",

@@ -126,11 +126,11 @@ class _Report:
                 program.release()
 
     def _pids(self, batch: Batch) -> NDArray[np.int64]:
-        """The number of each event's task, 0 without one."""
+        """The number of each event's task, -1 without one, as in records."""
         threads = self._trace.threads
         if len(self._tids) != len(threads) + 1:
             # That of index -1 stands last.
-            self._tids = np.array([*(thread.tid for thread in threads), 0], np.int64)
+            self._tids = np.array([*(thread.tid for thread in threads), -1], np.int64)
         return self._tids[batch.thread]
 
     def _call_depths(self, batch: Batch) -> NDArray[np.int64]:

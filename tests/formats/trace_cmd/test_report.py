@@ -7,11 +7,15 @@ from pathlib import Path
 
 import pytest
 from support.reports import reported
+from support.small_traces import event_class, trace_of
 from support.trace_cmd_files import SWITCH, File, Kernel, format_text
+from support.trace_cmd_writing import written
 
 from converter.cli import main
 from converter.formats.trace_cmd.reader import read
 from converter.formats.trace_cmd.report_lines import print_report
+from converter.ir.field_classes import IntegerClass
+from converter.ir.kinds import Kind
 from converter.storage.opening import open_source
 
 FIXTURES = Path(__file__).parents[3] / "roundtrip_fixtures" / "trace_cmd"
@@ -383,6 +387,14 @@ def test_records_without_a_format_and_lines_of_text():
     assert (
         ours(File(k, {}, text=text).version_7()).decode().endswith("sched_wakeup:         comm=x\n")
     )
+
+
+def test_an_event_without_a_task_is_of_an_unknown_one_not_of_the_idle_one():
+    lonely = event_class(Kind.TYPED, "lonely", "own", size=IntegerClass(64))
+    trace = trace_of([lonely], [(0, 5, 0, -1, [7]), (0, 6, 0, 0, [8])])
+    unknown, idle = ours(written(trace)).decode().splitlines()[1:]
+    assert unknown.startswith("           <...>--1    [000] .....     0.000000005: lonely: ")
+    assert idle.startswith("          <idle>-0     [000] .....     0.000000006: lonely: ")
 
 
 def test_the_command_prints_it(tmp_path, capfd):

@@ -24,12 +24,14 @@ class EventFields:
         self._places = {field.name: i for i, field in reversed([*enumerate(event_class.fields)])}
         self._classes = [field.type for field in event_class.fields]
 
-    def number(self, name: str) -> Emit | None:
-        """An integer, as an unsigned number of its own size; None where the class has no such field."""
+    def number(self, name: str, *, signed: bool = False) -> Emit | None:
+        """An integer, as an unsigned number of its own size, or of 64 bits with its sign; None where the class has no
+        such field.
+        """
         place = self._places.get(name)
         if place is None or not isinstance(self._classes[place], IntegerClass):
             return None
-        return lambda: self.code.number_of(("field", place), 1)
+        return lambda: self.code.number_of(("field", place), 1, signed=signed)
 
     def bits(self, name: str) -> int:
         """The size of an integer."""

@@ -161,10 +161,84 @@ def _nested(*, with_address: bool) -> Maker:
     return made
 
 
-KVM_TEXTS: Final[dict[str, Maker]] = {
-    "kvm_exit": _exit,
-    "kvm_entry": _entry,
-    "kvm_emulate_insn": _emulate_insn,
-    "kvm_nested_vmexit": _nested(with_address=True),
-    "kvm_nested_vmexit_inject": _nested(with_address=False),
+#: The letters of what a guest may do with a page.
+_ACCESS: Final = (b"---", b"--x", b"w--", b"w-x", b"-u-", b"-ux", b"wu-", b"wux")
+#: Bits of the role of a page: what is printed where they are set, and where not.
+_ROLE: Final = (
+    (1 << 11, b" invalid", b""),
+    (1 << 4, b" pae", b" !pae"),
+    (1 << 12, b" nxe", b" !nxe"),
+    (1 << 13, b" wp", b" !wp"),
+    (1 << 14, b" smep", b""),
+    (1 << 15, b" smap", b""),
+    (0xFF << 24, b" smm", b""),
+)
+
+
+def _page_role(fields: EventFields) -> Emit | None:
+    """What a page of a guest's page tables is for (`union kvm_mmu_page_role`), and who uses it."""
+    code, role = fields.code, fields.number("role")
+    count, unsync = fields.number("root_count"), fields.number("unsync")
+    if role is None or count is None or unsync is None:
+        return None
+
+    def bits(shift: int, mask: int) -> None:
+        role()
+        code.constant(shift)
+        code.add(op.SHIFT_RIGHT)
+        code.keep(mask)
+
+    def either(text: bytes, other: bytes) -> None:
+        code.unless_zero(lambda: code.literal(text), lambda: code.literal(other))
+
+    def text() -> None:
+        decimal(code, lambda: bits(0, 15))
+        code.literal(b" q")
+        decimal(code, lambda: bits(5, 3))
+        bits(7, 1)
+        either(b" direct ", b" ")
+        bits(8, 7)
+        code.letters(_ACCESS)
+        for mask, present, absent in _ROLE:
+            bits(0, mask)
+            either(present, absent)
+        code.literal(b" root ")
+        decimal(code, count)
+        unsync()
+        either(b" unsync", b" sync")
+
+    return text
+
+
+def _page(fields: EventFields, _: ReportContext) -> Emit | None:
+    return _page_role(fields)
+
+
+def _new_page(fields: EventFields, _: ReportContext) -> Emit | None:
+    code, role = fields.code, _page_role(fields)
+    created, frame = fields.number("created"), fields.number("gfn")
+    if role is None or created is None or frame is None:
+        return None
+
+    def text() -> None:
+        created()
+        code.unless_zero(lambda: code.literal(b"new"), lambda: code.literal(b"existing"))
+        hexadecimal(code, frame, b" sp gfn ")
+        code.literal(b" ")
+        role()
+
+    return text
+
+
+KVM_TEXTS: Final[dict[tuple[str, str], Maker]] = {
+    ("kvm", "kvm_exit"): _exit,
+    ("kvm", "kvm_entry"): _entry,
+    ("kvm", "kvm_emulate_insn"): _emulate_insn,
+    ("kvm", "kvm_nested_vmexit"): _nested(with_address=True),
+    ("kvm", "kvm_nested_vmexit_inject"): _nested(with_address=False),
+    ("kvmmmu", "kvm_mmu_get_page"): _new_page,
+    **{
+        ("kvmmmu", f"kvm_mmu_{name}_page"): _page
+        for name in ("sync", "unsync", "zap", "prepare_zap")
+    },
 }

@@ -156,6 +156,19 @@ def _host_time(file: TraceFile, data: bytes) -> HostTime:
     return HostTime(option.peer, bool(option.flags & TIME_SHIFT_INTERPOLATE), tuple(cpus))
 
 
+def stated_cpus(data: bytes, *, big_endian: bool) -> int:
+    """Option CPUCOUNT; one that is too large has the byte order of a machine that has converted the file.
+
+    Raises:
+        TraceError: it is damaged.
+
+    """
+    count = int(parse(layouts(big_endian).u32, data, 0, "options.CPUCOUNT"))
+    if count > 0xFFFF:
+        count = int(parse(layouts(not big_endian).u32, data, 0, "options.CPUCOUNT"))
+    return count
+
+
 def _describe(environment: dict[str, str | int], file: TraceFile, id: int, data: bytes) -> None:
     text = data.split(b"\0")[0].decode("utf-8", "surrogateescape").strip()
     if id == OptionId.UNAME:
@@ -169,10 +182,6 @@ def _describe(environment: dict[str, str | int], file: TraceFile, id: int, data:
         environment["tracer_name"] = "trace-cmd"
         environment["tracer_version"] = text
     elif id == OptionId.CPUCOUNT:
-        count = int(parse(file.layout.u32, data, 0, "options.CPUCOUNT"))
-        if count > 0xFFFF:
-            # In the byte order of a machine that has converted the file.
-            count = int(parse(layouts(not file.big_endian).u32, data, 0, "options.CPUCOUNT"))
-        environment["cpu_count"] = count
+        environment["cpu_count"] = stated_cpus(data, big_endian=file.big_endian)
     elif id == OptionId.TRACEID:
         environment["trace_id"] = int(parse(file.layout.u64, data, 0, "options.TRACEID"))

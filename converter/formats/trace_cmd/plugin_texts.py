@@ -65,12 +65,13 @@ def _sched_switch(fields: EventFields, context: ReportContext) -> Emit:
 def _named(fields: EventFields, prefix: str, context: ReportContext) -> Emit | None:
     """A task by name and pid."""
     code, pid, comm = fields.code, fields.number(f"{prefix}pid"), fields.text(f"{prefix}comm")
-    if pid is None:
+    task = fields.number(f"{prefix}pid", signed=True)
+    if pid is None or task is None:
         return None
 
     def text() -> None:
         if comm is not None:
-            context.learn(code, pid, comm)
+            context.learn(code, task, comm)
             code.text_of(comm, 1)
             code.literal(b":")
         decimal(code, pid)
@@ -286,5 +287,5 @@ _TEXTS: Final[dict[tuple[str, str], Maker]] = {
             *("kmem_cache_alloc", "kmem_cache_alloc_node", "kmem_cache_free"),
         )
     },
-    **{("kvm", name): maker for name, maker in KVM_TEXTS.items()},
+    **KVM_TEXTS,
 }

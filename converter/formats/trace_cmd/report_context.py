@@ -29,7 +29,8 @@ class ReportContext:
         self, names: Mapping[int, bytes], symbols: SymbolTable | None, clock: ClockDomain
     ) -> None:
         self._in_seconds = clock.ticks_per_second == _SECOND
-        self._epoch = clock.epoch_ns or 0
+        #: Option DATE counts microseconds.
+        self._epoch = (clock.epoch_ns or 0) // 1000 * 1000
         self._names = names
         self._symbols = symbols
         #: What stands in front of a line for its task, by pid: the number is 1 where its name is known. Events that are

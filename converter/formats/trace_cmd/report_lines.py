@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from converter.errors import TraceError
 from converter.formats.trace_cmd.call_depths import CallDepths
 from converter.formats.trace_cmd.container import Buffer
 from converter.formats.trace_cmd.event_fields import Emit, EventFields, decimal
 from converter.formats.trace_cmd.gathers import Records, RecordTable
 from converter.formats.trace_cmd.kernel_pointers import ByteOrder
+from converter.formats.trace_cmd.layout import OptionId
+from converter.formats.trace_cmd.options import stated_cpus
 from converter.formats.trace_cmd.pending_calls import PendingCalls, Settled
 from converter.formats.trace_cmd.plugin_texts import plugin_text
 from converter.formats.trace_cmd.report_context import ReportContext
 from converter.formats.trace_cmd.tasks import command_lines
 from converter.formats.trace_cmd.text_sources import TextSources
+from converter.formats.trace_cmd.trace_tables import read_tables
 from converter.ir.columns import ListColumn
 from converter.ir.events import Batch, EventClass, Table
 from converter.ir.kinds import Kind, Role
@@ -66,6 +71,11 @@ class _Report:
         kept = trace.sidecar["trace_cmd"]
         names = command_lines(kept["sections"], big_endian=kept["big_endian"])
         self._context = ReportContext(names, trace.symbols, trace.clock)
+        #: Those of threads in records, where the file tells them apart from tids.
+        self._numbers: list[int] = []
+        with suppress(TraceError):
+            tables = read_tables(kept["options"])
+            self._numbers = [] if tables is None else tables.numbers
         self._instances = Directory(self._instance)
         buffers = [buffer.name.decode("utf-8", "surrogateescape") for buffer in self._buffers()]
         #: Of the names of instances, which stand in front of lines where there are any.
@@ -101,8 +111,13 @@ class _Report:
 
     def _cpu_count(self) -> int:
         cpus = [data.cpu for buffer in self._buffers() for data in buffer.cpus]
-        stated = self._trace.environment.get("cpu_count", 0)
-        return max(max(cpus, default=-1) + 1, stated if isinstance(stated, int) else 0)
+        kept = self._trace.sidecar["trace_cmd"]
+        stated = [
+            stated_cpus(data, big_endian=kept["big_endian"])
+            for id, data in kept["options"]
+            if id == OptionId.CPUCOUNT and len(data) >= 4
+        ]
+        return max(max(cpus, default=-1) + 1, *stated, 0)
 
     def _instance(self, track: int) -> tuple[bytes, int]:
         if track >> 63:
@@ -129,8 +144,9 @@ class _Report:
         """The number of each event's task, -1 without one, as in records."""
         threads = self._trace.threads
         if len(self._tids) != len(threads) + 1:
+            others = (thread.tid for thread in threads[len(self._numbers) :])
             # That of index -1 stands last.
-            self._tids = np.array([*(thread.tid for thread in threads), -1], np.int64)
+            self._tids = np.array([*self._numbers, *others, -1], np.int64)
         return self._tids[batch.thread]
 
     def _call_depths(self, batch: Batch) -> NDArray[np.int64]:
@@ -176,18 +192,46 @@ class _Report:
         big_endian: bool = self._trace.sidecar["trace_cmd"]["big_endian"]
         code = Code(big_endian=big_endian)
         fields = EventFields(event_class, code, lambda: self._print_format(code, records))
+        if event_class.kind is Kind.DISCARDED:
+            self._lost(fields)
+        else:
+            self._instance_in_front(code)
+            self._front(fields, event_class)
+            self._text(fields, event_class)
+            code.literal(b"\n")
+        return code.finish()
+
+    def _instance_in_front(self, code: Code) -> None:
         if self._width:
             code.number_of(("batch", "track"), 0, signed=True)
             code.find(self._instances)
             code.add(op.DROP)
             code.add(op.FOUND_TEXT)
-        if event_class.kind is Kind.DISCARDED:
-            _lost(fields)
-        else:
-            self._front(fields, event_class)
-            self._text(fields, event_class)
-        code.literal(b"\n")
-        return code.finish()
+
+    def _lost(self, fields: EventFields) -> None:
+        """A line for events that were lost, with their number where it is known; none for none."""
+        code = fields.code
+        count = fields.number("count")
+        assert count is not None
+
+        def number() -> None:
+            decimal(code, count, signed=True)
+            code.literal(b" ")
+
+        def line() -> None:
+            self._instance_in_front(code)
+            code.literal(b"CPU:")
+            code.number_of(("batch", "cpu"), 0, signed=True)
+            code.add(op.DECIMAL, 64, 1)
+            code.literal(b" [")
+            count()
+            code.constant(1 << 63)
+            code.add(op.LESS)
+            code.unless_zero(number, None)
+            code.literal(b"EVENTS DROPPED]\n")
+
+        count()
+        code.unless_zero(line, None)
 
     def _front(self, fields: EventFields, event_class: EventClass) -> None:
         """Task, CPU, flags, time and name."""
@@ -266,25 +310,6 @@ class _Columns:
         if what == "list":
             return column.offsets
         return column.values if what == "values" else (column.values, column.offsets)
-
-
-def _lost(fields: EventFields) -> None:
-    code, count = fields.code, fields.number("count")
-    code.literal(b"CPU:")
-    code.number_of(("batch", "cpu"), 0, signed=True)
-    code.add(op.DECIMAL, 64, 1)
-    code.literal(b" [")
-    if count is not None:
-
-        def known() -> None:
-            decimal(code, count, signed=True)
-            code.literal(b" ")
-
-        count()
-        code.constant(1 << 63)
-        code.add(op.LESS)
-        code.unless_zero(known, None)
-    code.literal(b"EVENTS DROPPED]")
 
 
 def _flags(fields: EventFields, event_class: EventClass) -> None:

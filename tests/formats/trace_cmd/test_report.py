@@ -3,6 +3,7 @@
 import re
 import shutil
 import subprocess
+from fractions import Fraction
 from pathlib import Path
 
 import pytest
@@ -15,7 +16,8 @@ from converter.cli import main
 from converter.formats.trace_cmd.reader import read
 from converter.formats.trace_cmd.report_lines import print_report
 from converter.ir.field_classes import IntegerClass
-from converter.ir.kinds import Kind
+from converter.ir.kinds import Kind, Role
+from converter.ir.trace import ClockDomain
 from converter.storage.opening import open_source
 
 FIXTURES = Path(__file__).parents[3] / "roundtrip_fixtures" / "trace_cmd"
@@ -110,6 +112,11 @@ def test_a_task_is_called_as_the_recording_or_an_event_before_called_it_first():
     assert "new:42 [120] R ==> other:43 [120]" in lines[2]
 
 
+MMU_FIELDS = (
+    "__u8 mmu_valid_gen 8 1 0\n__u64 gfn 16 8 0\n__u32 role 24 4 0\n__u32 root_count 28 4 0\nbool unsync 32 1 0"
+)
+
+
 @pytest.mark.parametrize(
     ("name", "system", "fields", "layout", "values", "text"),
     [
@@ -185,6 +192,18 @@ def test_a_task_is_called_as_the_recording_or_an_event_before_called_it_first():
             "QIB15sBB",
             (0x10, 1, 2, b"\x0f\x05\xff", 0, 1),
             "1:10: 0f 05 FAIL",
+        ),
+        (
+            "kvm_mmu_get_page",
+            "kvmmmu",
+            MMU_FIELDS + "\nbool created 33 1 0",
+            "QQIIBB",
+            (0, 0x55, 0x0100_0E82 | 3 << 5, 8, 1, 0),
+            "existing sp gfn 55 2 q3 direct wu- invalid !pae !nxe !wp smm root 8 unsync",
+        ),
+        (
+            "kvm_mmu_zap_page", "kvmmmu", MMU_FIELDS, "QQIIBB", (0, 0, 0xF010, 7, 0, 0),
+            "0 q0 --- pae nxe wp smep smap root 7 sync",
         ),
         (
             "raw_data", "ftrace",
@@ -389,12 +408,31 @@ def test_records_without_a_format_and_lines_of_text():
     )
 
 
-def test_an_event_without_a_task_is_of_an_unknown_one_not_of_the_idle_one():
+def test_a_file_that_was_converted_is_reported_by_what_its_records_say():
+    """And not by what the option of this converter's own adds: that is what trace-cmd shows."""
     lonely = event_class(Kind.TYPED, "lonely", "own", size=IntegerClass(64))
-    trace = trace_of([lonely], [(0, 5, 0, -1, [7]), (0, 6, 0, 0, [8])])
-    unknown, idle = ours(written(trace)).decode().splitlines()[1:]
-    assert unknown.startswith("           <...>--1    [000] .....     0.000000005: lonely: ")
-    assert idle.startswith("          <idle>-0     [000] .....     0.000000006: lonely: ")
+    lost = event_class(Kind.DISCARDED, "lost", "", count=(IntegerClass(64, signed=True), Role.COUNT))
+    events = [(0, 5, 0, -1, [7]), (1, 6, 1, -1, [0]), (0, 6, 1, 0, [8])]
+    events += [(0, 7, 1, 1, [8]), (0, 8, 1, 2, [8])]
+    clock = ClockDomain("utc", Fraction(10**9), epoch_ns=1_000_000_451)
+    trace = trace_of([lonely, lost], events, tids=(0, 0, 9), clock=clock)
+    found = ours(written(trace))
+    assert [line.split(": lonely")[0] for line in found.decode().splitlines()] == [
+        "cpus=2",
+        "           <...>--1    [000] .....     1.000000005",
+        "          <idle>-0     [001] .....     1.000000006",
+        "              t0-1073741824 [001] .....     1.000000007",
+        "              t9-9     [001] .....     1.000000008",
+    ]
+
+
+def test_the_task_of_a_switch_without_one_has_its_name():
+    k = Kernel()
+    records = [k.record(1, k.switch(-1, b"", 43, b"other")), k.record(1, k.slice(-1, 1))]
+    lines = ours(File(k, {0: k.page(10**9, *records)}).version_7()).decode().splitlines()
+    assert lines[1].startswith("           <...>--1 ")
+    assert lines[1].endswith(" :4294967295 [120] R ==> other:43 [120]")
+    assert lines[2].startswith("                --1 ")
 
 
 def test_the_command_prints_it(tmp_path, capfd):

@@ -19,6 +19,7 @@ from converter.formats.trace_cmd.function_graph import end, entry
 from converter.formats.trace_cmd.function_texts import FTRACE_TEXTS, MISSING
 from converter.formats.trace_cmd.kvm_texts import KVM_TEXTS
 from converter.formats.trace_cmd.report_context import Maker, ReportContext, function_found
+from converter.formats.trace_cmd.wireless_texts import WIRELESS_TEXTS
 from converter.ir.events import EventClass
 from converter.printing import program as op
 from converter.printing.code import Form, Names
@@ -288,4 +289,5 @@ _TEXTS: Final[dict[tuple[str, str], Maker]] = {
         )
     },
     **KVM_TEXTS,
+    **WIRELESS_TEXTS,
 }

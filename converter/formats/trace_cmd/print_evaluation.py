@@ -57,6 +57,10 @@ DYNAMIC_ARRAYS: Final = frozenset(
         "__get_sockaddr_rel",
     )
 )
+#: Functions that turn the order of bytes around, of so many.
+_SWAPS: Final = {
+    f"{prefix}{8 * size}": size for prefix in ("__fswab", "__builtin_bswap") for size in (2, 4, 8)
+}
 STRINGS: Final = frozenset(("__get_str", "__get_rel_str"))
 BITMASKS: Final = frozenset(("__get_bitmask", "__get_rel_bitmask"))
 CPUMASKS: Final = frozenset(("__get_cpumask", "__get_rel_cpumask"))
@@ -195,6 +199,10 @@ class Evaluator:
             return self.only(name, arguments)
         if name == "is_writable_pte":
             return self._kept(self.only(name, arguments), 2)
+        if name in _SWAPS:
+            return self._swapped(self.only(name, arguments), _SWAPS[name])
+        if name == "__builtin_constant_p":
+            return self._constant(0)
         if name in TEXT_CALLS or name in STRINGS or name in STACKTRACES:
             return self._constant(0)
         memory = self.memory(Call(name, arguments))
@@ -214,6 +222,22 @@ class Evaluator:
             raise FormatSyntaxError("an argument is not memory")
         place = _both(self.then(memory, op.DROP), self._constant(size))
         return self.then(place, op.READ, 1)
+
+    def _swapped(self, number: NumberOf, size: int) -> NumberOf:
+        """The lowest bytes of a number, in the other order."""
+
+        def emit() -> None:
+            self._code.constant(0)
+            for place in range(size):
+                number()
+                self._code.constant(8 * place)
+                self._code.add(op.SHIFT_RIGHT)
+                self._code.keep(0xFF)
+                self._code.constant(8 * (size - 1 - place))
+                self._code.add(op.SHIFT_LEFT)
+                self._code.add(op.OR)
+
+        return emit
 
     def _size_of(self, node: SizeOf) -> int:
         if node.field is not None:

@@ -240,6 +240,10 @@ from support.print_format_events import compiled, record
             "stack=STACK:\n=> schedule+0x24\n=> 0x99",
         ),
         ('"%d", __le16_to_cpup(REC->ip4)', {"ip4": b"\1\2"}, "513"),
+        ('"%x", __fswab16(REC->u)', {"u": 0x11223344}, "4433"),
+        ('"%x", __builtin_bswap32(REC->u)', {"u": 0x11223344}, "44332211"),
+        ('"%llx", __fswab64(REC->l)', {"l": 0x1122334455667788}, "8877665544332211"),
+        ('"%d", __builtin_constant_p(REC->u) ? 1 : __fswab16(REC->u)', {"u": 1}, "256"),
     ],
 )
 def test_records_print_as_trace_cmd_prints_them(print_fmt, values, text):

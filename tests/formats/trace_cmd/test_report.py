@@ -112,9 +112,7 @@ def test_a_task_is_called_as_the_recording_or_an_event_before_called_it_first():
     assert "new:42 [120] R ==> other:43 [120]" in lines[2]
 
 
-MMU_FIELDS = (
-    "__u8 mmu_valid_gen 8 1 0\n__u64 gfn 16 8 0\n__u32 role 24 4 0\n__u32 root_count 28 4 0\nbool unsync 32 1 0"
-)
+MMU_FIELDS = "__u8 mmu_valid_gen 8 1 0\n__u64 gfn 16 8 0\n__u32 role 24 4 0\n__u32 root_count 28 4 0\nbool unsync 32 1 0"
 
 
 @pytest.mark.parametrize(
@@ -204,6 +202,19 @@ MMU_FIELDS = (
         (
             "kvm_mmu_zap_page", "kvmmmu", MMU_FIELDS, "QQIIBB", (0, 0, 0xF010, 7, 0, 0),
             "0 q0 --- pae nxe wp smep smap root 7 sync",
+        ),
+        (
+            "drv_bss_info_changed",
+            "mac80211",
+            (
+                "char wiphy_name[8] 8 8 0\nu32 vif_type 16 4 0\nbool assoc 20 1 0\nbool enable_beacon 21 1 0\n"
+                "u16 assoc_cap 22 2 0\nu32 basic_rates 24 4 0"
+            ),
+            "8sIBBHI",
+            (b"phy0", 2, 1, 1, 0x431, 0),
+            "phy0 vif:NOTFOUND:vif_name(2){0}assoc:1      {0} assoc_cap:0x431 basic_rates:0 enable_beacon:1{0}".format(
+                "\n" + 65 * " "
+            ).rstrip(),
         ),
         (
             "raw_data", "ftrace",
@@ -411,7 +422,9 @@ def test_records_without_a_format_and_lines_of_text():
 def test_a_file_that_was_converted_is_reported_by_what_its_records_say():
     """And not by what the option of this converter's own adds: that is what trace-cmd shows."""
     lonely = event_class(Kind.TYPED, "lonely", "own", size=IntegerClass(64))
-    lost = event_class(Kind.DISCARDED, "lost", "", count=(IntegerClass(64, signed=True), Role.COUNT))
+    lost = event_class(
+        Kind.DISCARDED, "lost", "", count=(IntegerClass(64, signed=True), Role.COUNT)
+    )
     events = [(0, 5, 0, -1, [7]), (1, 6, 1, -1, [0]), (0, 6, 1, 0, [8])]
     events += [(0, 7, 1, 1, [8]), (0, 8, 1, 2, [8])]
     clock = ClockDomain("utc", Fraction(10**9), epoch_ns=1_000_000_451)

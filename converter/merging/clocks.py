@@ -43,13 +43,14 @@ class How(IntEnum):
 
     EVENT = 0
     MOMENT = 1
-    CLOCK = 2
-    EPOCH = 3
-    BOOT = 4
-    NAME = 5
+    HOST = 2
+    CLOCK = 3
+    EPOCH = 4
+    BOOT = 5
+    NAME = 6
     #: Nothing does, but somebody says how far they are apart.
-    OFFSET = 6
-    NOTHING = 7
+    OFFSET = 7
+    NOTHING = 8
 
 
 #: Something that several inputs may know, with the machine that it is of, and its name.
@@ -65,6 +66,8 @@ class Clocked:
     domains: Sequence[ClockDomain]
     survey: Survey
     machine: str = ""
+    #: The recording whose clock it is: its own, or that of the host of its machine.
+    recording: int | None = None
     #: Nanoseconds by which somebody moves it, beyond what relates it.
     offset: Fraction | None = None
     #: What a reference shows when the input's own clock shows zero, in nanoseconds.
@@ -90,6 +93,8 @@ class Clocked:
             yield (How.EVENT, "", ""), -self.nanoseconds(own.aligned)
         for name, at in own.moments.items():
             yield (How.MOMENT, "", name), -self.nanoseconds(at)
+        if self.recording is not None:
+            yield (How.HOST, "", f"{self.recording}"), Fraction(0)
         name = machine_clock(self.clock)
         epoch = self.clock.epoch_ns
         known: dict[str, Fraction] = {}
@@ -288,6 +293,8 @@ def _words(reference: Reference, align: str | None) -> str:
             return f"by event {align!r}"
         case How.MOMENT:
             return f"by clock_sync {name!r}"
+        case How.HOST:
+            return "by the clock of the host"
         case How.CLOCK:
             return f"by clock {name!r}"
         case How.EPOCH:

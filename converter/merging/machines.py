@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -18,6 +19,11 @@ from converter.ir.trace import Trace
 
 #: What recorders call the name of the machine, in the environment.
 _HOST_KEYS: Final = ("hostname", "host")
+#: What recorders of virtual machines call the number of a recording, and of the host's whose clock its times are of.
+TRACE_ID: Final = "trace_id"
+HOST_TRACE_ID: Final = "host_trace_id"
+#: Of a host's recording: the number of a guest's, and the guest's name.
+_GUEST: Final = re.compile(r"(guest_\d+)_trace_id")
 #: Ids of the second machine's processes and threads start here, beyond any pid of Linux (PID_MAX_LIMIT, 2^22), and so
 #: on for each further one: people still read the pid in the last digits.
 ID_STEP: Final = 10_000_000
@@ -80,14 +86,51 @@ def machine_names(
     """The name of each input's machine: as told, or as the environment says.
 
     Where all that say so are of one, the others are, too, and it needs no name; where there are several, one that does
-    not say is of a machine without a name.
+    not say is of a machine without a name. A guest is another machine than its host, and than other guests, though
+    they have a name in common.
     """
     told = told or {}
-    known = [told.get(number) or _host(trace) for number, trace in enumerate(traces)]
+    stated = [told.get(number) or _host(trace) for number, trace in enumerate(traces)]
+    known = list(stated)
+    guests = [
+        number
+        for number, recording in enumerate(host_recordings(traces))
+        if recording is not None and HOST_TRACE_ID in traces[number].environment
+        if number not in told
+    ]
+    called = _guest_names(traces)
+    for number in guests:
+        own = traces[number].environment.get(TRACE_ID)
+        others = {
+            name
+            for name, trace in zip(stated, traces, strict=True)
+            if own is None or trace.environment.get(TRACE_ID) != own
+        }
+        if not stated[number] or stated[number] in others:
+            known[number] = called.get(own) or f"guest {own if own is not None else number + 1}"
     names = set(filter(None, known))
-    if len(names) <= 1:
+    if len(names) <= 1 and not guests:
         return ("",) * len(known)
     return tuple(known)
+
+
+def host_recordings(traces: Sequence[Trace]) -> list[int | None]:
+    """Of each input the recording whose clock its times are of, where it is a guest's or the host's of one."""
+    own = [trace.environment.get(TRACE_ID) for trace in traces]
+    hosts = [trace.environment.get(HOST_TRACE_ID) for trace in traces]
+    of = [mine if host is None else host for mine, host in zip(own, hosts, strict=True)]
+    known = {host for host in hosts if isinstance(host, int) and of.count(host) > 1}
+    return [one if isinstance(one, int) and one in known else None for one in of]
+
+
+def _guest_names(traces: Sequence[Trace]) -> dict[object, str]:
+    """The names that hosts have for their guests, by the numbers of the guests' recordings."""
+    return {
+        value: str(trace.environment.get(f"{found[1]}_name", ""))
+        for trace in traces
+        for key, value in trace.environment.items()
+        if (found := _GUEST.fullmatch(key))
+    }
 
 
 def _host(trace: Trace) -> str:

@@ -19,7 +19,7 @@ from converter.ir.symbols import SymbolTable
 from converter.ir.trace import ClockDomain, Trace
 from converter.merging.batches import BatchMerge
 from converter.merging.clocks import Clocked, Placement, reference_of, relate
-from converter.merging.machines import machine_names, machines
+from converter.merging.machines import host_recordings, machine_names, machines
 from converter.merging.merged_trace import MERGED, MergedInput, MergedTrace
 from converter.merging.survey import survey
 from converter.merging.tables import MergedTables, Source
@@ -142,11 +142,18 @@ class _Merging:
             self._check_alignment(align, [found.aligned for found in surveys])
         hosts = machine_names(inputs, told)
         self._machines = machines(hosts, [found.highest_cpu for found in surveys])
+        recordings = host_recordings(inputs)
         self._clocked = [
-            Clocked(name, trace.clock, trace.clock_domains, found, host, offsets.get(number))
-            for number, (name, trace, found, host) in enumerate(
-                zip(names, inputs, surveys, hosts, strict=True)
+            Clocked(
+                name,
+                trace.clock,
+                trace.clock_domains,
+                surveys[number],
+                hosts[number],
+                recordings[number],
+                offsets.get(number),
             )
+            for number, (name, trace) in enumerate(zip(names, inputs, strict=True))
         ]
         self._placements = relate(self._clocked, align)
         self._reference = reference_of(self._clocked)

@@ -87,6 +87,7 @@ def interpret(file: TraceFile) -> Metadata:
     metadata = Metadata()
     clock = b""
     date: int | None = None
+    guests = 0
     for id, data in file.options:
         try:
             if id == OptionId.TRACECLOCK:
@@ -105,6 +106,10 @@ def interpret(file: TraceFile) -> Metadata:
                 metadata.multiplier, metadata.shift = option.multiplier, option.shift
             elif id == OptionId.TIME_SHIFT:
                 metadata.host_time = _host_time(file, data)
+                metadata.environment["host_trace_id"] = metadata.host_time.peer
+            elif id == OptionId.GUEST:
+                guests += 1
+                _describe_guest(metadata.environment, file, data, f"guest_{guests}")
             else:
                 _describe(metadata.environment, file, id, data)
         except TraceError as error:
@@ -137,6 +142,18 @@ def _number(data: bytes) -> int:
     base = 16 if digits[:2] in (b"0x", b"0X") else 8 if digits[:1] == b"0" else 10
     value = int(digits, base)
     return -value if found[1] == b"-" else value
+
+
+def _describe_guest(
+    environment: dict[str, str | int], file: TraceFile, data: bytes, prefix: str
+) -> None:
+    """A guest that was recorded with this host: its recording, and the tasks that its CPUs are here."""
+    option = parse(file.layout.guest_option, data, 0, "options.GUEST")
+    environment[f"{prefix}_name"] = option.name.decode("utf-8", "surrogateescape")
+    environment[f"{prefix}_trace_id"] = option.trace_id
+    tasks = " ".join(f"{one.cpu}:{one.pid}" for one in option.cpus)
+    if tasks:
+        environment[f"{prefix}_cpu_tasks"] = tasks
 
 
 def _host_time(file: TraceFile, data: bytes) -> HostTime:

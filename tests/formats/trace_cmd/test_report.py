@@ -112,7 +112,10 @@ def test_a_task_is_called_as_the_recording_or_an_event_before_called_it_first():
     assert "new:42 [120] R ==> other:43 [120]" in lines[2]
 
 
-MMU_FIELDS = "__u8 mmu_valid_gen 8 1 0\n__u64 gfn 16 8 0\n__u32 role 24 4 0\n__u32 root_count 28 4 0\nbool unsync 32 1 0"
+MMU_FIELDS = (
+    "__u8 mmu_valid_gen 8 1 0\n__u64 gfn 16 8 0\n__u32 role 24 4 0\n__u32 root_count 28 4 0\n"
+    "bool unsync 32 1 0"
+)
 
 
 @pytest.mark.parametrize(

@@ -144,6 +144,8 @@ class Capabilities:
     splitters: Mapping[Kind, Splitter] = field(default_factory=dict)
     #: What the format keeps of the trace's tables.
     tracks: bool = False
+    #: How many buffers that tracepoints are recorded in; formats with tracks have these instead.
+    buffers: int = 0
     clock_names: bool = False
     other_clocks: bool = False
     epoch: bool = False

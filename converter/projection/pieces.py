@@ -170,6 +170,18 @@ class Piece:
             [column, *columns] if first else [*columns, column],
         )
 
+    def without_field(self, place: int) -> Piece:
+        """The same rows without one of the fields."""
+
+        def shorter() -> EventClass:
+            fields = self.event_class.fields
+            return replace(self.event_class, fields=fields[:place] + fields[place + 1 :])
+
+        columns = self.lazy_columns()
+        return self.rewritten(
+            self.derive(("without", place), shorter), columns[:place] + columns[place + 1 :]
+        )
+
     def derive(self, how: tuple[Hashable, ...], make: Callable[[], EventClass]) -> EventClass:
         """The class that `make` makes of this one: `how` tells it from others that are made of it."""
         key = (id(self.event_class), *how)

@@ -17,10 +17,12 @@ from numpy.typing import NDArray
 
 from converter.ir.columns import constant_column
 from converter.ir.events import Batch, EventClass, Field
-from converter.ir.field_classes import IntegerClass, StringClass
+from converter.ir.field_classes import IntegerClass
 from converter.ir.kinds import TRACEPOINT_KINDS, Kind, Role
 from converter.ir.trace import Trace, Track, TrackScope
 from converter.projection.assembly import assemble
+from converter.projection.buffers import ARGUMENT as BUFFER_ARGUMENT
+from converter.projection.buffers import may_have_buffers, place_of_argument
 from converter.projection.capabilities import Capabilities, KindSupport
 from converter.projection.fitting import (
     Fitter,
@@ -273,13 +275,16 @@ class Projector:
             )
             fitted = [
                 (number, self._class_ids(part.event_class), part)
-                for one in self._on_threads(piece)
+                for one in self._in_buffers(piece)
                 for part in self._fit(one, 0)
             ]
             if self._addresses(piece.event_class):
                 self._lose_names(piece, (part.event_class for _, _, part in fitted))
             placed += fitted
-        return assemble(batch, placed, self.source.strings)
+        batch = assemble(batch, placed, self.source.strings)
+        if self.capabilities.buffers and not _absent(batch.track):
+            batch.track = self._tables.buffers.tracks(batch.track)
+        return batch
 
     def _renumbered(self, batch: Batch) -> Batch:
         """The batch with threads and tracks in the target's numbers, and times and CPUs that the format can hold."""
@@ -314,6 +319,35 @@ class Projector:
             what = f"names of functions in {', '.join(lost)} of {label(piece.event_class)}"
             self.lose(LossKind.DROPPED, what, piece)
 
+    def _in_buffers(self, piece: Piece) -> list[Piece]:
+        """Tracepoints in the buffers that they were recorded in, where the format has such."""
+        tables, kind = self._tables, piece.event_class.kind
+        if not self.capabilities.buffers or not may_have_buffers(kind):
+            return self._on_threads(piece)
+        parts = []
+        said = tables.buffers.of_argument(piece, self.source.strings)
+        if said is not None:
+            known, rest = piece.split(said < -1)
+            if known is not None:
+                place = place_of_argument(known)
+                assert place is not None
+                parts.append(known.without_field(place).moved(track=said[said < -1]))
+            if rest is None:
+                return parts
+            piece = rest
+        tracks = _taken(piece.batch.track, piece)
+        if kind is not Kind.INSTANT and not _absent(tracks):
+            codes = tables.buffers.of_tracks(tables.tracks, tracks)
+            if kind is not Kind.DISCARDED:
+                codes = np.where(self.threads_of(piece) >= 0, codes, np.int32(-1))
+            known, rest = piece.split(codes < -1)
+            if known is not None:
+                parts.append(known.moved(track=codes[codes < -1]))
+            if rest is None:
+                return parts
+            piece = rest
+        return [*parts, *self._on_threads(piece)]
+
     def _on_threads(self, piece: Piece) -> list[Piece]:
         """A tracepoint on a thread that is on a global track too stays on its thread where it cannot be on both.
 
@@ -336,9 +370,8 @@ class Projector:
         self.lose(LossKind.LOWERED, "tracks of events on threads as an argument", on)
         names = [self.constant(track.name, 1)[0] for track in self._tables.tracks]
         texts = np.array(names, np.int32)[tracks[both]]
-        taken = any(field.name == _TRACK.name for field in piece.event_class.fields)
         kept = on.moved(track=constant_column(np.int32(-1), len(on)))
-        kept = kept.with_argument(_TAKEN_TRACK if taken else _TRACK, texts)
+        kept = kept.with_argument(BUFFER_ARGUMENT, texts)
         return [kept] if off is None else [off, kept]
 
     def _fit(self, piece: Piece, depth: int) -> list[Piece]:
@@ -433,7 +466,8 @@ class Projector:
     def _without_track(self, piece: Piece, support: KindSupport) -> Piece:
         tracks = _taken(piece.batch.track, piece) if piece.track is None else piece.track
         on_track = tracks >= 0
-        absent = constant_column(np.int32(-1), len(tracks))
+        # Buffers are not among the tracks.
+        absent = np.where(on_track, np.int32(-1), tracks)
         count = int(np.count_nonzero(on_track))
         if not count:
             return piece.moved(track=absent)
@@ -577,10 +611,8 @@ def _part(piece: Piece, event_class: EventClass, which: Sequence[int], after: in
     return piece.rewritten(replace(event_class, fields=fields), columns, after=after)
 
 
-_TRACK = Field("track", StringClass())
 _CPU = Field("cpu", IntegerClass(32, True))
 #: Where the event has a field of that name.
-_TAKEN_TRACK = Field("common_track", StringClass())
 _TAKEN_CPU = Field("common_cpu", IntegerClass(32, True))
 
 

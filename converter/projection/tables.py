@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from converter.ir.columns import constant_column
 from converter.ir.trace import Process, Thread, Trace, Track, TrackScope
 from converter.kernels.union import looked_up
+from converter.projection.buffers import Buffers
 from converter.projection.capabilities import Capabilities
 from converter.projection.losses import LossKind, LossReport
 from converter.projection.pieces import map_distinct
@@ -36,6 +37,7 @@ class TargetTables:
         self._mask = (1 << capabilities.id_bits) - 1
         #: All tracks in the target's numbers; the target has them only where its format does.
         self.tracks: list[Track] = target.tracks if capabilities.tracks else []
+        self.buffers = Buffers(target.tracks, capabilities.buffers)
         # By the number in the source: the number in the target.
         self._processes: list[int] = []
         self._threads: list[int] = []

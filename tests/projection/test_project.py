@@ -244,8 +244,8 @@ def test_a_tracepoint_on_a_track_and_a_thread_stays_on_its_thread(tracks_of_othe
     ]
     capabilities = replace(PROFILER, tracks=tracks_of_others)
     target, losses = projected(trace_of([typed, taken], events, tracks=tracks), capabilities)
-    assert brief(target, "n", "track", "common_track") == [
-        ("INSTANT point at t10", 7, "buffer", None),
+    assert brief(target, "n", "track", "common_buffer") == [
+        ("INSTANT point at t10", 7, None, "buffer"),
         ("INSTANT point at t10", 8, None, None),
         ("INSTANT point at buffer", 9, None, None),
         ("INSTANT point at ours", 9, None, None),

@@ -42,6 +42,8 @@ MAX_ARGUMENTS = 24
 MAX_TEXT_BYTES = 2560
 #: Of numbers alone, a record has room for any that occur.
 MAX_NUMBERS = 250
+#: Each has pages of its own.
+MAX_BUFFERS = 255
 #: The system of events that have none of their own.
 SYSTEM = "traceconv"
 
@@ -113,6 +115,7 @@ def capabilities(variant: str) -> Capabilities:  # noqa: ARG001 - all variants h
         exits_by_switch=True,
         lowerings={**_TYPED_LOWERINGS, **TEXT_LOWERINGS},
         adapters=adapters,
+        buffers=MAX_BUFFERS,
         clock_names=True,
         other_clocks=True,
         epoch=True,

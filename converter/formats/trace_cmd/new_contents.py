@@ -1,11 +1,13 @@
 """The contents of a trace.dat file for a trace that came from another format.
 
-Its events become records of the kernel's formats or of formats made for them, all in one buffer.
+Its events become records of the kernel's formats or of formats made for them. Those of tracks, which the projection has
+left where they are buffers, are in instances.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 
 import numpy as np
 
@@ -52,24 +54,35 @@ def new_contents(trace: Trace, compression: bytes, spools: SpoolMaker) -> FileCo
         TraceError: as `Trace.batches` does.
 
     """
-    writer = PageWriter(
-        trace.strings,
-        page_size=_PAGE_SIZE,
-        long_size=_LONG_SIZE,
-        big_endian=False,
-        compression=compression,
-        new_spool=spools,
-    )
+
+    def new_writer() -> PageWriter:
+        return PageWriter(
+            trace.strings,
+            page_size=_PAGE_SIZE,
+            long_size=_LONG_SIZE,
+            big_endian=False,
+            compression=compression,
+            new_spool=spools,
+        )
+
     records = KernelEvents(trace, TaskNumbers(trace))
+    #: By track: that of the top buffer has none.
+    writers = {-1: new_writer()}
     cpu_count = 1
     for batch in trace.batches():
-        records.write(batch, writer)
+        for track in np.unique(batch.track).tolist():
+            if track not in writers:
+                writers[track] = new_writer()
+        records.write(batch, writers)
         cpu_count = max(cpu_count, int(batch.cpu.max(initial=0)) + 1)
-    cpus = writer.finish()
+    page_size = max(writer.page_size for writer in writers.values())
+    for writer in writers.values():
+        # The header says it for all.
+        writer.enlarge(page_size)
     contents = FileContents(
         big_endian=False,
         long_size=_LONG_SIZE,
-        page_size=writer.page_size,
+        page_size=page_size,
         compression=compression,
         compression_version=library_version(compression),
         cpu_count=cpu_count,
@@ -81,14 +94,17 @@ def new_contents(trace: Trace, compression: bytes, spools: SpoolMaker) -> FileCo
         clock = "local"
     _add_options(contents, trace, clock, cpu_count)
     contents.options.append(OptionContents(TABLES_OPTION, build_tables(trace, records.numbers)))
-    contents.add_buffer(
-        BufferContents(
-            clock=clock.encode(),
-            page_size=writer.page_size,
-            cpus=dict(cpus),
-            description=b"buffer flyrecord",
+    for track, writer in sorted(writers.items()):
+        name = b"" if track < 0 else trace.tracks[track].name.encode("utf-8", "surrogateescape")
+        contents.add_buffer(
+            BufferContents(
+                name=name,
+                clock=clock.encode(),
+                page_size=page_size,
+                cpus=dict(writer.finish()),
+                description=b"buffer flyrecord " + name if name else b"buffer flyrecord",
+            )
         )
-    )
     return contents
 
 
@@ -111,8 +127,8 @@ class KernelEvents:
         #: Names that events give to tasks, by tid: ids of strings.
         self._names: dict[int, int] = {}
 
-    def write(self, batch: Batch, writer: PageWriter) -> None:
-        """Append a batch's events."""
+    def write(self, batch: Batch, writers: Mapping[int, PageWriter]) -> None:
+        """Append a batch's events, each to the writer of its track."""
         tables = {}
         for id, table in batch.tables.items():
             event_class = self._trace.event_classes[id]
@@ -128,10 +144,17 @@ class KernelEvents:
             np.maximum(batch.cpu, 0),
             self.numbers.of(batch.thread),
         )
+        track = batch.track
         if (batch.ts[1:] < batch.ts[:-1]).any():
             # Threads that were recorded one by one share a CPU here, whose records tools expect in the order of time.
-            events = events.select(np.argsort(batch.ts, kind="stable"))
-        writer.append(events, tables)
+            order = np.argsort(batch.ts, kind="stable")
+            events, track = events.select(order), track[order]
+        for number, writer in writers.items():
+            here = track == number
+            if here.all():
+                writer.append(events, tables)
+            elif here.any():
+                writer.append(events.select(here), tables)
 
     def _program(self, event_class: EventClass) -> RecordProgram:
         if event_class.kind is Kind.DISCARDED:

@@ -63,7 +63,7 @@ class KernelOutput:
     def write(self, batch: Batch) -> None:
         """Append the events of a batch, each to the pages of its CPU."""
         self.has_events = True
-        self._events.write(batch, self._pages)
+        self._events.write(batch, {-1: self._pages})
 
     def finish(self, sink: Sink) -> None:
         """Write the files, if there are events."""

@@ -63,6 +63,8 @@ RECORDED = {
 WITH_FILES = {
     **{name: RECORDINGS / name for name in RECORDED["aix"]},
     "lttng_legacy/net-2.6": RECORDINGS / "lttng_legacy/net-2.6.tar.gz",
+    "trace_cmd/v6": RECORDINGS / "trace_cmd/scratch_v6_min.dat",
+    "trace_cmd/v7": RECORDINGS / "trace_cmd/scratch_v7_be32.dat",
 }
 #: Variants that hold what another one does.
 HELD_AS = {
@@ -202,8 +204,16 @@ def contents(path: Path) -> dict[str, bytes]:
     return {"": path.read_bytes()}
 
 
-@pytest.mark.parametrize("source", WITH_FILES)
-@pytest.mark.parametrize("target", USUAL)
+@pytest.mark.parametrize(
+    ("source", "target"),
+    [
+        (source, target)
+        for source in WITH_FILES
+        for target in USUAL
+        # A version of trace.dat holds all that another does, so that no file travels in it.
+        if not source.startswith("trace_cmd") or not target.startswith("trace_cmd")
+    ],
+)
 def test_files_survive_lossless_there_and_back_byte_for_byte(
     source: str, target: str, conversions: Conversions
 ) -> None:

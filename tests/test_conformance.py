@@ -21,16 +21,22 @@ def cells_of(line):
     return [cell.strip() for cell in re.split(r"(?<!\\)\|", line.strip())[1:-1]]
 
 
-def rows(page):
-    """The cells of each row of the page's tables, without headings; all rows are as wide as their heading."""
-    width = None
+def tables(page):
+    """The headings and the cells of each row of the page's tables; all rows are as wide as their heading."""
+    headings = None
     for line in page.read_text().splitlines():
         cells = cells_of(line)
         if cells and cells[0] == "clause":
-            width = len(cells)
+            headings = cells
         elif cells and not set(cells[0]) <= set("- :"):
-            assert width in (None, len(cells)), cells
-            yield cells
+            assert headings is None or len(cells) == len(headings), cells
+            yield headings or cells, cells
+
+
+def rows(page):
+    """The cells of each row, without headings."""
+    for _, cells in tables(page):
+        yield cells
 
 
 @cache
@@ -79,6 +85,25 @@ def test_tests_that_are_named_are_there(page):
 
 
 @each_page
+def test_modules_that_are_named_are_there(page):
+    room = ROOT / "converter/formats" / page.stem.removesuffix("-conformance")
+    for headings, cells in tables(page):
+        if "where" not in headings:
+            continue
+        found = []
+        for inside, name in re.findall(
+            r"(\(?)`([\w/]+)(?:\.\w+)?`", cells[headings.index("where")]
+        ):
+            if inside:
+                # Something in the module before.
+                assert any(name in path.read_text() for path in found), cells
+                continue
+            found = [path for path in room.glob(f"{name}.p*") if path.suffix != ".pyi"]
+            assert found, cells
+        assert found, cells
+
+
+@each_page
 def test_what_is_not_tested_says_why(page):
     for cells in rows(page):
         assert NAMED.search(cells[-1]) or len(cells[-1].split()) > 1, cells
@@ -103,9 +128,17 @@ def test_every_clause_is_tested(name):
         "more | cells",
     ],
 )
-def test_what_is_not_there_is_noticed(named, tmp_path):
+def test_tests_that_are_not_there_are_noticed(named, tmp_path):
     page = tmp_path / "trace_cmd-conformance.md"
     page.write_text(f"| clause | tested by |\n| --- | --- |\n| a | {named} |\n")
     with pytest.raises(AssertionError):
         test_tests_that_are_named_are_there(page)
         test_no_cell_is_empty(page)
+
+
+@pytest.mark.parametrize("where", ["`no_such_module`", "`reader` (`no_such_thing`)", "reader"])
+def test_modules_that_are_not_there_are_noticed(where, tmp_path):
+    page = tmp_path / "trace_cmd-conformance.md"
+    page.write_text(f"| clause | where |\n| --- | --- |\n| a | {where} |\n")
+    with pytest.raises(AssertionError):
+        test_modules_that_are_named_are_there(page)

@@ -12,9 +12,13 @@ Names are imported when they are first used, so that importing the package costs
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
+
+from converter.hooks import HOOKS
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from converter.comparison import TraceDifference, diff
     from converter.conversion import convert, detect, open_merged, open_trace, read, write
     from converter.errors import (
@@ -29,6 +33,7 @@ if TYPE_CHECKING:
     )
     from converter.formats.descriptor import Format
     from converter.ir.canonical import difference
+    from converter.ir.event_columns import EventColumns
     from converter.ir.events import Batch, EventClass, Field
     from converter.ir.kinds import Kind, Role
     from converter.ir.trace import ClockDomain, Process, Thread, Trace, Track
@@ -46,6 +51,7 @@ __all__ = [
     "Batch",
     "ClockDomain",
     "EventClass",
+    "EventColumns",
     "Field",
     "Format",
     "Kind",
@@ -99,6 +105,7 @@ _MODULES = {
     ),
     "converter.formats.descriptor": ("Format",),
     "converter.ir.canonical": ("difference",),
+    "converter.ir.event_columns": ("EventColumns",),
     "converter.ir.events": ("Batch", "EventClass", "Field"),
     "converter.ir.kinds": ("Kind", "Role"),
     "converter.ir.trace": ("ClockDomain", "Process", "Thread", "Trace", "Track"),
@@ -112,6 +119,29 @@ _MODULES = {
     "converter.splitting": ("SplitPart", "split"),
 }
 _MODULE_OF = {name: module for module, names in _MODULES.items() for name in names}
+
+
+def _hook(module: str, name: str, needs: str = "") -> Callable[[], Callable[..., Any]]:
+    """What finds a function, of a module that may need a library which is an extra."""
+
+    def find() -> Callable[..., Any]:
+        try:
+            return cast("Callable[..., Any]", getattr(import_module(module), name))
+        except ModuleNotFoundError as error:
+            if not needs or error.name != needs:
+                raise
+            message = f"this needs {needs}: pip install 'traceconv[{module.split('.')[1]}]'"
+            raise ModuleNotFoundError(message, name=needs) from None
+
+    return find
+
+
+HOOKS.update(
+    columns=_hook("converter.columns.collecting", "event_columns"),
+    column_stream=_hook("converter.columns.collecting", "event_column_stream"),
+    table=_hook("converter.arrow.tables", "table", "pyarrow"),
+    table_reader=_hook("converter.arrow.tables", "reader", "pyarrow"),
+)
 
 
 def __getattr__(name: str) -> Any:

@@ -48,6 +48,7 @@ FLOORS = [
     ["converter.viewing"],
     # What other programs take a trace as.
     ["converter.arrow", "converter.statistics"],
+    ["converter.columns"],
     ["converter.selection"],
     ["converter.projection"],
     ["converter.streaming"],
@@ -55,7 +56,7 @@ FLOORS = [
     ["converter.printing"],
     ["converter.ir"],
     ["converter.kernels"],
-    ["converter.errors", "converter.schemas"],
+    ["converter.errors", "converter.hooks", "converter.schemas"],
 ]
 FLOOR = {room: number for number, rooms in enumerate(FLOORS) for room in rooms}
 #: A module below a room's folder that no floor lists belongs to that room; these folders hold rooms and modules of

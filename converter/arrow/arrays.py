@@ -31,7 +31,7 @@ from converter.ir.field_classes import (
     StructureClass,
     VariantClass,
 )
-from converter.ir.text import label_of, unique_names
+from converter.ir.text import column_name, label_of, unique_names, utf8_text
 from converter.kernels.strings import StringTable
 
 #: Texts repeat: they are numbers into what occurs of them.
@@ -74,10 +74,10 @@ def arrow_array(field_class: FieldClass, column: Column, strings: StringTable) -
         case (StringClass(), np.ndarray()):
             return text_array(column, strings)
         case (StringClass(), ListColumn(offsets, values)):
-            texts = _spans(pa.LargeBinaryArray, offsets, values).to_pylist()
-            return pa.array(map(as_text, texts), pa.string()).dictionary_encode()
+            texts = _spans(offsets, values).to_pylist()
+            return pa.array(map(utf8_text, texts), pa.string()).dictionary_encode()
         case (BytesClass(), ListColumn(offsets, values)):
-            return _spans(pa.LargeBinaryArray, offsets, values)
+            return _spans(offsets, values)
         case (NullClass(), NullColumn(length)):
             return pa.nulls(length)
         case (ArrayClass(element), ListColumn(offsets, values)):
@@ -111,7 +111,7 @@ def named_array(
     indices: NDArray[np.integer[Any]], names: Sequence[bytes | str | None]
 ) -> pa.DictionaryArray:
     """What ``names[indices[i]]`` is (None: null), with a dictionary in which each name is once."""
-    texts = [None if name is None else as_text(name) for name in names]
+    texts = [None if name is None else utf8_text(name) for name in names]
     distinct = [text for text in dict.fromkeys(texts) if text is not None]
     numbers = {text: number for number, text in enumerate(distinct)}
     lookup = np.array([-1 if text is None else numbers[text] for text in texts], np.int32)
@@ -132,19 +132,8 @@ def taken(array: pa.Array, rows: NDArray[np.integer[Any]], valid: NDArray[np.boo
     return array.take(pa.array(rows, pa.int64(), mask=~valid))
 
 
-def as_text(data: bytes | str) -> str:
-    """A text of a trace, or a name in its tables, of which Arrow can hold what is UTF-8."""
-    held = data.encode("utf-8", "surrogateescape") if isinstance(data, str) else data
-    return held.decode("utf-8", "backslashreplace")
-
-
-def as_name(text: str) -> str:
-    """The name of a column or member: Arrow's C interface ends it at a NUL."""
-    return as_text(text).replace("\0", "\\x00")
-
-
 def _members(members: Sequence[Member]) -> list[pa.Field]:
-    names = unique_names([as_name(member.name) for member in members])
+    names = unique_names([column_name(member.name) for member in members])
     return [
         pa.field(name, arrow_type(member.type)) for name, member in zip(names, members, strict=True)
     ]
@@ -156,11 +145,11 @@ def _structure(length: int, members: Sequence[Member], arrays: Sequence[pa.Array
     return pa.StructArray.from_arrays(arrays, fields=_members(members))
 
 
-def _spans(kind: type[pa.Array], offsets: NDArray[np.int64], values: Column) -> pa.Array:
+def _spans(offsets: NDArray[np.int64], values: Column) -> pa.Array:
     assert isinstance(values, np.ndarray)
     buffers = [
         None,
         pa.py_buffer(np.ascontiguousarray(offsets)),
         pa.py_buffer(np.ascontiguousarray(values)),
     ]
-    return kind.from_buffers(pa.large_binary(), len(offsets) - 1, buffers)
+    return pa.LargeBinaryArray.from_buffers(pa.large_binary(), len(offsets) - 1, buffers)

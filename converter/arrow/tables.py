@@ -15,9 +15,8 @@ column is called ``event.field``. What the labels of an enumeration call the val
 from __future__ import annotations
 
 import json
-from collections.abc import Container, Iterable, Iterator
-from fractions import Fraction
-from itertools import chain, count
+from collections.abc import Iterable, Iterator
+from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
@@ -28,21 +27,18 @@ from converter.arrow.arrays import (
     TEXT,
     arrow_array,
     arrow_type,
-    as_name,
     label_array,
     named_array,
     taken,
 )
 from converter.arrow.tasks import TASK_COLUMNS, task_arrays
-from converter.ir.events import Batch, EventClass, Field
+from converter.columns.field_columns import FieldColumn, FieldColumns
+from converter.columns.named import named
+from converter.ir.events import Batch, Field
 from converter.ir.field_classes import IntegerClass
-from converter.ir.text import unique_names
+from converter.ir.kinds import TICK_ROLES
 from converter.ir.trace import Trace
-from converter.projection.clock_rates import TICK_ROLES, at_rate
-from converter.selection.select import select
-from converter.selection.selection import Selection
 
-_NANOSECONDS = Fraction(1_000_000_000)
 _DURATION = pa.duration("ns")
 _LATEST = np.iinfo(np.int64).max
 
@@ -77,15 +73,6 @@ def reader(trace: Trace, events: Iterable[str] = ()) -> pa.RecordBatchReader:
     return pa.RecordBatchReader.from_batches(schema, chain.from_iterable(batches))
 
 
-class FieldColumn(NamedTuple):
-    """A column that a field of a class is shown in."""
-
-    name: str
-    field: int
-    type: pa.DataType
-    is_label: bool
-
-
 class Piece(NamedTuple):
     """The columns of a batch, but for what is known of its tasks."""
 
@@ -98,16 +85,11 @@ class EventTables:
     """Makes tables of the batches of a trace. Classes join when they first occur, and their columns with them."""
 
     def __init__(self, trace: Trace, events: Iterable[str]) -> None:
-        rate = trace.clock.ticks_per_second
-        wanted = tuple(events)
-        if wanted:
-            trace = select(trace, Selection(events=wanted))
-        if rate is not None and rate != _NANOSECONDS:
-            trace = at_rate(trace, _NANOSECONDS, rate)
-        self._trace = trace
+        self._trace = named(trace, events)
+        clock = self._trace.clock
+        rate = clock.ticks_per_second
         self._ts = pa.int64() if rate is None else _DURATION
-        self._columns: dict[int, list[FieldColumn]] = {}
-        self._types = {
+        self._common = {
             "ts": self._ts,
             "time": pa.timestamp("ns", "UTC"),
             "event": TEXT,
@@ -116,38 +98,39 @@ class EventTables:
             "cpu": pa.int32(),
             **TASK_COLUMNS,
         }
-        self._common = frozenset(self._types)
-
-    @property
-    def schema(self) -> pa.Schema:
-        """The columns of the classes that occurred so far; what the clock is stands in the metadata."""
-        clock = self._trace.clock
-        rate = clock.ticks_per_second
+        self._fields = FieldColumns(_type_of, TEXT)
         about = {
-            "format": self._trace.format,
+            "format": trace.format,
             "clock": clock.name,
             "ticks_per_second": None if rate is None else str(rate),
             "epoch_ns": clock.epoch_ns,
         }
-        return pa.schema(list(self._types.items()), {"traceconv": json.dumps(about)})
+        self._metadata = {"traceconv": json.dumps(about)}
+        self._schema = pa.schema(self._common.items(), self._metadata)
+
+    @property
+    def schema(self) -> pa.Schema:
+        """The columns of the classes that occurred so far; what the clock is stands in the metadata."""
+        if len(self._schema) != len(self._common) + len(self._fields.types):
+            columns = self._common | self._fields.types
+            self._schema = pa.schema(columns.items(), self._metadata)
+        return self._schema
 
     def batches(self) -> Iterator[Batch]:
         """The batches of the trace, times in nanoseconds."""
         return self._trace.batches()
 
-    def look_at(self, batch: Batch) -> list[int]:
-        """The classes that occur in a batch, whose columns are known from now on."""
-        occurring = [id for id, rows in batch.tables.items() if len(rows)]
-        for id in occurring:
-            if id not in self._columns:
-                self._columns[id] = self._columns_of(self._trace.event_classes[id])
-        return occurring
+    def look_at(self, batch: Batch) -> dict[int, list[FieldColumn[pa.DataType]]]:
+        """The columns of the classes that occur in a batch, which are known from now on."""
+        classes = self._trace.event_classes
+        occurring = (id for id, rows in batch.tables.items() if len(rows))
+        return {id: self._fields.of(id, classes[id]) for id in occurring}
 
     def piece(self, batch: Batch) -> Piece:
         """The columns of a batch."""
         parts: dict[str, list[tuple[NDArray[np.int32], pa.Array]]] = {}
-        for id in self.look_at(batch):
-            for column in self._columns[id]:
+        for id, columns in self.look_at(batch).items():
+            for column in columns:
                 held = batch.positions(id), self._array(batch, id, column)
                 parts.setdefault(column.name, []).append(held)
         arrays = self._common_arrays(batch)
@@ -160,33 +143,10 @@ class EventTables:
         arrays = piece.arrays | task_arrays(self._trace, piece.thread, piece.track)
         length = len(piece.thread)
         columns = [
-            arrays[name] if name in arrays else pa.nulls(length, held)
-            for name, held in self._types.items()
+            arrays[held.name] if held.name in arrays else pa.nulls(length, held.type)
+            for held in self.schema
         ]
         return pa.table(columns, self.schema)
-
-    def _columns_of(self, event_class: EventClass) -> list[FieldColumn]:
-        columns: dict[str, FieldColumn] = {}
-
-        def add(name: str, index: int, wanted: pa.DataType, *, is_label: bool) -> None:
-            free = self._free_name(name, event_class, wanted, columns)
-            columns[free] = FieldColumn(free, index, wanted, is_label)
-
-        names = unique_names([as_name(field.name) or "field" for field in event_class.fields])
-        for index, (name, field) in enumerate(zip(names, event_class.fields, strict=True)):
-            add(name, index, _type_of(field), is_label=False)
-            if isinstance(field.type, IntegerClass) and field.type.labels:
-                add(f"{name}_label", index, TEXT, is_label=True)
-        return list(columns.values())
-
-    def _free_name(
-        self, name: str, event_class: EventClass, wanted: pa.DataType, own: Container[str]
-    ) -> str:
-        """The column for a field: that of its name, or one that has the event's name, too."""
-        qualified = f"{as_name(event_class.name) or event_class.kind.name.lower()}.{name}"
-        names = chain((name, qualified), (f"{qualified}#{number}" for number in count(2)))
-        free = (one for one in names if one not in self._common and one not in own)
-        return next(one for one in free if self._types.setdefault(one, wanted) == wanted)
 
     def _common_arrays(self, batch: Batch) -> dict[str, pa.Array]:
         classes = self._trace.event_classes
@@ -206,12 +166,12 @@ class EventTables:
     def _time(self, ts: NDArray[np.int64]) -> pa.Array:
         epoch = self._trace.clock.epoch_ns
         if epoch is None or self._trace.clock.ticks_per_second is None:
-            return pa.nulls(len(ts), self._types["time"])
+            return pa.nulls(len(ts), self._common["time"])
         # Beyond what 64 bits of nanoseconds are (the year 2262) there is no such type.
         beyond = ts > _LATEST - epoch if epoch >= 0 else ts < -_LATEST - epoch
-        return pa.array(np.where(beyond, 0, ts) + epoch, self._types["time"], mask=beyond)
+        return pa.array(np.where(beyond, 0, ts) + epoch, self._common["time"], mask=beyond)
 
-    def _array(self, batch: Batch, id: int, column: FieldColumn) -> pa.Array:
+    def _array(self, batch: Batch, id: int, column: FieldColumn[pa.DataType]) -> pa.Array:
         values = batch.tables[id].column(column.field)
         held = self._trace.event_classes[id].fields[column.field].type
         if column.is_label:

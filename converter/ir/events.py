@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from converter.ir.columns import constant_column
-from converter.ir.field_classes import FieldClass
+from converter.ir.field_classes import FieldClass, type_name
 from converter.ir.kinds import Kind, Role
 from converter.ir.tables import Table
 from converter.kernels.union import positions_by_class
@@ -19,6 +19,8 @@ __all__ = ["Batch", "EventClass", "Field", "NativeRecords", "Table", "decode"]
 
 #: Events of a batch that a notebook shows.
 _LISTED: Final = 10
+#: Fields of a class that its line names.
+_NAMED: Final = 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +35,12 @@ class Field:
     def __hash__(self) -> int:
         # Field classes are deep, and fields of one name and role are seldom of different ones.
         return hash((self.name, self.role))
+
+    def __repr__(self) -> str:
+        """The field in one line: its name, type, and what it is for."""
+        role = "" if self.role is Role.NONE else f", {self.role.name.lower()}"
+        unit = f", {self.unit}" if self.unit else ""
+        return f"<Field {self.name}: {type_name(self.type)}{role}{unit}>"
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +66,13 @@ class EventClass:
             if field.role is role:
                 return i
         return None
+
+    def __repr__(self) -> str:
+        """The class in one line; how many fields it has is in the file's hands."""
+        name = f"{self.category}:{self.name}" if self.category and self.name else self.name
+        shown = ", ".join(field.name for field in self.fields[:_NAMED])
+        more = f", and {len(self.fields) - _NAMED} more" if len(self.fields) > _NAMED else ""
+        return f"<EventClass {self.kind.name.lower()} {name!r}: {shown or 'no fields'}{more}>"
 
 
 class NativeRecords:

@@ -145,3 +145,17 @@ FieldClass = (
 
 #: Types whose column is one NumPy array, a value an event.
 ScalarClass = IntegerClass | FloatClass | BooleanClass
+
+
+def type_name(field_class: FieldClass) -> str:
+    """A field class in a word or two."""
+    match field_class:
+        case IntegerClass(bits, signed):
+            return f"{'int' if signed else 'uint'}{bits}"
+        case FloatClass(bits):
+            return f"float{bits}"
+        case ArrayClass(element, length):
+            return f"{type_name(element)}[{'' if length is None else length}]"
+        case OptionalClass(element):
+            return f"{type_name(element)}?"
+    return type(field_class).__name__.removesuffix("Class").lower()

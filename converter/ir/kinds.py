@@ -150,6 +150,9 @@ class Role(IntEnum):
     CONTEXT = 82
 
 
+#: Fields that count ticks of the trace's clock.
+TICK_ROLES = frozenset({Role.DURATION, Role.THREAD_TIME, Role.THREAD_DURATION})
+
 #: Kinds of events that a thread comes by, rather than of what a track shows.
 TRACEPOINT_KINDS = frozenset(
     kind

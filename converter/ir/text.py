@@ -164,6 +164,17 @@ def _by_name(names: Sequence[str], values: Sequence[Any]) -> dict[str, Any]:
     return dict(zip(unique_names(names), values, strict=True))
 
 
+def utf8_text(data: bytes | str) -> str:
+    r"""A text of a trace, or a name in its tables, for who takes UTF-8 only: other bytes are written ``\xNN``."""
+    held = data.encode("utf-8", "surrogateescape") if isinstance(data, str) else data
+    return held.decode("utf-8", "backslashreplace")
+
+
+def column_name(text: str) -> str:
+    r"""The name of a field as that of a column, which programs in C end at a NUL: that is ``\x00``."""
+    return utf8_text(text).replace("\0", "\\x00")
+
+
 def unique_names(names: Sequence[str]) -> list[str]:
     """The names, of which one that is taken gets a number."""
     taken: set[str] = set()

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field
 from enum import IntEnum, unique
 from fractions import Fraction
 from typing import Any, NamedTuple, Protocol
 
 from converter.errors import TraceWarning
-from converter.ir.arrow import arrow_tables
+from converter.hooks import HOOKS
+from converter.ir.event_columns import EventColumns
 from converter.ir.events import Batch, EventClass
 from converter.ir.symbols import SymbolTable
 from converter.kernels.strings import StringTable
@@ -200,22 +201,70 @@ class Trace:
         """
         return self.make_batches()
 
-    def to_arrow(self, *events: str) -> Any:
+    def events(self, *patterns: str, fields: Collection[str] | None = None) -> EventColumns:
+        """The columns of the events that are wanted, in memory (see docs/library.md).
+
+        Args:
+            *patterns: patterns of names (``"sched_switch"``, ``"irq:*"``); all events where there are none.
+            fields: names of the columns of fields that are wanted; all by default.
+
+        Raises:
+            TraceError: the source is damaged before its first usable event.
+
+        """
+        columns: EventColumns = HOOKS["columns"]()(self, patterns, fields)
+        return columns
+
+    def stream_events(
+        self, *patterns: str, fields: Collection[str] | None = None
+    ) -> Iterator[EventColumns]:
+        """The same batch by batch, of those with such events: memory is bounded by a batch."""
+        stream: Iterator[EventColumns] = HOOKS["column_stream"]()(self, patterns, fields)
+        return stream
+
+    def thread(self, tid: int, pid: int | None = None) -> Thread:
+        """The thread of this number, as known by now.
+
+        Args:
+            tid: its number.
+            pid: that of its process, where the number is of threads of several.
+
+        Raises:
+            LookupError: there is none, or there are several.
+
+        """
+        found = [
+            thread
+            for thread in self.threads
+            if thread.tid == tid and pid in (None, self.processes[thread.process].pid)
+        ]
+        if len(found) == 1:
+            return found[0]
+        of = "" if pid is None else f" of process {pid}"
+        if not found:
+            raise LookupError(f"no thread {tid}{of} (before events are read, few may be known)")
+        pids = sorted({self.processes[thread.process].pid for thread in found})
+        which = (
+            f"of processes {', '.join(map(str, pids))}: name one" if not of else "of this number"
+        )
+        raise LookupError(f"{len(found)} threads {tid}{of}, {which}")
+
+    def to_arrow(self, *patterns: str) -> Any:
         """A `pyarrow.Table` of the events that are wanted: a row an event, a column a field (see docs/arrow.md).
 
         Args:
-            *events: patterns of names (``"sched_switch"``, ``"irq:*"``); all events where there are none.
+            *patterns: as `events` takes them.
 
         Raises:
             ModuleNotFoundError: PyArrow is not installed.
             TraceError: the source is damaged before its first usable event.
 
         """
-        return arrow_tables().table(self, events)
+        return HOOKS["table"]()(self, patterns)
 
-    def to_arrow_reader(self, *events: str) -> Any:
+    def to_arrow_reader(self, *patterns: str) -> Any:
         """The same as a `pyarrow.RecordBatchReader`, whose memory is bounded by a batch: the trace is read twice."""
-        return arrow_tables().reader(self, events)
+        return HOOKS["table_reader"]()(self, patterns)
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         """All events as a stream of Arrow's (PyCapsule interface), for whatever takes one: Polars, DuckDB, pandas."""

@@ -12,27 +12,26 @@ from numpy.typing import NDArray
 
 from converter.ir.columns import Column
 from converter.ir.events import Batch, Table
-from converter.ir.kinds import Role
+from converter.ir.kinds import TICK_ROLES
 from converter.ir.trace import Trace
 from converter.projection.losses import LossKind, LossReport
 
 _NANOSECONDS = Fraction(1_000_000_000)
-#: Fields that count ticks of the clock.
-TICK_ROLES = frozenset({Role.DURATION, Role.THREAD_TIME, Role.THREAD_DURATION})
 _HIGHEST = np.iinfo(np.int64).max
 
 
-def in_nanoseconds(trace: Trace, report: LossReport) -> Trace:
-    """The trace with its times, and fields that count ticks, rounded down to nanoseconds.
+def in_nanoseconds(trace: Trace, report: LossReport | None = None) -> Trace:
+    """The trace with its times, and fields that count ticks, rounded down to nanoseconds, which is reported.
 
     A clock of unknown rate is left alone: nobody can say what its ticks are.
     """
     rate = trace.clock.ticks_per_second
     if rate is None or rate == _NANOSECONDS:
         return trace
-    factor = _NANOSECONDS / rate
-    what = f"times of {float(rate):g} ticks a second as nanoseconds"
-    report.add(LossKind.RETYPED if factor.denominator == 1 else LossKind.CHANGED, what)
+    if report is not None:
+        is_exact = (_NANOSECONDS / rate).denominator == 1
+        what = f"times of {float(rate):g} ticks a second as nanoseconds"
+        report.add(LossKind.RETYPED if is_exact else LossKind.CHANGED, what)
     return at_rate(trace, _NANOSECONDS, rate)
 
 

@@ -11,7 +11,13 @@ from converter.registry import FORMATS
 ROOT = Path(__file__).parents[2]
 RECORDINGS = ROOT / "roundtrip_fixtures"
 #: What help needs, and what everything else does.
-HELP = {"converter", "converter.cli", "converter.cli.exit_codes", "converter.cli.prepared_help"}
+HELP = {
+    "converter",
+    "converter.cli",
+    "converter.cli.exit_codes",
+    "converter.cli.prepared_help",
+    "converter.hooks",
+}
 BASIC = HELP | {
     "converter.viewing",
     "converter.viewing.perfetto_ui",

@@ -1,0 +1,74 @@
+"""Which column of a table a field is shown in: classes share one if name and type are the same in them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Container
+from itertools import chain, count
+from typing import Generic, NamedTuple, TypeVar
+
+from converter.ir.events import EventClass, Field
+from converter.ir.field_classes import IntegerClass
+from converter.ir.text import column_name, unique_names
+
+#: The columns that all events have, in front of those of fields.
+COMMON = (
+    *("ts", "time", "event", "system", "kind", "cpu"),
+    *("tid", "pid", "thread", "process", "track"),
+)
+
+T = TypeVar("T")
+
+
+class FieldColumn(NamedTuple, Generic[T]):
+    """A column that a field of a class is shown in."""
+
+    name: str
+    field: int
+    type: T
+    #: It holds what the labels of the field's type call its values.
+    is_label: bool
+
+
+class FieldColumns(Generic[T]):
+    """Gives the fields of classes, as these come, their columns. A column is called as its field; where that name is
+    taken, by one of all events or one of another type, ``event.field``, and ``event.field#2`` where even that is.
+
+    Args:
+        type_of: the type of a field's column.
+        text: that of labels, which are in a column ``field_label``.
+
+    """
+
+    def __init__(self, type_of: Callable[[Field], T], text: T) -> None:
+        self._type_of = type_of
+        self._text = text
+        self._of: dict[int, list[FieldColumn[T]]] = {}
+        #: The type of each column, in the order in which they came.
+        self.types: dict[str, T] = {}
+
+    def of(self, number: int, event_class: EventClass) -> list[FieldColumn[T]]:
+        """The columns of a class, by its number; those that are new come behind the others."""
+        found = self._of.get(number)
+        if found is None:
+            found = self._of[number] = self._new(event_class)
+        return found
+
+    def _new(self, event_class: EventClass) -> list[FieldColumn[T]]:
+        columns: dict[str, FieldColumn[T]] = {}
+
+        def add(name: str, index: int, wanted: T, *, is_label: bool) -> None:
+            free = self._free_name(name, event_class, wanted, columns)
+            columns[free] = FieldColumn(free, index, wanted, is_label)
+
+        names = unique_names([column_name(field.name) or "field" for field in event_class.fields])
+        for index, (name, field) in enumerate(zip(names, event_class.fields, strict=True)):
+            add(name, index, self._type_of(field), is_label=False)
+            if isinstance(field.type, IntegerClass) and field.type.labels:
+                add(f"{name}_label", index, self._text, is_label=True)
+        return list(columns.values())
+
+    def _free_name(self, name: str, event_class: EventClass, wanted: T, own: Container[str]) -> str:
+        qualified = f"{column_name(event_class.name) or event_class.kind.name.lower()}.{name}"
+        names = chain((name, qualified), (f"{qualified}#{number}" for number in count(2)))
+        free = (one for one in names if one not in COMMON and one not in own)
+        return next(one for one in free if self.types.setdefault(one, wanted) == wanted)

@@ -19,9 +19,12 @@ from converter.hooks import HOOKS
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from converter.building.builder import TraceBuilder
+    from converter.building.places import Place
     from converter.comparison import TraceDifference, diff
     from converter.conversion import convert, detect, open_merged, open_trace, read, write
     from converter.errors import (
+        ArgumentError,
         OutputError,
         SelectionError,
         StrictLossError,
@@ -48,6 +51,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "FORMATS",
+    "ArgumentError",
     "Batch",
     "ClockDomain",
     "EventClass",
@@ -60,6 +64,7 @@ __all__ = [
     "MergedInput",
     "MergedTrace",
     "OutputError",
+    "Place",
     "Process",
     "Role",
     "RoundTrip",
@@ -69,6 +74,7 @@ __all__ = [
     "StrictLossError",
     "Thread",
     "Trace",
+    "TraceBuilder",
     "TraceDifference",
     "TraceError",
     "TraceWarning",
@@ -91,9 +97,12 @@ __all__ = [
 ]
 
 _MODULES = {
+    "converter.building.builder": ("TraceBuilder",),
+    "converter.building.places": ("Place",),
     "converter.conversion": ("convert", "detect", "open_merged", "open_trace", "read", "write"),
     "converter.comparison": ("TraceDifference", "diff"),
     "converter.errors": (
+        "ArgumentError",
         "OutputError",
         "SelectionError",
         "StrictLossError",

@@ -123,6 +123,10 @@ class SelectionError(TraceError):
         return f"{_shown(self.text)}\n{' ' * len(_shown(self.text[: self.position]))}^"
 
 
+class ArgumentError(TraceError, ValueError):
+    """What a caller gives to build a trace of is none; the message says what to do."""
+
+
 class TruncatedError(TraceError):
     """The data ends before it should."""
 

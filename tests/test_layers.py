@@ -48,7 +48,7 @@ FLOORS = [
     ["converter.viewing"],
     # What other programs take a trace as.
     ["converter.arrow", "converter.statistics"],
-    ["converter.columns"],
+    ["converter.building", "converter.columns"],
     ["converter.selection"],
     ["converter.projection"],
     ["converter.streaming"],

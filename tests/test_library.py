@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+import converter
+
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "library.md"
 EXAMPLES = re.findall(r"^```python\n(.*?)^```$", PAGE.read_text(), re.MULTILINE | re.DOTALL)
@@ -27,6 +29,10 @@ def test_the_examples_run_one_after_the_other(folder):
         exec(compile(text, f"{PAGE.name}, example {number}", "exec"), names)
     assert names["total"] > 0
     assert names["busiest"]
+    for made in ("mine.pftrace", "jobs.dat", "jobs.fxt", "jobs-chrome.json", "jobs-ctf.ctf"):
+        with converter.open_trace(folder / made) as trace:
+            assert trace.events().count > 0
+            assert not trace.warnings
 
 
 def test_the_examples_are_typed(folder):

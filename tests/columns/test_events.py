@@ -59,7 +59,7 @@ def pythonic(item):
         return {name: pythonic(one) for name, one in item.items()}
     if isinstance(item, list | tuple):
         return type(item)(pythonic(one) for one in item)
-    return "NaN" if isinstance(item, float) and item != item else item  # noqa: PLR0124
+    return "NaN" if isinstance(item, float) and item != item else item
 
 
 @given(traces())

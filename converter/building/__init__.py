@@ -1,0 +1,1 @@
+"""Traces made by programs, event by event or from columns."""

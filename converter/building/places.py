@@ -1,0 +1,130 @@
+"""Where events are: processes, threads and tracks that a program declares."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from converter.building.values import Integers, fitted, integer, integers, is_many, text
+from converter.errors import ArgumentError
+from converter.ir.field_classes import IntegerClass
+from converter.ir.trace import Process, Thread, Trace, Track, TrackScope
+
+
+class Place(NamedTuple):
+    """Where events are: on a thread, or on a track of the timeline, that `TraceBuilder` has made."""
+
+    thread: int
+    track: int
+    name: str
+
+
+#: Where an event is, or each of many: a place, or the number of a thread that has been declared.
+Where = Place | Integers | None
+CPU = IntegerClass(32, signed=True)
+_NOWHERE = Place(-1, -1, "nowhere")
+
+
+class Places:
+    """What `TraceBuilder` knows of where events are."""
+
+    def __init__(self, trace: Trace) -> None:
+        self._trace = trace
+        self._processes: dict[int, int] = {}
+        self._threads: dict[tuple[int, int], int] = {}
+        self._by_tid: dict[int, list[int]] = {}
+
+    def process(
+        self, pid: int, name: str = "", *, parent: int | None = None, command: Sequence[str] = ()
+    ) -> None:
+        """Declare a process, or say more of it; threads declare theirs by themselves."""
+        number = integer("pid", pid, least=0)
+        index = self._processes.get(number)
+        if index is None:
+            index = self._processes[number] = len(self._trace.processes)
+            self._trace.processes.append(Process(number))
+        process = self._trace.processes[index]
+        process.name = text("name", name) or process.name
+        process.parent_pid = (
+            process.parent_pid if parent is None else integer("parent", parent, least=0)
+        )
+        process.command_line = tuple(command) or process.command_line
+
+    def thread(self, tid: int, name: str = "", *, pid: int | None = None) -> Place:
+        """Declare a thread, of process `pid` (by default the one of its own number), and give its place."""
+        number = integer("tid", tid, least=0)
+        of = number if pid is None else integer("pid", pid, least=0)
+        if of not in self._processes:
+            self.process(of, text("name", name) if of == number else "")
+        index = self._threads.get((number, of))
+        if index is None:
+            index = self._threads[number, of] = len(self._trace.threads)
+            self._by_tid.setdefault(number, []).append(index)
+            self._trace.threads.append(Thread(number, self._processes[of]))
+        thread = self._trace.threads[index]
+        thread.name = text("name", name) or thread.name
+        return Place(index, -1, f"thread {number}")
+
+    def track(
+        self,
+        name: str,
+        *,
+        pid: int | None = None,
+        thread: Place | None = None,
+        cpu: int | None = None,
+        unit: str = "",
+    ) -> Place:
+        """Make a track of the timeline: of a process, a thread, a CPU, or of the whole trace; `unit` is of counters."""
+        if sum(owner is not None for owner in (pid, thread, cpu)) > 1:
+            raise ArgumentError("a track is of a process, a thread or a CPU: give one of them")
+        scope, owner = TrackScope.GLOBAL, -1
+        if pid is not None:
+            if pid not in self._processes:
+                raise ArgumentError(f"no process {pid}: declare it with process({pid}, name)")
+            scope, owner = TrackScope.PROCESS, self._processes[pid]
+        elif thread is not None:
+            scope, owner = TrackScope.THREAD, self._placed(thread).thread
+        elif cpu is not None:
+            scope, owner = TrackScope.CPU, fitted("cpu", CPU, integer("cpu", cpu, least=0))
+        # Two of the same name are two: their numbers say so.
+        track = Track(
+            text("name", name), scope, owner, unit=unit, identity=len(self._trace.tracks) + 1
+        )
+        self._trace.tracks.append(track)
+        return Place(-1, len(self._trace.tracks) - 1, f"track {name!r}")
+
+    def _placed(self, on: object) -> Place:
+        """The place that a caller gives."""
+        match on:
+            case None:
+                return _NOWHERE
+            case Place(thread, track):
+                if thread >= len(self._trace.threads) or track >= len(self._trace.tracks):
+                    raise ArgumentError(f"{on.name} is of another builder")
+                return on
+            case int() | np.integer():
+                return self._thread_numbered(int(on))
+        raise ArgumentError(
+            f"events are on a thread or track, or on the thread of a number, not {on!r}"
+        )
+
+    def _thread_numbered(self, tid: int) -> Place:
+        found = self._by_tid.get(tid, [])
+        if len(found) == 1:
+            return Place(found[0], -1, f"thread {tid}")
+        if not found:
+            raise ArgumentError(f"no thread {tid}: declare it with thread({tid}, name)")
+        raise ArgumentError(f"thread {tid} is of several processes: use what thread() gave")
+
+    def _places(self, on: Where, count: int) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+        if on is None or isinstance(on, Place) or not is_many(on):
+            place = self._placed(on)
+            return np.full(count, place.thread, np.int32), np.full(count, place.track, np.int32)
+        distinct, numbers = np.unique(integers("on", on, count), return_inverse=True)
+        threads = np.array(
+            [self._thread_numbered(tid).thread for tid in distinct.tolist()], np.int32
+        )
+        return threads[numbers], np.full(count, -1, np.int32)

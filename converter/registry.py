@@ -85,15 +85,17 @@ def format_named(text: str) -> tuple[Format, str]:
 
     """
     name, plus, variant = text.lower().replace("-", "_").removeprefix(".").partition("+")
-    name, implied = _without_alias(name)
     for format in formats():
-        if format.name == name:
+        implied = _aliases(format).get(name)
+        if format.name == name or implied is not None:
             if not plus:
                 return format, implied or format.default_variant
             if variant and variant in format.variants:
                 return format, variant
-            known = ", ".join(f"{name}+{each}" for each in format.variants if each) or "none"
-            raise UnknownFormatError(f"unknown variant {text!r}; of {name} there are {known}")
+            known = ", ".join(f"{format.name}+{each}" for each in format.variants if each) or "none"
+            raise UnknownFormatError(
+                f"unknown variant {text!r}; of {format.name} there are {known}"
+            )
     known = ", ".join(format.name for format in formats())
     names = [name for format in formats() for name in (format.name, *_aliases(format))]
     raise UnknownFormatError(f"unknown format {text!r}{_meant(name, names)}; there are {known}")
@@ -102,15 +104,6 @@ def format_named(text: str) -> tuple[Format, str]:
 def _aliases(format: Format) -> dict[str, str]:
     """The variant (or "") that each other name of a format stands for."""
     return {alias.partition("+")[0]: alias.partition("+")[2] for alias in format.aliases}
-
-
-def _without_alias(name: str) -> tuple[str, str]:
-    """The format's own name, and the variant that the other one stands for."""
-    for format in formats():
-        variant = _aliases(format).get(name)
-        if variant is not None:
-            return format.name, variant
-    return name, ""
 
 
 def _meant(word: str, words: list[str]) -> str:

@@ -1,90 +1,157 @@
-"""The made-up format of docs/adding_a_format.md does what the page says."""
+"""What `traceconv new-format` makes is a format as soon as it is installed, and does what every format has to."""
 
 import re
-import struct
+import subprocess
 import sys
-from contextlib import suppress
+import tomllib
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 import converter
-import converter.formats
-from converter.errors import TraceError
-from converter.fixtures.synthetic import synthetic_trace
+from converter.cli import main
 from converter.formats import table
-from converter.ir.canonical import difference
-from converter.ir.collect import collect
-from converter.ir.invariants import check
-from converter.projection.project import project
-from converter.registry import format_named
+from converter.formats.plugins import PluginWarning
+from converter.new_format import generate, modules
+from converter.registry import FORMATS, format_named
 
-PAGE = Path(__file__).parents[1] / "docs" / "adding_a_format.md"
+ROOT = Path(__file__).parents[1]
+PAGE = ROOT / "docs" / "adding_a_format.md"
 EXAMPLE = re.compile(
     r"^<!-- example: (\w+\.py) -->\n```python\n(.*?)^```$", re.MULTILINE | re.DOTALL
 )
 
 
+def install(folder, name, value):
+    """What an installer leaves of an entry point."""
+    place = folder / f"traceconv_{name}-1.dist-info"
+    place.mkdir(parents=True)
+    (place / "METADATA").write_text(f"Metadata-Version: 2.1\nName: traceconv-{name}\nVersion: 1\n")
+    (place / "entry_points.txt").write_text(f"[traceconv.formats]\n{name} = {value}\n")
+
+
 @pytest.fixture
-def tally(tmp_path, monkeypatch):
-    """The format, in the table while the test runs."""
-    room = tmp_path / "formats" / "tally"
-    room.mkdir(parents=True)
-    for name, text in EXAMPLE.findall(PAGE.read_text()):
-        (room / name).write_text(text)
-    monkeypatch.setattr(
-        converter.formats, "__path__", [*converter.formats.__path__, str(room.parent)]
-    )
-    monkeypatch.setattr(table, "_NAMES", (*table._NAMES, "tally"))
-    yield format_named("tally")[0]
-    table.format_of.cache_clear()
-    for name in [name for name in sys.modules if name.startswith("converter.formats.tally")]:
+def site(tmp_path, monkeypatch):
+    """A folder that modules are imported from; what is known of formats is forgotten before and after."""
+    folder = tmp_path / "site"
+    folder.mkdir()
+    monkeypatch.syspath_prepend(folder)
+    known = (table.format_of, table._elsewhere)
+    for function in known:
+        function.cache_clear()
+    yield folder
+    for function in known:
+        function.cache_clear()
+    for name in [name for name in sys.modules if name.startswith("traceconv_")]:
         del sys.modules[name]
 
 
-def test_the_page_has_every_module_of_a_format_in_a_hundred_lines_or_so():
-    modules = dict(EXAMPLE.findall(PAGE.read_text()))
-    assert list(modules) == ["__init__.py", "layout.py", "reader.py", "writer.py"]
-    code = [line for text in modules.values() for line in text.splitlines() if line.strip()]
+@pytest.fixture
+def tally(site):
+    """A new format, installed."""
+    project = generate("tally", site.parent / "project")
+    declared = tomllib.loads((project / "pyproject.toml").read_text())["project"]
+    ((name, package),) = declared["entry-points"]["traceconv.formats"].items()
+    install(site, name, package)
+    (project / "src" / package).rename(site / package)
+    return project
+
+
+def test_the_page_has_what_is_generated_in_a_hundred_lines_or_so():
+    examples = dict(EXAMPLE.findall(PAGE.read_text()))
+    assert list(examples) == ["__init__.py", "layout.py", "reader.py", "writer.py"]
+    assert examples == modules("tally", "converter.formats.tally")
+    code = [line for text in examples.values() for line in text.splitlines() if line.strip()]
     assert len(code) <= 120
 
 
-@pytest.mark.parametrize("kinds", ["all", "sched", "text", "typed"])
-def test_what_fits_survives_and_the_rest_is_reported(tally, kinds, tmp_path):
-    path = tmp_path / "out.tally"
-    trace = synthetic_trace(kinds, 200, seed=3)
-    report = converter.write(trace, path)
-    assert converter.detect(path).name == "tally"
-    again = converter.read(path)
-    expected = collect(project(trace, tally.capabilities(""), "tally")[0])
-    assert difference(expected, again) is None
-    assert len(report) > 0
-    copy = tmp_path / "copy.tally"
-    assert len(converter.convert(path, copy)) == 0
-    assert copy.read_bytes() == path.read_bytes()
+def test_the_new_package_passes_its_tests(tally, site):
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(tally / "tests")],
+        env={"PYTHONPATH": f"{site}:{ROOT}", "PATH": ""},
+        cwd=tally,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout[-3000:] + done.stderr
+    # Each group of kinds, each damage, and the rest.
+    assert re.search(r"3\d passed, 1 skipped", done.stdout), done.stdout
 
 
-def test_a_recording_is_converted_to_it_and_on_to_another(tally, tmp_path):
-    source = PAGE.parents[1] / "roundtrip_fixtures" / "trace_cmd" / "markers.dat"
+def test_it_is_a_format_like_any_other(tally, tmp_path, capsys):
+    assert format_named("tally")[0] in list(table.formats())
     path = tmp_path / "markers.tally"
-    converter.convert(source, path)
+    report = converter.convert(ROOT / "roundtrip_fixtures/trace_cmd/markers.dat", path)
+    assert len(report) > 0
+    assert converter.detect(path).name == "tally"
     converter.convert(path, tmp_path / "markers.json")
     assert (tmp_path / "markers.json").stat().st_size > 1000
+    # What only this format has travels in others.
+    with converter.open_trace(path) as trace:
+        converter.write(trace, tmp_path / "lossless.fxt", lossless=True)
+    assert (
+        converter.difference(converter.read(path), converter.read(tmp_path / "lossless.fxt"))
+        is None
+    )
+    assert main(["formats"]) == 0
+    assert "tally" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("seed", range(60))
-def test_damage_ends_in_a_sound_trace_or_an_error_of_it(tally, seed, tmp_path):
-    path = tmp_path / "out.tally"
-    converter.write(synthetic_trace("all", 50, seed=1), path)
-    data = bytearray(path.read_bytes())
-    draw = np.random.default_rng(seed)
-    for _ in range(8):
-        data[draw.integers(len(data))] = draw.integers(256)
-    if seed % 3 == 0:
-        del data[draw.integers(len(data)) :]
-    if seed % 7 == 0:
-        data[8:16] = struct.pack("<Q", int(draw.integers(1 << 63)))
-    path.write_bytes(data)
-    with suppress(TraceError):
-        check(converter.read(path, "tally"))
+@pytest.mark.parametrize(
+    ("code", "message"),
+    [
+        ("raise ValueError('no')", "ValueError: no"),
+        ("import nothing_of_this_name", "ModuleNotFoundError"),
+        ("", "AttributeError"),
+        ("FORMAT = 3", "its FORMAT is no converter.Format"),
+        ("from converter.formats.fxt import FORMAT", "its FORMAT is called 'fxt'"),
+    ],
+)
+def test_a_broken_one_is_a_warning(site, code, message, tmp_path):
+    install(site, "broken", "traceconv_broken")
+    (site / "traceconv_broken.py").write_text(code)
+    with pytest.warns(PluginWarning, match=f"'broken' of traceconv_broken is left out: {message}"):
+        names = [format.name for format in table.formats()]
+    assert names == [format.name for format in FORMATS]
+
+
+def test_no_other_takes_a_name_of_ours(site):
+    install(site, "fxt", "converter.formats.fxt")
+    with pytest.warns(PluginWarning, match="there is a format of this name"):
+        list(table.formats())
+
+
+def test_nothing_suffers_from_one_that_fails_to_recognise(site, tmp_path):
+    install(site, "broken", "traceconv_broken")
+    (site / "traceconv_broken.py").write_text(
+        "from dataclasses import replace\n"
+        "from converter.formats.fxt import FORMAT\n"
+        "FORMAT = replace(FORMAT, name='broken', sniff=lambda head: head[1 << 40])\n"
+    )
+    path = tmp_path / "unknown"
+    path.write_bytes(b"what is this?")
+    with (
+        pytest.warns(PluginWarning, match="recognising an input: IndexError"),
+        pytest.raises(converter.UnknownFormatError),
+    ):
+        converter.detect(path)
+
+
+@pytest.mark.parametrize("name", ["Tally", "3d", "a-b", "fxt", "", "../x"])
+def test_what_is_no_name_is_refused(name, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    assert main(["new-format", name]) == 2
+    assert "format" in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_command_says_what_to_do_and_replaces_nothing(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    assert main(["new-format", "my_trace"]) == 0
+    assert "pip install -e traceconv-my-trace" in capsys.readouterr().err
+    made = sorted(str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*.*"))
+    assert made[0] == "traceconv-my-trace/pyproject.toml"
+    assert "class TestMyTrace" in Path("traceconv-my-trace/tests/test_format.py").read_text()
+    assert main(["new-format", "my_trace"]) != 0
+    assert "exists" in capsys.readouterr().err

@@ -48,7 +48,9 @@ def test_schemas_are_installed():
             assert inside.read_bytes() == path.read_bytes()
 
 
-@pytest.mark.parametrize(("package", "folder"), [("cli", "help"), ("viewing", "page")])
+@pytest.mark.parametrize(
+    ("package", "folder"), [("cli", "help"), ("new_format", "template"), ("viewing", "page")]
+)
 def test_what_modules_read_is_installed(package, folder):
     installed = resources.files(f"converter.{package}").joinpath(folder)
     for path in (ROOT / "converter" / package / folder).iterdir():

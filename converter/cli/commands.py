@@ -8,6 +8,7 @@ import click
 
 from converter.cli.batch_command import batch
 from converter.cli.merging import Relations, relating
+from converter.cli.plugin_commands import new_format
 from converter.cli.rescue_commands import check, recover
 from converter.cli.selecting import EXAMPLES, selects
 from converter.cli.shared_options import SETTINGS as _SETTINGS
@@ -466,4 +467,5 @@ COMMANDS = {
     "roundtrip": roundtrip,
     "formats": formats,
     "fixtures": fixtures,
+    "new-format": new_format,
 }

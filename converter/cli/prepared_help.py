@@ -35,7 +35,7 @@ def prepared_help(arguments: list[str]) -> str | None:
     if name != "traceconv" and _columns() < _WIDTH:
         return None
     # The names of commands are those of the files, so that nothing else is one.
-    if not name.isalpha():
+    if not name.replace("-", "").isalpha():
         return None
     try:
         with open(os.path.join(_FOLDER, f"{name}.txt"), encoding="utf-8") as file:

@@ -69,6 +69,8 @@ class Format:
     options: tuple[str, ...] = ()
     #: Other names that people know it by; "name+variant" where that is a name of a variant of it.
     aliases: tuple[str, ...] = ()
+    #: The package with its modules, of one that is not ours.
+    package: str = ""
 
     @property
     def default_variant(self) -> str:
@@ -121,4 +123,5 @@ class Format:
         return cast("SymbolTable | None", self._function("portable", "symbols")(sidecar))
 
     def _function(self, module: str, name: str) -> Any:
-        return getattr(import_module(f"converter.formats.{self.name}.{module}"), name)
+        package = self.package or f"converter.formats.{self.name}"
+        return getattr(import_module(f"{package}.{module}"), name)

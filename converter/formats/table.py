@@ -6,7 +6,7 @@ when they are first used. That is the only way from here to a format, so that al
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterator
 from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, cast
@@ -31,25 +31,37 @@ _NAMES = (
 
 
 @cache
-def format_of(name: str) -> Format:
-    """The descriptor in a folder of `converter.formats`."""
-    return cast("Format", import_module(f"converter.formats.{name}").FORMAT)
+def format_of(name: str) -> Format | None:
+    """The format of a name: the descriptor in that folder of `converter.formats`, or in another package."""
+    if name in _NAMES:
+        return cast("Format", import_module(f"converter.formats.{name}").FORMAT)
+    return _elsewhere().get(name)
 
 
-def formats() -> Iterable[Format]:
-    """Their descriptors; each is imported when the one before was not enough."""
-    return map(format_of, _NAMES)
+@cache
+def _elsewhere() -> dict[str, Format]:
+    """The formats of other packages, which are looked for only when none of ours is the one."""
+    from converter.formats.plugins import plugins
+
+    return plugins(_NAMES)
+
+
+def formats() -> Iterator[Format]:
+    """All of them; each is imported when the one before was not enough."""
+    for name in _NAMES:
+        yield cast("Format", format_of(name))
+    yield from _elsewhere().values()
 
 
 def format_read(trace: Trace) -> Format | None:
     """The format that a trace was read from, None of one that is of no file."""
-    return format_of(trace.format) if trace.format in _NAMES else None
+    return format_of(trace.format)
 
 
 def portable_sidecar(trace: Trace) -> dict[str, dict[str, Any]]:
     """A trace's sidecar as JSON-like values and bytes, which does not need the source."""
     return {
-        name: format_of(name).portable(trace) if name in _NAMES else content
+        name: owner.portable(trace) if (owner := format_of(name)) else content
         for name, content in trace.sidecar.items()
     }
 
@@ -57,7 +69,7 @@ def portable_sidecar(trace: Trace) -> dict[str, dict[str, Any]]:
 def travelling_sidecar(trace: Trace) -> dict[str, dict[str, Any]]:
     """The same for a trace that travels: what its writer makes the same file of, where nothing has changed."""
     return {
-        name: format_of(name).travelling(trace) if name in _NAMES else content
+        name: owner.travelling(trace) if (owner := format_of(name)) else content
         for name, content in trace.sidecar.items()
     }
 

@@ -13,7 +13,7 @@ import subprocess
 import tarfile
 import textwrap
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 
@@ -35,6 +35,7 @@ from converter.ir.trace import Trace
 from converter.projection.project import project
 from converter.registry import FORMATS, format_named
 from converter.storage.outputs import open_sink
+from converter.testing import assert_same, assert_what_fits_survives, is_replayed, projected, read
 
 ROOT = Path(__file__).parents[2]
 RECORDINGS = ROOT / "roundtrip_fixtures"
@@ -77,31 +78,6 @@ HELD_AS = {
 EVENTS = len(script(GROUPS["all"])) + 3
 #: What lossless conversions are tested with: it does not depend on the kinds.
 FEW_KINDS = "sched,typed,text"
-
-
-def read(path: Path, name: str) -> Trace:
-    """A file of a format; a recording's format is recognised."""
-    format, _, variant = name.partition("+")
-    told = name if variant and "variant" in format_named(format)[0].options else format
-    return converter.read(path, told if name else None)
-
-
-def is_replayed(trace: Trace, name: str) -> bool:
-    """Whether a trace is of that format and written as it is."""
-    target, variant = format_named(name)
-    same = target.replays_as_any_variant or variant in ("", trace.variant)
-    return target.holds_all or (trace.format == target.name and target.replays and same)
-
-
-def projected(trace: Trace, name: str) -> Trace:
-    target, variant = format_named(name)
-    return project(trace, target.capabilities(variant), target.name)[0]
-
-
-def assert_same(first: Trace, second: Trace, form: Mapping[str, object] | None = None) -> None:
-    """The canonical form of the first may be known."""
-    if (canonical(first) if form is None else form) != canonical(second):
-        pytest.fail(str(difference(first, second)))
 
 
 def own_name(source: str) -> str:
@@ -170,12 +146,7 @@ PAIRS = of_all_kinds() + of_recordings()
 @pytest.mark.parametrize("kinds", [name for name in GROUPS if name not in ("all", "kernel")])
 @pytest.mark.parametrize("target", NAMES)
 def test_each_kind_of_events_survives_as_projected(target: str, kinds: str, tmp_path: Path) -> None:
-    trace = synthetic_trace(kinds, 60, seed=1)
-    path = tmp_path / "out"
-    converter.write(trace, path, target)
-    again = read(path, target)
-    assert not again.warnings
-    assert_same(trace if is_replayed(trace, target) else projected(trace, target), again)
+    assert_what_fits_survives(synthetic_trace(kinds, 60, seed=1), tmp_path / "out", target)
 
 
 @pytest.mark.parametrize(("source", "target"), PAIRS)

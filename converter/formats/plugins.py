@@ -1,0 +1,60 @@
+"""Formats of other packages: entry points of the group `traceconv.formats`.
+
+An entry point is called as its format is and names the package with the descriptor, reader and writer
+(docs/adding_a_format.md). One that is broken is a warning, and as if it were not there.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Container
+from dataclasses import replace
+from importlib.metadata import EntryPoint, entry_points
+from typing import Final
+
+from converter.formats.descriptor import Format
+
+GROUP: Final = "traceconv.formats"
+
+
+class PluginWarning(UserWarning):
+    """A format of another package is broken."""
+
+
+def plugins(taken: Container[str]) -> dict[str, Format]:
+    """The formats of other packages by name, but for names that are taken."""
+    found: dict[str, Format] = {}
+    for entry in sorted(entry_points(group=GROUP)):
+        try:
+            format = entry.load().FORMAT
+        except Exception as error:  # noqa: BLE001 - what anybody's code raises
+            _warn(entry, f"{type(error).__name__}: {error}")
+            continue
+        if not isinstance(format, Format):
+            _warn(entry, "its FORMAT is no converter.Format")
+        elif format.name != entry.name:
+            _warn(entry, f"its FORMAT is called {format.name!r}")
+        elif entry.name in taken or entry.name in found:
+            _warn(entry, "there is a format of this name")
+        else:
+            sniff = _guarded(entry, format.sniff)
+            found[entry.name] = replace(format, package=entry.module, sniff=sniff)
+    return found
+
+
+def _guarded(entry: EntryPoint, sniff: Callable[[bytes], bool]) -> Callable[[bytes], bool]:
+    """What recognises a format, which no other input may suffer from."""
+
+    def guarded(head: bytes) -> bool:
+        try:
+            return bool(sniff(head))
+        except Exception as error:  # noqa: BLE001 - what anybody's code raises
+            _warn(entry, f"recognising an input: {type(error).__name__}: {error}")
+            return False
+
+    return guarded
+
+
+def _warn(entry: EntryPoint, problem: str) -> None:
+    message = f"the format {entry.name!r} of {entry.value} is left out: {problem}"
+    warnings.warn(message, PluginWarning, stacklevel=2)

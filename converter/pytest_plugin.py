@@ -2,7 +2,7 @@
 
     def test_my_parser(trace_file):
         path = trace_file(format="trace_cmd", variant="v6", kinds="sched", events=100)
-        assert len(my_parser(path)) == 100
+        assert len(my_parser(path)) == trace_file.expected(path).trace.events().count
 
 It is there wherever traceconv is installed beside pytest; ``-p no:traceconv`` turns it off.
 """
@@ -11,13 +11,22 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 import pytest
 
+if TYPE_CHECKING:
+    from converter.fixtures.files import Expected
+    from converter.ir.trace import ClockDomain
 
-class TraceFileMaker(Protocol):
+
+class TraceFileMaker:
     """What the fixture `trace_file` is."""
+
+    def __init__(self, factory: pytest.TempPathFactory) -> None:
+        self._factory = factory
+        self._made: dict[tuple[object, ...], Path] = {}
+        self._expected: dict[Path, Expected] = {}
 
     def __call__(
         self,
@@ -26,6 +35,10 @@ class TraceFileMaker(Protocol):
         events: int = 128,
         seed: int = 0,
         variant: str = "",
+        *,
+        clock: ClockDomain | None = None,
+        byte_order: str | None = None,
+        damage: str | None = None,
     ) -> Path:
         """A file or directory with a synthetic trace, made when first asked for in a session.
 
@@ -35,39 +48,36 @@ class TraceFileMaker(Protocol):
             events: how many the synthetic trace has; formats may hold some as two, or none.
             seed: decides their values and times.
             variant: of the format, where `format` does not name it.
+            clock: what the times of the synthetic trace count (`converter.ClockDomain`), by default nanoseconds.
+            byte_order: "little" or "big", of a format that has both.
+            damage: the name of one defect that the file has, as `traceconv fixtures --corrupt` names them.
 
         Raises:
-            converter.TraceError: there is no such format, variant or kind.
+            converter.TraceError: there is no such format, variant, kind, byte order or defect.
 
         """
+        # Imported when first used: every run of pytest loads this module.
+        from converter.fixtures.files import make_file, variant_of
+        from converter.fixtures.kinds import kinds_named
+
+        name = variant_of(format, variant, byte_order)
+        chosen = tuple(kind.name for kind in kinds_named(kinds))
+        key = (name, chosen, events, seed, clock, damage)
+        if key not in self._made:
+            folder = self._factory.mktemp("trace")
+            path, expected = make_file(
+                folder, name, chosen, events, seed, clock=clock, damage=damage
+            )
+            self._made[key] = path
+            self._expected[path] = expected
+        return self._made[key]
+
+    def expected(self, path: Path) -> Expected:
+        """What is in a file that this has made."""
+        return self._expected[path]
 
 
 @pytest.fixture(scope="session")
 def trace_file(tmp_path_factory: pytest.TempPathFactory) -> TraceFileMaker:
-    """Makes valid trace files of any format: ``trace_file(format, kinds, events, seed, variant) -> Path``."""
-    made: dict[tuple[str, tuple[str, ...], int, int], Path] = {}
-
-    def make(
-        format: str = "fxt",
-        kinds: str | Iterable[str] = "all",
-        events: int = 128,
-        seed: int = 0,
-        variant: str = "",
-    ) -> Path:
-        # Imported when first used: every run of pytest loads this module.
-        from converter.conversion import write
-        from converter.fixtures.generation import file_name
-        from converter.fixtures.kinds import kinds_named
-        from converter.fixtures.synthetic import synthetic_trace
-        from converter.registry import format_named
-
-        name = f"{format}+{variant}" if variant else format
-        chosen = tuple(kind.name for kind in kinds_named(kinds))
-        key = (name, chosen, events, seed)
-        if key not in made:
-            path = tmp_path_factory.mktemp("trace") / file_name(*format_named(name))
-            write(synthetic_trace(chosen, events, seed), path, name)
-            made[key] = path
-        return made[key]
-
-    return make
+    """Makes valid trace files of any format: ``trace_file(format, kinds, events, seed, variant, ...) -> Path``."""
+    return TraceFileMaker(tmp_path_factory)

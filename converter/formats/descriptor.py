@@ -69,6 +69,8 @@ class Format:
     options: tuple[str, ...] = ()
     #: Other names that people know it by; "name+variant" where that is a name of a variant of it.
     aliases: tuple[str, ...] = ()
+    #: The variant of each order of bytes ("little", "big"), where a writer has a choice.
+    byte_orders: tuple[tuple[str, str], ...] = ()
     #: The package with its modules, of one that is not ours.
     package: str = ""
 

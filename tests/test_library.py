@@ -24,11 +24,14 @@ def folder(tmp_path, monkeypatch):
 
 
 def test_the_examples_run_one_after_the_other(folder):
+    parquet = pytest.importorskip("pyarrow.parquet")
     names = {"__name__": "example"}
     for number, text in enumerate(EXAMPLES):
         exec(compile(text, f"{PAGE.name}, example {number}", "exec"), names)
     assert names["total"] > 0
     assert names["busiest"]
+    written = parquet.read_table(folder / "sched.parquet")
+    assert set(written["system"].to_pylist()) == {"sched"}
     for made in ("mine.pftrace", "jobs.dat", "jobs.fxt", "jobs-chrome.json", "jobs-ctf.ctf"):
         with converter.open_trace(folder / made) as trace:
             assert trace.events().count > 0

@@ -417,6 +417,8 @@ def _trace_of(source: Source, name: str | None, options: Mapping[str, str] | Non
             raise UnsupportedError(
                 f"no option {option!r} for reading {found.name}; there are: {known}"
             )
+    if found.reads_in_order:
+        source.expect_order()
     try:
         travelled, source, stale = _extracted(source, found)
         trace = found.reader()(source, **told) if travelled is None else travelled

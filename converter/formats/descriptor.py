@@ -65,6 +65,8 @@ class Format:
     embeds: bool = False
     #: The beginning of a file may not tell: the module `search` says whether the rest of it does.
     searches: bool = False
+    #: Files are read from their beginning to their end, so that compressed ones need no copy.
+    reads_in_order: bool = False
     #: What the reader can be told besides the source: names of its keyword arguments, which take text.
     options: tuple[str, ...] = ()
     #: Other names that people know it by; "name+variant" where that is a name of a variant of it.

@@ -28,11 +28,10 @@ class _Bounding(_Decompressor, Protocol):
 
 
 #: How much compressed data is fed at once. Two libraries do not bound what one call returns, so this does: deflate
-#: expands at most 1,032 times; four bytes of zstd can become 128 KiB, so 4 KiB at most 128 MiB, which is also the
-#: largest window that zstd accepts.
-_FEED_SIZE = {"gzip": 1 << 16, "zstd": 1 << 12, "xz": 1 << 16, "bzip2": 1 << 16, "lz4": 1 << 16}
+#: expands at most 1,032 times, so 16 KiB to 16 MiB; four bytes of zstd can become 128 KiB, so 1 KiB at most 32 MiB.
+_FEED_SIZE = {"gzip": 1 << 14, "zstd": 1 << 10, "xz": 1 << 16, "bzip2": 1 << 16, "lz4": 1 << 16}
 #: How much the others are asked for at once.
-_MOST_OUTPUT = 1 << 24
+_MOST_OUTPUT = 1 << 22
 #: More memory for its window no xz file may ask for: `xz -9` makes files that need 65 MiB.
 _MOST_XZ_MEMORY = 1 << 28
 #: How a member, frame or stream begins.
@@ -45,31 +44,35 @@ _MAGICS = {
 }
 
 
-def decompressed(source: Source, compression: str) -> Iterator[bytes]:
+def decompressed(source: Source, compression: str, warnings: list[TraceWarning]) -> Iterator[bytes]:
     """The contents of all members (frames, streams) of a compressed source, in chunks.
 
-    Data that is cut or damaged yields what precedes the damage and adds a warning to `source.warnings`.
+    Data that is cut or damaged yields what precedes the damage and adds a warning.
     """
+
+    def warn(offset: int, message: str) -> None:
+        warnings.append(TraceWarning(message=message, path=source.name, offset=offset))
+
     feed_size = _FEED_SIZE[compression]
     offset = 0
     while offset < source.size:
         start = offset
         if start and not _is_member(source.read(start, 6), compression):
-            _warn(source, start, f"ignored what follows the {compression} data")
+            warn(start, f"ignored what follows the {compression} data")
             return
         decompressor, failure = _start(compression)
         produced = 0
         while not decompressor.eof:
             data = source.read(offset, feed_size)
             if not data:
-                _warn(source, offset, f"the {compression} data ends early")
+                warn(offset, f"the {compression} data ends early")
                 return
             try:
                 for output in _outputs(decompressor, data):
                     produced += len(output)
                     yield output
             except failure as error:
-                _warn(source, offset, f"the {compression} data is damaged: {error}")
+                warn(offset, f"the {compression} data is damaged: {error}")
                 yield from _salvaged(source, compression, start, offset, produced)
                 return
             offset += len(data)
@@ -161,7 +164,3 @@ def _skip_zeros(source: Source, offset: int) -> int:
         if rest:
             break
     return offset
-
-
-def _warn(source: Source, offset: int, message: str) -> None:
-    source.warnings.append(TraceWarning(message=message, path=source.name, offset=offset))

@@ -1,6 +1,6 @@
 """Opening inputs: files, standard input, pipes, buffers, compressed files, directories and archives.
 
-What has no offsets (pipes, compressed files) is first copied to an unnamed temporary file (in TMPDIR).
+What a pipe brings is first copied to an unnamed temporary file (in TMPDIR), since it may have to be read again.
 """
 
 from __future__ import annotations
@@ -191,20 +191,17 @@ def compression_of(head: bytes) -> str | None:
 
 
 def _unwrapped(source: Source) -> Source:
-    """The source, or a decompressed copy of it."""
+    """The source, or what it unpacks to."""
     try:
-        head = source.read(0, 6)
-        compression = compression_of(head)
-        if compression is None:
-            return source
-        # Imported only now: most inputs need no decompressor.
-        from converter.storage.decompression import decompressed
-
-        plain = spooled(decompressed(source, compression), source.name)
+        compression = compression_of(source.read(0, 6))
     except BaseException:
         source.close()
         raise
-    plain.warnings = source.warnings
-    plain.compression = compression
-    source.close()
-    return plain
+    if compression is None:
+        return source
+    # Imported only now: most inputs need no decompressor.
+    from converter.storage.decompression import decompressed
+    from converter.storage.packed import PackedSource
+
+    unpack = partial(decompressed, source, compression)
+    return PackedSource(source.name, source, unpack, compression)

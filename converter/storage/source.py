@@ -22,7 +22,7 @@ class Source:
     """An input. A context manager; reading is thread-safe until it is closed.
 
     `name` is the path for messages, `size` the number of bytes, `warnings` is what was damaged in a compressed
-    wrapper, and `compression` is that wrapper ("gzip", "zstd" or None).
+    wrapper, and `compression` is that wrapper ("gzip", "zstd", ... or None).
     """
 
     is_directory = False
@@ -81,6 +81,11 @@ class Source:
     def beside(self) -> Source | None:
         """The directory that a file is in, for those that have companions; None for what was not opened by a path."""
         return None if self.open_beside is None else self.open_beside()
+
+    def expect_order(self) -> None:
+        """Say that it will be read from its beginning to its end, perhaps several times: then nothing copies what is
+        unpacked, which other reading needs.
+        """
 
     def close(self) -> None:
         """Release the file. Reading afterwards is an error of the caller's (ValueError)."""

@@ -6,6 +6,7 @@ import os
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator
+from functools import partial
 
 from converter.errors import TraceError, TraceWarning
 from converter.storage.archives import (
@@ -15,6 +16,7 @@ from converter.storage.archives import (
     inner_names,
     is_inside,
 )
+from converter.storage.packed import PackedSource, Unpack
 from converter.storage.source import Source, spooled
 
 _CHUNK = 1 << 18
@@ -39,13 +41,13 @@ def open_zip(source: Source, unwrap: Callable[[Source], Source]) -> Source:
         unwrap: what is done with a member that is opened (decompression).
 
     """
-    warnings: list[TraceWarning] = list(source.warnings)
+    warnings = source.warnings
     try:
         archive = zipfile.ZipFile(SourceFile(source))
         infos = archive.infolist()
     except _FAILURES as error:
         raise TraceError(str(error), format="zip", path=source.name) from error
-    members: dict[str, Callable[[], Source]] = {}
+    members: dict[str, Unpack] = {}
     left_out = 0
     for info in infos:
         name = os.path.normpath(info.filename)
@@ -54,42 +56,41 @@ def open_zip(source: Source, unwrap: Callable[[Source], Source]) -> Source:
         if not is_inside(name) or len(members) == MAX_MEMBERS:
             left_out += 1
             continue
-        members[name] = _opener(archive, info, source.name, warnings)
+        members[name] = partial(_unpacked, archive, info, os.path.join(source.name, info.filename))
     if left_out:
         message = f"{left_out:,} names that lead out of it, or beyond {MAX_MEMBERS:,}, are left out"
         warnings.append(TraceWarning(message=message, format="zip", path=source.name))
     if len(members) == 1:
-        (opener,) = members.values()
-        single = opener()
-        source.close()
-        return unwrap(single)
-    result = ArchiveSource(source.name, source, inner_names(members), unwrap)
+        ((name, unpack),) = members.items()
+        return unwrap(PackedSource(os.path.join(source.name, name), source, unpack, "zip"))
+    openers = {
+        name: partial(_copied, unpack, os.path.join(source.name, name), warnings)
+        for name, unpack in members.items()
+    }
+    result = ArchiveSource(source.name, source, inner_names(openers), unwrap)
     result.warnings = warnings
     return result
 
 
-def _opener(
-    archive: zipfile.ZipFile, info: zipfile.ZipInfo, path: str, warnings: list[TraceWarning]
-) -> Callable[[], Source]:
-    name = os.path.join(path, info.filename)
+def _unpacked(
+    archive: zipfile.ZipFile, info: zipfile.ZipInfo, name: str, warnings: list[TraceWarning]
+) -> Iterator[bytes]:
+    produced = 0
+    try:
+        with archive.open(info) as file:
+            while chunk := file.read(_CHUNK):
+                produced += len(chunk)
+                yield chunk
+    except _FAILURES as error:
+        if not produced:
+            raise TraceError(str(error), format="zip", path=name) from error
+        message = f"the zip data is damaged: {error}"
+        warnings.append(TraceWarning(message=message, path=name, offset=produced))
 
-    def chunks() -> Iterator[bytes]:
-        produced = 0
-        try:
-            with archive.open(info) as file:
-                while chunk := file.read(_CHUNK):
-                    produced += len(chunk)
-                    yield chunk
-        except _FAILURES as error:
-            if not produced:
-                raise TraceError(str(error), format="zip", path=name) from error
-            message = f"the zip data is damaged: {error}"
-            warnings.append(TraceWarning(message=message, path=name, offset=produced))
 
-    def opened() -> Source:
-        source = spooled(chunks(), name)
-        source.warnings = warnings
-        source.compression = "zip"
-        return source
-
-    return opened
+def _copied(unpack: Unpack, name: str, warnings: list[TraceWarning]) -> Source:
+    """A member of several, with offsets: what is in a directory is read in any order."""
+    source = spooled(unpack(warnings), name)
+    source.warnings = warnings
+    source.compression = "zip"
+    return source

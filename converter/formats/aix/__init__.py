@@ -40,6 +40,7 @@ FORMAT = Format(
     sniff=sniff,
     options=("variant", "trcfmt"),
     embeds=True,
+    reads_in_order=True,
     replays_as_any_variant=False,
     has_portable=True,
 )

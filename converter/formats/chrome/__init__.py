@@ -56,5 +56,6 @@ FORMAT = Format(
     capabilities=capabilities,
     sniff=sniff,
     embeds=True,
+    reads_in_order=True,
     searches=True,
 )

@@ -18,6 +18,7 @@ def search(source: Source, head: bytes) -> bool:
     """Whether a file is an object with events somewhere; it is read to where they begin, or to its end."""
     if source.is_directory or not _OBJECT.match(head):
         return False
+    source.expect_order()
     offset = 0
     rest = b""
     while block := source.read(offset, _BLOCK):

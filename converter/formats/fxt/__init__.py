@@ -34,4 +34,5 @@ FORMAT = Format(
     capabilities=capabilities,
     sniff=sniff,
     embeds=True,
+    reads_in_order=True,
 )

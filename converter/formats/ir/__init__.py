@@ -37,4 +37,5 @@ FORMAT = Format(
     capabilities=capabilities,
     sniff=sniff,
     holds_all=True,
+    reads_in_order=True,
 )

@@ -85,4 +85,5 @@ FORMAT = Format(
     replays=False,
     replays_records=True,
     embeds=True,
+    reads_in_order=True,
 )

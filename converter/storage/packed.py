@@ -1,0 +1,235 @@
+"""Compressed inputs, unpacked as they are read: in memory where they are small, else over and over from the beginning
+for readers that go through them in order, and into a temporary file for all others.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+
+from converter.errors import TraceWarning
+from converter.storage.source import MemorySource, Source, spooled
+
+#: Unpacks the contents, in pieces; damage is added to the list.
+Unpack = Callable[[list[TraceWarning]], Iterator[bytes]]
+
+#: What is no larger stays in memory.
+_MOST_IN_MEMORY = 16 << 20
+#: How much is kept of the beginning, which formats are recognised by, and of the end, where footers are.
+_HEAD_SIZE = 1 << 20
+_TAIL_SIZE = 1 << 16
+#: How much is kept of what has been read: readers come back to records that their windows cut.
+_BEHIND = 8 << 20
+#: Less than that is not worth the way from one thread to another.
+_PIECE = 1 << 18
+#: Who begins again more often does not read in order.
+_MOST_PASSES = 16
+
+
+class PackedSource(Source):
+    """The contents of a compressed input, which it owns; nothing is unpacked before it is asked for.
+
+    Args:
+        name: of the contents, for messages.
+        packed: the input.
+        unpack: gives its contents, as often as it is called.
+        compression: how it is compressed.
+
+    """
+
+    def __init__(self, name: str, packed: Source, unpack: Unpack, compression: str) -> None:
+        self._packed = packed
+        super().__init__(name, 0)
+        self.compression = compression
+        self._unpack = unpack
+        self._chunks = unpack(packed.warnings)
+        self._begun: deque[bytes] = deque()
+        self._begun_size = 0
+        self._settled: Source | None = None
+        self._lock = threading.RLock()
+
+    def read(self, offset: int, size: int) -> bytes:
+        """As `Source.read`; the beginning can be read before it is known how long all is."""
+        with self._lock:
+            if min(offset, size) >= 0:
+                self._begin(offset + size)
+                if self._begun and offset + size <= self._begun_size:
+                    return b"".join(self._begun)[offset : offset + size]
+        return self._known().read(offset, size)
+
+    def read_into(self, offset: int, buffer: bytearray | memoryview) -> int:
+        """As `Source.read_into`."""
+        return self._known().read_into(offset, buffer)
+
+    @property
+    def size(self) -> int:
+        """The size of the contents, all of which are unpacked to learn it."""
+        return self._known().size
+
+    @size.setter
+    def size(self, size: int) -> None:
+        pass  # as the base class does, which knows it from the beginning
+
+    @property
+    def warnings(self) -> list[TraceWarning]:
+        """What is wrong with the input, all of which is unpacked to learn it."""
+        self._known()
+        return self._packed.warnings
+
+    @warnings.setter
+    def warnings(self, warnings: list[TraceWarning]) -> None:
+        pass  # as with the size
+
+    def expect_order(self) -> None:
+        """As `Source.expect_order`: no copy is made."""
+        with self._lock:
+            self._begin(_MOST_IN_MEMORY + 1)
+            if self._settled is None:
+                self._settled = _OrderedSource(self.name, self._all(), lambda: self._unpack([]))
+
+    def close(self) -> None:
+        """Release the input, and what it was unpacked into."""
+        with self._lock:
+            if self._settled is None:
+                self._settled = MemorySource(self.name, b"")
+            self._settled.close()
+            self._begun.clear()
+            self._packed.close()
+
+    def _known(self) -> Source:
+        """What the contents are read from."""
+        with self._lock:
+            self._begin(_MOST_IN_MEMORY + 1)
+            if self._settled is None:
+                self._settled = spooled(self._all(), self.name)
+            return self._settled
+
+    def _begin(self, size: int) -> None:
+        """Unpack so much of the beginning, at most what stays in memory, and all if that is no more."""
+        while self._settled is None and self._begun_size < min(size, _MOST_IN_MEMORY + 1):
+            chunk = next(self._chunks, None)
+            if chunk is None:
+                self._settled = MemorySource(self.name, b"".join(self._all()))
+                return
+            self._begun.append(chunk)
+            self._begun_size += len(chunk)
+
+    def _all(self) -> Iterator[bytes]:
+        """What has been unpacked of the first pass, which is let go of, and the rest."""
+        while self._begun:
+            yield self._begun.popleft()
+        yield from self._chunks
+
+
+class _OrderedSource(Source):
+    """Contents that are unpacked from the beginning whenever something is read that has passed."""
+
+    def __init__(
+        self, name: str, first_pass: Iterator[bytes], unpack: Callable[[], Iterator[bytes]]
+    ) -> None:
+        head, tail = bytearray(), b""
+        size = 0
+        for chunk in first_pass:
+            if len(head) < _HEAD_SIZE:
+                head += chunk[: _HEAD_SIZE - len(head)]
+            tail = (tail + chunk[-_TAIL_SIZE:])[-_TAIL_SIZE:]
+            size += len(chunk)
+        super().__init__(name, size)
+        self._head, self._tail = bytes(head), tail
+        self._unpack = unpack
+        self._lock = threading.Lock()
+        self._passes = 0
+        self._pass: _Pass | None = None
+        self._copy: Source | None = None
+
+    def close(self) -> None:
+        with self._lock:
+            self._end_pass()
+            if self._copy is not None:
+                self._copy.close()
+            self._unpack = _closed
+
+    def _fill(self, offset: int, view: memoryview) -> int:
+        for kept, start in ((self._head, 0), (self._tail, self.size - len(self._tail))):
+            if start <= offset and offset + len(view) <= start + len(kept):
+                view[:] = kept[offset - start : offset - start + len(view)]
+                return len(view)
+        with self._lock:
+            if self._copy is not None:
+                return self._copy.read_into(offset, view)
+            if self._pass is None or offset < self._pass.start:
+                self._end_pass()
+                self._passes += 1
+                if self._passes > _MOST_PASSES:
+                    self._copy = spooled(self._unpack(), self.name)
+                    return self._copy.read_into(offset, view)
+                self._pass = _Pass(self._unpack())
+            return self._pass.fill(offset, view)
+
+    def _end_pass(self) -> None:
+        if self._pass is not None:
+            self._pass.close()
+            self._pass = None
+
+
+class _Pass:
+    """The contents from the beginning on, of which the last pieces are kept, and the next is unpacked meanwhile."""
+
+    def __init__(self, chunks: Iterator[bytes]) -> None:
+        self.start = 0
+        self._end = 0
+        self._kept: deque[bytes] = deque()
+        self._chunks = chunks
+        self._thread = ThreadPoolExecutor(1, "traceconv-unpacking")
+        self._next = self._ask()
+
+    def fill(self, offset: int, view: memoryview) -> int:
+        """Copy what is at an offset, which is not before `start`."""
+        while self._end < offset + len(view) and self._advance(offset):
+            pass
+        done, at = 0, self.start
+        for chunk in self._kept:
+            first = offset + done - at
+            if first < len(chunk):
+                piece = memoryview(chunk)[first : first + len(view) - done]
+                view[done : done + len(piece)] = piece
+                done += len(piece)
+                if done == len(view):
+                    break
+            at += len(chunk)
+        return done
+
+    def close(self) -> None:
+        self._next.cancel()
+        self._thread.shutdown()
+
+    def _advance(self, needed: int) -> bool:
+        chunk = self._next.result()
+        if not chunk:
+            return False
+        self._next = self._ask()
+        self._kept.append(chunk)
+        self._end += len(chunk)
+        while self.start + len(self._kept[0]) <= min(needed, self._end - _BEHIND):
+            self.start += len(self._kept.popleft())
+        return True
+
+    def _ask(self) -> Future[bytes]:
+        return self._thread.submit(self._piece)
+
+    def _piece(self) -> bytes:
+        """The next of the contents; nothing at their end."""
+        gathered = bytearray()
+        for chunk in self._chunks:
+            if len(chunk) >= _PIECE and not gathered:
+                return chunk
+            gathered += chunk
+            if len(gathered) >= _PIECE:
+                break
+        return bytes(gathered)
+
+
+def _closed() -> Iterator[bytes]:
+    raise ValueError("read of a closed source")

@@ -64,7 +64,7 @@ class BatchMerge(StreamMerge[_Window, _Window]):
         shifts: Sequence[int],
     ) -> None:
         # The CPU of a merged event says which input it is of.
-        super().__init__(range(len(sources)))
+        super().__init__(range(len(sources)), trace=target)
         self._target = target
         self._tables = tables
         self._sources = sources

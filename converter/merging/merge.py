@@ -131,8 +131,10 @@ class _Merging:
         self._inputs = inputs
         self._names = names
         surveys = []
+        # Batches of the inputs are there beside those that are made of them.
+        self._readers = 2 if len(inputs) > 1 else 1
         for trace in inputs:
-            trace.readers = len(inputs)
+            trace.readers = self._readers * len(inputs)
         for trace, name in zip(inputs, names, strict=True):
             try:
                 surveys.append(survey(trace, align))
@@ -251,6 +253,7 @@ class _Merging:
                 )
             ),
             losses=self._losses,
+            readers=self._readers,
             make_batches=self._batches,
             progress=self._progress,
         )

@@ -101,7 +101,7 @@ class MergedEvents(Generic[Segment]):
 class StreamMerge(ABC, Generic[Window, Segment]):
     """Streams merged by time; at equal times the lower stream goes first. A reader says how windows come by.
 
-    `cpus` and `tracks` are those of the events of each stream, -1 for none. A batch ends at 131,072 events, or when it
+    `cpus` and `tracks` are those of the events of each stream, -1 for none. A batch ends at 262,144 events, or when it
     holds more than `most_bytes`; with `trace`, at the events that its batches may have at most.
     """
 

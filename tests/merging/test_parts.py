@@ -138,3 +138,14 @@ def merged_or_refused(inputs, names):
         return merge(inputs, names=names)
     except UnsupportedError:
         return "refused"
+
+
+@pytest.mark.parametrize("count", [1, 2, 8])
+def test_batches_of_inputs_and_what_is_made_of_them_are_as_large_together_as_those_of_one(count):
+    inputs = [synthetic_trace("text", 4, seed=number) for number in range(count)]
+    merged = merge(inputs)
+    usual = 1 << 18
+    held = sum(one.events_of_a_batch(usual) for one in inputs)
+    if count > 1:
+        held += merged.events_of_a_batch(usual)
+    assert held == usual

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+from collections.abc import Iterable
 
 from converter.errors import TraceError
 from converter.formats.trace_cmd.container import TraceFile
@@ -75,6 +76,16 @@ class EventFormats:
     def about_tasks(self) -> list[int]:
         """The types of the events whose records say something about tasks."""
         return [self._types[key] for key in MEANINGS if key in self._types]
+
+    def keep(self, types: Iterable[int]) -> None:
+        """Let go of all others: a kernel has 2,000, of 1 KiB each, and few occur."""
+        kept = set(types)
+        self._texts = {
+            type_id: (system, data[start:end], 0, end - start)
+            for type_id, (system, data, start, end) in self._texts.items()
+            if type_id in kept
+        }
+        self._types = {name: type_id for name, type_id in self._types.items() if type_id in kept}
 
     def _find_common_fields(self) -> None:
         for type_id in self._texts:

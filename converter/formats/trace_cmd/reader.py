@@ -173,6 +173,7 @@ class _Reader:
             counts[classes.missed] = found.missed
         for buffer, lines in text_buffers:
             self._add_text(buffer, lines, classes, found.tasks, counts)
+        formats.keep(types)
         if trace.symbols is not None and _names_functions(trace.event_classes):
             trace.symbols.prefetch()
         trace.sidecar["trace_cmd"]["counts"] = counts

@@ -1,14 +1,19 @@
-"""Kernel symbols: section KALLSYMS, the text of /proc/kallsyms."""
+"""Kernel symbols: section KALLSYMS, the text of /proc/kallsyms.
+
+Recordings of one kernel have the same, 7 MB in memory: those that are open at once share it.
+"""
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
+from weakref import WeakValueDictionary
 
 import numpy as np
 from numpy.typing import NDArray
 
 from converter.errors import TraceError
-from converter.formats.trace_cmd.container import TraceFile
+from converter.formats.trace_cmd.container import Section, TraceFile
 from converter.formats.trace_cmd.layout import SectionId, parse
 from converter.formats.trace_cmd.scan import scan_symbols
 from converter.ir.symbols import SymbolNames, SymbolTable
@@ -17,18 +22,10 @@ from converter.ir.symbols import SymbolNames, SymbolTable
 _SHORTEST_LINE = 6
 
 
-def kernel_symbols(file: TraceFile) -> SymbolTable | None:
-    """The file's kernel symbols, read and sorted at the first lookup; None when it has none."""
-    section = file.section(SectionId.KALLSYMS)
-    if section is None:
-        return None
+class _Symbols(SymbolNames):
+    """The names, with their addresses."""
 
-    def load() -> tuple[NDArray[np.uint64], Sequence[bytes]]:
-        try:
-            text = parse(file.layout.short_text, bytes(section), section.offset, "KALLSYMS")
-        except TraceError as error:
-            file.warn(error)
-            text = b""
+    def __init__(self, text: bytes) -> None:
         # Memory that no line needs is never touched.
         room = len(text) // _SHORTEST_LINE + 1
         address = np.empty(room, np.uint64)
@@ -39,6 +36,40 @@ def kernel_symbols(file: TraceFile) -> SymbolTable | None:
         if (address[1:] < address[:-1]).any():
             order = np.argsort(address, kind="stable")
             address, start, size = address[order], start[order], size[order]
-        return address, SymbolNames(text, start, size)
+        super().__init__(text, start, size)
+        self.addresses = address
+
+
+#: By the checksum of the section as the file has it, how it is compressed, and its byte order.
+_known: WeakValueDictionary[tuple[bytes, bytes, bool], _Symbols] = WeakValueDictionary()
+
+
+def kernel_symbols(file: TraceFile) -> SymbolTable | None:
+    """The file's kernel symbols, read and sorted at the first lookup; None when it has none."""
+    section = file.section(SectionId.KALLSYMS)
+    if section is None:
+        return None
+
+    def load() -> tuple[NDArray[np.uint64], Sequence[bytes]]:
+        symbols = _of_section(file, section)
+        return symbols.addresses, symbols
 
     return SymbolTable(load)
+
+
+def _of_section(file: TraceFile, section: Section) -> _Symbols:
+    try:
+        # Of 128 bits, which nobody can make two sections for.
+        key = (
+            hashlib.blake2b(section.stored(), digest_size=16).digest(),
+            file.compression,
+            file.big_endian,
+        )
+        symbols = _known.get(key)
+        if symbols is None:
+            text = parse(file.layout.short_text, bytes(section), section.offset, "KALLSYMS")
+            symbols = _known[key] = _Symbols(text)
+        return symbols
+    except TraceError as error:
+        file.warn(error)
+        return _Symbols(b"")

@@ -484,3 +484,19 @@ def test_the_sidecar_has_what_a_writer_needs():
     ]
     assert bytes(native["sections"][0]).startswith(b"header_page\0")
     assert [id for id, _ in native["options"]] == [16, 17, 18, 19, 20, 4, 5, 9, 11, 2, 2, 21, 8, 3]
+
+
+def test_recordings_of_one_kernel_share_its_symbols():
+    traces = [opened(FIXTURES / "small.dat") for _ in range(2)]
+    first, second = (trace.symbols.entries() for trace in traces)
+    assert len(first[0]) > 1000
+    assert all(one is other for one, other in zip(first, second, strict=True))
+
+
+def test_formats_of_types_that_do_not_occur_are_let_go_of():
+    trace = opened(FIXTURES / "small.dat")
+    for _ in trace.batches():
+        pass
+    kept = trace.make_batches.__self__._decoding.formats
+    assert 0 < len(kept) < 50
+    assert all(kept.get(id).name for id in kept._texts)

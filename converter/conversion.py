@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from fractions import Fraction
@@ -89,6 +89,7 @@ def open_merged(
     align: str | None = None,
     machines: Mapping[str, Sequence[str]] | None = None,
     selection: Selection | None = None,
+    looked_through: Callable[[Trace], None] | None = None,
 ) -> Iterator[Trace]:
     """What several inputs are together, to be streamed: a `MergedTrace`, or the trace of the only one.
 
@@ -100,6 +101,7 @@ def open_merged(
         align: likewise.
         machines: likewise.
         selection: as `open_trace` takes it; times are those of the whole.
+        looked_through: hears of each of several inputs before it is read for the first time.
 
     Raises:
         SelectionError: as `open_trace` does.
@@ -118,6 +120,9 @@ def open_merged(
             if len(sources) == 1:
                 # What goes wrong later is about it, too; of several, each names its own.
                 stack.enter_context(_naming(opened))
+        if looked_through is not None and len(inputs) > 1:
+            for _, one in inputs:
+                looked_through(one)
         trace = _together(inputs, left_out, offsets=offsets, align=align, machines=machines)
         yield trace if selection is None else _part(trace, selection)
 

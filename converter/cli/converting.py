@@ -122,13 +122,14 @@ def converted(
     if len(options.sources) > 1:
         share_heap()
     with (
+        Progress(shown=not options.quiet) as progress,
         open_merged(
             options.sources,
             options.source_format,
             options.reader_options,
             **(options.relations or {}),
+            looked_through=progress.look_through,
         ) as whole,
-        Progress(shown=not options.quiet) as progress,
     ):
         trace, say = _part(whole, options.selection)
         progress.watch(trace)

@@ -27,10 +27,29 @@ class Progress:
         self._started = time.monotonic()
         self._stack = ExitStack()
         self._display: _Display | None = None
+        self._watched: Trace | None = None
+
+    def look_through(self, trace: Trace) -> None:
+        """Show how far the first look at an input is, which comes before what is watched."""
+        make_batches, is_as_read = trace.make_batches, trace.is_as_read
+
+        def shown() -> Iterator[Batch]:
+            events = 0
+            for batch in make_batches():
+                events += len(batch)
+                yield batch
+                del batch
+                if self._shown and self._watched is None and self.seconds > _PATIENCE:
+                    self._show(trace, events)
+
+        trace.make_batches = shown
+        if is_as_read:
+            trace.source_batches = shown
 
     def watch(self, trace: Trace) -> None:
         """Count the batches of this trace from now on."""
         make_batches, is_as_read = trace.make_batches, trace.is_as_read
+        self._watched = trace
 
         def counted() -> Iterator[Batch]:
             self.events = 0
@@ -39,7 +58,7 @@ class Progress:
                 # Only now is the batch written.
                 self.events += len(batch)
                 if self._shown and self.seconds > _PATIENCE:
-                    self._show(trace)
+                    self._show(trace, self.events)
 
         # In place, since a reader may change its trace while it reads.
         trace.make_batches = counted
@@ -51,11 +70,11 @@ class Progress:
         """Since the beginning."""
         return time.monotonic() - self._started
 
-    def _show(self, trace: Trace) -> None:
+    def _show(self, trace: Trace, events: int) -> None:
         if self._display is None:
             self._display = self._stack.enter_context(_display())
         done, total = trace.progress() if trace.progress is not None else (0, 0)
-        self._display.update(done, total, self.events, self.seconds)
+        self._display.update(done, total, events, self.seconds)
 
     def __enter__(self) -> Self:
         return self

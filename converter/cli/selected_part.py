@@ -32,6 +32,8 @@ def _lines(counts: SelectionCounts) -> list[str]:
     if counts.added:
         line += f", and added {counts.added:,} for what is open where the part begins or ends"
     lines = [line]
+    if counts.cut_flows:
+        lines.append(f"{counts.cut_flows:,} flows begin or end outside: their arrows are missing")
     if counts.unknown_names:
         names = ", ".join(repr(name) for name in counts.unknown_names)
         lines.append(f"no event has a field {names}, which --where asks for")

@@ -140,12 +140,21 @@ def _host(trace: Trace) -> str:
     return ""
 
 
-def machines(names: Sequence[str], highest_cpus: Sequence[int]) -> list[Machine]:
-    """The machine of each input, by its name; the first by name keeps its numbers.
+def ids_of(trace: Trace) -> frozenset[int]:
+    """The ids of its processes and threads, but for those that are of all machines."""
+    numbers = {process.pid for process in trace.processes} | {one.tid for one in trace.threads}
+    return frozenset(id for id in numbers if 0 < id < _NO_ID)
+
+
+def machines(
+    names: Sequence[str], highest_cpus: Sequence[int], ids: Sequence[frozenset[int]]
+) -> list[Machine]:
+    """The machine of each input, by its name; the first by name keeps its numbers, as do ids that no other has.
 
     Args:
         names: as `machine_names` gives them.
         highest_cpus: of each input, -1 where it has none.
+        ids: of the processes and threads of each input (`ids_of`).
 
     Raises:
         UnsupportedError: there are too many machines, or CPUs of several.
@@ -161,8 +170,12 @@ def machines(names: Sequence[str], highest_cpus: Sequence[int]) -> list[Machine]
         )
     found: dict[str, Machine] = {}
     cpus = 0
+    taken: set[int] = set()
     for number, name in enumerate(sorted(set(names))):
-        found[name] = Machine(name, number * ID_STEP, cpus)
+        own_ids = set().union(*(one for one, own in zip(ids, names, strict=True) if own == name))
+        moved = 0 if taken.isdisjoint(own_ids) else number * ID_STEP
+        taken.update(id + moved for id in own_ids)
+        found[name] = Machine(name, moved, cpus)
         cpus += 1 + max(
             highest for highest, own in zip(highest_cpus, names, strict=True) if own == name
         )

@@ -19,7 +19,7 @@ from converter.ir.symbols import SymbolTable
 from converter.ir.trace import ClockDomain, Trace
 from converter.merging.batches import BatchMerge
 from converter.merging.clocks import Clocked, Placement, reference_of, relate
-from converter.merging.machines import host_recordings, machine_names, machines
+from converter.merging.machines import host_recordings, ids_of, machine_names, machines
 from converter.merging.merged_trace import MERGED, MergedInput, MergedTrace
 from converter.merging.survey import survey
 from converter.merging.tables import MergedTables, Source
@@ -143,7 +143,8 @@ class _Merging:
         if align is not None:
             self._check_alignment(align, [found.aligned for found in surveys])
         hosts = machine_names(inputs, told)
-        self._machines = machines(hosts, [found.highest_cpu for found in surveys])
+        ids = [ids_of(trace) if len(set(hosts)) > 1 else frozenset() for trace in inputs]
+        self._machines = machines(hosts, [found.highest_cpu for found in surveys], ids)
         recordings = host_recordings(inputs)
         self._clocked = [
             Clocked(

@@ -18,6 +18,7 @@ from converter.ir.trace import Trace
 from converter.selection.clipping import bounds, durations, kept_events
 from converter.selection.closing import Closing
 from converter.selection.conditions import Conditions
+from converter.selection.cut_flows import CutFlows
 from converter.selection.moments import Window
 from converter.selection.open_events import ALWAYS, OpenEvents, Provenance, decoded
 from converter.selection.reaching import reaching
@@ -40,6 +41,8 @@ class SelectionCounts:
     kept: int = 0
     added: int = 0
     all_read: bool = True
+    #: Flows whose arrows the part lacks: they begin before it, or end behind it.
+    cut_flows: int = 0
     #: Names in conditions that no event has had.
     unknown_names: list[str] = field(default_factory=list)
 
@@ -57,6 +60,7 @@ class Cut:
         self._conditions = Conditions(source, selection) if selection.is_filter else None
         self._steps_of = StepsOf(source, values=window.start is not None)
         self._closing = closing
+        self._flows = CutFlows(source)
         self._stops_early = source.in_time_order and source.is_as_read
         #: What began and is still open: needed at the start of the window, and at its end.
         self._open_events = OpenEvents(source)
@@ -94,13 +98,19 @@ class Cut:
             if len(places):
                 self.counts.added += int(np.count_nonzero(before[places]))
                 self.counts.kept += int(np.count_nonzero(~before[places]))
-                yield self._kept(Provenance(batch, places), came_from)
+                kept = self._kept(Provenance(batch, places), came_from)
+                self._flows.follow(kept)
+                yield kept
+                del kept
             self._open_events.first += len(batch)
         self._follow_tables()
         if self._passed and not self._opened:
             yield from self._open(self._open_events.still_open() + self._reached(), came_from)
         if self._passed:
             yield from self._ends()
+        self.counts.cut_flows = self._flows.begun_before
+        if self._passed:
+            self.counts.cut_flows += self._flows.still_open
         if self._conditions is not None:
             self.counts.unknown_names = self._conditions.unknown_names()
 

@@ -141,6 +141,15 @@ def test_tasks_and_cpus_of_several_machines_stay_apart():
     ]
 
 
+def test_ids_that_no_other_machine_has_stay_what_they_are():
+    inputs = [
+        trace([(0, ""), (pid, "app")], [(0, 0, ""), (pid, 1, "app")], host=host)
+        for host, pid in (("one", 5), ("three", 7), ("two", 6), ("zwei", 6))
+    ]
+    merged = merge(inputs)
+    assert [tid for _, tid, _ in tasks(merged)] == [0, 5, 7, 6, 30_000_006]
+
+
 def test_clocks_of_several_machines_are_not_one():
     merged = merge(two_machines())
     assert "--offset" in merged.inputs[1].doubt

@@ -19,7 +19,7 @@ from converter.cli.shared_options import source_format as _source_format
 from converter.cli.shared_options import split as _split
 from converter.cli.shared_options import strict as _strict
 from converter.cli.shared_options import target_format as _target_format
-from converter.cli.viewing_commands import open_in_browser, view
+from converter.cli.viewing_commands import open_in_browser, plot, view
 
 if TYPE_CHECKING:
     from typing import Unpack
@@ -461,6 +461,7 @@ COMMANDS = {
     "report": report,
     "open": open_in_browser,
     "view": view,
+    "plot": plot,
     "check": check,
     "recover": recover,
     "diff": diff,

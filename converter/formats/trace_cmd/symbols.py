@@ -5,7 +5,6 @@ Recordings of one kernel have the same, 7 MB in memory: those that are open at o
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
 from weakref import WeakValueDictionary
 
@@ -37,11 +36,12 @@ class _Symbols(SymbolNames):
             order = np.argsort(address, kind="stable")
             address, start, size = address[order], start[order], size[order]
         super().__init__(text, start, size)
+        self.text = text
         self.addresses = address
 
 
-#: By the checksum of the section as the file has it, how it is compressed, and its byte order.
-_known: WeakValueDictionary[tuple[bytes, bytes, bool], _Symbols] = WeakValueDictionary()
+#: By the hash of their text.
+_known: WeakValueDictionary[int, _Symbols] = WeakValueDictionary()
 
 
 def kernel_symbols(file: TraceFile) -> SymbolTable | None:
@@ -59,17 +59,11 @@ def kernel_symbols(file: TraceFile) -> SymbolTable | None:
 
 def _of_section(file: TraceFile, section: Section) -> _Symbols:
     try:
-        # Of 128 bits, which nobody can make two sections for.
-        key = (
-            hashlib.blake2b(section.stored(), digest_size=16).digest(),
-            file.compression,
-            file.big_endian,
-        )
-        symbols = _known.get(key)
-        if symbols is None:
-            text = parse(file.layout.short_text, bytes(section), section.offset, "KALLSYMS")
-            symbols = _known[key] = _Symbols(text)
-        return symbols
+        text = parse(file.layout.short_text, bytes(section), section.offset, "KALLSYMS")
     except TraceError as error:
         file.warn(error)
-        return _Symbols(b"")
+        text = b""
+    symbols = _known.get(hash(text))
+    if symbols is None or symbols.text != text:
+        symbols = _known[hash(text)] = _Symbols(text)
+    return symbols

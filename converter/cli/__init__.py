@@ -88,11 +88,7 @@ def _run(arguments: list[str]) -> int:
         return _failed(error)
     except OSError as error:
         # Inputs and outputs raise errors of their own.
-        from converter.cli import messages
-
-        _abandon_standard_output()
-        messages.error(f"standard output: {error.strerror}")
-        return FAILED
+        return _unwritable(error)
     return 0
 
 
@@ -120,6 +116,8 @@ def _help(text: str) -> int:
         sys.stdout.flush()
     except BrokenPipeError:
         return _broken_pipe()
+    except OSError as error:
+        return _unwritable(error)
     return 0
 
 
@@ -136,8 +134,9 @@ def _failed(error: TraceError) -> int:
 
     if isinstance(error, OutputError) and isinstance(error.__cause__, BrokenPipeError):
         return _broken_pipe()
-    path = f"{error.path}: " if error.path is not None else ""
-    messages.error(f"{path}{error.detail}")
+    standard = "standard output" if isinstance(error, OutputError) else "standard input"
+    path = standard if error.path == "-" else error.path
+    messages.error(f"{path}: {error.detail}" if path is not None else error.detail)
     if isinstance(error, SelectionError):
         if error.pointer:
             print(*(f"  {line}" for line in error.pointer.split("\n")), sep="\n", file=sys.stderr)
@@ -149,6 +148,15 @@ def _broken_pipe() -> int:
     """The reader of standard output has gone."""
     _abandon_standard_output()
     return BROKEN_PIPE
+
+
+def _unwritable(error: OSError) -> int:
+    """Standard output cannot be written."""
+    from converter.cli import messages
+
+    _abandon_standard_output()
+    messages.error(f"standard output: {error.strerror}")
+    return FAILED
 
 
 def _abandon_standard_output() -> None:

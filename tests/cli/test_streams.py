@@ -1,0 +1,63 @@
+"""What commands do where standard output is full, closed, or a narrow terminal."""
+
+import os
+import pty
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+SMALL = str(ROOT / "roundtrip_fixtures" / "trace_cmd" / "scratch_v6_min.dat")
+COMMANDS = [
+    ["--help"],
+    ["formats"],
+    ["info", SMALL],
+    ["report", SMALL],
+    [SMALL, "-o", "-", "-t", "json"],
+]
+
+
+def started(arguments, **streams):
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "NO_COLOR": "1"}
+    program = [sys.executable, "-P", "-m", "converter", *arguments]
+    return subprocess.Popen(program, env=environment, stderr=subprocess.PIPE, **streams)
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="the system has no /dev/full")
+@pytest.mark.parametrize("arguments", COMMANDS, ids=" ".join)
+def test_a_full_disk_is_said_in_a_line(arguments):
+    with open("/dev/full", "wb") as full, started(arguments, stdout=full) as process:
+        said = process.stderr.read().decode().splitlines()
+    assert process.returncode == 1
+    assert said == ["traceconv: standard output: No space left on device"]
+
+
+@pytest.mark.parametrize("arguments", COMMANDS[::2], ids=" ".join)
+def test_a_reader_that_has_gone_needs_no_line(arguments):
+    reading, writing = os.pipe()
+    os.close(reading)
+    with started(arguments, stdout=writing) as process:
+        os.close(writing)
+        assert process.stderr.read() == b""
+    assert process.returncode == 141
+
+
+def test_without_colours_a_terminal_gets_none():
+    ours, theirs = pty.openpty()
+    with started(["info", SMALL, "--timeline"], stdout=theirs) as process:
+        os.close(theirs)
+        shown = b""
+        # Linux ends what is read of a terminal that nobody has open with an error.
+        try:
+            while piece := os.read(ours, 1 << 16):
+                shown += piece
+        except OSError:
+            pass
+        finally:
+            os.close(ours)
+        assert process.stderr.read() == b""
+    assert process.returncode == 0
+    assert b"\x1b" not in shown
+    assert b"events" in shown

@@ -118,6 +118,8 @@ def opens(monkeypatch):
 
 def outputs(words):
     """Which of the words are written."""
+    if "--dry-run" in words:
+        return set()
     written = {words[i + 1] for i, word in enumerate(words[:-1]) if word in ("-o", ">")}
     if not written and words[1] not in COMMANDS:
         written.add(words[2])

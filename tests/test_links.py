@@ -58,3 +58,9 @@ def test_the_site_is_built_without_a_warning(tmp_path):
     done = subprocess.run(program, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert (tmp_path / "site" / "guides" / "kernel" / "index.html").exists()
+
+
+def test_pictures_are_small():
+    pictures = sorted((ROOT / "docs").rglob("*.png"))
+    assert pictures
+    assert [one.name for one in pictures if one.stat().st_size > 100_000] == []

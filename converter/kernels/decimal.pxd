@@ -5,34 +5,48 @@ from libc.string cimport memcpy
 
 cdef extern from *:
     """
+    #include <stdint.h>
     static const char decimal_pairs[] =
         "0001020304050607080910111213141516171819202122232425262728293031323334353637383940414243444546474849"
         "5051525354555657585960616263646566676869707172737475767778798081828384858687888990919293949596979899";
+    static const uint64_t powers_with_digits[] = {
+        0u, 10u, 100u, 1000u, 10000u, 100000u, 1000000u, 10000000u, 100000000u, 1000000000u, 10000000000u,
+        100000000000u, 1000000000000u, 10000000000000u, 100000000000000u, 1000000000000000u, 10000000000000000u,
+        100000000000000000u, 1000000000000000000u, 10000000000000000000u,
+    };
     """
     # The numbers 0 to 99, two digits each.
     const char* decimal_pairs
+    # 10^i, but 0 for 1, so that 0 has a digit.
+    const uint64_t* powers_with_digits
+    int __builtin_clzll(unsigned long long) noexcept nogil
 
 cdef enum:
     # Of 2^64 - 1.
     MOST_DIGITS = 20
 
 
+# How many digits a number has: 1233 / 4096 is a little more than the logarithm of 2.
+cdef inline int digits_of(uint64_t value) noexcept nogil:
+    cdef int least = (64 - __builtin_clzll(value | 1)) * 1233 >> 12
+    return least + (value >= powers_with_digits[least])
+
+
+# Write the last `count` digits of a number, zeros in front.
+cdef inline void write_last_digits(uint8_t* to, uint64_t value, int count) noexcept nogil:
+    while count >= 2:
+        count -= 2
+        memcpy(to + count, decimal_pairs + 2 * (value % 100), 2)
+        value //= 100
+    if count:
+        to[0] = <uint8_t>(48 + value % 10)
+
+
 # Write the digits of a number, at most MOST_DIGITS; how many they are.
 cdef inline int write_digits(uint8_t* to, uint64_t value) noexcept nogil:
-    cdef uint8_t digits[MOST_DIGITS]
-    cdef int at = MOST_DIGITS
-    while value >= 100:
-        at -= 2
-        memcpy(digits + at, decimal_pairs + 2 * (value % 100), 2)
-        value //= 100
-    if value >= 10:
-        at -= 2
-        memcpy(digits + at, decimal_pairs + 2 * value, 2)
-    else:
-        at -= 1
-        digits[at] = <uint8_t>(48 + value)
-    memcpy(to, digits + at, MOST_DIGITS - at)
-    return MOST_DIGITS - at
+    cdef int count = digits_of(value)
+    write_last_digits(to, value, count)
+    return count
 
 
 # The same with a sign before those of a number below 0: `value` is an int64 then.

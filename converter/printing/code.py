@@ -13,6 +13,9 @@ from converter.printing.directory import Directory
 from converter.printing.program import Program
 
 _WIDE: Final = 1 << 64
+#: Sizes of integers that are read at once, where their place in the record is known; what is beyond that is in none.
+_LOADED: Final = frozenset({1, 2, 4, 8})
+_MOST_PLACE: Final = 1 << 32
 LEFT, ZEROS, PLUS, BLANK, ALTERNATE = 1, 2, 4, 8, 16
 #: Flags of printf() as a form has them.
 _FLAGS: Final = {"-": LEFT, "0": ZEROS, "+": PLUS, " ": BLANK, "#": ALTERNATE}
@@ -76,7 +79,26 @@ class Code:
     def add(self, operation: int, a: int = 0, b: int = 0, c: int = 0) -> int:
         """An operation; its number."""
         self._operations.append([operation, a, b, c])
+        self._shorten()
         return len(self._operations) - 1
+
+    def _shorten(self) -> None:
+        """Let what is always the same be computed now, and a place that is known be read at once."""
+        # What a jump leads to is where it was; what is behind that may be joined with it.
+        joint = self._operations[max(0, self._joint - 1) :][-3:]
+        codes = [operation for operation, *_ in joint]
+        values = [a for _, a, *_ in joint]
+        match codes:
+            case [*_, op.CONSTANT, op.DROP]:
+                del self._operations[-2:]
+            case [op.CONSTANT, op.CONSTANT, op.ELEMENT]:
+                place = values[0] + values[1] * values[2]
+                if min(values) >= 0 and place < _MOST_PLACE:
+                    self._operations[-3:] = [[op.CONSTANT, place, 0, 0]]
+            case [op.CONSTANT, op.CONSTANT, op.READ]:
+                place, size, little = values
+                if place >= 0 and size in _LOADED and not little:
+                    self._operations[-3:] = [[op.LOAD, place, size, 0]]
 
     def literal(self, text: bytes) -> None:
         """A text that is always the same."""
@@ -126,6 +148,10 @@ class Code:
     def find(self, directory: Directory) -> None:
         """Look a number up."""
         self.add(op.FIND, self.directory(directory))
+
+    def name(self, directory: Directory) -> None:
+        """The text of a number."""
+        self.add(op.NAME, self.directory(directory))
 
     def directory(self, directory: Directory) -> int:
         """The number of a directory."""

@@ -5,8 +5,12 @@ from libc.stdint cimport int64_t, uint8_t, uint64_t
 from libc.stdlib cimport calloc, free
 from libc.string cimport memset
 
+from converter.kernels.strings cimport PADDING
+
 cdef enum:
     FIRST_PLACES = 64
+
+cdef bytes PADDED = bytes(PADDING)
 
 
 cdef class Directory:
@@ -48,12 +52,13 @@ cdef class Directory:
 
     cdef int put(self, uint64_t key, entry) except -1:
         cdef Place* place
-        cdef bytes text
+        cdef bytes text, held
         cdef Found found = Found(NULL, 0, 0)
         if entry is not None:
             text, number = entry
-            found = Found(<const uint8_t*><const char*>text, len(text), number)
-            self._texts[key] = text
+            held = text + PADDED
+            found = Found(<const uint8_t*><const char*>held, len(text), number)
+            self._texts[key] = held
         if 2 * self._count > <int64_t>self._mask:
             self._grow()
         place = self._place(key)

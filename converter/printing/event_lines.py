@@ -43,6 +43,7 @@ class _Lines:
     def __init__(self, trace: Trace) -> None:
         self._trace = trace
         self._places = Directory(self._place)
+        self._cpus = Directory(_cpu)
         self._functions = Directory(self._function)
         self._symbols: SymbolTable | None = None
         self._programs: dict[int, Printed] = {}
@@ -111,15 +112,9 @@ class _Lines:
     ) -> Printed:
         code = Code()
         code.number_of("place", 0, signed=True)
-        code.find(self._places)
-        code.add(op.DROP)
-        code.add(op.FOUND_TEXT)
-        code.literal(b"[")
+        code.name(self._places)
         code.number_of("cpu", 0, signed=True)
-        code.constant(1 << 63)
-        code.add(op.LESS)
-        code.unless_zero(lambda: _cpu(code), lambda: code.literal(b"---"))
-        code.literal(b"] ")
+        code.name(self._cpus)
         _flags(code, event_class)
         self._time(code, event_class)
         label = printable(event_class.name or class_label(event_class))
@@ -182,9 +177,8 @@ def _column(of_batch: dict[str, NDArray[Any]], table: Table, key: str | ColumnKe
     return of_batch[key] if isinstance(key, str) else key.of(table)
 
 
-def _cpu(code: Code) -> None:
-    code.number_of("cpu", 0)
-    code.add(op.NUMBER, code.form(Form("0", 3, conversion="u")))
+def _cpu(cpu: int) -> tuple[bytes, int]:
+    return b"[---] " if cpu >> 63 else f"[{cpu:03}] ".encode(), 0
 
 
 def _flags(code: Code, event_class: EventClass) -> None:

@@ -3,7 +3,7 @@
 from libc.stdint cimport int64_t, uint8_t, uint64_t
 from libc.string cimport memmove, memset
 
-from converter.kernels.decimal cimport MOST_DIGITS, write_digits, write_integer
+from converter.kernels.decimal cimport MOST_DIGITS, digits_of, write_digits, write_integer, write_last_digits
 from converter.kernels.output cimport Output, ensure, put8, put_bytes
 
 cdef extern from *:
@@ -18,6 +18,8 @@ cdef extern from *:
 cdef enum:
     # Of a number in octal.
     MOST_OF_NUMBER = 24
+    # Of a second.
+    DECIMALS = 9
 
     LEFT = 1
     ZEROS = 2
@@ -150,27 +152,23 @@ cdef inline bint put_number(Output* out, uint64_t value, const Form* form) noexc
     return fit(out, start, &padding)
 
 
-# A time as seconds with nine decimals; `magnitude` is its nanoseconds.
+# A time as seconds with nine decimals; `nanos` is what is left of it.
 cdef inline bint put_seconds(Output* out, uint64_t seconds, uint64_t nanos, bint negative, int64_t width) noexcept nogil:
-    cdef uint8_t text[48]
-    cdef uint8_t part[MOST_DIGITS]
-    cdef int64_t size = 0
-    cdef int count
-    cdef int64_t missing
-    if negative:
-        text[0] = 45
-        size = 1
-    size += write_digits(text + size, seconds)
-    text[size] = 46
-    memset(text + size + 1, 48, 9)
-    count = write_digits(part, nanos)
-    for missing in range(count):
-        text[size + 10 - count + missing] = part[missing]
-    size += 10
-    missing = max(0, width - size)
-    if not ensure(out, size + missing):
+    cdef int digits = digits_of(seconds)
+    cdef int64_t missing = width - (negative + digits + 1 + DECIMALS)
+    cdef uint8_t* to
+    if not ensure(out, max(0, width) + MOST_DIGITS + DECIMALS + 2):
         return False
-    memset(out.data + out.used, 32, missing)
-    out.used += missing
-    put_bytes(out, text, size)
+    to = out.data + out.used
+    while missing > 0:
+        to[0] = 32
+        to += 1
+        missing -= 1
+    if negative:
+        to[0] = 45
+        to += 1
+    write_last_digits(to, seconds, digits)
+    to[digits] = 46
+    write_last_digits(to + digits + 1, nanos, DECIMALS)
+    out.used = to + digits + 1 + DECIMALS - out.data
     return True

@@ -2,7 +2,7 @@
 """Runs programs over the columns of a batch, event by event, into one growing text."""
 
 from libc.stdint cimport INT64_MAX, int16_t, int32_t, int64_t, uint8_t, uint64_t
-from libc.stdlib cimport calloc, free
+from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memchr, memcpy, memset
 
 from converter.kernels.column_view cimport ColumnView, elements_of, integer_of, option_of, span_of, text_of, value_at
@@ -80,6 +80,7 @@ cdef class Printer:
                         continue
                     self._event(found[number], i, row[i])
                     if self._out.used >= BLOCK:
+                        self._escape(0)
                         with gil:
                             write(self._blocks.hand_over(&self._out))
                             if not ensure(&self._out, BLOCK + BLOCK // 8):
@@ -90,39 +91,46 @@ cdef class Printer:
     def flush(self, write):
         """Hand over what is printed."""
         if self._out.used:
+            with nogil:
+                self._escape(0)
             write(self._blocks.hand_over(&self._out))
 
     def text(self, Program program not None, int64_t position, int64_t row):
         """What a program prints for one event."""
         cdef int64_t start = self._out.used
-        self._event(<void*>program, position, row)
+        with nogil:
+            self._event(<void*>program, position, row)
+            self._escape(start)
         text = (<const char*>self._out.data)[start:self._out.used] if self._out.used > start else b""
         self._out.used = start
         return text
 
     cdef int _event(self, void* program, int64_t position, int64_t row) except -1 nogil:
-        cdef int64_t start = self._out.used
         self._rows[0] = position
         self._rows[1] = row
         self._found = Found(NULL, 0, 0)
         self._run(program)
-        if self._escapes:
-            if has_controls(self._out.data + start, self._out.used - start):
-                with gil:
-                    self._escape(start)
         return 0
 
-    # Control characters, which must not reach a terminal, as Python escapes them: all but line ends and tabs.
-    cdef int _escape(self, int64_t start) except -1:
-        """What is written from `start` on, again with escapes."""
+    # Control characters, which must not reach a terminal, as Python escapes them: all but line ends and tabs. Of whole
+    # lines, so that no character is divided.
+    cdef int _escape(self, int64_t start) except -1 nogil:
+        """What is written from `start` on, with escapes."""
         cdef Output* out = &self._out
-        cdef bytes text = (<const char*>out.data)[start:out.used]
-        cdef const uint8_t* data = <const uint8_t*><const char*>text
-        cdef int64_t size = len(text)
+        cdef int64_t size = out.used - start
+        cdef const uint8_t* data
+        cdef uint8_t* copy
         cdef int64_t i = 0
+        if not self._escapes or not has_controls(out.data + start, size):
+            return 0
+        copy = <uint8_t*>malloc(size)
+        if copy is NULL or not ensure(out, 3 * size):
+            free(copy)
+            with gil:
+                raise MemoryError
+        memcpy(copy, out.data + start, size)
+        data = copy
         out.used = start
-        if not ensure(out, 4 * size):
-            raise MemoryError
         while i < size:
             if is_control(data[i]):
                 put_escape(out, data[i])
@@ -132,6 +140,7 @@ cdef class Printer:
             else:
                 put8(out, data[i])
             i += 1
+        free(copy)
         return 0
 
     cdef int _run(self, void* program) except -1 nogil:
@@ -384,8 +393,12 @@ cdef class Printer:
                 (<Directory>directory).find(stack[depth - 1], &self._found)
                 stack[depth - 1] = self._found.data is not NULL
             elif code == FOUND_TEXT:
-                if self._found.data is not NULL:
-                    good = put(out, self._found.data, self._found.size)
+                good = self._put_found()
+            elif code == NAME:
+                depth -= 1
+                directory = (<Program>program)._directory[operation.a]
+                (<Directory>directory).find(stack[depth], &self._found)
+                good = self._put_found()
             elif code == FOUND_NUMBER:
                 stack[depth] = self._found.number
                 depth += 1
@@ -410,6 +423,14 @@ cdef class Printer:
                 with gil:
                     raise MemoryError
         return 0
+
+    cdef inline bint _put_found(self) noexcept nogil:
+        if self._found.data is NULL:
+            return True
+        if not ensure(&self._out, self._found.size + PADDING):
+            return False
+        put_padded(&self._out, self._found.data, self._found.size)
+        return True
 
     cdef int _quoted(
         self, void* program, const uint8_t* data, int64_t size, int64_t function, bint bare

@@ -82,10 +82,11 @@ cpdef enum:
     LEARN = 66
     CALL = 67
     COPY = 68
+    NAME = 69
 
 cdef enum:
     COLUMN_OPERATIONS = 10
-    OPERATIONS = 69
+    OPERATIONS = 70
 
 cdef enum:
     # Numbers that a program may have on its stack, texts that it may have begun, levels of lists.

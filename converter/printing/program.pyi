@@ -131,6 +131,8 @@ FIND: int
 #: What was found: its text is printed, its number left.
 FOUND_TEXT: int
 FOUND_NUMBER: int
+#: (directory): takes a number and prints its text, if it has one.
+NAME: int
 #: (directory, column, level): takes a number, of which the event tells a text.
 LEARN: int
 #: (function, count): takes numbers and prints what the function makes of the record and of them.

@@ -42,7 +42,7 @@ for _number, _pops, _pushes in (
     (VALID, 0, 1), (OPTION, 0, 1), (DECIMAL, 1, 0), (HEXADECIMAL, 1, 0), (NUMBER, 1, 0), (TIME, 1, 0), (LETTERS, 1, 0),
     (STRING, 2, 0), (OCTETS, 3, 0), (ARRAY, 4, 0), (CHOOSE, 1, 0), (FLAGS, 1, 0), (LABEL, 1, 2), (FIND, 1, 1),
     (FOUND_NUMBER, 0, 1), (LEARN, 1, 0), (BEFORE, 0, 1), (LENGTH, 2, 1),
-    (BLANKS, 1, 0), (COUNT, 0, 1), (COPY, 1, 2),
+    (BLANKS, 1, 0), (COUNT, 0, 1), (COPY, 1, 2), (NAME, 1, 0),
 ):
     POPS[_number], PUSHES[_number] = _pops, _pushes
 
@@ -167,7 +167,7 @@ cdef class Program:
         elif code == CHOOSE or code == FLAGS or code == LABEL:
             if not 0 <= operation.a < self._names_count:
                 raise ValueError("there are no such names")
-        elif code == FIND or code == LEARN:
+        elif code == FIND or code == NAME or code == LEARN:
             if not 0 <= operation.a < len(self._directories):
                 raise ValueError("there is no such directory")
         elif code == CALL or code == QUOTED or code == JSON:

@@ -15,6 +15,7 @@ cdef extern from "Python.h":
 
 cdef extern from *:
     """
+    #include <stdint.h>
     /* Bit 0: needs quotes where it stands beside other texts; bit 1: is escaped in quotes; bit 2: never printed as it is.
        Bit 3: is not ASCII. */
     static unsigned char text_bytes[256];
@@ -29,7 +30,29 @@ cdef extern from *:
             text_bytes[i] = (blank || mark || delimiter) | (mark || i < 32) << 1 | (i < 32 || i == 127) << 2 | (i > 127) << 3;
         }
     }
+
+    /* A control character, or 0xc2, which begins those of Unicode. */
+    static inline unsigned char acts(unsigned char byte)
+    {
+        return ((byte < 32) & (byte != 9) & (byte != 10)) | (byte == 127) | (byte == 0xc2);
+    }
+
+    /* Whether there is any: without branches, so that compilers look at many bytes at once. */
+    static int may_have_controls(const unsigned char* data, int64_t size)
+    {
+        unsigned char found[64] = {0};
+        int64_t i, j;
+        for (i = 0; i + 64 <= size; i += 64)
+            for (j = 0; j < 64; j++)
+                found[j] |= acts(data[i + j]);
+        for (; i < size; i++)
+            found[0] |= acts(data[i]);
+        for (j = 1; j < 64; j++)
+            found[0] |= found[j];
+        return found[0];
+    }
     """
+    bint may_have_controls(const uint8_t* data, int64_t size) noexcept nogil
     const uint8_t* text_bytes
     void classify_bytes() noexcept nogil
 
@@ -183,25 +206,12 @@ cdef inline void put_padded(Output* out, const uint8_t* data, int64_t size) noex
     out.used += size
 
 
-# Whether there is anything among some text that acts upon a terminal: eight bytes are ruled out at once.
+# Whether there is anything among some text that acts upon a terminal.
 cdef inline bint has_controls(const uint8_t* data, int64_t size) noexcept nogil:
-    cdef int64_t i = 0
-    cdef uint64_t word, low, delete, second
-    while i < size:
-        if size - i >= 8:
-            memcpy(&word, data + i, 8)
-            # Below a blank, 0x7f, or 0xc2, which begins the controls of Unicode.
-            low = (word - <uint64_t>0x2020202020202020) & ~word
-            delete = word ^ <uint64_t>0x7F7F7F7F7F7F7F7F
-            second = word ^ <uint64_t>0xC2C2C2C2C2C2C2C2
-            low |= (delete - <uint64_t>0x0101010101010101) & ~delete
-            low |= (second - <uint64_t>0x0101010101010101) & ~second
-            if not low & <uint64_t>0x8080808080808080:
-                i += 8
-                continue
-        if is_control(data[i]):
+    cdef int64_t i
+    if not may_have_controls(data, size):
+        return False
+    for i in range(size):
+        if is_control(data[i]) or data[i] == 0xC2 and i + 1 < size and 0x80 <= data[i + 1] <= 0x9F:
             return True
-        if data[i] == 0xC2 and i + 1 < size and 0x80 <= data[i + 1] <= 0x9F:
-            return True
-        i += 1
     return False

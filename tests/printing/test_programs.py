@@ -182,3 +182,63 @@ def test_names_of_bits_and_numbers():
         "one|0x8 0x9",
         "",
     ]
+
+
+def test_a_place_that_is_known_is_read_at_once():
+    code = Code()
+    for operation, operand in (
+        (op.CONSTANT, 8),
+        (op.CONSTANT, 40),
+        (op.DROP, 0),
+        (op.CONSTANT, 2),
+        (op.ELEMENT, 4),
+        (op.CONSTANT, 4),
+        (op.READ, 0),
+    ):
+        code.add(operation, operand)
+    by_hand = Code()
+    by_hand.add(op.LOAD, 16, 4)
+    assert code.here() == by_hand.here() == 1
+    code.add(op.DECIMAL, 32)
+    assert printed(code) == b"0"
+
+
+def test_what_a_jump_leads_to_is_not_joined_with_what_is_in_front():
+    code = Code()
+    code.constant(0)
+    skipped = code.add(op.JUMP_IF_ZERO)
+    code.literal(b"no")
+    code.land(skipped)
+    code.constant(7)
+    code.add(op.DECIMAL, 64)
+    assert printed(code) == b"7"
+    either = Code()
+    either.constant(1)
+    either.constant(1)
+    either.unless_zero(lambda: either.constant(2), lambda: either.constant(3))
+    either.add(op.DROP)
+    either.add(op.DECIMAL, 64)
+    assert printed(either) == b"1"
+
+
+@pytest.mark.parametrize(
+    "text", [b"a\x1bb\n", b"\xc2\x9b\n", b"\xc2\n\x9b\n", b"x" * 70 + b"\x7f\n"]
+)
+def test_escapes_are_those_of_each_character(text):
+    code = Code()
+    code.literal(text)
+    shown = (
+        text.replace(b"\x1b", b"\\x1b").replace(b"\xc2\x9b", b"\\x9b").replace(b"\x7f", b"\\x7f")
+    )
+    rows = (1 << 18) // len(text) + 5
+    assert printed(code, rows=rows, escapes=True) == shown * rows
+
+
+@given(st.integers(0, 2**64 - 1), st.integers(0, 25), st.booleans())
+def test_times_are_seconds_with_nine_decimals(ticks, width, signed):
+    code = Code()
+    code.constant(ticks)
+    code.add(op.TIME, 1, 1, 2 * width + (not signed))
+    value = ticks - (1 << 64) if signed and ticks >> 63 else ticks
+    whole, nanos = divmod(abs(value), 10**9)
+    assert printed(code) == f"{'-' * (value < 0)}{whole}.{nanos:09}".rjust(width).encode()

@@ -62,8 +62,9 @@ class ReportContext:
             code.add(op.DECIMAL, 64, 1)
             return
         # Times are unsigned to trace-cmd.
-        code.constant(self._epoch)
-        code.add(op.ADD)
+        if self._epoch:
+            code.constant(self._epoch)
+            code.add(op.ADD)
         code.add(op.TIME, 1, 1, 1 + 2 * _TIME_WIDTH)
 
     def learn(self, code: Code, pid: Emit, name: tuple[str, int]) -> None:

@@ -28,7 +28,7 @@ from converter.ir.kinds import Kind, Role
 from converter.ir.latency import HARDIRQ, IRQS_OFF, NEED_RESCHED, NEED_RESCHED_LAZY, SOFTIRQ
 from converter.ir.trace import Trace
 from converter.printing import program as op
-from converter.printing.code import Code, Form, Printed
+from converter.printing.code import Code, Printed
 from converter.printing.directory import Directory
 from converter.printing.lines import Write
 from converter.printing.printer import Printer
@@ -77,6 +77,7 @@ class _Report:
             tables = read_tables(kept["options"])
             self._numbers = [] if tables is None else tables.numbers
         self._instances = Directory(self._instance)
+        self._cpus = Directory(_cpu)
         buffers = [buffer.name.decode("utf-8", "surrogateescape") for buffer in self._buffers()]
         #: Of the names of instances, which stand in front of lines where there are any.
         self._width = max(map(len, buffers), default=0)
@@ -204,9 +205,7 @@ class _Report:
     def _instance_in_front(self, code: Code) -> None:
         if self._width:
             code.number_of(("batch", "track"), 0, signed=True)
-            code.find(self._instances)
-            code.add(op.DROP)
-            code.add(op.FOUND_TEXT)
+            code.name(self._instances)
 
     def _lost(self, fields: EventFields) -> None:
         """A line for events that were lost, with their number where it is known; none for none."""
@@ -237,13 +236,9 @@ class _Report:
         """Task, CPU, flags, time and name."""
         code = fields.code
         code.number_of(("batch", "pid"), 0, signed=True)
-        code.find(self._context.tasks)
-        code.add(op.DROP)
-        code.add(op.FOUND_TEXT)
-        code.literal(b"[")
+        code.name(self._context.tasks)
         code.number_of(("batch", "cpu"), 0, signed=True)
-        code.add(op.NUMBER, code.form(Form("0", 3, conversion="d")))
-        code.literal(b"] ")
+        code.name(self._cpus)
         _flags(fields, event_class)
         code.literal(b" ")
         self._context.time(code, lambda: code.number_of(("batch", "ts"), 0))
@@ -310,6 +305,10 @@ class _Columns:
         if what == "list":
             return column.offsets
         return column.values if what == "values" else (column.values, column.offsets)
+
+
+def _cpu(cpu: int) -> tuple[bytes, int]:
+    return f"[{cpu - (1 << 64) if cpu >> 63 else cpu:03}] ".encode(), 0
 
 
 def _flags(fields: EventFields, event_class: EventClass) -> None:

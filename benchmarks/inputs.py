@@ -1,4 +1,7 @@
-"""Inputs for benchmarks: big traces made of small ones."""
+"""Inputs for benchmarks: big traces made of small ones.
+
+python -m benchmarks.inputs SEED TARGET MEGABYTES {events | pages [FORMAT]}
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,7 @@ import dataclasses
 import shutil
 import struct
 import subprocess
+import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -99,3 +103,20 @@ def _as_version_6(source: Path) -> bytes:
         command = ["trace-cmd", "convert", *versions, "-i", str(source), "-o", str(target)]
         subprocess.run(command, check=True, capture_output=True)
         return target.read_bytes()
+
+
+def make(seed: Path, target: Path, megabytes: int, how: str, to: str = "") -> None:
+    """Repeat the events of a trace, or the pages of a trace.dat, which then becomes another format's."""
+    if how == "events":
+        repeat_trace(seed, target, megabytes)
+    elif not to:
+        repeat_trace_dat(seed, target, megabytes)
+    else:
+        with tempfile.TemporaryDirectory(dir=target.parent) as folder:
+            big = Path(folder) / "big.dat"
+            repeat_trace_dat(seed, big, megabytes)
+            converter.convert(big, target, target_format=to)
+
+
+if __name__ == "__main__":
+    make(Path(sys.argv[1]), Path(sys.argv[2]), int(sys.argv[3]), *sys.argv[4:])

@@ -9,18 +9,17 @@ sizes, and the difference divided by that of their events, so that start-up cost
 from __future__ import annotations
 
 import json
-import os
 import platform
 import re
 import shutil
 import subprocess
-import sys
 import tempfile
 from collections.abc import Sequence
 from importlib.metadata import version
 from pathlib import Path
 
-from benchmarks.convert import CASES, Case, events_in, made
+from benchmarks.cases import PAIRS, Case, events_in, made
+from benchmarks.processes import ENVIRONMENT
 
 #: The figures as last written, and what they are of.
 KEPT = Path(__file__).with_name("instructions.json")
@@ -32,10 +31,10 @@ SIZES = (1, 4)
 _TOTAL = re.compile(r"^(?:summary|totals): (\d+)", re.MULTILINE)
 
 
-def run(names: Sequence[str] | None, *, write: bool) -> bool:
-    """Measure the cases with one of these in their names, and print a line for each; whether none got worse.
+def run(names: Sequence[str] | None, *, write: bool, cache: Path | None = None) -> bool:
+    """Measure the pairs with one of these in their names, and print a line for each; whether none got worse.
 
-    With `write` the figures become those to compare with.
+    With `write` the figures become those to compare with. In `cache` inputs are kept.
     """
     if shutil.which("valgrind") is None:
         raise SystemExit("counting instructions takes valgrind")
@@ -46,10 +45,12 @@ def run(names: Sequence[str] | None, *, write: bool) -> bool:
     good = True
     print(f"{'case':<32}{'instructions an event':>24}{'before':>10}{'change':>10}")
     with tempfile.TemporaryDirectory(prefix="traceconv-benchmark-") as folder:
-        for case in CASES:
-            if case.tool is None or (names and not any(name in case.name for name in names)):
+        if cache is not None:
+            cache.mkdir(parents=True, exist_ok=True)
+        for case in PAIRS:
+            if not case.counted or (names and not any(name in case.name for name in names)):
                 continue
-            now = _an_event(case, Path(folder))
+            now = _an_event(case, cache or Path(folder), Path(folder))
             before = kept["cases"].get(case.name)
             change = None if before is None else now / before - 1
             told = "" if change is None else f"{before:>10,}{change:>+10.1%}"
@@ -71,26 +72,26 @@ def machine() -> dict[str, str]:
     }
 
 
-def _an_event(case: Case, folder: Path) -> int:
+def _an_event(case: Case, cache: Path, folder: Path) -> int:
     counted = []
     for megabytes in SIZES:
-        source = made(case, folder, megabytes)
-        counted.append((_instructions(source, folder / case.output), events_in(source)))
+        source = made(case, cache, megabytes)
+        ours = case.ours(source, folder / (case.output or "report.txt"))
+        counted.append((_instructions(ours, folder), events_in(source)))
     (less, few), (more, many) = counted
     return round((more - less) / (many - few))
 
 
-def _instructions(source: Path, output: Path) -> int:
-    """Of a conversion, all threads together."""
-    counts = output.with_name("callgrind.out")
+def _instructions(ours: list[str], folder: Path) -> int:
+    """Of a command, all threads together."""
+    counts = folder / "callgrind.out"
     valgrind = ["valgrind", "--tool=callgrind", f"--callgrind-out-file={counts}"]
-    ours = [sys.executable, "-m", "converter", str(source), "-o", str(output), "--force", "-q"]
     # One thread a step, and always the same hashes: then the figure is the same, too, but for a thousandth.
     result = subprocess.run(
-        [*valgrind, *ours, "--jobs", "1"],
+        [*valgrind, *ours, *([] if "report" in ours else ["--jobs", "1"])],
         capture_output=True,
         check=False,
-        env={**os.environ, "PYTHONHASHSEED": "0"},
+        env={**ENVIRONMENT, "PYTHONHASHSEED": "0"},
     )
     found = _TOTAL.search(counts.read_text()) if result.returncode == 0 else None
     if found is None:

@@ -6,6 +6,7 @@ import subprocess
 import sys
 from importlib import import_module
 from pathlib import Path
+from xml.etree import ElementTree as ET
 
 import pytest
 
@@ -28,7 +29,7 @@ def test_a_benchmark_prints_its_line():
         "--runs",
         "1",
         "--case",
-        "trace_cmd to fxt",
+        "trace_cmd to fxt, lossless",
     ]
     result = subprocess.run(
         [*command, "--input", seed],
@@ -40,12 +41,61 @@ def test_a_benchmark_prints_its_line():
         check=False,
     )
     assert result.returncode == 0, result.stderr
-    head, line, lossless = result.stdout.splitlines()
+    head, line = result.stdout.splitlines()
     assert head.split()[:3] == ["case", "events", "ours"]
-    assert line.startswith("trace_cmd to fxt ")
-    assert line.split()[3] == "4", "events"
-    assert lossless.startswith("trace_cmd to fxt, lossless ")
-    assert lossless.split()[4] == "4", "events"
+    assert line.startswith("trace_cmd to fxt, lossless ")
+    assert line.split()[4] == "4", "events"
+    assert line.split()[9].endswith("x"), "beside the plain conversion"
+
+
+def test_a_tool_is_given_the_same_trace(monkeypatch, tmp_path):
+    monkeypatch.syspath_prepend(ROOT)
+    cases = import_module("benchmarks.cases")
+    by_name = {case.name: case for case in cases.CASES}
+    assert len(by_name) == len(cases.CASES)
+    monkeypatch.setattr(cases.shutil, "which", lambda name: name)
+    case = by_name["trace_cmd to trace_cmd"]
+    theirs = case.theirs(Path("in.dat"), tmp_path)
+    assert theirs == ["trace-cmd", "convert", "-i", "in.dat", "-o", str(tmp_path / "theirs")]
+    assert case.ours(Path("in.dat"), tmp_path / case.output)[-5:-4] == ["in.dat"]
+    monkeypatch.setattr(cases.shutil, "which", lambda name: None)
+    assert case.theirs(Path("in.dat"), tmp_path) is None
+
+
+def test_what_measures_is_small():
+    # What the process that starts a command has had in memory counts as that of the command.
+    code = "import sys, benchmarks.__main__; assert not {'numpy', 'converter'} & sys.modules.keys()"
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    subprocess.run([sys.executable, "-c", code], cwd=ROOT, env=environment, timeout=60, check=True)
+
+
+@pytest.fixture
+def figures(monkeypatch, tmp_path):
+    """The module, whose page is another."""
+    monkeypatch.syspath_prepend(ROOT)
+    module = import_module("benchmarks.figures")
+    monkeypatch.setattr(module, "_PAGE", tmp_path / "page.md")
+    return module
+
+
+def test_figures_stand_in_the_page_and_beside_it(figures, tmp_path):
+    run, tool = (
+        import_module("benchmarks.processes").Run(seconds, 2 * seconds, 64 << 20)
+        for seconds in (1.0, 6.0)
+    )
+    small = figures.Figures("a to b", 1000, run, tool, (0.001, 0.002, 0.003), 700)
+    large = figures.Figures("a to b", 4000, tool, None, (0.001, 0.002, 0.003), None)
+    page = tmp_path / "page.md"
+    page.write_text("before\n<!-- figures -->\nold\n<!-- end of figures -->\nafter\n")
+    for _ in range(2):
+        figures.keep([[small, large]], "Two processors.\n")
+        text = page.read_text()
+        assert text.startswith("before\n<!-- figures -->\nTwo processors.\n\n| case |")
+        assert text.endswith("the memory\n<!-- end of figures -->\nafter\n")
+        assert "| a to b | 1,000 | 1.00 s | 6.00 s | 6.0x | 1000000 |" in text
+        assert "4.0x the events take 6.0x the processor time and 1.00x the memory" in text
+    bars = ET.parse(page.with_suffix(".svg")).findall("{*}rect")
+    assert len(bars) == 1 + 2 + 1, "the ground, a bar each size, a mark for the tool"
 
 
 def test_a_generated_input_repeats_every_event(tmp_path):
@@ -87,7 +137,7 @@ print(*counts, target.stat().st_size)
 def test_what_takes_more_instructions_than_before_fails(
     instructions, tmp_path, monkeypatch, capsys, now, versions, good
 ):
-    case = instructions.CASES[0]
+    case = instructions.PAIRS[0]
     kept = tmp_path / "instructions.json"
     of = instructions.machine() if versions == "same" else {"machine": "another"}
     kept.write_text(json.dumps({"machine": of, "cases": {case.name: 100}}))
@@ -105,4 +155,4 @@ def test_what_takes_more_instructions_than_before_fails(
 
 def test_the_figures_kept_are_of_cases_that_there_are(instructions):
     kept = json.loads(instructions.KEPT.read_text())
-    assert kept["cases"].keys() <= {case.name for case in instructions.CASES}
+    assert kept["cases"].keys() <= {case.name for case in instructions.PAIRS}

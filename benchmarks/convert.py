@@ -1,6 +1,6 @@
 """How fast traceconv is, beside each format's own tool reading the same file, and beside the machine's own limits.
 
-python -m benchmarks.convert [--runs 5] [--megabytes 8] [--sizes 1,4,16] [--cache FOLDER] [--input FILE] [--case NAME]
+python -m benchmarks.convert [--runs 5] [--megabytes 64] [--sizes 1,4,16] [--cache FOLDER] [--input FILE] [--case NAME]
 [--write]
 """
 
@@ -31,7 +31,7 @@ def main() -> None:
     """Measure the cases and print a line for each."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("--runs", type=int, default=5, help="counted runs of each command")
-    parser.add_argument("--megabytes", type=int, default=8, help="size of the smallest inputs")
+    parser.add_argument("--megabytes", type=int, default=64, help="size of the smallest inputs")
     parser.add_argument("--sizes", default="1,4,16", help="inputs are so many times that large")
     parser.add_argument("--cache", type=Path, help="a folder where inputs are kept")
     parser.add_argument("--input", type=Path, help="a file to use in place of generated ones")

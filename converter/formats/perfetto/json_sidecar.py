@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from typing import Any, Final
 
+from converter.ir.kinds import Kind
 from converter.ir.trace import Trace
 
 #: The attribute, and the name of the sidecar that it has.
@@ -64,6 +65,11 @@ def _event(text: str) -> dict[str, Any]:
     if not isinstance(event, dict):
         raise TypeError("a metadata event is an object")
     return event
+
+
+def has_switches(trace: Trace) -> bool:
+    """Whether a JSON trace was a kernel's, whose process 0 is the idle task: no other has switches of tasks."""
+    return any(one.kind is Kind.SCHED_SWITCH for one in trace.event_classes)
 
 
 class SortIndexes:

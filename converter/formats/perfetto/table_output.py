@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from converter.formats.perfetto.emit import Emitter
-from converter.formats.perfetto.json_sidecar import SIDECAR, SortIndexes
+from converter.formats.perfetto.json_sidecar import SIDECAR, SortIndexes, has_switches
 from converter.formats.perfetto.layout import PacketField
 from converter.formats.perfetto.mapping import derived_uuid
 from converter.formats.perfetto.metadata_output import TablePacket, new_packet
@@ -19,6 +19,12 @@ from converter.ir.trace import Process, Thread, Trace, Track, TrackScope
 _BY_KEY: Final = 2
 #: Processes and threads are in the order of their ranks: the descriptor of the track above all.
 _EXPLICIT_ORDER: Final = {"uuid": 0, "process_ordering": 1, "thread_ordering": 1}
+#: Importers take process 0 for the idle task, whose thread has a name that nothing changes. A second descriptor of a
+#: process tells them that its number was given to another process since.
+_IDLE_PROCESS: Final = {
+    "uuid": derived_uuid(b"idle", TrackScope.PROCESS, (0,), 0, ""),
+    "process": {"pid": 0},
+}
 
 
 class TableOutput:
@@ -103,6 +109,9 @@ class TableOutput:
             elif self._process_names[index] == process.name:
                 continue
             self._process_names[index] = process.name
+            is_new = index not in self._described_processes
+            if process.pid == 0 and is_new and not has_switches(self._trace):
+                self._put(None, track_descriptor=_IDLE_PROCESS)
             self._described_processes.discard(index)
             self._describe_process(index, None)
         for index, thread in enumerate(self._trace.threads):
@@ -114,8 +123,8 @@ class TableOutput:
             elif self._thread_names[index] == thread.name:
                 continue
             self._thread_names[index] = thread.name
-            # Importers take 0 for the idle task of all CPUs: it is a thread only where it has events.
-            if thread.tid:
+            # What a file says of a process names thread 0 besides, which is one where it has events or a name.
+            if thread.tid or thread.name:
                 self._described_threads.pop(index, None)
                 self._describe_thread(index, None)
 

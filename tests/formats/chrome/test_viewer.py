@@ -12,10 +12,11 @@ from support import perfetto_files
 from support.small_traces import event_class, events_of, projected, trace_of
 from support.trace_processor import answer, needs_trace_processor
 
-from converter import convert
+from converter import convert, write
 from converter.formats.chrome.mapping import CAPABILITIES
 from converter.ir.field_classes import StringClass
 from converter.ir.kinds import Kind, Role
+from converter.ir.trace import Process, Thread
 from converter.projection.open_slices import OpenSlices
 
 SLICES = """
@@ -147,11 +148,30 @@ def test_the_importer_shows_the_same(case: str, tmp_path: Path) -> None:
 
 
 @needs_trace_processor
-@pytest.mark.parametrize(("name", "is_lost"), [("", True), ("mine", True), ("swapper", False)])
-def test_thread_0_is_called_otherwise_by_the_importer(name, is_lost, tmp_path):
-    source, target = tmp_path / "a.json", tmp_path / "b.pftrace"
+@pytest.mark.parametrize("name", ["", "mine"])
+def test_process_0_is_one_as_any_other(name, tmp_path):
+    """Importers have the idle task of a kernel in each trace but those that are JSON."""
+    source, target, back = (tmp_path / name for name in ("a.json", "b.pftrace", "c.json"))
     named = {"ph": "M", "pid": 0, "tid": 0, "name": "thread_name", "args": {"name": name}}
-    source.write_text(json.dumps([named, event("X", 1, "a", pid=0, tid=0, dur=5)]))
+    events = [event("X", i, "a", pid=0, tid=tid, dur=5) for i, tid in enumerate((0, 7))]
+    source.write_text(json.dumps([named, *events, event("C", 3, "n", pid=0, tid=7, args={"v": 1})]))
+    losses = convert(source, target)
+    convert(target, back)
+    assert "thread 0" not in str(list(losses))
+    query = """select tid, t.name, pid, p.name, is_main_thread, is_idle, upid != 0
+    from thread t left join process p using (upid) where utid order by tid"""
+    wanted = answer(source, query)
+    assert [row[:2] for row in wanted] == [["0", name or "[NULL]"], ["7", "[NULL]"]]
+    assert [answer(made, query) for made in (target, back)] == [wanted] * 2
+
+
+@needs_trace_processor
+@pytest.mark.parametrize(("name", "is_lost"), [("", True), ("mine", True), ("swapper", False)])
+def test_thread_0_of_other_formats_is_called_otherwise_by_the_importer(name, is_lost, tmp_path):
+    source, target = tmp_path / "a.fxt", tmp_path / "b.pftrace"
+    threads = {"processes": [Process(0)], "threads": [Thread(0, 0, name)]}
+    begin = event_class(Kind.SLICE_BEGIN, **NAME)
+    write(trace_of([begin], [(0, 1, -1, 0, (b"a",))], **threads), source)
     losses = convert(source, target)
     query = (
         "select t.name from slice join thread_track k on k.id = track_id join thread t using (utid)"

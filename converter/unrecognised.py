@@ -42,18 +42,6 @@ _BEGINNINGS: Final[tuple[tuple[re.Pattern[bytes], str], ...]] = tuple(
         (rb"\A\x7fELF", "it is a program or library (ELF), not what was recorded of one"),
         (rb"\ASQLite format 3\0", "it is an SQLite database"),
         (
-            rb"\A"
-            + _SPACE
-            + rb'\{(?=.*"threads"'
-            + _SPACE
-            + rb":)"
-            + _SPACE
-            + rb'"meta"'
-            + _SPACE
-            + rb":",
-            "it is a profile of Firefox (Gecko), which ui.perfetto.dev and profiler.firefox.com open as it is",
-        ),
-        (
             rb"\A" + _SPACE + rb"\{" + _SPACE + rb'("|\Z|\})',
             'it is JSON without "traceEvents", where Chrome\'s traces have their events',
         ),

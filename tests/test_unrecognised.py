@@ -51,7 +51,6 @@ HINTS = {
     b"\x1e{" + b'"type": "preamble"}': "name the directory",
     b"7z\xbc\xaf\x27\x1c" + bytes(40): "unpack it",
     b"\x7fELF" + bytes(40): "ELF",
-    b'{"meta": {}, "threads": []}': "Firefox",
     b'{"answer": 42}': '"traceEvents"',
     b'[{"name2": 1, "trace": "x.pftrace", "query": "select 1 from slice where name = 2;"}]': "elements",
     b"<!DOCTYPE html>\n<html>": "web page",

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from converter.errors import TraceError, TraceWarning
+from converter.formats.chrome import is_profile
 from converter.formats.chrome.classes import Plan, Rows, plan_of
 from converter.formats.chrome.columns import Scanned
 from converter.formats.chrome.document import WINDOW, Document, Step
@@ -38,6 +39,8 @@ from converter.storage.source import Source
 
 #: Events in a batch.
 BATCH_SIZE = 1 << 16
+#: How much text tells a profile from events.
+_HEAD_SIZE = 1 << 12
 #: How much text is looked at to find the unit of the clock.
 SAMPLE_SIZE = 1 << 18
 _NANOSECOND_RATE = Fraction(10**9)
@@ -47,7 +50,21 @@ T = TypeVar("T")
 
 
 def read(source: Source) -> Trace:
-    """The trace in a Chrome JSON file.
+    """The trace in a Chrome JSON file, or in a profile of Firefox.
+
+    Raises:
+        TraceError: the file is not JSON, or has no events where a trace has them.
+
+    """
+    if is_profile(source.read(0, _HEAD_SIZE)):
+        from converter.formats.chrome.gecko import read_profile  # of no use to others
+
+        return read_profile(source, read_events)
+    return read_events(source)
+
+
+def read_events(source: Source) -> Trace:
+    """The trace in a file of trace events.
 
     Raises:
         TraceError: the file is not JSON, or has no events where a trace has them.

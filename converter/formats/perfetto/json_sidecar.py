@@ -15,8 +15,16 @@ from converter.ir.trace import Trace
 #: The attribute, and the name of the sidecar that it has.
 SIDECAR_ATTRIBUTE: Final = "traceconv.chrome"
 SIDECAR: Final = "chrome"
+#: Formats of traces that were JSON: trace events, and profiles of Firefox.
+PROFILE: Final = "gecko"
+_JSON: Final = frozenset({SIDECAR, PROFILE})
 #: Metadata events that say where a process or a thread stands.
 _PROCESS_ORDER, _THREAD_ORDER = "process_sort_index", "thread_sort_index"
+
+
+def was_json(trace: Trace) -> bool:
+    """Whether importers have what was read as JSON, and how they show that is to be kept."""
+    return trace.format in _JSON
 
 
 def sidecar_form(trace: Trace) -> dict[str, Any] | None:

@@ -138,7 +138,7 @@ def head(trace: Trace, tables: list[TablePacket]) -> bytes:
         return b"".join([*parts, new_packet(starts=True)])
     starting = new_packet(starts=True, trace_attributes=_description(trace))
     if has_extension(trace):
-        parts.append(framed(extension_packet()))
+        parts.append(framed(extension_packet(trace)))
     return b"".join([*parts, starting, *_about(trace)])
 
 

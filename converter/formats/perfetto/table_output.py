@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from converter.formats.perfetto.emit import Emitter
-from converter.formats.perfetto.json_sidecar import SIDECAR, SortIndexes, has_switches
+from converter.formats.perfetto.json_sidecar import SortIndexes, has_switches, was_json
 from converter.formats.perfetto.layout import PacketField
 from converter.formats.perfetto.mapping import derived_uuid
 from converter.formats.perfetto.metadata_output import TablePacket, new_packet
@@ -134,7 +134,7 @@ class TableOutput:
         A name that becomes known late is that of the thread from its first event on: its tree has that time, by which
         importers sort. Later the thread may have ended, and another would get the name.
         """
-        if self._trace.format == SIDECAR:
+        if was_json(self._trace):
             self._describe_all()
             return
         trees: dict[int | None, dict[str, list[dict[str, Any]]]] = {}

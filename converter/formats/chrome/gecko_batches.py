@@ -1,0 +1,117 @@
+"""Batches of profiles: markers on tracks of their own, and samples, whose stacks are numbers in tables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from converter.ir.columns import ListColumn
+from converter.ir.events import Batch, EventClass, Field, Table
+from converter.ir.field_classes import ArrayClass, StringClass
+from converter.ir.kinds import Kind, Role
+from converter.ir.trace import Trace, Track, TrackScope
+
+#: Frames of a call stack beyond these are left out.
+MAX_DEPTH: Final = 1 << 10
+_BATCH_SIZE: Final = 1 << 14
+_SAMPLE: Final = EventClass(
+    Kind.SAMPLE, fields=(Field("frames", ArrayClass(StringClass()), Role.FRAMES),)
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Samples:
+    """The samples of one thread: when, and the number of a stack in tables that say its frame and the stack around."""
+
+    thread: tuple[Any, Any]
+    ts: NDArray[np.int64]
+    stack: NDArray[np.int64]
+    prefix: NDArray[np.int64]
+    #: Names of the stacks' innermost functions, by their ids.
+    function: NDArray[np.int32]
+
+
+class MarkerTracks:
+    """Markers of a thread are on a track for each name, where viewers have them: those of several names cross."""
+
+    def __init__(self, trace: Trace) -> None:
+        self._trace = trace
+        self._tracks: dict[tuple[int, int], int] = {}
+
+    def place(self, batch: Batch) -> Batch:
+        """The batch with its events on their tracks."""
+        names = np.zeros(len(batch), np.int32)
+        for number in batch.tables:
+            index = self._trace.event_classes[number].index_of(Role.NAME)
+            if index is not None:
+                positions = batch.positions(number)
+                rows = batch.row[positions]
+                names[positions] = cast(NDArray[np.int32], batch.tables[number].column(index))[rows]
+        keys = np.stack([batch.thread, names], axis=1)
+        found, which = np.unique(keys, axis=0, return_inverse=True)
+        tracks = [self._track(thread, name) for thread, name in found.tolist()]
+        return Batch(
+            ts=batch.ts,
+            class_id=batch.class_id,
+            row=batch.row,
+            tables=batch.tables,
+            thread=batch.thread,
+            cpu=batch.cpu,
+            track=np.array(tracks, np.int32)[which.reshape(-1)],
+        )
+
+    def _track(self, thread: int, name: int) -> int:
+        if thread < 0 or not name:
+            return -1
+        if (thread, name) not in self._tracks:
+            text = self._trace.strings[name].decode("utf-8", "surrogateescape")
+            self._tracks[thread, name] = len(self._trace.tracks)
+            self._trace.tracks.append(Track(text, TrackScope.THREAD, thread))
+        return self._tracks[thread, name]
+
+
+def sample_batches(
+    trace: Trace, samples: Sequence[Samples], ids: NDArray[np.int32]
+) -> Iterator[Batch]:
+    """The samples: each walks its stack from the innermost frame outwards, all of a batch at a time."""
+    if not samples:
+        return
+    number = next((i for i, one in enumerate(trace.event_classes) if one == _SAMPLE), -1)
+    number = trace.add_class(_SAMPLE) if number < 0 else number
+    texts = {text: int(id) for id, text in trace.sidecar["chrome"].get("text_ids", {}).items()}
+    threads = {
+        (trace.processes[one.process].pid, one.tid): i for i, one in enumerate(trace.threads)
+    }
+    for part in samples:
+        pid, tid = (texts.get(one, one) for one in part.thread)
+        thread = threads.get((pid, tid), -1)
+        for first in range(0, len(part.ts), _BATCH_SIZE):
+            window = slice(first, first + _BATCH_SIZE)
+            count = len(part.ts[window])
+            yield Batch(
+                ts=part.ts[window],
+                class_id=np.full(count, number, np.int32),
+                row=np.arange(count, dtype=np.int32),
+                tables={number: Table(count, (_call_stacks(part, part.stack[window], ids),))},
+                thread=np.full(count, thread, np.int32),
+            )
+
+
+def _call_stacks(samples: Samples, stack: NDArray[np.int64], ids: NDArray[np.int32]) -> ListColumn:
+    levels: list[NDArray[np.int32]] = []
+    rows: list[NDArray[np.int64]] = []
+    row = np.arange(len(stack))
+    while len(stack) and len(levels) < MAX_DEPTH:
+        levels.append(ids[samples.function[stack]])
+        rows.append(row)
+        stack = samples.prefix[stack]
+        row, stack = row[stack >= 0], stack[stack >= 0]
+    every = np.concatenate(rows)
+    order = np.argsort(every, kind="stable")
+    offsets = np.zeros(len(rows[0]) + 1, np.int64)
+    np.cumsum(np.bincount(every, minlength=len(rows[0])), out=offsets[1:])
+    return ListColumn(offsets, np.concatenate(levels)[order])

@@ -1,0 +1,223 @@
+"""Profiles of Firefox: threads, samples and markers, of raw and processed ones."""
+
+from __future__ import annotations
+
+import copy
+import gzip
+import json
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.small_traces import events_of
+from support.trace_processor import answer, needs_trace_processor
+
+from converter import convert, open_trace, read
+from converter.errors import TraceError
+from converter.formats.chrome import gecko, gecko_batches, reader
+from converter.ir.kinds import Kind
+from converter.storage.source import MemorySource
+
+STRINGS = ["Click", "Boot", "DOMEvent", "run (in libxul)", "paint", "main"]
+#: Stacks by number: the frame, and the stack around.
+FRAMES, PREFIXES = [2, 1, 0], [None, 0, 1]
+MARKERS: dict[str, list[Any]] = {
+    "name": [0, 1, 2, 2],
+    "startTime": [10.0, 20.0, 30.0, 0.0],
+    "endTime": [10.0, 25.0, 0.0, 35.0001],
+    "phase": [0, 1, 2, 3],
+    "category": [0, 0, 1, 1],
+    "data": [{"flow": 7}, None, {"target": "btn"}, None],
+}
+SAMPLES: dict[str, list[Any]] = {"stack": [2, None, 1], "time": [1.5, 2, 3.25]}
+META = {"startTime": 1_700_000_000_000.5, "categories": [{"name": "Other"}, {"name": "DOM"}]}
+PROCESSED = {
+    "meta": META,
+    "threads": [
+        {
+            "name": "GeckoMain",
+            "processName": "Web",
+            "pid": "10",
+            "tid": 11,
+            "stringArray": STRINGS,
+            "frameTable": {"func": [0, 1, 2]},
+            "funcTable": {"name": [3, 4, 5]},
+            "stackTable": {"frame": FRAMES, "prefix": PREFIXES},
+            "samples": SAMPLES,
+            "markers": MARKERS,
+        }
+    ],
+}
+
+
+def rows(columns: dict[str, list[Any]]) -> dict[str, Any]:
+    """A table as raw profiles have it, whose rows leave out what is null at their end."""
+    data = [list(row) for row in zip(*columns.values(), strict=True)]
+    for row in data:
+        while row and row[-1] is None:
+            row.pop()
+    return {"schema": {name: i for i, name in enumerate(columns)}, "data": data}
+
+
+def raw() -> dict[str, Any]:
+    """The same profile as the recorder has it."""
+    thread = copy.deepcopy(PROCESSED["threads"][0])
+    del thread["funcTable"]
+    thread["stringTable"] = thread.pop("stringArray")
+    thread["frameTable"] = rows({"location": [3, 4, 5]})
+    for table in ("stackTable", "samples", "markers"):
+        thread[table] = rows(thread[table])
+    return {"meta": META, "threads": [thread]}
+
+
+def shared() -> dict[str, Any]:
+    """The same with tables that all threads share, and times as differences."""
+    thread = copy.deepcopy(PROCESSED["threads"][0])
+    thread["samples"] = {"stack": SAMPLES["stack"], "timeDeltas": [1.5, 0.5, 1.25]}
+    names = ("stringArray", "frameTable", "funcTable", "stackTable")
+    return {"meta": META, "shared": {name: thread.pop(name) for name in names}, "threads": [thread]}
+
+
+FORMS = {"processed": lambda: PROCESSED, "raw": raw, "shared": shared}
+
+
+def trace_of(profile: Any) -> Any:
+    return reader.read(MemorySource("a.json", json.dumps(profile).encode()))
+
+
+def stacks(trace: Any) -> list[tuple[int, list[str]]]:
+    return [
+        (ts, [frame.decode() for frame in fields["frames"]])
+        for ts, kind, _, fields in events_of(trace)
+        if kind is Kind.SAMPLE
+    ]
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_samples_and_markers(form: str) -> None:
+    trace = trace_of(FORMS[form]())
+    assert stacks(trace) == [
+        (1_500_000, ["run (in libxul)", "paint", "main"]),
+        (3_250_000, ["paint", "main"]),
+    ]
+    events = [one for one in events_of(trace) if one[1] is not Kind.SAMPLE]
+    assert [
+        (ts, kind.name, fields["name"], fields["category"]) for ts, kind, _, fields in events
+    ] == [
+        (10_000_000, "INSTANT", "Click", "Other"),
+        (20_000_000, "SLICE_COMPLETE", "Boot", "Other"),
+        (30_000_000, "SLICE_BEGIN", "DOMEvent", "DOM"),
+        (35_000_100, "SLICE_END", "DOMEvent", "DOM"),
+    ]
+    assert events[0][3]["flow"] == 7
+    assert events[1][3]["duration"] == 5_000_000
+    (thread,) = trace.threads
+    (process,) = trace.processes
+    assert (process.pid, process.name, thread.tid, thread.name) == (10, "Web", 11, "GeckoMain")
+    assert trace.clock.epoch_ns == 1_700_000_000_000_500_000
+
+
+def test_processes_inside_a_profile_have_times_of_their_own() -> None:
+    inside = copy.deepcopy(PROCESSED)
+    inside["meta"]["startTime"] += 1000
+    inside["threads"][0]["pid"] = 20
+    trace = trace_of({**PROCESSED, "processes": [inside]})
+    assert [ts for ts, _ in stacks(trace)] == [1_500_000, 3_250_000, 1_001_500_000, 1_003_250_000]
+    assert [process.pid for process in trace.processes] == [10, 20]
+
+
+def test_stacks_are_walked_to_a_depth(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gecko_batches, "MAX_DEPTH", 2)
+    assert stacks(trace_of(PROCESSED))[0] == (1_500_000, ["run (in libxul)", "paint"])
+
+
+def test_a_compressed_profile_is_recognised_and_converted(tmp_path: Path) -> None:
+    source, target = tmp_path / "a.json.gz", tmp_path / "b.pftrace"
+    source.write_bytes(gzip.compress(b"\xef\xbb\xbf" + json.dumps(PROCESSED).encode()))
+    with open_trace(source) as trace:
+        assert trace.format == "gecko"
+    convert(source, target)
+    assert sum(map(len, read(target).batches())) == 7  # the complete slice has an end
+    convert(source, tmp_path / "c.json")
+    names = {
+        event.get("name") for event in json.loads((tmp_path / "c.json").read_bytes())["traceEvents"]
+    }
+    assert {"Click", "Boot", "DOMEvent"} <= names
+
+
+@needs_trace_processor
+def test_the_importer_shows_the_markers_and_samples_of_the_profile(tmp_path: Path) -> None:
+    source, target = tmp_path / "a.json", tmp_path / "b.pftrace"
+    source.write_text(json.dumps(PROCESSED))
+    convert(source, target)
+    markers = """select s.ts, s.dur, s.depth, s.name, s.category, k.name, t.tid, t.name, p.pid,
+    extract_arg(s.arg_set_id, 'data.flow'), extract_arg(s.arg_set_id, 'data.target')
+    from slice s join thread_track k on k.id = s.track_id join thread t using (utid)
+    join process p using (upid) order by s.ts"""
+    assert answer(target, markers) == answer(source, markers)
+    assert len(answer(source, markers)) == 3
+    frames = """select s.ts, c.depth, f.name from {} s
+    join stack_profile_callsite c on c.id = s.callsite_id
+    join stack_profile_frame f on f.id = c.frame_id order by 1"""
+    found = [frames.format(name) for name in ("cpu_profile_stack_sample", "perf_sample")]
+    before, after = answer(source, found[0]), answer(target, found[1])
+    assert (
+        [row[:2] for row in after]
+        == [row[:2] for row in before]
+        == [["1500000", "2"], ["3250000", "1"]]
+    )
+
+
+DAMAGE = [
+    b'{"meta":{"interval":1},"threads":[',
+    b'{"meta":{"interval":1},"threads":{}}',
+    b'{"meta":{"interval":1},"threads":[{"samples":{"stack":["x"],"time":[1]}}]}',
+    b'{"meta":{"interval":1},"threads":[{"samples":{"stack":[[1]],"time":[1]}}]}',
+]
+
+
+@pytest.mark.parametrize("text", DAMAGE)
+def test_what_is_no_profile_is_an_error(text: bytes) -> None:
+    with pytest.raises(TraceError):
+        reader.read(MemorySource("a.json", text))
+
+
+def test_whatever_a_profile_holds_is_a_trace_or_an_error() -> None:
+    """Numbers out of range, tables of other types and of other lengths."""
+    rng = random.Random(1)
+    values = [None, -1, 1 << 40, 1e300, float("nan"), "x", [], {}, [1], {"schema": {"stack": -2}}]
+    errors = 0
+    for _ in range(200):
+        profile = copy.deepcopy(rng.choice([PROCESSED, raw(), shared()]))
+        part: Any = profile
+        for _ in range(rng.randint(1, 5)):
+            keys = list(part) if isinstance(part, dict) else list(range(len(part)))
+            if not keys:
+                break
+            key = rng.choice(keys)
+            if not isinstance(part[key], dict | list) or rng.random() < 0.3:
+                part[key] = rng.choice(values)
+                break
+            part = part[key]
+        try:
+            trace = trace_of(profile)
+            assert sum(map(len, trace.batches())) <= 6
+        except TraceError:
+            errors += 1
+    assert 0 < errors < 200
+
+
+def test_what_is_not_in_the_form_of_its_table_is_counted() -> None:
+    profile = copy.deepcopy(PROCESSED)
+    profile["threads"][0]["markers"]["name"][0] = 77
+    profile["threads"][0]["samples"]["stack"][0] = 9
+    trace = trace_of(profile)
+    assert sum(map(len, trace.batches())) == 4
+    assert "2 markers and samples" in str(trace.warnings[0])
+
+
+def test_a_profile_that_is_too_large_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gecko, "MAX_SIZE", 1 << 6)
+    with pytest.raises(TraceError, match="at most"):
+        trace_of(PROCESSED)

@@ -5,9 +5,6 @@ from __future__ import annotations
 #: By test and target: why, and of which sources.
 PENDING: dict[tuple[str, str], dict[str, frozenset[str]]] = {
     ("test_what_looks_different_is_a_named_loss", ""): {
-        "lists of several types are lists of objects in Chrome JSON": frozenset(
-            {"perfetto/annotations.pftrace-chrome"}
-        ),
         "slices without a name that an end with one closes are left open in JSON": frozenset(
             {"perfetto/callstacks.pftrace-chrome"}
         ),

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from converter.formats.chrome.layout import ArrayNode, Leaf, Node, ObjectNode
 from converter.formats.chrome.mapping import LEAF_CLASSES
 from converter.formats.chrome.scan_values import copy_spans
+from converter.formats.chrome.value_text import value_text
 from converter.ir.columns import (
     Column,
     ListColumn,
@@ -33,10 +34,8 @@ from converter.ir.field_classes import (
     IntegerClass,
     Member,
     NullClass,
-    OptionalClass,
     StringClass,
     StructureClass,
-    Style,
 )
 from converter.kernels.strings import StringTable
 from converter.projection.timeline_fields import JSON_TEXT
@@ -183,6 +182,9 @@ class _Pairs(list[tuple[str, Any]]):
 
 def _retyped(item: Any, found: FieldClass, declared: FieldClass) -> Any:
     match found, declared:
+        case _ if declared == JSON_TEXT:
+            # What has been taken apart was a text of the trace that this file was made of.
+            return value_text(item, found).encode("utf-8", "surrogateescape")
         case StringClass(), IntegerClass() | BytesClass():
             return from_json(item.decode(), declared)
         case IntegerClass(), StringClass():
@@ -199,35 +201,9 @@ def _retyped(item: Any, found: FieldClass, declared: FieldClass) -> Any:
             ]
         case NullClass(), NullClass():
             return None
-        case _ if declared == JSON_TEXT:
-            # What has been taken apart was a text of the trace that this file was made of.
-            return from_json(_to_json(item, found), declared)
         case _ if type(found) is type(declared):
             return item
     raise TypeError(declared)
-
-
-def _to_json(item: Any, found: FieldClass) -> Any:
-    """A value as the JSON that it was read from."""
-    match found:
-        case StringClass():
-            return item.decode("utf-8", "surrogateescape")
-        case IntegerClass(style=Style.HEXADECIMAL):
-            return f"{item:#x}"
-        case BytesClass() if found == JSON_TEXT:
-            return json.loads(item)
-        case ArrayClass(element):
-            return [_to_json(one, element) for one in item]
-        case StructureClass(members):
-            return {
-                member.name: _to_json(inner[1], member.type)
-                for member, inner in zip(members, item, strict=True)
-            }
-        case OptionalClass(element):
-            return None if item is None else _to_json(item, element)
-        case BooleanClass() | IntegerClass() | FloatClass() | NullClass():
-            return item
-    raise TypeError(found)
 
 
 def from_json(item: Any, declared: FieldClass) -> Any:
@@ -245,10 +221,10 @@ def from_json(item: Any, declared: FieldClass) -> Any:
             return float(item)
         case StringClass(), str():
             return item.encode()
-        case BytesClass(), str():
-            return b64decode(item, validate=True)
         case BytesClass(), _ if declared == JSON_TEXT:
             return json.dumps(item, separators=(",", ":"), ensure_ascii=False).encode()
+        case BytesClass(), str():
+            return b64decode(item, validate=True)
         case NullClass(), None:
             return None
         case ArrayClass(element, length), list() if not isinstance(item, _Pairs):

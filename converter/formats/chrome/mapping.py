@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from converter.formats.chrome.layout import Need, Phase
+from converter.formats.chrome.mixed_lists import mixed_lists_as_json
 from converter.formats.chrome.phases import KIND_OF_PHASE, PHASES, STATE_PHASE
 from converter.formats.chrome.splitting import by_bind_point, by_phase, by_series
 from converter.ir.events import Field
@@ -159,10 +160,11 @@ def is_writable(field_class: FieldClass) -> bool:
 _WRITABLE = frozenset(LEAF_CLASSES.values())
 
 
-def narrowed(piece: Piece, projection: Projection) -> Piece:  # noqa: ARG001 - an adapter
+def narrowed(piece: Piece, projection: Projection) -> Piece:
     """Unsigned integers of less than 64 bits as signed ones, which JSON tells without a declaration; addresses as
-    hexadecimal.
+    hexadecimal, lists of several types as text of JSON.
     """
+    piece = mixed_lists_as_json(piece, projection)
     fields: list[Field] = []
     columns: list[Any] = []
     for index, field in enumerate(piece.event_class.fields):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -22,6 +23,7 @@ from converter.formats.chrome.mapping import (
     SWITCH_FIELDS,
 )
 from converter.formats.chrome.phases import PHASES, STATE_PHASE
+from converter.formats.chrome.value_text import tells_itself
 from converter.ir.columns import Column, ListColumn, StructColumn
 from converter.ir.events import EventClass, Field
 from converter.ir.field_classes import (
@@ -196,10 +198,10 @@ def _operation(field_class: FieldClass) -> int:
 
 
 class Evidence:
-    """How far the text of values tells their class: always, except of empty arrays, or never."""
+    """How far the text of values tells their class: always, of some values, or never."""
 
     ALWAYS = 0
-    UNLESS_EMPTY = 1
+    SOMETIMES = 1
     NEVER = 2
 
 
@@ -212,27 +214,32 @@ def evidence(field_class: FieldClass, level: int = 0, *, in_array: bool = False)
         case ArrayClass(element, None) if level < _MAX_LEVELS and not in_array:
             if evidence(element, level + 1, in_array=True) != Evidence.ALWAYS:
                 return Evidence.NEVER
-            return Evidence.ALWAYS if element == NullClass() else Evidence.UNLESS_EMPTY
+            return Evidence.ALWAYS if element == NullClass() else Evidence.SOMETIMES
         case StructureClass() | ArrayClass():
             return Evidence.NEVER
         case IntegerClass():
             known = field_class.signed or field_class == HEXADECIMAL
             return Evidence.ALWAYS if known else Evidence.NEVER
         case BytesClass():
-            return Evidence.ALWAYS if field_class == JSON_TEXT else Evidence.NEVER
+            is_text = field_class == JSON_TEXT and not in_array
+            return Evidence.SOMETIMES if is_text else Evidence.NEVER
         case _:
             return Evidence.ALWAYS
 
 
-def has_empty_array(field_class: FieldClass, column: Column) -> NDArray[np.bool_] | None:
-    """Rows with an empty array in them, or None where there are no arrays."""
+def untold(field_class: FieldClass, column: Column) -> NDArray[np.bool_] | None:
+    """Rows with an empty array in them, or text of JSON that could be another value; None where there is neither."""
     match field_class, column:
         case ArrayClass(element), ListColumn(offsets):
             return None if element == NullClass() else np.diff(offsets) == 0
+        case BytesClass(), ListColumn(offsets, np.ndarray() as values) if field_class == JSON_TEXT:
+            data, ends = values.tobytes(), offsets.tolist()
+            spans = itertools.pairwise(ends)
+            return np.array([not tells_itself(data[start:end]) for start, end in spans], np.bool_)
         case StructureClass(members), StructColumn(_, columns):
             result: NDArray[np.bool_] | None = None
             for member, inner in zip(members, columns, strict=True):
-                rows = has_empty_array(member.type, inner)
+                rows = untold(member.type, inner)
                 if rows is not None:
                     result = rows if result is None else result | rows
             return result
@@ -340,7 +347,7 @@ class Outline:
             compiler.literal("}")
         if self.evidence == Evidence.NEVER:
             compiler.literal(self.declaration)
-        elif self.evidence == Evidence.UNLESS_EMPTY:
+        elif self.evidence == Evidence.SOMETIMES:
             compiler.operation(op.IF_TRUE, compiler.next_column(), self.declaration)
         compiler.literal("}")
 

@@ -24,7 +24,7 @@ from converter.formats.chrome.layout import (
 from converter.formats.chrome.mapping import SWITCH_FIELDS
 from converter.formats.chrome.metadata import Tables, process_name, thread_name
 from converter.formats.chrome.native import wrapped
-from converter.formats.chrome.programs import Bindable, Evidence, Outline, bindable, has_empty_array
+from converter.formats.chrome.programs import Bindable, Evidence, Outline, bindable, untold
 from converter.formats.chrome.switches import Durations, Patched
 from converter.formats.chrome.times import Scale
 from converter.ir.columns import Column
@@ -339,13 +339,13 @@ class _Writer:
                 bound.append(self._scale.to_file(np.ascontiguousarray(column)))
             else:
                 bound += bindable(column)
-        if outline.evidence == Evidence.UNLESS_EMPTY:
-            empty = np.zeros(len(table), np.bool_)
+        if outline.evidence == Evidence.SOMETIMES:
+            declared = np.zeros(len(table), np.bool_)
             for index in outline.arguments:
-                rows = has_empty_array(event_class.fields[index].type, columns[index])
+                rows = untold(event_class.fields[index].type, columns[index])
                 if rows is not None:
-                    empty |= rows
-            bound.append(empty)
+                    declared |= rows
+            bound.append(declared)
         program = self._programs.get(class_id)
         if program is None:
             program = self._programs[class_id] = outline.compile(binds=BIND_POINT in self._added())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
@@ -19,22 +20,29 @@ from converter.formats.chrome import switches as switches_module
 from converter.formats.chrome.mapping import CAPABILITIES
 from converter.formats.chrome.reader import read
 from converter.formats.chrome.switches import Durations, Patched
+from converter.formats.chrome.value_text import tells_itself
 from converter.formats.chrome.writer import write
 from converter.ir.canonical import difference
 from converter.ir.collect import with_batches
 from converter.ir.events import EventClass, Field
 from converter.ir.field_classes import (
+    ArrayClass,
     BytesClass,
     FieldClass,
     FloatClass,
     IntegerClass,
+    Member,
     NullClass,
+    OptionalClass,
     StringClass,
+    StructureClass,
     Style,
+    VariantClass,
 )
 from converter.ir.kinds import Kind, Role
 from converter.ir.trace import ClockDomain, Process, Thread, Trace
 from converter.projection.project import project
+from converter.projection.timeline_fields import JSON_TEXT
 from converter.storage.opening import open_source
 from converter.storage.sink import BufferSink
 
@@ -375,3 +383,43 @@ def test_later_times_that_do_not_fit_beside_the_offset_are_refused() -> None:
     trace = with_batches(first, [*first.batches(), *last.batches()])
     with pytest.raises(UnsupportedError, match="64 bits"):
         dump(trace)
+
+
+def test_lists_of_several_types_are_lists_of_json() -> None:
+    signed = IntegerClass(64, True)
+    options = (Member("n", signed), Member("t", StringClass()), Member("f", FloatClass(64)))
+    inner = Member("inner", ArrayClass(OptionalClass(signed)))
+    fields = (
+        *(NAME, Field("a", ArrayClass(VariantClass(options)))),
+        Field("b", StructureClass((Member("x", signed), inner))),
+    )
+    mixed = [("n", -1), ("t", b'"0x1f'), ("f", math.inf)]
+    values = (b"n", mixed, [("x", 3), ("inner", [1, None])])
+    trace = trace_of(EventClass(Kind.INSTANT, fields=fields), [values])
+    target = project(trace, CAPABILITIES, "chrome")[0]
+    text = dump(target).decode()
+    assert '"args":{"a":[-1,"\\"0x1f","Infinity"],"b":{"x":3,"inner":[1,null]}}' in text
+    assert difference(target, load(text.encode())) is None
+
+
+def test_json_that_could_be_another_value_is_declared() -> None:
+    """A list of a variant may have one type in a row; so may text of JSON that was read elsewhere."""
+    texts = (b"[1,2]", b"[]", b'["0x1f","0x2"]', b'"text"', b'[1,"a"]')
+    fields = (NAME, Field("a", JSON_TEXT))
+    trace = trace_of(EventClass(Kind.INSTANT, fields=fields), [(b"n", text) for text in texts])
+    target = project(trace, CAPABILITIES, "chrome")[0]
+    text = dump(target).decode()
+    assert text.count("arg_types") == len(texts) - 1
+    again = load(text.encode())
+    assert difference(target, again) is None
+    assert difference(again, load(dump(again))) is None
+
+
+@pytest.mark.parametrize(
+    "own", [b'[1,"a"]', b"[[1]]", b'[{"a":1},{"b":1}]', b"[-0,0]", b'[1,"0x1"]']
+)
+def test_lists_that_readers_find_to_be_mixed_tell_themselves(own: bytes) -> None:
+    for text in (own, b"[1,2]", b"[]", b'[{"a":1},{"a":2}]', b'["NaN",1.5]', b'["0x01","b"]'):
+        file = b'[{"ph":"i","ts":1,"args":{"a":%b}}]' % text
+        (field,) = (one for one in load(file).event_classes[0].fields if one.name == "a")
+        assert (field.type == JSON_TEXT) is tells_itself(text) is (text == own)

@@ -1,0 +1,93 @@
+"""Lists whose elements are of several types, or are missing: text of JSON, as the reader has it of such lists."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from converter.formats.chrome.value_text import value_text
+from converter.ir.columns import Column, StructColumn, list_of_bytes, value
+from converter.ir.events import Field
+from converter.ir.field_classes import (
+    ArrayClass,
+    FieldClass,
+    OptionalClass,
+    StructureClass,
+    VariantClass,
+)
+from converter.kernels.strings import StringTable
+from converter.projection.capabilities import Projection
+from converter.projection.fitting import label
+from converter.projection.losses import Aspect, LossKind
+from converter.projection.pieces import Piece
+from converter.projection.timeline_fields import JSON_TEXT
+
+
+def mixed_lists_as_json(piece: Piece, projection: Projection) -> Piece:
+    """The piece with its mixed lists as text of JSON."""
+    fields = piece.event_class.fields
+    mixed = [index for index, field in enumerate(fields) if _has_mixed(field.type)]
+    if not mixed:
+        return piece
+    columns: list[Any] = piece.lazy_columns()
+    changed: list[Field] = list(fields)
+    for index in mixed:
+        field = fields[index]
+        what = f"declared type of {field.name!r} of {label(piece.event_class)}"
+        projection.lose(LossKind.RETYPED, what, piece, aspect=Aspect.TYPES)
+        changed[index] = replace(field, type=_as_json(field.type))
+        columns[index] = _thunk(piece, index, projection.source.strings)
+    event_class = piece.derive(
+        ("mixed lists",), lambda: replace(piece.event_class, fields=tuple(changed))
+    )
+    return piece.rewritten(event_class, columns)
+
+
+def _thunk(piece: Piece, index: int, strings: StringTable) -> Any:
+    declared = piece.event_class.fields[index].type
+    return lambda: _texts(piece.table.column(index), declared, strings)
+
+
+def _has_mixed(field_class: FieldClass) -> bool:
+    match field_class:
+        case ArrayClass(element):
+            return _varies(element)
+        case StructureClass(members):
+            return any(_has_mixed(member.type) for member in members)
+    return False
+
+
+def _varies(element: FieldClass) -> bool:
+    match element:
+        case VariantClass() | OptionalClass():
+            return True
+        case ArrayClass(inner):
+            return _varies(inner)
+        case StructureClass(members):
+            return any(_varies(member.type) for member in members)
+    return False
+
+
+def _as_json(field_class: FieldClass) -> FieldClass:
+    """The class with its mixed lists as text."""
+    match field_class:
+        case ArrayClass() if _has_mixed(field_class):
+            return JSON_TEXT
+        case StructureClass(members):
+            return StructureClass(
+                tuple(replace(member, type=_as_json(member.type)) for member in members)
+            )
+    return field_class
+
+
+def _texts(column: Column, field_class: FieldClass, strings: StringTable) -> Column:
+    """A column with its mixed lists as text."""
+    if isinstance(field_class, StructureClass):
+        assert isinstance(column, StructColumn)
+        parts = zip(column.members, field_class.members, strict=True)
+        inner = tuple(_texts(part, member.type, strings) for part, member in parts)
+        return StructColumn(column.length, inner)
+    if not _has_mixed(field_class):
+        return column
+    items = (value(column, field_class, row, strings) for row in range(len(column)))
+    return list_of_bytes([value_text(item, field_class).encode() for item in items])

@@ -21,6 +21,7 @@ from converter.storage.outputs import open_sink
 _OWN_REPORTS = {
     "aix": "converter.formats.aix.report_lines",
     "trace_cmd": "converter.formats.trace_cmd.report_lines",
+    "uftrace": "converter.formats.uftrace.report_lines",
 }
 
 

@@ -17,7 +17,7 @@ from converter.printing.names cimport put_choice, put_flags, put_label
 from converter.printing.program cimport *
 from converter.printing.record_bytes cimport Record, clip, extent, number_at, put_array, read, scaled_place
 from converter.printing.values cimport (
-    NEEDS_QUOTES, NOT_ASCII, UNPRINTABLE, classify_bytes, has_controls, is_control, put_bare, put_double, put_escape,
+    NEEDS_QUOTES, NOT_ASCII, UNPRINTABLE, classify_bytes, has_controls, is_control, put_bare, put_double, put_escape, put_fixed,
     put_json, put_octets, put_padded, traits,
 )
 
@@ -332,7 +332,8 @@ cdef class Printer:
                 else:
                     with gil:
                         raise ValueError("a floating-point number has 32 or 64 bits")
-                good = put_double(out, floating, operation.c)
+                good = put_double(out, floating, operation.c) if operation.c < 2 \
+                    else put_fixed(out, floating, <int>(operation.c - 2))
             elif code == STRING:
                 depth -= 2
                 size = clip(&record, stack[depth], stack[depth + 1], &data)

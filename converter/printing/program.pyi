@@ -104,7 +104,8 @@ QUOTED: int
 JSON: int
 #: (column, level): bytes in hexadecimal.
 BYTES: int
-#: (column, level, quoted): a floating-point number; what is none in quotes if asked for.
+#: (column, level, form): a floating-point number: 0 the shortest text; 1 what is none in quotes; 2 and more so many
+#: decimals and two.
 FLOAT: int
 #: Takes a place and prints its bytes up to a NUL.
 STRING: int

@@ -146,6 +146,9 @@ cdef class Program:
                 raise ValueError("there are too many levels")
         if code == LITERAL:
             self._check_literal(operation.a, operation.b)
+        elif code == FLOAT:
+            if not 0 <= operation.c <= 2 + 32:
+                raise ValueError("there are not so many decimals")
         elif code == LETTERS:
             if operation.b < 0 or operation.c < 0 or operation.c > 1 << 20:
                 raise ValueError("there are no such letters")

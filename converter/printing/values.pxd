@@ -191,6 +191,22 @@ cdef inline bint put_double(Output* out, double value, bint quoted) noexcept nog
     return good
 
 
+# The same with a number of decimals, as printf() has it.
+cdef inline bint put_fixed(Output* out, double value, int decimals) noexcept nogil:
+    cdef char* text
+    cdef int64_t size = 0
+    cdef bint good
+    with gil:
+        text = PyOS_double_to_string(value, c"f", decimals, 0, NULL)
+        if text is NULL:
+            return False
+        while text[size]:
+            size += 1
+        good = put(out, <const uint8_t*>text, size)
+        PyMem_Free(text)
+    return good
+
+
 # A control character: all but line ends and tabs.
 cdef inline bint is_control(uint8_t byte) noexcept nogil:
     return byte < 32 and byte != 9 and byte != 10 or byte == 127

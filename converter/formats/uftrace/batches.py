@@ -27,7 +27,7 @@ from converter.formats.uftrace.scan import (
     Scanner,
 )
 from converter.formats.uftrace.scan_functions import FunctionTable
-from converter.formats.uftrace.shown_values import Names
+from converter.formats.uftrace.shown_values import SymbolNames
 from converter.formats.uftrace.symbols import Module
 from converter.formats.uftrace.windows import Windows
 from converter.ir.events import Batch, Table
@@ -95,7 +95,7 @@ class Recording:
     functions: Functions
     modules: Sequence[Module]
     spaces: Sequence[Sequence[tuple[int, int, int, int]]]
-    symbol_names: Names
+    symbol_names: SymbolNames
     events: Sequence[EventName]
     plain_classes: NDArray[np.int32]
     big_endian: bool

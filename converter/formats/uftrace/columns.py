@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from converter.formats.uftrace.functions import ClassColumns, Place
 from converter.formats.uftrace.scan import gather_words
-from converter.formats.uftrace.shown_values import Names, texts
+from converter.formats.uftrace.shown_values import SymbolNames, texts
 from converter.ir.columns import Column, ListColumn, NullColumn
 from converter.ir.events import EventClass, Table
 from converter.ir.field_classes import (
@@ -19,12 +20,47 @@ from converter.ir.field_classes import (
     IntegerClass,
     NullClass,
 )
+from converter.ir.kinds import Kind
 from converter.kernels.gather import Segments
 from converter.kernels.order import group_by_class
 
 #: What recorders once wrote for a null pointer in place of a text.
 _OLD_NULL = b"\xff\xff\xff\xff"
 _NULL = b"NULL"
+_CALLS = frozenset({Kind.SLICE_BEGIN, Kind.SLICE_END})
+
+
+class CallTable(Table):
+    """Calls or returns, with what only `uftrace` shows of them.
+
+    Attributes:
+        depths: uint32, that of each record and 1; 0 of an end that no record says.
+        names: int32, of the functions, also of ends that have no name otherwise.
+        formats: the letters of the formats of values, where these say more than their types.
+        symbols: the names of what is at addresses.
+
+    """
+
+    __slots__ = ("depths", "formats", "names", "symbols")
+
+    def __init__(
+        self,
+        columns: Sequence[Column | Callable[[], Column]],
+        depths: NDArray[np.uint32],
+        names: NDArray[np.int32],
+        formats: tuple[str, ...],
+        symbols: SymbolNames,
+    ) -> None:
+        super().__init__(len(depths), columns)
+        self.depths = depths
+        self.names = names
+        self.formats = formats
+        self.symbols = symbols
+
+    def select(self, rows: NDArray[np.integer[Any]]) -> Table:
+        """The given rows."""
+        columns = super().select(rows).lazy_columns()
+        return CallTable(columns, self.depths[rows], self.names[rows], self.formats, self.symbols)
 
 
 class BatchValues:
@@ -38,7 +74,7 @@ class BatchValues:
         counts: int32, rows of each class.
         name, category: int32 ids.
         first: int64, where an event's words start, or the location of its payload.
-        size: uint32, of its payload.
+        size: uint32, of its payload; of calls and returns the depth of its record and 1, or 0.
         values: uint64.
         segments: the buffers that locations are in.
         names: those of what is at addresses.
@@ -57,7 +93,7 @@ class BatchValues:
         size: NDArray[np.uint32],
         values: NDArray[np.uint64],
         segments: Segments,
-        names: Names,
+        names: SymbolNames,
         *,
         replace_nulls: bool,
     ) -> None:
@@ -99,7 +135,10 @@ class BatchValues:
                 made.append(self._texts(made[number - 1], fields[number - 1].type))
             else:
                 made.append(self._column(id, fields[number].type, place, word, columns.words))
-        return Table(int(self._counts[id]), made)
+        if event_class.kind not in _CALLS:
+            return Table(int(self._counts[id]), made)
+        depths, names = self._payloads[1][self._here(id)], self._names[0][self._here(id)]
+        return CallTable(made, depths, names, columns.formats, self._symbol_names)
 
     def _texts(self, of: Column | Callable[[], Column], held: FieldClass) -> Callable[[], Column]:
         return lambda: texts(of() if callable(of) else of, held, self._symbol_names)

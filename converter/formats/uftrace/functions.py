@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import Enum, auto
 from typing import TYPE_CHECKING
@@ -56,6 +56,9 @@ NO_PROGRAM = -1
 NO_SOURCE = -1
 #: The class of events that are not delivered.
 LEFT_OUT = -1
+#: Formats of values whose text differs although their type is that of another: signed integers that are never shown in
+#: hexadecimal, and objects of std::string.
+SHOWN_OTHERWISE = frozenset("iS")
 
 
 class Place(Enum):
@@ -76,6 +79,8 @@ class ClassColumns:
 
     places: tuple[tuple[Place, int], ...]
     words: int
+    #: The letters of the formats of values; of fields that are none "".
+    formats: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +103,9 @@ class Site:
     source: int = NO_SOURCE
 
 
-def columns_of(event_class: EventClass, *, recorded: bool) -> ClassColumns:
+def columns_of(
+    event_class: EventClass, *, recorded: bool, formats: Mapping[str, str] | None = None
+) -> ClassColumns:
     """Where the columns of a class are whose values follow each other in its fields' order.
 
     The place in the source is no value, but known of the function. What was `recorded` has texts beside some values, an
@@ -127,7 +134,8 @@ def columns_of(event_class: EventClass, *, recorded: bool) -> ClassColumns:
         else:
             places.append((Place.WORD, word))
             word += 1
-    return ClassColumns(tuple(places), word)
+    letters = [(formats or {}).get(field.name, "") for field in fields]
+    return ClassColumns(tuple(places), word, tuple(letters))
 
 
 class Functions:
@@ -150,20 +158,23 @@ class Functions:
         self._tables = tables
         self._warn = warn
         self._source_lines = source_lines
-        self._class_ids: dict[EventClass, int] = {}
+        self._class_ids: dict[tuple[EventClass, str], int] = {}
         self._numbers: dict[Program, int] = {}
         self.columns: dict[int, ClassColumns] = {}
         #: In the order of their numbers, which are the same in every pass.
         self.programs: list[Program] = []
         self._sites: dict[tuple[int, int], Site] = {}
 
-    def class_id(self, event_class: EventClass) -> int:
-        """The id of a class, added to the trace when new."""
-        if event_class not in self._class_ids:
+    def class_id(self, event_class: EventClass, values: tuple[Specification, ...] = ()) -> int:
+        """The id of a class, added to the trace when new; those that are shown differently are two."""
+        formats = {item.name: item.format for item in values if item.format in SHOWN_OTHERWISE}
+        key = event_class, repr(formats)
+        if key not in self._class_ids:
             id = self._trace.add_class(event_class)
-            self._class_ids[event_class] = id
-            self.columns[id] = columns_of(event_class, recorded=self._tables is None)
-        return self._class_ids[event_class]
+            self._class_ids[key] = id
+            recorded = self._tables is None
+            self.columns[id] = columns_of(event_class, recorded=recorded, formats=formats)
+        return self._class_ids[key]
 
     def site(self, number: int, module: Module, symbol: int) -> Site:
         """The site of a symbol of module `number`."""
@@ -188,15 +199,16 @@ class Functions:
             source = module.symbols.debug_info.source(address)
         begin = 0
         if arguments:
-            begin = self.class_id(slice_begin((*arguments, SOURCE_LINE) if source else arguments))
+            fields = (*arguments, SOURCE_LINE) if source else arguments
+            begin = self.class_id(slice_begin(fields), values.arguments)
         return Site(
             strings.intern(name),
             strings.intern(module.name),
             self._program(_operations(values.arguments), begin, begin) if arguments else NO_PROGRAM,
             self._program(
                 _operations(values.returned),
-                self.class_id(slice_end(returned)),
-                self.class_id(unmatched_end(returned)),
+                self.class_id(slice_end(returned), values.returned),
+                self.class_id(unmatched_end(returned), values.returned),
             )
             if returned
             else NO_PROGRAM,

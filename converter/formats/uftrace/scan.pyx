@@ -316,6 +316,8 @@ cdef class Scanner(Streams):
                 out.value_count = first
                 continue
             emit(out, ts, class_id, stream.thread, cached.site.name, cached.site.category, first)
+            # An end that no record says has none.
+            out.size[out.filled - 1] = <uint32_t>((word >> 6) & (DEPTHS - 1)) + 1
 
     cdef int _damage(self, Stream* stream, int reason) noexcept nogil:
         self.reason = reason

@@ -5,8 +5,8 @@ The text stands in a field of its own behind the value's, for formats that have 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Final
+from collections.abc import Iterable, Sequence
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from converter.formats.uftrace.demangle import demangled
 from converter.formats.uftrace.mapping import STRUCTURE
 from converter.formats.uftrace.symbols import Module
-from converter.ir.columns import Column, ListColumn, list_of_bytes
+from converter.ir.columns import Column, ListColumn, list_of_bytes, take
 from converter.ir.events import Field
 from converter.ir.field_classes import (
     BytesClass,
@@ -30,9 +30,6 @@ _SUFFIX: Final = "_text"
 #: Larger numbers are shown in hexadecimal.
 _LARGE: Final = 100_000
 _ESCAPES: Final = {0: r"\0", 10: r"\n"}
-
-#: The names of the functions and objects at addresses, empty where there is none.
-Names = Callable[[NDArray[np.uint64]], list[bytes]]
 
 
 def text_field(field: Field) -> Field | None:
@@ -59,7 +56,7 @@ def recorded_fields(kind: Kind, fields: tuple[Field, ...]) -> tuple[Field, ...]:
     return fields
 
 
-def texts(column: Column, held: FieldClass, names: Names) -> ListColumn:
+def texts(column: Column, held: FieldClass, names: SymbolNames) -> ListColumn:
     """The texts of a column of values."""
     if isinstance(held, BytesClass):
         of = held.media_type.removeprefix(STRUCTURE) if STRUCTURE in held.media_type else ""
@@ -72,14 +69,16 @@ def texts(column: Column, held: FieldClass, names: Names) -> ListColumn:
     values, inverse = np.unique(column, return_inverse=True)
     if held.style is Style.POINTER:
         found = [
-            b"&%b" % name if name else _number(value).encode()
-            for value, name in zip(values.tolist(), names(values.astype(np.uint64)), strict=True)
+            b"&%b" % names.names[id] if id else b"%#x" % value if value else b"0"
+            for value, id in zip(values.tolist(), names.ids(values).tolist(), strict=True)
         ]
     elif held.style is Style.CHARACTER:
         found = [_character(value).encode("latin-1") for value in values.tolist()]
     else:
         found = [_enumerators(value, held.labels).encode() for value in values.tolist()]
-    return list_of_bytes([found[place] for place in inverse.tolist()])
+    column = take(list_of_bytes(found), inverse)
+    assert isinstance(column, ListColumn)
+    return column
 
 
 def _number(value: int) -> str:
@@ -117,15 +116,34 @@ class SymbolNames:
         self, modules: Sequence[Module], spaces: Sequence[Sequence[tuple[int, int, int, int]]]
     ) -> None:
         self._modules = modules
-        self._mappings = [mapping for space in spaces for mapping in space if mapping[3] >= 0]
-        self._known: dict[int, bytes] = {}
+        mapped = (mapping for space in spaces for mapping in space if mapping[3] >= 0)
+        self._mappings = list(dict.fromkeys(mapped))
+        self._bounds = _bounds((start, end) for start, end, *_ in self._mappings)
+        #: By id; that of 0 is of nothing.
+        self.names = [b""]
+        self._numbers: dict[bytes, int] = {b"": 0}
+        self._known: dict[int, int] = {}
 
-    def __call__(self, addresses: NDArray[np.uint64]) -> list[bytes]:
-        """The names."""
-        for address in addresses.tolist():
-            if address not in self._known:
-                self._known[address] = self._name(address)
-        return [self._known[address] for address in addresses.tolist()]
+    def ids(self, addresses: NDArray[Any]) -> NDArray[np.int32]:
+        """The place in `names` of what is at each address, 0 where nothing is known to be."""
+        addresses = addresses.astype(np.uint64)
+        found = np.zeros(len(addresses), np.int32)
+        # Few addresses are those of files that have symbols, and only these are looked up one by one.
+        inside = np.flatnonzero(np.searchsorted(self._bounds, addresses, "right") & 1)
+        if len(inside):
+            values, inverse = np.unique(addresses[inside], return_inverse=True)
+            ids = [self._id(address) for address in values.tolist()]
+            found[inside] = np.array(ids, np.int32)[inverse]
+        return found
+
+    def _id(self, address: int) -> int:
+        if address not in self._known:
+            name = self._name(address)
+            if name not in self._numbers:
+                self._numbers[name] = len(self.names)
+                self.names.append(name)
+            self._known[address] = self._numbers[name]
+        return self._known[address]
 
     def _name(self, address: int) -> bytes:
         for start, end, base, number in self._mappings:
@@ -137,3 +155,14 @@ class SymbolNames:
                 name = symbols.names[place].decode("utf-8", "surrogateescape")
                 return demangled(name).encode("utf-8", "surrogateescape")
         return b""
+
+
+def _bounds(mappings: Iterable[tuple[int, int]]) -> NDArray[np.uint64]:
+    """Where memory that is mapped begins and ends in turn, ascending."""
+    bounds: list[int] = []
+    for start, end in sorted(mappings):
+        if bounds and start <= bounds[-1]:
+            bounds[-1] = max(bounds[-1], end)
+        else:
+            bounds += start, end
+    return np.array(bounds, np.uint64)

@@ -5,14 +5,17 @@ from __future__ import annotations
 import dataclasses
 import re
 import shutil
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from support.uftrace_oracle import VERSIONS, needs_uftrace, run
 
 import converter
+from converter.formats.uftrace.debug_info import DebugInfo
 from converter.formats.uftrace.mapping import STRUCTURE
-from converter.formats.uftrace.shown_values import text_field, texts
+from converter.formats.uftrace.shown_values import SymbolNames, text_field, texts
+from converter.formats.uftrace.symbols import Symbols
 from converter.ir.columns import list_of_bytes, value
 from converter.ir.events import Field
 from converter.ir.field_classes import (
@@ -36,7 +39,7 @@ COLOURS = (Label(-1, -1, "RED"), Label(0, 0, "GREEN"), Label(7, 7, "BLUE"), Labe
 
 def shown(values, held, names=None):
     column = list_of_bytes(values) if isinstance(held, BytesClass) else np.array(values, held.dtype)
-    found = texts(column, held, names or (lambda addresses: [b""] * len(addresses)))
+    found = texts(column, held, names or SymbolNames([], []))
     data = bytes(found.values)
     return [data[a:b] for a, b in zip(found.offsets[:-1], found.offsets[1:], strict=True)]
 
@@ -56,9 +59,13 @@ def test_characters():
 
 def test_pointers():
     held = IntegerClass(64, False, Style.POINTER)
-    names = {5: b"main", 1 << 40: b""}
-    found = shown([1 << 40, 5, 5], held, lambda ids: [names[id] for id in ids.tolist()])
-    assert found == [b"0x10000000000", b"&main", b"&main"]
+    symbols = Symbols(np.array([4], np.uint64), np.array([6], np.uint64), [b"main"], DebugInfo())
+    # One file twice in memory, and a number in front of its only function.
+    mappings = [(100, 110, 100, 0), (1 << 40, (1 << 40) + 20, 1 << 40, 0)]
+    names = SymbolNames([SimpleNamespace(symbols=symbols)], [mappings])
+    found = shown([1 << 40, 105, 105, 7, 0, (1 << 40) + 5, 110, 106], held, names)
+    at = b"0x10000000000"
+    assert found == [at, b"&main", b"&main", b"0x7", b"0", b"&main", b"0x6e", b"0x6a"]
 
 
 def test_structures():

@@ -1,0 +1,83 @@
+from typing import Final
+
+from numpy import int8, int32, int64, uint8
+from numpy.typing import NDArray
+
+#: What a record is to the stacks: of EVENT and what follows none is shown where its task is in no function.
+NOTHING: Final[int]
+CALL: Final[int]
+RETURN: Final[int]
+LOST: Final[int]
+EVENT: Final[int]
+KERNEL_EVENT: Final[int]
+#: Of the task that was at work last.
+EXTERNAL: Final[int]
+LEAVES_CPU: Final[int]
+PREEMPTED: Final[int]
+GETS_CPU: Final[int]
+
+#: What a function does to the stack of its task besides.
+EXECUTES: Final[int]
+SETS_JUMP: Final[int]
+JUMPS: Final[int]
+FORKS: Final[int]
+
+#: What of a record is shown: all; a call as far as its arguments; its end, on the same line.
+WHOLE: Final[int]
+WITH_END: Final[int]
+END: Final[int]
+
+#: Which text a switch has.
+OUT: Final[int]
+OUT_PREEMPTED: Final[int]
+IN: Final[int]
+BOTH: Final[int]
+BOTH_PREEMPTED: Final[int]
+
+#: In place of names.
+NO_NAME: Final[int]
+SWITCHED: Final[int]
+SWITCHED_PREEMPTED: Final[int]
+
+class CallStacks:
+    """The stacks of all tasks.
+
+    `parents` are the threads that forked them, or -1; no stack has more than `most_frames`, and functions more than
+    `levels` deep are not shown.
+    """
+
+    #: Batches that were followed.
+    batches: int
+
+    def __init__(
+        self,
+        parents: NDArray[int32],
+        most_frames: int,
+        levels: int,
+        *,
+        events_outside: bool,
+        kernel_outside: bool,
+    ) -> None: ...
+    @property
+    def settled(self) -> int:
+        """How many batches there are, from the first, in which no record waits for another."""
+    def follow(
+        self,
+        ts: NDArray[int64],
+        kind: NDArray[int8],
+        thread: NDArray[int32],
+        depth: NDArray[int32],
+        name: NDArray[int32],
+        does: NDArray[int8],
+        lines: NDArray[uint8],
+    ) -> None:
+        """Follow a batch: nanoseconds, what records are, their threads, depths and names, -1 where not known.
+
+        Threads of EXTERNAL records are put in. `does` has what functions do by their names. `lines`, zeros of 16 bytes
+        each, are filled: the part (u1); of the time, from 1 on, the unit (u1), how many (u2) and how many thousandths
+        (u2); the text (i2); levels of indentation (i4); the name (i4).
+        """
+    def end(self) -> None:
+        """Nothing follows."""
+    def remaining(self) -> list[tuple[int, list[int]]]:
+        """The tasks that are still in functions, and the names of these from the outermost on."""

@@ -305,6 +305,24 @@ def test_counters_flows_and_running_threads(browser, tmp_path):
     assert sorted(running) == sorted(run for run in runs if run[2] is not None)
 
 
+@needs_browser
+def test_a_long_item_that_begins_in_the_pixel_of_short_ones_is_drawn_whole(browser, tmp_path):
+    events = [
+        {"ph": "X", "name": f"{i} short", "pid": 1, "tid": 1, "ts": i / 100, "dur": 0.005}
+        for i in range(5)
+    ]
+    events.append({"ph": "X", "name": "long", "pid": 1, "tid": 1, "ts": 0.06, "dur": 5000})
+    events.append({"ph": "X", "name": "last", "pid": 1, "tid": 1, "ts": 9000, "dur": 1000})
+    opened(browser, written(tmp_path / "x.html", as_json(events)))
+    drawn = browser.value(
+        """P.drawing.draw(), P.drawing.drawn.map((one) =>
+          [P.timeline.nameOf(one.run.first + one.index), one.count, one.right - one.left])"""
+    )
+    widths = {name: width for name, _, width in drawn}
+    assert [count for _, count, _ in drawn] == [5, 1, 1]
+    assert widths["long"] == pytest.approx(5 * widths["last"], rel=0.05)
+
+
 #: Slices in slices, whose times are no whole microseconds.
 NESTED = as_json(
     {

@@ -193,7 +193,9 @@ class Drawing {
         continue;
       }
       const pixel = Math.floor(x);
-      const next = Math.max(nextNotBefore(ts, this.timeAt(pixel + 1), i, count), i + 1);
+      let next = Math.max(nextNotBefore(ts, this.timeAt(pixel + 1), i, count), i + 1);
+      // Items of a row follow each other, so that only the last that begins in a pixel goes on beyond it.
+      if (next - i > 1 && (Math.min(end[next - 1], this.timeline.length) - ts[next - 1]) * scale >= 1.5) next--;
       const share = run.kind === INSTANTS ? 1 : Math.min(Math.max((run.busy[next] - run.busy[i]) * scale, 0.3), 1);
       const best = next - i > 1 ? run.longest(i, next) : i;
       this.drawItem(run, best, next - i, pixel, pixel + 1, y, height, share);

@@ -22,6 +22,8 @@ from converter.projection.texts import fit_name
 
 #: Where the ids of synthetic processes and threads start: beyond any pid of Linux (PID_MAX_LIMIT, 2^22).
 SYNTHETIC_ID = 0x7FFF_0000
+#: Ids below are common: what is left of a longer one is then taken for another.
+_COMMON_IDS = 1 << 16
 
 
 class TargetTables:
@@ -100,6 +102,8 @@ class TargetTables:
     def _fitted_tid(self, tid: int, owner: int) -> int:
         # What is left of a longer id is what events say of it, unless that is another thread of the process.
         fitted = self._fitted_id(tid, "thread")
+        if fitted != tid and tid >> 62 == 1 and fitted < _COMMON_IDS:
+            fitted = self._new_id()
         if (owner, fitted) in (self._cut_tids if fitted == tid else self._own_tids):
             self._report.add(LossKind.CHANGED, self._long_ids("thread"), fitted == tid)
             fitted = self._new_id()

@@ -333,7 +333,6 @@ cdef class ValueScanner:
         cdef int64_t element, size
         cdef int64_t width = 0
         cdef int64_t length = 0
-        cdef bint outer = self._with_array
         cdef bint uniform = True
         cdef Scanned result
         self._with_array = False
@@ -384,7 +383,7 @@ cdef class ValueScanner:
             self._signature.used = signature
             self._arguments.used = arguments
             self._text.used = text
-            self._with_array = outer
+            self._with_array = True
             return self._leaf(start, after)
         self._with_array = True
         after[0] = at

@@ -6,7 +6,9 @@ from dataclasses import replace
 from typing import Any
 
 from converter.formats.perfetto import mapping
+from converter.formats.perfetto.annotations import JSON_VALUE
 from converter.formats.perfetto.declarations import type_text
+from converter.formats.perfetto.json_sidecar import was_json
 from converter.ir.columns import Column
 from converter.ir.events import EventClass, Field
 from converter.ir.field_classes import (
@@ -27,7 +29,7 @@ from converter.projection.texts import rendered
 
 
 def keep_lists(piece: Piece, projection: Projection) -> Piece:
-    """Arrays of numbers and texts, and arrays of those, of any length; other arrays become text."""
+    """Arrays of numbers and texts, and arrays of those, of any length; others become text, those of JSON its text."""
     fields = piece.event_class.fields
     if not any(field not in mapping.PARTS and _has_list(field.type) for field in fields):
         return piece
@@ -38,7 +40,12 @@ def keep_lists(piece: Piece, projection: Projection) -> Piece:
         if field not in mapping.PARTS and _has_list(field.type):
             what = f"{field.name!r} of {label(piece.event_class)}"
             kind = _kept(field.type)
-            if kind is None:
+            if kind is None and was_json(projection.source):
+                kind = JSON_VALUE
+                lost = f"declared type of {what}"
+                projection.lose(LossKind.RETYPED, lost, piece, aspect=Aspect.TYPES)
+                columns[index] = _as_text(piece, index, what, projection)
+            elif kind is None:
                 projection.lose(LossKind.LOWERED, f"{what} as text", piece, aspect=Aspect.TEXTS)
                 columns[index] = _as_text(piece, index, what, projection)
             elif kind != field.type:

@@ -119,7 +119,10 @@ def _placed(piece: Piece, projection: Projection, series: str) -> Piece:
         for number, key in enumerate(keys.tolist()):
             name, id = (strings[one].decode("utf-8", "surrogateescape") for one in key)
             rows = places[which.reshape(-1) == number]
-            called = " ".join(filter(None, (name, f"id: {id}" if id else "", series)))
+            parts = [f"id: {id}" if id else "", series]
+            # Importers put a space behind the name of one of JSON, whatever that is.
+            leading = [name] if name or (series and _is_json(projection)) else []
+            called = " ".join([*leading, *filter(None, parts)])
             for scope, some in (
                 (TrackScope.PROCESS, rows[owners[rows] >= 0]),
                 (TrackScope.GLOBAL, rows[owners[rows] < 0]),
@@ -132,13 +135,14 @@ def _placed(piece: Piece, projection: Projection, series: str) -> Piece:
 
 
 def _identities(piece: Piece, projection: Projection) -> NDArray[np.int32]:
-    """The ids as texts; of no id the empty one."""
+    """The ids as texts; of no id the empty one, and of JSON of a number, which importers ignore."""
     strings = projection.source.strings
     texts = piece.texts(Role.ID, strings)
     if texts is not None:
         return texts
     numbers = piece.integers(Role.ID)
-    if numbers is None:
+    is_ignored = _is_json(projection) and numbers is not None and numbers.dtype != np.uint64
+    if numbers is None or is_ignored:
         return np.zeros(len(piece), np.int32)
     form = hex if numbers.dtype == np.uint64 else str
     return map_distinct(numbers, lambda one: strings.intern(form(one)))

@@ -26,6 +26,7 @@ from converter.formats.perfetto.declarations import (
     place_typed,
 )
 from converter.formats.perfetto.descriptors import typed_event
+from converter.formats.perfetto.json_arguments import as_pointers, without_clock_syncs
 from converter.formats.perfetto.json_sidecar import SIDECAR
 from converter.formats.perfetto.marks import by_form
 from converter.formats.perfetto.placing import (
@@ -316,7 +317,7 @@ _COUNTER: Final = KindSupport(
 
 
 def _fitted(piece: Piece, projection: Projection) -> Piece:
-    return as_parts(keep_lists(piece, projection), projection)
+    return as_parts(keep_lists(as_pointers(piece, projection), projection), projection)
 
 
 def _kernel_adapter(adapter: Adapter) -> Adapter:
@@ -418,6 +419,7 @@ def capabilities(variant: str) -> Capabilities:
     kinds[Kind.NATIVE] = replace(_native_support(native), of_class=_native_support)
     lowerings: dict[Kind, Lowering] = {kind: tracepoint_or_instant(kind) for kind in _CANONICAL}
     lowerings[Kind.NATIVE] = without_foreign_packets
+    lowerings[Kind.CLOCK_SYNC] = without_clock_syncs
     lowerings[Kind.COUNTER] = series_as_counters
     adapters = dict.fromkeys((Kind.TYPED, *_CANONICAL), _kernel_adapter(on_threads_by_tid))
     adapters |= dict.fromkeys(NAMED_KINDS, _kernel_adapter(as_scheduled))

@@ -416,7 +416,7 @@ def test_json_that_could_be_another_value_is_declared() -> None:
 
 
 @pytest.mark.parametrize(
-    "own", [b'[1,"a"]', b"[[1]]", b'[{"a":1},{"b":1}]', b"[-0,0]", b'[1,"0x1"]']
+    "own", [b'[1,"a"]', b"[[1]]", b'[{"a":1},{"b":1}]', b"[-0,0]", b'[1,"0x1"]', b"[[1,[2]]]"]
 )
 def test_lists_that_readers_find_to_be_mixed_tell_themselves(own: bytes) -> None:
     for text in (own, b"[1,2]", b"[]", b'[{"a":1},{"a":2}]', b'["NaN",1.5]', b'["0x01","b"]'):

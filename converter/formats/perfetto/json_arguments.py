@@ -1,0 +1,64 @@
+"""What of JSON's own is shown as importers show it of JSON: text like ``0x1f``, and nothing of clock syncs."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from converter.formats.perfetto import mapping
+from converter.formats.perfetto.json_sidecar import was_json
+from converter.ir.events import Field
+from converter.ir.field_classes import (
+    ArrayClass,
+    FieldClass,
+    IntegerClass,
+    StructureClass,
+    Style,
+)
+from converter.ir.kinds import Role
+from converter.projection.capabilities import Projection
+from converter.projection.fitting import label
+from converter.projection.instants import lower_to_instant
+from converter.projection.losses import Aspect, LossClass, LossKind
+from converter.projection.pieces import Piece
+
+
+def as_pointers(piece: Piece, projection: Projection) -> Piece:
+    """Hexadecimal text of JSON, which is a number here, as the annotation that importers show so."""
+    if not was_json(projection.source):
+        return piece
+    fields = piece.event_class.fields
+    made = tuple(_pointer_field(field) for field in fields)
+    if made == fields:
+        return piece
+    for field, one in zip(fields, made, strict=True):
+        if field != one:
+            what = f"declared type of {field.name!r} of {label(piece.event_class)}"
+            projection.lose(LossKind.RETYPED, what, piece, aspect=Aspect.TYPES)
+    event_class = piece.derive(("pointers",), lambda: replace(piece.event_class, fields=made))
+    return piece.rewritten(event_class, piece.lazy_columns())
+
+
+def _pointer_field(field: Field) -> Field:
+    is_argument = field.role is Role.NONE and field not in mapping.PARTS
+    return replace(field, type=_as_pointer(field.type)) if is_argument else field
+
+
+def _as_pointer(field_class: FieldClass) -> FieldClass:
+    match field_class:
+        case IntegerClass(64, False, Style.HEXADECIMAL):
+            return replace(field_class, style=Style.POINTER)
+        case ArrayClass(element, length):
+            return ArrayClass(_as_pointer(element), length)
+        case StructureClass(members):
+            kept = (replace(member, type=_as_pointer(member.type)) for member in members)
+            return StructureClass(tuple(kept))
+    return field_class
+
+
+def without_clock_syncs(piece: Piece, projection: Projection) -> list[Piece] | None:
+    """The rule for clock syncs: importers show none of JSON, and have no place for them; others are instants."""
+    if not was_json(projection.source):
+        return lower_to_instant(piece, projection)
+    what = "clock syncs, which importers of JSON ignore"
+    projection.lose(LossKind.DROPPED, what, piece, loss_class=LossClass.KEPT, aspect=Aspect.EVENTS)
+    return []

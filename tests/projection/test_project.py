@@ -265,7 +265,7 @@ def test_names_of_functions_are_lost_where_a_format_has_no_symbols():
     assert "dropped: names of functions in 'at' of system:point (1)" in losses
     # An instant has the name of its function.
     assert not [loss for loss in losses if "of call" in loss]
-    _, losses = projected(trace, replace(PROFILER, symbols=True))
+    _, losses = projected(trace, replace(PROFILER, symbols=True, styles=frozenset({Style.SYMBOL})))
     assert not [loss for loss in losses if "functions" in loss]
 
 

@@ -22,6 +22,7 @@ from support.trace_cmd_files import (
 )
 from support.trace_cmd_oracle import compare
 
+import converter
 from converter.errors import TraceError, UnsupportedError
 from converter.formats.trace_cmd.reader import read
 from converter.ir.field_classes import ArrayClass, BytesClass, IntegerClass, StringClass, Style
@@ -259,6 +260,22 @@ def test_instances_are_tracks():
     tracks = np.concatenate([batch.track for batch in trace.batches()])
     assert set(tracks.tolist()) == {-1, 0}
     assert [buffer.page_size for buffer in trace.sidecar["trace_cmd"]["buffers"]] == [4096, 8192]
+
+
+@pytest.mark.parametrize(
+    ("name", "events"), [("uprobes.dat", {"uprobes:upmain", "uprobes:upret"}), ("small.dat", set())]
+)
+def test_how_a_recording_prints_events_in_a_way_of_its_own_is_in_the_sidecar(
+    name, events, tmp_path
+):
+    trace = opened(FIXTURES / name)
+    for _ in trace.batches():
+        pass
+    own = trace.sidecar["trace_cmd"].get("print_formats", {})
+    assert own.keys() == events
+    assert all(b"REC->" in text for text in own.values())
+    report = converter.convert(FIXTURES / name, tmp_path / "other.pftrace")
+    assert any("print_formats" in loss.what for loss in report) == bool(events)
 
 
 def test_sizes_that_are_four_bytes_short_do_not_matter():

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from converter.errors import TraceError
 from converter.formats.aix.encoding import Decoded, Nodes
 from converter.formats.aix.layout import MIN_ENTRY
-from converter.formats.aix.native_classes import Entries, Gather, columns_of
+from converter.formats.aix.native_classes import Entries, EntryTable, Gather, columns_of
 from converter.formats.aix.scan import WIDE, Forms, Scanner
 from converter.formats.aix.streams import WINDOW, Stream
 from converter.ir.events import Batch, NativeRecords, Table
@@ -240,12 +240,12 @@ def _tables(
 ) -> dict[int, Table]:
     segments = Segments(buffers)
     strings = decoding.trace.strings
-    tables = {}
+    tables: dict[int, Table] = {}
     for id in np.flatnonzero(places.counts).tolist():
         count = int(places.counts[id])
         if id in decoding.gathers:
             entries = Entries(count, places.of_class(id), segments, strings)
-            tables[id] = Table(count, columns_of(decoding.gathers[id], entries))
+            tables[id] = EntryTable(entries, columns_of(decoding.gathers[id], entries))
             continue
         nodes = decoding.nodes[id]
         decoded = Decoded(nodes, buffers, places.of_class(id), strings, _damage(decoding))

@@ -6,6 +6,7 @@ documented hook, or else the raw words.
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
@@ -17,7 +18,7 @@ from converter.formats.aix.hooks import HOOKS, Hook, Word
 from converter.formats.aix.layout import hook_text
 from converter.formats.aix.scan import DOCUMENTED, FORM_BITS, GENERIC, RAGGED, WIDE
 from converter.ir.columns import Column, ListColumn
-from converter.ir.events import EventClass, Field
+from converter.ir.events import EventClass, Field, Table
 from converter.ir.field_classes import (
     ArrayClass,
     BytesClass,
@@ -40,7 +41,7 @@ CATEGORY = "aix"
 _WIDTHS = frozenset({1, 2, 4, 8})
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, weakref_slot=True)
 class Entries:
     """The entries of one class in a batch, as templates see them: where they are, and how to read them."""
 
@@ -56,6 +57,22 @@ class Entries:
         if self._located is None:
             self._located = self.locate()
         return self._located
+
+
+class EntryTable(Table):
+    """A table that knows the entries that it is made of, while not all of its columns are."""
+
+    __slots__ = ("_entries",)
+
+    def __init__(self, entries: Entries, columns: Sequence[Column | Callable[[], Column]]) -> None:
+        super().__init__(entries.count, columns)
+        # A trace that is collected must not keep its file in memory beside its columns.
+        self._entries = weakref.ref(entries)
+
+    @property
+    def entries(self) -> Entries | None:
+        """The entries, None when every column has been decoded."""
+        return self._entries()
 
 
 class Gather(Protocol):

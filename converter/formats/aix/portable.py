@@ -16,7 +16,7 @@ from converter.storage.sink import Sink
 #: What names of files of CPUs have behind that of the trace.
 _SUFFIX: Final = re.compile(r"(-\d{1,5})?")
 #: What does not travel as it is.
-_NOT_KEPT: Final = frozenset({"streams", "contents", "left_behind"})
+_NOT_KEPT: Final = frozenset({"streams", "contents", "left_behind", "hooks"})
 _LEFT_BEHIND: Final = "hooks of the streams, which are written as user hooks"
 
 

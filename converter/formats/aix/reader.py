@@ -14,6 +14,7 @@ from converter.errors import TraceError, UnsupportedError
 from converter.formats.aix.decode import Decoding, batches
 from converter.formats.aix.layout import MAGIC, OWN_START_32
 from converter.formats.aix.native_classes import native_class
+from converter.formats.aix.scan import FORM_BITS
 from converter.formats.aix.streams import (
     TEMPLATES_SUFFIX,
     Stream,
@@ -150,6 +151,7 @@ class _Reader:
             for form in found.forms.found(0)
         ]
         class_of_form = [self.trace.add_class(event_class) for event_class, _ in declared]
+        self._sidecar["hooks"] = [form >> FORM_BITS for form in found.forms.found(0)]
         return Decoding(
             trace=self.trace,
             streams=self._streams,

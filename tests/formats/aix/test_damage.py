@@ -21,11 +21,12 @@ from support.aix_files import (
     words_64,
     written,
 )
+from support.reports import reported
 from support.strategies import batch_of
 
 from converter.errors import TraceError
 from converter.formats.aix.layout import OWN_MAGIC
-from converter.formats.aix.report_lines import report_lines
+from converter.formats.aix.report_lines import print_report
 from converter.formats.aix.scan import DECLARATION, HEADER
 from converter.formats.aix.values import ARRAY, NUMBER, OPTIONAL, VARIANT, Columns
 from converter.ir.collect import collect, with_batches
@@ -385,4 +386,4 @@ def test_sidecars_of_travelled_traces_that_make_no_sense(held):
     # What is no zstd is refused, all else written anew.
     with contextlib.suppress(TraceError):
         written(again)
-    assert report_lines(again) is None
+    assert reported(print_report, again) is None

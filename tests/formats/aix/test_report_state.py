@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 from support.aix_files import entry_64, stream, words_64
+from support.reports import reported
 
 import converter
-from converter.formats.aix.report_lines import report_lines
+from converter.formats.aix.report_lines import print_report
 from converter.ir.kinds import Kind, Role
 
 #: Two programs; the child of the first runs its program until it executes its own.
@@ -25,12 +26,19 @@ ENTRIES = (
 )
 
 
+def report_lines(trace):
+    """The heading, then each line."""
+    text = reported(print_report, trace).decode()
+    heading, _, events = text.partition("\n\n")
+    return [heading, *events.splitlines(keepends=True)]
+
+
 def texts(folder, template, *entries, name="trc"):
     """The texts of all events as one template for every hook makes them."""
     (folder / name).write_bytes(stream("64", *entries))
     (folder / "trace.fmt").write_text(f"008 1.0 L=APPL {template}\n")
     with converter.open_trace(folder / name) as trace:
-        lines = list(report_lines(trace))
+        lines = report_lines(trace)
         start = lines[0].index("APPL") - 1
         return [line[start:].rstrip("\n") for line in lines[1:]]
 
@@ -58,7 +66,7 @@ def test_lines_of_the_report_are_counted_from_1(tmp_path):
     assert texts(tmp_path, "$RELLINENO", *ENTRIES[:3]) == ["1", "2", "3"]
     both = '"line" $RELLINENO \\n "more"'
     found = texts(tmp_path, both, *ENTRIES[:2])
-    assert [line.partition("\n")[0] for line in found] == ["line 1", "line 3"]
+    assert found == ["line 1", "more", "line 3", "more"]
 
 
 def test_the_file_and_the_place_in_it(tmp_path):
@@ -113,7 +121,7 @@ def test_templates_name_system_calls_and_interrupts(tmp_path):
     (tmp_path / "trc").write_bytes(stream("64", *entries))
     (tmp_path / "trace.fmt").write_text(NAMES)
     with converter.open_trace(tmp_path / "trc") as trace:
-        lines = list(report_lines(trace))
+        lines = report_lines(trace)
         assert lines[4].rstrip().endswith("return from kfork")
         labels = {
             one.kind: [(label.low, label.text) for label in one.fields[index].type.labels]
@@ -157,4 +165,4 @@ def test_what_has_travelled_has_the_report_of_any_trace(tmp_path):
         converter.write(trace, tmp_path / "out.fxt", lossless=True)
     with converter.open_trace(tmp_path / "out.fxt") as trace:
         assert trace.format == "aix"
-        assert report_lines(trace) is None
+        assert reported(print_report, trace) is None

@@ -1,0 +1,488 @@
+"""Templates as programs that print entries: those whose values stand at the same places of every entry of a form.
+
+What a template shows may depend on the entry by SWITCH alone. The engine (`trcfmt.evaluate`) prints all others, and
+entries that end before a value.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Final
+
+from converter.formats.aix.errno import ERRNO_NAMES
+from converter.formats.aix.trcfmt import Entry, TemplateFile, digits_of
+from converter.formats.aix.trcfmt.entry import SPECIAL_MACROS
+from converter.formats.aix.trcfmt.model import (
+    POINTERS,
+    WORD,
+    Assign,
+    Backquoted,
+    Block,
+    Control,
+    Expression,
+    Format,
+    Function,
+    Item,
+    Macro,
+    Move,
+    Number,
+    Subject,
+    Subroutine,
+    Switch,
+    Template,
+    Text,
+    macro_slots,
+)
+from converter.formats.aix.trcfmt.values import case_value, is_number
+from converter.ir.text import printable
+from converter.printing import program as op
+from converter.printing.code import Code, Form, Names
+
+#: Where the hookdata are, by the bytes of a word; macros of numbers that are the same for a form, and those of events.
+_HOOKDATA: Final = {4: 2, 8: 6}
+_CONSTANTS: Final = ("HOOKENV", "WORDSIZE", "GENERIC", "TRACEENV", "LARGEDATATYPES", "BUFF")
+_COLUMNS: Final = {"PID": "pid", "TID": "tid", "CPUID": "cpu"}
+_SIZES: Final = (1, 2, 4, 8)
+_WIDE: Final = 64
+#: Fewer than the steps that the engine allows any entry.
+_MOST_ITEMS: Final = 900
+_MOST_CALLS: Final = 10
+_MOST_DEPTH: Final = 60
+
+
+class NotExpressedError(Exception):
+    """What the template shows is not a matter of places alone."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """A number of an entry."""
+
+    offset: int
+    size: int
+    signed: bool = False
+    mask: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Column:
+    """A number that is known of an event."""
+
+    name: str
+
+
+_Value = _Place | _Column | int
+#: Whether a blank is due in front of what follows, and what stands there: nothing, a blank, or something else.
+_State = tuple[bool, str]
+_START: Final = frozenset({(False, "")})
+
+
+@dataclass(slots=True)
+class TemplateProgram:
+    """Adds to a program the text of the entries of a form.
+
+    `word` is the size of the form's words in bytes, `margin` what stands in front of all lines but the first. `needed`
+    is, afterwards, how many bytes an entry must have.
+    """
+
+    code: Code
+    file: TemplateFile
+    word: int
+    generic: bool
+    trace_env: int
+    margin: bytes
+    needed: int = 0
+    _states: frozenset[_State] = _START
+    _pointer: int | None = 0
+    _slots: dict[str, int] = field(default_factory=dict)
+    _held: list[_Value | None] = field(default_factory=list)
+    _items: int = 0
+    _calls: int = 0
+    _depth: int = 0
+    _id: int = 0
+
+    def add(self, template: Template, id16: int) -> None:
+        """The text that a template makes of the entries of a hook.
+
+        Raises:
+            NotExpressedError: no program can print it.
+
+        """
+        self._id = id16
+        self._pointer = 8 * (self.word if self.generic else _HOOKDATA[self.word])
+        self._slots = macro_slots(template.body)
+        self._block(template.body)
+        self._end_line()
+
+    # Text
+
+    def _end_line(self) -> None:
+        """Blanks at the end of a line are left out: here there are none."""
+        if any(last != "x" for _, last in self._states):
+            raise NotExpressedError("an end of line")
+
+    def _before(self, first: str) -> None:
+        """The blank in front of a text, if there is one."""
+        due = {blank and last == "x" and first != " " for blank, last in self._states}
+        if len(due) > 1:
+            raise NotExpressedError("a blank that depends on the entry")
+        if due.pop():
+            self.code.literal(b" ")
+
+    def _text(self, text: str) -> None:
+        if not text:
+            return
+        if "\n" in text or (text[-1].isspace() and text[-1] != " "):
+            raise NotExpressedError("whitespace in a text")
+        self._before(text[0])
+        self.code.literal(printable(text).encode("utf-8", "surrogateescape"))
+        self._states = frozenset({(False, " " if text[-1] == " " else "x")})
+
+    def _separate(self, *, blank: bool) -> None:
+        self._states = frozenset((blank, last) for _, last in self._states)
+
+    # Items
+
+    def _block(self, block: Block) -> None:
+        self._depth += 1
+        if self._depth > _MOST_DEPTH:
+            raise NotExpressedError("depth")
+        for number, piece in enumerate(block.pieces):
+            if piece.spaced:
+                self._separate(blank=True)
+            elif number and not isinstance(piece.item, Assign | Move | Function):
+                self._separate(blank=False)
+            self._item(piece.item)
+        self._depth -= 1
+
+    def _count(self) -> None:
+        self._items += 1
+        if self._items > _MOST_ITEMS:
+            raise NotExpressedError("items")
+
+    def _item(self, item: Item) -> None:
+        self._count()
+        match item:
+            case Text(text):
+                self._text(text)
+            case Format("A", 0, part):
+                self._text(" " * part)
+            case Format():
+                self._number(self._read(item), item, self._size(item))
+            case Macro():
+                self._macro(item)
+            case Control("n"):
+                self._end_line()
+                self.code.literal(b"\n" + self.margin)
+                self._states = _START
+            case Move():
+                self._move(item)
+            case Switch(subject):
+                self._switch(item, subject)
+            case Assign(name, value):
+                self._assign(name, value)
+            case Backquoted(items):
+                for number, each in enumerate(items):
+                    if number:
+                        self._separate(blank=False)
+                    self._item(each)
+            case Subroutine(id16):
+                self._subroutine(id16)
+            case Function():
+                pass
+            case _:
+                raise NotExpressedError(type(item).__name__)
+
+    def _number(self, value: _Value, format: Format, size: int) -> None:
+        self._before("0")
+        self._put(value, format, size)
+        self._states = frozenset({(is_number(format), "x")})
+
+    def _put(self, value: _Value, format: Format, size: int) -> None:
+        """A number as a code prints it, cut to the code's size."""
+        code, bits = self.code, 8 * size
+        if size not in _SIZES:
+            raise NotExpressedError("size")
+        self._load(value, bits)
+        match format.code:
+            case "X":
+                form = Form("0", 2 * max(size, 1), bits=bits, conversion="X")
+                code.add(op.NUMBER, code.form(form))
+            case "D" | "U":
+                code.add(op.DECIMAL, bits, int(format.code == "D"))
+            case "o":
+                code.add(op.NUMBER, code.form(Form(bits=bits, conversion="o")))
+            case "E":
+                names = [
+                    (n, n, name.encode()) for n, name in ERRNO_NAMES.items() if 0 <= n >> bits == 0
+                ]
+                code.keep((1 << bits) - 1)
+                code.named(op.LABEL, Names(names))
+                code.unless_zero(lambda: _drop(code), lambda: _decimal(code))
+            case _:
+                raise NotExpressedError(format.code)
+
+    def _load(self, value: _Value, bits: int) -> None:
+        """A number onto the stack, of which that many bits are of use."""
+        code = self.code
+        match value:
+            case int():
+                code.constant(value)
+            case _Column(name):
+                code.number_of(name, 0, signed=True)
+            case _Place(offset, size, signed, mask):
+                if signed and (bits > 8 * size or mask is not None):
+                    raise NotExpressedError("a sign")
+                code.add(op.LOAD, offset, size)
+                if mask is not None:
+                    code.keep(mask & (1 << _WIDE) - 1)
+
+    # Values
+
+    def _size(self, format: Format) -> int:
+        return self.word if format.size == WORD else max(format.size, 1)
+
+    def _read(self, format: Format) -> _Place:
+        """The number at the pointer, which moves behind it."""
+        if format.code not in ("X", "D", "U", "o", "E") or self._pointer is None:
+            raise NotExpressedError(format.code)
+        size, offset = self._size(format), -(-self._pointer // 8)
+        if size not in _SIZES or offset < 0:
+            raise NotExpressedError("place")
+        self._pointer = 8 * (offset + size)
+        self.needed = max(self.needed, offset + size)
+        return _Place(offset, size, format.code == "D", format.mask)
+
+    def _move(self, item: Move) -> None:
+        distance = item.size * 8 + item.part
+        match item.code:
+            case "G":
+                self._pointer = distance
+            case "W":
+                self._pointer = item.size * self.word * 8
+            case "O" if self._pointer is not None:
+                self._pointer += distance
+            case "R" if self._pointer is not None:
+                self._pointer = (
+                    self._pointer & ~7 if item.size == 0 else self._pointer - 8 * item.size
+                )
+            case _:
+                raise NotExpressedError("pointer")
+
+    def _macro(self, item: Macro) -> None:
+        name = item.name
+        if len(name) == 4 and name not in self._slots and _hexadecimal(name) in self.file.templates:
+            self._subroutine(int(name, 16))
+            return
+        value = self._named(item)
+        format, size = self._format_of(item)
+        if item.extract is None:
+            self._number(value, format, size)
+            return
+        low, high = item.extract
+        self._before("0")
+        self._load(value, _WIDE)
+        self.code.constant(low)
+        self.code.add(op.SHIFT_RIGHT)
+        self.code.keep((1 << max(0, min(high, 63) - low + 1)) - 1)
+        if item.mask is not None:
+            self.code.keep(item.mask & (1 << _WIDE) - 1)
+        self.code.add(op.NUMBER, self.code.form(Form(conversion="X")))
+        self._states = frozenset({(is_number(format), "x")})
+
+    def _format_of(self, item: Macro) -> tuple[Format, int]:
+        """How a macro is printed, and the size (`trcfmt.evaluator`)."""
+        if item.format is not None and item.format.code not in ("F", "S", "A", "o"):
+            return item.format, self.word if item.format.size == WORD else item.format.size
+        if item.name not in self._slots:
+            if _is_word(item.name):
+                return Format("X"), 8 if item.name[0] == "L" else self.word
+            if item.name in SPECIAL_MACROS and item.name not in ("HD", "TRACEID", "IPADDR"):
+                return Format("D", 8), 8
+            if item.name == "IPADDR":
+                return Format("X", 4), 4
+        return Format("X", 2), 2
+
+    def _named(self, item: Macro) -> _Value:
+        """The value of a macro behind its mask; 0 if it is not defined."""
+        name = item.name
+        if (item.format is not None and item.format.code == "S") or name in POINTERS:
+            raise NotExpressedError(name)
+        if name in self._slots:
+            slot = self._slots[name]
+            held = self._held[slot] if slot < len(self._held) else 0
+            if held is None:
+                raise NotExpressedError(name)
+            return self._masked(held, item)
+        return self._masked(self._of_entry(name), item)
+
+    def _masked(self, value: _Value, item: Macro) -> _Value:
+        if item.mask is None or item.extract is not None:
+            return value
+        if isinstance(value, int):
+            return value & item.mask
+        if not isinstance(value, _Place) or value.mask is not None or value.signed:
+            raise NotExpressedError("mask")
+        return _Place(value.offset, value.size, mask=item.mask)
+
+    def _of_entry(self, name: str) -> _Value:
+        """What a special macro is of an entry of this form."""
+        if _is_word(name):
+            size = self.word if name[0] == "D" else 8
+            place = _Place(self.word + (int(name[1]) - 1) * size, size)
+            self.needed = max(self.needed, place.offset + size)
+            return place
+        if name in _COLUMNS:
+            return _Column(_COLUMNS[name])
+        if name == "HD":
+            return _Place(_HOOKDATA[self.word], 2)
+        if name == "TRACEID":
+            return self._id
+        if name in _CONSTANTS:
+            return {
+                "HOOKENV": 8 * self.word,
+                "TRACEENV": self.trace_env,
+                "WORDSIZE": self.word,
+                "GENERIC": int(self.generic),
+            }.get(name, 0)
+        if name in SPECIAL_MACROS or name in (
+            "ERROR",
+            "DEFAULT",
+            "STOP",
+            "BREAK",
+            "SKIP",
+            "LOGIDX",
+        ):
+            raise NotExpressedError(name)
+        return 0
+
+    def _assign(self, name: str, value: Expression | None) -> None:
+        if name in POINTERS:
+            raise NotExpressedError(name)
+        slot = self._slots.setdefault(name, len(self._slots))
+        self._held.extend([0] * (slot + 1 - len(self._held)))
+        match value:
+            case None:
+                pass
+            case Number(number):
+                self._held[slot] = number
+            case Format():
+                self._held[slot] = self._read(value)
+            case Macro(extract=None):
+                self._held[slot] = self._named(value)
+            case _:
+                raise NotExpressedError("arithmetic")
+
+    # Statements
+
+    def _switch(self, item: Switch, subject: Subject) -> None:
+        match subject:
+            case Format():
+                value: _Value = self._read(subject)
+                format: Format | None = subject
+            case Macro(extract=None):
+                value, format = self._named(subject), subject.format
+            case _:
+                raise NotExpressedError("the subject of a SWITCH")
+        before = self._states, self._pointer, list(self._held), dict(self._slots)
+        after: list[tuple[frozenset[_State], int | None, list[_Value | None]]] = []
+
+        ends = []
+        for case in item.cases:
+            self._count()
+            self._states, self._pointer = before[:2]
+            self._held, self._slots = list(before[2]), dict(before[3])
+            is_last = case.match is None
+            otherwise = -1
+            if case.match is not None:
+                expected = case_value(format, case.match, 0)
+                if not isinstance(expected, int) or not self._compare(value, expected):
+                    continue
+                otherwise = self.code.add(op.JUMP_IF_ZERO)
+            if isinstance(case.target, Block):
+                self._block(case.target)
+            else:
+                self._item(case.target)
+            after.append((self._states, self._pointer, self._held))
+            ends.append(self.code.add(op.JUMP))
+            if is_last:
+                break
+            self.code.land(otherwise)
+        else:
+            after.append(before[:3])
+        for end in ends:
+            self.code.land(end)
+        self._states = frozenset().union(*(states for states, _, _ in after))
+        self._pointer = after[0][1] if len({pointer for _, pointer, _ in after}) == 1 else None
+        self._slots = before[3]
+        longest = max(len(held) for _, _, held in after)
+        columns = [[*held, *[0] * (longest - len(held))] for _, _, held in after]
+        self._held = [
+            values[0] if all(one == values[0] for one in values) else None
+            for values in zip(*columns, strict=True)
+        ]
+
+    def _compare(self, value: _Value, expected: int) -> bool:
+        """Whether the value is that number, onto the stack; False where it never is."""
+        if isinstance(value, _Place) and value.signed and value.mask is None:
+            bits = 8 * value.size
+            if not -(1 << bits - 1) <= expected < 1 << bits - 1:
+                return False
+            self._load(value, bits)
+            self.code.constant(expected & (1 << bits) - 1)
+        else:
+            lowest = -(1 << 63) if isinstance(value, _Column) else 0
+            if not lowest <= expected < 1 << 63:
+                return False
+            self._load(value, _WIDE)
+            self.code.constant(expected)
+        self.code.add(op.EQUAL)
+        return True
+
+    def _subroutine(self, id16: int) -> None:
+        template = self.file.templates.get(id16)
+        self._calls += 1
+        if template is None or self._calls > _MOST_CALLS:
+            raise NotExpressedError(digits_of(id16))
+        slots, self._slots = self._slots, macro_slots(template.body)
+        self._block(template.body)
+        self._slots = slots
+        self._calls -= 1
+
+
+def add_raw_words(code: Code, entry: Entry, trace_env: int) -> int:
+    """The words of entries that are as long as this one, for which there is no template; how many bytes these have.
+
+    Raises:
+        NotExpressedError: it has no whole words.
+
+    """
+    size, length = entry.word_size, len(entry.data)
+    # Of an application of the other environment the hook word is made for templates.
+    if entry.generic or length % size or entry.hook_env != trace_env:
+        raise NotExpressedError("words")
+    form = code.form(Form("0", 2 * size, conversion="X"))
+    for at in range(0, length, size):
+        code.literal(b" " if at else b"")
+        code.add(op.LOAD, at, size)
+        code.add(op.NUMBER, form)
+    return length
+
+
+def _is_word(name: str) -> bool:
+    return len(name) == 2 and name[0] in "DL" and name[1] in "12345"
+
+
+def _hexadecimal(name: str) -> int:
+    try:
+        return int(name, 16)
+    except ValueError:
+        return -1
+
+
+def _drop(code: Code) -> None:
+    code.add(op.DROP)
+
+
+def _decimal(code: Code) -> None:
+    code.add(op.DECIMAL, _WIDE, 0)

@@ -1,0 +1,163 @@
+"""Reports whose templates are programs: the same as when the engine evaluates them for each event."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from support.aix_files import entry_64, stream, words_64
+from support.reports import reported
+from support.trcfmt_entries import generic64, text, words32, words64
+from support.uftrace_files import FIXTURES
+
+import converter
+from converter.formats.aix import report_lines
+from converter.formats.aix.report_lines import print_report
+from converter.formats.aix.template_programs import NotExpressedError, TemplateProgram
+from converter.formats.aix.trcfmt import Environment, parse
+from converter.kernels.columns import HeldBuffers
+from converter.kernels.strings import StringTable
+from converter.printing.code import Code
+from converter.printing.printer import Printer
+
+NATIVE = sorted((FIXTURES / "aix").glob("every*.aix*"))
+#: Programs that are executed, dispatches, system calls, and a fork.
+KERNEL = (
+    entry_64(0x1340, b"/usr/bin/ksh -c true\0", word=40, tid=7, ts=2),
+    *(
+        entry
+        for i in range(10)
+        for entry in (
+            words_64(0x1060, 40, 7, 60 + i, 8, 61, tid=7, ts=3 + 2000 * i),
+            words_64(0x1010, 0x99, sub=5, tid=7, ts=4 + 2000 * i),
+            words_64(0x1000, 0x1234, sub=i, tid=7, ts=5 + 2000 * i),
+            words_64(0x1040, 0, sub=5, tid=7, ts=900 + 2000 * i),
+            words_64(0x1060, 41, 8, 70, 7, 65, tid=8, ts=1900 + 2000 * i),
+        )
+    ),
+    words_64(0x1390, 41, 8, tid=7, ts=20_005),
+    words_64(0x1060, 41, 8, 70, 7, 65, tid=8, ts=10**14),
+    entry_64(0x1340, b"/usr/bin/cp\0", word=41, tid=8, ts=10**14 + 1),
+    words_64(0x1060, 40, 7, 50, 8, 70, tid=7, ts=10**18),
+    words_64(0x1060, 40, 7, tid=7, ts=10**18 + 1),
+    words_64(0x1010, 0x99, sub=5, tid=(1 << 64) - 1, ts=10**18 + 2),
+)
+#: Templates that are expressed.
+EXPRESSED = [
+    '"a" "b="X4 X2 U1',
+    'W1 "x="DW "y="oW XW',
+    "$D1 $D2%U4 $D3%D8 $HD $UNKNOWN",
+    "$D1%W0.7 $D2%W1.3 & 0x1",
+    '{{ $n = X4 }} {{ $m = 7 }} "n="$n%X4 $m',
+    '$D1 & 0xff, 1 "one", 2 { "two" X4 }, \\* "other"',
+    '"of" $HD, 0x5 { "five" }, 6 "six" "behind"',
+    'W3 "is" DW, 1 "one", -1 "minus one", \\* "another"',
+    '"first" \\n "second" $D1%U4 \\n $D2%U4',
+    '"pid="$PID "tid="$TID "cpu="$CPUID $TRACEID $WORDSIZE',
+    '`pid=$D1%X4` "errno="$D2%E4',
+    '"a"X1"b"X2 "c" A0.3 "d"',
+]
+#: Templates that are not.
+OTHERS = [
+    '"t=" T4',
+    "LOOP 2 { X1 }",
+    "{{ $n = $D1 + 1 }} $n",
+    '"name" S1',
+    "B4",
+    'X1 \\t "tab"',
+    'BITFLAGS $D1, 1 "one", 2 "two"',
+    "$SVC",
+    "$SKIP",
+    '"ends in a blank "',
+    '$D1, 1 "one"',
+    "$500",
+]
+
+
+ENTRIES = (
+    words32(1, 2, 3, 4, 5),
+    words64(1, 2, (1 << 64) - 1, 4, 5),
+    generic64(bytes(range(60)), 1),
+)
+
+
+def program_text(body, entry):
+    """What the program of template 500 prints of an entry."""
+    code = Code(big_endian=True)
+    file = parse(f"500 1.0 {body}\n")
+    program = TemplateProgram(code, file, entry.word_size, entry.generic, 64, b"")
+    program.add(file.templates[0x5000], 0x5000)
+    assert len(entry.data) >= program.needed
+    columns = {"pid": 7, "tid": -1, "cpu": 3}
+    located = np.zeros(1, np.int64), np.array([len(entry.data)], np.uint32)
+    bound = code.finish().bind(
+        lambda name: np.array([columns[name]]), (HeldBuffers([entry.data]), *located)
+    )
+    return Printer(StringTable()).text(bound, 0, 0).decode()
+
+
+@pytest.mark.parametrize("entry", ENTRIES, ids=["32", "64", "generic"])
+@pytest.mark.parametrize("body", EXPRESSED)
+def test_programs_print_what_the_engine_does(body, entry):
+    around = Environment(pid=7, tid=-1, cpu=3)
+    assert program_text(body, entry) == text(body, entry, around)
+
+
+@pytest.mark.parametrize("body", OTHERS)
+def test_what_depends_on_more_than_places_is_left_to_the_engine(body):
+    with pytest.raises(NotExpressedError):
+        program_text(body, ENTRIES[0])
+
+
+def test_an_entry_that_ends_before_a_value_is_left_to_the_engine():
+    code = Code(big_endian=True)
+    file = parse("500 1.0 W2 XW\n")
+    program = TemplateProgram(code, file, 8, False, 64, b"")
+    program.add(file.templates[0x5000], 0x5000)
+    assert program.needed == 24
+
+
+def whole(path, templates, monkeypatch, *, programs):
+    """The report of a trace, and how many lines the engine has made."""
+    lines = []
+    line = report_lines._Report.line
+    with monkeypatch.context() as patch:
+        patch.setattr(report_lines._Report, "line", lambda *given: lines.append(1) or line(*given))
+        if not programs:
+
+            def refuse(*_):
+                raise NotExpressedError("refused")
+
+            patch.setattr(report_lines._Report, "compiled", refuse)
+        variant = "aix+32" if path.suffix == ".aix32" else None
+        options = {} if templates is None else {"trcfmt": str(templates)}
+        with converter.open_trace(path, variant, options) as trace:
+            return reported(print_report, trace), len(lines), list(trace.warnings)
+
+
+TEMPLATES = [
+    None,
+    *(
+        "".join(f"{id} 1.0 L=INT {body}\n" for id in ("100", "101", "106", "11F", "200"))
+        for body in ('"x="$D1 $EXECPATH', '"pri" $PRI', '"svc" $SVC', "$RELLINENO \\n $HD")
+    ),
+    '080 1.0 L=0 "default" $D1\n',
+]
+
+
+@pytest.mark.parametrize("path", [*NATIVE, None], ids=lambda path: path and path.name)
+@pytest.mark.parametrize("templates", TEMPLATES)
+def test_reports_are_the_same(path, templates, tmp_path, monkeypatch):
+    kernel = path is None
+    if path is None:
+        path = tmp_path / "kernel.aix"
+        path.write_bytes(stream("64", *KERNEL))
+    if templates is not None:
+        (tmp_path / "t").write_text(templates)
+        templates = tmp_path / "t"
+    found, by_engine, warnings = whole(path, templates, monkeypatch, programs=True)
+    expected, all_of_them, others = whole(path, templates, monkeypatch, programs=False)
+    assert found == expected
+    assert [one.message for one in warnings] == [one.message for one in others]
+    if templates is None and kernel:
+        # Programs that are executed or forked, a time and a thread that are too wide, an entry that is too short.
+        assert (by_engine, all_of_them) == (6, len(KERNEL))

@@ -131,7 +131,10 @@ def fitted(what: str, held: FieldClass, value: Any) -> Any:
         return value
     least = -(1 << (held.bits - 1)) if held.signed else 0
     most = least + (1 << held.bits) - 1
-    low, high = int(np.min(value, initial=0)), int(np.max(value, initial=0))
+    if isinstance(value, np.ndarray):
+        low, high = int(value.min(initial=0)), int(value.max(initial=0))
+    else:
+        low = high = int(value)
     if low < least or high > most:
         wrong = low if low < least else high
         raise ArgumentError(f"{what} is from {least} to {most}, not {wrong}")

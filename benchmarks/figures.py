@@ -111,7 +111,7 @@ def _plot(cases: Sequence[Sequence[Figures]]) -> str:
     """Events a second of processor time: a bar each size, and a mark for the tool."""
     rows = [(each, shade) for sizes in cases for each, shade in zip(sizes, _SHADES, strict=False)]
     height = _ROW * (len(rows) + 2)
-    width = _TEXT + 4 * _DECADE + 20
+    width = _TEXT + 4 * _DECADE + 50
     size = f'width="{width}" height="{height}"'
     svg = f'<svg xmlns="http://www.w3.org/2000/svg" {size} font-family="sans-serif" font-size="11">'
     parts = [svg, f'<rect {size} fill="white"/>']

@@ -39,6 +39,14 @@ cdef inline bint grow(Output* out, int64_t needed, int64_t more) noexcept nogil:
     return True
 
 
+# Bytes at the end; false without memory.
+cdef inline bint append(Output* out, const uint8_t* data, int64_t size) noexcept nogil:
+    if not ensure(out, size):
+        return False
+    put_bytes(out, data, size)
+    return True
+
+
 # The caller of all that follow has ensured room.
 cdef inline void put8(Output* out, uint8_t value) noexcept nogil:
     out.data[out.used] = value

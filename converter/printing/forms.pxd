@@ -37,13 +37,6 @@ cdef struct Form:
     int64_t conversion
 
 
-cdef inline bint put(Output* out, const uint8_t* data, int64_t size) noexcept nogil:
-    if not ensure(out, size):
-        return False
-    put_bytes(out, data, size)
-    return True
-
-
 cdef inline bint put_decimal(Output* out, uint64_t value, bint signed) noexcept nogil:
     if not ensure(out, MOST_DIGITS + 1):
         return False

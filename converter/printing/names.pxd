@@ -2,8 +2,8 @@
 
 from libc.stdint cimport int64_t, uint8_t, uint64_t
 
-from converter.kernels.output cimport Output
-from converter.printing.forms cimport Form, fit, lowest, put, put_hexadecimal
+from converter.kernels.output cimport Output, append
+from converter.printing.forms cimport Form, fit, lowest, put_hexadecimal
 from converter.printing.program cimport Names
 
 
@@ -12,7 +12,7 @@ cdef inline bint put_name(
     Output* out, const uint8_t* literals, const Names* names, int64_t i, const Form* form
 ) noexcept nogil:
     cdef int64_t start = out.used
-    if not put(out, literals + names.start[i], names.size[i]):
+    if not append(out, literals + names.start[i], names.size[i]):
         return False
     return form is NULL or fit(out, start, form)
 
@@ -32,7 +32,7 @@ cdef inline bint put_choice(
             high = middle
     if low < names.count and names.low[low] == value:
         return put_name(out, literals, names, low, form)
-    return put(out, b"0x", 2) and put_hexadecimal(out, value)
+    return append(out, b"0x", 2) and put_hexadecimal(out, value)
 
 
 # The names of the bits that are set, and what is left of the number.
@@ -46,7 +46,7 @@ cdef inline bint put_flags(
         return names.unset < 0 or put_name(out, literals, names, names.unset, form)
     for i in range(names.count):
         if names.low[i] and value & names.low[i] == names.low[i]:
-            if begun and not put(out, separator, names.separator_size):
+            if begun and not append(out, separator, names.separator_size):
                 return False
             begun = True
             value &= ~names.low[i]
@@ -54,9 +54,9 @@ cdef inline bint put_flags(
                 return False
     if value == 0:
         return True
-    if begun and not put(out, separator, names.separator_size):
+    if begun and not append(out, separator, names.separator_size):
         return False
-    return put(out, b"0x", 2) and put_hexadecimal(out, value)
+    return append(out, b"0x", 2) and put_hexadecimal(out, value)
 
 
 # The label of a number, or those of its bits; nothing where it has none.
@@ -73,18 +73,18 @@ cdef inline bint put_label(
             if <int64_t>names.low[i] <= <int64_t>value <= <int64_t>names.high[i] if is_signed else (
                 names.low[i] <= value <= names.high[i]
             ):
-                return put(out, literals + names.start[i], names.size[i])
+                return append(out, literals + names.start[i], names.size[i])
         return True
     for i in range(names.count):
         if value == 0 and names.low[i] == 0:
-            return put(out, literals + names.start[i], names.size[i])
+            return append(out, literals + names.start[i], names.size[i])
         if names.low[i] and rest & names.low[i] == names.low[i]:
-            if begun and not put(out, literals + names.separator, names.separator_size):
+            if begun and not append(out, literals + names.separator, names.separator_size):
                 return False
-            if not put(out, literals + names.start[i], names.size[i]):
+            if not append(out, literals + names.start[i], names.size[i]):
                 return False
             begun = True
             rest &= ~names.low[i]
     if not begun or rest == 0:
         return True
-    return put(out, b"|0x", 3) and put_hexadecimal(out, lowest(rest, bits))
+    return append(out, b"|0x", 3) and put_hexadecimal(out, lowest(rest, bits))

@@ -6,19 +6,20 @@ from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memchr, memcpy, memset
 
 from converter.kernels.column_view cimport ColumnView, elements_of, integer_of, option_of, span_of, text_of, value_at
-from converter.kernels.output cimport Blocks, Output, ensure, put8
+from converter.kernels.doubles cimport put_fixed
+from converter.kernels.output cimport Blocks, Output, append, ensure, put8
 from converter.kernels.strings cimport PADDING, StringTable
 from converter.printing.arithmetic cimport combined, resolve, split_time
 from converter.printing.directory cimport Directory, Found
 from converter.printing.forms cimport (
-    Form, extended, fit, lowest, put, put_decimal, put_hexadecimal, put_number, put_seconds,
+    Form, extended, fit, lowest, put_decimal, put_hexadecimal, put_number, put_seconds,
 )
 from converter.printing.names cimport put_choice, put_flags, put_label
 from converter.printing.program cimport *
 from converter.printing.record_bytes cimport Record, clip, extent, number_at, put_array, read, scaled_place
 from converter.printing.values cimport (
-    NEEDS_QUOTES, NOT_ASCII, UNPRINTABLE, classify_bytes, has_controls, is_control, put_bare, put_double, put_escape, put_fixed,
-    put_json, put_octets, put_padded, traits,
+    NEEDS_QUOTES, NOT_ASCII, UNPRINTABLE, classify_bytes, has_controls, is_control, put_bare, put_double, put_escape, put_json,
+    put_octets, put_padded, traits,
 )
 
 cdef enum:
@@ -315,7 +316,7 @@ cdef class Printer:
                     with gil:
                         raise ValueError("a text is none of the trace's")
                 if code == TEXT:
-                    good = put(out, data, size)
+                    good = append(out, data, size)
                 else:
                     self._quoted(program, data, size, operation.c, code == QUOTED)
             elif code == BYTES:
@@ -339,7 +340,7 @@ cdef class Printer:
                 size = clip(&record, stack[depth], stack[depth + 1], &data)
                 if size:
                     last = <int64_t>memchr(data, 0, size)
-                    good = put(out, data, last - <int64_t>data if last else size)
+                    good = append(out, data, last - <int64_t>data if last else size)
             elif code == OCTETS:
                 depth -= 3
                 # A length of 2^31 and more is below 0.
@@ -448,7 +449,7 @@ cdef class Printer:
         elif found & UNPRINTABLE:
             good = put_bare(&self._out, data, size)
         else:
-            good = put(&self._out, data, size)
+            good = append(&self._out, data, size)
         if not good:
             with gil:
                 raise MemoryError
@@ -465,6 +466,6 @@ cdef class Printer:
         return 0
 
     cdef int _put(self, bytes text) except -1:
-        if not put(&self._out, <const uint8_t*><const char*>text, len(text)):
+        if not append(&self._out, <const uint8_t*><const char*>text, len(text)):
             raise MemoryError
         return 0

@@ -4,8 +4,8 @@ from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memcpy
 
 from converter.kernels.byte_order cimport HOST_IS_BIG
-from converter.kernels.output cimport Output
-from converter.printing.forms cimport put, put_decimal, put_hexadecimal
+from converter.kernels.output cimport Output, append
+from converter.printing.forms cimport put_decimal, put_hexadecimal
 
 cdef extern from *:
     """
@@ -105,15 +105,15 @@ cdef inline bint put_array(
     if count >> 31:
         count = 0
     end = min(<uint64_t>record.size, start + step * count)
-    if not put(out, b"{", 1):
+    if not append(out, b"{", 1):
         return False
     while start + step <= end:
-        if begun and not put(out, b",", 1):
+        if begun and not append(out, b",", 1):
             return False
         begun = True
-        if size != step and not (put(out, b"BAD SIZE:", 9) and put_decimal(out, size, False) and put(out, b" ", 1)):
+        if size != step and not (append(out, b"BAD SIZE:", 9) and put_decimal(out, size, False) and append(out, b" ", 1)):
             return False
-        if not (put(out, b"0x", 2) and put_hexadecimal(out, read(record, start, step, swap))):
+        if not (append(out, b"0x", 2) and put_hexadecimal(out, read(record, start, step, swap))):
             return False
         start += step
-    return put(out, b"}", 1)
+    return append(out, b"}", 1)

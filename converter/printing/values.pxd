@@ -4,14 +4,10 @@ from libc.math cimport fabs, floor, isfinite, isnan
 from libc.stdint cimport int64_t, uint8_t, uint64_t
 from libc.string cimport memcpy
 
-from converter.kernels.output cimport Output, ensure, put8
+from converter.kernels.doubles cimport put_shortest
+from converter.kernels.output cimport Output, append, ensure, put8
 from converter.kernels.strings cimport PADDING
-from converter.printing.forms cimport lower_digits, put, put_decimal
-
-cdef extern from "Python.h":
-    char* PyOS_double_to_string(double value, char format, int precision, int flags, int* type)
-    void PyMem_Free(void* memory)
-    int Py_DTSF_ADD_DOT_0
+from converter.printing.forms cimport lower_digits, put_decimal
 
 cdef extern from *:
     """
@@ -148,7 +144,7 @@ cdef inline bint put_decimals(Output* out, int64_t value) noexcept nogil:
     cdef uint64_t part = magnitude % 1000000
     cdef int places = 6
     cdef int i
-    if not (ensure(out, 40) and (value >= 0 or put(out, b"-", 1)) and put_decimal(out, magnitude // 1000000, False)):
+    if not (ensure(out, 40) and (value >= 0 or append(out, b"-", 1)) and put_decimal(out, magnitude // 1000000, False)):
         return False
     while places > 1 and part % 10 == 0:
         part //= 10
@@ -163,48 +159,22 @@ cdef inline bint put_decimals(Output* out, int64_t value) noexcept nogil:
 
 # The shortest text that reads as the same number.
 cdef inline bint put_double(Output* out, double value, bint quoted) noexcept nogil:
-    cdef char* text
-    cdef int64_t size = 0
     cdef double scaled
     cdef bint good
     if not isfinite(value):
-        if quoted and not put(out, b'"', 1):
+        if quoted and not append(out, b'"', 1):
             return False
         if isnan(value):
-            good = put(out, b"NaN", 3)
+            good = append(out, b"NaN", 3)
         else:
-            good = put(out, b"Infinity", 8) if value > 0 else put(out, b"-Infinity", 9)
-        return good and (not quoted or put(out, b'"', 1))
+            good = append(out, b"Infinity", 8) if value > 0 else append(out, b"-Infinity", 9)
+        return good and (not quoted or append(out, b'"', 1))
     if 1e-4 <= fabs(value) < 1e9:
         # A number of few decimals: both are exact then, so that their quotient is the nearest to what is printed.
         scaled = value * 1e6
         if floor(scaled) == scaled and scaled / 1e6 == value:
             return put_decimals(out, <int64_t>scaled)
-    with gil:
-        text = PyOS_double_to_string(value, c"r", 0, Py_DTSF_ADD_DOT_0, NULL)
-        if text is NULL:
-            return False
-        while text[size]:
-            size += 1
-        good = put(out, <const uint8_t*>text, size)
-        PyMem_Free(text)
-    return good
-
-
-# The same with a number of decimals, as printf() has it.
-cdef inline bint put_fixed(Output* out, double value, int decimals) noexcept nogil:
-    cdef char* text
-    cdef int64_t size = 0
-    cdef bint good
-    with gil:
-        text = PyOS_double_to_string(value, c"f", decimals, 0, NULL)
-        if text is NULL:
-            return False
-        while text[size]:
-            size += 1
-        good = put(out, <const uint8_t*>text, size)
-        PyMem_Free(text)
-    return good
+    return put_shortest(out, value)
 
 
 # A control character: all but line ends and tabs.

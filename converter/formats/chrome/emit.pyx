@@ -15,14 +15,14 @@ from converter.formats.chrome.emit_text cimport (
     Seconds, put_address, put_base64, put_decimal, put_float, put_microseconds, put_string,
 )
 from converter.formats.chrome.json_text cimport (
-    FINE, append, append_padded, append_signed, append_unsigned, compact, is_hexadecimal, special_number,
+    FINE, append_padded, append_signed, append_unsigned, compact, is_hexadecimal, special_number,
 )
 from converter.kernels.column_view cimport (
     ColumnView, TAKES_BYTES, TAKES_LIST, TAKES_NOTHING, TAKES_SCALAR, TAKES_TEXT, Takes, __builtin_prefetch, bits_of,
     elements_of, id_of, span_of, value_at,
 )
 from converter.kernels.columns cimport BoundColumns
-from converter.kernels.output cimport Blocks, Output, ensure
+from converter.kernels.output cimport Blocks, Output, append, ensure
 from converter.kernels.strings cimport Entry, PADDING, StringTable
 
 #: Bytes that must follow the texts of threads.

@@ -5,15 +5,11 @@ from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memcpy
 
 from converter.formats.chrome.json_text cimport (
-    append, append_unsigned, is_hexadecimal, put_escaped, special_number,
+    append_unsigned, is_hexadecimal, put_escaped, special_number,
 )
 from converter.kernels.decimal cimport decimal_pairs
-from converter.kernels.output cimport Output, ensure, put8, put_bytes
-
-cdef extern from "Python.h":
-    char* PyOS_double_to_string(double value, char format, int precision, int flags, int* type)
-    void PyMem_Free(void* memory)
-    int Py_DTSF_ADD_DOT_0
+from converter.kernels.doubles cimport put_shortest
+from converter.kernels.output cimport Output, append, ensure, put8, put_bytes
 
 cdef extern from *:
     """
@@ -148,9 +144,6 @@ cdef inline bint put_float(Output* out, double value) noexcept nogil:
     """The shortest text that reads as the same double, always with a point or an exponent."""
     cdef int places
     cdef double scaled
-    cdef char* text = NULL
-    cdef int64_t size = 0
-    cdef bint good
     cdef uint64_t bits
     if not isfinite(value):
         if isnan(value):
@@ -170,15 +163,7 @@ cdef inline bint put_float(Output* out, double value) noexcept nogil:
             if not put_decimal(out, <int64_t>scaled, places):
                 return False
             return append(out, b".0", 2) if places == 0 else True
-    with gil:
-        text = PyOS_double_to_string(value, c'r', 0, Py_DTSF_ADD_DOT_0, NULL)
-        if text is NULL:
-            return False
-        while text[size]:
-            size += 1
-        good = append(out, <const uint8_t*>text, size)
-        PyMem_Free(text)
-    return good
+    return put_shortest(out, value)
 
 
 cdef inline bint put_base64(Output* out, Output* scratch, const uint8_t* data, int64_t size) noexcept nogil:

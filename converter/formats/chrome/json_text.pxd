@@ -8,7 +8,7 @@ from libc.stdint cimport int64_t, uint8_t, uint64_t
 from libc.string cimport memcpy
 
 from converter.kernels.decimal cimport MOST_DIGITS, write_digits, write_integer
-from converter.kernels.output cimport Output, ensure, put8, put_bytes
+from converter.kernels.output cimport Output, append, ensure, put8, put_bytes
 from converter.kernels.strings cimport PADDING
 from converter.kernels.utf8 cimport is_utf8
 
@@ -33,15 +33,7 @@ cdef extern from *:
     const char* hexadecimal_digits
 
 
-# False is: no memory.
-cdef inline bint append(Output* out, const uint8_t* data, int64_t size) noexcept nogil:
-    if not ensure(out, size):
-        return False
-    put_bytes(out, data, size)
-    return True
-
-
-# The same of data with PADDING readable bytes behind it, in steps of so many, which are faster than a call.
+# As `append` of data with PADDING readable bytes behind it, in steps of so many, which are faster than a call.
 cdef inline bint append_padded(Output* out, const uint8_t* data, int64_t size) noexcept nogil:
     cdef int64_t i = 0
     cdef uint8_t* place

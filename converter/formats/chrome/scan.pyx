@@ -14,7 +14,7 @@ from libc.stdlib cimport free
 from libc.string cimport memcmp, memcpy, memset
 
 from converter.formats.chrome.json_text cimport (
-    FINE, MALFORMED, NO_MEMORY, Scanned, UNFINISHED, append, compact,
+    FINE, MALFORMED, NO_MEMORY, Scanned, UNFINISHED, compact,
 )
 from converter.formats.chrome.members cimport (
     HAS_DURATION, HAS_FLOW_IN, HAS_FLOW_OUT, HAS_ID_SCOPE, HAS_MEMBERS, HAS_SCOPE, HAS_THREAD_DURATION,
@@ -22,7 +22,7 @@ from converter.formats.chrome.members cimport (
 )
 from converter.formats.chrome.scan_members cimport Clock, Members, Place, add_member, scan_members
 from converter.formats.chrome.scan_values cimport ValueScanner
-from converter.kernels.output cimport Output, ensure, put64
+from converter.kernels.output cimport Output, append, ensure, put64
 from converter.kernels.strings cimport StringTable
 
 cdef enum:

@@ -7,7 +7,7 @@ from libc.stdint cimport int32_t, int64_t, uint8_t
 from libc.string cimport memcmp, memset
 
 from converter.formats.chrome.json_text cimport (
-    FINE, MALFORMED, NO_MEMORY, Scanned, UNFINISHED, append, append_cleaned, compact, good_escapes, is_digit,
+    FINE, MALFORMED, NO_MEMORY, Scanned, UNFINISHED, append_cleaned, compact, good_escapes, is_digit,
     number_end, parse_ticks, skip_space, string_end,
 )
 from converter.formats.chrome.members cimport (
@@ -16,7 +16,7 @@ from converter.formats.chrome.members cimport (
     HAS_THREAD_DURATION, HAS_THREAD_TIME, HAS_TID, HAS_TS, HAS_TYPES, ID2_MEMBER, ID_MEMBER, OTHER_MEMBER, member_of,
 )
 from converter.formats.chrome.scan_values cimport ValueScanner
-from converter.kernels.output cimport Output
+from converter.kernels.output cimport Output, append
 
 cdef enum:
     # Arguments with a longer signature become JSON text.

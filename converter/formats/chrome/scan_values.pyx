@@ -6,11 +6,11 @@ from libc.stdlib cimport free
 from libc.string cimport memcmp, memcpy
 
 from converter.formats.chrome.json_text cimport (
-    FINE, MALFORMED, NO_MEMORY, Scanned, UNFINISHED, append, compact, good_escapes, hexadecimal,
+    FINE, MALFORMED, NO_MEMORY, Scanned, UNFINISHED, compact, good_escapes, hexadecimal,
     is_hexadecimal, number_end, parse_ticks, runs_to_end, skip_space, special_end, special_number,
     string_end, word_end,
 )
-from converter.kernels.output cimport Output, ensure
+from converter.kernels.output cimport Output, append, ensure
 from converter.kernels.strings cimport StringTable
 
 cdef extern from "Python.h":

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from support.small_traces import events_of
-from support.trace_processor import answer, needs_trace_processor
+from support.trace_processor import needs_trace_processor, printed
 
 from converter import convert, open_trace, read
 from converter.errors import TraceError
@@ -155,18 +155,12 @@ def test_the_importer_shows_the_markers_and_samples_of_the_profile(tmp_path: Pat
     extract_arg(s.arg_set_id, 'data.flow'), extract_arg(s.arg_set_id, 'data.target')
     from slice s join thread_track k on k.id = s.track_id join thread t using (utid)
     join process p using (upid) order by s.ts"""
-    assert answer(target, markers) == answer(source, markers)
-    assert len(answer(source, markers)) == 3
-    frames = """select s.ts, c.depth, f.name from {} s
-    join stack_profile_callsite c on c.id = s.callsite_id
-    join stack_profile_frame f on f.id = c.frame_id order by 1"""
-    found = [frames.format(name) for name in ("cpu_profile_stack_sample", "perf_sample")]
-    before, after = answer(source, found[0]), answer(target, found[1])
-    assert (
-        [row[:2] for row in after]
-        == [row[:2] for row in before]
-        == [["1500000", "2"], ["3250000", "1"]]
-    )
+    samples = """select s.ts, c.depth from {} s
+    join stack_profile_callsite c on c.id = s.callsite_id order by 1"""
+    before = printed(source, f"{samples.format('cpu_profile_stack_sample')}; {markers}")
+    assert before[1:3] == [["1500000", "2"], ["3250000", "1"]]
+    assert len([row for row in before if row]) == 1 + 2 + 1 + 3
+    assert printed(target, f"{samples.format('perf_sample')}; {markers}") == before
 
 
 DAMAGE = [
@@ -188,7 +182,7 @@ def test_whatever_a_profile_holds_is_a_trace_or_an_error() -> None:
     rng = random.Random(1)
     values = [None, -1, 1 << 40, 1e300, float("nan"), "x", [], {}, [1], {"schema": {"stack": -2}}]
     errors = 0
-    for _ in range(200):
+    for _ in range(100):
         profile = copy.deepcopy(rng.choice([PROCESSED, raw(), shared()]))
         part: Any = profile
         for _ in range(rng.randint(1, 5)):
@@ -205,7 +199,7 @@ def test_whatever_a_profile_holds_is_a_trace_or_an_error() -> None:
             assert sum(map(len, trace.batches())) <= 6
         except TraceError:
             errors += 1
-    assert 0 < errors < 200
+    assert 0 < errors < 100
 
 
 def test_what_is_not_in_the_form_of_its_table_is_counted() -> None:

@@ -188,7 +188,7 @@ cdef class EventScanner(ValueScanner):
                 if result != FINE:
                     return result
         needs = self._phases[members.phase]
-        if needs == METADATA_PHASE:
+        if needs == METADATA_PHASE and not members.no_number:
             self._text.used = text
             result = compact(self._data, start, self._end, &self._metadata, &at)
             if result != FINE:

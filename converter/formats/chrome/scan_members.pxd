@@ -41,6 +41,8 @@ cdef struct Members:
     # Bits HAS_*, and whether there is something that only the event's text can tell.
     int32_t present
     bint odd
+    # Whether a duration or thread time is no number: importers read nothing behind such an event.
+    bint no_number
     uint8_t phase
     int64_t ts
     int64_t duration
@@ -172,11 +174,11 @@ cdef inline Scanned scan_member(
     elif member == HAS_TS:
         return scan_time(scanner, clock, at, after, &members.ts, &members.odd)
     elif member == HAS_DURATION:
-        return scan_time(scanner, clock, at, after, &members.duration, &members.odd)
+        return scan_number(scanner, clock, at, after, &members.duration, members)
     elif member == HAS_THREAD_TIME:
-        return scan_time(scanner, clock, at, after, &members.thread_time, &members.odd)
+        return scan_number(scanner, clock, at, after, &members.thread_time, members)
     elif member == HAS_THREAD_DURATION:
-        return scan_time(scanner, clock, at, after, &members.thread_duration, &members.odd)
+        return scan_number(scanner, clock, at, after, &members.thread_duration, members)
     elif member == HAS_PID:
         return scan_task(scanner, at, after, False, &members.pid, &members.odd)
     elif member == HAS_TID:
@@ -239,6 +241,21 @@ cdef inline Scanned scan_text(
         odd[0] = True
         return scanner._skip(at, after)
     return scanner._string(scanner._strings, at, after, id)
+
+
+# A duration or thread time: importers read no event behind one that is no number.
+cdef inline Scanned scan_number(
+    ValueScanner scanner, Clock* clock, int64_t at, int64_t* after, int64_t* ticks, Members* members
+) noexcept nogil:
+    cdef bint odd = False, quoted = scanner._data[at] == 34, integer
+    cdef int64_t stop
+    cdef Scanned result = scan_time(scanner, clock, at, after, ticks, &odd)
+    if odd:
+        # Or a number that is too large.
+        members.odd = True
+        stop = number_end(scanner._data, at + quoted, scanner._end, &integer)
+        members.no_number |= stop < 0 or (quoted and scanner._data[stop] != 34)
+    return result
 
 
 cdef inline Scanned scan_time(

@@ -288,3 +288,22 @@ def test_times_that_are_no_numbers_do_not_hide_the_other_events(member, tmp_path
     assert slices == [["100000", "50000"], ["200000", "50000"]]
     convert(copy, tmp_path / "c.json")
     assert (tmp_path / "c.json").read_bytes() == copy.read_bytes()
+
+
+@needs_trace_processor
+@pytest.mark.parametrize("member", ["dur", "tts", "tdur"])
+def test_names_behind_times_that_are_no_numbers_are_shown_nowhere(member, tmp_path):
+    source = tmp_path / "a.json"
+    name = {"ph": "M", "name": "thread_name", "pid": 1, "tid": 2, "args": {"name": "shown"}}
+    broken = [{**name, member: value, "args": {"name": "not"}} for value in ("5a", "", None, {})]
+    large = {**name, "tid": 3, member: 1e300}
+    slices = [{"ph": "X", "pid": 1, "tid": tid, "ts": 1, "dur": 5} for tid in (2, 3)]
+    # In an array, what the importer gives up is what is behind the broken events.
+    source.write_text(json.dumps([*slices, name, large, *broken]))
+    for target in ("b.json", "c.pftrace"):
+        convert(source, tmp_path / target)
+        assert answer(tmp_path / target, THREADS) == answer(source, THREADS)
+    shown = [row[1] for row in answer(source, THREADS) if row[0] in "23"]
+    assert shown == ["shown", "shown"]
+    convert(tmp_path / "b.json", tmp_path / "d.json")
+    assert (tmp_path / "d.json").read_bytes() == (tmp_path / "b.json").read_bytes()

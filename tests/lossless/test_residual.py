@@ -145,7 +145,8 @@ def test_trace_cmd_prints_the_same_after_every_detour(via, tmp_path):
     out = lossless(TRACE, via, tmp_path)
     back = tmp_path / "back.dat"
     converter.convert(out, back)
-    assert _report(back) == _report(TRACE)
+    # Of the same bytes it need not be asked.
+    assert back.read_bytes() == TRACE.read_bytes() or _report(back) == _report(TRACE)
 
 
 @pytest.mark.skipif(shutil.which("trace-cmd") is None, reason="trace-cmd is not installed")
@@ -154,8 +155,9 @@ def test_trace_cmd_reads_a_file_in_which_something_travels(variant, tmp_path):
     out = lossless(TIMELINE, f"trace_cmd+{variant}", tmp_path)
     plain = tmp_path / "plain.dat"
     converter.convert(TIMELINE, plain, target_format=f"trace_cmd+{variant}")
-    assert _report(out) == _report(plain)
-    assert _report(out)
+    expected = _report(plain)
+    assert expected
+    assert _report(out) == expected
 
 
 def _report(path):

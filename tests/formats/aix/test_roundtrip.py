@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from support.aix_files import (
     VARIANTS,
@@ -87,7 +87,6 @@ _clocks = clocks().filter(lambda clock: clock.ticks_per_second is not None)
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
-@settings(max_examples=40)
 @given(data=st.data())
 def test_what_the_format_holds_survives(variant, data):
     # Of all integers the usual ones: to draw from the 126 that there are, in each style, takes long.
@@ -113,7 +112,6 @@ def test_only_an_unknown_rate_is_lost(trace):
 
 @pytest.mark.parametrize("source", VARIANTS)
 @pytest.mark.parametrize("target", VARIANTS)
-@settings(max_examples=40)
 @given(data=st.data())
 def test_events_of_a_kernel_survive_as_user_hooks(source, target, data):
     # As they come from a filter: without the bytes that they were read from.

@@ -42,7 +42,7 @@ def check(trace: Trace) -> None:
     assert back.warnings == []
 
 
-@settings(suppress_health_check=TOO_SLOW, max_examples=40)
+@settings(suppress_health_check=TOO_SLOW)
 @given(
     fitted_traces(
         CAPABILITIES,
@@ -54,7 +54,7 @@ def test_what_fits_survives(trace: Trace) -> None:
     check(trace)
 
 
-@settings(suppress_health_check=TOO_SLOW, max_examples=30)
+@settings(suppress_health_check=TOO_SLOW)
 @given(traces())
 def test_anything_survives_as_far_as_it_fits(trace: Trace) -> None:
     if trace.clock.ticks_per_second is not None and trace.clock.ticks_per_second > 10**9:
@@ -99,7 +99,7 @@ EVENTS = st.fixed_dictionaries(
 )
 
 
-@settings(suppress_health_check=TOO_SLOW, max_examples=100)
+@settings(suppress_health_check=TOO_SLOW)
 @given(st.lists(EVENTS, max_size=6))
 @example([{"ph": "B", "ts": "5", "pid": ""}])
 def test_files_of_others_survive_whole(

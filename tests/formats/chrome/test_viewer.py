@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from support import perfetto_files
 from support.small_traces import event_class, events_of, projected, trace_of
-from support.trace_processor import answer, needs_trace_processor
+from support.trace_processor import answer, needs_trace_processor, printed
 
 from converter import convert, write
 from converter.formats.chrome.mapping import CAPABILITIES
@@ -142,9 +142,9 @@ def test_the_importer_shows_the_same(case: str, tmp_path: Path) -> None:
     made = [tmp_path / name for name in ("b.json", "c.pftrace", "d.json")]
     for origin, target in zip((source, source, made[1]), made, strict=True):
         convert(origin, target)
-    for query in QUERIES:
-        wanted = answer(source, query)
-        assert [answer(target, query) for target in made] == [wanted] * 3
+    asked = ";\n".join(QUERIES)
+    wanted = printed(source, asked)
+    assert [printed(target, asked) for target in made] == [wanted] * 3
 
 
 @needs_trace_processor

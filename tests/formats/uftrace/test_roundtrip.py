@@ -81,7 +81,6 @@ def files_of(path):
 # The law
 
 
-@settings(max_examples=60)
 @given(traces())
 def test_reading_what_was_written_gives_the_projection(trace):
     fitted = collect(project(trace, CAPABILITIES, "uftrace")[0])
@@ -90,7 +89,6 @@ def test_reading_what_was_written_gives_the_projection(trace):
     assert back.warnings == []
 
 
-@settings(max_examples=60)
 @given(fitted_traces(CAPABILITIES, names_of_fields=IDENTIFIERS, strings=SHORT_TEXTS))
 def test_what_fits_survives_and_loses_nothing(trace):
     assert difference(trace, written_and_read(trace)) is None

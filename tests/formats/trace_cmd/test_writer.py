@@ -148,7 +148,9 @@ def test_trace_cmd_prints_the_same_of_a_copy(tmp_path, path, encode):
             if encode:
                 trace = encoded(trace)
             copy.write_bytes(written(trace, variant))
-        assert report(copy, "-t", "-R") == expected
+        # Of the same bytes it need not be asked.
+        if copy.read_bytes() != path.read_bytes():
+            assert report(copy, "-t", "-R") == expected
         following = copy
 
 

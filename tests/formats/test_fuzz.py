@@ -11,4 +11,4 @@ def test_damaged_inputs(format):
     inputs = originals(format)
     assert len(inputs) > 10
     # Those that fail kill the process or raise; most others are read in part.
-    assert sum(attempt(format, *numbered(format, number, inputs)) for number in range(8)) > 0
+    assert sum(attempt(format, *numbered(format, number, inputs)) for number in range(5)) > 0

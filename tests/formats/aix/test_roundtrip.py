@@ -72,8 +72,7 @@ def test_a_stream_is_copied(variant, data):
     assert not trace.warnings
 
 
-@pytest.mark.parametrize("variant", VARIANTS)
-@given(trace=traces())
+@given(variant=st.sampled_from(VARIANTS), trace=traces())
 def test_what_is_projected_survives(variant, trace):
     projected = collect(project(trace, capabilities(variant), "aix")[0])
     content = written(projected, variant)
@@ -86,8 +85,7 @@ def test_what_is_projected_survives(variant, trace):
 _clocks = clocks().filter(lambda clock: clock.ticks_per_second is not None)
 
 
-@pytest.mark.parametrize("variant", VARIANTS)
-@given(data=st.data())
+@given(variant=st.sampled_from(VARIANTS), data=st.data())
 def test_what_the_format_holds_survives(variant, data):
     # Of all integers the usual ones: to draw from the 126 that there are, in each style, takes long.
     usual = frozenset((bits, signed) for bits in (8, 16, 32, 64) for signed in (False, True))

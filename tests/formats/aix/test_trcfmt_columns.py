@@ -119,7 +119,7 @@ def test_no_template_has_no_layout():
     st.sampled_from([32, 64]),
     st.booleans(),
 )
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=80, deadline=None)
 def test_the_places_hold_what_evaluating_reads(codes, data, env, generic):
     file = parse('500 1.0 "label" ' + " ".join(codes) + "\n")
     found = layout(file, 0x5000, env, generic=generic)

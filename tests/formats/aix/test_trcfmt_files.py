@@ -156,7 +156,7 @@ tokens = st.sampled_from([*TOKENS.split(), "\\\n"])
 
 
 @given(st.lists(st.tuples(tokens, st.sampled_from(["", " "])), max_size=25), st.binary(max_size=40))
-@settings(max_examples=250, deadline=None)
+@settings(max_examples=100, deadline=None)
 def test_any_text_is_parsed_printed_and_evaluated(parts, data):
     text = "900 1.0 " + "".join(token + space for token, space in parts) + "\n90F 1.0 $900\n"
     file = parse(text)
@@ -167,7 +167,7 @@ def test_any_text_is_parsed_printed_and_evaluated(parts, data):
 
 
 @given(st.text(max_size=200))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 def test_any_text_at_all_is_kept(text):
     file = parse(text)
     assert file.text() == text

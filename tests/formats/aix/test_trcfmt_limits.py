@@ -85,7 +85,7 @@ def test_macros_are_not_printed_in_octal():
 
 
 @given(st.binary(max_size=64), st.sampled_from([32, 64]))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=80, deadline=None)
 def test_any_entry_gives_a_report(data, env):
     file = parse(
         '500 1.0 "a" HT & 7, 0 { W2 S4 A8 LOOP HB { X1 } }, 1 { B2.3 D2 }, \\* { W1 XW F8 E4 T4 P4 }\n'

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from support.strategies import fitted_traces, traces
 
@@ -29,8 +29,6 @@ INTEGERS = frozenset(
 )
 STYLES = frozenset({Style.HEXADECIMAL, Style.POINTER})
 VARIANTS = ("1.8", "2")
-#: The examples are shared by the versions.
-SHARED = settings(max_examples=settings().max_examples // len(VARIANTS))
 #: Texts of CTF end at a null character.
 TEXTS = st.one_of(st.binary(max_size=8), st.text(max_size=5).map(lambda text: text.encode())).map(
     lambda text: text.replace(b"\0", b"")
@@ -61,9 +59,8 @@ def again(trace: Trace, variant: str) -> Trace:
             return collect(read(source))
 
 
-@pytest.mark.parametrize("variant", VARIANTS)
-@SHARED
 @given(
+    variant=st.sampled_from(VARIANTS),
     trace=fitted_traces(
         replace(capabilities(""), integers=INTEGERS, styles=STYLES),
         of_role={Role.COUNT: COUNTS},
@@ -71,7 +68,7 @@ def again(trace: Trace, variant: str) -> Trace:
         cpus=CPUS,
         strings=TEXTS,
         environment=ENVIRONMENTS,
-    )
+    ),
 )
 def test_what_the_format_holds_survives(variant: str, trace: Trace) -> None:
     """All variants hold the same."""
@@ -80,9 +77,7 @@ def test_what_the_format_holds_survives(variant: str, trace: Trace) -> None:
     assert not result.warnings
 
 
-@pytest.mark.parametrize("variant", VARIANTS)
-@SHARED
-@given(trace=traces())
+@given(variant=st.sampled_from(VARIANTS), trace=traces())
 def test_what_is_projected_survives(variant: str, trace: Trace) -> None:
     rate = trace.clock.ticks_per_second
     assume(rate is None or rate < 1 << 63)

@@ -49,7 +49,8 @@ def test_truncation_at_every_byte(order):
         ends.append(ends[-1] + len(one))
     # The first that is an event is the kernel object without a place in the tables.
     first_event = ends[10]
-    for size in range(len(data)):
+    # Records are laid out alike in both orders, so that in each every other size is enough.
+    for size in range(ORDERS.index(order), len(data), 2):
         if size < 8:
             with pytest.raises(TraceError, match="magic number record"):
                 opened(data[:size])
@@ -71,8 +72,8 @@ def test_truncation_at_every_byte(order):
 def test_every_byte_changed(order):
     data = every_record(order)
     # Records are laid out alike in both orders, so that in each a part of the bytes is enough.
-    for at in range(ORDERS.index(order), len(data), 3):
-        flipped = data[at] ^ (0xFF if at // 3 % 2 else 1 << (at // 6) % 8)
+    for at in range(ORDERS.index(order), len(data), 7):
+        flipped = data[at] ^ (0xFF if at // 7 % 2 else 1 << (at // 14) % 8)
         form, _ = outcome(data[:at] + bytes([flipped]) + data[at + 1 :])
         if isinstance(form, TraceError):
             assert form.format == "fxt"

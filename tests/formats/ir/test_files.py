@@ -48,8 +48,7 @@ def opened(data):
     return read(open_source(data))
 
 
-@pytest.mark.parametrize("variant", ["", "json"])
-@given(trace=traces())
+@given(variant=st.sampled_from(["", "json"]), trace=traces())
 def test_every_trace_survives(variant, trace):
     again = opened(written(trace, variant))
     assert difference(trace, again, sidecar=True) is None

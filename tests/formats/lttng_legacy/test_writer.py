@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from support.field_strategies import names
 from support.lttng_legacy_files import (
@@ -71,9 +71,10 @@ def through(trace, folder, variant):
 
 # The laws
 
+WRITTEN = st.sampled_from(["2.6", "1.0"])
 
-@pytest.mark.parametrize("variant", ["2.6", "1.0"])
-@given(data=st.data())
+
+@given(variant=WRITTEN, data=st.data())
 def test_what_the_format_holds_survives(folder, variant, data):
     texts = st.binary(max_size=8).map(lambda text: text.replace(b"\0", b""))
     trace = data.draw(
@@ -85,9 +86,7 @@ def test_what_the_format_holds_survives(folder, variant, data):
     check(again)
 
 
-@pytest.mark.parametrize("variant", ["2.6", "1.0"])
-@settings(max_examples=25)
-@given(trace=traces())
+@given(variant=WRITTEN, trace=traces())
 def test_what_is_projected_survives(folder, variant, trace):
     projected = collect(project(trace, CAPABILITIES, "lttng_legacy")[0])
     again = through(projected, folder, variant)

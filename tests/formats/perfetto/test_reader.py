@@ -474,7 +474,8 @@ def test_every_cut_ends_in_a_prefix_or_an_error(name):
     data = FILES[name]()
     whole = sum(len(batch) for batch in opened(data).batches())
     cuts = set()
-    for end in range(len(data)):
+    # By a step that meets each place of a packet.
+    for end in range(0, len(data), 3):
         try:
             trace = opened(data[:end])
             count = sum(len(batch) for batch in trace.batches())
@@ -489,7 +490,7 @@ def test_every_cut_ends_in_a_prefix_or_an_error(name):
 def test_flipped_bytes_end_in_a_trace_or_an_error(name):
     data = FILES[name]()
     random = np.random.default_rng(len(name))
-    for _ in range(40 if len(data) < 10_000 else 10):
+    for _ in range(20 if len(data) < 10_000 else 5):
         damaged = bytearray(data)
         for _ in range(int(random.integers(1, 6))):
             damaged[int(random.integers(len(data)))] = int(random.integers(256))

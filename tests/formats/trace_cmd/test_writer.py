@@ -70,7 +70,7 @@ def test_what_fits_survives_and_loses_nothing(trace, variant):
     assert list(losses) == []
 
 
-@settings(max_examples=15)
+@settings(max_examples=10)
 @given(fitted_traces(CAPABILITIES, names_of_fields=IDENTIFIERS, strings=SHORT_TEXTS))
 def test_a_file_survives_all_versions_and_new_pages(trace):
     data = written(trace)
@@ -87,7 +87,6 @@ def test_a_file_survives_all_versions_and_new_pages(trace):
 
 
 @needs_trace_cmd
-@settings(max_examples=30)
 @given(traces(max_events=30))
 def test_trace_cmd_prints_every_event(tmp_path_factory, trace):
     fitted = projected(trace)

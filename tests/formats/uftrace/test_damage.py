@@ -369,7 +369,7 @@ def test_tables_that_make_no_sense(tmp_path):
 # Anything
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(4))
 def test_random_damage_ends_in_a_trace_or_an_error(tmp_path, seed):
     random = Random(seed)
     original = tmp_path / "original"
@@ -379,7 +379,7 @@ def test_random_damage_ends_in_a_trace_or_an_error(tmp_path, seed):
         shutil.copytree(RICH, original)
     names = sorted(path.name for path in original.iterdir() if path.stat().st_size)
     contents = {name: (original / name).read_bytes() for name in names}
-    for _ in range(40):
+    for _ in range(30):
         name = random.choice(names)
         data = bytearray(contents[name])
         if random.random() < 0.3:

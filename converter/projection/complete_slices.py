@@ -21,7 +21,7 @@ from converter.ir.kinds import Kind, Role
 from converter.ir.trace import Trace
 from converter.kernels.union import looked_up
 from converter.projection.losses import LossClass, LossKind, LossReport
-from converter.projection.open_slices import crossing
+from converter.projection.overlapping_slices import OverlappingSlices
 from converter.projection.timeline_fields import THREAD_DURATION, THREAD_TIME
 
 _LAST_TIME = np.iinfo(np.int64).max
@@ -40,13 +40,14 @@ def begin_and_end(
 ) -> Trace:
     """The trace with a SLICE_BEGIN and, where the duration is known, a SLICE_END for each SLICE_COMPLETE.
 
-    With a `unit`, slices on threads stay complete whose duration is a multiple of it. With `timed`, ends say the
-    thread's own time where the slice says how much of it it took.
+    With a `unit`, slices on threads stay complete whose duration is a multiple of it, and those that cross another are
+    on a track beside it. With `timed`, ends say the thread's own time where the slice says how much of it it took.
     At equal times ends stand before other events, those of inner slices first; the end of a slice without duration
     stands right behind its begin. Slices that begin at the same time on the same track begin with the longest.
     A duration is in ticks; one that is absent or negative is not known.
     """
-    result = dataclasses.replace(trace, event_classes=[])
+    tracks = trace.tracks if unit is None else []
+    result = dataclasses.replace(trace, event_classes=[], tracks=tracks)
     splitter = _Splitter(trace, result, report, unit, timed=timed)
     result.make_batches = splitter.batches
     return result
@@ -75,6 +76,7 @@ class _Ends:
 
 _NO_NUMBERS = np.zeros(0, np.int32)
 _NO_TIMES = np.zeros(0, np.int64)
+_NO_ROWS = np.zeros(0, np.bool_)
 _NO_ENDS = _Ends(_NO_TIMES, _NO_TIMES, _NO_TIMES, _NO_NUMBERS, _NO_NUMBERS, _NO_NUMBERS)
 
 
@@ -103,16 +105,21 @@ class _Splitter:
         self._kept: dict[int, int] = {}
         self._unit = unit
         self._timed = timed
+        self._overlapping = (
+            None if unit is None else OverlappingSlices(source, result.tracks, report)
+        )
         self._ends: NDArray[np.int32] | None = None
 
     def batches(self) -> Iterator[Batch]:
         pending = _NO_ENDS
         latest = np.iinfo(np.int64).min
         count = 0
+        if self._overlapping is not None:
+            self._overlapping.restart()
         for batch in self._source.batches():
             if not len(batch):
                 continue
-            split, complete = self._split(batch)
+            split, complete, place = self._split(batch)
             if not complete and not len(pending.ts):
                 latest = max(latest, int(split.ts.max()))
                 count += len(batch)
@@ -121,7 +128,7 @@ class _Splitter:
             now = np.maximum.accumulate(np.maximum(split.ts, latest))
             latest = int(now[-1])
             # Where the stream has come to the end's time; behind the end's own begin in any case.
-            place, begun = self._begun(split, complete, count)
+            begun = self._begun(split, complete, place, count)
             count += len(batch)
             ends = _Ends.joined([pending, begun])
             reached = np.searchsorted(now, ends.ts, side="left")
@@ -172,11 +179,11 @@ class _Splitter:
             return None
         return fields.index(THREAD_TIME), fields.index(THREAD_DURATION)
 
-    def _split(self, batch: Batch) -> tuple[Batch, list[_Complete]]:
-        """The batch with begins for complete slices, and of those what their ends need."""
+    def _split(self, batch: Batch) -> tuple[Batch, list[_Complete], NDArray[np.intp] | None]:
+        """The batch with begins for complete slices, of those what their ends need, and where each event goes."""
         numbers = np.zeros(max(batch.tables, default=0) + 1, np.int32)
         tables = {}
-        complete = self._all_complete(batch)
+        complete, place, track = self._all_complete(batch)
         mixed: list[tuple[int, NDArray[np.int32], NDArray[np.bool_]]] = []
         for source, table in batch.tables.items():
             event_class = self._source.event_classes[source]
@@ -206,38 +213,39 @@ class _Splitter:
             tables=tables,
             thread=batch.thread,
             cpu=batch.cpu,
-            track=batch.track,
+            track=track,
         )
-        return split, list(complete.values())
+        return split, list(complete.values()), place
 
-    def _all_complete(self, batch: Batch) -> dict[int, _Complete]:
-        """The complete slices of a batch, by class. Those that cross another of the batch do not stay as they are.
+    def _all_complete(
+        self, batch: Batch
+    ) -> tuple[dict[int, _Complete], NDArray[np.intp] | None, NDArray[np.int32]]:
+        """The complete slices of a batch, by class, and where each event goes: in the batch, and on which track.
 
-        Importers drop a complete slice that ends after one that it begins in.
+        Those that cross another do not stay as they are: importers drop them.
         """
         complete = {}
+        place = None
+        track = batch.track
         for source, table in batch.tables.items():
             duration = _duration_index(self._source.event_classes[source])
             if duration is not None and len(table):
                 complete[source] = self._complete(batch, source, table, duration)
-        if not any(one.stays.any() for one in complete.values()):
-            return complete
-        at = np.concatenate([one.at for one in complete.values()])
-        durations = np.maximum(np.concatenate([one.durations for one in complete.values()]), 0)
-        thread, ts = batch.thread[at], batch.ts[at]
-        order = np.lexsort((-durations, ts, thread))
-        crosses = np.zeros(len(at), np.bool_)
-        ends = (ts + durations)[order]
-        crosses[order] = crossing(np.ascontiguousarray(thread[order]), ts[order], ends)
-        if crosses.any():
-            count = int(np.count_nonzero(crosses))
-            what = "ends of slices that cross another, which viewers end with it"
-            self._report.add(LossKind.CHANGED, what, count, int(ts[crosses][0]))
+        at = np.concatenate([_NO_NUMBERS, *(one.at for one in complete.values())]).astype(np.intp)
+        durations = np.concatenate([_NO_TIMES, *(one.durations for one in complete.values())])
+        if complete:
+            order = np.argsort(at)
+            place = _longest_first(batch, at[order], durations[order])
+        if self._overlapping is not None:
+            stays = np.concatenate([_NO_ROWS, *(one.stays for one in complete.values())])
+            track, beside = self._overlapping.place(batch, at, durations, stays, place)
+            crosses = np.zeros(len(at), np.bool_)
+            crosses[beside] = True
             first = 0
             for one in complete.values():
                 one.stays[crosses[first : first + len(one.at)]] = False
                 first += len(one.at)
-        return complete
+        return complete, place, track
 
     def _begins(self, event_class: EventClass, table: Table, complete: _Complete) -> Table:
         """The begins of those slices of a class that do not stay complete."""
@@ -266,26 +274,27 @@ class _Splitter:
         return _Complete(at, durations, times, stays)
 
     def _begun(
-        self, batch: Batch, complete: list[_Complete], count: int
-    ) -> tuple[NDArray[np.intp] | None, _Ends]:
-        """Where each event goes, or None when all stay, and the ends of slices that begin in the batch."""
+        self,
+        batch: Batch,
+        complete: list[_Complete],
+        place: NDArray[np.intp] | None,
+        count: int,
+    ) -> _Ends:
+        """The ends of slices that begin in the batch, whose events go to `place`."""
         if not complete:
-            return None, _NO_ENDS
+            return _NO_ENDS
         at = np.concatenate([one.at for one in complete]).astype(np.intp)
-        order = np.argsort(at)
-        at = at[order]
-        durations = np.concatenate([one.durations for one in complete])[order]
-        times = np.concatenate([one.thread_times for one in complete])[order]
-        stays = np.concatenate([one.stays for one in complete])[order]
+        durations = np.concatenate([one.durations for one in complete])
+        times = np.concatenate([one.thread_times for one in complete])
+        stays = np.concatenate([one.stays for one in complete])
         if not stays.all():
             self._report.add(
                 LossKind.LOWERED,
                 "slice_complete as slice_begin and slice_end",
                 int(np.count_nonzero(~stays)),
-                int(batch.ts[at[~stays][0]]),
+                int(batch.ts[at[~stays].min()]),
                 LossClass.DETAIL,
             )
-        place = _longest_first(batch, at, durations)
         known = np.flatnonzero((durations >= 0) & ~stays)
         at, durations, times = at[known], durations[known], times[known]
         start = batch.ts[at]
@@ -293,7 +302,7 @@ class _Splitter:
         # Past the end of time the sum has wrapped around.
         end[end < start] = _LAST_TIME
         begin = (at if place is None else place[at]) + np.int64(count)
-        return place, _Ends(end, begin, times, batch.thread[at], batch.cpu[at], batch.track[at])
+        return _Ends(end, begin, times, batch.thread[at], batch.cpu[at], batch.track[at])
 
     def _merged(
         self, batch: Batch, place: NDArray[np.intp] | None, ends: _Ends, at: NDArray[np.intp]

@@ -16,7 +16,21 @@ class OpenSlices:
 
         """
 
-def crossing(
-    lane: NDArray[np.int32], start: NDArray[np.int64], end: NDArray[np.int64]
-) -> NDArray[np.bool_]:
-    """Which slices, in order of lane and start, end after one that they begin in."""
+class NestedSlices:
+    def lines(
+        self,
+        step: NDArray[np.int32],
+        thread: NDArray[np.int32],
+        track: NDArray[np.int32],
+        ts: NDArray[np.int64],
+        end: NDArray[np.int64],
+        order: NDArray[np.int64],
+    ) -> tuple[NDArray[np.int32], int]:
+        """Go on with events in an order of time. Those of step 1 begin and those of step 2 end a slice of a track and
+        thread; those of step 3 are complete slices until an `end`, which those of step 4 need an event for.
+
+        Returns:
+            Which line beside its track each complete slice nests on, 0 for the track; how many cross an end behind the
+            batch that they are of.
+
+        """

@@ -5,13 +5,14 @@ import os
 
 import numpy as np
 
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
+from libc.stdint cimport INT64_MAX, int32_t, int64_t, uint8_t, uint32_t, uint64_t
 
 from converter.kernels.open_slices cimport (
     Lanes,
     find_open,
     forget_closed,
     free_lanes,
+    how_many,
     innermost,
     lane_of,
     pop,
@@ -22,6 +23,10 @@ from converter.kernels.open_slices cimport (
 cdef enum:
     BEGIN = 1
     END = 2
+    # Complete slices that become a begin and an end.
+    SPLIT = 4
+    # Lines beside a track.
+    MOST_LINES = 256
 
 
 cdef class OpenSlices:
@@ -70,24 +75,119 @@ cdef class OpenSlices:
         return np.flatnonzero(result)
 
 
-def crossing(const int32_t[::1] lane, const int64_t[::1] start, const int64_t[::1] end):
-    cdef int64_t count = lane.shape[0]
-    cdef int64_t i
-    cdef int64_t depth = 0
-    if start.shape[0] != count or end.shape[0] != count:
-        raise ValueError("columns differ in length")
-    result = np.zeros(count, np.uint8)
-    ends = np.zeros(count + 1, np.int64)
-    cdef uint8_t[::1] crosses = result
-    cdef int64_t[::1] open_ends = ends
-    for i in range(count):
-        if i and lane[i] != lane[i - 1]:
-            depth = 0
-        while depth and open_ends[depth - 1] <= start[i]:
-            depth -= 1
-        if depth and end[i] > open_ends[depth - 1]:
-            crosses[i] = 1
-            continue
-        open_ends[depth] = end[i]
-        depth += 1
-    return result.view(np.bool_)
+cdef class NestedSlices:
+    """Lanes are the tracks of threads, and lines beside them for the slices that do not nest there."""
+
+    cdef Lanes _open
+    cdef int64_t _count
+
+    def __cinit__(self):
+        start(&self._open, int.from_bytes(os.urandom(8), "little"))
+
+    def __dealloc__(self):
+        free_lanes(&self._open)
+
+    def lines(
+        self,
+        const int32_t[::1] step,
+        const int32_t[:] thread,
+        const int32_t[:] track,
+        const int64_t[:] ts,
+        const int64_t[::1] end,
+        const int64_t[::1] order,
+    ):
+        cdef int64_t count = step.shape[0]
+        cdef int64_t i, k
+        cdef int32_t lane
+        cdef int64_t last = -1
+        cdef int64_t cut = 0
+        cdef Lanes* held = &self._open
+        cdef bint failed
+        if min(thread.shape[0], track.shape[0], ts.shape[0], end.shape[0], order.shape[0]) != count:
+            raise ValueError("columns differ in length")
+        result = np.zeros(count, np.int32)
+        cdef int32_t[::1] line = result
+        with nogil:
+            failed = not forget_closed(held)
+            for k in range(0 if failed else count):
+                i = order[k]
+                if not step[i]:
+                    continue
+                lane = lane_of(held, <uint64_t>thread[i], <uint64_t>track[i])
+                if lane < 0:
+                    failed = True
+                    break
+                if step[i] == END:
+                    cut += self._close(lane, ts[i], &line[0])
+                    continue
+                pop_ended(held, lane, ts[i])
+                if step[i] != BEGIN and not fits(held, lane, end[i]):
+                    line[i] = 1
+                elif not push_until(held, lane, step[i], end[i], self._count + i):
+                    failed = True
+                    break
+            # Those that do not nest stand on the first line on which they do.
+            for k in range(0 if failed else count):
+                i = order[k]
+                if not line[i]:
+                    continue
+                for last in range(1, MOST_LINES + 1):
+                    line[i] = <int32_t>last
+                    lane = lane_of(held, <uint64_t>thread[i], (<uint64_t>last << 32) | <uint32_t>track[i])
+                    if lane < 0:
+                        failed = True
+                        break
+                    pop_ended(held, lane, ts[i])
+                    if fits(held, lane, end[i]) or last == MOST_LINES:
+                        failed = not push_until(held, lane, step[i], end[i], self._count + i)
+                        break
+                if failed:
+                    break
+        if failed:
+            raise MemoryError("too many slices are open")
+        self._count += count
+        return result, cut
+
+    # An end closes the innermost slice that began as one. Complete ones inside that last longer do not nest there, nor
+    # do those around that are over; returns how many of these began before this batch.
+    cdef int64_t _close(self, int32_t lane, int64_t at, int32_t* line) noexcept nogil:
+        cdef Lanes* held = &self._open
+        cdef int64_t cut = 0
+        if not how_many(held, lane, BEGIN):
+            return 0
+        while held.entries[innermost(held, lane)].name != BEGIN:
+            cut += self._crossed(innermost(held, lane), held.entries[innermost(held, lane)].inside > at, line)
+            pop(held, lane)
+        pop(held, lane)
+        while innermost(held, lane) >= 0 and held.entries[innermost(held, lane)].inside < at:
+            cut += self._crossed(innermost(held, lane), True, line)
+            pop(held, lane)
+        return cut
+
+    cdef int64_t _crossed(self, int32_t entry, bint crosses, int32_t* line) noexcept nogil:
+        cdef int64_t number = self._open.entries[entry].number
+        # Slices that stay complete are not in the way of ends.
+        if not crosses or self._open.entries[entry].name != SPLIT:
+            return 0
+        if number < self._count:
+            return 1
+        line[number - self._count] = 1
+        return 0
+
+
+cdef inline void pop_ended(Lanes* held, int32_t lane, int64_t at) noexcept nogil:
+    while innermost(held, lane) >= 0 and held.entries[innermost(held, lane)].inside <= at:
+        pop(held, lane)
+
+
+cdef inline bint fits(const Lanes* held, int32_t lane, int64_t end) noexcept nogil:
+    return innermost(held, lane) < 0 or end <= held.entries[innermost(held, lane)].inside
+
+
+cdef inline bint push_until(Lanes* held, int32_t lane, int32_t step, int64_t end, int64_t number) noexcept nogil:
+    cdef int32_t entry = push(held, lane, step)
+    if entry < 0:
+        return False
+    held.entries[entry].inside = INT64_MAX if step == BEGIN else end
+    held.entries[entry].number = number
+    return True

@@ -184,3 +184,89 @@ def test_any_trace(trace):
                 assert not isinstance(column, OptionalColumn)
                 known += int((column >= 0).sum())
     assert sum(len(batch) for batch in result.batches()) == before + known
+
+
+BEGIN = event_class(Kind.SLICE_BEGIN, **NAME)
+END = event_class(Kind.SLICE_END)
+
+
+def shown_by_stacks(trace):
+    """Slices as viewers of stacks have them, by name, start and end: complete ones that do not nest are left out."""
+    held = collect(trace)
+    stacks, found = {}, []
+    for batch in held.batches():
+        for at in np.lexsort((np.arange(len(batch)), batch.ts)).tolist():
+            ts, row = int(batch.ts[at]), int(batch.row[at])
+            event_class = held.event_classes[batch.class_id[at]]
+            table = batch.tables[int(batch.class_id[at])]
+            values = dict(
+                zip([f.name for f in event_class.fields], range(table.width), strict=True)
+            )
+            place = int(batch.thread[at]), int(batch.track[at])
+            stack = stacks.setdefault(place, [])
+            while stack and stack[-1][2] is not None and stack[-1][2] <= ts:
+                stack.pop()
+            if event_class.kind is Kind.SLICE_END:
+                if stack:
+                    found.append((stack[-1][0], stack[-1][1], ts))
+                    stack.pop()
+                continue
+            name = held.strings[int(table.column(values["name"])[row])].decode()
+            until = None
+            if event_class.kind is Kind.SLICE_COMPLETE:
+                until = ts + int(table.column(values["dur"])[row])
+                if any(one[2] is not None and one[2] < until for one in stack):
+                    continue
+                found.append((name, ts, until))
+            stack.append((name, ts, until))
+    return sorted(found)
+
+
+def test_slices_that_cross_are_on_a_track_beside():
+    slices = [
+        complete(0, "a", 10),
+        complete(5, "b", 10),
+        complete(7, "c", 2000),
+        complete(8, "d", 1),
+    ]
+    for unit in (1, 1000):
+        report = LossReport()
+        trace = begin_and_end(trace_of(CLASSES, slices), report, unit)
+        wanted = [("a", 0, 10), ("b", 5, 15), ("c", 7, 2007), ("d", 8, 9)]
+        assert shown_by_stacks(trace) == wanted
+        assert "slices that cross another, on tracks beside it (2)" in " ".join(map(str, report))
+        assert shown_by_stacks(trace) == wanted
+        assert [track.name for track in trace.tracks] == [
+            "overlapping slices",
+            "overlapping slices 2",
+        ]
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 30), st.integers(0, 12), st.integers(1, 2)), max_size=12),
+    st.data(),
+)
+def test_complete_slices_keep_their_times_whatever_they_cross(drawn, data):
+    drawn.sort(key=lambda one: one[0])
+    slices = [complete(ts, f"s{i}", dur, thread) for i, (ts, dur, thread) in enumerate(drawn)]
+    cuts = sorted(data.draw(st.lists(st.integers(0, len(slices)), max_size=2)))
+    batches = [slices[a:b] for a, b in zip([0, *cuts], [*cuts, len(slices)], strict=True)]
+    wanted = sorted((f"s{i}", ts, ts + dur) for i, (ts, dur, _) in enumerate(drawn))
+    for unit in (2, 1000):
+        assert (
+            shown_by_stacks(begin_and_end(trace_of(CLASSES, *batches), LossReport(), unit))
+            == wanted
+        )
+
+
+def test_a_complete_slice_that_crosses_an_end_is_on_a_track_beside():
+    begin, end = lambda ts, name: (2, ts, -1, 1, (name.encode(),)), lambda ts: (3, ts, -1, 1, ())
+    classes = [*CLASSES, BEGIN, END]
+    for events in (
+        [begin(0, "a"), complete(5, "x", 10), end(8)],
+        [complete(0, "x", 10), begin(5, "a"), end(18)],
+    ):
+        trace = begin_and_end(trace_of(classes, events), LossReport(), 1000)
+        a = ("a", 0, 8) if events[0][0] == 2 else ("a", 5, 18)
+        x = ("x", 5, 15) if events[0][0] == 2 else ("x", 0, 10)
+        assert shown_by_stacks(trace) == [a, x]

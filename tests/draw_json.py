@@ -59,6 +59,16 @@ QUERIES = {
         "pid, name, extract_arg(arg_set_id, 'process_sort_index_hint')",
         "process where upid and name is not null and pid < 999",
     ),
+    # Of profiles of V8; in Perfetto's traces they are samples.
+    "samples": (
+        """s.ts, iif(t.tid < 999, t.tid, 0), (with recursive up(id, height) as (
+            select s.callsite_id, 0 union all select c.parent_id, height + 1
+                from up join stack_profile_callsite c on c.id = up.id where c.parent_id is not null)
+            select group_concat(f.name, '<') from (select * from up order by height) one
+                join stack_profile_callsite c on c.id = one.id join stack_profile_frame f on f.id = c.frame_id)""",
+        """(select ts, utid, callsite_id from cpu_profile_stack_sample
+            union all select ts, utid, callsite_id from perf_sample) s join thread t using (utid)""",
+    ),
 }
 NAMES = ["a", "b", "c c", "", "é", "näme"]
 PIDS = [1, 2, 0, "main"]
@@ -112,6 +122,31 @@ def metadata(rng: random.Random, place: dict[str, Any]) -> dict[str, Any]:
     return event
 
 
+def profile(rng: random.Random, last: list[int], place: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """A profile of V8: when it begins, and what it brings in one or two chunks."""
+    known = {**place, "ph": "P", "id": rng.choice(["0x1", "0x2"]), "cat": "v8"}
+    data: dict[str, Any] = {"startTime": last[0]}
+    yield {**known, "name": "Profile", "ts": last[0], "args": {"data": data}}
+    nodes = rng.randrange(100, 1000000)
+    made = 0
+    for _ in range(rng.randint(1, 2)):
+        last[0] += 5
+        tree = []
+        for _ in range(rng.randint(1, 3)):
+            frame = {"functionName": rng.choice("fgh"), "scriptId": 1, "url": "u"}
+            node: dict[str, Any] = {"id": nodes + made, "callFrame": frame}
+            if made:
+                node["parent"] = nodes + rng.randrange(made)
+            tree.append(node)
+            made += 1
+        samples = [nodes + rng.randrange(made) for _ in range(rng.randint(1, 3))]
+        data = {
+            "cpuProfile": {"nodes": tree, "samples": samples},
+            "timeDeltas": [rng.randrange(3) for _ in samples],
+        }
+        yield {**known, "name": "ProfileChunk", "ts": last[0], "args": {"data": data}}
+
+
 def event(rng: random.Random, last: list[int]) -> Iterator[dict[str, Any]]:
     """An event, or the two of a pair."""
     place = {"pid": rng.choice(PIDS), "tid": rng.choice(TIDS)}
@@ -123,7 +158,7 @@ def event(rng: random.Random, last: list[int]) -> Iterator[dict[str, Any]]:
     args = {rng.choice("abcd"): value(rng) for _ in range(rng.randint(0, 2))}
     last[0] += rng.randrange(5)
     ts = rng.choice([last[0], last[0], f"{last[0]}", last[0] + 0.25])
-    match rng.choice("XXXBiCbsMNkTv"):
+    match rng.choice("XXXBiCbsMNkPTv"):
         case "X":
             one = {**common, "ph": "X", "ts": ts, "dur": rng.choice([0, 1, 3, 2.5, "2"])}
             if chance(rng, 0.2):
@@ -172,6 +207,8 @@ def event(rng: random.Random, last: list[int]) -> Iterator[dict[str, Any]]:
             last[0] += 4
         case "M":
             yield metadata(rng, place)
+        case "P":
+            yield from profile(rng, last, place)
         case "N":
             yield {
                 **common,

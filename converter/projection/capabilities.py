@@ -133,6 +133,8 @@ class Capabilities:
     exits_by_switch: bool = False
     #: A wakeup may be of a thread that runs; otherwise it is an event that nothing interprets.
     wakes_running: bool = True
+    #: Viewers show samples, and not the profiles of script engines that travel in arguments of events.
+    call_stacks: bool = False
     #: A flow may end in several places.
     flows_fork: bool = True
     #: Rules for kinds that the format does not have, in place of the usual ones.

@@ -86,6 +86,10 @@ def project(trace: Trace, capabilities: Capabilities, format_name: str) -> tuple
         from converter.projection.messages import with_flows
 
         trace = with_flows(trace, report, forks=capabilities.flows_fork)
+    if capabilities.call_stacks and trace.format != format_name:
+        from converter.projection.v8_profiles import with_samples
+
+        trace = with_samples(trace, report)
     if capabilities.ends_by_name and trace.format not in capabilities.ends_by_name:
         from converter.projection.slice_ends import under_their_names
 

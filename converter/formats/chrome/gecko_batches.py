@@ -9,18 +9,12 @@ from typing import Any, Final, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from converter.ir.columns import ListColumn
-from converter.ir.events import Batch, EventClass, Field, Table
-from converter.ir.field_classes import ArrayClass, StringClass
-from converter.ir.kinds import Kind, Role
+from converter.ir.events import Batch, Table
+from converter.ir.kinds import Role
 from converter.ir.trace import Trace, Track, TrackScope
+from converter.projection.call_stacks import SAMPLE, call_stacks
 
-#: Frames of a call stack beyond these are left out.
-MAX_DEPTH: Final = 1 << 10
 _BATCH_SIZE: Final = 1 << 14
-_SAMPLE: Final = EventClass(
-    Kind.SAMPLE, fields=(Field("frames", ArrayClass(StringClass()), Role.FRAMES),)
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,8 +74,8 @@ def sample_batches(
     """The samples: each walks its stack from the innermost frame outwards, all of a batch at a time."""
     if not samples:
         return
-    number = next((i for i, one in enumerate(trace.event_classes) if one == _SAMPLE), -1)
-    number = trace.add_class(_SAMPLE) if number < 0 else number
+    number = next((i for i, one in enumerate(trace.event_classes) if one == SAMPLE), -1)
+    number = trace.add_class(SAMPLE) if number < 0 else number
     texts = {text: int(id) for id, text in trace.sidecar["chrome"].get("text_ids", {}).items()}
     threads = {
         (trace.processes[one.process].pid, one.tid): i for i, one in enumerate(trace.threads)
@@ -96,22 +90,10 @@ def sample_batches(
                 ts=part.ts[window],
                 class_id=np.full(count, number, np.int32),
                 row=np.arange(count, dtype=np.int32),
-                tables={number: Table(count, (_call_stacks(part, part.stack[window], ids),))},
+                tables={
+                    number: Table(
+                        count, (call_stacks(part.stack[window], part.prefix, ids[part.function]),)
+                    )
+                },
                 thread=np.full(count, thread, np.int32),
             )
-
-
-def _call_stacks(samples: Samples, stack: NDArray[np.int64], ids: NDArray[np.int32]) -> ListColumn:
-    levels: list[NDArray[np.int32]] = []
-    rows: list[NDArray[np.int64]] = []
-    row = np.arange(len(stack))
-    while len(stack) and len(levels) < MAX_DEPTH:
-        levels.append(ids[samples.function[stack]])
-        rows.append(row)
-        stack = samples.prefix[stack]
-        row, stack = row[stack >= 0], stack[stack >= 0]
-    every = np.concatenate(rows)
-    order = np.argsort(every, kind="stable")
-    offsets = np.zeros(len(rows[0]) + 1, np.int64)
-    np.cumsum(np.bincount(every, minlength=len(rows[0])), out=offsets[1:])
-    return ListColumn(offsets, np.concatenate(levels)[order])

@@ -24,8 +24,9 @@ _OF_COUNTERS = frozenset(
     {Role.NAME, Role.CATEGORY, Role.SCOPE, Role.VALUE, Role.THREAD_TIME, Role.PAYLOAD}
 )
 
-#: Unusual spellings that Perfetto's importer knows: no samples but V8's, and not the older asynchronous events.
-_SHOWN = frozenset({Phase.INSTANT_OLD, Phase.MARK})
+#: Unusual spellings that Perfetto's importer takes as those of track events, of samples V8's alone; not the older
+#: asynchronous events.
+_SHOWN = frozenset({Phase.INSTANT_OLD, Phase.MARK, Phase.SAMPLE})
 
 
 def by_bind_point(piece: Piece, projection: Projection) -> list[Piece]:

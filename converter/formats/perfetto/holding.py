@@ -447,6 +447,7 @@ def capabilities(variant: str) -> Capabilities:
         id_bits=31,
         cpuless=False,
         lowerings=lowerings,
+        call_stacks=True,
         adapters=adapters,
         splitters={Kind.MARK: by_form},
         tracks=True,

@@ -15,8 +15,9 @@ from support.trace_processor import needs_trace_processor, printed
 
 from converter import convert, open_trace, read
 from converter.errors import TraceError
-from converter.formats.chrome import gecko, gecko_batches, reader
+from converter.formats.chrome import gecko, reader
 from converter.ir.kinds import Kind
+from converter.projection import call_stacks
 from converter.storage.source import MemorySource
 
 STRINGS = ["Click", "Boot", "DOMEvent", "run (in libxul)", "paint", "main"]
@@ -128,7 +129,7 @@ def test_processes_inside_a_profile_have_times_of_their_own() -> None:
 
 
 def test_stacks_are_walked_to_a_depth(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(gecko_batches, "MAX_DEPTH", 2)
+    monkeypatch.setattr(call_stacks, "MAX_DEPTH", 2)
     assert stacks(trace_of(PROCESSED))[0] == (1_500_000, ["run (in libxul)", "paint"])
 
 

@@ -64,8 +64,9 @@ QUERIES = {
         """s.ts, iif(t.tid < 999, t.tid, 0), (with recursive up(id, height) as (
             select s.callsite_id, 0 union all select c.parent_id, height + 1
                 from up join stack_profile_callsite c on c.id = up.id where c.parent_id is not null)
-            select group_concat(f.name, '<') from (select * from up order by height) one
-                join stack_profile_callsite c on c.id = one.id join stack_profile_frame f on f.id = c.frame_id)""",
+            select group_concat(name, '<') from (select f.name from up
+                join stack_profile_callsite c on c.id = up.id
+                join stack_profile_frame f on f.id = c.frame_id order by height))""",
         """(select ts, utid, callsite_id from cpu_profile_stack_sample
             union all select ts, utid, callsite_id from perf_sample) s join thread t using (utid)""",
     ),

@@ -115,6 +115,8 @@ class Capabilities:
     #: Formats whose viewers look for the slice that an end's name says, this one among them; what is read from them
     #: means it so.
     ends_by_name: frozenset[str] = frozenset()
+    #: Those of them in which an end with a name ends a slice without one, or does not, as in this one.
+    ends_alike: frozenset[str] = frozenset()
     #: Of how many nanoseconds durations of complete slices are multiples; others, and those on tracks, become begin and
     #: end.
     duration_unit: int | None = None

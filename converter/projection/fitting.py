@@ -45,7 +45,7 @@ from converter.projection.capabilities import Capabilities, KindSupport, Project
 from converter.projection.losses import Aspect, LossClass, LossKind, PlannedLosses
 from converter.projection.pieces import ByClass, Piece, Thunk, distinct
 from converter.projection.texts import fit_identifier
-from converter.projection.timeline_fields import FLOW_IDS, TERMINATING_FLOW_IDS
+from converter.projection.timeline_fields import CORRELATION_ID, FLOW_IDS, TERMINATING_FLOW_IDS
 from converter.projection.types import converted, converts, fitted_class, is_stack, keeps_all
 
 #: Fields of slices that viewers show as arrows, as long as these have their meaning.
@@ -367,6 +367,8 @@ class Fitter:
             plan.lose(LossKind.RETYPED, f"meaning of {what}", aspect=Aspect.ROLES)
             if field in _ARROWS:
                 plan.lose(LossKind.UNSHOWN, f"arrows of {what}", aspect=Aspect.FLOWS)
+            if field == CORRELATION_ID:
+                plan.lose(LossKind.UNSHOWN, f"correlation by {what}")
         unit = field.unit if capabilities.units else ""
         if unit != field.unit:
             plan.lose(LossKind.RETYPED, f"unit of {what}", aspect=Aspect.UNITS)

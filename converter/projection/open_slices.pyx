@@ -41,7 +41,12 @@ cdef class OpenSlices:
         free_lanes(&self._open)
 
     def match(
-        self, const int32_t[::1] step, const int32_t[:] thread, const int32_t[:] track, const int32_t[::1] name
+        self,
+        const int32_t[::1] step,
+        const int32_t[:] thread,
+        const int32_t[:] track,
+        const int32_t[::1] name,
+        bint by_name,
     ):
         cdef int64_t count = step.shape[0]
         cdef int64_t i
@@ -62,9 +67,12 @@ cdef class OpenSlices:
                     failed = True
                     break
                 if step[i] == END and innermost(held, lane) >= 0:
-                    entry = find_open(held, lane, name[i], False) if name[i] else innermost(held, lane)
-                    if entry < 0:
+                    entry = find_open(held, lane, name[i], by_name) if name[i] else innermost(held, lane)
+                    if entry < 0 and by_name:
+                        continue
+                    if entry < 0 or name[i] and not held.entries[entry].name:
                         foreign[i] = 1
+                    if entry < 0:
                         entry = innermost(held, lane)
                     # What is inside the slice that ends is over as well.
                     while innermost(held, lane) != entry:

@@ -96,10 +96,11 @@ def project(trace: Trace, capabilities: Capabilities, format_name: str) -> tuple
         from converter.projection.v8_profiles import with_samples
 
         trace = with_samples(trace, report)
-    if capabilities.ends_by_name and trace.format not in capabilities.ends_by_name:
+    by_name = trace.format in capabilities.ends_by_name
+    if capabilities.ends_by_name and (not by_name or trace.format not in capabilities.ends_alike):
         from converter.projection.slice_ends import under_their_names
 
-        trace = under_their_names(trace, report)
+        trace = under_their_names(trace, report, by_name=by_name)
     # What a rule lowers is held in another way.
     kinds = capabilities.kinds.keys() | capabilities.lowerings.keys()
     unit = capabilities.duration_unit

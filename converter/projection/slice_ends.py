@@ -19,7 +19,7 @@ from converter.ir.field_classes import StringClass
 from converter.ir.kinds import Kind, Role
 from converter.ir.trace import Trace
 from converter.kernels.union import looked_up
-from converter.projection.losses import LossKind, LossReport
+from converter.projection.losses import LossClass, LossKind, LossReport
 from converter.projection.open_slices import OpenSlices
 from converter.projection.pieces import string_ids
 
@@ -27,17 +27,21 @@ _STEPS: Final = {Kind.SLICE_BEGIN: 1, Kind.SLICE_END: 2}
 _NAMES: Final = (Role.NAME, Role.CATEGORY)
 
 
-def under_their_names(trace: Trace, report: LossReport) -> Trace:
-    """The trace with ends without a name where that is the name of no slice that is open there."""
+def under_their_names(trace: Trace, report: LossReport, *, by_name: bool) -> Trace:
+    """The trace with ends without a name where that is not the name of the slice that they end.
+
+    That is the innermost; where ends are `by_name` it is one of the name or of none, and an end may find no slice.
+    """
     result = dataclasses.replace(trace)
-    result.make_batches = _Ends(trace, report).batches
+    result.make_batches = _Ends(trace, report, by_name=by_name).batches
     return result
 
 
 class _Ends:
-    def __init__(self, source: Trace, report: LossReport) -> None:
+    def __init__(self, source: Trace, report: LossReport, *, by_name: bool) -> None:
         self._source = source
         self._report = report
+        self._by_name = by_name
 
     def batches(self) -> Iterator[Batch]:
         slices = OpenSlices()
@@ -47,7 +51,8 @@ class _Ends:
                 yield batch
                 continue
             step = looked_up(steps, batch.class_id)
-            foreign = slices.match(step, batch.thread, batch.track, self._names(batch))
+            names = self._names(batch)
+            foreign = slices.match(step, batch.thread, batch.track, names, self._by_name)
             yield self._without_names(batch, foreign) if len(foreign) else batch
 
     def _steps(self, batch: Batch) -> NDArray[np.int32]:
@@ -71,12 +76,11 @@ class _Ends:
 
     def _without_names(self, batch: Batch, places: NDArray[np.intp]) -> Batch:
         """The batch with the ends at `places` without name and category."""
-        self._report.add(
-            LossKind.DROPPED,
-            "names of slice ends that no open slice has",
-            len(places),
-            int(batch.ts[places[0]]),
-        )
+        what, loss_class = "names of slice ends that no open slice has", None
+        if self._by_name:
+            # No viewer shows them.
+            what, loss_class = "names of ends of slices that have none", LossClass.DETAIL
+        self._report.add(LossKind.DROPPED, what, len(places), int(batch.ts[places[0]]), loss_class)
         tables = dict(batch.tables)
         for number in np.unique(batch.class_id[places]).tolist():
             rows = batch.row[places[batch.class_id[places] == number]]

@@ -46,6 +46,8 @@ BINDS: Final = Field("binds_enclosing", BooleanClass(), Role.CONTEXT)
 #: id each leads to the next.
 FLOW_IDS: Final = Field("flow_ids", ArrayClass(IntegerClass(64)), Role.CONTEXT)
 TERMINATING_FLOW_IDS: Final = replace(FLOW_IDS, name="terminating_flow_ids")
+#: What several slices say that are of one thing.
+CORRELATION_ID: Final = Field("correlation_id", IntegerClass(64), Role.CONTEXT)
 #: Members of a JSON event that are not standard, as the text of an object.
 MEMBERS: Final = Field("members", JSON_TEXT, Role.PAYLOAD)
 

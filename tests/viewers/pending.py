@@ -3,13 +3,7 @@
 from __future__ import annotations
 
 #: By test and target: why, and of which sources.
-PENDING: dict[tuple[str, str], dict[str, frozenset[str]]] = {
-    ("test_what_looks_different_is_a_named_loss", ""): {
-        "slices without a name that an end with one closes are left open in JSON": frozenset(
-            {"perfetto/callstacks.pftrace-chrome"}
-        ),
-    },
-}
+PENDING: dict[tuple[str, str], dict[str, frozenset[str]]] = {}
 
 
 def reason_of(name: str) -> str | None:

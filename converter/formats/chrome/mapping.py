@@ -258,6 +258,7 @@ CAPABILITIES = Capabilities(
     environment=True,
     adapters={**dict.fromkeys(_KINDS, narrowed), Kind.SCHED_SWITCH: _as_running},
     ends_by_name=frozenset({"chrome", "perfetto"}),
+    ends_alike=frozenset({"chrome"}),
     splitters={
         **{kind: by_phase for kind, phases in PHASES.items() if len(phases) > 1},
         Kind.COUNTER: by_series,

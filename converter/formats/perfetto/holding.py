@@ -443,6 +443,7 @@ def capabilities(variant: str) -> Capabilities:
         exits_by_switch=True,
         duration_unit=1000,
         ends_by_name=frozenset({"chrome", "perfetto"}),
+        ends_alike=frozenset({"chrome", "perfetto"}),
         max_cpu=1023,
         id_bits=31,
         cpuless=False,

@@ -28,6 +28,7 @@ from converter.projection.thread_states import THREAD_STATES, ThreadState
 from converter.projection.timeline_fields import (
     BIND_NAME,
     BINDS,
+    CORRELATION_ID,
     DURATION,
     FLOW_IDS,
     FLOW_IN,
@@ -100,7 +101,6 @@ OTHER_VALUES: Final = {
     False: _part("counter_value", _I64),
     True: _part("double_counter_value", FloatClass(64)),
 }
-CORRELATION_ID: Final = _part("correlation_id", _U64)
 CORRELATION_NAME: Final = _part("correlation_id_str", StringClass())
 #: Innermost frame first.
 CALLSTACK: Final = _part("callstack", ArrayClass(FRAME))

@@ -61,7 +61,7 @@ _ANNOTATIONS: dict[str, FieldClass] = {
 _OTHERS = {
     "F": timeline_fields.FLOW_IDS,
     "T": timeline_fields.TERMINATING_FLOW_IDS,
-    "c": mapping.CORRELATION_ID,
+    "c": timeline_fields.CORRELATION_ID,
     "S": mapping.CORRELATION_NAME,
     "w": mapping.CALLSTACK_WEIGHT,
     "K": mapping.CALLSTACK,

@@ -255,7 +255,7 @@ class _Builder:
             inner.add(kernel.FIXED64, tag_of(number, FIXED64), _unsigned(elements(getter)))
             steps.enclosing(kernel.EACH, inner, lambda table: as_offsets(getter(table)))
             self._parts.append((number, steps))
-        elif field == mapping.CORRELATION_ID:
+        elif field == timeline_fields.CORRELATION_ID:
             steps.scalar(_CORRELATION, field.type, getter)
             self._parts.append((_CORRELATION, steps))
         elif field == mapping.CORRELATION_NAME:

@@ -241,14 +241,36 @@ def test_deep_stacks_are_matched_across_batches() -> None:
     thread, track = np.zeros(depth, np.int32), np.full(depth, -1, np.int32)
     names = np.arange(1, depth + 1, dtype=np.int32)
     begins, ends = np.ones(depth, np.int32), np.full(depth, 2, np.int32)
-    assert not len(slices.match(begins, thread, track, names))
-    assert not len(slices.match(ends, thread, track, names[::-1].copy()))
-    assert not len(slices.match(ends[:1], thread[:1], track[:1], names[:1]))
-    slices.match(begins[:1], thread[:1], track[:1], names[:1])
-    assert not len(slices.match(ends[:1], thread[:1] + 1, track[:1], names[1:2]))
-    assert slices.match(ends[:1], thread[:1], track[:1], names[1:2]).tolist() == [0]
+    assert not len(slices.match(begins, thread, track, names, by_name=False))
+    assert not len(slices.match(ends, thread, track, names[::-1].copy(), by_name=False))
+    assert not len(slices.match(ends[:1], thread[:1], track[:1], names[:1], by_name=False))
+    slices.match(begins[:1], thread[:1], track[:1], names[:1], by_name=False)
+    assert not len(slices.match(ends[:1], thread[:1] + 1, track[:1], names[1:2], by_name=False))
+    assert slices.match(ends[:1], thread[:1], track[:1], names[1:2], by_name=False).tolist() == [0]
     with pytest.raises(ValueError, match="length"):
-        slices.match(ends, thread[:1], track, names)
+        slices.match(ends, thread[:1], track, names, by_name=False)
+
+
+def test_an_end_that_looks_for_its_name_ends_a_slice_without_one() -> None:
+    slices = OpenSlices()
+    step = np.array([1, 1, 2, 2, 1, 1, 2], np.int32)
+    # An end without a name is of the innermost; one whose name is nowhere is of none.
+    name = np.array([7, 0, 8, 9, 0, 7, 7], np.int32)
+    thread, track = np.zeros(len(step), np.int32), np.full(len(step), -1, np.int32)
+    assert slices.match(step, thread, track, name, by_name=True).tolist() == [2]
+
+
+@needs_trace_processor
+def test_an_end_of_a_slice_without_a_name_ends_it(tmp_path: Path) -> None:
+    file = perfetto_files.File()
+    file.thread_track(2, 10, 11, "worker")
+    file.event(1000, perfetto_files.BEGIN, uuid=2)
+    file.event(2000, perfetto_files.END, "other", uuid=2)
+    source, target = tmp_path / "in.pftrace", tmp_path / "out.json"
+    source.write_bytes(file.bytes())
+    convert(source, target)
+    assert answer(source, "select ts, dur from slice") == [["1000", "1000"]]
+    assert answer(target, "select ts, dur from slice") == [["1000", "1000"]]
 
 
 @needs_trace_processor

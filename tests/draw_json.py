@@ -7,24 +7,16 @@ document it shows of the JSON and the Perfetto trace that are made of it. A docu
 
 from __future__ import annotations
 
-import argparse
 import json
 import random
-import re
-import shutil
 import sys
-import tempfile
-from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).resolve().parent.parent
-sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
+sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-from support.trace_processor import printed  # noqa: E402 - the path is set above
-
-import converter  # noqa: E402
+from drawing import Grammar, main
 
 #: What is compared, as columns and where from; numbers of rows are the importer's own, and threads and processes that
 #: nothing is on nor named are those of other formats. Ids that are text have numbers of the importer's own; slices
@@ -243,84 +235,14 @@ def document(number: int) -> bytes:
     return text.encode()
 
 
-#: Events that the importer left out, by name; behind one that it cannot take apart it reads no other.
-FAULTS = "name, value", "stats where value > 0 and severity = 'error' and name like 'json_%'"
-
-
-def shown(path: Path) -> dict[str, Counter[str]]:
-    """The rows of all queries."""
-    queries = {**QUERIES, "faults": FAULTS}
-    query = "; ".join(
-        f"select hex('{name}' || json_array({columns})) from {origin}"
-        for name, (columns, origin) in queries.items()
-    )
-    found: dict[str, Counter[str]] = {name: Counter() for name in queries}
-    for row in printed(path, query):
-        if row and re.fullmatch("[0-9A-F]+", row[0]):
-            name, bracket, rest = bytes.fromhex(row[0]).decode().partition("[")
-            found[name][bracket + rest] += 1
-    return found
-
-
-def differences(number: int, folder: Path) -> dict[str, tuple[list[str], list[str]]] | None:
-    """What of a document is shown otherwise, by what it was made into and the query: rows missing, and others.
-
-    None of a document that the importer refuses.
-    """
-    source = folder / f"{number}.json"
-    source.write_bytes(document(number))
-    try:
-        before = shown(source)
-    except AssertionError:
-        return None
-    faults = dict(map(json.loads, before["faults"]))
-    allowed = (
-        sys.maxsize if "json_tokenizer_failure" in faults else faults.get("json_parser_failure", 0)
-    )
-    found = {}
-    for target in ("again.json", "made.pftrace"):
-        path = folder / f"{number}.{target}"
-        converter.convert(source, path, force=True)
-        try:
-            after = shown(path)
-        except AssertionError as error:
-            found[f"{target} refused"] = ([], [str(error).strip()[-80:]])
-            continue
-        for name in QUERIES:
-            missing, more = before[name] - after[name], after[name] - before[name]
-            if missing or more.total() > allowed:
-                found[f"{target} {name}"] = (list(missing.elements()), list(more.elements()))
-    return found
-
-
-def main() -> int:
-    """Compare documents until one differs; the number of those that do."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--first", type=int, default=0)
-    parser.add_argument("--documents", type=int, default=1000)
-    parser.add_argument("--keep", type=Path)
-    options = parser.parse_args()
-    different = refused = 0
-    folder = options.keep or Path(tempfile.mkdtemp(prefix="draw_json"))
-    folder.mkdir(parents=True, exist_ok=True)
-    try:
-        for number in range(options.first, options.first + options.documents):
-            found = differences(number, folder)
-            refused += found is None
-            different += bool(found)
-            for what, (missing, more) in (found or {}).items():
-                rows = [*(f"  - {row}" for row in missing[:3]), *(f"  + {row}" for row in more[:3])]
-                sys.stdout.write("\n".join([f"{number} {what}", *rows, ""]))
-    finally:
-        if not options.keep:
-            shutil.rmtree(folder)
-    sys.stdout.write(
-        f"{options.documents} documents, {different} shown otherwise, {refused} refused by the importer\n"
-    )
-    return min(different, 1)
-
+GRAMMAR = Grammar(
+    suffix=".json",
+    document=document,
+    queries=QUERIES,
+    targets=("again.json", "made.pftrace"),
+    faults="json_",
+    fatal="json_tokenizer_failure",
+)
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(GRAMMAR, __doc__))

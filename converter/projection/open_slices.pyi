@@ -29,12 +29,12 @@ class NestedSlices:
         ts: NDArray[np.int64],
         end: NDArray[np.int64],
         order: NDArray[np.int64],
-    ) -> tuple[NDArray[np.int32], int]:
+    ) -> tuple[NDArray[np.int32], int, int]:
         """Go on with events in an order of time. Those of step 1 begin and those of step 2 end a slice of a track and
         thread; those of step 3 are complete slices until an `end`, which those of step 4 need an event for.
 
         Returns:
-            Which line beside its track each complete slice nests on, 0 for the track; how many cross an end behind the
-            batch that they are of.
+            Which line beside its track each complete slice nests on, 0 for the track; how many are on one because they
+            cross an end, and how many should be, but are of an earlier batch.
 
         """

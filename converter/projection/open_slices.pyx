@@ -108,9 +108,10 @@ cdef class NestedSlices:
         cdef int64_t i, k
         cdef int32_t lane
         cdef int64_t last = -1
-        cdef int64_t cut = 0
+        cdef int64_t crossed[2]
         cdef Lanes* held = &self._open
         cdef bint failed
+        crossed[0] = crossed[1] = 0
         if min(thread.shape[0], track.shape[0], ts.shape[0], end.shape[0], order.shape[0]) != count:
             raise ValueError("columns differ in length")
         result = np.zeros(count, np.int32)
@@ -126,7 +127,7 @@ cdef class NestedSlices:
                     failed = True
                     break
                 if step[i] == END:
-                    cut += self._close(lane, ts[i], &line[0])
+                    self._close(lane, ts[i], &line[0], crossed)
                     continue
                 pop_ended(held, lane, ts[i])
                 if step[i] != BEGIN and not fits(held, lane, end[i]):
@@ -154,33 +155,30 @@ cdef class NestedSlices:
         if failed:
             raise MemoryError("too many slices are open")
         self._count += count
-        return result, cut
+        return result, crossed[0], crossed[1]
 
     # An end closes the innermost slice that began as one. Complete ones inside that last longer do not nest there, nor
-    # do those around that are over; returns how many of these began before this batch.
-    cdef int64_t _close(self, int32_t lane, int64_t at, int32_t* line) noexcept nogil:
+    # do those around that are over; `crossed` counts those of this batch, and those that began before it.
+    cdef void _close(self, int32_t lane, int64_t at, int32_t* line, int64_t* crossed) noexcept nogil:
         cdef Lanes* held = &self._open
-        cdef int64_t cut = 0
         if not how_many(held, lane, BEGIN):
-            return 0
+            return
         while held.entries[innermost(held, lane)].name != BEGIN:
-            cut += self._crossed(innermost(held, lane), held.entries[innermost(held, lane)].inside > at, line)
+            if held.entries[innermost(held, lane)].inside > at:
+                self._cross(innermost(held, lane), line, crossed)
             pop(held, lane)
         pop(held, lane)
         while innermost(held, lane) >= 0 and held.entries[innermost(held, lane)].inside < at:
-            cut += self._crossed(innermost(held, lane), True, line)
+            self._cross(innermost(held, lane), line, crossed)
             pop(held, lane)
-        return cut
 
-    cdef int64_t _crossed(self, int32_t entry, bint crosses, int32_t* line) noexcept nogil:
-        cdef int64_t number = self._open.entries[entry].number
+    cdef void _cross(self, int32_t entry, int32_t* line, int64_t* crossed) noexcept nogil:
+        cdef int64_t number = self._open.entries[entry].number - self._count
         # Slices that stay complete are not in the way of ends.
-        if not crosses or self._open.entries[entry].name != SPLIT:
-            return 0
-        if number < self._count:
-            return 1
-        line[number - self._count] = 1
-        return 0
+        if self._open.entries[entry].name == SPLIT:
+            crossed[0 if number >= 0 else 1] += 1
+            if number >= 0:
+                line[number] = 1
 
 
 cdef inline void pop_ended(Lanes* held, int32_t lane, int64_t at) noexcept nogil:

@@ -72,12 +72,15 @@ class OverlappingSlices:
         ends = batch.ts[at] + durations
         # Past the end of time the sum has wrapped around.
         end[at] = np.where((durations < 0) | (ends < batch.ts[at]), _FOREVER, ends)
-        line, cut = self._nested.lines(
+        line, crossing, cut = self._nested.lines(
             step, batch.thread, track, batch.ts, end, _order(batch.ts, place)
         )
         if cut:
             what = "ends of slices that cross another, which viewers end with it"
             self._report.add(LossKind.CHANGED, what, cut, int(batch.ts[0]))
+        if crossing:
+            what = "depth of slices that cross the end of another"
+            self._report.add(LossKind.CHANGED, what, crossing, int(batch.ts[0]))
         beside = np.flatnonzero((line[at] > 0) & ((batch.thread[at] >= 0) | (track[at] >= 0)))
         at = at[beside]
         if not len(at):

@@ -1,0 +1,148 @@
+"""Documents that are drawn by their numbers, converted, and read by trace_processor: what it shows must be the same.
+
+`draw_json` and `draw_fxt` say how documents are drawn and what of them is compared.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import shutil
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
+
+from support.trace_processor import printed  # noqa: E402 - the path is set above
+
+import converter  # noqa: E402
+from converter.projection.losses import Loss, LossReport  # noqa: E402
+
+#: Slices that cross the end of another are on tracks beside it, where nothing is around them.
+DEPTH_LOSS = "depth of slices that cross the end of another"
+
+
+def rewritten(source: Path, target: Path) -> LossReport:
+    """Convert a file by its name."""
+    return converter.convert(source, target, force=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Grammar:
+    """How documents are drawn and compared."""
+
+    suffix: str
+    document: Callable[[int], bytes]
+    #: What is compared, as columns and where from; the third column of slices is their depth.
+    queries: Mapping[str, tuple[str, str]]
+    #: What a document becomes, by the ends of names.
+    targets: tuple[str, ...]
+    #: Which queries a loss says that they may have other rows.
+    excused: Callable[[Loss], frozenset[str]] = lambda _: frozenset()
+    #: A row as it can be compared between formats, None if it is of none; by query.
+    comparable: Callable[[str, list[Any]], list[Any] | None] = lambda _, row: row
+    #: What writes a document again in its own format.
+    again: Callable[[Path, Path], LossReport] = rewritten
+    #: Events that the importer left out are rows of this that begin so; others may be shown of what is made.
+    faults: str = "none"
+    fatal: str = ""
+
+
+def shown(path: Path, grammar: Grammar) -> dict[str, Counter[str]]:
+    """The rows of all queries, and what the importer found fault with."""
+    faults = f"stats where value > 0 and severity = 'error' and name like '{grammar.faults}%'"
+    queries = {**grammar.queries, "faults": ("name, value", faults)}
+    query = "; ".join(
+        f"select hex('{name}' || json_array({columns})) from {origin}"
+        for name, (columns, origin) in queries.items()
+    )
+    found: dict[str, Counter[str]] = {name: Counter() for name in queries}
+    for row in printed(path, query):
+        if row and re.fullmatch("[0-9A-F]+", row[0]):
+            name, bracket, rest = bytes.fromhex(row[0]).decode().partition("[")
+            values = json.loads(bracket + rest)
+            kept = values if name == "faults" else grammar.comparable(name, values)
+            if kept is not None:
+                found[name][json.dumps(kept, ensure_ascii=False)] += 1
+    return found
+
+
+def differences(
+    grammar: Grammar, number: int, folder: Path
+) -> dict[str, tuple[list[str], list[str]]] | None:
+    """What of a document is shown otherwise, by what it was made into and the query: rows missing, and others.
+
+    None of a document that the importer refuses.
+    """
+    source = folder / f"{number}{grammar.suffix}"
+    source.write_bytes(grammar.document(number))
+    try:
+        before = shown(source, grammar)
+    except AssertionError:
+        return None
+    faults = dict(map(json.loads, before["faults"]))
+    allowed = sys.maxsize if grammar.fatal in faults else sum(faults.values())
+    found = {}
+    for target in grammar.targets:
+        path = folder / f"{number}.{target}"
+        losses = (grammar.again if target.startswith("again") else rewritten)(source, path)
+        excused = frozenset[str]().union(*map(grammar.excused, losses))
+        deep = any(loss.what == DEPTH_LOSS for loss in losses)
+        try:
+            after = shown(path, grammar)
+        except AssertionError as error:
+            found[f"{target} refused"] = ([], [str(error).strip()[-80:]])
+            continue
+        for name in grammar.queries.keys() - excused:
+            one, other = before[name], after[name]
+            if deep and name == "slices":
+                one, other = _without_depth(one), _without_depth(other)
+            missing, more = one - other, other - one
+            if missing or more.total() > allowed:
+                found[f"{target} {name}"] = (list(missing.elements()), list(more.elements()))
+    return found
+
+
+def _without_depth(rows: Counter[str]) -> Counter[str]:
+    result: Counter[str] = Counter()
+    for row, count in rows.items():
+        values = json.loads(row)
+        result[json.dumps([*values[:2], *values[3:]])] += count
+    return result
+
+
+def main(grammar: Grammar, about: str | None) -> int:
+    """Compare documents; whether any differs."""
+    parser = argparse.ArgumentParser(
+        description=about, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--first", type=int, default=0)
+    parser.add_argument("--documents", type=int, default=1000)
+    parser.add_argument("--keep", type=Path)
+    options = parser.parse_args()
+    different = refused = 0
+    folder = options.keep or Path(tempfile.mkdtemp(prefix="drawn"))
+    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        for number in range(options.first, options.first + options.documents):
+            found = differences(grammar, number, folder)
+            refused += found is None
+            different += bool(found)
+            for what, (missing, more) in (found or {}).items():
+                rows = [*(f"  - {row}" for row in missing[:3]), *(f"  + {row}" for row in more[:3])]
+                sys.stdout.write("\n".join([f"{number} {what}", *rows, ""]))
+                sys.stdout.flush()
+    finally:
+        if not options.keep:
+            shutil.rmtree(folder)
+    sys.stdout.write(
+        f"{options.documents} documents, {different} shown otherwise, {refused} refused by the importer\n"
+    )
+    return min(different, 1)

@@ -1,0 +1,23 @@
+"""What trace_processor shows of drawn documents it shows of what is made of them; `tests.draw_json` and
+`tests.draw_fxt` compare many more.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import draw_fxt
+import draw_json
+import pytest
+from drawing import Grammar, differences
+from support.trace_processor import needs_trace_processor
+
+pytestmark = needs_trace_processor
+
+
+#: Documents with complete slices, pairs, arrows, counters, asynchronous slices and metadata.
+@pytest.mark.parametrize(
+    ("grammar", "number"), [(draw_json.GRAMMAR, 4111), (draw_fxt.GRAMMAR, 7)], ids=["json", "fxt"]
+)
+def test_a_drawn_document_is_shown_the_same(grammar: Grammar, number: int, tmp_path: Path) -> None:
+    assert differences(grammar, number, tmp_path) == {}

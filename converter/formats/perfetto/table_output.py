@@ -384,7 +384,8 @@ def _process_form(process: Process) -> dict[str, Any]:
     if process.command_line and process.command_line[0] == process.name:
         form["cmdline"] = [_raw(part) for part in process.command_line]
     elif process.name and not process.command_line:
-        form["cmdline"] = [_clean(process.name)]
+        # Importers take one text alone for a whole command line, and its first word for the name.
+        form["cmdline"] = [_clean(process.name), *([""] if " " in process.name else [])]
         form["cmdline_is_comm"] = True
     return form
 

@@ -164,9 +164,12 @@ class Trace:
     sidecar: dict[str, dict[str, Any]] = field(default_factory=dict)
     #: By format: what of its sidecar its viewers show and nothing else of the trace says, with how often.
     sidecar_shown: dict[str, Counter[str]] = field(default_factory=dict)
+    #: By format: likewise, what its own tools alone show.
+    sidecar_details: dict[str, Counter[str]] = field(default_factory=dict)
     #: What viewers show of the records that events were read from, and the events do not say, with how often.
     records_shown: Counter[str] = field(default_factory=Counter)
-    #: Names of classes of NATIVE records that only say how the recording was made, which no other format needs.
+    #: Names of classes of NATIVE records that only say how the recording was made, which no other format needs. Where
+    #: there are such, the format's viewers show the others.
     bookkeeping: frozenset[str] = frozenset()
     warnings: list[TraceWarning] = field(default_factory=list)
     #: Makes the iterator; set by the reader or filter that made the trace.

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from converter.ir.columns import Column, ListColumn
-from converter.ir.events import Field
+from converter.ir.events import EventClass, Field
 from converter.ir.field_classes import BooleanClass, FloatClass, IntegerClass, StringClass
 from converter.ir.kinds import Kind, Role
 from converter.projection.capabilities import Lowering, Projection
@@ -40,7 +40,13 @@ def lower_slice_begin(piece: Piece, projection: Projection) -> list[Piece] | Non
 
 
 def lower_slice_end(piece: Piece, projection: Projection) -> list[Piece] | None:
-    """``E|pid``: it ends the innermost slice of its thread, so that its name stays an argument."""
+    """``E|pid``: it ends the innermost slice of its thread, so that its name stays an argument.
+
+    That may be one of the source's own marks, which are slices apart from those of the timeline.
+    """
+    if projection.occurs(_is_mark):
+        what = "ends of slices on threads with marks: they end the innermost of both"
+        projection.lose(LossKind.CHANGED, what, piece)
     return [_text(piece, projection, b"E|", [], without=frozenset())]
 
 
@@ -102,6 +108,10 @@ TEXT_LOWERINGS: Mapping[Kind, Lowering] = {
     Kind.ASYNC_END: lower_async_end,
     Kind.LOG: lower_log,
 }
+
+
+def _is_mark(event_class: EventClass) -> bool:
+    return event_class.kind is Kind.MARK
 
 
 def _asynchronous(piece: Piece, projection: Projection, letter: bytes) -> list[Piece]:

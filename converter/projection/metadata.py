@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from dataclasses import replace
 from fractions import Fraction
 
@@ -48,9 +48,9 @@ class TargetMetadata:
         self._report = report
         #: Names of native records that only say how the recorder worked.
         self.bookkeeping = source.bookkeeping if source.format != format_name else frozenset[str]()
-        #: Of each sidecar that stays behind: the parts that have been counted, and of what viewers show how much.
+        #: Of each sidecar that stays behind: the parts that have been counted, and of what tools show how much.
         self._counted: dict[str, set[str]] = {}
-        self._shown: dict[str, Counter[str]] = {}
+        self._parts: defaultdict[tuple[str, LossClass], Counter[str]] = defaultdict(Counter)
         if kept.environment:
             target.environment = dict(source.environment)
         else:
@@ -74,7 +74,6 @@ class TargetMetadata:
                 target.sidecar[name] = content
             else:
                 self._counted[name] = set()
-                self._shown[name] = Counter()
         for part, times in source.records_shown.items():
             report.add(LossKind.DROPPED, f"{part} of records of {source.format}", times)
 
@@ -91,7 +90,12 @@ class TargetMetadata:
                 aspect=Aspect.NATIVE,
             )
             counted.update(new)
-            shown = self._source.sidecar_shown.get(name, Counter())
-            for part, times in (shown - self._shown[name]).items():
-                self._report.add(LossKind.DROPPED, f"{part} of {name}", times)
-            self._shown[name] = Counter(shown)
+            for loss_class, parts in (
+                (LossClass.SHOWN, self._source.sidecar_shown),
+                (LossClass.DETAIL, self._source.sidecar_details),
+            ):
+                now = Counter(parts.get(name, ()))
+                for part, times in (now - self._parts[name, loss_class]).items():
+                    what = f"{part} of {name}"
+                    self._report.add(LossKind.DROPPED, what, times, loss_class=loss_class)
+                self._parts[name, loss_class] = now

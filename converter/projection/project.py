@@ -31,6 +31,7 @@ from converter.projection.fitting import (
     is_value,
     is_varying,
     label,
+    native_records,
     split_by_presence,
 )
 from converter.projection.instants import CATEGORY, NAME, as_instant, lower_to_instant
@@ -453,7 +454,13 @@ class Projector:
             what = f"events {label(piece.event_class)}"
             self.lose(LossKind.DROPPED, what, piece, aspect=Aspect.EVENTS)
             return []
+        # What viewers make of a record they make of its format's own alone.
+        unread = piece.event_class.kind is Kind.NATIVE and bool(self._metadata.bookkeeping)
         for part in lowered:
+            if unread:
+                what = native_records(piece, self)
+                self.lose(LossKind.UNSHOWN, what, part, aspect=Aspect.EVENTS)
+                continue
             kind = part.event_class.kind.name.lower()
             what = f"{label(piece.event_class)} as {kind}"
             self.lose(LossKind.LOWERED, what, part, aspect=Aspect.FORMS)

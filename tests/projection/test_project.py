@@ -320,12 +320,15 @@ def test_native_data_that_viewers_show_is_a_loss_of_its_own():
         format="source",
         sidecar={"source": {"ranks": [1, 2], "config": 3}},
         sidecar_shown={"source": Counter({"ranks": 2})},
+        sidecar_details={"source": Counter({"config": 1})},
     )
-    _, losses = projected(trace, PROFILER)
-    assert losses == [
-        "dropped: native data of source (config, ranks) (2)",
-        "dropped: ranks of source (2)",
-    ]
+    target, report = project(trace, PROFILER, "target")
+    collect(target)
+    assert {str(loss): loss.loss_class for loss in report} == {
+        "dropped: native data of source (config, ranks) (2)": LossClass.DETAIL,
+        "dropped: ranks of source (2)": LossClass.SHOWN,
+        "dropped: config of source (1)": LossClass.DETAIL,
+    }
 
 
 def test_records_about_the_recording_are_dropped_as_details():
@@ -335,9 +338,13 @@ def test_records_about_the_recording_are_dropped_as_details():
     trace = trace_of(named, batch, bookkeeping=frozenset({"statistics"}))
     target, report = project(trace, VIEWER, "target")
     assert sum(len(batch) for batch in target.batches()) == 1
-    (loss,) = [one for one in report if "statistics" in one.what]
-    assert str(loss) == "dropped: Packet:statistics (bookkeeping) (1)"
-    assert loss.loss_class is LossClass.DETAIL
+    found = {str(one): one.loss_class for one in report}
+    assert {
+        what: one for what, one in found.items() if "statistics" in what or "(battery" in what
+    } == {
+        "dropped: Packet:statistics (bookkeeping) (1)": LossClass.DETAIL,
+        "unshown: native records of none (battery) (1)": LossClass.SHOWN,
+    }
     same, report = project(trace, VIEWER, trace.format)
     assert sum(len(batch) for batch in same.batches()) == 2
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from functools import partial
 from itertools import pairwise
@@ -53,6 +54,9 @@ class FtraceBundles:
         self.classes = KernelClasses(trace, damage)
         #: By CPU: of its first bundle, what `_scan` tells.
         self._first: dict[int, NDArray[np.int64]] = {}
+        #: Since when all CPUs were recorded, and how many events of this pass are from before.
+        self._start: int | None = None
+        self._hidden = 0
 
     def note(self, window: Window) -> None:
         """Note the first bundles of CPUs, and the generic event descriptors; the first of a field number counts."""
@@ -89,6 +93,19 @@ class FtraceBundles:
                 starts.append([cpu, int(time[0])])
         if starts:
             self._trace.sidecar.setdefault("perfetto", {})[CPU_STARTS] = starts
+            self._start = max(start for _, start in starts)
+
+    def start(self) -> None:
+        """Begin a pass over the events."""
+        self._hidden = 0
+
+    def _note_hidden(self, ts: NDArray[np.int64]) -> None:
+        """Count the events that importers do not show, and the viewers of other formats do."""
+        before = 0 if self._start is None else int(np.count_nonzero(ts < self._start))
+        if before:
+            self._hidden += before
+            shown = self._trace.sidecar_shown.setdefault("perfetto", Counter())
+            shown[f"{CPU_STARTS} (events from before the last are hidden)"] = self._hidden
 
     def _scan(self, window: Window, chosen: NDArray[np.int64]) -> NDArray[np.int64]:
         rows = np.empty((len(chosen), kernel.BUNDLE_COLUMNS), np.int64)
@@ -161,6 +178,7 @@ class FtraceBundles:
             events.key = key[:filled]
             events.start, events.size = events.start[:filled], events.size[:filled]
         self._convert_times(rows, bundle, ts)
+        self._note_hidden(ts)
         packet = packets.astype(np.int32)[bundle]
 
         def columns(id: int, places: NDArray[np.intp]) -> list[Callable[[], Column]]:

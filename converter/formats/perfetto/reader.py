@@ -80,6 +80,7 @@ class _Reader:
         timeline = Timeline(self.trace.strings, messages, self._timeline_classes.signatures)
         self._metadata.start(timeline)
         self._symbols.start()
+        self._ftrace.start()
         callstacks = CallStacks(timeline, self.trace.strings, messages)
         cpus = CpuStates()
         last_ts = 0

@@ -30,7 +30,7 @@ from converter.projection.capabilities import (
 from converter.projection.fitting import index_of, label
 from converter.projection.instants import as_typed
 from converter.projection.linux_tracepoints import MEANINGS, meaning
-from converter.projection.losses import Aspect, LossKind
+from converter.projection.losses import Aspect, LossClass, LossKind
 from converter.projection.new_tasks import with_clone_flags
 from converter.projection.pieces import Piece, string_ids
 from converter.projection.sched_conventions import with_linux_state
@@ -261,6 +261,8 @@ def _adapt(piece: Piece, projection: Projection) -> Piece:
         piece = _with_six_arguments(piece, projection)
     elif kind is Kind.TASK_NEW:
         piece = with_clone_flags(piece, projection)
+    elif kind is Kind.MARK:
+        _lose_address_zero(piece, projection)
     elif kind is not Kind.TYPED:
         piece = _on_thread_of(piece, Role.WAKER_TID, projection)
     point = point_of(piece.event_class)
@@ -273,6 +275,18 @@ def _adapt(piece: Piece, projection: Projection) -> Piece:
         if index is not None and isinstance(piece.event_class.fields[index].type, StringClass):
             columns[index] = _cut(piece, projection, index, size)
     return piece.rewritten(piece.event_class, columns) if sizes else piece
+
+
+def _lose_address_zero(piece: Piece, projection: Projection) -> None:
+    """New files have a name for the address 0, at which marks of programs are (`new_contents`)."""
+    place = next((i for i, one in enumerate(piece.event_class.fields) if one.name == "ip"), None)
+    if place is None or projection.source.format == "trace_cmd":
+        return
+    column = piece.table.column(place)
+    if isinstance(column, np.ndarray):
+        what = f"address 0 of {label(piece.event_class)}: it is called tracing_mark_write"
+        count = int(np.count_nonzero(column == 0))
+        projection.lose(LossKind.CHANGED, what, piece, count, LossClass.DETAIL)
 
 
 @cache

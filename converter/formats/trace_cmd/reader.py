@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -180,6 +181,8 @@ class _Reader:
         own = {} if self._tables is not None else own_print_formats(formats, types)
         if own:
             trace.sidecar["trace_cmd"]["print_formats"] = own
+            printed = Counter(f"print format of {event}" for event in own)
+            trace.sidecar_details["trace_cmd"] = printed
         self._surveyed = sum(counts.values())
         self._report(found.errors)
         return Decoding(

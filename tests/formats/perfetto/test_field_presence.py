@@ -7,6 +7,7 @@ from support.perfetto_files import File, kernel_event
 from support.perfetto_writing import events_of, opened, parsed, written
 from support.trace_processor import answer, needs_trace_processor
 
+import converter
 from converter.formats.perfetto.layout import CPU_STARTS
 from converter.ir.collect import with_batches
 from converter.ir.trace import Trace
@@ -106,6 +107,17 @@ def test_since_when_cpus_were_recorded_is_kept():
     again = changed(begun_late())
     for data in (begun_late(), again, changed(again)):
         assert opened(data).sidecar["perfetto"][CPU_STARTS] == [[0, 1000]]
+
+
+def test_events_that_importers_hide_are_counted_where_others_show_them(tmp_path):
+    source = tmp_path / "a.pftrace"
+    source.write_bytes(begun_late())
+    what = "dropped: cpu_starts (events from before the last are hidden) of perfetto (1)"
+    with converter.open_trace(source) as trace:
+        for _ in range(2):
+            report = converter.write(trace, tmp_path / "b.dat", force=True)
+            assert what in map(str, report)
+    assert not converter.convert(source, tmp_path / "b.pftrace")
 
 
 @needs_trace_processor

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from typing import Final
 
@@ -18,14 +19,33 @@ from converter.projection.pieces import Piece, distinct
 SYMBOL_ROLES: Final = frozenset({Role.FUNCTION, Role.PARENT_FUNCTION, Role.INSTRUCTION})
 
 
+#: What a kernel's format prints the name of a function with, and what it calls fields that it prints so, apart from
+#: those that have a role.
+_PRINTS_NAMES: Final = re.compile(rb"%p[sSfFB]")
+_PRINTED_NAMES: Final = frozenset(
+    {
+        *("address", "buf_ops", "call_site", "callback", "caller", "caller_ip", "callsite", "cb"),
+        *("fn", "fun", "func", "function", "handler", "ip", "location", "ops", "parent_ip"),
+        *("shrink", "tasklet"),
+    }
+)
+
+
 def addresses_of(event_class: EventClass) -> tuple[Field, ...]:
     """The fields that are addresses of functions, or stacks of such."""
-    return tuple(field for field in event_class.fields if _is_address(field))
+    printed = _PRINTED_NAMES if _PRINTS_NAMES.search(event_class.native) else ()
+    return tuple(
+        field
+        for field in event_class.fields
+        if _is_address(field) or (field.name in printed and _number(field))
+    )
 
 
 def addresses_by_style(event_class: EventClass) -> tuple[Field, ...]:
     """Those of them of which only their style says it."""
-    return tuple(one for one in addresses_of(event_class) if one.role not in SYMBOL_ROLES)
+    return tuple(
+        one for one in event_class.fields if _is_address(one) and one.role not in SYMBOL_ROLES
+    )
 
 
 def names_lost(

@@ -22,6 +22,9 @@ CLASSES = {
     ): "'caller' of stack",
     event_class(Kind.TYPED, "plain", n=IntegerClass(64, style=Style.POINTER)): None,
 }
+PRINTED = event_class(Kind.TYPED, "start", timer=ADDRESS, function=ADDRESS)
+CLASSES[dataclasses.replace(PRINTED, native=b'print fmt: "%p %ps", ...')] = "'function' of start"
+CLASSES[dataclasses.replace(PRINTED, native=b'print fmt: "%p %p", ...')] = None
 WITH = dataclasses.replace(EVERYTHING, symbols=True)
 WITHOUT = dataclasses.replace(EVERYTHING, symbols=False)
 

@@ -1,10 +1,11 @@
-"""Kernel recordings that went through Perfetto's format come back as `trace-cmd report` printed them before."""
+"""Kernel recordings by way of Perfetto and other formats: they come back as `trace-cmd report` printed them before."""
 
 import json
 import re
 import shutil
 import subprocess
 from collections import defaultdict
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -19,6 +20,8 @@ from converter.projection.losses import Aspect, LossClass, LossKind
 
 FIXTURES = Path(__file__).parents[3] / "roundtrip_fixtures/trace_cmd"
 
+#: What lines without an event are about.
+LOST = "(lost events|discarded)"
 #: What reports say that is about no event.
 ABOUT_NO_EVENT = re.compile(r"native data of |tracks of kernel events|name of field ")
 
@@ -36,22 +39,31 @@ def report(path):
     for whole in output.decode("utf-8", "replace").splitlines():
         line = re.sub(r"^ *(\w+: +)?(?=.*\[\d+\] +\d+\.\d+: )", "", whole)
         event = re.search(r"\[\d+\].* \d+\.\d+: (\w+): ", line)
-        lines[event[1] if event else ""].append(line)
+        lines[event[1] if event else LOST].append(line)
     return dict(lines)
 
 
-def there_and_back(name, folder):
-    """The recording by way of Perfetto, and what both conversions lost."""
-    there = converter.convert(FIXTURES / name, folder / "a.pftrace")
-    back = converter.convert(folder / "a.pftrace", folder / "b.dat")
+def there_and_back(name, folder, way="perfetto"):
+    """The recording by way of a format, and what both conversions lost."""
+    there = converter.convert(FIXTURES / name, folder / f"a.{way}", target_format=way)
+    back = converter.convert(folder / f"a.{way}", folder / "b.dat")
     return folder / "b.dat", [*there, *back]
 
 
+WAYS = [
+    *(("perfetto", path.name) for path in sorted(FIXTURES.glob("*.dat"))),
+    *product(("fxt", "chrome", "ctf"), ("lost.dat", "scratch_v6_min.dat", "small.dat")),
+]
+
+
 @needs_trace_cmd
-@recordings
-def test_an_event_that_loses_nothing_is_printed_as_before(name, tmp_path):
-    path, losses = there_and_back(name, tmp_path)
+@pytest.mark.parametrize(("way", "name"), WAYS)
+def test_an_event_that_loses_nothing_is_printed_as_before(way, name, tmp_path):
+    path, losses = there_and_back(name, tmp_path, way)
     named = " ".join(loss.what for loss in losses if not ABOUT_NO_EVENT.match(loss.what))
+    if any(loss.what.endswith(" as mark") for loss in losses):
+        # Text that another event became.
+        named += " print"
     before, after = report(FIXTURES / name), report(path)
     different = {
         event for event in before.keys() | after.keys() if before.get(event) != after.get(event)
@@ -70,7 +82,7 @@ def test_a_recording_of_one_buffer_is_printed_as_before(tmp_path):
             for loss in losses
         )
         path.unlink()
-        (tmp_path / "a.pftrace").unlink()
+        (tmp_path / "a.perfetto").unlink()
 
 
 @recordings

@@ -178,7 +178,9 @@ class Metadata:
     def _note_packet(self, kind: PacketField, sequence: int, message: dict[str, Any]) -> None:
         match kind:
             case PacketField.PROCESS_TREE:
-                self._places.add_process_tree(message)
+                renamed = self._places.add_process_tree(message)
+                if renamed:
+                    self._shown["process_tree: names that processes had before"] += renamed
             case PacketField.CLOCK_SNAPSHOT:
                 self._clocks.add(sequence, message)
             case PacketField.PROCESS_DESCRIPTOR:

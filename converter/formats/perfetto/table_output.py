@@ -12,6 +12,7 @@ from converter.formats.perfetto.json_sidecar import SortIndexes, has_switches, w
 from converter.formats.perfetto.layout import PacketField
 from converter.formats.perfetto.mapping import derived_uuid
 from converter.formats.perfetto.metadata_output import TablePacket, new_packet
+from converter.formats.perfetto.task_births import births
 from converter.ir.events import Batch
 from converter.ir.trace import Process, Thread, Trace, Track, TrackScope
 
@@ -44,6 +45,8 @@ class TableOutput:
         #: Likewise: when the first event can have been on it, None for those known from the beginning.
         self._threads_since: list[int | None] = []
         self._processes_since: list[int | None] = []
+        #: How many of both are known from the beginning.
+        self._first = len(trace.processes), len(trace.threads)
         self._first_of_tid: dict[int, int] = {}
         #: With the time of the first event on its track, where there is one.
         self._described_threads: dict[int, int | None] = {}
@@ -65,7 +68,10 @@ class TableOutput:
 
         `counters` are the tracks among them that counters are on.
         """
-        self._write_trees(int(batch.ts.min()) if batch is not None and len(batch) else None)
+        if batch is None or not len(batch):
+            self._write_trees(None, {})
+        else:
+            self._write_trees(int(batch.ts.min()), births(self._trace, batch))
         for index in sorted(set(threads.tolist()) - self._described_threads.keys() - {-1}):
             self._describe_thread(index, _first(batch, thread=index))
         for index in range(len(self._track_uuids), len(self._trace.tracks)):
@@ -128,11 +134,12 @@ class TableOutput:
                 self._described_threads.pop(index, None)
                 self._describe_thread(index, None)
 
-    def _write_trees(self, since: int | None) -> None:
+    def _write_trees(self, start: int | None, births: dict[int, int]) -> None:
         """The processes and threads that are new, or have got a name.
 
         A name that becomes known late is that of the thread from its first event on: its tree has that time, by which
-        importers sort. Later the thread may have ended, and another would get the name.
+        importers sort. Later the thread may have ended, and another would get the name. Likewise, what is said of a
+        task before it begins, importers take for what another was.
         """
         if was_json(self._trace):
             self._describe_all()
@@ -143,7 +150,8 @@ class TableOutput:
         for index, process in enumerate(self._trace.processes):
             if index == len(self._process_names):
                 self._process_names.append(process.name)
-                self._processes_since.append(since)
+                since = None if index < self._first[0] else start
+                self._processes_since.append(births.get(process.pid, since))
                 if self._known.tells(process) or index in guessed:
                     continue
             elif self._process_names[index] == process.name:
@@ -157,7 +165,8 @@ class TableOutput:
             process = self._trace.processes[thread.process]
             if index == len(self._thread_names):
                 self._thread_names.append(thread.name)
-                self._threads_since.append(since)
+                since = None if index < self._first[1] else start
+                self._threads_since.append(births.get(thread.tid, since))
                 self._tids.append(_signed(thread.tid))
                 self._thread_uuids.append(self._known.thread_uuid(process.pid, thread.tid))
                 self._first_of_tid.setdefault(thread.tid, index)

@@ -64,8 +64,9 @@ class Places:
 
     # What the metadata says
 
-    def add_process_tree(self, tree: dict[str, Any]) -> None:
-        """Note a decoded ProcessTree."""
+    def add_process_tree(self, tree: dict[str, Any]) -> int:
+        """Note a decoded ProcessTree; how many processes had another name before."""
+        renamed = 0
         for item in tree.get("processes", ()):
             pid = item.get("pid", 0)
             process = self._trace.processes[self.process(pid)]
@@ -73,6 +74,7 @@ class Places:
             if "ppid" in item:
                 process.parent_pid = item["ppid"]
             if command_line:
+                renamed += process.name not in ("", command_line[0])
                 process.name = command_line[0]
                 process.command_line = () if item.get("cmdline_is_comm") else command_line
             self._process_of_tid[pid] = pid
@@ -83,6 +85,7 @@ class Places:
             index = self.thread(pid, tid)
             if item.get("name"):
                 self._trace.threads[index].name = text(item["name"])
+        return renamed
 
     def add_descriptor(self, descriptor: dict[str, Any]) -> None:
         """Note a decoded TrackDescriptor; of several with one uuid, later ones add to earlier ones."""

@@ -154,8 +154,6 @@ class _Encoder:
         for cpu, start in trace.sidecar.get("perfetto", {}).get(CPU_STARTS, ()):
             self._begin_cpu(cpu, previous_bundle_end_timestamp=start)
         self._tables = TableOutput(trace, self._emitter, known)
-        # Those of the beginning.
-        self._tables.follow(_NO_PLACES, _NO_PLACES, _NO_PLACES, None)
 
     def write(self, batch: Batch) -> None:
         """Encode a batch."""

@@ -1,0 +1,36 @@
+"""When tasks begin in a recording: what is said of them before is of another task, that had their number."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from converter.ir.events import Batch
+from converter.ir.kinds import Kind, Role
+from converter.ir.trace import Trace
+
+#: Behind the event that a task begins with, in ns.
+_BEHIND = 1
+_NEVER = -(1 << 63)
+
+
+def births(trace: Trace, batch: Batch) -> dict[int, int]:
+    """The tasks that begin in a batch, and have no events before in it: by tid, since when they can be told."""
+    found: dict[int, int] = {}
+    for class_id, table in batch.tables.items():
+        event_class = trace.event_classes[class_id]
+        place = event_class.index_of(Role.TID)
+        if event_class.kind is not Kind.TASK_NEW or place is None or not len(table):
+            continue
+        column = table.column(place)
+        assert isinstance(column, np.ndarray)
+        times = batch.ts[batch.positions(class_id)].tolist()
+        for tid, ts in zip(column.tolist(), times, strict=True):
+            found[tid] = min(ts, found.get(tid, ts))
+    if not found:
+        return {}
+    tids = [one.tid for one in trace.threads]
+    # Events on no thread are last.
+    since = np.array([*(found.get(tid, _NEVER) for tid in tids), _NEVER], np.int64)
+    for index in np.unique(batch.thread[batch.ts < since[batch.thread]]).tolist():
+        found.pop(tids[index], None)
+    return {tid: ts + _BEHIND for tid, ts in found.items()}

@@ -57,6 +57,9 @@ class FtraceBundles:
         #: Since when all CPUs were recorded, and how many events of this pass are from before.
         self._start: int | None = None
         self._hidden = 0
+        #: Likewise, compact switches from tasks that are not known.
+        self._partial = 0
+        self._has_compact = False
 
     def note(self, window: Window) -> None:
         """Note the first bundles of CPUs, and the generic event descriptors; the first of a field number counts."""
@@ -64,6 +67,7 @@ class FtraceBundles:
         if not len(chosen):
             return
         rows = self._scan(window, chosen)
+        self._has_compact |= bool(rows[:, kernel.SWITCHES].any())
         cpus, first = np.unique(rows[:, kernel.CPU], return_index=True)
         for cpu, place in zip(cpus.tolist(), first.tolist(), strict=True):
             self._first.setdefault(cpu, rows[place])
@@ -86,6 +90,9 @@ class FtraceBundles:
 
     def finish(self) -> None:
         """Keep since when CPUs were recorded, where bundles say it: what importers do not show is from before."""
+        if self._has_compact:
+            # What is counted of them is told with it.
+            self._trace.sidecar.setdefault("perfetto", {})
         starts = []
         for cpu, row in sorted(self._first.items()):
             if row[kernel.PREVIOUS_END] > 0 and not row[kernel.DAMAGE]:
@@ -97,7 +104,7 @@ class FtraceBundles:
 
     def start(self) -> None:
         """Begin a pass over the events."""
-        self._hidden = 0
+        self._hidden = self._partial = 0
 
     def _note_hidden(self, ts: NDArray[np.int64]) -> None:
         """Count the events that importers do not show, and the viewers of other formats do."""
@@ -106,6 +113,13 @@ class FtraceBundles:
             self._hidden += before
             shown = self._trace.sidecar_shown.setdefault("perfetto", Counter())
             shown[f"{CPU_STARTS} (events from before the last are hidden)"] = self._hidden
+
+    def _note_partial(self, key: NDArray[np.int32], tid: NDArray[np.int32]) -> None:
+        """Count the compact switches from tasks that are not known, likewise."""
+        self._partial += int(np.count_nonzero((key == kernel.KEY_COMPACT_SWITCH) & (tid < 0)))
+        if self._partial:
+            shown = self._trace.sidecar_shown.setdefault("perfetto", Counter())
+            shown["compact_sched (switches from unknown tasks are hidden)"] = self._partial
 
     def _scan(self, window: Window, chosen: NDArray[np.int64]) -> NDArray[np.int64]:
         rows = np.empty((len(chosen), kernel.BUNDLE_COLUMNS), np.int64)
@@ -179,6 +193,8 @@ class FtraceBundles:
             events.start, events.size = events.start[:filled], events.size[:filled]
         self._convert_times(rows, bundle, ts)
         self._note_hidden(ts)
+        if switches:
+            self._note_partial(events.key, tid)
         packet = packets.astype(np.int32)[bundle]
 
         def columns(id: int, places: NDArray[np.intp]) -> list[Callable[[], Column]]:

@@ -10,6 +10,7 @@ import numpy as np
 from converter.formats.perfetto import mapping
 from converter.formats.perfetto.placing import off_tracks, on_threads_by_tid
 from converter.formats.perfetto.tasks import with_tasks
+from converter.formats.perfetto.tracepoints import COMPACT_SCHED
 from converter.ir.events import EventClass
 from converter.ir.field_classes import IntegerClass
 from converter.ir.kinds import Kind, Role
@@ -18,7 +19,7 @@ from converter.projection.fitting import label
 from converter.projection.losses import LossKind
 from converter.projection.pieces import Piece
 from converter.projection.sched_conventions import with_linux_state
-from converter.projection.switched_tasks import may_name_one
+from converter.projection.switched_tasks import UNKNOWN_TASK, may_name_one
 from converter.projection.thread_states import thread_state
 
 #: What tracers of Linux call a switch.
@@ -54,6 +55,15 @@ def _with_thread_states(piece: Piece, projection: Projection) -> Piece:
     return piece.rewritten(piece.derive(("states",), made), columns)
 
 
+def _lose_hidden(piece: Piece, projection: Projection) -> None:
+    """Compact switches from a task that is not known importers leave out; as other events they show them."""
+    left = piece.integers(Role.PREV_TID)
+    if left is not None:
+        count = int(np.count_nonzero(left == UNKNOWN_TASK))
+        what = "compact switches from tasks that are not known: they are shown"
+        projection.lose(LossKind.CHANGED, what, piece, count)
+
+
 def as_scheduled(piece: Piece, projection: Projection) -> Piece:
     """Records of tasks with their names, and with Linux's states, on the task that leaves the CPU, or that wakes.
 
@@ -61,6 +71,8 @@ def as_scheduled(piece: Piece, projection: Projection) -> Piece:
     """
     if is_of_task_states(piece.event_class):
         return off_tracks(_with_thread_states(piece, projection), projection)
+    if piece.event_class.native == COMPACT_SCHED and projection.source.format == "perfetto":
+        _lose_hidden(piece, projection)
     piece = with_tasks(piece, projection)
     if piece.event_class.category != "sched":
         role = Role.WAKER_TID

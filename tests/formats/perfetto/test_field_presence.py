@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from support.perfetto_files import File, kernel_event
+from support.perfetto_files import File, kernel_compact, kernel_event
 from support.perfetto_writing import events_of, opened, parsed, written
 from support.trace_processor import answer, needs_trace_processor
 
@@ -118,6 +118,20 @@ def test_events_that_importers_hide_are_counted_where_others_show_them(tmp_path)
             report = converter.write(trace, tmp_path / "b.dat", force=True)
             assert what in map(str, report)
     assert not converter.convert(source, tmp_path / "b.pftrace")
+
+
+def test_compact_switches_that_importers_hide_are_counted_where_they_are_shown(tmp_path):
+    source = tmp_path / "a.pftrace"
+    source.write_bytes(kernel_compact())
+    with converter.open_trace(source) as trace:
+        batches = [one.with_tables(one.tables) for one in trace.batches()]
+        anew = converter.write(with_batches(trace, batches), tmp_path / "b.pftrace")
+    other = converter.convert(source, tmp_path / "b.json")
+    hidden = {str(one) for one in (*anew, *other) if "compact" in one.what}
+    assert hidden == {
+        "changed: compact switches from tasks that are not known: they are shown (2)",
+        "dropped: compact_sched (switches from unknown tasks are hidden) of perfetto (2)",
+    }
 
 
 @needs_trace_processor

@@ -180,18 +180,14 @@ class KernelClasses:
 
     def _assign_partial(self, events: KernelEvents, class_id: NDArray[np.int32]) -> None:
         """Classes of events that lack some of their fields: those without them."""
-        places, masks = lacking(events.data, events.start, events.size, events.key, self._optional)
+        places, which, keys, masks = lacking(
+            events.data, events.start, events.size, events.key, self._optional
+        )
         if not len(places):
             return
-        lacked, which = np.unique(masks, return_inverse=True)
-        pairs, index = np.unique(
-            events.key[places] * np.int64(len(lacked)) + which, return_inverse=True
-        )
-        ids = [
-            self._partial_class(pair // len(lacked), int(lacked[pair % len(lacked)]))
-            for pair in pairs.tolist()
-        ]
-        class_id[places] = np.array(ids, np.int32)[index]
+        pairs = list(zip(keys.tolist(), masks.tolist(), strict=True))
+        ids = {pair: self._partial_class(*pair) for pair in sorted(set(pairs))}
+        class_id[places] = np.array([ids[pair] for pair in pairs], np.int32)[which]
 
     def _partial_class(self, key: int, mask: int) -> int:
         """The class of the events of a number that lack these fields."""

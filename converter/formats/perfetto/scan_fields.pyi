@@ -35,11 +35,12 @@ def lacking(
     sizes: NDArray[int64],
     keys: NDArray[int32],
     wanted: NDArray[uint64],
-) -> tuple[NDArray[int64], NDArray[uint64]]:
-    """Which messages lack a field of ``wanted[keys[i]]``, and the bits of what they lack: bit n is that of field n.
+) -> tuple[NDArray[int64], NDArray[int64], NDArray[int32], NDArray[uint64]]:
+    """Which messages lack a field of ``wanted[keys[i]]``, and which pair each is of: keys and bits of all pairs.
 
-    A message of which nothing is wanted is not looked at. Raises ValueError when another lies outside the data.
-    Releases the GIL.
+    The bits say what is lacked: bit n is that of field n. A pair comes again where messages of its key were of another
+    between. A message of which nothing is wanted is not looked at. Raises ValueError when another lies outside the
+    data. Releases the GIL.
     """
 
 def decode_repeated(

@@ -158,6 +158,11 @@ cdef inline uint64_t lacked(const uint8_t* data, int64_t at, int64_t end, uint64
             at = behind_varint(data, at + 1, end)
             if at < 0:
                 break
+        elif tag & 0x87 == WIRE_BYTES and end - at > 1 and data[at + 1] < 0x80 and data[at + 1] <= end - at - 2:
+            wanted &= ~(<uint64_t>1 << (tag >> 3))
+            if not wanted:
+                break
+            at += 2 + data[at + 1]
         else:
             at = next_field(data, at, end, &field)
             if at < 0:
@@ -180,19 +185,26 @@ def lacking(
     cdef int64_t end = data.shape[0]
     cdef int64_t total = wanted.shape[0]
     cdef int64_t found = 0
+    cdef int64_t pairs = 0
     cdef int64_t i = 0
+    cdef int32_t key
     cdef uint64_t mask
     # Of the room only the pages that are filled are ever touched.
     cdef int64_t[::1] places = np.empty(count, np.int64)
+    cdef int64_t[::1] which = np.empty(count, np.int64)
+    cdef int32_t[::1] pair_keys = np.empty(count, np.int32)
     cdef uint64_t[::1] masks = np.empty(count, np.uint64)
+    # By key: the pair that its last message is of.
+    cdef int64_t[::1] last = np.full(total, -1, np.int64)
     if sizes.shape[0] != count or keys.shape[0] != count:
         raise ValueError("starts, sizes and keys differ in length")
     with nogil:
         for i in range(count):
-            if keys[i] < 0 or keys[i] >= total:
+            key = keys[i]
+            if key < 0 or key >= total:
                 found = -1
                 break
-            mask = wanted[keys[i]]
+            mask = wanted[key]
             if mask == 0:
                 continue
             if starts[i] < 0 or sizes[i] < 0 or starts[i] > end or sizes[i] > end - starts[i]:
@@ -201,12 +213,22 @@ def lacking(
             if sizes[i]:
                 mask = lacked(&data[0], starts[i], starts[i] + sizes[i], mask)
             if mask:
+                if last[key] < 0 or masks[last[key]] != mask:
+                    last[key] = pairs
+                    pair_keys[pairs] = key
+                    masks[pairs] = mask
+                    pairs += 1
                 places[found] = i
-                masks[found] = mask
+                which[found] = last[key]
                 found += 1
     if found < 0:
         raise ValueError(f"message {i} has no such key, or lies outside the data")
-    return np.asarray(places)[:found], np.asarray(masks)[:found]
+    return (
+        np.asarray(places)[:found],
+        np.asarray(which)[:found],
+        np.asarray(pair_keys)[:pairs],
+        np.asarray(masks)[:pairs],
+    )
 
 
 # The values of field `number` of one message, stored from `count` on while there is room; the count behind them.

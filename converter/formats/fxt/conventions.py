@@ -17,6 +17,10 @@ from converter.projection.losses import Aspect, LossKind
 from converter.projection.pieces import Piece, Thunk, map_distinct
 from converter.projection.sched_conventions import adapt_sched_switch, adapt_sched_wakeup
 from converter.projection.texts import cut_utf8
+from converter.projection.timeline_fields import BINDS
+
+#: Formats that have both kinds of ends of flows.
+_ENDING_AT_NEXT: Final = frozenset({"chrome", "perfetto"})
 
 
 def adapt_native(piece: Piece, projection: Projection) -> Piece:
@@ -40,6 +44,15 @@ def adapt_log(piece: Piece, projection: Projection) -> Piece:
 def adapt_sample(piece: Piece, projection: Projection) -> Piece:
     """At most 255 frames, the first ("Backtrace Record")."""
     return _with_lists_cut(piece, projection, Role.FRAMES, "frames of samples")
+
+
+def adapt_flow_end(piece: Piece, projection: Projection) -> Piece:
+    """Flows end at the slice around their end; JSON's and Perfetto's, unless they say so, at the next one."""
+    of_next = projection.source.format in _ENDING_AT_NEXT
+    if of_next and BINDS not in piece.event_class.fields:
+        what = "arrows to the next slice: they end at the one around"
+        projection.lose(LossKind.CHANGED, what, piece, aspect=Aspect.FLOWS)
+    return piece
 
 
 def adapt_module(piece: Piece, projection: Projection) -> Piece:
@@ -85,6 +98,7 @@ ADAPTERS: Final[Mapping[Kind, Adapter]] = {
     Kind.SCHED_SWITCH: adapt_sched_switch,
     Kind.SCHED_WAKEUP: adapt_sched_wakeup,
     Kind.LOG: adapt_log,
+    Kind.FLOW_END: adapt_flow_end,
     Kind.SAMPLE: adapt_sample,
     Kind.MODULE: adapt_module,
     Kind.NATIVE: adapt_native,

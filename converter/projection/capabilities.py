@@ -150,6 +150,8 @@ class Capabilities:
     tracks: bool = False
     #: How many buffers that tracepoints are recorded in; formats with tracks have these instead.
     buffers: int = 0
+    #: Viewers show the states of tasks from switches alone, and tracks of threads: what else says of tasks is there.
+    task_tracks: bool = False
     clock_names: bool = False
     other_clocks: bool = False
     epoch: bool = False

@@ -41,6 +41,7 @@ from converter.projection.metadata import TargetMetadata, held_clock
 from converter.projection.pieces import ByClass, Derived, Piece, map_distinct
 from converter.projection.symbol_names import addresses_by_style, addresses_of, names_lost
 from converter.projection.tables import TargetTables
+from converter.projection.task_states import TaskStates
 from converter.projection.timeline_fields import BINDS, FLOW_IDS, THREAD_TIME
 
 #: Lowering ends: no rule gives back a kind that it came from. This bounds it all the same.
@@ -148,6 +149,7 @@ class Projector:
         self._derived: Derived = {}
         self._counting = Lock()
         self.open_slices: dict[tuple[int, ...], int] = {}
+        self._task_states: TaskStates | None = None
         # Of the batch under way.
         self._all_on_threads = self._all_on_cpus = False
         self._occurring: set[int] = set()
@@ -262,6 +264,8 @@ class Projector:
         self.report.forget_events()
         self._occurring.clear()
         self.open_slices.clear()
+        if self.capabilities.task_tracks:
+            self._task_states = TaskStates(self)
         for batch in self.source.batches():
             self._tables.follow()
             yield self._project_batch(batch)
@@ -293,6 +297,12 @@ class Projector:
             if self._addresses(piece.event_class):
                 self._lose_names(piece, (part.event_class for _, _, part in fitted))
             placed += fitted
+        if self._task_states is not None:
+            placed += [
+                (0, self._class_ids(part.event_class), part)
+                for piece in self._task_states.pieces(batch)
+                for part in self._fit(piece, 0)
+            ]
         batch = assemble(batch, placed, self.source.strings)
         if self.capabilities.buffers and not _absent(batch.track):
             batch.track = self._tables.buffers.tracks(batch.track)

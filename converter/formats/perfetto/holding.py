@@ -452,6 +452,7 @@ def capabilities(variant: str) -> Capabilities:
         adapters=adapters,
         splitters={Kind.MARK: by_form},
         tracks=True,
+        task_tracks=True,
         track_units=True,
         clock_names=True,
         other_clocks=True,

@@ -11,6 +11,8 @@ from support.lttng_legacy_files import FIXTURES
 import converter
 from converter.ir.columns import value
 from converter.ir.kinds import Kind
+from converter.projection.project import project
+from converter.registry import FORMATS
 
 _LINE = re.compile(
     r"(?P<name>\S+): (?P<s>\d+)\.(?P<ns>\d{9}), (?P<tid>\d+), (?P<pid>\d+), (?P<comm>.*?), "
@@ -140,3 +142,36 @@ def test_modes_that_lttv_shows_follow_from_kinds_and_threads(lines, events):
             assert mode == line["mode"], line[0]
             compared += 1
     assert compared > 1500
+
+
+#: LTTV's names of the states in which a state dump finds processes.
+_STATES = ("", "wait fork", "wait cpu", "exit", "zombie", "wait", "run", "dead")
+
+
+def test_processes_are_in_the_states_of_lttv_until_they_are_scheduled(lines):
+    """Slices on a track of each thread, in formats whose viewers know its states from switches alone."""
+    perfetto = next(one for one in FORMATS if one.name == "perfetto")
+    with converter.open_trace(FIXTURES / "kernel-2.5.tar.gz") as trace:
+        target, _ = project(trace, perfetto.capabilities(""), "perfetto")
+        found = {}
+        for batch in target.batches():
+            for at, track in enumerate(batch.track.tolist()):
+                event_class = target.event_classes[batch.class_id[at]]
+                if track < 0 or target.tracks[track].name != "State":
+                    continue
+                if event_class.kind is Kind.SLICE_BEGIN:
+                    column = batch.tables[int(batch.class_id[at])].column(0)
+                    name = target.strings[column[batch.row[at]]].decode()
+                    tid = target.threads[target.tracks[track].owner].tid
+                    found[tid] = int(batch.ts[at]), name
+    compared = 0
+    for line in lines:
+        if line["name"] == "task_state.process_state":
+            fields = dict(_FIELD.findall(line["fields"]))
+            tid, ns = int(fields["pid"]), int(line["s"]) * 1_000_000_000 + int(line["ns"])
+            if tid in found:
+                ts, name = found[tid]
+                assert 0 <= ts - ns <= 1
+                assert name == _STATES[int(fields["status"])]
+                compared += 1
+    assert compared > 50

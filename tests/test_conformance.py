@@ -98,9 +98,9 @@ def test_modules_that_are_named_are_there(page):
                 # Something in the module before.
                 assert any(name in path.read_text() for path in found), cells
                 continue
-            # Of the format's room, or of another by its path.
-            folder = ROOT / "converter" if "/" in name else room
-            found = [path for path in folder.glob(f"{name}.p*") if path.suffix != ".pyi"]
+            # Of the format's room, or of another one.
+            paths = list(room.glob(f"{name}.p*")) or (ROOT / "converter").glob(f"{name}.p*")
+            found = [path for path in paths if path.suffix != ".pyi"]
             assert found, cells
         assert found, cells
 

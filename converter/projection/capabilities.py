@@ -106,6 +106,8 @@ class Capabilities:
     nul_ends_strings: bool = False
     #: Makes of any name one that the format allows for fields and named classes.
     identifier: Callable[[str], str] | None = None
+    #: No two fields of an event have one name: viewers look for its fields by their names.
+    distinct_names: bool = False
     #: Strings must be UTF-8; other bytes are replaced.
     utf8_only: bool = True
     #: Times before zero cannot be written.

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from dataclasses import field as dataclass_field
 from functools import partial
+from itertools import count
 from typing import Final
 
 import numpy as np
@@ -310,6 +311,8 @@ class Fitter:
                 plan.lose(LossKind.DROPPED, f"field {what}")
                 continue
             argument = self._argument(event_class, field, support, what, plan)
+            if (support.holds or self._capabilities).distinct_names:
+                argument = _distinct(argument, fields, what, plan)
             kept.append(index)
             fields.append(argument)
             plan.steps.append(_Step(index, field.type, argument.type, what))
@@ -419,6 +422,16 @@ class Fitter:
             return
         loss_class = LossClass.SHOWN if support.named else LossClass.KEPT
         plan.lose(LossKind.CHANGED, f"{what}: {name}", loss_class, Aspect.RENAMED_CLASSES)
+
+
+def _distinct(argument: Field, fields: Sequence[Field], what: str, plan: _Plan) -> Field:
+    """The argument under a name that none of these fields has."""
+    taken = {field.name for field in fields}
+    if argument.name not in taken:
+        return argument
+    number = next(n for n in count(2) if f"{argument.name}__{n}" not in taken)
+    plan.lose(LossKind.CHANGED, f"name of {what}", aspect=Aspect.RENAMED_FIELDS)
+    return replace(argument, name=f"{argument.name}__{number}")
 
 
 def index_of(part: Field, fields: Sequence[Field]) -> int | None:

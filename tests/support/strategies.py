@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
-from itertools import pairwise
+from itertools import chain, count, pairwise
 from typing import Any
 
 import numpy as np
@@ -253,10 +253,11 @@ def fitted_event_classes(
     kind = draw(st.sampled_from(kinds))
     support = capabilities.kinds[kind]
     held = support.holds or capabilities
-    count = draw(st.integers(0, 3 if held.max_arguments is None else min(3, held.max_arguments)))
+    most = 3 if held.max_arguments is None else min(3, held.max_arguments)
+    wanted = draw(st.integers(0, most))
     arguments = [
         draw(argument_fields(held, support, contents))
-        for _ in range(count if support.arguments else 0)
+        for _ in range(wanted if support.arguments else 0)
     ]
     # Of formats that hold any class: what its kind needs all the same.
     present = {field.role for field in (*support.fields, *support.trailing)}
@@ -264,6 +265,13 @@ def fitted_event_classes(
         replace(draw(argument_fields(held, support, contents)), role=role)
         for role in sorted(REQUIRED_ROLES.get(kind, frozenset()) - present)
     ]
+    if held.distinct_names:
+        taken = {field.name for field in (*support.fields, *support.trailing)}
+        for place, field in enumerate(arguments):
+            spellings = chain([field.name], (f"{field.name}_{number}" for number in count()))
+            name = next(one for one in spellings if one not in taken)
+            arguments[place] = replace(field, name=name)
+            taken.add(name)
     category, name = support.event or ("", "")
     if support.named:
         name, category = draw(contents.names), draw(contents.names)

@@ -106,6 +106,7 @@ def capabilities(variant: str) -> Capabilities:  # noqa: ARG001 - all variants h
         max_blob_bytes=MAX_TEXT_BYTES,
         nul_ends_strings=True,
         identifier=identifier,
+        distinct_names=True,
         utf8_only=False,
         clock_rates=False,
         max_cpu=0xFFF,

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from support.chrome_files import events, load
-from support.uftrace_oracle import check_readers, needs_uftrace
+from support.uftrace_oracle import check_readers, needs_uftrace, run
 from viewers.conversions import SOURCES, convert
 
 import converter
@@ -127,6 +127,16 @@ def test_long_names_of_arguments(tmp_path):
         made += begin("f", **numbers), instant("i", args=numbers), end()
         made.append({"ph": "C", "name": "c" * 600, "ts": 3, "pid": 5, "tid": 5, "args": numbers})
     check(tmp_path, *made)
+
+
+def test_arguments_whose_names_become_one(tmp_path):
+    """Readers look for a text by the name of its field: a number of that name is no place in the record."""
+    values = {"é": 0x1A_E0B4_9DBD, "ü": "text", "unnamed": 1}
+    again = check(tmp_path, begin("f"), instant("i", args=values), end())
+    (found,) = (fields for kind, _, fields in events(again) if kind == "TYPED")
+    assert found["unnamed"] == values["é"]
+    assert (found["unnamed__2"], found["unnamed__3"]) == (b"text", 1)
+    assert b"unnamed__2=text unnamed__3=1" in run("uftrace", "dump", "-d", str(tmp_path / "data"))
 
 
 @pytest.mark.parametrize("depth", [1025, 70_000])

@@ -15,6 +15,9 @@ EXTERNAL: Final[int]
 LEAVES_CPU: Final[int]
 PREEMPTED: Final[int]
 GETS_CPU: Final[int]
+#: Of the kernel's functions: shown where their task is in none of its program, if the kernel is shown there.
+KERNEL_CALL: Final[int]
+KERNEL_RETURN: Final[int]
 
 #: What a function does to the stack of its task besides.
 EXECUTES: Final[int]

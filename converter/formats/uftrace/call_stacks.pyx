@@ -22,6 +22,8 @@ cpdef enum:
     LEAVES_CPU = 7
     PREEMPTED = 8
     GETS_CPU = 9
+    KERNEL_CALL = 10
+    KERNEL_RETURN = 11
 
 cpdef enum:
     # What a function does to the stack of its task besides.
@@ -193,11 +195,18 @@ cdef class CallStacks:
         cdef Task* task = &self._tasks[number]
         cdef Frame* frame
         cdef bint is_hidden
+        cdef bint is_kernel = kind == KERNEL_CALL or kind == KERNEL_RETURN
+        if is_kernel:
+            # The kernel's functions are in those of the program that called it.
+            if self._is_outside(task, kind) or (kind == KERNEL_RETURN and task.depth <= task.functions):
+                return
+            kind = CALL if kind == KERNEL_CALL else RETURN
+            line.name = name
         if depth < 0:
             depth = <int32_t>(task.depth if kind == CALL else max(task.depth - 1, 0))
         if self._waiting:
             if self._ends_waiting(kind, number, depth):
-                self._join(task, kind, ts, depth, name, line)
+                self._join(task, kind, ts, depth, name, line, is_kernel)
                 return
             is_hidden = kind != LOST and self._is_outside(task, kind)
             if not is_hidden and kind == RETURN and task.depth:
@@ -206,14 +215,17 @@ cdef class CallStacks:
             elif not is_hidden and kind != RETURN and kind != LOST:
                 is_hidden = task.levels <= 0
             if is_hidden:
-                self._account(task, kind, ts, depth, name)
+                if kind == KERNEL_EVENT and number == self._task:
+                    # It has no depth, so that nothing says that it is inside of what waits.
+                    self._settle()
+                self._account(task, kind, ts, depth, name, is_kernel)
                 if kind == CALL:
                     self._enter(task, does)
                 elif kind == RETURN:
                     self._leave(task)
                 return
             self._settle()
-        self._account(task, kind, ts, depth, name)
+        self._account(task, kind, ts, depth, name, is_kernel)
         self._last = number
         if kind == LOST:
             if task.functions or self._kernel_outside:
@@ -256,13 +268,13 @@ cdef class CallStacks:
 
     # The record that waits and its end, on one line.
     cdef void _join(
-        self, Task* task, int kind, uint64_t ts, int32_t depth, int32_t name, Line* line
+        self, Task* task, int kind, uint64_t ts, int32_t depth, int32_t name, Line* line, bint is_kernel
     ) noexcept nogil:
         cdef Line* first = self._line
         cdef int waiting = self._waiting
         cdef Frame* frame
         self._waiting = NOTHING
-        self._account(task, kind, ts, depth, name)
+        self._account(task, kind, ts, depth, name, is_kernel)
         frame = self._frame(task, task.depth)
         if frame is NULL or (waiting != CALL and frame.is_hidden):
             first.part = 0
@@ -315,6 +327,8 @@ cdef class CallStacks:
     cdef bint _is_outside(self, const Task* task, int kind) noexcept nogil:
         if task.functions or kind < EVENT:
             return False
+        if kind == KERNEL_CALL or kind == KERNEL_RETURN:
+            return not self._kernel_outside
         if kind == KERNEL_EVENT and not self._kernel_outside:
             return True
         return not self._events_outside
@@ -340,7 +354,7 @@ cdef class CallStacks:
 
     # The times of a record's task, and its stack's depth.
     cdef void _account(
-        self, Task* task, int kind, uint64_t ts, int32_t depth, int32_t name
+        self, Task* task, int kind, uint64_t ts, int32_t depth, int32_t name, bint is_kernel
     ) noexcept nogil:
         cdef bint is_call = kind == CALL or kind == LEAVES_CPU or kind == PREEMPTED
         cdef bint is_return = kind == RETURN or kind == GETS_CPU
@@ -369,7 +383,7 @@ cdef class CallStacks:
                 frame.time = ts
                 frame.has_begun = True
             task.depth += 1
-            task.functions += kind == CALL
+            task.functions += kind == CALL and not is_kernel
         elif is_return:
             frame = self._frame(task, task.depth - 1)
             if frame is not NULL:
@@ -377,7 +391,7 @@ cdef class CallStacks:
                 frame.has_begun = False
             if task.depth > 0:
                 task.depth -= 1
-            if kind == RETURN and task.functions > 0:
+            if kind == RETURN and not is_kernel and task.functions > 0:
                 task.functions -= 1
         else:
             task.has_lost = True

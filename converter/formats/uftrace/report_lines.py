@@ -15,7 +15,7 @@ from converter.formats.uftrace.call_stacks import CallStacks
 from converter.formats.uftrace.columns import CallTable
 from converter.formats.uftrace.directory import DataDirectory
 from converter.formats.uftrace.mapping import EXTERNAL, SCHEDULE, TASK_EXIT, TASK_NAME, TASK_NEW
-from converter.formats.uftrace.report_texts import EventColumns, EventTexts
+from converter.formats.uftrace.report_texts import EventColumns, EventTexts, is_kernel_function
 from converter.ir.events import Batch, EventClass, Table
 from converter.ir.kinds import Kind, Role
 from converter.ir.text import printable
@@ -24,6 +24,7 @@ from converter.printing.code import Printed
 from converter.printing.lines import Write
 from converter.printing.printer import Printer
 from converter.printing.program import Program
+from converter.projection.pieces import names_by_value
 from converter.projection.switched_tasks import UNKNOWN_TASK
 
 _HEADING: Final = b"# DURATION     TID      FUNCTION\n"
@@ -60,6 +61,11 @@ _KINDS: Final = {
     Kind.SLICE_BEGIN: stack.CALL,
     Kind.SLICE_END: stack.RETURN,
     Kind.DISCARDED: stack.LOST,
+}
+#: Of the kernel's records, which have the addresses of functions.
+_KERNEL_KINDS: Final = {
+    Kind.FUNCTION_ENTRY: stack.KERNEL_CALL,
+    Kind.FUNCTION_EXIT: stack.KERNEL_RETURN,
 }
 _LIFE: Final = (TASK_NEW, TASK_EXIT, TASK_NAME)
 _LEVELS: Final = 1024
@@ -166,6 +172,8 @@ class _Report:
                 place = event_class.index_of(Role.NAME)
                 if place is not None:
                     names[batch.positions(number)] = np.asarray(table.column(place))
+            elif kinds[number] in _KERNEL_KINDS.values():
+                names[batch.positions(number)] = self._kernel_names(event_class, table)
             elif event_class.category == SCHEDULE.category and event_class.name:
                 self._switches(batch, number, table, kind, thread)
         lines = np.zeros(count, _LINE)
@@ -183,9 +191,24 @@ class _Report:
     def _kind(self, event_class: EventClass) -> int:
         if event_class == EXTERNAL:
             return stack.EXTERNAL
-        return _KINDS.get(
-            event_class.kind, stack.KERNEL_EVENT if event_class.native else stack.EVENT
-        )
+        if not event_class.native:
+            return _KINDS.get(event_class.kind, stack.EVENT)
+        if is_kernel_function(event_class):
+            return _KERNEL_KINDS[event_class.kind]
+        return _KINDS.get(event_class.kind, stack.KERNEL_EVENT)
+
+    def _kernel_names(self, event_class: EventClass, table: Table) -> NDArray[np.int32]:
+        """The names of the kernel's functions."""
+        place = event_class.index_of(Role.FUNCTION)
+        assert place is not None
+        addresses: Any = table.column(place)
+        symbols = self._trace.symbols
+
+        def name(address: int) -> str:
+            found = None if symbols is None else symbols.lookup(address)
+            return f"<{address:x}>" if found is None else printable(found[0].decode())
+
+        return names_by_value(addresses, name, self._trace.strings)
 
     def _switches(
         self,

@@ -62,6 +62,15 @@ class LineKey(NamedTuple):
     name: str
 
 
+def is_kernel_function(event_class: EventClass) -> bool:
+    """Whether events are entries or exits of the kernel's functions, by its function graph tracer."""
+    return (
+        event_class.kind in (Kind.FUNCTION_ENTRY, Kind.FUNCTION_EXIT)
+        and bool(event_class.native)
+        and event_class.index_of(Role.FUNCTION) is not None
+    )
+
+
 class EventColumns(NamedTuple):
     """The columns of a batch by their keys; those of fields are of the table at hand."""
 
@@ -114,10 +123,14 @@ class EventTexts:
         texts = _Texts(code, event_class, values, formats, records)
         _line(code, "part")
         match event_class.kind:
+            case Kind.FUNCTION_ENTRY if is_kernel_function(event_class):
+                code.unless_zero(lambda: self._kernel_begin(code), None)
+            case Kind.FUNCTION_EXIT if is_kernel_function(event_class):
+                code.unless_zero(lambda: self._end(texts, []), None)
             case Kind.SLICE_BEGIN:
                 code.unless_zero(lambda: self._begin(texts), None)
             case Kind.SLICE_END:
-                code.unless_zero(lambda: self._end(texts), None)
+                code.unless_zero(lambda: self._end(texts, texts.arguments()[:1]), None)
             case Kind.DISCARDED:
                 code.unless_zero(lambda: self._lost(texts), None)
             case _:
@@ -164,14 +177,16 @@ class EventTexts:
                 code.find(self._names)
                 code.add(op.DROP)
                 code.add(op.FOUND_TEXT)
-        _line(code, "part")
-        code.constant(stack.WITH_END)
-        code.add(op.EQUAL)
-        code.unless_zero(lambda: None, lambda: code.literal(b" {\n"))
+        _open(code)
 
-    def _end(self, texts: _Texts) -> None:
+    def _kernel_begin(self, code: Code) -> None:
+        self._front(code)
+        code.add(op.TEXT, code.column(LineKey("name"), op.TEXTS), 0)
+        code.literal(b"()")
+        _open(code)
+
+    def _end(self, texts: _Texts, returned: Sequence[int]) -> None:
         code = texts.code
-        returned = texts.arguments()[:1]
 
         def result() -> None:
             for place in returned:
@@ -330,6 +345,14 @@ class _Texts(NamedTuple):
         fields = self.event_class.fields
         beside = place + 1 if place + 1 < len(fields) and self._is_text(place + 1) else None
         self.values.value(fields[place], place, beside, self.formats[place])
+
+
+def _open(code: Code) -> None:
+    """A call that has its end on a line of its own."""
+    _line(code, "part")
+    code.constant(stack.WITH_END)
+    code.add(op.EQUAL)
+    code.unless_zero(lambda: None, lambda: code.literal(b" {\n"))
 
 
 def _line(code: Code, name: str) -> None:

@@ -55,10 +55,17 @@ class TaskStates:
         #: Tasks whose state is open, and those of which other events have said one; ascending.
         self._open = self._settled = _NONE
         self._branded = _NONE
+        #: How many classes were looked at for such events, and whether there are any.
+        self._seen = 0
+        self._occur = False
 
     def pieces(self, batch: Batch) -> list[Piece]:
         """The begins and ends of slices behind the events of a batch."""
         classes = self._projection.source.event_classes
+        new, self._seen = classes[self._seen :], len(classes)
+        self._occur |= any(self._is_dump(one) or self._is_brand(one) for one in new)
+        if not self._occur:
+            return []
         whole = [
             Piece(batch, classes[number], table, batch.positions(number))
             for number, table in batch.tables.items()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from converter.errors import TraceError, TruncatedError
 from converter.formats.trace_cmd.compression import decompressor
 from converter.formats.trace_cmd.container import (
@@ -57,7 +59,10 @@ def open_version_7(source: Source, start: int, *, big_endian: bool, long_size: i
         except TraceError as error:
             file.warn(error)
     if not file.buffers:
-        _recover_buffers(file)
+        try:
+            _recover_buffers(file)
+        except TraceError as error:
+            file.warn(error)
     settle_cpu_data(file)
     return file
 
@@ -191,22 +196,17 @@ def _add_text_buffer(file: TraceFile, data: bytes) -> None:
 def _recover_buffers(file: TraceFile) -> None:
     """Find the CPUs' data of a file that ends before the BUFFER options, which are written last.
 
-    Only compressed data tells where it ends; the next CPU's begins at the next page. CPUs without data leave no trace,
-    so the numbers are those of the CPUs that have some.
+    CPUs without data leave no trace, so the numbers are those of the CPUs that have some.
     """
     for section in file.sections:
-        if section.id != SectionId.BUFFER or not section.flags & COMPRESSED:
+        if section.id != SectionId.BUFFER:
             continue
         check_page_size(file.page_size)
+        compressed = bool(section.flags & COMPRESSED)
         end = min(section.offset + section.size, file.source.size)
-        cpus: list[CpuData] = []
-        at = section.offset
-        while True:
-            start = -(-at // file.page_size) * file.page_size
-            at = _end_of_chunks(file, start, end)
-            if at == start:
-                break
-            cpus.append(CpuData(len(cpus), start, at - start))
+        start = _next_page(file, section.offset)
+        spans = _compressed_spans(file, start, end) if compressed else _spans(file, start, end)
+        cpus = tuple(CpuData(cpu, at, size) for cpu, (at, size) in enumerate(spans))
         if cpus:
             file.warn(
                 TraceError(
@@ -215,7 +215,33 @@ def _recover_buffers(file: TraceFile) -> None:
                     field="options.BUFFER",
                 )
             )
-            file.buffers.append(Buffer(b"", b"", file.page_size, True, tuple(cpus)))
+            file.buffers.append(Buffer(b"", b"", file.page_size, compressed, cpus))
+
+
+def _next_page(file: TraceFile, offset: int) -> int:
+    return -(-offset // file.page_size) * file.page_size
+
+
+def _compressed_spans(file: TraceFile, start: int, end: int) -> Iterator[tuple[int, int]]:
+    """Offset and size of each CPU's data: it tells where it ends, and the next begins at the next page."""
+    while (at := _end_of_chunks(file, start, end)) > start:
+        yield start, at - start
+        start = _next_page(file, at)
+
+
+def _spans(file: TraceFile, start: int, end: int) -> Iterator[tuple[int, int]]:
+    """Likewise of data that is not compressed: a CPU's pages, which begin with their time, are in its order."""
+    before = 0
+    first = start
+    for at in range(start, end, file.page_size):
+        head = file.source.read(at, 8)
+        time = int(file.layout.u64.parse(head)) if len(head) == 8 else before
+        if time < before:
+            yield first, at - first
+            first = at
+        before = time
+    if first < end:
+        yield first, end - first
 
 
 def _end_of_chunks(file: TraceFile, start: int, end: int) -> int:

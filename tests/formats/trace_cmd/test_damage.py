@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from support.trace_cmd_files import File, Kernel, rich
+from support.trace_cmd_files import PAGE, File, Kernel, rich
 
 from converter.errors import TraceError
 from converter.formats.table import portable_sidecar
@@ -88,6 +88,20 @@ def test_pages_before_the_cut_survive_without_their_option():
     counts = [sum(len(batch) for batch in trace.batches()) for trace in (whole, cut)]
     assert 0 < counts[1] < counts[0]
     assert cut.warnings
+
+
+def test_pages_that_are_not_compressed_are_found_by_their_times():
+    k = Kernel()
+    pages = {
+        0: k.page(5, k.record(0, k.slice(1, 1))) + k.page(9, k.record(0, k.slice(1, 2))),
+        3: k.page(6, k.record(0, k.slice(2, 3))),
+    }
+    data = File(k, pages).version_7()
+    options = data.rindex(k.page(6, k.record(0, k.slice(2, 3)))) + PAGE
+    trace = read(open_source(data[:options]))
+    found = [(int(b.ts[i]), int(b.cpu[i])) for b in trace.batches() for i in range(len(b))]
+    assert found == [(5, 0), (6, 1), (9, 0)]
+    assert any("taken for the first ones" in str(warning) for warning in trace.warnings)
 
 
 def test_data_that_overlaps_is_read_once():

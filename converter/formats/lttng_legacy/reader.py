@@ -140,7 +140,10 @@ class _Reader:
         try:
             return parse_tables(bytes(data))
         except TraceError as error:
-            raise error.within(path=f"{recording.source.name}/{TABLES_NAME}") from None
+            # Then it is read as a recording that never had them.
+            path = f"{recording.source.name}/{TABLES_NAME}"
+            recording.warnings.append(error.within(format="lttng_legacy", path=path))
+            return None
 
     def _read_state(self) -> NumberNames:
         """Names and tasks of the state dump."""

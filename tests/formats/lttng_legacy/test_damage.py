@@ -179,10 +179,13 @@ def test_nothing_but_damage_is_an_error(tmp_path, options):
         b'{"version":1,"processes":[[1,"\\ud800",null,[]]],"threads":[],"clock":["","",null,null],"clock_domains":[],"environment":{}}',
     ],
 )  # fmt: skip
-def test_damaged_tables_are_refused(tmp_path, data):
-    save(sample(version=(2, 6)).build() | {TABLES_NAME: data}, tmp_path)
-    with pytest.raises(TraceError, match="not the tables of a trace"):
-        opened(tmp_path)
+def test_damaged_tables_are_left_out(tmp_path, data):
+    files = sample(version=(2, 6)).build()
+    save(files | {TABLES_NAME: data}, tmp_path)
+    read = opened(tmp_path)
+    assert any("not the tables of a trace" in str(warning) for warning in read.warnings)
+    (tmp_path / TABLES_NAME).unlink()
+    assert events(read) == events(opened(tmp_path))
 
 
 def test_tables_of_another_trace(tmp_path):

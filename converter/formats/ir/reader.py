@@ -55,14 +55,48 @@ def read(source: Source) -> Trace:
 
 
 def _read_canonical(source: Source) -> Trace:
+    import json
+
     from converter.ir.canonical import load
 
+    text = source.read(0, source.size).decode("utf-8", "surrogateescape")
+    damage: TraceError | None = None
     try:
-        return load(source.read(0, source.size).decode("utf-8", "surrogateescape"))
+        try:
+            form = json.loads(text)
+        except ValueError as error:
+            damage = _no_form(source, error)
+            form = _before_the_cut(text)
+            if form is None:
+                raise
+        trace = load(form)
     except (ValueError, KeyError, TypeError, IndexError, RecursionError, OverflowError) as error:
-        raise TraceError(
-            f"no canonical form: {type(error).__name__}: {error}", format="ir", path=source.name
-        ) from error
+        raise _no_form(source, error) from error
+    if damage is not None:
+        trace.warnings.append(damage.to_warning())
+    return trace
+
+
+def _before_the_cut(text: str) -> dict[str, Any] | None:
+    """A form that ends within its events: each has a line, and what they refer to stands in front of them."""
+    import json
+
+    whole = text[: max(text.rfind(",\n"), 0)]
+    for end in ("]}", "}"):
+        try:
+            form = json.loads(whole + end)
+            break
+        except ValueError:
+            continue
+    else:
+        return None
+    return {"untimed": [], **form} if form.get("events") else None
+
+
+def _no_form(source: Source, error: Exception) -> TraceError:
+    return TraceError(
+        f"no canonical form: {type(error).__name__}: {error}", format="ir", path=source.name
+    )
 
 
 class _Reader:

@@ -212,6 +212,22 @@ def test_a_damaged_canonical_form_is_an_error(text):
     assert isinstance(outcome(text.encode()), TraceError)
 
 
+def test_a_canonical_form_that_is_cut_off_has_the_events_before():
+    text = (FIXTURES / "generated" / "fxt.canonical.json").read_bytes()
+    whole = json.loads(text)
+    first = text.index(b'"events"')
+    for size in range(first, len(text), 97):
+        lines = text[first:size].count(b"\n")
+        read = outcome(text[:size])
+        if lines < 2:
+            assert isinstance(read, TraceError)
+            continue
+        assert read.warnings
+        count = sum(len(batch) for batch in read.batches())
+        assert count >= min(lines - 2, len(whole["events"]))
+        assert sum(len(batch) for batch in outcome(text).batches()) >= count
+
+
 def test_a_version_from_the_future_is_refused():
     header = pb.Header(magic="traceconv-ir", version=2)
     with pytest.raises(TraceError, match="version"):

@@ -16,6 +16,7 @@ from converter.formats.perfetto.layout import (
     MAX_PACKET_BYTES,
     PacketField,
 )
+from converter.formats.perfetto.resuming import Search
 from converter.formats.perfetto.scan import (
     COLUMNS,
     DATA,
@@ -81,6 +82,7 @@ def windows(source: Source, damage: Damage, usual: int = WINDOW_BYTES) -> Iterat
     offset = 0
     size = usual
     memory = WindowMemory()
+    search = Search(source)
     while offset < source.size:
         data = memory.take(min(size, source.size - offset))
         data = data[: source.read_into(offset, data.data)]
@@ -98,11 +100,21 @@ def windows(source: Source, damage: Damage, usual: int = WINDOW_BYTES) -> Iterat
             size *= 4
             continue
         _stop(source, damage, offset, stopped, at_end)
-        return
+        following = _following(search, rows[:count], offset - end, offset)
+        if following is None:
+            return
+        damage.warn("packets go on behind the damage", following)
+        offset = following
+        size = usual
     if offset == 0:
         raise TruncatedError(
             format="perfetto", path=source.name, offset=0, expected="a packet", found="nothing"
         )
+
+
+def _following(search: Search, rows: NDArray[np.int64], window: int, offset: int) -> int | None:
+    """Where packets go on; the last one may have taken some for its own."""
+    return search.next(window + int(rows[-1, START]) if len(rows) else offset + 1)
 
 
 def _stop(source: Source, damage: Damage, offset: int, stopped: int, at_end: bool) -> None:

@@ -507,6 +507,31 @@ def test_nothing_usable_is_an_error(data):
     assert caught.value.offset == 0
 
 
+@pytest.mark.parametrize("hole", [bytes(100), b"\xff" * 100, b"\x0a\xff\x7f"])
+def test_packets_go_on_behind_a_hole(hole):
+    def packets(first):
+        file = File()
+        for ts in range(first, first + 6):
+            kernel_event(file.bundle(0), ts, 1, "softirq_raise")
+            file.trace.packet[-1].trusted_packet_sequence_id = 1
+        return file.bytes()
+
+    before = packets(1)
+    trace = opened(before + hole + packets(7))
+    assert [ts for ts, *_ in events(trace)] == list(range(1, 13))
+    assert [one.offset for one in trace.warnings] == [len(before), len(before) + len(hole)]
+    assert "go on behind" in str(trace.warnings[1])
+
+
+def test_a_file_of_nothing_but_damage_is_given_up():
+    file = File()
+    for _ in range(5):
+        file.packet(1, 1)
+    trace = opened((file.bytes() + b"\xff" * 11) * 1010)
+    assert sum(len(batch) for batch in trace.batches()) <= 5 * 1001
+    assert trace.warnings
+
+
 def test_a_compressed_packet_that_is_damaged_costs_only_itself():
     file = File()
     kernel_event(file.bundle(0), 1, 1, "softirq_raise")

@@ -18,10 +18,12 @@ from converter.formats.fxt.mapping import (
     argument_field,
 )
 from converter.formats.fxt.record_types import RecordType
+from converter.formats.fxt.resuming import Search
 from converter.formats.fxt.scan import (
     DONE,
     FULL,
     INCOMPLETE,
+    SUSPECT,
     TOO_MANY_PROVIDERS,
     ZERO_SIZE,
     Scanner,
@@ -34,6 +36,11 @@ from converter.storage.source import Source
 
 #: Bytes of the file that make a batch: 50,000 to 250,000 events as a rule.
 WINDOW = 4 << 20
+#: Records that are not what their headers say, in which others are looked for.
+_MOST_SUSPECTS = 100
+#: Of a window.
+_ALL = 1 << 62
+_GOES_ON = "records go on behind the damage"
 
 
 def read(source: Source) -> Trace:
@@ -142,7 +149,9 @@ class _Pass:
         usual = self._tables.trace.bytes_of_a_window(WINDOW)
         wanted = usual
         damage: TraceWarning | None = None
-        while offset < source.size and damage is None:
+        suspects = _MOST_SUSPECTS
+        search = Search(source, "big" if self._tables.big_endian else "little")
+        while offset < source.size:
             # Not cleared first, as a bytearray is.
             buffer = np.empty(min(wanted, source.size - offset), np.uint8).data
             window = buffer[: source.read_into(offset, buffer)]
@@ -169,12 +178,33 @@ class _Pass:
                 damage = self._warning(
                     offset, message="the file has become shorter while it was read"
                 )
+            elif status == SUSPECT:
+                size = self._record_size(rest)
+                inside = search.next(offset + 8, offset + size) if suspects else None
+                suspects -= 1
+                if inside is None:
+                    # It is kept as it is.
+                    scanner.trusted = size if suspects > 0 else _ALL
+                    continue
+                self._tables.warn(
+                    self._warning(offset, message="a record that is none, with others inside")
+                )
+                self._tables.warn(self._warning(inside, message=_GOES_ON))
+                offset = inside
             elif status not in (DONE, FULL):
                 damage = self._damage(status, offset)
-        if damage is not None:
-            if delivered == 0:
-                raise damage.to_error()
-            self._tables.warn(damage)
+            scanner.trusted = 0 if suspects > 0 else _ALL
+            if damage is not None:
+                following = None
+                if status in (ZERO_SIZE, INCOMPLETE):
+                    following = search.next(offset + 8, cut_off=status == INCOMPLETE)
+                if delivered == 0 and following is None:
+                    raise damage.to_error()
+                self._tables.warn(damage)
+                if following is None:
+                    break
+                self._tables.warn(self._warning(following, message=_GOES_ON))
+                offset, damage = following, None
         self._warn_of_oddities()
 
     def _scan(self, window: memoryview, offset: int) -> tuple[int, Batch]:

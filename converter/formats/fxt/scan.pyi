@@ -9,12 +9,15 @@ INCOMPLETE: int
 ZERO_SIZE: int
 TOO_MANY_PROVIDERS: int
 FULL: int
+SUSPECT: int
 
 class Scanner:
     """Makes events of records, window after window, with the tables of each provider."""
 
     #: How many bytes of the last window were passed: whole records.
     consumed: int
+    #: The scan stops, with SUSPECT, in front of long records that are not what their headers say, from here on.
+    trusted: int
 
     def __init__(
         self, strings: StringTable, *, big_endian: bool, ticks_per_second: int

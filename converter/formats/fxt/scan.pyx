@@ -39,15 +39,20 @@ cpdef enum:
     ZERO_SIZE = 2
     TOO_MANY_PROVIDERS = 4
     FULL = 5
+    SUSPECT = 6
 
 cdef enum:
     NO_MEMORY = 3
+    # What is shorter hides few others.
+    SUSPECT_WORDS = 16
 
 
 cdef class Scanner:
     cdef StringTable _strings
     cdef Window _window
     cdef readonly int64_t consumed
+    # Up to here a window's records are what they are, even where they are not what their headers say.
+    cdef public int64_t trusted
 
     def __cinit__(self, StringTable strings not None, *, bint big_endian, uint64_t ticks_per_second):
         cdef Window* window = &self._window
@@ -208,6 +213,8 @@ cdef class Scanner:
             window.at = at
             result = self._record(kind, record + 8, end, header)
             if result == MALFORMED or result == ABSENT:
+                if words >= SUSPECT_WORDS and at >= self.trusted:
+                    return SUSPECT
                 if result == MALFORMED:
                     note(window, &window.malformed)
                 result = scan_native(window, end, kind)

@@ -19,6 +19,7 @@ from converter.formats.fxt.record_types import (
     MetadataType,
     RecordType,
 )
+from converter.formats.fxt.resuming import Search
 from converter.formats.fxt.scan import Survey
 from converter.ir.trace import ClockDomain, known_epoch
 from converter.storage.source import Source
@@ -97,18 +98,22 @@ def _ceiling(ticks: int, ticks_per_second: int) -> int:
 
 def _pass(source: Source, found: Survey, order: ByteOrder) -> None:
     window = bytearray(min(_WINDOW, source.size))
+    search = Search(source, order)
     offset = 0
     while source.size - offset >= 8:
         size = source.read_into(offset, window)
+        if size < 8:
+            return
         passed = found.feed(memoryview(window)[:size], offset)
         if passed == 0:
-            # Larger than the window, which only large records are, or the end of what can be read.
-            if size < 8:
-                return
+            # Larger than the window, which only large records are, or damage.
             header = int.from_bytes(window[:8], order)
             passed = ((header >> 4) & 0xFFFFFFFF) * 8
-            if header & 15 != RecordType.LARGE or passed <= size:
-                return
+            if header & 15 != RecordType.LARGE or not size < passed <= source.size - offset:
+                following = search.next(offset + 8, cut_off=passed > size)
+                if following is None:
+                    return
+                passed = following - offset
         offset += passed
 
 

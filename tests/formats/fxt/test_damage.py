@@ -86,16 +86,41 @@ def test_noise_behind_the_magic_number():
         assert isinstance(form, TraceError | dict)
 
 
-def test_a_record_of_size_zero_ends_the_trace():
+def test_records_go_on_behind_a_hole():
     start = magic("little") + thread("little", 1, 1, 1)
-    instant = event("little", EventType.INSTANT, 1)
-    with pytest.raises(
-        TraceError, match=r"offset 0x20: record size: expected 1 to 4095 words, found 0"
-    ):
-        events(opened(start + bytes(8) + instant))
-    trace = opened(start + instant + bytes(8) + instant)
+    instant = event("little", EventType.INSTANT, 1, name=b"n")
+    trace = opened(start + bytes(64) + instant)
     assert len(events(trace)) == 1
-    assert [warning.offset for warning in trace.warnings] == [len(start + instant)]
+    trace = opened(start + instant + bytes(4096) + instant * 3)
+    assert len(events(trace)) == 4
+    hole = len(start + instant)
+    assert [warning.offset for warning in trace.warnings] == [hole, hole + 4096]
+    assert "record size: expected 1 to 4095 words, found 0" in str(trace.warnings[0])
+
+
+def test_a_record_of_size_zero_with_nothing_behind_ends_the_trace():
+    start = magic("little") + thread("little", 1, 1, 1)
+    with pytest.raises(TraceError, match=r"offset 0x20: record size: expected 1 to 4095 words"):
+        events(opened(start + bytes(64)))
+
+
+def test_a_record_that_has_taken_others_for_its_own():
+    start = magic("little") + thread("little", 1, 1, 1)
+    instant = event("little", EventType.INSTANT, 1, name=b"n")
+    none = (11 | 200 << 4).to_bytes(8, "little") + b"\xff" * 64
+    trace = opened(start + instant + none + instant * 200)
+    assert len(events(trace)) == 201
+    assert [warning.offset for warning in trace.warnings] == [
+        len(start + instant),
+        len(start + instant + none),
+    ]
+
+
+def test_a_file_of_nothing_but_damage_is_given_up():
+    start = magic("little") + thread("little", 1, 1, 1)
+    instant = event("little", EventType.INSTANT, 1, name=b"n")
+    trace = opened(start + (instant * 5 + bytes(8)) * 1010)
+    assert len(events(trace)) == 5 * 1001
 
 
 def test_an_empty_trace_is_no_damage():

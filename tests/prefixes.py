@@ -83,7 +83,7 @@ def before_magic(data: bytes) -> Callable[[int], bool]:
 
 
 def after_pages(data: bytes) -> Callable[[int], bool]:
-    """LTTng: after a block, which is so many pages."""
+    """After a page, of which blocks of LTTng and ring buffers consist."""
     del data
     return lambda cut: cut % 4096 == 0
 
@@ -102,6 +102,12 @@ class Rules:
     may_end: Callable[[bytes], Callable[[int], bool]]
     #: Whether which CPUs there are stands behind the data.
     cpus_last: bool = False
+    #: Where records, packets or pages end, as far as that is not where a file may end.
+    parts: Callable[[bytes], Callable[[int], bool]] | None = None
+
+    def ends(self, data: bytes) -> Callable[[int], bool]:
+        """Whether a record, packet or page of a file ends in front of so many bytes."""
+        return (self.parts or self.may_end)(data)
 
 
 RULES = {
@@ -114,7 +120,7 @@ RULES = {
         re.compile(r"(.*/)?(?!metadata_|facilities_|traceconv.json)[^/]+"), after_pages
     ),
     "perfetto": Rules(re.compile(""), after_packets),
-    "trace_cmd": Rules(re.compile(""), nowhere, cpus_last=True),
+    "trace_cmd": Rules(re.compile(""), nowhere, cpus_last=True, parts=after_pages),
     "uftrace": Rules(re.compile(r".*\.dat"), after_words),
 }
 

@@ -98,3 +98,19 @@ def fixtures_of(format: str) -> Iterator[tuple[str, Files]]:
 
 
 READABLE = [format.name for format in FORMATS if format.readable]
+
+
+def times_of(files: Files, format: str) -> tuple[Counter[int], tuple[TraceWarning, ...]] | None:
+    """The times of the events of an input, with how many have each, and what is damaged; None for a TraceError."""
+    times: Counter[int] = Counter()
+    try:
+        with open_trace(packed(files), format) as trace:
+            for batch in trace.batches():
+                times.update(batch.ts.tolist())
+            warnings = tuple(trace.warnings)
+    except TraceError as error:
+        str(error)
+        return None
+    for warning in warnings:
+        str(warning)
+    return times, warnings

@@ -1,8 +1,12 @@
-"""Damages inputs at random, reads them and writes what could be read: ``python -m tests.fuzz --seconds 60``.
+"""Changes inputs at random, reads them and writes what could be read: ``python -m tests.fuzz --minutes 60``.
 
 Whatever the bytes, the end is a trace or a TraceError. Inputs are read in child processes with limits of time and
-memory, so that a crash, a hang or an unbounded allocation is a finding too. An input depends on its format and number
-alone: ``--format F --first N --seconds 0`` makes number N again.
+memory, so that a crash, a hang or an unbounded allocation is a finding too. What fails is kept in
+``build/fuzz/found/``, and ``--again FILE`` tries it again.
+
+With kernels that count what is executed, ``python -m tests.instrumented sanitized tests.fuzz --minutes 60``, inputs
+that reach something new are kept in ``build/fuzz/FORMAT/``, changed further, and written in every format. Without,
+an input depends on its format and number alone.
 """
 
 from __future__ import annotations
@@ -10,7 +14,6 @@ from __future__ import annotations
 import argparse
 import contextlib
 import faulthandler
-import io
 import mmap
 import os
 import random
@@ -18,14 +21,24 @@ import resource
 import signal
 import struct
 import sys
-import tarfile
+import threading
 import time
+import traceback
+import warnings
+import zlib
+from collections import Counter
+from functools import cache
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
 
-from converter.conversion import detect, read, transcribe  # noqa: E402 - the path is set above
+from support.edges import Edges  # noqa: E402 - the path is set above
+from support.fuzz_corpus import Corpus, Files, packed, size_of, unpacked  # noqa: E402
+from support.mutation import damaged, matched, mended, rearranged  # noqa: E402
+
+from converter.conversion import detect, read, transcribe  # noqa: E402
 from converter.errors import TraceError  # noqa: E402
 from converter.ir.invariants import check  # noqa: E402
 from converter.ir.trace import Trace  # noqa: E402
@@ -33,20 +46,15 @@ from converter.registry import FORMATS, format_named, source_format  # noqa: E40
 from converter.storage.sink import BufferSink, Sink  # noqa: E402
 
 LARGEST = 32 << 10
-SECONDS_EACH = 10
-GROWTH = 1 << 30
-ROUND = 500
-INTERESTING = [
-    0,
-    *(((1 << bits) + step) & (1 << 64) - 1 for bits in range(65) for step in (-1, 0, 1)),
-]
-#: What random bytes rarely are: parts of JSON, and variable-length integers at their limits.
-TOKENS = b'" \\ [ { ] } , : null true -1.5e999 1e-400 \\ud800 \\u0000 "args":{'.split()
-TOKENS += (b"[" * 5000, b'{"a":' * 5000, b"9" * 400, b"\xff" * 9 + b"\1", b"\x80" * 12, b"\0" * 40)
-
-
-#: The files of an input by name; that of a format that is one file has none.
-Files = dict[str, bytes]
+#: Seconds of a processor for one input, and memory beyond what it had before and the input itself.
+SECONDS_EACH = 5
+GROWTH = 512 << 20
+#: Inputs of one child process.
+ROUND = 2000
+#: The largest input that is tried.
+_ROOM = 16 << 20
+KEPT = ROOT / "build" / "fuzz"
+_HEAD = struct.Struct("QQQQ64s")
 
 
 class MemoryDirectory(BufferSink):
@@ -74,19 +82,6 @@ class MemoryDirectory(BufferSink):
         return {name: sink.getvalue() for name, sink in self._files.items()}
 
 
-def packed(files: Files) -> bytes:
-    """An input as one file: as it is, or an archive, which is read as a directory."""
-    if "" in files:
-        return files[""]
-    archive = io.BytesIO()
-    with tarfile.open(fileobj=archive, mode="w") as tar:
-        for name, data in files.items():
-            member = tarfile.TarInfo(name)
-            member.size = len(data)
-            tar.addfile(member, io.BytesIO(data))
-    return archive.getvalue()
-
-
 def written(trace: Trace, target: str, *, lossless: bool = False) -> Files:
     """A trace in a format."""
     format, variant = format_named(target)
@@ -110,23 +105,9 @@ def fixtures(format: str) -> list[Files]:
             if path.is_dir():
                 inside = [file for file in sorted(path.rglob("*")) if file.is_file()]
                 found.append({str(f.relative_to(path)): f.read_bytes() for f in inside})
-            elif ".tar" in path.suffixes:
-                found.append(unpacked(path))
             else:
-                found.append({"": path.read_bytes()})
+                found.append(unpacked(path.read_bytes()))
     return [files for files in found if size_of(files) <= LARGEST]
-
-
-def unpacked(path: Path) -> Files:
-    """The files of an archive."""
-    with tarfile.open(path) as archive:
-        members = [(member.name, archive.extractfile(member)) for member in archive]
-        return {name: file.read() for name, file in members if file is not None}
-
-
-def size_of(files: Files) -> int:
-    """How many bytes an input has."""
-    return sum(map(len, files.values()))
 
 
 def originals(format: str) -> list[Files]:
@@ -151,125 +132,235 @@ def originals(format: str) -> list[Files]:
     return found
 
 
-def damaged(whole: bytes, rng: random.Random) -> bytes:
-    """The input with a few changes of a random sort."""
-    data = bytearray(whole)
-    for _ in range(1 + min(rng.getrandbits(4), rng.getrandbits(4))):
-        at, size = rng.randrange(len(data) + 1), len(data)
-        # Most changes near the one before would be lost among unchanged pages of zeros.
-        while 0 < at < size and not any(data[at - 1 : at + 3]) and rng.random() < 0.9:
-            at = rng.randrange(size + 1)
-        length = min(1 << rng.randrange(12), size)
-        match rng.randrange(11):
-            case 0 | 1 | 2 if at < size:
-                data[at] = rng.choice((data[at] ^ 1 << rng.randrange(8), rng.randrange(256)))
-            case 3 | 4 | 5:
-                layout = rng.choice(("<I", ">I", "<Q", ">Q", "<H", "B"))
-                mask = (1 << 8 * struct.calcsize(layout)) - 1
-                packed = struct.pack(layout, rng.choice(INTERESTING) & mask)
-                data[at : at + len(packed)] = packed
-            case 6:
-                start = rng.randrange(size - length + 1)
-                data[at:at] = data[start : start + length]
-            case 7:
-                del data[at : at + length]
-            case 8:
-                start = rng.randrange(size - length + 1)
-                data[at : at + length] = data[start : start + length]
-            case 9:
-                data[at:at] = rng.choice(TOKENS)
-            case _ if rng.random() < 0.2:
-                del data[at:]
-        data = data or bytearray(whole[:1])
-    return bytes(data)
-
-
-def numbered(format: str, number: int, inputs: list[Files]) -> tuple[bytes, str, bool]:
-    """The input of this number, the name and variant of the format in which it is written, and whether all of it is."""
-    rng = random.Random(f"{format} {number}")
-    # The larger an input, the longer it takes, and the less a change of it matters.
-    files = dict(rng.choices(inputs, [1 / (4096 + size_of(files)) for files in inputs])[0])
-    changed = rng.choice([name for name, data in files.items() if data])
-    if "" not in files and rng.random() < 0.05:
-        del files[changed]
-    else:
-        files[changed] = damaged(files[changed], rng)
-    targets = [
+@cache
+def targets() -> tuple[str, ...]:
+    """The names of the formats in which traces are written, with their variants."""
+    return tuple(
         f"{target.name}{variant and '+'}{variant}"
         for target in FORMATS
         if target.writable
         for variant in target.variants or ("",)
-    ]
-    return packed(files), rng.choice(targets), rng.random() < 0.2
+    )
+
+
+def changed(
+    files: Files, corpus: Corpus, rng: random.Random, pairs: list[tuple[int, int]]
+) -> Files:
+    """An input with one of its files changed, or without it."""
+    files = dict(files)
+    name = rng.choice([name for name, data in files.items() if data] or [*files])
+    if "" not in files and rng.random() < 0.05:
+        del files[name]
+        return files
+    data = files[name]
+    way = rng.random()
+    if way < 0.3 and pairs:
+        data = matched(data, pairs, rng)
+    elif way < 0.6:
+        other = corpus.chosen(rng).files
+        data = rearranged(name, data, other.get(name) or max(other.values(), default=b""), rng)
+    else:
+        data = damaged(data, rng) if data else data
+    if rng.random() < 0.5:
+        data = mended(data)
+    files[name] = data
+    return files
+
+
+def numbered(format: str, number: int, corpus: Corpus) -> tuple[Files, str, bool]:
+    """The input of this number, the name and variant of the format in which it is written, and whether all of it is."""
+    rng = random.Random(f"{format} {number}")
+    entry = corpus.chosen(rng)
+    if entry.pairs is None:
+        EDGES.begin(compares=True, lines=False)
+        attempt(format, packed(entry.files), "", lossless=False)
+        entry.pairs = EDGES.pairs
+        EDGES.end()
+    files = changed(entry.files, corpus, rng, entry.pairs)
+    return files, rng.choice(targets()), rng.random() < 0.2
 
 
 def attempt(format: str, data: bytes, target: str, lossless: bool) -> bool:
-    """Read an input and write it in a format; whether there was something to write."""
+    """Read an input and write it in a format, if that has a name; whether there was something to write."""
     try:
         trace = opened(format, data)
         check(trace)
     except TraceError as error:
         str(error)
         return False
-    try:
-        written(trace, target, lossless=lossless)
-    except TraceError as error:
-        # What has travelled of another file is looked at only when that is written again.
-        str(error)
+    if target:
+        try:
+            written(trace, target, lossless=lossless)
+        except TraceError as error:
+            # What has travelled of another file is looked at only when that is written again.
+            str(error)
     return True
 
 
-def read_until(until: float, format: str, inputs: list[Files], first: int, done: mmap.mmap) -> None:
-    """Read up to `ROUND` inputs; `done` is the number of the one that is being read, and how many were usable."""
-    used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
-    if "asan" not in os.environ.get("LD_PRELOAD", ""):
-        resource.setrlimit(resource.RLIMIT_AS, (used + GROWTH, used + GROWTH))
-    faulthandler.register(signal.SIGPROF, chain=True)
-    usable = 0
-    for number in range(first, first + ROUND):
-        done[:] = struct.pack("QQ", number, usable)
-        if number > first and time.monotonic() > until:
-            return
-        made = numbered(format, number, inputs)
+EDGES = Edges()
+
+
+class Shared:
+    """What a child process tells of where it is: numbers, and the input that is being read."""
+
+    def __init__(self) -> None:
+        self._memory = mmap.mmap(-1, _ROOM + 4096)
+
+    def tell(self, number: int, usable: int, failed: int, job: str = "", data: bytes = b"") -> None:
+        """Say what is being done."""
+        data = data[:_ROOM]
+        head = _HEAD.pack(number, usable, failed, len(data), job.encode())
+        self._memory[: len(head) + len(data)] = head + data
+
+    def told(self) -> tuple[int, int, int, str, bytes]:
+        """The last that was said."""
+        number, usable, failed, size, job = _HEAD.unpack(self._memory[: _HEAD.size])
+        data = self._memory[_HEAD.size : _HEAD.size + size]
+        return number, usable, failed, job.rstrip(b"\0").decode(), data
+
+
+def keep(job: str, data: bytes, why: str) -> None:
+    """Keep what fails, and say so."""
+    folder = KEPT / "found"
+    folder.mkdir(parents=True, exist_ok=True)
+    name = f"{job.replace(' ', '.')}.{zlib.crc32(data):08x}"
+    (folder / name).write_bytes(data)
+    sys.stdout.write(f"{why}\n{job}: failed, kept as {folder / name}\n")
+    sys.stdout.flush()
+
+
+class Child:
+    """A process that reads inputs until it has read `ROUND`, or time is over, or one of them ends it."""
+
+    def __init__(self, format: str, corpus: Corpus, shared: Shared) -> None:
+        self._format = format
+        self._corpus = corpus
+        self._shared = shared
+        self._usable = 0
+        self._failed = 0
+        #: Where exceptions came from, so that each is said once.
+        self._known: Counter[str] = Counter()
+        self._unraised: list[Any] = []
+        sys.unraisablehook = self._unraised.append
+        threading.excepthook = self._unraised.append
+        warnings.simplefilter("error")
+        for number in (signal.SIGPROF, signal.SIGALRM):
+            faulthandler.register(number, chain=True)
+        used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+        if "asan" not in os.environ.get("LD_PRELOAD", ""):
+            # A backstop; what counts is what has really been used.
+            resource.setrlimit(resource.RLIMIT_AS, (used + 4 * GROWTH, used + 4 * GROWTH))
+        self._before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss << 10
+
+    def run(self, first: int, until: float) -> None:
+        """Read inputs."""
+        for number in range(first, first + ROUND):
+            if number > first and time.monotonic() > until:
+                self._shared.tell(number, self._usable, self._failed)
+                return
+            files, target, lossless = numbered(self._format, number, self._corpus)
+            if self._try(number, files, target, lossless):
+                self._corpus.add(files)
+                for each in targets():
+                    self._try(number, files, each, lossless=False)
+        self._shared.tell(first + ROUND, self._usable, self._failed)
+
+    def start(self) -> None:
+        """Meet what the inputs at the beginning reach; of those kept earlier, let go what reaches nothing new."""
+        for entry in self._corpus.entries:
+            for target in targets():
+                self._try(0, entry.files, target, lossless=False)
+        for path in self._corpus.kept():
+            files = unpacked(path.read_bytes())
+            path.unlink()
+            if self._try(0, files, random.choice(targets()), lossless=False):
+                self._corpus.add(files)
+
+    def _try(self, number: int, files: Files, target: str, lossless: bool) -> int:
+        """Read an input; how many places were met that were not before."""
+        data = packed(files)
+        job = f"{self._format} {target}{' whole' * lossless}"
+        self._shared.tell(number, self._usable, self._failed, job, data)
         # Of the processor, as other programs may have it too; what waits for ever is found later.
         signal.setitimer(signal.ITIMER_PROF, SECONDS_EACH)
-        faulthandler.dump_traceback_later(20 * SECONDS_EACH, exit=True)
-        usable += attempt(format, *made)
-    done[:] = struct.pack("QQ", first + ROUND, usable)
+        signal.setitimer(signal.ITIMER_REAL, 60 * SECONDS_EACH)
+        EDGES.begin()
+        try:
+            self._usable += attempt(self._format, data, target, lossless)
+            fault = str(self._unraised[0]) if self._unraised else ""
+        except Exception:  # noqa: BLE001 - any is a finding
+            fault = traceback.format_exc()
+        fresh = EDGES.end()
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        self._unraised.clear()
+        grown = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss << 10) - self._before
+        if grown > GROWTH + len(data):
+            keep(job, data, f"{grown >> 20} MiB of memory")
+            os._exit(1)
+        if fault:
+            place = "\n".join(fault.splitlines()[-4:])
+            if not self._known[place]:
+                keep(job, data, fault)
+            self._known[place] += 1
+            self._failed += 1
+        return fresh
 
 
 def fuzz(format: str, seconds: float, number: int) -> int:
     """Read inputs from `number` on, and say which fail; how many did."""
-    inputs, until = originals(format), time.monotonic() + seconds
-    done = mmap.mmap(-1, 16)
+    corpus = Corpus(originals(format), KEPT / format if EDGES.are_counted else None)
+    until = time.monotonic() + seconds
+    shared = Shared()
     first, total, failed = number, 0, 0
     while number == first or time.monotonic() < until:
+        shared.tell(number, 0, 0)
         child = os.fork()
         if not child:
             # The end of the child must not be that of the program, whatever happens.
             try:
-                read_until(until, format, inputs, number, done)
+                reader = Child(format, corpus, shared)
+                if number == first and EDGES.are_counted:
+                    reader.start()
+                reader.run(number, until)
                 os._exit(0)
             except BaseException:  # noqa: BLE001
                 sys.excepthook(*sys.exc_info())
                 sys.stderr.flush()
                 os._exit(1)
-        bad = os.waitpid(child, 0)[1] != 0
-        number, usable = struct.unpack("QQ", done[:])
-        if bad:
-            target = numbered(format, number, inputs)[1]
-            sys.stdout.write(f"{format}: number {number}, to be written as {target}, failed\n")
-        number, total, failed = number + bad, total + usable, failed + bad
-    sys.stdout.write(f"{format}: {number - first} inputs, {total} usable, {failed} failed\n")
+        status = os.waitpid(child, 0)[1]
+        number, usable, bad, job, data = shared.told()
+        if status:
+            keep(job, data, f"{format}: number {number} ended the process with {status}")
+        number, total, failed = number + (status != 0), total + usable, failed + bad + (status != 0)
+        corpus.load()
+    known = f", {EDGES.known} places met" if EDGES.are_counted else ""
+    sys.stdout.write(f"{format}: {number - first} inputs, {total} usable, {failed} failed{known}\n")
+    sys.stdout.flush()
     return failed
+
+
+def again(path: Path) -> None:
+    """Try an input again that was kept."""
+    format, target, *whole, _ = path.name.split(".")
+    warnings.simplefilter("error")
+    attempt(format, path.read_bytes(), target, lossless=bool(whole))
 
 
 if __name__ == "__main__":
     names = [format.name for format in FORMATS if format.readable]
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--seconds", type=float, default=60, help="for each format")
+    parser.add_argument("--minutes", type=float, help="the same in minutes")
     parser.add_argument("--format", choices=names, action="append")
     parser.add_argument("--first", type=int, default=0, help="number of the first input")
+    parser.add_argument("--again", type=Path, help="an input that was kept")
     options = parser.parse_args()
-    found = [fuzz(name, options.seconds, options.first) for name in options.format or names]
+    if options.again:
+        again(options.again)
+        sys.exit()
+    seconds = options.seconds if options.minutes is None else 60 * options.minutes
+    found = [fuzz(name, seconds, options.first) for name in options.format or names]
     sys.exit(any(found))

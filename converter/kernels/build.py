@@ -32,6 +32,8 @@ _O3 = frozenset(
     # JSON is scanned byte by byte: 5 % fewer instructions.
     {"converter.formats.chrome.scan", "converter.formats.chrome.scan_values"}
 )
+#: More of what compiler and linker are told, for kernels that watch themselves (`tests/instrumented.py`).
+_FLAGS = os.environ.get("TRACECONV_KERNEL_FLAGS", "").split()
 #: What a source distribution has beside what setuptools puts in: all that is kept of the project.
 _KEPT = (
     ".ci",
@@ -67,7 +69,12 @@ class BuildKernels(build_ext):
 
     def finalize_options(self) -> None:
         self.distribution.ext_modules = [
-            Extension(name, [source], extra_compile_args=["-O3" if name in _O3 else "-O2", "-g0"])
+            Extension(
+                name,
+                [source],
+                extra_compile_args=["-O3" if name in _O3 else "-O2", "-g0", *_FLAGS],
+                extra_link_args=_FLAGS,
+            )
             for name, source in _kernels().items()
         ]
         super().finalize_options()

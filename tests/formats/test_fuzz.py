@@ -2,13 +2,18 @@
 
 import pytest
 from fuzz import attempt, numbered, originals
+from support.fuzz_corpus import Corpus, packed
 
 from converter.registry import FORMATS
 
 
 @pytest.mark.parametrize("format", [format.name for format in FORMATS if format.readable])
-def test_damaged_inputs(format):
-    inputs = originals(format)
-    assert len(inputs) > 10
+def test_changed_inputs(format):
+    corpus = Corpus(originals(format))
+    assert len(corpus.entries) > 10
     # Those that fail kill the process or raise; most others are read in part.
-    assert sum(attempt(format, *numbered(format, number, inputs)) for number in range(5)) > 0
+    usable = 0
+    for number in range(8):
+        files, target, lossless = numbered(format, number, corpus)
+        usable += attempt(format, packed(files), target, lossless)
+    assert usable > 0

@@ -24,7 +24,8 @@ _RECORD = re.compile(r"(\d+)\.(\d{9}) +(\d+): \[(entry|exit )\] (.*)\([0-9a-f]+\
 def printed(*command: str) -> list[str]:
     """The lines that a program prints; it must succeed."""
     done = subprocess.run(command, capture_output=True, timeout=120, check=False)
-    assert done.returncode == 0, done.stderr.decode(errors="replace")[-2000:]
+    told = done.stderr.decode(errors="replace")[-2000:]
+    assert done.returncode == 0, f"ended with {done.returncode}: {told}"
     return done.stdout.decode(errors="surrogateescape").split("\n")
 
 

@@ -1,0 +1,209 @@
+"""Which lines of kernels and readers the fuzzer's inputs reach: ``python -m tests.instrumented covered tests.reached``.
+
+Every input that changes start from, and what runs of ``tests.fuzz`` have kept, is read and written in every format.
+Kernels are measured by gcov, modules of Python by what Python says of each line. ``--missing`` lists the lines that
+are not reached.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import contextlib
+import json
+import re
+import subprocess
+import sys
+import threading
+from collections import defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+from types import CodeType, FrameType
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
+
+from fuzz import KEPT, attempt, originals, targets  # noqa: E402 - the path is set above
+from support.fuzz_corpus import Corpus, packed  # noqa: E402
+
+from converter.registry import FORMATS  # noqa: E402
+
+_MARK = re.compile(r'^ +/\* "(converter/[\w/]+\.p(?:yx|xd))":(\d+)$')
+#: Inputs of a format that are written in every format: those that changes start from.
+WRITTEN = 40
+#: Lines of a file, and whether each is reached.
+Lines = dict[str, dict[int, bool]]
+
+
+class Reached:
+    """The lines of Python that are reached while this is on."""
+
+    def __init__(self) -> None:
+        #: By the identity of code, which stays as long as it is here: the lines that are not reached yet.
+        self._left: dict[int, tuple[CodeType, set[int]]] = {}
+
+    def start(self) -> None:
+        """Note lines from here on, on every thread."""
+        threading.settrace(self._enter)
+        sys.settrace(self._enter)
+
+    def stop(self) -> None:
+        """Note no more."""
+        threading.settrace(None)  # type: ignore[arg-type]
+        sys.settrace(None)
+
+    def _enter(self, frame: FrameType, event: str, argument: Any) -> Any:
+        code = frame.f_code
+        if id(code) not in self._left:
+            inside = code.co_filename.startswith(str(ROOT / "converter"))
+            self._left[id(code)] = (code, _lines(code) if inside else set())
+        # Code of which every line was met costs no more.
+        return self._step if self._left[id(code)][1] else None
+
+    def _step(self, frame: FrameType, event: str, argument: Any) -> Any:
+        left = self._left[id(frame.f_code)][1]
+        left.discard(frame.f_lineno)
+        return self._step if left else None
+
+    def lines(self, path: Path) -> dict[int, bool]:
+        """The lines of a module's functions, and whether each is reached."""
+        found: dict[int, bool] = {}
+        left = {
+            (code.co_qualname, code.co_firstlineno): lines
+            for code, lines in self._left.values()
+            if code.co_filename == str(path)
+        }
+        waiting = [compile(path.read_text(), str(path), "exec")]
+        while waiting:
+            code = waiting.pop()
+            waiting += (each for each in code.co_consts if isinstance(each, CodeType))
+            if code.co_flags & 2:  # of a function, not of a module or class, which importing runs
+                lines = _lines(code)
+                rest = left.get((code.co_qualname, code.co_firstlineno), lines)
+                found |= {line: line not in rest for line in lines}
+        return found
+
+
+def _lines(code: CodeType) -> set[int]:
+    # The first line is that of `def`, which calls do not meet.
+    found = {line for _, _, line in code.co_lines() if line is not None}
+    return found - {code.co_firstlineno}
+
+
+def readers(format: str) -> Iterator[Path]:
+    """The modules of a format that its reader is made of."""
+    package = f"converter.formats.{format}"
+    waiting, found = [f"{package}.reader"], set()
+    while waiting:
+        module = waiting.pop()
+        path = ROOT / f"{module.replace('.', '/')}.py"
+        if module in found or not path.exists():
+            continue
+        found.add(module)
+        yield path
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith(package):
+                waiting += [node.module or "", *(f"{node.module}.{n.name}" for n in node.names)]
+
+
+def read_and_write(kept: Path) -> Lines:
+    """Read and write the inputs of each format; the lines of readers."""
+    reached = Reached()
+    reached.start()
+    for format in FORMATS:
+        if not format.readable:
+            continue
+        corpus = Corpus(originals(format.name), kept / format.name)
+        corpus.load()
+        for number, entry in enumerate(corpus.entries):
+            data = packed(entry.files)
+            # What was kept since has been written in every format too, but differs in how it is read.
+            for target in (
+                targets() if number < WRITTEN else targets()[number % len(targets()) :][:1]
+            ):
+                with contextlib.suppress(Exception):  # that is the fuzzer's part
+                    attempt(format.name, data, target, lossless=bool(number & 1))
+        sys.stderr.write(f"{format.name}: {len(corpus.entries)} inputs\n")
+    reached.stop()
+    names = [format.name for format in FORMATS if format.readable]
+    paths = {path for name in names for path in readers(name)}
+    return {str(path.relative_to(ROOT)): reached.lines(path) for path in sorted(paths)}
+
+
+def kernels() -> Lines:
+    """The lines of kernels and their declarations that gcov found reached."""
+    found: Lines = defaultdict(dict)
+    for counts in sorted((ROOT / "build").glob("temp.*/**/*.gcda")):
+        told = subprocess.run(
+            ["gcov", "--json-format", "--stdout", counts],
+            cwd=ROOT,
+            capture_output=True,
+            check=True,
+        ).stdout
+        for line in told.splitlines():
+            for file in json.loads(line)["files"]:
+                path = ROOT / file["file"]
+                if path.suffix == ".c" and path.is_relative_to(ROOT / "build" / "cython"):
+                    reached = {each["line_number"]: each["count"] > 0 for each in file["lines"]}
+                    for name, number, is_reached in _marked(path, reached):
+                        lines = found[name]
+                        lines[number] = lines.get(number, False) or is_reached
+    return dict(sorted(found.items()))
+
+
+def _marked(path: Path, reached: dict[int, bool]) -> Iterator[tuple[str, int, bool]]:
+    """The lines of a kernel, by the first line of C that each has become."""
+    place: tuple[str, int] | None = None
+    for number, line in enumerate(path.read_text().splitlines(), 1):
+        if match := _MARK.match(line):
+            place = match[1], int(match[2])
+        elif line.startswith("}"):
+            place = None
+        elif place is not None and number in reached:
+            yield *place, reached[number]
+            place = None
+
+
+def report(lines: Lines, missing: bool) -> None:
+    """Print what share of each module is reached, and of all."""
+    total = met = 0
+    for name, found in lines.items():
+        count = sum(found.values())
+        total, met = total + len(found), met + count
+        if found:
+            sys.stdout.write(f"{name}: {count} of {len(found)} lines, {count / len(found):.1%}\n")
+        if missing and count < len(found):
+            sys.stdout.write(
+                "    "
+                + ", ".join(str(n) for n, is_met in sorted(found.items()) if not is_met)
+                + "\n"
+            )
+    sys.stdout.write(f"all: {met} of {total} lines, {met / max(total, 1):.1%}\n")
+
+
+def main() -> None:
+    """Measure, in a process of its own, because gcov counts when that ends."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--missing", action="store_true", help="list lines that are not reached")
+    parser.add_argument("--kept", type=Path, default=KEPT, help="what runs of the fuzzer have kept")
+    parser.add_argument("--measure", type=Path, help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.measure:
+        options.measure.write_text(json.dumps(read_and_write(options.kept)))
+        return
+    for counts in (ROOT / "build").glob("temp.*/**/*.gcda"):
+        counts.unlink()
+    told = ROOT / "build" / "reached.json"
+    command = [sys.executable, "-m", "tests.reached", "--measure", told, "--kept", options.kept]
+    subprocess.run(command, cwd=ROOT, check=True)
+    report(kernels(), options.missing)
+    report(json.loads(told.read_text(), object_hook=_numbers), options.missing)
+
+
+def _numbers(found: dict[str, Any]) -> dict[Any, Any]:
+    return {int(key) if key.isdigit() else key: value for key, value in found.items()}
+
+
+if __name__ == "__main__":
+    main()

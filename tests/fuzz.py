@@ -49,6 +49,8 @@ LARGEST = 32 << 10
 #: Seconds of a processor for one input, and memory beyond what it had before and the input itself.
 SECONDS_EACH = 5
 GROWTH = 512 << 20
+#: The share of inputs that are checked and written, and for which lines of Python count.
+WRITTEN = 0.25
 #: Inputs of one child process.
 ROUND = 2000
 #: The largest input that is tried.
@@ -168,7 +170,10 @@ def changed(
 
 
 def numbered(format: str, number: int, corpus: Corpus) -> tuple[Files, str, bool]:
-    """The input of this number, the name and variant of the format in which it is written, and whether all of it is."""
+    """The input of this number, the name and variant of the format in which it is written, and whether all of it is.
+
+    Most are not written: these have no name.
+    """
     rng = random.Random(f"{format} {number}")
     entry = corpus.chosen(rng)
     if entry.pairs is None:
@@ -177,24 +182,36 @@ def numbered(format: str, number: int, corpus: Corpus) -> tuple[Files, str, bool
         entry.pairs = EDGES.pairs
         EDGES.end()
     files = changed(entry.files, corpus, rng, entry.pairs)
-    return files, rng.choice(targets()), rng.random() < 0.2
+    # What is written takes ten times as long as what is read.
+    target = rng.choice(targets()) if rng.random() < WRITTEN else ""
+    return files, target, rng.random() < 0.2
 
 
 def attempt(format: str, data: bytes, target: str, lossless: bool) -> bool:
-    """Read an input and write it in a format, if that has a name; whether there was something to write."""
+    """Read an input, check it and write it in a format, if that has a name; whether it could be read."""
     try:
         trace = opened(format, data)
+        if not target:
+            decode(trace)
+            return True
         check(trace)
     except TraceError as error:
         str(error)
         return False
-    if target:
-        try:
-            written(trace, target, lossless=lossless)
-        except TraceError as error:
-            # What has travelled of another file is looked at only when that is written again.
-            str(error)
+    try:
+        written(trace, target, lossless=lossless)
+    except TraceError as error:
+        # What has travelled of another file is looked at only when that is written again.
+        str(error)
     return True
+
+
+def decode(trace: Trace) -> None:
+    """Have every column of a trace made."""
+    for batch in trace.batches():
+        for table in batch.tables.values():
+            for number in range(table.width):
+                table.column(number)
 
 
 EDGES = Edges()
@@ -267,9 +284,8 @@ class Child:
 
     def start(self) -> None:
         """Meet what the inputs at the beginning reach; of those kept earlier, let go what reaches nothing new."""
-        for entry in self._corpus.entries:
-            for target in targets():
-                self._try(0, entry.files, target, lossless=False)
+        for number, entry in enumerate(self._corpus.entries):
+            self._try(0, entry.files, targets()[number % len(targets())], lossless=False)
         for path in self._corpus.kept():
             files = unpacked(path.read_bytes())
             path.unlink()
@@ -284,7 +300,7 @@ class Child:
         # Of the processor, as other programs may have it too; what waits for ever is found later.
         signal.setitimer(signal.ITIMER_PROF, SECONDS_EACH)
         signal.setitimer(signal.ITIMER_REAL, 60 * SECONDS_EACH)
-        EDGES.begin()
+        EDGES.begin(lines=bool(target))
         try:
             self._usable += attempt(self._format, data, target, lossless)
             fault = str(self._unraised[0]) if self._unraised else ""

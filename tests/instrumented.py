@@ -56,12 +56,11 @@ _ASAN = (
     "max_allocation_size_mb=512",
     "allocator_may_return_null=1",
     "quarantine_size_mb=16",
+    "malloc_context_size=1",
     "abort_on_error=1",
 )
 KINDS = {
-    "bounds": Kind(
-        arguments=("-O1",), directives="boundscheck=True, initializedcheck=True, nonecheck=True"
-    ),
+    "bounds": Kind(arguments=("-O1",), directives="boundscheck=True, initializedcheck=True"),
     "sanitized": Kind(
         arguments=("-O1", "-g1", *_SANITIZERS),
         preload=("libasan.so", "libubsan.so", "libstdc++.so.6"),
@@ -72,7 +71,7 @@ KINDS = {
             ("UBSAN_OPTIONS", "print_stacktrace=1:halt_on_error=1:abort_on_error=1"),
         ),
     ),
-    "covered": Kind(arguments=("-O0", "--coverage")),
+    "covered": Kind(arguments=("-O0", "--coverage", "-fprofile-update=atomic")),
 }
 
 
@@ -98,17 +97,17 @@ def mirrored(copy: Path, directives: str) -> None:
 
 
 def _mirror(source: Path, target: Path, directives: str) -> None:
-    changed = source.lstat().st_mtime_ns
-    if os.path.lexists(target) and target.lstat().st_mtime_ns == changed:
-        return
     target.parent.mkdir(parents=True, exist_ok=True)
-    target.unlink(missing_ok=True)
     if source.suffix == ".pyx":
         # What a file says itself counts for more than what the compiler is told.
         head, end, rest = source.read_text().partition("\n")
-        target.write_text(head.replace(_DIRECTIVES, directives) + end + rest)
-        shutil.copystat(source, target)
-    else:
+        text = head.replace(_DIRECTIVES, directives) + end + rest
+        if not target.exists() or target.read_text() != text:
+            target.write_text(text)
+        return
+    changed = source.lstat().st_mtime_ns
+    if not os.path.lexists(target) or target.lstat().st_mtime_ns != changed:
+        target.unlink(missing_ok=True)
         shutil.copy2(source, target, follow_symlinks=False)
 
 

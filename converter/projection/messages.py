@@ -32,7 +32,7 @@ _STEPS: Final = {
     Kind.SLICE_BEGIN: 3,
 }
 _SEND, _CALL = _STEPS[Kind.MESSAGE_SEND], _STEPS[Kind.FUNCTION_ENTRY]
-_MESSAGES: Final = frozenset({Kind.MESSAGE_SEND, Kind.MESSAGE_RECEIVE})
+MESSAGES: Final = frozenset({Kind.MESSAGE_SEND, Kind.MESSAGE_RECEIVE})
 #: Flows of all messages have one name, as their ends can be told apart by ids alone.
 _TEXT: Final = b"message"
 _FIELDS: Final = (number_id("id"), NAME, CATEGORY)
@@ -72,7 +72,7 @@ class _Messages:
             present = [
                 number
                 for number, table in batch.tables.items()
-                if len(table) and self._source.event_classes[number].kind in _MESSAGES
+                if len(table) and self._source.event_classes[number].kind in MESSAGES
             ]
             under_way = under_way or bool(present)
             renumbered = self._renumbered(batch)
@@ -117,37 +117,13 @@ class _Messages:
         scope, id = np.zeros(len(batch), np.uint64), np.zeros(len(batch), np.uint64)
         for number in present:
             at = batch.positions(number)
-            ids = self._integers(batch, number, Role.ID)
-            scopes = self._integers(batch, number, Role.SCOPE)
-            counts = self._integers(batch, number, Role.COUNT)
-            if ids is None:
+            found = identities(self._source, batch, number)
+            if found is None:
                 step[at] = 0
                 continue
-            id[at] = ids
-            if scopes is not None:
-                scope[at] = scopes ^ self._pids(batch.thread[at]) * _SPREAD
-            if counts is not None:
-                step[at[counts == 0]] = 0
+            scope[at], id[at], is_message = found
+            step[at[~is_message]] = 0
         return scope, id
-
-    def _integers(self, batch: Batch, number: int, role: Role) -> NDArray[np.uint64] | None:
-        event_class = self._source.event_classes[number]
-        index = event_class.index_of(role)
-        if index is None or not isinstance(event_class.fields[index].type, IntegerClass):
-            return None
-        column = batch.tables[number].column(index)
-        assert isinstance(column, np.ndarray)
-        return column.astype(np.uint64)
-
-    def _pids(self, threads: NDArray[np.int32]) -> NDArray[np.uint64]:
-        """The ids of the threads' processes."""
-        trace = self._source
-        distinct, which = np.unique(threads, return_inverse=True)
-        pids = [
-            0 if one < 0 else trace.processes[trace.threads[one].process].pid
-            for one in distinct.tolist()
-        ]
-        return np.array([pid & (1 << 64) - 1 for pid in pids], np.uint64)[which]
 
     def _first(self, batch: Batch, flow: NDArray[np.int64]) -> NDArray[np.int64]:
         """The flows without those to others than the first who received the message."""
@@ -186,3 +162,39 @@ class _Messages:
             cpu=np.insert(batch.cpu, places, batch.cpu[at]),
             track=np.insert(batch.track, places, constant_column(np.int32(-1), len(at))),
         )
+
+
+def identities(
+    trace: Trace, batch: Batch, number: int
+) -> tuple[NDArray[np.uint64], NDArray[np.uint64], NDArray[np.bool_]] | None:
+    """Of the messages of a class: scopes, ids, and which are any; None where nothing tells one from another."""
+    ids = _integers(trace, batch, number, Role.ID)
+    if ids is None:
+        return None
+    scopes = _integers(trace, batch, number, Role.SCOPE)
+    counts = _integers(trace, batch, number, Role.COUNT)
+    if scopes is None:
+        scopes = np.zeros(len(ids), np.uint64)
+    else:
+        scopes = scopes ^ _pids(trace, batch.thread[batch.positions(number)]) * _SPREAD
+    return scopes, ids, np.ones(len(ids), np.bool_) if counts is None else counts != 0
+
+
+def _integers(trace: Trace, batch: Batch, number: int, role: Role) -> NDArray[np.uint64] | None:
+    event_class = trace.event_classes[number]
+    index = event_class.index_of(role)
+    if index is None or not isinstance(event_class.fields[index].type, IntegerClass):
+        return None
+    column = batch.tables[number].column(index)
+    assert isinstance(column, np.ndarray)
+    return column.astype(np.uint64)
+
+
+def _pids(trace: Trace, threads: NDArray[np.int32]) -> NDArray[np.uint64]:
+    """The ids of the threads' processes."""
+    distinct, which = np.unique(threads, return_inverse=True)
+    pids = [
+        0 if one < 0 else trace.processes[trace.threads[one].process].pid
+        for one in distinct.tolist()
+    ]
+    return np.array([pid & (1 << 64) - 1 for pid in pids], np.uint64)[which]

@@ -82,6 +82,7 @@ class Cut:
         With `goes_on` there are events behind the window that are not among them.
         """
         self._passed = goes_on
+        has_more = goes_on
         for batch in batches:
             self._follow_tables()
             self.counts.read += len(batch)
@@ -90,6 +91,7 @@ class Cut:
             if self._stops_early and after.all():
                 # So is everything that comes.
                 self.counts.all_read = False
+                has_more = True
                 break
             opens = not self._opened and not before.all()
             places, opening = self._cut(batch, before, after, opens=opens)
@@ -98,19 +100,15 @@ class Cut:
             if len(places):
                 self.counts.added += int(np.count_nonzero(before[places]))
                 self.counts.kept += int(np.count_nonzero(~before[places]))
-                kept = self._kept(Provenance(batch, places), came_from)
-                self._flows.follow(kept)
-                yield kept
-                del kept
+                yield self._kept(Provenance(batch, places), came_from)
+            self._flows.follow(batch, places)
             self._open_events.first += len(batch)
         self._follow_tables()
         if self._passed and not self._opened:
             yield from self._open(self._open_events.still_open() + self._reached(), came_from)
         if self._passed:
             yield from self._ends()
-        self.counts.cut_flows = self._flows.begun_before
-        if self._passed:
-            self.counts.cut_flows += self._flows.still_open
+        self.counts.cut_flows = self._flows.count(goes_on=has_more)
         if self._conditions is not None:
             self.counts.unknown_names = self._conditions.unknown_names()
 
@@ -121,7 +119,9 @@ class Cut:
         self._opened = True
         for origin in origins:
             self.counts.added += len(origin.places)
-            yield self._kept(origin, came_from)
+            opening = self._kept(origin, came_from)
+            self._flows.begin(opening)
+            yield opening
 
     def _kept(self, origin: Provenance, came_from: Callable[[Batch, Provenance], None]) -> Batch:
         result = kept_events(self._source, origin.batch, origin.places, self._window)

@@ -40,13 +40,9 @@ EXIT = event_class(Kind.SYSCALL_EXIT, "sys_exit", "raw", nr=(I64, Role.SYSCALL_N
 MARK = event_class(Kind.MARK, "print", "ftrace", message=(TEXT, Role.MESSAGE))
 WAKING = event_class(Kind.SCHED_WAKING, "waking", "sched", tid=(I64, Role.TID))
 FORK = event_class(Kind.PROCESS_FORK, "fork", parent=(I64, Role.PARENT_TID), child=(I64, Role.TID))
-FLOWS = [
-    event_class(kind, id=(I64, Role.ID))
-    for kind in (Kind.FLOW_BEGIN, Kind.FLOW_STEP, Kind.FLOW_END)
-]
 CLASSES = [
     *(BEGIN, END, NAMED_END, COMPLETE, ASYNC_BEGIN, ASYNC_END, COUNTER),
-    *(SWITCH, ENTRY, EXIT, MARK, FORK, WAKING, *FLOWS),
+    *(SWITCH, ENTRY, EXIT, MARK, FORK, WAKING),
 ]
 NUMBER = {one: number for number, one in enumerate(CLASSES)}
 
@@ -430,24 +426,3 @@ def test_a_part_is_written_in_the_format_of_the_whole(name, tmp_path):
     kept = sum(len(batch) for batch in expected.batches())
     assert kept > 0
     assert sum(len(batch) for batch in again.batches()) == kept
-
-
-@pytest.mark.parametrize(
-    ("since", "until", "cut"),
-    [(None, None, 0), (15, None, 2), (25, None, 2), (5, 28, 2), (15, 28, 3), (None, 45, 0)],
-)
-def test_flows_that_begin_or_end_outside_are_counted(since, until, cut):
-    begin, step, end = FLOWS
-    events = [
-        *(at(10, begin, 1), at(12, begin, 2), at(18, begin, 3)),
-        *(at(20, step, 1), at(22, end, 2), at(30, end, 3)),
-        *(at(31, end, 1), at(40, begin, 1), at(41, end, 1)),
-    ]
-    trace = trace_of(CLASSES, events[:4], events[4:])
-    selection = Selection(
-        since=None if since is None else f"{since}ns", until=None if until is None else f"{until}ns"
-    )
-    result = selected(trace, selection)
-    for _ in result.trace.batches():
-        pass
-    assert result.counts.cut_flows == cut

@@ -203,7 +203,8 @@ class Consecutive:
             if len(places) == len(one) and one is not batch:
                 kept.append(one)
             elif len(places):
-                kept.append(decoded(self._source, one, places))
+                by_time = places[np.argsort(one.ts[places], kind="stable")]
+                kept.append(decoded(self._source, one, by_time))
         self._reaching = kept
 
     def _follow_tables(self, target: Trace) -> None:

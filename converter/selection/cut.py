@@ -29,6 +29,7 @@ from converter.selection.steps import StepsOf
 Mask = NDArray[np.bool_]
 #: Whose what began is: nobody's, where it is not wanted.
 _OURS: Final = 1
+_NOWHERE: Final = np.zeros(0, np.intp)
 
 
 @dataclass(slots=True)
@@ -94,7 +95,11 @@ class Cut:
                 has_more = True
                 break
             opens = not self._opened and not before.all()
-            places, opening = self._cut(batch, before, after, opens=opens)
+            if after.all():
+                # Nothing of it stays, and nothing that is open ends with it.
+                places, opening = _NOWHERE, self._opening() if opens else []
+            else:
+                places, opening = self._cut(batch, before, after, opens=opens)
             if opens:
                 yield from self._open(opening, came_from)
             if len(places):
@@ -105,7 +110,7 @@ class Cut:
             self._open_events.first += len(batch)
         self._follow_tables()
         if self._passed and not self._opened:
-            yield from self._open(self._open_events.still_open() + self._reached(), came_from)
+            yield from self._open(self._opening(), came_from)
         if self._passed:
             yield from self._ends()
         self.counts.cut_flows = self._flows.count(goes_on=has_more)
@@ -158,12 +163,13 @@ class Cut:
                     keep[steps.at[early][closes]] = True
         waits = before.any() and self._open_events.follow_wakeups(batch, owner, before)
         if opens:
-            opening = self._open_events.still_open() + self._reached()
+            opening = self._opening()
         if opens or self._opened:
             keep[reaches] = True
             keep[self._open_events.places_in(batch)] = True
         elif len(reaches):
-            self._reaching.append(decoded(self._source, batch, reaches))
+            by_time = reaches[np.argsort(batch.ts[reaches], kind="stable")]
+            self._reaching.append(decoded(self._source, batch, by_time))
         if steps is not None:
             late = ~before[steps.at] & ~after[steps.at]
             if late.any():
@@ -193,6 +199,10 @@ class Cut:
         return np.concatenate([moved[order], np.flatnonzero(keep & ~before)])
 
     # What began before
+
+    def _opening(self) -> list[Provenance]:
+        """What says how it is when the window begins."""
+        return self._open_events.still_open() + self._reached()
 
     def _reached(self) -> list[Provenance]:
         """Complete slices of the batches before, the first to begin first."""

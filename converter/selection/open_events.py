@@ -18,6 +18,7 @@ from converter.selection.steps import Steps
 
 #: Batches that are kept whole for what they began; of older ones only the events that are still open are.
 _WHOLE: Final = 3
+_NOWHERE: Final = np.zeros(0, np.intp)
 ALWAYS: Final = Window(None, None)
 
 
@@ -31,11 +32,19 @@ class Provenance:
 
 @dataclass(slots=True)
 class _Held:
-    """Events that may be open: a batch, and the numbers of its events."""
+    """Events that may be open: a batch, whose events are numbered from `first` unless their numbers are given."""
 
     batch: Batch
-    numbers: NDArray[np.int64]
-    whole: bool = True
+    first: int
+    numbers: NDArray[np.int64] | None = None
+
+    def places(self, numbers: NDArray[np.int64]) -> NDArray[np.intp]:
+        """Where in the batch events are that have one of these numbers, which ascend."""
+        if self.numbers is not None:
+            at = np.minimum(np.searchsorted(numbers, self.numbers), len(numbers) - 1)
+            return np.flatnonzero(numbers[at] == self.numbers) if len(numbers) else _NOWHERE
+        start, end = np.searchsorted(numbers, [self.first, self.first + len(self.batch)])
+        return numbers[start:end] - self.first
 
 
 class OpenEvents:
@@ -80,16 +89,17 @@ class OpenEvents:
 
     def hold(self, batch: Batch) -> None:
         """Keep a batch for what is open of it. Of older ones only that is kept, so that memory is bounded."""
-        self._held.append(_Held(batch, self.first + np.arange(len(batch))))
+        self._held.append(_Held(batch, self.first))
         numbers = self._numbers()
         held = []
         for age, one in enumerate(reversed(self._held)):
-            places = np.flatnonzero(np.isin(one.numbers, numbers))
+            places = one.places(numbers)
             if not len(places):
                 continue
-            if age >= _WHOLE and one.whole:
-                open_ones = decoded(self._trace, one.batch, places)
-                held.append(_Held(open_ones, one.numbers[places], whole=False))
+            if age >= _WHOLE and one.numbers is None:
+                held.append(
+                    _Held(decoded(self._trace, one.batch, places), one.first, one.first + places)
+                )
             else:
                 held.append(one)
         self._held = held[::-1]
@@ -99,15 +109,14 @@ class OpenEvents:
         numbers = self._numbers()
         found = []
         for held in self._held:
-            places = np.flatnonzero(np.isin(held.numbers, numbers))
+            places = held.places(numbers)
             if len(places):
                 found.append(Provenance(held.batch, places))
         return found
 
 
 def decoded(trace: Trace, batch: Batch, places: NDArray[np.intp]) -> Batch:
-    """Some events of a batch, by time, without the rest of it."""
-    order = np.argsort(batch.ts[places], kind="stable")
-    result = kept_events(trace, batch, places[order], ALWAYS)
+    """Some events of a batch, without the rest of it."""
+    result = kept_events(trace, batch, places, ALWAYS)
     decode(result)
     return result

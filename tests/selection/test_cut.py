@@ -426,3 +426,15 @@ def test_a_part_is_written_in_the_format_of_the_whole(name, tmp_path):
     kept = sum(len(batch) for batch in expected.batches())
     assert kept > 0
     assert sum(len(batch) for batch in again.batches()) == kept
+
+
+def test_what_is_open_since_long_is_found_though_events_are_not_in_the_order_of_time():
+    """Of batches before the last few only what is open is kept."""
+    batches = [
+        [at(20, BEGIN, "ends", thread=1), at(10, BEGIN, "goes on", thread=2)],
+        *([at(ts, COUNTER, f"c{ts}", 1, thread=0)] for ts in (30, 40, 50, 60)),
+        [at(70, END, thread=1)],
+        [at(90, MARK, "m", thread=0), at(95, END, thread=2)],
+    ]
+    names = [values for _, kind, _, *values in part(batches, 80) if kind == "SLICE_BEGIN"]
+    assert names == [["goes on"]]

@@ -37,7 +37,7 @@ class Closing:
         class_id = begins.class_id[order].copy()
         rows = np.full(len(begins), -1, np.int32)
         tables: dict[int, Table] = {}
-        for number in np.unique(begins.class_id).tolist():
+        for number in sorted(set(begins.class_id.tolist())):
             event_class = self._trace.event_classes[number]
             at = np.flatnonzero(class_id == number)
             begun = begins.row[order[at]]

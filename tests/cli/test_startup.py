@@ -44,7 +44,7 @@ TABLE = {
     "converter.formats.table",
     "converter.registry",
 }
-#: Modules of Python's own that take their time.
+#: Modules of Python's own, and of NumPy's, that take their time.
 SLOW = {
     "asyncio",
     "email",
@@ -55,6 +55,7 @@ SLOW = {
     "importlib.resources",
     "json",
     "multiprocessing",
+    "numpy.ma",
     "pdb",
     "sqlite3",
     "ssl",
@@ -145,3 +146,10 @@ def test_a_conversion_loads_what_it_uses(source, target, rooms, packages, tmp_pa
     assert not {
         name for name in modules if name.startswith(tuple(f"converter.{u}" for u in unused))
     }
+
+
+def test_a_part_loads_little_more(tmp_path):
+    modules = modules_of(
+        RECORDINGS / "trace_cmd/small.dat", tmp_path / "out.fxt", "-q", "--from", "+1ms"
+    )
+    assert modules & SLOW == set()

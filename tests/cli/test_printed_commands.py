@@ -10,39 +10,47 @@ import sys
 from pathlib import Path
 
 import pytest
+from support.printed_commands import ROOT, commands
 from support.viewer import Viewer
 
 from converter.cli import main, opening
 from converter.cli.commands import COMMANDS
 from converter.viewing import perfetto_ui
 
-ROOT = Path(__file__).parents[2]
 FIXTURES = ROOT / "roundtrip_fixtures"
 SMALL = FIXTURES / "trace_cmd" / "small.dat"
 #: Commands whose exit code 1 says what they found.
 ANSWERING = {"diff", "roundtrip", "check"}
 
 
+#: What is printed and not run here, and where it is, or why it is nowhere.
+ELSEWHERE = {
+    r"python3 -m venv|\.venv/bin/pip|pip install -e '|ruff|bash \.ci/run": ".ci/run, which it is",
+    r"pip wheel|python -m build": "tests/test_package.py builds both",
+    r"pip install 'traceconv\[": "it takes what an index has of a release",
+    r"pip install -e traceconv-tally": "tests/test_adding_a_format.py has it found as installed",
+    r"source .*completions": "tests/cli/test_shell_files.py completes with each shell that is here",
+    r"python -m tests\.": "they take minutes; tests/formats and tests/storage run a second of each",
+    r"python -m benchmarks": "tests/cli/test_benchmarks.py runs one; all of them take long",
+    r"python -m converter$": "what tests of the command start",
+    r"bash \.ci/gallery": "it makes what is committed",
+    r"mypy --strict": "tests/test_library.py",
+    r"ssh ": "it takes another machine",
+    r"\$ traceconv ": "tests/cli/test_documented.py, with what it prints",
+    r"traceconv residual$": "a name",
+    r"(trace-cmd|uftrace|perf|trcrpt|babeltrace2|trace_processor) (?!.*-d )": (
+        "programs of others, which record, or which tests compare ours with"
+    ),
+}
+
+
 def printed():
-    """The commands, without their comments."""
-    readme = (ROOT / "README.md").read_text()
-    lines = [
-        line
-        for block in re.findall(r"^```sh\n(.*?)^```$", readme, re.MULTILINE | re.DOTALL)
-        for line in block.splitlines()
+    """The commands that are run here."""
+    return [
+        command
+        for command in commands()
+        if not any(re.match(elsewhere, command) for elsewhere in ELSEWHERE)
     ]
-    for page in sorted((ROOT / "docs").rglob("*.md")):
-        lines += re.findall(r"^    (.*)$", page.read_text(), re.MULTILINE)
-    for command in COMMANDS.values():
-        lines += (command.epilog or "").splitlines()
-    lines += (ROOT / "converter" / "cli" / "help" / "traceconv.txt").read_text().splitlines()
-    found = {}
-    for line in lines:
-        text = re.split(r"  +[#a-z]", line.strip(), maxsplit=1)[0].strip()
-        is_form = re.search(r"\b(IN|OUT|OUTDIR|COMMAND|A B)\b|\[", text)
-        if re.match(r"(zcat .*\| *)?traceconv ", text) and not is_form:
-            found[text] = None
-    return list(found)
 
 
 def made(path, *arguments):
@@ -94,6 +102,7 @@ INPUTS = {
         (path.parents[1] / "deep").mkdir(parents=True),
         shutil.copy(SMALL, path.parents[1] / "deep" / "a.dat"),
     ),
+    "kernel.uftrace": lambda path: made(path, SMALL),
     "results/": lambda path: path.mkdir(),
     "uftrace.data/": lambda path: shutil.copytree(FIXTURES / "uftrace" / "rich", path),
     **dict.fromkeys(
@@ -121,22 +130,31 @@ def outputs(words):
     if "--dry-run" in words:
         return set()
     written = {words[i + 1] for i, word in enumerate(words[:-1]) if word in ("-o", ">")}
+    if words[0] != "traceconv":
+        return written
     if not written and words[1] not in COMMANDS:
         written.add(words[2])
     return written - {"results/"}
 
 
 def test_they_are_found():
-    commands = printed()
-    assert len(commands) > 30
+    found = printed()
+    assert len(found) > 80
     for name in COMMANDS:
-        assert name == "convert" or any(c.startswith(f"traceconv {name}") for c in commands)
+        assert name == "convert" or any(one.startswith(f"traceconv {name}") for one in found)
+
+
+@pytest.mark.parametrize("elsewhere", ELSEWHERE)
+def test_what_is_not_run_here_is_printed(elsewhere):
+    assert any(re.match(elsewhere, command) for command in commands())
 
 
 @pytest.mark.parametrize("command", printed())
 def test_a_printed_command_does_what_it_says(command, tmp_path, monkeypatch, capfd):
     monkeypatch.chdir(tmp_path)
     words = shlex.split(command)
+    if words[0] != "traceconv" and not shutil.which(words[0]):
+        pytest.skip(f"{words[0]} is not installed")
     if words[1] == "plot":
         pytest.importorskip("matplotlib")
     if words[1] in ("open", "view"):
@@ -145,7 +163,7 @@ def test_a_printed_command_does_what_it_says(command, tmp_path, monkeypatch, cap
         if word in INPUTS and word not in outputs(words):
             INPUTS[word](tmp_path / word)
     capfd.readouterr()
-    if {"|", "||", ">"} & set(words):
+    if words[0] != "traceconv" or {"|", "||", "&&", ">"} & set(words):
         program = tmp_path / "bin" / "traceconv"
         program.parent.mkdir()
         program.write_text(f'#!/bin/sh\nexec {sys.executable} -P -m converter "$@"\n')

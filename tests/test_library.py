@@ -1,9 +1,10 @@
-"""The examples of docs/library.md do what the page says, as they stand there."""
+"""The Python of the pages does what they say, as it stands there."""
 
 import re
 import shutil
 import subprocess
 import sys
+import textwrap
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,15 @@ import converter
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "library.md"
 EXAMPLES = re.findall(r"^```python\n(.*?)^```$", PAGE.read_text(), re.MULTILINE | re.DOTALL)
+#: Pages with examples that stand by themselves, and what these need besides.
+OTHER_PAGES = {
+    "README.md": "",
+    "docs/arrow.md": "pandas",
+    "docs/cli.md": "",
+    "docs/fixtures.md": "",
+    "docs/guides/tools.md": "",
+    "docs/merging.md": "",
+}
 
 
 @pytest.fixture
@@ -51,3 +61,38 @@ def test_the_examples_are_typed(folder):
         check=False,
     )
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+def examples_of(page):
+    """The blocks of Python of a page, in either form."""
+    text = page.read_text()
+    found = re.findall(r"^```python\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+    for block in re.findall(r"(?:^    .*\n|^\n(?=    ))+", text, re.MULTILINE):
+        code = textwrap.dedent(block).strip() + "\n"
+        if re.match(r"import |from |with converter", code):
+            found.append(code)
+    # Tests of somebody's own are for pytest: tests/fixtures/test_pytest_plugin.py has such.
+    return [code for code in found if "def test_" not in code]
+
+
+@pytest.mark.parametrize("name", OTHER_PAGES)
+def test_examples_of_other_pages_run(name, folder):
+    if OTHER_PAGES[name]:
+        pytest.importorskip(OTHER_PAGES[name])
+    shutil.copy("trace.dat", "kernel.dat")
+    shutil.copytree(ROOT / "roundtrip_fixtures/ctf/ctf_small", "ust")
+    (folder / "app.json").write_text('[{"ph": "i", "name": "start", "ts": 5, "pid": 1, "tid": 1}]')
+    found = examples_of(ROOT / name)
+    assert found
+    for number, text in enumerate(found):
+        exec(compile(text, f"{name}, example {number}", "exec"), {"converter": converter})
+
+
+def test_no_page_has_examples_that_are_not_run():
+    pages = {
+        str(page.relative_to(ROOT))
+        for page in (ROOT / "README.md", *(ROOT / "docs").rglob("*.md"))
+        if examples_of(page)
+    }
+    # What that page tells to write is tested by tests/test_adding_a_format.py.
+    assert pages == {*OTHER_PAGES, "docs/library.md", "docs/adding_a_format.md"}

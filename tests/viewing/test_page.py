@@ -338,14 +338,25 @@ NESTED = as_json(
 )
 
 
+#: Recordings, slices with times between microseconds, and the formats whose viewers draw slices.
+DRAWN = {
+    "trace_cmd/small.dat": 25,
+    "uftrace/rich": 25,
+    "nested.json": 200,
+    **dict.fromkeys(("slices.pftrace", "slices.fxt", "slices.ctf", "slices.dat"), 100),
+}
+
+
 @needs_browser
 @needs_trace_processor
-@pytest.mark.parametrize(
-    ("source", "least"), [("trace_cmd/small.dat", 25), ("uftrace/rich", 25), (NESTED, 200)]
-)
-def test_what_is_drawn_is_what_trace_processor_has(browser, tmp_path, source, least):
-    if isinstance(source, str):
-        source = ROOT / "roundtrip_fixtures" / source
+@pytest.mark.parametrize("name", DRAWN)
+def test_what_is_drawn_is_what_trace_processor_has(browser, tmp_path, name):
+    source = ROOT / "roundtrip_fixtures" / name
+    if name == "nested.json":
+        source = NESTED
+    elif name.startswith("slices"):
+        source = tmp_path / name
+        converter.convert(NESTED, source)
     output = tmp_path / "x.pftrace"
     converter.convert(source, output)
     rows = answer(output, "select name, ts, dur from slice")
@@ -354,5 +365,5 @@ def test_what_is_drawn_is_what_trace_processor_has(browser, tmp_path, source, le
     for part in range(20):
         browser.value(f"P.drawing.show(P.timeline.length * {part} / 20, P.timeline.length / 20)")
         shown |= drawn(browser)
-    assert len(shown) >= least
+    assert len(shown) >= DRAWN[name]
     assert shown <= {(name, int(ts), int(dur)) for name, ts, dur in rows}

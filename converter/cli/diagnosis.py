@@ -38,6 +38,9 @@ class Diagnosis:
     last_ts: int | None = None
     damage: list[Gap] = field(default_factory=list)
     discarded: list[Gap] = field(default_factory=list)
+    #: How many warnings of the reader have been noted, and what they told.
+    warnings: int = 0
+    told: set[tuple[str, str]] = field(default_factory=set)
 
     def watch(self) -> None:
         """Look at the batches of the trace from now on."""
@@ -88,8 +91,13 @@ class Diagnosis:
             )
 
     def _note_warnings(self) -> None:
-        for warning in self.trace.warnings[len(self.damage) :]:
-            self.damage.append(Gap(self.last_ts, _place(warning, self.source), _what(warning)))
+        for warning in self.trace.warnings[self.warnings :]:
+            told = (_place(warning, self.source), _what(warning))
+            # A reader may come to a place more than once.
+            if told not in self.told:
+                self.told.add(told)
+                self.damage.append(Gap(self.last_ts, *told))
+        self.warnings = len(self.trace.warnings)
 
     def lines(self) -> list[str]:
         """What is missing, as a table; and what there is."""

@@ -96,3 +96,11 @@ def test_what_the_recorder_lost_is_no_damage(capfd):
     assert all("that the recorder lost" in gap["what"] for gap in report["discarded"])
     _, out, _ = run(capfd, "check", LOST)
     assert "CPU " in out
+
+
+def test_damage_that_a_reader_comes_to_twice_is_told_once(tmp_path, capsys):
+    damaged = tmp_path / "trace.dat"
+    damaged.write_bytes(SMALL.read_bytes()[:100_000])
+    assert main(["check", str(damaged), "--json"]) == 1
+    found = [(one["where"], one["what"]) for one in json.loads(capsys.readouterr().out)["damage"]]
+    assert len(found) == len(set(found)) > 0

@@ -25,6 +25,8 @@ from converter.kernels.tasks import TaskTable
 _LEAD = 1 << 16
 #: Of what is needed of a page to know its time: the first field of its header.
 _TIME_SIZE = 8
+#: How much is read of chunks at once, for their sizes.
+_HEADERS: Final = 1 << 16
 #: Events that say nothing but their time.
 _ANY_TYPE = np.zeros(1 << 16, np.int32)
 
@@ -138,12 +140,15 @@ class _PageIndex:
         places = array("q")
         counted = self.stream.chunk_count()
         at, left = counted if counted is not None else (0, 0)
-        order = ">" if self._file.big_endian else "<"
+        order: Literal["big", "little"] = "big" if self._file.big_endian else "little"
+        # Chunks are smaller than what is read for the sake of many of their headers.
+        start, window = at, b""
         while left:
-            sizes = np.frombuffer(self._file.source.read(at, 8), np.uint8)
-            if len(sizes) < 8:
-                break
-            packed = int(sizes.view(f"{order}u4")[0])
+            if at + 8 > start + len(window):
+                start, window = at, self._file.source.read(at, _HEADERS)
+                if len(window) < 8:
+                    break
+            packed = int.from_bytes(window[at - start : at - start + 4], order)
             if packed == 0 or packed > self.stream.end - at - 8:
                 break
             places.append(at)

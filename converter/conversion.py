@@ -182,7 +182,7 @@ def write(
     with open_sink(
         path,
         force=force,
-        directory=target.directory,
+        directory=target.is_directory(variant),
         avoid=source,
         seekable=target.patches_output or lossless,
     ) as sink:
@@ -276,7 +276,7 @@ def _transcribed(
         return report
     from converter.lossless.residual import Recording, embed
 
-    embedding = None if target.directory else target.embedding()
+    embedding = None if target.is_directory(variant) else target.embedding()
     sink.keep_checksum()
     with Recording(trace) as recording:
         projected, report = project(recording.trace, target.capabilities(variant), target.name)

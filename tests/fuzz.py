@@ -87,7 +87,7 @@ class MemoryDirectory(BufferSink):
 def written(trace: Trace, target: str, *, lossless: bool = False) -> Files:
     """A trace in a format."""
     format, variant = format_named(target)
-    sink = MemoryDirectory() if format.directory else BufferSink()
+    sink = MemoryDirectory() if format.is_directory(variant) else BufferSink()
     transcribe(trace, sink, format, variant, lossless=lossless)
     return sink.contents() if isinstance(sink, MemoryDirectory) else {"": sink.getvalue()}
 

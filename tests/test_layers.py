@@ -30,15 +30,19 @@ FLOORS = [
     ["converter.unrecognised"],
     [
         "converter.formats.aix",
+        "converter.formats.arrow",
         "converter.formats.chrome",
         "converter.formats.ctf",
         "converter.formats.fxt",
         "converter.formats.lttng_legacy",
+        "converter.formats.parquet",
         "converter.formats.perfetto",
         "converter.formats.uftrace",
     ],
     # Below uftrace, which keeps what it records of the kernel as trace.dat does.
     ["converter.formats.trace_cmd"],
+    # Rows of events, in files of Arrow's formats; what is no event is in them as a file of the representation.
+    ["converter.formats.columnar"],
     # What travels is encoded as a file of the representation is.
     ["converter.lossless"],
     ["converter.formats.ir"],

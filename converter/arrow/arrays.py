@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -38,80 +39,175 @@ from converter.kernels.strings import StringTable
 TEXT = pa.dictionary(pa.int32(), pa.string())
 
 
-def arrow_type(field_class: FieldClass) -> pa.DataType:
+#: What `EventTables` of a file, which are to be read back, have instead of texts that are in others.
+_INNER_TEXT = pa.string()
+#: In front of texts of a file that are escaped.
+_ESCAPED = "\N{REPLACEMENT CHARACTER}"
+_ESCAPE = re.compile(rb"\\x([0-9a-f]{2})")
+
+
+def arrow_type(
+    field_class: FieldClass, *, exact: bool = False, text: pa.DataType = TEXT
+) -> pa.DataType:
     """The Arrow type of values of a field class.
 
     Texts are dictionary-encoded. A variant is a structure with a member for each option, of which all but the chosen
     are null: what reads Arrow seldom knows unions.
+
+    Args:
+        field_class: the field class.
+        exact: so that the values can be read back (`restored`): a variant has its option's name besides, what may be
+            absent is in a structure where that may be null itself, and texts inside of others are plain.
+        text: the type of texts.
+
     """
+    inner = _INNER_TEXT if exact else TEXT
     match field_class:
         case IntegerClass() | FloatClass():
             return pa.from_numpy_dtype(field_class.dtype)
         case BooleanClass():
             return pa.bool_()
         case StringClass():
-            return TEXT
+            return text
         case BytesClass():
             return pa.large_binary()
         case NullClass():
             return pa.null()
         case ArrayClass(element):
-            return pa.large_list(arrow_type(element))
+            return pa.large_list(arrow_type(element, exact=exact, text=inner))
         case StructureClass(members) | VariantClass(members):
-            return pa.struct(_members(members))
+            return pa.struct(struct_fields(field_class, members, exact=exact))
+        case OptionalClass(element) if exact and is_nullable(element):
+            return pa.struct([pa.field("value", arrow_type(element, exact=True, text=inner))])
         case OptionalClass(element):
-            return arrow_type(element)
+            return arrow_type(element, exact=exact, text=text)
 
 
-def arrow_array(field_class: FieldClass, column: Column, strings: StringTable) -> pa.Array:
+def is_nullable(field_class: FieldClass) -> bool:
+    """Whether values of a field class may be null in Arrow."""
+    return isinstance(field_class, NullClass | OptionalClass)
+
+
+def struct_fields(
+    field_class: StructureClass | VariantClass, members: Sequence[Member], *, exact: bool = False
+) -> list[pa.Field]:
+    """The fields of the structure that a structure or variant is."""
+    own = exact and isinstance(field_class, VariantClass)
+    names = unique_names([*["option"][:own], *(column_name(member.name) for member in members)])
+    inner = _INNER_TEXT if exact else TEXT
+    types = [arrow_type(member.type, exact=exact, text=inner) for member in members]
+    fields = [*[pa.string()][:own], *types]
+    if exact and not fields:
+        # Parquet has no structures without members.
+        return [pa.field("none", pa.null())]
+    return [pa.field(*one) for one in zip(names, fields, strict=True)]
+
+
+def arrow_array(
+    field_class: FieldClass,
+    column: Column,
+    strings: StringTable,
+    *,
+    exact: bool = False,
+    text: pa.DataType = TEXT,
+) -> pa.Array:
     r"""The values of a column, whose buffers are shared where Arrow has the same (numbers in a row, lists, bytes).
 
-    Bytes of texts that are not UTF-8, which Arrow's have to be, are written ``\xNN``.
+    Bytes of texts that are not UTF-8, which Arrow's have to be, are written ``\xNN``. Other arguments are those of
+    `arrow_type`.
     """
+
+    def inside(held: FieldClass, inner: Column) -> pa.Array:
+        within = _INNER_TEXT if exact else TEXT
+        return arrow_array(held, inner, strings, exact=exact, text=within)
+
+    as_text = exact_text if exact else utf8_text
     match field_class, column:
         case (IntegerClass() | FloatClass() | BooleanClass(), np.ndarray()):
             return pa.array(column, arrow_type(field_class))
         case (StringClass(), np.ndarray()):
-            return text_array(column, strings)
+            array = text_array(column, strings, as_text)
+            return array if text == TEXT else array.dictionary_decode()
         case (StringClass(), ListColumn(offsets, values)):
-            texts = _spans(offsets, values).to_pylist()
-            return pa.array(map(utf8_text, texts), pa.string()).dictionary_encode()
+            plain = pa.array(map(as_text, _spans(offsets, values).to_pylist()), pa.string())
+            return plain.dictionary_encode() if text == TEXT else plain
         case (BytesClass(), ListColumn(offsets, values)):
             return _spans(offsets, values)
         case (NullClass(), NullColumn(length)):
             return pa.nulls(length)
         case (ArrayClass(element), ListColumn(offsets, values)):
-            return pa.LargeListArray.from_arrays(
-                pa.array(offsets), arrow_array(element, values, strings)
-            )
+            return pa.LargeListArray.from_arrays(pa.array(offsets), inside(element, values))
         case (StructureClass(members), StructColumn(length, columns)):
             arrays = [
-                arrow_array(member.type, inner, strings)
-                for member, inner in zip(members, columns, strict=True)
+                inside(member.type, inner) for member, inner in zip(members, columns, strict=True)
             ]
-            return _structure(length, members, arrays)
+            if not arrays:
+                return pa.array([{}] * length, arrow_type(field_class, exact=exact))
+            fields = struct_fields(field_class, members, exact=exact)
+            return pa.StructArray.from_arrays(arrays, fields=fields)
         case (VariantClass(options), UnionColumn(tags, rows, columns)):
             arrays = [
-                taken(arrow_array(option.type, inner, strings), rows, tags == tag)
+                taken(inside(option.type, inner), rows, tags == tag)
                 for tag, (option, inner) in enumerate(zip(options, columns, strict=True))
             ]
-            return _structure(len(tags), options, arrays)
+            fields = struct_fields(field_class, options, exact=exact)
+            if exact:
+                names = pa.array([one.name for one in fields[1:]], pa.string())
+                arrays.insert(0, names.take(pa.array(tags)))
+            return pa.StructArray.from_arrays(arrays, fields=fields)
         case (OptionalClass(element), OptionalColumn(valid, values)):
-            return taken(arrow_array(element, values, strings), np.arange(len(valid)), valid)
+            array = arrow_array(element, values, strings, exact=exact, text=text)
+            if exact and is_nullable(element):
+                array = inside(element, values)
+                fields = [pa.field("value", array.type)]
+                return pa.StructArray.from_arrays([array], fields=fields, mask=pa.array(~valid))
+            return taken(array, np.arange(len(valid)), valid)
     raise TypeError(f"a {type(column).__name__} does not hold {field_class}")
 
 
-def text_array(ids: NDArray[np.int32], strings: StringTable) -> pa.DictionaryArray:
+def exact_text(data: bytes) -> str:
+    r"""A text of which `text_bytes` makes the same bytes again: what is not UTF-8 is written ``\xNN``, and so are
+    backslashes beside it, behind a character that says so.
+    """
+    try:
+        text = data.decode()
+    except UnicodeDecodeError:
+        text = ""
+    else:
+        if not text.startswith(_ESCAPED):
+            return text
+    return _ESCAPED + data.replace(b"\\", rb"\x5c").decode("utf-8", "backslashreplace")
+
+
+def text_bytes(text: str) -> bytes:
+    """The bytes that `exact_text` made a text of."""
+    data = text.encode()
+    if not text.startswith(_ESCAPED):
+        return data
+    return _ESCAPE.sub(
+        lambda found: bytes.fromhex(found[1].decode()), data[len(_ESCAPED.encode()) :]
+    )
+
+
+def text_array(
+    ids: NDArray[np.int32], strings: StringTable, as_text: Callable[[bytes], str] = utf8_text
+) -> pa.DictionaryArray:
     """Texts by their ids in `strings` (shape (n,), -1: none), with a dictionary of those that occur."""
     used, indices = np.unique(ids, return_inverse=True)
-    return named_array(indices, [None if i < 0 else strings[i] for i in used.tolist()])
+    texts = [None if i < 0 else as_text(strings[i]) for i in used.tolist()]
+    return _looked_up(indices, texts)
 
 
 def named_array(
     indices: NDArray[np.integer[Any]], names: Sequence[bytes | str | None]
 ) -> pa.DictionaryArray:
     """What ``names[indices[i]]`` is (None: null), with a dictionary in which each name is once."""
-    texts = [None if name is None else utf8_text(name) for name in names]
+    return _looked_up(indices, [None if name is None else utf8_text(name) for name in names])
+
+
+def _looked_up(
+    indices: NDArray[np.integer[Any]], texts: Sequence[str | None]
+) -> pa.DictionaryArray:
     distinct = [text for text in dict.fromkeys(texts) if text is not None]
     numbers = {text: number for number, text in enumerate(distinct)}
     lookup = np.array([-1 if text is None else numbers[text] for text in texts], np.int32)
@@ -130,19 +226,6 @@ def label_array(field_class: IntegerClass, column: NDArray[Any]) -> pa.Dictionar
 def taken(array: pa.Array, rows: NDArray[np.integer[Any]], valid: NDArray[np.bool_]) -> pa.Array:
     """The values at `rows` (shape (n,)), null where not `valid`."""
     return array.take(pa.array(rows, pa.int64(), mask=~valid))
-
-
-def _members(members: Sequence[Member]) -> list[pa.Field]:
-    names = unique_names([column_name(member.name) for member in members])
-    return [
-        pa.field(name, arrow_type(member.type)) for name, member in zip(names, members, strict=True)
-    ]
-
-
-def _structure(length: int, members: Sequence[Member], arrays: Sequence[pa.Array]) -> pa.Array:
-    if not members:
-        return pa.array([{}] * length, pa.struct([]))
-    return pa.StructArray.from_arrays(arrays, fields=_members(members))
 
 
 def _spans(offsets: NDArray[np.int64], values: Column) -> pa.Array:

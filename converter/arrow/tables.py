@@ -15,7 +15,8 @@ column is called ``event.field``. What the labels of an enumeration call the val
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
+from functools import partial
 from itertools import chain
 from typing import NamedTuple
 
@@ -32,7 +33,7 @@ from converter.arrow.arrays import (
     taken,
 )
 from converter.arrow.tasks import TASK_COLUMNS, task_arrays
-from converter.columns.field_columns import FieldColumn, FieldColumns
+from converter.columns.field_columns import COMMON, FieldColumn, FieldColumns
 from converter.columns.named import named
 from converter.ir.events import Batch, Field
 from converter.ir.field_classes import IntegerClass
@@ -82,9 +83,19 @@ class Piece(NamedTuple):
 
 
 class EventTables:
-    """Makes tables of the batches of a trace. Classes join when they first occur, and their columns with them."""
+    """Makes tables of the batches of a trace. Classes join when they first occur, and their columns with them.
 
-    def __init__(self, trace: Trace, events: Iterable[str]) -> None:
+    With `exact` values can be read back (`arrow_type`), and no field's column is called as one of `reserved`.
+    """
+
+    def __init__(
+        self,
+        trace: Trace,
+        events: Iterable[str],
+        *,
+        exact: bool = False,
+        reserved: Iterable[str] = (),
+    ) -> None:
         self._trace = named(trace, events)
         clock = self._trace.clock
         rate = clock.ticks_per_second
@@ -98,7 +109,9 @@ class EventTables:
             "cpu": pa.int32(),
             **TASK_COLUMNS,
         }
-        self._fields = FieldColumns(_type_of, TEXT)
+        self._exact = exact
+        type_of = partial(_type_of, exact=exact)
+        self._fields = FieldColumns(type_of, TEXT, taken=frozenset({*COMMON, *reserved}))
         about = {
             "format": trace.format,
             "clock": clock.name,
@@ -107,6 +120,11 @@ class EventTables:
         }
         self._metadata = {"traceconv": json.dumps(about)}
         self._schema = pa.schema(self._common.items(), self._metadata)
+
+    @property
+    def common(self) -> Collection[str]:
+        """The names of the columns that all events have."""
+        return self._common.keys()
 
     @property
     def schema(self) -> pa.Schema:
@@ -135,18 +153,21 @@ class EventTables:
                 parts.setdefault(column.name, []).append(held)
         arrays = self._common_arrays(batch)
         for name, held_by in parts.items():
-            arrays[name] = _scattered(held_by, len(batch))
+            arrays[name] = scattered(held_by, len(batch))
         return Piece(arrays, batch.thread, batch.track)
 
-    def finished(self, piece: Piece) -> pa.Table:
-        """The table of a piece, with all columns that there are now, and what is known of threads now."""
+    def finished(self, piece: Piece, schema: pa.Schema | None = None) -> pa.Table:
+        """The table of a piece, with all columns that there are now or those of a schema, and what is known of threads
+        now.
+        """
+        schema = schema or self.schema
         arrays = piece.arrays | task_arrays(self._trace, piece.thread, piece.track)
         length = len(piece.thread)
         columns = [
             arrays[held.name] if held.name in arrays else pa.nulls(length, held.type)
-            for held in self.schema
+            for held in schema
         ]
-        return pa.table(columns, self.schema)
+        return pa.table(columns, schema)
 
     def _common_arrays(self, batch: Batch) -> dict[str, pa.Array]:
         classes = self._trace.event_classes
@@ -179,18 +200,20 @@ class EventTables:
             return label_array(held, values)
         if column.type == _DURATION:
             assert isinstance(values, np.ndarray)
-            return pa.array(np.minimum(values, values.dtype.type(_LATEST)).astype(np.int64)).view(
-                _DURATION
-            )
-        return arrow_array(held, values, self._trace.strings)
+            # More than 63 bits of nanoseconds are no time: those of a file only come back.
+            fitting = values if self._exact else np.minimum(values, values.dtype.type(_LATEST))
+            return pa.array(fitting.astype(np.int64)).view(_DURATION)
+        return arrow_array(held, values, self._trace.strings, exact=self._exact)
 
 
-def _type_of(field: Field) -> pa.DataType:
+def _type_of(field: Field, *, exact: bool) -> pa.DataType:
     is_ticks = isinstance(field.type, IntegerClass) and field.type.bits == 64
-    return _DURATION if is_ticks and field.role in TICK_ROLES else arrow_type(field.type)
+    if is_ticks and field.role in TICK_ROLES:
+        return _DURATION
+    return arrow_type(field.type, exact=exact)
 
 
-def _scattered(parts: list[tuple[NDArray[np.int32], pa.Array]], length: int) -> pa.Array:
+def scattered(parts: list[tuple[NDArray[np.int32], pa.Array]], length: int) -> pa.Array:
     """One array of the values of several classes, each at its places; null where no class has one."""
     places, array = parts[0]
     if len(parts) == 1 and len(places) == length and bool((places[1:] > places[:-1]).all()):

@@ -48,9 +48,9 @@ class Wanted:
     force: bool
     split: TimeLength | int | Division | None = None
 
-    def ending(self, format: Format) -> str:
+    def ending(self, format: Format, variant: str) -> str:
         """The suffixes of an output, behind what it is named after."""
-        archive = ".tar" if self.suffix and format.directory else ""
+        archive = ".tar" if self.suffix and format.is_directory(variant) else ""
         return f"{suffix_of(format)}{archive}{self.suffix}"
 
 
@@ -79,13 +79,12 @@ def run(
 ) -> int:
     """Convert what the patterns name, and print a table of it; the exit code."""
     try:
-        format, _ = registry.format_named(wanted.target_format)
+        format, variant = registry.format_named(wanted.target_format)
         format.writer()
     except TraceError as error:
         raise click.UsageError(error.detail) from None
-    planned = [
-        Job(source, target, wanted) for source, target in _places(patterns, folder, format, wanted)
-    ]
+    ending = wanted.ending(format, variant) if wanted.split is None else _PARTS
+    planned = [Job(source, target, wanted) for source, target in _places(patterns, folder, ending)]
     outcomes = {job.target: skipped for job in planned if (skipped := _skipped(job))}
     todo = [job for job in planned if job.target not in outcomes]
     for number, outcome in enumerate(_converted(todo, jobs or os.cpu_count() or 1), 1):
@@ -98,13 +97,10 @@ def run(
     return FAILED if _FAILED in states else LOSS if _REFUSED in states else 0
 
 
-def _places(
-    patterns: Sequence[str], folder: str, format: Format, wanted: Wanted
-) -> list[tuple[str, str]]:
+def _places(patterns: Sequence[str], folder: str, ending: str) -> list[tuple[str, str]]:
     """Each input with its output, in the folder below `folder` that it is in below the folder of all."""
     sources = list(dict.fromkeys(source for pattern in patterns for source in _matches(pattern)))
     home = os.path.commonpath([os.path.dirname(os.path.abspath(source)) for source in sources])
-    ending = wanted.ending(format) if wanted.split is None else _PARTS
     stems = []
     for source in sources:
         inside = os.path.relpath(os.path.dirname(os.path.abspath(source)), home)
@@ -251,7 +247,7 @@ def _outcome(job: Job) -> Outcome:
         else:
             with whole_folder(job.target, force=wanted.force) as folder:
                 place = os.path.join(folder, os.path.basename(job.target)[: -len(_PARTS)])
-                done = converted(options, place + wanted.ending(format), format, variant)
+                done = converted(options, place + wanted.ending(format, variant), format, variant)
     except StrictLossError as error:
         return Outcome(job, _REFUSED, error.detail)
     except TraceError as error:

@@ -71,7 +71,7 @@ def run(options: Options) -> None:
 
     """
     target, variant = checked_formats(options)
-    place = output_in(options.target or "-", options.sources[0], target)
+    place = output_in(options.target or "-", options.sources[0], target, variant)
     if options.no_clobber and os.path.lexists(place) and place != "-":
         messages.note(f"{place}: exists already, and is left as it is")
         return
@@ -153,7 +153,7 @@ def converted(
                 _write_losses(report, options.losses)
             size = sum(part.size for part in parts)
             return Conversion(trace, say, report, progress.events, size, progress.seconds, parts)
-        with _sink(options, target, place) as sink:
+        with _sink(options, target, variant, place) as sink:
             report = transcribe(
                 trace, sink, target, variant, lossless=options.lossless and not options.dry_run
             )
@@ -171,13 +171,13 @@ def _part(trace: Trace, selection: Selection | None) -> tuple[Trace, Callable[[s
     return part_of(trace, selection)
 
 
-def _sink(options: Options, target: Format, place: str) -> Sink:
+def _sink(options: Options, target: Format, variant: str, place: str) -> Sink:
     if options.dry_run:
         return DiscardingSink(place)
     return open_sink(
         place,
         force=options.force,
-        directory=target.directory,
+        directory=target.is_directory(variant),
         avoid=options.sources,
         seekable=target.patches_output or options.lossless,
     )

@@ -24,10 +24,10 @@ def inputs_and_output(
     return inputs, option
 
 
-def output_in(target: str, source: str, format: Format) -> str:
+def output_in(target: str, source: str, format: Format, variant: str) -> str:
     """The output itself: in a directory that is named for it, called like the input with the format's suffix."""
     is_folder = target.endswith("/") or os.path.isdir(target)
-    if not is_folder or format.directory:
+    if not is_folder or format.is_directory(variant):
         return target
     return os.path.join(target, output_name(source, format))
 

@@ -36,11 +36,15 @@ class FieldColumns(Generic[T]):
     Args:
         type_of: the type of a field's column.
         text: that of labels, which are in a column ``field_label``.
+        taken: names that are no field's.
 
     """
 
-    def __init__(self, type_of: Callable[[Field], T], text: T) -> None:
+    def __init__(
+        self, type_of: Callable[[Field], T], text: T, taken: Container[str] = COMMON
+    ) -> None:
         self._type_of = type_of
+        self._taken = taken
         self._text = text
         self._of: dict[int, list[FieldColumn[T]]] = {}
         #: The type of each column, in the order in which they came.
@@ -70,5 +74,5 @@ class FieldColumns(Generic[T]):
     def _free_name(self, name: str, event_class: EventClass, wanted: T, own: Container[str]) -> str:
         qualified = f"{column_name(event_class.name) or event_class.kind.name.lower()}.{name}"
         names = chain((name, qualified), (f"{qualified}#{number}" for number in count(2)))
-        free = (one for one in names if one not in COMMON and one not in own)
+        free = (one for one in names if one not in self._taken and one not in own)
         return next(one for one in free if self.types.setdefault(one, wanted) == wanted)

@@ -48,6 +48,8 @@ class Format:
     readable: bool = True
     writable: bool = True
     directory: bool = False
+    #: Variants that are directories, of a format whose others are files.
+    directories: tuple[str, ...] = ()
     patches_output: bool = False
     #: The writer takes all that the format's own reader gives as it is; otherwise that is projected as well.
     replays: bool = True
@@ -75,11 +77,17 @@ class Format:
     byte_orders: tuple[tuple[str, str], ...] = ()
     #: The package with its modules, of one that is not ours.
     package: str = ""
+    #: A library that its reader and writer need, and the extra of ours that installs it.
+    needs: tuple[str, str] | None = None
 
     @property
     def default_variant(self) -> str:
         """The variant that the format's own name stands for."""
         return self.variants[0] if self.variants else ""
+
+    def is_directory(self, variant: str) -> bool:
+        """Whether an output is a directory."""
+        return self.directory or variant in self.directories
 
     def reader(self) -> Reader:
         """The format's `read`; UnsupportedError when it has none."""
@@ -128,4 +136,11 @@ class Format:
 
     def _function(self, module: str, name: str) -> Any:
         package = self.package or f"converter.formats.{self.name}"
-        return getattr(import_module(f"{package}.{module}"), name)
+        try:
+            return getattr(import_module(f"{package}.{module}"), name)
+        except ModuleNotFoundError as error:
+            if self.needs is None or error.name != self.needs[0]:
+                raise
+            library, extra = self.needs
+            message = f"this needs {library}: pip install 'traceconv[{extra}]'"
+            raise UnsupportedError(message, format=self.name) from None

@@ -27,6 +27,8 @@ _NAMES = (
     "perfetto",
     "chrome",
     "aix",
+    "parquet",
+    "arrow",
 )
 
 

@@ -194,6 +194,8 @@ class Trace:
     in_time_order: bool = False
     #: Where the reader can leave out what is not asked for.
     seeking: Seeking | None = None
+    #: Likewise events of classes that are not wanted, from now on; whether that leaves out any.
+    leave_out: Callable[[Callable[[EventClass], bool]], bool] | None = None
 
     def batches(self) -> Iterator[Batch]:
         """Decode batch after batch, in stream order.
@@ -312,7 +314,7 @@ class Trace:
         """
         self.make_batches = _closed
         self.source_batches = self.describe = self.check = None
-        self.progress = self.seeking = None
+        self.progress = self.seeking = self.leave_out = None
 
     def events_of_a_batch(self, usual: int) -> int:
         """How many events a reader puts into a batch, which alone would put so many."""

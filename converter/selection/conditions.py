@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
 from typing import Final
 
 import numpy as np
@@ -10,7 +12,7 @@ from numpy.typing import NDArray
 from converter.ir.columns import Column
 from converter.ir.events import Batch, EventClass, Table
 from converter.ir.field_classes import StringClass
-from converter.ir.kinds import Role
+from converter.ir.kinds import TRACEPOINT_KINDS, Kind, Role
 from converter.ir.trace import Trace
 from converter.projection.pieces import string_ids
 from converter.selection.evaluation import Evaluation, Rows
@@ -25,10 +27,13 @@ from converter.selection.expressions import (
 )
 from converter.selection.patterns import NamePatterns, as_text
 from converter.selection.selection import Selection
+from converter.selection.steps import PAIRS
 from converter.selection.tasks import WantedTasks
 
 Mask = NDArray[np.bool_]
 _BITS: Final = 32
+#: Kinds of events that stay, or do not, with others.
+_PAIRED: Final = frozenset({Kind.MARK, *PAIRS, *PAIRS.values()})
 
 
 class Conditions:
@@ -82,6 +87,25 @@ class Conditions:
             rows = Rows(self._trace, batch, self._trace.event_classes[number], table, positions)
             result[positions] = self._evaluation.holds(clause.condition, rows)
         return result if of_name is None else result & of_name
+
+
+def classes_wanted(selection: Selection) -> Callable[[EventClass], bool] | None:
+    """Which classes have events that a selection wants, or that others depend on; None where any may.
+
+    An end stays where its begin does, whatever it is called, and what is so at a time depends on more than names.
+    """
+    by_name_alone = replace(selection, events=(), cpus=frozenset(), read_all=False)
+    if by_name_alone or not selection.events:
+        return None
+    patterns = NamePatterns(selection.events)
+
+    def wanted(event_class: EventClass) -> bool:
+        kind = event_class.kind
+        if not event_class.name or kind not in TRACEPOINT_KINDS or kind in _PAIRED:
+            return True
+        return patterns.match(event_class.category, event_class.name, kind.name.lower())
+
+    return wanted
 
 
 class _Named:

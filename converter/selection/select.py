@@ -11,6 +11,7 @@ from converter.ir.events import Batch
 from converter.ir.trace import Narrowed, Seeking, Trace
 from converter.selection.clipping import bounds
 from converter.selection.closing import Closing
+from converter.selection.conditions import classes_wanted
 from converter.selection.cut import Cut, SelectionCounts
 from converter.selection.moments import Moment, Origin, Span, Window, first_tick, last_tick, ticks
 from converter.selection.open_events import Provenance
@@ -51,7 +52,7 @@ def selected(trace: Trace, selection: Selection, *, narrow: bool = False) -> Sel
         return Selected(trace, result.counts)
     part = _Part(trace, selection, result, narrow=narrow)
     result.trace.make_batches = part.batches
-    result.trace.source_batches = result.trace.seeking = None
+    result.trace.source_batches = result.trace.seeking = result.trace.leave_out = None
     if trace.describe is not None:
         result.trace.describe = part.describe
     return result
@@ -79,6 +80,10 @@ class _Part:
             narrow = self._narrow and self._selection.is_timed and not self._selection.read_all
             if narrow and seeking is not None:
                 self._narrowed = seeking.narrow(*bounds(window))
+            if self._narrow and source.is_as_read and source.leave_out is not None:
+                wanted = classes_wanted(self._selection)
+                if wanted is not None and source.leave_out(wanted):
+                    self._narrowed = self._narrowed._replace(leaves_out=True)
         cut = Cut(source, self._result.trace, self._selection, self._window, self._closing)
         self._result.counts = cut.counts
         cut.counts.all_read = not self._narrowed.leaves_out

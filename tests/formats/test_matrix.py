@@ -120,7 +120,9 @@ class Conversions:
             converter.write(trace, path, target)
             return path
         format, variant = format_named(target)
-        with open_sink(path, directory=format.directory, seekable=format.patches_output) as sink:
+        with open_sink(
+            path, directory=format.is_directory(variant), seekable=format.patches_output
+        ) as sink:
             format.writer()(self.held(source, HELD_AS.get(target, target)), sink, variant)
         return path
 

@@ -28,8 +28,9 @@ TIMELINE = FIXTURES / "chrome/features.json"
 TARGETS = [
     f"{format.name}+{variant}" if variant else format.name
     for format in FORMATS
-    if (format.embeds or format.directory) and format.writable
+    if format.writable
     for variant in format.variants or ("",)
+    if format.embeds or (format.is_directory(variant) and not format.holds_all)
 ]
 
 

@@ -1,0 +1,101 @@
+"""Sources and sinks as files that PyArrow reads and writes, and what it says about them as errors of ours."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pyarrow as pa
+
+from converter.errors import TraceError
+from converter.storage.sink import Sink
+from converter.storage.source import Source
+
+
+class SinkFile:
+    """A sink as a file that is written."""
+
+    closed = False
+
+    def __init__(self, sink: Sink) -> None:
+        self._sink = sink
+
+    def write(self, data: pa.Buffer | bytes) -> int:
+        """Append."""
+        self._sink.write(data)
+        return len(data)
+
+    def tell(self) -> int:
+        """How much was written."""
+        return self._sink.tell()
+
+    def flush(self) -> None:
+        """Nothing: the sink does so when it is closed."""
+
+    def close(self) -> None:
+        """Nothing: whoever opened the sink closes it."""
+
+    def writable(self) -> bool:
+        """True."""
+        return True
+
+    def readable(self) -> bool:
+        """False."""
+        return False
+
+    def seekable(self) -> bool:
+        """False."""
+        return False
+
+
+class SourceFile(io.RawIOBase):
+    """A source as a file that is read."""
+
+    def __init__(self, source: Source) -> None:
+        super().__init__()
+        self._source = source
+        self._at = 0
+
+    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
+        """Fill a buffer."""
+        count = self._source.read_into(self._at, buffer)
+        self._at += count
+        return count
+
+    def read(self, size: int = -1) -> bytes:
+        """Some bytes, or all the rest."""
+        rest = max(self._source.size - self._at, 0)
+        data = self._source.read(self._at, rest if size < 0 else min(size, rest))
+        self._at += len(data)
+        return data
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        """Go to a place in the file."""
+        base = {io.SEEK_SET: 0, io.SEEK_CUR: self._at, io.SEEK_END: self._source.size}[whence]
+        self._at = max(base + offset, 0)
+        return self._at
+
+    def tell(self) -> int:
+        """The place in the file."""
+        return self._at
+
+    def readable(self) -> bool:
+        """True."""
+        return True
+
+    def seekable(self) -> bool:
+        """True."""
+        return True
+
+
+@contextmanager
+def errors_of(source: Source, format: str) -> Iterator[None]:
+    """What PyArrow finds wrong with an input as a `TraceError` about that."""
+    try:
+        yield
+    except TraceError as error:
+        raise error.within(format=format, path=source.name) from None
+    except (pa.ArrowException, OSError, ValueError, LookupError, OverflowError) as error:
+        lines = str(error).splitlines() or [type(error).__name__]
+        raise TraceError(lines[0], format=format, path=source.name) from error

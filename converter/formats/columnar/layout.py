@@ -1,0 +1,141 @@
+"""What is in such files besides the columns that people read."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any, Final
+
+from converter.errors import TraceError
+from converter.formats.ir.reader import read as read_tables
+from converter.formats.ir.writer import write as write_tables
+from converter.ir.trace import Trace
+from converter.kernels.strings import StringTable
+from converter.storage.sink import BufferSink
+from converter.storage.source import MemorySource
+
+#: Numbers of an event's class, thread (-1: none) and track in the tables of the trace.
+CLASS: Final = "_class"
+THREAD: Final = "_thread"
+TRACK: Final = "_track"
+#: The event's time in ticks, where these are no nanoseconds.
+TICKS: Final = "_ticks"
+#: The event's number in the trace, where the events of each class are in files of their own.
+EVENT: Final = "_event"
+OWN: Final = (CLASS, THREAD, TRACK, TICKS, EVENT)
+
+#: The keys in a file's metadata: what is in it, and the tables, in base64 because not everybody takes bytes.
+ABOUT: Final = b"traceconv"
+TABLES: Final = b"traceconv.tables"
+
+_VERSION: Final = 1
+
+
+@dataclass(frozen=True, slots=True)
+class About:
+    """What a file or directory of ours says of itself."""
+
+    format: str
+    clock: str
+    ticks_per_second: str | None
+    epoch_ns: int | None
+    #: How many events there are.
+    events: int
+    #: The columns of the fields of each event class that occurs, by its number.
+    columns: dict[int, list[str]]
+    #: Whether times are in a column of their own, too, because they are no nanoseconds.
+    has_ticks: bool = False
+    version: int = field(default=_VERSION)
+
+    def to_json(self, *, part: bool = False) -> bytes:
+        """As it stands in the metadata; of a part of an output only what it says to people."""
+        held = asdict(self)
+        if part:
+            held = {
+                name: held[name] for name in ("format", "clock", "ticks_per_second", "epoch_ns")
+            }
+        return json.dumps(held).encode()
+
+
+def about_of(text: bytes) -> About | None:
+    """What a file says of itself; None where it was made by somebody else, or of a part of a trace.
+
+    Raises:
+        TraceError: it is damaged, or of a version that is to come.
+
+    """
+    try:
+        held = json.loads(text)
+    except (ValueError, RecursionError):
+        held = None
+    if not isinstance(held, dict):
+        raise TraceError(field=ABOUT.decode(), expected="an object of JSON")
+    if "version" not in held:
+        return None
+    if held["version"] != _VERSION:
+        raise TraceError(field="version", expected=f"version {_VERSION}", found=held["version"])
+    events, columns = held.get("events"), held.get("columns")
+    if not isinstance(events, int) or not isinstance(columns, dict) or not _are_columns(columns):
+        raise TraceError(field=ABOUT.decode(), expected="the columns of each event class")
+    return About(
+        format=str(held.get("format")),
+        clock=str(held.get("clock")),
+        ticks_per_second=None,
+        epoch_ns=None,
+        events=events,
+        columns={int(number): names for number, names in columns.items()},
+        has_ticks=held.get("has_ticks") is True,
+    )
+
+
+def _are_columns(held: dict[str, Any]) -> bool:
+    return all(
+        number.isascii()
+        and number.isdigit()
+        and len(number) < 10
+        and isinstance(names, list)
+        and all(isinstance(name, str) for name in names)
+        for number, names in held.items()
+    )
+
+
+def packed_tables(trace: Trace) -> bytes:
+    """All of a trace that is no event, as a `.tcir` file."""
+    sink = BufferSink()
+    write_tables(replace(trace, make_batches=lambda: iter(()), strings=StringTable()), sink, "")
+    return sink.getvalue()
+
+
+def unpacked_tables(data: bytes) -> Trace:
+    """The trace that such a file is of, without its events.
+
+    Raises:
+        TraceError: it is damaged.
+
+    """
+    with MemorySource(TABLES.decode(), data) as source:
+        trace = read_tables(source)
+        for _ in trace.batches():
+            raise TraceError(field=TABLES.decode(), expected="tables", found="events")
+    return replace(trace, make_batches=lambda: iter(()), strings=StringTable())
+
+
+def encoded_tables(trace: Trace) -> bytes:
+    """The tables as text."""
+    return base64.b64encode(packed_tables(trace))
+
+
+def decoded_tables(text: bytes) -> Trace:
+    """The tables in a text.
+
+    Raises:
+        TraceError: it is damaged.
+
+    """
+    try:
+        data = base64.b64decode(text, validate=True)
+    except binascii.Error as error:
+        raise TraceError(str(error), field=TABLES.decode()) from None
+    return unpacked_tables(data)

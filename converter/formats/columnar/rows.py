@@ -1,0 +1,232 @@
+"""The rows that the events of a trace are: the columns that people read, and those that bring the trace back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from fractions import Fraction
+from itertools import tee
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from converter.arrow.arrays import arrow_array, arrow_type
+from converter.arrow.tables import EventTables, Piece, scattered
+from converter.columns.field_columns import FieldColumn
+from converter.errors import TraceError
+from converter.formats.columnar.layout import (
+    CLASS,
+    EVENT,
+    OWN,
+    THREAD,
+    TICKS,
+    TRACK,
+    About,
+)
+from converter.ir.columns import constant_column
+from converter.ir.events import Batch
+from converter.ir.field_classes import IntegerClass
+from converter.ir.kinds import TICK_ROLES
+from converter.ir.trace import Trace
+
+_NANOSECONDS = Fraction(1_000_000_000)
+#: Columns that say the same of all events of a class whose name is that of a folder.
+_OF_THE_FOLDER = "event"
+
+
+class Pair(NamedTuple):
+    """A batch as it is, and with its times in nanoseconds."""
+
+    exact: Batch
+    shown: Batch
+
+
+class Rows:
+    """Makes rows of a trace, which is read twice: a table says what its columns are before it has a row, and what a
+    thread is called may come with its last event.
+
+    Args:
+        trace: any trace.
+        meet: is given the columns of each batch, but for those of tasks, on the way.
+
+    """
+
+    def __init__(self, trace: Trace, meet: Callable[[Piece], None] | None = None) -> None:
+        self._trace = trace
+        self._fed: Iterator[Batch] = iter(())
+        source = replace(trace, make_batches=lambda: self._fed)
+        self._tables = EventTables(source, (), exact=True, reserved=OWN)
+        rate = trace.clock.ticks_per_second
+        self._is_scaled = rate not in (None, _NANOSECONDS)
+        self._classes: dict[int, list[FieldColumn[pa.DataType]]] = {}
+        self._events = 0
+        for pair in self._pairs():
+            self._classes |= self._tables.look_at(pair.shown)
+            self._events += len(pair.exact)
+            if meet is not None:
+                meet(self._tables.piece(pair.shown))
+        #: Of fields that count ticks, their columns besides those in nanoseconds, by class and field.
+        self._ticks = self._named_ticks() if self._is_scaled else {}
+
+    def _pairs(self) -> Iterator[Pair]:
+        exact, self._fed = tee(self._trace.batches())
+        for shown in self._tables.batches():
+            yield Pair(next(exact), shown)
+
+    def _named_ticks(self) -> dict[int, dict[int, str]]:
+        taken = set(self._tables.schema.names)
+        found: dict[int, dict[int, str]] = {}
+        for number, columns in self._classes.items():
+            fields = self._trace.event_classes[number].fields
+            for column in columns:
+                field = fields[column.field]
+                if column.is_label or field.role not in TICK_ROLES:
+                    continue
+                if isinstance(field.type, IntegerClass):
+                    name = f"{column.name}_ticks"
+                    while name in taken:
+                        name += "#"
+                    taken.add(name)
+                    found.setdefault(number, {})[column.field] = name
+        return found
+
+    @property
+    def trace(self) -> Trace:
+        """The trace, whose tables are complete."""
+        return self._trace
+
+    @property
+    def classes(self) -> list[int]:
+        """The numbers of the classes that occur."""
+        return sorted(self._classes)
+
+    def about(self) -> About:
+        """What an output says of itself."""
+        clock = self._trace.clock
+        rate = clock.ticks_per_second
+        return About(
+            format=self._trace.format,
+            clock=clock.name,
+            ticks_per_second=None if rate is None else str(rate),
+            epoch_ns=clock.epoch_ns,
+            events=self._events,
+            columns={number: self._columns_of(number) for number in self._classes},
+            has_ticks=self._is_scaled,
+        )
+
+    def _columns_of(self, number: int) -> list[str]:
+        """The column of each field of a class, from which it can be read back."""
+        ticks = self._ticks.get(number, {})
+        return [
+            ticks.get(column.field, column.name)
+            for column in self._classes[number]
+            if not column.is_label
+        ]
+
+    def schema(self, number: int | None = None) -> pa.Schema:
+        """The columns of a table of all events, or of those of one class that is alone in its files."""
+        own = [pa.field(name, pa.int32()) for name in (CLASS, THREAD, TRACK)]
+        if self._is_scaled:
+            own.append(pa.field(TICKS, pa.int64()))
+        if number is None:
+            return self._with_ticks(list(self._tables.schema), own, self._ticks)
+        own.append(pa.field(EVENT, pa.int64()))
+        fields = {column.name for column in self._classes[number]}
+        shown = [
+            held
+            for held in self._tables.schema
+            if held.name in fields
+            or (held.name in self._tables.common and held.name != _OF_THE_FOLDER)
+        ]
+        ticks = {number: self._ticks[number]} if number in self._ticks else {}
+        return self._with_ticks(shown, own, ticks)
+
+    def _with_ticks(
+        self, shown: list[pa.Field], own: list[pa.Field], ticks: dict[int, dict[int, str]]
+    ) -> pa.Schema:
+        for number, names in ticks.items():
+            fields = self._trace.event_classes[number].fields
+            own += [pa.field(name, arrow_type(fields[index].type)) for index, name in names.items()]
+        return pa.schema(shown + own)
+
+    def tables(self, schema: pa.Schema) -> Iterator[pa.Table]:
+        """The rows of a table of all events, batch by batch.
+
+        Raises:
+            TraceError: there are not as many as the first time.
+
+        """
+        count = 0
+        for pair in self._pairs():
+            count += len(pair.exact)
+            self._check(pair.exact)
+            if len(pair.exact):
+                yield self._table(pair, schema)
+        self._check_count(count)
+
+    def tables_of_classes(self, schemas: dict[int, pa.Schema]) -> Iterator[tuple[int, pa.Table]]:
+        """The rows of each class, batch by batch.
+
+        Raises:
+            TraceError: there are not as many as the first time.
+
+        """
+        count = 0
+        for pair in self._pairs():
+            self._check(pair.exact)
+            for number, table in pair.exact.tables.items():
+                if len(table):
+                    places = np.flatnonzero(pair.exact.class_id == number)
+                    part = Pair(*(_part(one, number, places) for one in pair))
+                    yield number, self._table(part, schemas[number], places + count)
+            count += len(pair.exact)
+        self._check_count(count)
+
+    def _check(self, batch: Batch) -> None:
+        if any(len(rows) and number not in self._classes for number, rows in batch.tables.items()):
+            self._check_count(-1)
+
+    def _check_count(self, count: int) -> None:
+        if count != self._events:
+            raise TraceError(
+                "the trace is read twice, and was not the same: write it to a file first",
+                expected=f"{self._events} events",
+            )
+
+    def _table(self, pair: Pair, schema: pa.Schema, events: np.ndarray | None = None) -> pa.Table:
+        batch = pair.exact
+        piece = self._tables.piece(pair.shown)
+        arrays = piece.arrays
+        arrays[CLASS] = pa.array(batch.class_id)
+        arrays[THREAD] = pa.array(batch.thread)
+        arrays[TRACK] = pa.array(batch.track)
+        arrays[TICKS] = pa.array(batch.ts)
+        if events is not None:
+            arrays[EVENT] = pa.array(events)
+        for number, names in self._ticks.items():
+            rows = batch.tables.get(number)
+            if rows is None or not len(rows):
+                continue
+            fields = self._trace.event_classes[number].fields
+            for index, name in names.items():
+                values = arrow_array(fields[index].type, rows.column(index), self._trace.strings)
+                arrays[name] = scattered([(batch.positions(number), values)], len(batch))
+        return self._tables.finished(piece, schema)
+
+
+def _part(batch: Batch, number: int, places: np.ndarray) -> Batch:
+    """The events of one class, in the order of the stream."""
+    row, table = batch.row[places], batch.tables[number]
+    in_order = np.arange(len(places), dtype=np.int32)
+    if not np.array_equal(row, in_order):
+        table = table.select(row)
+    return Batch(
+        ts=batch.ts[places],
+        class_id=constant_column(np.int32(number), len(places)),
+        row=in_order,
+        tables={number: table},
+        thread=batch.thread[places],
+        cpu=batch.cpu[places],
+        track=batch.track[places],
+    )

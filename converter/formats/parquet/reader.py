@@ -1,0 +1,30 @@
+"""Reading Parquet: a trace that was written so, or a table of somebody else."""
+
+from __future__ import annotations
+
+from converter.errors import TraceError
+from converter.formats.columnar.files import errors_of
+from converter.formats.columnar.opening import trace_of
+from converter.formats.parquet.dataset import read_dataset
+from converter.formats.parquet.stored import ParquetFile
+from converter.ir.trace import Trace
+from converter.storage.source import Source
+
+
+def read(source: Source, **options: str) -> Trace:
+    """The trace in a file, or in a directory of ours.
+
+    Args:
+        source: the file or directory.
+        **options: which columns of a table of somebody else are what (`foreign_trace`).
+
+    Raises:
+        TraceError: it is damaged, or has no column with times.
+
+    """
+    with errors_of(source, "parquet"):
+        if source.is_directory:
+            if options:
+                raise TraceError("columns are named of one file, not of a directory")
+            return read_dataset(source)
+        return trace_of(ParquetFile(source), source, "parquet", options)

@@ -40,11 +40,19 @@ from converter.testing import assert_same, assert_what_fits_survives, is_replaye
 ROOT = Path(__file__).parents[2]
 RECORDINGS = ROOT / "roundtrip_fixtures"
 
+#: Formats whose rows are the representation's own: what is held of one format's events is of all others'.
+OF_ROWS = {"arrow", "parquet"}
 #: All formats and variants, as sources and as targets.
-NAMES = [f"{format.name}+{variant}" if variant else format.name for format, variant in variants()]
+NAMES = [
+    f"{format.name}+{variant}" if variant else format.name
+    for format, variant in variants()
+    if format.name not in OF_ROWS
+]
 #: One variant of each format, as target for recordings.
 USUAL = [
-    next(name for name in NAMES if name.partition("+")[0] == format.name) for format in FORMATS
+    next(name for name in NAMES if name.partition("+")[0] == format.name)
+    for format in FORMATS
+    if format.name not in OF_ROWS
 ]
 #: Small files that were not written from a synthetic trace, by format.
 RECORDED = {
@@ -142,7 +150,14 @@ def of_recordings() -> list[tuple[str, str]]:
     ]
 
 
-PAIRS = of_all_kinds() + of_recordings()
+def of_rows() -> list[tuple[str, str]]:
+    there = [("ir", name) for name in ("arrow", "arrow+stream", "parquet")]
+    back = [("parquet", "fxt"), ("arrow", "perfetto"), ("parquet+dataset", "trace_cmd+v7")]
+    recorded = [(sources[0], "parquet+dataset") for sources in RECORDED.values()]
+    return there + back + recorded
+
+
+PAIRS = of_all_kinds() + of_recordings() + of_rows()
 #: What is carried along is the same for all variants, so that one of both is a usual one.
 LOSSLESS_PAIRS = [(source, target) for source, target in PAIRS if {source, target} & {*USUAL}]
 

@@ -42,7 +42,7 @@ FLOORS = [
     # Below uftrace, which keeps what it records of the kernel as trace.dat does.
     ["converter.formats.trace_cmd"],
     # Rows of events, in files of Arrow's formats; what is no event is in them as a file of the representation.
-    ["converter.formats.columnar"],
+    ["converter.columnar"],
     # What travels is encoded as a file of the representation is.
     ["converter.lossless"],
     ["converter.formats.ir"],

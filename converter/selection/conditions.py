@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Final
 
@@ -89,21 +89,28 @@ class Conditions:
         return result if of_name is None else result & of_name
 
 
-def classes_wanted(selection: Selection) -> Callable[[EventClass], bool] | None:
-    """Which classes have events that a selection wants, or that others depend on; None where any may.
+def classes_wanted(
+    selection: Selection, classes: Iterable[EventClass]
+) -> Callable[[EventClass], bool] | None:
+    """Which of a trace's classes have events that a selection wants, or that these depend on; None where any may.
 
     An end stays where its begin does, whatever it is called, and what is so at a time depends on more than names.
     """
-    by_name_alone = replace(selection, events=(), cpus=frozenset(), read_all=False)
-    if by_name_alone or not selection.events:
+    if not selection.events or replace(selection, events=(), cpus=frozenset(), read_all=False):
         return None
     patterns = NamePatterns(selection.events)
 
+    def matches(event_class: EventClass) -> bool:
+        kind = event_class.kind
+        return patterns.match(event_class.category, event_class.name, kind.name.lower())
+
+    wants_pairs = any(one.kind in _PAIRED and matches(one) for one in classes)
+
     def wanted(event_class: EventClass) -> bool:
         kind = event_class.kind
-        if not event_class.name or kind not in TRACEPOINT_KINDS or kind in _PAIRED:
+        if not event_class.name or kind not in TRACEPOINT_KINDS:
             return True
-        return patterns.match(event_class.category, event_class.name, kind.name.lower())
+        return (wants_pairs and kind in _PAIRED) or matches(event_class)
 
     return wanted
 

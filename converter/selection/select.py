@@ -81,7 +81,7 @@ class _Part:
             if narrow and seeking is not None:
                 self._narrowed = seeking.narrow(*bounds(window))
             if self._narrow and source.is_as_read and source.leave_out is not None:
-                wanted = classes_wanted(self._selection)
+                wanted = classes_wanted(self._selection, source.event_classes)
                 if wanted is not None and source.leave_out(wanted):
                     self._narrowed = self._narrowed._replace(leaves_out=True)
         cut = Cut(source, self._result.trace, self._selection, self._window, self._closing)

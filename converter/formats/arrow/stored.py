@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 
 import pyarrow as pa
 
+from converter.columnar.files import SourceFile
+from converter.columnar.stored import BATCH_ROWS, Group
 from converter.formats.arrow import MAGIC
-from converter.formats.columnar.files import SourceFile
-from converter.formats.columnar.stored import BATCH_ROWS, Group
 from converter.storage.source import Source
 
 

@@ -9,9 +9,9 @@ import pyarrow as pa
 
 from converter.arrow.tables import Piece
 from converter.arrow.tasks import TASK_COLUMNS, task_arrays
-from converter.formats.columnar.files import SinkFile
-from converter.formats.columnar.layout import ABOUT, TABLES, encoded_tables
-from converter.formats.columnar.rows import Rows
+from converter.columnar.files import SinkFile
+from converter.columnar.layout import ABOUT, TABLES, encoded_tables
+from converter.columnar.rows import Rows
 from converter.ir.trace import Trace
 from converter.storage.sink import Sink
 

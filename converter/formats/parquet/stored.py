@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from converter.formats.columnar.files import SourceFile
-from converter.formats.columnar.stored import BATCH_ROWS, Group
+from converter.columnar.files import SourceFile
+from converter.columnar.stored import BATCH_ROWS, Group
 from converter.storage.source import Source
 
 

@@ -9,8 +9,8 @@ from urllib.parse import quote
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from converter.formats.columnar.files import SinkFile
-from converter.formats.columnar.layout import (
+from converter.columnar.files import SinkFile
+from converter.columnar.layout import (
     ABOUT,
     EVENT,
     TABLES,
@@ -18,7 +18,7 @@ from converter.formats.columnar.layout import (
     encoded_tables,
     packed_tables,
 )
-from converter.formats.columnar.rows import Rows
+from converter.columnar.rows import Rows
 from converter.formats.parquet import ABOUT_FILE, TABLES_FILE
 from converter.ir.events import EventClass
 from converter.ir.trace import Trace

@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 
 from converter.arrow.arrays import TEXT, arrow_type
 from converter.arrow.restored import numbers, restored
+from converter.columnar.files import errors_of
+from converter.columnar.layout import CLASS, THREAD, TICKS, TRACK, About
+from converter.columnar.stored import Group, Stored
 from converter.errors import TraceError
-from converter.formats.columnar.files import errors_of
-from converter.formats.columnar.layout import CLASS, THREAD, TICKS, TRACK, About
-from converter.formats.columnar.stored import Group, Stored
 from converter.formats.ir.layout import rows_in_order
 from converter.ir.columns import Column
 from converter.ir.events import Batch, EventClass, Field, Table

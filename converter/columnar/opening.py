@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from converter.formats.columnar.foreign import foreign_trace
-from converter.formats.columnar.layout import ABOUT, TABLES, about_of, decoded_tables
-from converter.formats.columnar.own import OwnTable
-from converter.formats.columnar.stored import Stored
+from converter.columnar.foreign import foreign_trace
+from converter.columnar.layout import ABOUT, TABLES, about_of, decoded_tables
+from converter.columnar.own import OwnTable
+from converter.columnar.stored import Stored
 from converter.ir.trace import Trace
 from converter.storage.source import Source
 

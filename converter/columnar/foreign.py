@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 
 from converter.arrow.arrays import TEXT, arrow_type
 from converter.arrow.restored import numbers, restored
+from converter.columnar.files import errors_of
+from converter.columnar.own import GroupSeeking, columns_of, warn
+from converter.columnar.stored import Group, Stored
 from converter.errors import TraceError, TraceWarning
-from converter.formats.columnar.files import errors_of
-from converter.formats.columnar.own import GroupSeeking, columns_of, warn
-from converter.formats.columnar.stored import Group, Stored
 from converter.ir.columns import Column, constant_column
 from converter.ir.events import Batch, EventClass, Field, Table
 from converter.ir.field_classes import (
@@ -219,7 +219,8 @@ class _ForeignTable:
             return numbers(times.view(pa.int64()))
         if self._scale is None:
             return numbers(times.cast(pa.int64()))
-        seconds = numbers(times.cast(pa.float64())) * self._scale
+        with np.errstate(over="ignore"):
+            seconds = numbers(times.cast(pa.float64())) * self._scale
         if not (np.abs(seconds) < 2.0**63).all():
             raise TraceError(field=self._time, expected="times of 64 bits of nanoseconds")
         return np.rint(seconds).astype(np.int64)
@@ -235,17 +236,18 @@ class _ForeignTable:
 
     def _thread(self, rows: pa.RecordBatch) -> NDArray[np.int32]:
         """The thread of each row; of one that says only its thread, its process has the same number."""
-        tid = rows.column(self._places.get("tid") or self._places["pid"])
-        pid = rows.column(self._places.get("pid") or self._places["tid"])
-        pairs = pa.StructArray.from_arrays([tid, pid], ["tid", "pid"]).dictionary_encode()
-        known = [
-            -1 if one["tid"] is None else self._thread_of(one["tid"], one["pid"])
-            for one in pairs.dictionary.to_pylist()
+        tids, tid = _distinct(rows.column(self._places.get("tid") or self._places["pid"]))
+        pids, pid = _distinct(rows.column(self._places.get("pid") or self._places["tid"]))
+        pairs, of_pair = np.unique(tid * len(pids) + pid, return_inverse=True)
+        found = [
+            self._thread_of(tids[pair // len(pids)], pids[pair % len(pids)])
+            for pair in pairs.tolist()
         ]
-        found: NDArray[np.int32] = np.array(known, np.int32)[numbers(pairs.indices)]
-        return found
+        return np.array(found, np.int32)[of_pair]
 
-    def _thread_of(self, tid: int, pid: int | None) -> int:
+    def _thread_of(self, tid: int | None, pid: int | None) -> int:
+        if tid is None:
+            return -1
         pid = tid if pid is None else pid
         found = self._threads.get((tid, pid))
         if found is None:
@@ -269,6 +271,14 @@ class _ForeignTable:
                 return restored(held, array, self.trace.strings, escaped=False)
             except TraceError as error:
                 raise error.within(field=name) from None
+
+
+def _distinct(array: pa.Array) -> tuple[list[int | None], NDArray[np.int64]]:
+    """The distinct numbers of an array and None, and which of them each is."""
+    encoded = array.dictionary_encode()
+    found = [*encoded.dictionary.to_pylist(), None]
+    indices = encoded.indices.cast(pa.int64()).fill_null(len(found) - 1)
+    return found, numbers(indices)
 
 
 def _is_time(held: pa.DataType) -> bool:

@@ -13,9 +13,7 @@ import pyarrow as pa
 
 from converter.arrow.arrays import arrow_array, arrow_type
 from converter.arrow.tables import EventTables, Piece, scattered
-from converter.columns.field_columns import FieldColumn
-from converter.errors import TraceError
-from converter.formats.columnar.layout import (
+from converter.columnar.layout import (
     CLASS,
     EVENT,
     OWN,
@@ -24,6 +22,8 @@ from converter.formats.columnar.layout import (
     TRACK,
     About,
 )
+from converter.columns.field_columns import FieldColumn
+from converter.errors import TraceError
 from converter.ir.columns import constant_column
 from converter.ir.events import Batch
 from converter.ir.field_classes import IntegerClass

@@ -1,0 +1,267 @@
+"""Parquet and Arrow IPC: every trace comes back, others' programs read what is in it, and no input ends otherwise than
+in a trace or an error."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+import tempfile
+from contextlib import suppress
+from functools import cache
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from support.strategies import traces
+
+import converter
+from converter.errors import TraceError, UnsupportedError
+from converter.fixtures import synthetic_trace
+from converter.ir.canonical import difference
+from converter.ir.collect import collect, with_batches
+from converter.ir.invariants import check
+from converter.registry import format_named
+from converter.storage.opening import open_source
+from converter.storage.sink import BufferSink
+
+pa = pytest.importorskip("pyarrow", minversion="16.0")
+pq = pytest.importorskip("pyarrow.parquet")
+
+ROOT = Path(__file__).parents[2]
+SMALL = ROOT / "roundtrip_fixtures/trace_cmd/small.dat"
+FILES = ["parquet", "arrow", "arrow+stream"]
+
+
+def written(trace, name):
+    format, variant = format_named(name)
+    sink = BufferSink()
+    format.writer()(trace, sink, variant)
+    return sink.getvalue()
+
+
+def opened(data, name):
+    return format_named(name)[0].reader()(open_source(data))
+
+
+def assert_same(trace, again):
+    assert difference(trace, again, sidecar=True) is None
+    assert difference(trace, again, sidecar=True) is None, "a second pass"
+    assert not set(again.warnings) - set(trace.warnings)
+    assert again.format == trace.format
+    check(again)
+
+
+@pytest.mark.parametrize("name", FILES)
+@given(trace=traces())
+def test_every_trace_survives(name, trace):
+    assert_same(trace, opened(written(trace, name), name))
+
+
+@settings(max_examples=15)
+@given(trace=traces())
+def test_every_trace_survives_in_a_directory(trace):
+    with tempfile.TemporaryDirectory() as folder:
+        converter.write(trace, f"{folder}/out", "parquet+dataset")
+        with converter.open_trace(f"{folder}/out") as again:
+            assert_same(trace, again)
+
+
+@pytest.fixture(scope="module")
+def small(tmp_path_factory):
+    """A recording as a file and as a directory."""
+    folder = tmp_path_factory.mktemp("small")
+    converter.convert(SMALL, folder / "small.parquet")
+    converter.convert(SMALL, folder / "small", target_format="parquet+dataset")
+    return folder
+
+
+def switches_of(path):
+    with converter.open_trace(path) as trace:
+        return trace.events("sched_switch")
+
+
+def plain(column):
+    is_time = pa.types.is_duration(column.type)
+    return column.cast(pa.int64() if is_time else column.type).to_pylist()
+
+
+def test_others_read_what_is_in_it(small):
+    """The columns are those that `to_arrow` gives, and a folder of a class says which it is."""
+    with converter.open_trace(SMALL) as trace:
+        expected = trace.to_arrow("sched_switch")
+    table = pq.read_table(small / "small.parquet", filters=[("event", "=", "sched_switch")])
+    assert table.num_rows == expected.num_rows
+    for name in ("ts", "tid", "thread", "prev_comm", "next_pid", "prev_state"):
+        found = next(one for one in (name, f"sched_switch.{name}") if one in table.column_names)
+        assert plain(table[found]) == plain(expected[name])
+    part = pq.read_table(small / "small/event=sched_switch")
+    assert part["prev_comm"].to_pylist() == expected["prev_comm"].to_pylist()
+    assert part.schema.field("ts").type == pa.duration("ns")
+    assert set(pq.read_table(small / "small").column("event").to_pylist()) >= {"sched_switch"}
+
+
+def test_one_class_reads_only_its_bytes(small, monkeypatch):
+    from converter.storage.source import FileSource
+
+    read = {}
+    fill = FileSource._fill
+
+    def counting(self, offset, view):
+        count = fill(self, offset, view)
+        read[self.name] = read.get(self.name, 0) + count
+        return count
+
+    monkeypatch.setattr(FileSource, "_fill", counting)
+    only = converter.Selection(events=("sched_switch",))
+    with converter.open_trace(small / "small", selection=only) as trace:
+        kept = sum(map(len, trace.batches()))
+    assert kept == len(switches_of(SMALL)["ts"])
+    data = [Path(name).parent.name for name in read if name.endswith(".parquet")]
+    assert data == ["event=sched_switch"]
+    whole = sum(read.values())
+    read.clear()
+    with converter.open_trace(small / "small") as trace:
+        assert sum(map(len, trace.batches())) > kept
+    assert whole < sum(read.values()) / 2
+
+
+@pytest.mark.parametrize("name", ["small.parquet", "small"])
+def test_a_window_reads_only_groups_of_its_time(name, small, tmp_path, monkeypatch):
+    from converter.formats.parquet import writer
+
+    monkeypatch.setattr(writer, "GROUP_ROWS", 256)
+    path = tmp_path / name
+    converter.convert(SMALL, path, target_format="parquet" if "." in name else "parquet+dataset")
+    with converter.open_trace(path) as trace:
+        first, last = trace.seeking.first(), trace.seeking.last()
+        every = sum(map(len, trace.batches()))
+        times = [ts for batch in trace.batches() for ts in batch.ts.tolist()]
+        assert (min(times), max(times)) == (first, last)
+        begin, end = times[every // 3], times[every // 2]
+        narrowed = trace.seeking.narrow(begin, end)
+        assert narrowed.leaves_out
+        assert narrowed.goes_on
+        left = [ts for batch in trace.batches() for ts in batch.ts.tolist()]
+    assert len(left) < every
+    assert {ts for ts in times if begin <= ts <= end} <= set(left)
+
+
+# Tables of somebody else
+
+
+def foreign(folder, columns, name="table.parquet", **options):
+    path = folder / name
+    table = pa.table(columns)
+    if name.endswith(".parquet"):
+        pq.write_table(table, path)
+    else:
+        with pa.ipc.new_file(path, table.schema) as file:
+            file.write_table(table)
+    return converter.read(path, options=options)
+
+
+@pytest.mark.parametrize("name", ["requests.parquet", "requests.arrow"])
+def test_a_table_of_somebody_else_is_events_of_one_class(name, tmp_path):
+    columns = {
+        "when": pa.array([1_000_000, 2_000_000], pa.timestamp("us")),
+        "cpu": pa.array([0, None], pa.int16()),
+        "tid": [7, 8],
+        "path": ["/a", None],
+        "took": [0.5, 1.5],
+        "tags": [["x", "y"], []],
+    }
+    trace = foreign(tmp_path, columns, name)
+    check(trace)
+    events = trace.events()
+    assert [one.name for one in trace.event_classes] == ["requests"]
+    assert events["ts"].tolist() == [10**9, 2 * 10**9]
+    assert str(events["time"][0]) == "1970-01-01T00:00:01.000000000"
+    assert events["path"].tolist() == ["/a", None]
+    assert events["took"].tolist() == [0.5, 1.5]
+    assert [list(one) for one in events["tags"]] == [["x", "y"], []]
+    assert events["cpu"].tolist() == [0, None]
+    assert events["tid"].tolist() == [7, 8]
+    converter.write(trace, tmp_path / "out.pftrace")
+
+
+@pytest.mark.parametrize(
+    ("unit", "values", "expected"),
+    [
+        ("ms", [1, 2], [10**6, 2 * 10**6]),
+        ("s", [0.25, 1e-9], [250_000_000, 1]),
+        ("us", [0.5], [500]),
+    ],
+)
+def test_times_that_are_bare_numbers_have_a_unit(unit, values, expected, tmp_path):
+    trace = foreign(tmp_path, {"at": values}, time="at", unit=unit, event="tick")
+    assert trace.event_classes[0].name == "tick"
+    assert trace.events()["ts"].tolist() == expected
+
+
+@pytest.mark.parametrize(
+    ("columns", "options", "what"),
+    [
+        ({"x": [1.5], "y": ["a"]}, {}, "reader-option time=COLUMN: found columns x (double), y"),
+        ({"x": [1.5]}, {"time": "z"}, "no column 'z' of times for time: found columns x (double)"),
+        ({"ts": [1], "x": ["a"]}, {"cpu": "x"}, "no column 'x' of integers for cpu"),
+        ({"ts": [1]}, {"unit": "min"}, "expected one of s, ms, us, ns, found min"),
+        ({"ts": [1], "cpu": [1 << 40]}, {}, "no numbers of CPUs"),
+        ({"ts": [1e300]}, {}, "64 bits of nanoseconds"),
+    ],
+)
+def test_what_columns_there_are_is_said_where_one_is_missing(columns, options, what, tmp_path):
+    with pytest.raises(TraceError) as caught:
+        foreign(tmp_path, columns, **options)
+    assert what in str(caught.value)
+
+
+def test_rows_without_a_time_are_left_out_with_a_warning(tmp_path):
+    trace = foreign(tmp_path, {"ts": pa.array([1, None, 3], pa.int64())})
+    assert trace.events()["ts"].tolist() == [1, 3]
+    assert [one.message for one in trace.warnings] == ["1 rows have no time and are left out"]
+
+
+# Damage
+
+
+@pytest.mark.parametrize("name", FILES)
+@given(data=st.data())
+def test_damage_ends_in_a_sound_trace_or_an_error_of_it(name, data):
+    whole = bytearray(synthetic(name))
+    for _ in range(data.draw(st.integers(1, 4))):
+        whole[data.draw(st.integers(0, len(whole) - 1))] ^= data.draw(st.integers(1, 255))
+    cut = data.draw(st.integers(0, 2)) == 0
+    damaged = bytes(whole[: data.draw(st.integers(8, len(whole)))] if cut else whole)
+    with suppress(TraceError):
+        check(collect(opened(damaged, name)))
+
+
+@cache
+def synthetic(name):
+    return written(synthetic_trace("sched,timeline,typed", 60), name)
+
+
+def test_a_stream_that_ends_early_is_what_came_with_a_warning():
+    trace = collect(synthetic_trace("sched", 60))
+    whole = written(with_batches(trace, list(trace.batches()) * 3), "arrow+stream")
+    again = collect(opened(whole[:-9], "arrow"))
+    assert again.warnings
+    assert sum(map(len, again.batches()))
+
+
+def test_a_file_that_is_missing_of_a_directory_is_a_warning(small, tmp_path):
+    shutil.copytree(small / "small", tmp_path / "out")
+    shutil.rmtree(tmp_path / "out/event=sched_switch")
+    trace = converter.read(tmp_path / "out")
+    assert "events" in trace.warnings[0].detail
+    assert not len(trace.events("sched_switch")["ts"])
+
+
+def test_without_pyarrow_it_says_what_to_install(monkeypatch, tmp_path):
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    for module in ("parquet.writer", "arrow.writer"):
+        monkeypatch.delitem(sys.modules, f"converter.formats.{module}", raising=False)
+    for name in ("parquet", "arrow"):
+        with pytest.raises(UnsupportedError, match=r"pip install 'traceconv\[arrow\]'"):
+            converter.convert(SMALL, tmp_path / "out", target_format=name)

@@ -2,9 +2,9 @@
 
 python -m benchmarks.data_frames TRACE [--runs N] [--event NAME]
 
-TRACE is a trace.dat. It is converted to a Parquet dataset and to Perfetto first (the first lines say what that takes), then
-each way takes its turn: a process of its own, from its start to the frame. Needs pandas, Polars and DuckDB;
-Perfetto's Python API is asked where `trace_processor_shell` is on the path, trace-cmd likewise.
+TRACE is a trace.dat. It is converted to a Parquet dataset and to Perfetto first, of which the first lines tell. Then
+each way takes its turn, as often as there are runs: a process of its own, from its start to the frame. Needs pandas,
+Polars and DuckDB; Perfetto's Python API is asked where `trace_processor_shell` is on the path, trace-cmd likewise.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from benchmarks.processes import Run, interleaved, measure
+from benchmarks.processes import Run, measure
 
 _PARSING = """
 import re, subprocess, pandas
@@ -65,8 +65,9 @@ _OURS = {
     "pandas, from Parquet": "import pandas\nframe = pandas.read_parquet({folder!r})",
     "Polars, from Parquet": "import polars\nframe = polars.read_parquet({folder!r} + '/*.parquet')",
     "DuckDB, from Parquet": (
-        "import duckdb\nframe = duckdb.sql("
-        '"select cpu, count(*) from \'" + {folder!r} + "/*\' group by cpu").fetchall()'
+        "import duckdb"
+        "\n"
+        "frame = duckdb.sql(\"select cpu, count(*) from '{folder}/*.parquet' group by cpu\").fetchall()"
     ),
 }
 
@@ -106,8 +107,9 @@ def _run(trace: Path, event: str, runs: int, folder: Path) -> None:
     commands: Sequence[Sequence[str]] = [
         (sys.executable, "-c", code.format(**places)) for code in ways.values()
     ]
-    for name, run in zip(ways, interleaved(commands, runs), strict=True):
-        _print(name, run)
+    for _ in range(runs):
+        for name, command in zip(ways, commands, strict=True):
+            _print(name, measure(command))
     print(f"load {os.getloadavg()[0]:.1f}")
 
 

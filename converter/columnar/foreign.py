@@ -138,7 +138,7 @@ class _ForeignTable:
         if len(found) == 1:
             return str(found[0])
         raise TraceError(
-            "which column has the times of the events? Name it: --reader-option time=COLUMN",
+            "which column has the times of the events? Name it: -O time=COLUMN",
             found=f"columns {columns_of(self._schema)}",
         )
 
@@ -230,7 +230,7 @@ class _ForeignTable:
         found = numbers(rows.column(name).cast(pa.int64()).fill_null(-1))
         if len(found) and (int(found.min()) < -1 or int(found.max()) >= _MAX_CPU):
             raise TraceError(
-                "these are no numbers of CPUs: --reader-option cpu= makes them a field", field=name
+                "these are no numbers of CPUs: -O cpu= makes them a field", field=name
             )
         return found.astype(np.int32)
 

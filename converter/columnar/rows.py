@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from fractions import Fraction
-from itertools import tee
 from typing import NamedTuple
 
 import numpy as np
@@ -70,9 +69,17 @@ class Rows:
         self._ticks = self._named_ticks() if self._is_scaled else {}
 
     def _pairs(self) -> Iterator[Pair]:
-        exact, self._fed = tee(self._trace.batches())
+        latest: list[Batch] = []
+
+        def fed() -> Iterator[Batch]:
+            for batch in self._trace.batches():
+                # Only the latest: `itertools.tee` keeps dozens of those that have passed.
+                latest[:] = [batch]
+                yield batch
+
+        self._fed = fed()
         for shown in self._tables.batches():
-            yield Pair(next(exact), shown)
+            yield Pair(latest[0], shown)
 
     def _named_ticks(self) -> dict[int, dict[int, str]]:
         taken = set(self._tables.schema.names)

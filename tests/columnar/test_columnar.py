@@ -202,7 +202,7 @@ def test_times_that_are_bare_numbers_have_a_unit(unit, values, expected, tmp_pat
 @pytest.mark.parametrize(
     ("columns", "options", "what"),
     [
-        ({"x": [1.5], "y": ["a"]}, {}, "reader-option time=COLUMN: found columns x (double), y"),
+        ({"x": [1.5], "y": ["a"]}, {}, "-O time=COLUMN: found columns x (double), y"),
         ({"x": [1.5]}, {"time": "z"}, "no column 'z' of times for time: found columns x (double)"),
         ({"ts": [1], "x": ["a"]}, {"cpu": "x"}, "no column 'x' of integers for cpu"),
         ({"ts": [1]}, {"unit": "min"}, "expected one of s, ms, us, ns, found min"),

@@ -34,6 +34,7 @@ from converter.ir.field_classes import (
 )
 from converter.ir.text import column_name, label_of, unique_names, utf8_text
 from converter.kernels.strings import StringTable
+from converter.projection.pieces import distinct
 
 #: Texts repeat: they are numbers into what occurs of them.
 TEXT = pa.dictionary(pa.int32(), pa.string())
@@ -193,7 +194,7 @@ def text_array(
     ids: NDArray[np.int32], strings: StringTable, as_text: Callable[[bytes], str] = utf8_text
 ) -> pa.DictionaryArray:
     """Texts by their ids in `strings` (shape (n,), -1: none), with a dictionary of those that occur."""
-    used, indices = np.unique(ids, return_inverse=True)
+    used, indices = distinct(ids)
     texts = [None if i < 0 else as_text(strings[i]) for i in used.tolist()]
     return _looked_up(indices, texts)
 
@@ -208,18 +209,18 @@ def named_array(
 def _looked_up(
     indices: NDArray[np.integer[Any]], texts: Sequence[str | None]
 ) -> pa.DictionaryArray:
-    distinct = [text for text in dict.fromkeys(texts) if text is not None]
-    numbers = {text: number for number, text in enumerate(distinct)}
+    known = [text for text in dict.fromkeys(texts) if text is not None]
+    numbers = {text: number for number, text in enumerate(known)}
     lookup = np.array([-1 if text is None else numbers[text] for text in texts], np.int32)
     found = lookup[indices] if len(lookup) else np.zeros(0, np.int32)
     return pa.DictionaryArray.from_arrays(
-        pa.array(found, pa.int32(), mask=found < 0), pa.array(distinct, pa.string())
+        pa.array(found, pa.int32(), mask=found < 0), pa.array(known, pa.string())
     )
 
 
 def label_array(field_class: IntegerClass, column: NDArray[Any]) -> pa.DictionaryArray:
     """What the labels of an enumeration, or of its flags, call the values of a column; null where there is none."""
-    used, indices = np.unique(column, return_inverse=True)
+    used, indices = distinct(column)
     return named_array(indices, [label_of(field_class, value) or None for value in used.tolist()])
 
 

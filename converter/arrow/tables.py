@@ -39,6 +39,7 @@ from converter.ir.events import Batch, Field
 from converter.ir.field_classes import IntegerClass
 from converter.ir.kinds import TICK_ROLES
 from converter.ir.trace import Trace
+from converter.projection.pieces import distinct
 
 _DURATION = pa.duration("ns")
 _LATEST = np.iinfo(np.int64).max
@@ -171,7 +172,7 @@ class EventTables:
 
     def _common_arrays(self, batch: Batch) -> dict[str, pa.Array]:
         classes = self._trace.event_classes
-        ids, numbers = np.unique(batch.class_id, return_inverse=True)
+        ids, numbers = distinct(batch.class_id)
         occurring = [classes[id] for id in ids.tolist()]
         kinds = [event_class.kind.name.lower() for event_class in occurring]
         names = [one.name or kind for one, kind in zip(occurring, kinds, strict=True)]

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from converter.arrow.arrays import TEXT, named_array
 from converter.ir.trace import Trace
+from converter.projection.pieces import distinct
 
 TASK_COLUMNS = {
     "tid": pa.uint64(),
@@ -24,8 +25,8 @@ def task_arrays(
     trace: Trace, thread: NDArray[np.int32], track: NDArray[np.int32]
 ) -> dict[str, pa.Array]:
     """The columns about the threads and tracks of events (indexes into the trace's tables, -1: none), as known now."""
-    threads, thread_rows = np.unique(thread, return_inverse=True)
-    tracks, track_rows = np.unique(track, return_inverse=True)
+    threads, thread_rows = distinct(thread)
+    tracks, track_rows = distinct(track)
     tasks = [trace.threads[index] if index >= 0 else None for index in threads.tolist()]
     processes = [trace.processes[task.process] if task else None for task in tasks]
     return {

@@ -29,6 +29,7 @@ from converter.ir.field_classes import (
 )
 from converter.ir.text import label_of, unique_names, utf8_text
 from converter.kernels.strings import StringTable
+from converter.projection.pieces import distinct
 
 
 def resolved(field_class: FieldClass, column: Column, strings: StringTable) -> NDArray[Any]:
@@ -78,14 +79,14 @@ def resolved(field_class: FieldClass, column: Column, strings: StringTable) -> N
 
 def texts(ids: NDArray[np.int32], strings: StringTable) -> NDArray[Any]:
     """Texts by their ids in `strings` (-1: None)."""
-    used, indices = np.unique(ids, return_inverse=True)
+    used, indices = distinct(ids)
     found = _objects((None if i < 0 else utf8_text(strings[i]) for i in used.tolist()), len(used))
     return found[indices]
 
 
 def labels_of(field_class: IntegerClass, column: NDArray[Any]) -> NDArray[Any]:
     """What the labels of an enumeration, or of its flags, call the values of a column; None where there is none."""
-    used, indices = np.unique(column, return_inverse=True)
+    used, indices = distinct(column)
     found = (label_of(field_class, value) or None for value in used.tolist())
     return _objects(found, len(used))[indices]
 

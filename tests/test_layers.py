@@ -23,7 +23,7 @@ FLOORS = [
     ["converter.cli", "converter.pytest_plugin", "converter.testing", "converter"],
     ["converter.fixtures", "converter.new_format"],
     # Whole jobs.
-    ["converter.round_trips", "converter.splitting"],
+    ["converter.round_trips", "converter.scheduling", "converter.splitting"],
     ["converter.comparison", "converter.conversion"],
     # Formats are looked up there; what none of them knows has a hint.
     ["converter.registry"],

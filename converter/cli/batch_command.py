@@ -48,6 +48,11 @@ Examples:
     help="How many at a time; by default as many as there are CPUs.",
 )
 @click.option(
+    "--scheduler",
+    metavar="local[:N]|ADDRESS",
+    help="Have workers of Dask do it: N processes here, or those of a running scheduler.",
+)
+@click.option(
     "--compress",
     type=click.Choice(["gz", "zst", "xz", "bz2", "lz4"]),
     help="Compress each output.",
@@ -64,6 +69,7 @@ def batch(
     folder: str,
     target_format: str,
     jobs: int | None,
+    scheduler: str | None,
     compress: str | None,
     source_format: str | None,
     reader_options: dict[str, str],
@@ -83,6 +89,9 @@ def batch(
     """
     from converter.cli.batching import Wanted, run
 
+    if scheduler is not None and jobs is not None:
+        raise click.UsageError("--jobs: a scheduler has workers of its own (local:N)")
+
     code = run(
         patterns,
         folder,
@@ -97,6 +106,7 @@ def batch(
             force=force,
         ),
         jobs=jobs,
+        scheduler=scheduler,
         quiet=quiet,
     )
     if code:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import glob
 import multiprocessing
 import os
 import signal
@@ -24,6 +23,8 @@ from converter.conversion import Strictness
 from converter.errors import StrictLossError, TraceError
 from converter.formats.descriptor import Format
 from converter.ir.text import printable
+from converter.storage.locations import folders_below, is_remote, join, name_of, shown
+from converter.storage.lookup import make_folder, matches, modified
 from converter.storage.placing import whole_folder
 from converter.storage.workers import use_workers, workers
 
@@ -75,9 +76,17 @@ class Outcome:
 
 
 def run(
-    patterns: Sequence[str], folder: str, wanted: Wanted, *, jobs: int | None, quiet: bool
+    patterns: Sequence[str],
+    folder: str,
+    wanted: Wanted,
+    *,
+    jobs: int | None,
+    scheduler: str | None,
+    quiet: bool,
 ) -> int:
     """Convert what the patterns name, and print a table of it; the exit code."""
+    if wanted.split is not None and is_remote(folder):
+        raise click.UsageError("--split: the folders of parts are made on this machine only")
     try:
         format, variant = registry.format_named(wanted.target_format)
         format.writer()
@@ -87,10 +96,14 @@ def run(
     planned = [Job(source, target, wanted) for source, target in _places(patterns, folder, ending)]
     outcomes = {job.target: skipped for job in planned if (skipped := _skipped(job))}
     todo = [job for job in planned if job.target not in outcomes]
-    for number, outcome in enumerate(_converted(todo, jobs or os.cpu_count() or 1), 1):
+    if scheduler is None:
+        converted = _converted(todo, jobs or os.cpu_count() or 1)
+    else:
+        converted = _scheduled(todo, scheduler)
+    for number, outcome in enumerate(converted, 1):
         outcomes[outcome.job.target] = outcome
         if not quiet:
-            line = f"{number} of {len(todo)}: {outcome.job.source}: {outcome.state}"
+            line = f"{number} of {len(todo)}: {shown(outcome.job.source)}: {outcome.state}"
             messages.note(printable(line))
     _print_table([outcomes[job.target] for job in planned])
     states = {outcome.state for outcome in outcomes.values()}
@@ -100,11 +113,10 @@ def run(
 def _places(patterns: Sequence[str], folder: str, ending: str) -> list[tuple[str, str]]:
     """Each input with its output, in the folder below `folder` that it is in below the folder of all."""
     sources = list(dict.fromkeys(source for pattern in patterns for source in _matches(pattern)))
-    home = os.path.commonpath([os.path.dirname(os.path.abspath(source)) for source in sources])
-    stems = []
-    for source in sources:
-        inside = os.path.relpath(os.path.dirname(os.path.abspath(source)), home)
-        stems.append(os.path.normpath(os.path.join(folder, inside, output_stem(source))))
+    stems = [
+        join(folder, inside, output_stem(source))
+        for source, inside in zip(sources, folders_below(sources), strict=True)
+    ]
     common = {stem for stem, count in Counter(stems).items() if count > 1}
     return [
         (source, (_with_whole_name(stem, source) if stem in common else stem) + ending)
@@ -114,26 +126,30 @@ def _places(patterns: Sequence[str], folder: str, ending: str) -> list[tuple[str
 
 def _with_whole_name(stem: str, source: str) -> str:
     """Not ``a``, which both ``a.dat`` and ``a.fxt`` would be, but ``a.dat``."""
-    return os.path.join(os.path.dirname(stem), os.path.basename(source.rstrip("/")))
+    return os.path.join(os.path.dirname(stem), name_of(source))
 
 
 def _matches(pattern: str) -> list[str]:
-    if os.path.lexists(pattern):
-        return [pattern]
-    found = sorted(glob.glob(pattern, recursive=True))
+    try:
+        found = matches(pattern)
+    except TraceError as error:
+        raise click.UsageError(str(error)) from None
     if not found:
-        raise click.UsageError(f"{pattern!r} matches nothing")
+        raise click.UsageError(f"{shown(pattern)!r} matches nothing")
     return found
 
 
 def _skipped(job: Job) -> Outcome | None:
     """What there is to say of an output that is there already."""
     try:
-        made = os.stat(job.target).st_mtime_ns
-        if made >= os.stat(job.source).st_mtime_ns:
-            return Outcome(job, _SKIPPED, "the output is newer than the input")
-    except OSError:
+        made = modified(job.target)
+        read = None if made is None else modified(job.source)
+    except TraceError as error:
+        return Outcome(job, _FAILED, error.detail)
+    if made is None or read is None:
         return None
+    if made >= read:
+        return Outcome(job, _SKIPPED, "the output is newer than the input")
     if job.wanted.force:
         return None
     return Outcome(job, _FAILED, "the output is older than the input (--force replaces it)")
@@ -159,6 +175,20 @@ def _converted(jobs: list[Job], processes: int) -> Iterator[Outcome]:
     finally:
         for worker in running:
             worker.end()
+
+
+def _scheduled(jobs: list[Job], name: str) -> Iterator[Outcome]:
+    """Convert all of them on the workers of a scheduler; as they are done."""
+    from converter.scheduling import scheduler
+
+    if not jobs:
+        return
+    with scheduler(name) as workers:
+        for number, result in workers.run(_outcome, jobs):
+            if isinstance(result, BaseException):
+                yield Outcome(jobs[number], _FAILED, f"its worker was lost: {result}")
+            else:
+                yield result
 
 
 class _Worker:
@@ -240,7 +270,7 @@ def _outcome(job: Job) -> Outcome:
         split=wanted.split,
     )
     try:
-        os.makedirs(os.path.dirname(job.target) or os.curdir, exist_ok=True)
+        make_folder(os.path.dirname(job.target))
         format, variant = checked_formats(options)
         if wanted.split is None:
             done = converted(options, job.target, format, variant)
@@ -266,7 +296,7 @@ def _print_table(outcomes: list[Outcome]) -> None:
     rows = [("STATE", "INPUT", "OUTPUT", "EVENTS", "SECONDS", "")]
     for one in outcomes:
         measured = (f"{one.events:,}", f"{one.seconds:.1f}") if one.state == _DONE else ("", "")
-        row = (one.state, one.job.source, one.job.target, *measured, one.says)
+        row = (one.state, shown(one.job.source), shown(one.job.target), *measured, one.says)
         rows.append(tuple(map(printable, row)))  # type: ignore[arg-type] # as many as there were
     for line in table(rows):
         print(line)

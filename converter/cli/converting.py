@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -23,6 +22,8 @@ from converter.errors import OutputError, UnknownFormatError, UnsupportedError
 from converter.formats.descriptor import Format
 from converter.ir.trace import Trace
 from converter.projection.losses import LossReport
+from converter.storage.locations import is_remote, shown
+from converter.storage.lookup import exists
 from converter.storage.outputs import open_sink
 from converter.storage.sink import DiscardingSink, Sink
 
@@ -60,7 +61,7 @@ class Options:
     @property
     def name(self) -> str:
         """What lines on standard error are about."""
-        return self.sources[0] if len(self.sources) == 1 else self.target or "-"
+        return shown(self.sources[0]) if len(self.sources) == 1 else shown(self.target or "-")
 
 
 def run(options: Options) -> None:
@@ -72,8 +73,8 @@ def run(options: Options) -> None:
     """
     target, variant = checked_formats(options)
     place = output_in(options.target or "-", options.sources[0], target, variant)
-    if options.no_clobber and os.path.lexists(place) and place != "-":
-        messages.note(f"{place}: exists already, and is left as it is")
+    if options.no_clobber and exists(place) and place != "-":
+        messages.note(f"{shown(place)}: exists already, and is left as it is")
         return
     done = converted(options, place, target, variant)
     if not options.quiet:
@@ -122,7 +123,7 @@ def converted(
     if len(options.sources) > 1:
         share_heap()
     with (
-        Progress(shown=not options.quiet) as progress,
+        _progress(options) as progress,
         open_merged(
             options.sources,
             options.source_format,
@@ -161,6 +162,13 @@ def converted(
             _write_losses(report, options.losses)
             refuse(trace, report, options.strict, lossless=options.lossless)
     return Conversion(trace, say, report, progress.events, size, progress.seconds)
+
+
+def _progress(options: Options) -> Progress:
+    progress = Progress(shown=not options.quiet)
+    if any(map(is_remote, options.sources)):
+        progress.watch_transfers()
+    return progress
 
 
 def _part(trace: Trace, selection: Selection | None) -> tuple[Trace, Callable[[str], None]]:

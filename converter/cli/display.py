@@ -32,7 +32,17 @@ class Display:
     def update(self, done: int, total: int, events: int, seconds: float) -> None:
         """Show `done` of `total` bytes (0: unknown) and how many events that was."""
         text = f"{events:,} events, {events / seconds:,.0f}/s"
-        self._progress.update(self._task, completed=done, total=total or None, events=text)
+        self._progress.update(
+            self._task,
+            description="converting",
+            completed=done,
+            total=total or None,
+            events=text,
+        )
+
+    def fetched(self, size: int) -> None:
+        """Show that so many bytes of an input are here, and it cannot be read yet."""
+        self._progress.update(self._task, description="fetching", events=f"{size:,} bytes")
 
     def __enter__(self) -> Self:
         self._progress.start()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 from converter.cli import messages
@@ -15,6 +14,7 @@ from converter.cli.progress import Progress
 from converter.cli.selected_part import part_of
 from converter.conversion import open_merged
 from converter.selection.selection import Selection
+from converter.storage.locations import name_of
 from converter.storage.outputs import open_sink
 from converter.viewing.contents import Contents
 from converter.viewing.page import page
@@ -41,7 +41,7 @@ def run(
     """
     name = sources[0] if len(sources) == 1 else target or "-"
     place = target if target is not None else f"{output_stem(sources[0])}.html"
-    titles = [os.path.basename(os.path.abspath(one)) if one != "-" else "trace" for one in sources]
+    titles = [name_of(one) if one != "-" else "trace" for one in sources]
     with (
         open_merged(sources, source_format, reader_options, **relations) as whole,
         Progress(shown=not quiet) as progress,

@@ -8,6 +8,8 @@ from collections.abc import Sequence
 import click
 
 from converter.formats.descriptor import Format
+from converter.storage.locations import name_of
+from converter.storage.lookup import is_folder
 
 
 def inputs_and_output(
@@ -26,8 +28,8 @@ def inputs_and_output(
 
 def output_in(target: str, source: str, format: Format, variant: str) -> str:
     """The output itself: in a directory that is named for it, called like the input with the format's suffix."""
-    is_folder = target.endswith("/") or os.path.isdir(target)
-    if not is_folder or format.is_directory(variant):
+    names_folder = target.endswith("/") or is_folder(target)
+    if not names_folder or format.is_directory(variant):
         return target
     return os.path.join(target, output_name(source, format))
 
@@ -47,7 +49,7 @@ def output_stem(source: str) -> str:
     from converter import registry
     from converter.storage.wrapping import unwrapped_name
 
-    name = "trace" if source == "-" else os.path.basename(os.path.abspath(source))
+    name = "trace" if source == "-" else name_of(source)
     plain, wrapping = unwrapped_name(name)
     stem = name[: len(plain)] if wrapping is not None else name
     for suffix in sorted((s for one in registry.FORMATS for s in one.suffixes), key=len)[::-1]:

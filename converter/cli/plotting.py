@@ -17,6 +17,7 @@ from converter.errors import UnsupportedError
 from converter.ir.trace import Trace
 from converter.selection.selection import Selection
 from converter.statistics.distributions import field_values, wakeup_latencies
+from converter.storage.locations import name_of
 from converter.storage.outputs import open_sink
 from converter.viewing import plots
 from converter.viewing.shares import shares_of
@@ -49,7 +50,7 @@ def run(
     if format not in FORMATS:
         known = ", ".join(f".{one}" for one in FORMATS)
         raise UnsupportedError(f"no figure has the suffix of {target!r}; there are {known}")
-    titles = [os.path.basename(os.path.abspath(one)) if one != "-" else "trace" for one in sources]
+    titles = [name_of(one) if one != "-" else "trace" for one in sources]
     with (
         Progress(shown=not quiet) as progress,
         open_merged(

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager, ExitStack
 from typing import Protocol, Self
 
+from converter.cli import messages
 from converter.ir.events import Batch
 from converter.ir.trace import Trace
 
@@ -23,6 +24,7 @@ class Progress:
 
     def __init__(self, *, shown: bool) -> None:
         self.events = 0
+        self._told = shown
         self._shown = shown and sys.stderr.isatty()
         self._started = time.monotonic()
         self._stack = ExitStack()
@@ -65,6 +67,19 @@ class Progress:
         if is_as_read:
             trace.source_batches = counted
 
+    def watch_transfers(self) -> None:
+        """Show, and say at the end, that inputs are fetched as a whole."""
+        from converter.storage.transfers import watched  # of no use to what is here
+
+        self._stack.enter_context(watched(self._fetched))
+
+    def _fetched(self, name: str, size: int, complete: bool) -> None:
+        if complete and self._told:
+            messages.note(f"{name}: given only as a whole: {size:,} bytes were fetched first")
+        if self._shown and self.seconds > _PATIENCE:
+            self._display = self._display or self._stack.enter_context(_display())
+            self._display.fetched(size)
+
     @property
     def seconds(self) -> float:
         """Since the beginning."""
@@ -87,6 +102,9 @@ class Progress:
 class _Display(Protocol):
     def update(self, done: int, total: int, events: int, seconds: float) -> None:
         """Show `done` of `total` bytes (0: unknown) and how many events that was."""
+
+    def fetched(self, size: int) -> None:
+        """Show that so many bytes of an input are here, and it cannot be read yet."""
 
 
 def _display() -> AbstractContextManager[_Display]:

@@ -14,6 +14,7 @@ from functools import partial
 from typing import BinaryIO
 
 from converter.errors import TraceError
+from converter.storage.locations import is_remote, local
 from converter.storage.source import (
     FileSource,
     MemorySource,
@@ -23,7 +24,7 @@ from converter.storage.source import (
     spooled,
 )
 
-#: What `open_source` takes; a `str` is a path, or "-" for standard input, and `bytes` are the data themselves.
+#: What `open_source` takes; a `str` is a path, a URL, or "-" for standard input, and `bytes` are the data themselves.
 SourceArgument = str | os.PathLike[str] | BinaryIO | bytes
 
 _COPY_SIZE = 1 << 18
@@ -70,8 +71,13 @@ def _open_input(path: SourceArgument) -> Source:
         return _unwrapped(MemorySource("<bytes>", bytes(path)))
     if isinstance(path, str | os.PathLike):
         text = os.fspath(path)
+        if is_remote(text):
+            # Imported only now: most inputs are here.
+            from converter.storage.remote.sources import open_remote
+
+            return open_remote(text, _unwrapped)
         if text != "-":
-            return _open_path(text, text)
+            return _open_path(local(text), text)
         if sys.stdin is None:
             raise TraceError("standard input is closed", path="-")
         return _open_stream(sys.stdin.buffer, "-")

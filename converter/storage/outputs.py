@@ -17,6 +17,7 @@ from converter.storage.file_sinks import (
     SpooledSink,
     unnamed,
 )
+from converter.storage.locations import is_remote, local
 from converter.storage.placing import (
     EXISTS,
     output_error,
@@ -38,7 +39,7 @@ def open_sink(
     avoid: str | os.PathLike[str] | Sequence[str] | None = None,
     seekable: bool = False,
 ) -> Sink:
-    """Open an output: a file, a directory, or "-" for standard output.
+    """Open an output: a file, a directory, a URL of one, or "-" for standard output.
 
     What exists is replaced only with `force`, and never if it is an input, whose paths `avoid` gives. Existing
     devices and pipes (/dev/null) are written to directly. With `seekable` such streams and standard output support
@@ -46,7 +47,7 @@ def open_sink(
     What the suffix of a file's name stands for (.gz, .tar.zst) is done to it on the way.
     Everything that is refused is an `OutputError`.
     """
-    text = os.fspath(path)
+    text = local(os.fspath(path))
     name, wrapping = unwrapped_name(text)
     if wrapping is not None:
         return _wrapped(text, name, wrapping, force, directory, avoid, seekable)
@@ -72,6 +73,10 @@ def _wrapped(
     if not directory:
         return compressed_sink(base, wrapping.compression, seekable=seekable)
     folder = os.path.basename(path.rstrip("/"))[: len(name)]
+    if is_remote(path):
+        import tempfile
+
+        path = os.path.join(tempfile.gettempdir(), folder)
     return ArchiveSink(base, wrapping.compression, os.path.realpath(path), folder)
 
 
@@ -82,6 +87,11 @@ def _open_plain(
     avoid: str | os.PathLike[str] | Sequence[str] | None,
     seekable: bool,
 ) -> Sink:
+    if is_remote(text):
+        # Imported only now: most outputs are here.
+        from converter.storage.remote.sinks import open_remote_sink
+
+        return open_remote_sink(text, force=force, directory=directory, avoid=avoid)
     if text == "-":
         if directory:
             raise OutputError(
@@ -163,7 +173,7 @@ def _check_replaceable(
             raise OutputError("is not a directory", path=name)
         return
     for path in avoid:
-        source = os.fspath(path)
+        source = local(os.fspath(path))
         if source == "-" or not os.path.exists(source):
             continue
         real = os.path.realpath(source)

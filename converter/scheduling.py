@@ -1,0 +1,95 @@
+"""Tasks for several processes, or machines: given to Dask, which finds workers for them and others where one is lost.
+
+Dask is an extra (``pip install traceconv[dask]``). What tasks read and write must be where every worker finds it.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack, contextmanager
+from typing import Any, Final, TypeVar
+
+from converter.errors import TraceError, UnsupportedError
+from converter.storage.workers import use_workers
+
+_LOCAL = re.compile(r"local(?::([1-9]\d{0,3}))?", re.ASCII)
+#: How often a task that an error of the machine has ended is tried again, besides those whose worker was lost.
+_RETRIES: Final = 2
+_CONNECTING: Final = "15s"
+
+_Task = TypeVar("_Task")
+_Result = TypeVar("_Result")
+
+
+class Scheduler:
+    """Runs tasks on the workers that a Dask scheduler has."""
+
+    def __init__(self, client: Any) -> None:
+        self._client = client
+
+    @property
+    def workers(self) -> int:
+        """How many tasks there can be at a time."""
+        return sum(
+            worker["nthreads"] for worker in self._client.scheduler_info(-1)["workers"].values()
+        )
+
+    def run(
+        self, function: Callable[[_Task], _Result], tasks: Iterable[_Task]
+    ) -> Iterator[tuple[int, _Result | BaseException]]:
+        """The numbers of tasks and what became of each, as they are done: what it returned, or raised."""
+        from distributed import as_completed
+
+        numbers = {
+            self._client.submit(
+                _run, function, task, pure=False, retries=_RETRIES, priority=-number
+            ): number
+            for number, task in enumerate(tasks)
+        }
+        for future in as_completed(list(numbers)):
+            number = numbers.pop(future)
+            error = future.exception()
+            result = future.result() if error is None else error
+            future.release()
+            yield number, result
+
+
+@contextmanager
+def scheduler(name: str) -> Iterator[Scheduler]:
+    """The scheduler of a name: "local" (a process for each CPU), "local:4", or the address of a running one.
+
+    Raises:
+        UnsupportedError: Dask is not installed.
+        TraceError: there is none at that address.
+
+    """
+    try:
+        from distributed import Client, LocalCluster
+    except ModuleNotFoundError:
+        message = "a scheduler needs Dask: pip install 'traceconv[dask]'"
+        raise UnsupportedError(message) from None
+    with ExitStack() as stack:
+        here = _LOCAL.fullmatch(name)
+        try:
+            if here is not None:
+                cluster = stack.enter_context(
+                    LocalCluster(
+                        n_workers=int(here[1] or os.cpu_count() or 1),
+                        threads_per_worker=1,
+                        dashboard_address=None,
+                    )
+                )
+                client = stack.enter_context(Client(cluster))
+            else:
+                client = stack.enter_context(Client(name, timeout=_CONNECTING))
+        except (OSError, ValueError) as error:
+            raise TraceError(f"no scheduler: {error}", path=name) from error
+        yield Scheduler(client)
+
+
+def _run(function: Callable[[_Task], _Result], task: _Task) -> _Result:
+    """On a worker, which has a thread of its own for each task."""
+    use_workers(1)
+    return function(task)

@@ -1,0 +1,195 @@
+"""Files elsewhere, by URL: the file system that has them, what it says of them, and what went wrong in our words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from datetime import datetime
+from typing import Any, NamedTuple
+
+from converter.errors import OutputError, TraceError
+from converter.storage.locations import protocol, shown
+
+#: What a server says of an object that is another when the object is.
+_IDENTITY = (
+    "size",
+    "ETag",
+    "etag",
+    "VersionId",
+    "generation",
+    "md5Hash",
+    "LastModified",
+    "last_modified",
+    "mtime",
+    "created",
+)
+_MODIFIED = ("LastModified", "last_modified", "mtime", "updated", "created")
+#: What libraries of other packages are for, where their name is not that of the protocol.
+_PACKAGES = {"gs": "gcsfs", "gcs": "gcsfs", "ssh": "paramiko", "sftp": "paramiko", "abfs": "adlfs"}
+_WHO = {
+    "s3": "AWS_PROFILE, AWS_ACCESS_KEY_ID or ~/.aws say who asks",
+    "gs": "GOOGLE_APPLICATION_CREDENTIALS or gcloud say who asks",
+    "http": "a signed address may have expired",
+    "https": "a signed address may have expired",
+}
+
+
+class RemoteFile(NamedTuple):
+    """A file or folder elsewhere, as its file system describes it."""
+
+    fs: Any
+    path: str
+    #: The URL as messages may show it.
+    name: str
+    details: Mapping[str, Any]
+
+    @property
+    def is_folder(self) -> bool:
+        """Whether it is one."""
+        return self.details.get("type") == "directory"
+
+    @property
+    def size(self) -> int:
+        """In bytes.
+
+        Raises:
+            TraceError: the file system says none, or nothing that is one.
+
+        """
+        size = self.details.get("size")
+        if not isinstance(size, int) or size < 0:
+            raise TraceError(path=self.name, expected="a size", found=size)
+        return size
+
+    @property
+    def identity(self) -> tuple[Any, ...]:
+        """What differs when the contents do, as far as the file system says."""
+        return tuple(self.details.get(key) for key in _IDENTITY)
+
+    @property
+    def modified(self) -> int | None:
+        """When it was written, in nanoseconds since 1970, where the file system says so."""
+        for key in _MODIFIED:
+            value = self.details.get(key)
+            if isinstance(value, datetime):
+                return int(value.timestamp() * 1e9)
+            if isinstance(value, int | float):
+                return int(value * 1e9)
+        return None
+
+    def again(self) -> RemoteFile:
+        """What the file system says of it now."""
+        self.fs.invalidate_cache(self.path)
+        return self._replace(details=self.fs.info(self.path))
+
+
+def place_of(url: str) -> tuple[Any, str]:
+    """The file system of a URL, and the path in it.
+
+    The protocol is the one that the URL begins with: nothing that a server says leads to another.
+
+    Raises:
+        TraceError: there is no such file system here; the message says what to install.
+
+    """
+    scheme = protocol(url) or ""
+    with talking(url):
+        try:
+            from fsspec import get_filesystem_class
+        except ModuleNotFoundError as error:
+            raise _missing(scheme, url) from error
+        try:
+            kind = get_filesystem_class(scheme)
+            fs = kind(**kind._get_kwargs_from_urls(url))  # noqa: SLF001 - fsspec's way for protocols' classes
+        except ImportError as error:
+            raise _missing(scheme, url) from error
+        except ValueError as error:
+            raise TraceError(f"no file system for {scheme}://: {error}", path=shown(url)) from error
+        return fs, str(kind._strip_protocol(url))  # noqa: SLF001 - likewise
+
+
+def find(url: str) -> RemoteFile | None:
+    """What is there, None where nothing is.
+
+    Raises:
+        TraceError: it cannot be found out.
+
+    """
+    fs, path = place_of(url)
+    with talking(url):
+        try:
+            fs.invalidate_cache(path)
+            return RemoteFile(fs, path, shown(url), fs.info(path))
+        except FileNotFoundError as error:
+            if _status(error) in (None, 404, 410):
+                return None
+            raise
+
+
+def matching(pattern: str) -> list[str]:
+    """The sorted URLs of a pattern, those of files and folders."""
+    if not any(letter in pattern for letter in "*["):
+        return [pattern] if find(pattern) is not None else []
+    fs, path = place_of(pattern)
+    with talking(pattern):
+        return sorted(fs.unstrip_protocol(found) for found in fs.glob(path))
+
+
+@contextmanager
+def talking(url: str, offset: int | None = None, *, output: bool = False) -> Iterator[None]:
+    """What file systems raise becomes a `TraceError` that says what to do (an `OutputError` of an output)."""
+    try:
+        yield
+    except TraceError:
+        raise
+    except Exception as error:  # each file system raises those of its library
+        name, kind = shown(url), OutputError if output else TraceError
+        raise kind(said(error, protocol(url) or ""), path=name, offset=offset) from error
+
+
+def said(error: BaseException, scheme: str) -> str:
+    """What an error of a file system says, and what can be done about it."""
+    status = _status(error)
+    who = _WHO.get(scheme, "check who may read it")
+    text = str(error) or type(error).__name__
+    if status in (401, 403) or isinstance(error, PermissionError):
+        return f"access is refused{f' (HTTP {status})' if status else ''}: {who}"
+    if type(error).__name__ in ("NoCredentialsError", "PartialCredentialsError"):
+        return f"no credentials: {who}"
+    if status in (404, 410) or (isinstance(error, FileNotFoundError) and status is None):
+        return "no such file" + (f" (HTTP {status})" if status else "")
+    if status is not None:
+        return f"the server answers HTTP {status}: try again later"
+    if isinstance(error, TimeoutError) or "Timeout" in type(error).__name__:
+        return "the server does not answer in time: try again"
+    if isinstance(error, NotImplementedError | TypeError):
+        return f"{scheme}:// does not allow this: {text}"
+    return text
+
+
+def _status(error: BaseException | None) -> int | None:
+    """The HTTP status that an error comes from."""
+    for _ in range(5):
+        if error is None:
+            return None
+        status = getattr(error, "status", None)
+        if isinstance(status, int):
+            return status
+        response = getattr(error, "response", None)
+        if isinstance(response, Mapping):  # botocore's
+            status = response.get("ResponseMetadata", {}).get("HTTPStatusCode")
+            if isinstance(status, int):
+                return status
+        error = error.__cause__
+    return None
+
+
+def _missing(scheme: str, url: str) -> TraceError:
+    package = _PACKAGES.get(scheme)
+    command = f"pip install {package}" if package else "pip install 'traceconv[remote]'"
+    try:
+        import fsspec  # noqa: F401 - whether it is there
+    except ModuleNotFoundError:
+        also = f" {package}" if package else ""
+        command = f"pip install 'traceconv[remote]'{also}"
+    return TraceError(f"{scheme}:// needs what is not installed: {command}", path=shown(url))

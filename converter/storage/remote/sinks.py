@@ -1,0 +1,200 @@
+"""Outputs elsewhere: complete on this machine before anything of them is sent, and there only when all of it is.
+
+Object stores make an object of an upload, also of one in many parts, when it is complete; other file systems get a file
+under a hidden name, and the name at the end.
+"""
+
+from __future__ import annotations
+
+import os
+import posixpath
+import tempfile
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import Any
+
+from converter.errors import OutputError
+from converter.storage.file_sinks import DirectorySink, FileSink
+from converter.storage.locations import absolute, is_remote, protocol, shown
+from converter.storage.placing import EXISTS, output_error, remove, temporary_beside
+from converter.storage.remote.files import find, place_of, talking
+from converter.storage.sink import Sink
+from converter.storage.writer_thread import Descriptor, WriterThread
+
+_READ_ONLY = frozenset({"http", "https"})
+
+
+def open_remote_sink(
+    url: str, *, force: bool, directory: bool, avoid: str | os.PathLike[str] | Sequence[str] | None
+) -> Sink:
+    """A file or folder elsewhere.
+
+    Raises:
+        OutputError: there is one already and not `force`, it is an input, or it cannot be written there.
+
+    """
+    if protocol(url) in _READ_ONLY:
+        raise OutputError(
+            "a web server is only read from: name a file or a bucket", path=shown(url)
+        )
+    inputs = [avoid] if isinstance(avoid, str | os.PathLike) else avoid or ()
+    for source in inputs:
+        path = os.fspath(source)
+        if is_remote(path) and f"{absolute(path)}/".startswith(f"{absolute(url)}/"):
+            raise OutputError("the output is the input: name another", path=shown(url))
+    _check_free(url, force=force, directory=directory)
+    temporary = temporary_here()
+    try:
+        if directory:
+            os.mkdir(temporary)
+            return RemoteFolderSink(url, temporary, force)
+        return RemoteSink(url, temporary, force)
+    except OSError as error:
+        raise output_error(error, temporary) from error
+
+
+def temporary_here() -> str:
+    """The name of something temporary on this machine, for what goes elsewhere."""
+    return temporary_beside(os.path.join(tempfile.gettempdir(), "any"))
+
+
+class RemoteSink(FileSink):
+    """A file that is sent when it is complete, behind those that come with it."""
+
+    def __init__(self, url: str, temporary: str, force: bool) -> None:
+        flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+        descriptor = Descriptor(temporary, os.open(temporary, flags, 0o600))
+        super().__init__(shown(url), WriterThread(), descriptor, seekable=True)
+        self.url = url
+        self.temporary = temporary
+        self._force = force
+        self._companions: list[RemoteSink] = []
+        self.comes_with_another = False
+
+    def companion(self, suffix: str) -> Sink:
+        self._check_open()
+        url = f"{self.url}{suffix}"
+        _check_free(url, force=self._force, directory=False)
+        sink = RemoteSink(url, temporary_here(), self._force)
+        sink.comes_with_another = True
+        self._companions.append(sink)
+        return sink
+
+    def close(self) -> None:
+        if self._closed:
+            return
+        super().close()
+        if self.comes_with_another:
+            return
+        try:
+            for companion in self._companions:
+                companion.close()
+            for sink in (*self._companions, self):
+                _send(sink.temporary, sink.url, force=self._force)
+        finally:
+            self._remove()
+
+    def abort(self) -> None:
+        if not self._closed:
+            super().abort()
+            self._remove()
+
+    def _remove(self) -> None:
+        for companion in self._companions:
+            companion.abort()
+            remove(companion.temporary)
+        remove(self.temporary)
+
+
+class RemoteFolderSink(DirectorySink):
+    """A folder that is sent when it is complete: file by file, where file systems give no folder another name."""
+
+    def __init__(self, url: str, temporary: str, force: bool) -> None:
+        super().__init__(shown(url), temporary, temporary, force)
+        self._url = url.rstrip("/")
+
+    def _move_into_place(self) -> None:
+        url = self._url
+        _check_free(url, force=self._force, directory=True)
+        fs, path = place_of(url)
+        with talking(url, output=True):
+            if _renames(fs):
+                hidden = _hidden(path)
+                fs.makedirs(posixpath.dirname(path), exist_ok=True)
+                try:
+                    fs.put(self._temporary, hidden, recursive=True)
+                    _clear(fs, path)
+                    fs.mv(hidden, path)
+                except BaseException:
+                    _clear(fs, hidden)
+                    raise
+            else:
+                _clear(fs, path)
+                try:
+                    for name in self._in_order():
+                        fs.put_file(os.path.join(self._temporary, name), f"{path}/{name}")
+                except BaseException:
+                    _clear(fs, path)
+                    raise
+        remove(self._temporary)
+
+    def _in_order(self) -> list[str]:
+        """Its files, those last without which it is no trace: what stands at the top, and says what all else is."""
+        return sorted(self._children, key=lambda name: (name in _DESCRIBING, name))
+
+
+#: Files that formats of folders are recognised by.
+_DESCRIBING = frozenset({"metadata", "info"})
+
+
+def _check_free(url: str, *, force: bool, directory: bool) -> None:
+    try:
+        there = find(url)
+    except OutputError:
+        raise
+    except Exception as error:
+        raise OutputError(getattr(error, "detail", str(error)), path=shown(url)) from error
+    if there is None:
+        return
+    if there.is_folder != directory:
+        raise OutputError(
+            "is a directory" if there.is_folder else "is not a directory", path=there.name
+        )
+    if not force:
+        raise OutputError(EXISTS, path=there.name)
+
+
+def _send(source: str, url: str, *, force: bool) -> None:
+    """Have a file of this machine elsewhere."""
+    _check_free(url, force=force, directory=False)
+    fs, path = place_of(url)
+    with talking(url, output=True):
+        if not _renames(fs):
+            fs.put_file(source, path)
+            return
+        hidden = _hidden(path)
+        fs.makedirs(posixpath.dirname(path), exist_ok=True)
+        try:
+            fs.put_file(source, hidden)
+            fs.mv(hidden, path)
+        except BaseException:
+            _clear(fs, hidden)
+            raise
+
+
+def _renames(fs: Any) -> bool:
+    """Whether a file system gives files other names; in others a move is a copy."""
+    from fsspec.spec import AbstractFileSystem
+
+    return type(fs).mv is not AbstractFileSystem.mv or hasattr(type(fs), "_mv")
+
+
+def _hidden(path: str) -> str:
+    return posixpath.join(posixpath.dirname(path), f".traceconv-{os.urandom(6).hex()}.tmp")
+
+
+def _clear(fs: Any, path: str) -> None:
+    """Remove what is there, as far as possible."""
+    with suppress(Exception):
+        if fs.exists(path):
+            fs.rm(path, recursive=True)

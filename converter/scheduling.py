@@ -5,6 +5,7 @@ Dask is an extra (``pip install traceconv[dask]``). What tasks read and write mu
 
 from __future__ import annotations
 
+import logging
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator
@@ -79,6 +80,7 @@ def scheduler(name: str) -> Iterator[Scheduler]:
                         n_workers=int(here[1] or os.cpu_count() or 1),
                         threads_per_worker=1,
                         dashboard_address=None,
+                        silence_logs=logging.ERROR,
                     )
                 )
                 client = stack.enter_context(Client(cluster))

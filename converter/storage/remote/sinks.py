@@ -118,24 +118,22 @@ class RemoteFolderSink(DirectorySink):
         _check_free(url, force=self._force, directory=True)
         fs, path = place_of(url)
         with talking(url, output=True):
-            if _renames(fs):
-                hidden = _hidden(path)
-                fs.makedirs(posixpath.dirname(path), exist_ok=True)
-                try:
-                    fs.put(self._temporary, hidden, recursive=True)
-                    _clear(fs, path)
-                    fs.mv(hidden, path)
-                except BaseException:
-                    _clear(fs, hidden)
-                    raise
-            else:
+            renames = _renames(fs)
+            made = _hidden(path) if renames else path
+            if not renames:
                 _clear(fs, path)
-                try:
-                    for name in self._in_order():
-                        fs.put_file(os.path.join(self._temporary, name), f"{path}/{name}")
-                except BaseException:
+            try:
+                for name in self._in_order():
+                    place = f"{made}/{name}"
+                    if renames:  # it has folders, which must be there
+                        fs.makedirs(posixpath.dirname(place), exist_ok=True)
+                    fs.put_file(os.path.join(self._temporary, name), place)
+                if renames:
                     _clear(fs, path)
-                    raise
+                    fs.mv(made, path)
+            except BaseException:
+                _clear(fs, made)
+                raise
         remove(self._temporary)
 
     def _in_order(self) -> list[str]:

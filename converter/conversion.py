@@ -41,7 +41,7 @@ _MOST_IN_FOLDER = 1000
 
 
 def detect(source: SourceArgument) -> Format:
-    """The format of an input: a path ("-" for standard input), a binary file object, or the bytes themselves.
+    """The format of an input: a path or URL ("-": standard input), a binary file object, or the bytes themselves.
 
     Raises:
         UnknownFormatError: no format recognises it.
@@ -157,7 +157,7 @@ def write(
 
     Args:
         trace: any trace; its batches are read once.
-        path: what is written; it appears whole or not at all.
+        path: what is written, here or at a URL; it appears whole or not at all.
         format: the name of a format, "name+variant" for a variant of it; found by the suffix of `path` when None.
         force: replace what exists.
         strict: refuse to lose what a viewer of the output would show ("shown", True), that or what other readers of it

@@ -9,6 +9,7 @@ import pytest
 from support.web_server import serving
 
 import converter
+from converter.cli import main
 from converter.errors import OutputError, TraceError, UnknownFormatError
 from converter.storage import transfers
 from converter.storage.opening import open_source
@@ -224,6 +225,16 @@ class TestRanges:
                 assert source.read(0, 1 << 30) == BIG
         assert site.requests == 1
         assert told[-1] == (f"{site.address}/a", len(BIG), True)
+
+    def test_the_command_says_so(self, site, tmp_path, capfd):
+        site.files["/a.dat"] = DAT.read_bytes()
+        site.ranges = False
+        assert main([f"{site.address}/a.dat?key=secret", "-o", str(tmp_path / "a.json")]) == 0
+        said = capfd.readouterr().err
+        assert f"{site.address}/a.dat: given only as a whole: " in said
+        assert "secret" not in said
+        assert main([f"{site.address}/none.dat", "-o", "-", "-t", "json"]) == 1
+        assert "none.dat: no such file (HTTP 404)" in capfd.readouterr().err
 
     def test_nothing(self, site):
         site.files["/a"] = b""

@@ -15,13 +15,17 @@ from pathlib import Path
 import pytest
 
 import converter
+from converter.cli import main
 from converter.errors import TraceError
 from converter.storage.opening import open_source
 from converter.storage.outputs import open_sink
 
-pytestmark = pytest.mark.skipif(
-    os.environ.get("TRACECONV_S3") != "1", reason="takes long: TRACECONV_S3=1 asks for it"
-)
+pytestmark = [
+    pytest.mark.filterwarnings("default"),
+    pytest.mark.skipif(
+        os.environ.get("TRACECONV_S3") != "1", reason="takes long: TRACECONV_S3=1 asks for it"
+    ),
+]
 ROOT = Path(__file__).parents[2]
 DAT = ROOT / "roundtrip_fixtures" / "trace_cmd" / "small.dat"
 CTF = ROOT / "roundtrip_fixtures" / "ctf" / "ctf_small"
@@ -124,3 +128,18 @@ def test_a_kill_while_it_is_sent_leaves_nothing(bucket):
         process.send_signal(signal.SIGKILL)
     bucket.invalidate_cache()
     assert bucket.ls("bucket") == []
+
+
+def test_many_by_workers(bucket, capfd):
+    pytest.importorskip("distributed")
+    for number in range(4):
+        bucket.put_file(str(DAT), f"bucket/in/deep{number % 2}/{number}.dat")
+    arguments = ["batch", "s3://bucket/in/**/*.dat", "-t", "perfetto", "-o", "s3://bucket/out/"]
+    assert main([*arguments, "--scheduler", "local:2"]) == 0
+    assert capfd.readouterr().out.splitlines()[-1] == "4 done"
+    bucket.invalidate_cache()
+    names = [f"bucket/out/deep{number % 2}/{number}.pftrace" for number in range(4)]
+    assert bucket.find("bucket/out") == sorted(names)
+    assert len({bucket.cat(name) for name in names}) == 1
+    assert main([*arguments, "--jobs", "2"]) == 0
+    assert capfd.readouterr().out.splitlines()[-1] == "4 skipped"

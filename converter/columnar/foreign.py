@@ -229,9 +229,7 @@ class _ForeignTable:
         name = self._places["cpu"]
         found = numbers(rows.column(name).cast(pa.int64()).fill_null(-1))
         if len(found) and (int(found.min()) < -1 or int(found.max()) >= _MAX_CPU):
-            raise TraceError(
-                "these are no numbers of CPUs: -O cpu= makes them a field", field=name
-            )
+            raise TraceError("these are no numbers of CPUs: -O cpu= makes them a field", field=name)
         return found.astype(np.int32)
 
     def _thread(self, rows: pa.RecordBatch) -> NDArray[np.int32]:

@@ -42,7 +42,7 @@ from converter.projection.pieces import ByClass, Derived, Piece, map_distinct
 from converter.projection.symbol_names import addresses_by_style, addresses_of, names_lost
 from converter.projection.tables import TargetTables
 from converter.projection.task_states import TaskStates
-from converter.projection.timeline_fields import BINDS, FLOW_IDS, THREAD_TIME
+from converter.projection.timeline_fields import FLOW_IDS, THREAD_TIME
 
 #: Lowering ends: no rule gives back a kind that it came from. This bounds it all the same.
 MAX_LOWERINGS = 6
@@ -89,11 +89,12 @@ def project(trace: Trace, capabilities: Capabilities, format_name: str) -> tuple
 
         trace = with_flows(trace, report, forks=capabilities.flows_fork)
     of_slices = capabilities.kinds.get(Kind.SLICE_BEGIN)
-    if has_flows and of_slices is not None and FLOW_IDS not in of_slices.optional:
+    # Formats that hold fields of any class hold those with ids as they are.
+    holds_ids = of_slices is None or of_slices.of_class or FLOW_IDS in of_slices.optional
+    if has_flows and not holds_ids:
         from converter.projection.slice_flows import with_events
 
-        binds = BINDS in capabilities.kinds[Kind.FLOW_END].optional
-        trace = with_events(trace, report, binds=binds)
+        trace = with_events(trace, report)
     if capabilities.call_stacks and trace.format != format_name:
         from converter.projection.v8_profiles import with_samples
 

@@ -36,27 +36,26 @@ _FIELDS: Final = (NAME, CATEGORY, number_id("id"))
 _TEXT: Final = b"flow"
 
 
-def with_events(trace: Trace, report: LossReport, *, binds: bool) -> Trace:
+def with_events(trace: Trace, report: LossReport) -> Trace:
     """The trace with an event of a flow behind slices for each id that they say, which they no longer do.
 
-    With `binds`, ends say that they are of the slice around them.
+    Ends say that they are of the slice around them.
     """
     result = dataclasses.replace(trace, event_classes=[])
-    result.make_batches = _Flows(trace, result, report, binds=binds).batches
+    result.make_batches = _Flows(trace, result, report).batches
     return result
 
 
 class _Flows:
-    def __init__(self, source: Trace, result: Trace, report: LossReport, *, binds: bool) -> None:
+    def __init__(self, source: Trace, result: Trace, report: LossReport) -> None:
         self._source = source
         self._result = result
         self._report = report
-        ends = (*_FIELDS, BINDS) if binds else _FIELDS
         #: What the events of a flow are, by what `SliceArrows` calls them, and their numbers in the result.
         self._classes = {
             1: EventClass(Kind.FLOW_BEGIN, fields=_FIELDS),
             2: EventClass(Kind.FLOW_STEP, fields=_FIELDS),
-            3: EventClass(Kind.FLOW_END, fields=ends),
+            3: EventClass(Kind.FLOW_END, fields=(*_FIELDS, BINDS)),
         }
         self._of_steps: dict[int, int] = {}
         #: By the number of a class in the source: its number in the result, and its fields with ids.

@@ -377,6 +377,7 @@ def capabilities(variant: str) -> Capabilities:
         max_blob_bytes=MAX_STRING_BYTES,
         utf8_only=True,
         negative_times=False,
+        duration_unit=1,
         max_cpu=MAX_CPU,
         id_bits=64,
         threadless=False,

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
 from support.fxt_files import events, opened, written
+from support.small_traces import events_of
 
+import converter
 from converter.formats.fxt.mapping import MODULE, NATIVE, SAMPLE, capabilities
 from converter.ir.canonical import difference
 from converter.ir.collect import collect, with_batches
@@ -14,6 +18,28 @@ from converter.ir.field_classes import IntegerClass
 from converter.ir.kinds import Kind, Role
 from converter.ir.trace import Process, Thread, Trace
 from converter.projection.project import project
+
+
+def slices_of_json(tmp_path, *slices):
+    """Names of complete slices of a JSON document in the order of the FXT file, with other kinds and all losses."""
+    members = ({"ph": "X", "pid": 1, "tid": 1, "name": n, "ts": t, "dur": d} for n, t, d in slices)
+    (tmp_path / "a.json").write_text(json.dumps({"traceEvents": list(members)}))
+    report = converter.convert(tmp_path / "a.json", tmp_path / "a.fxt")
+    trace = converter.read(tmp_path / "a.fxt")
+    shown = [(kind.name, fields.get("name")) for _, kind, _, fields in events_of(trace)]
+    return shown, [str(loss) for loss in report]
+
+
+def test_slices_of_one_time_begin_with_the_longest(tmp_path):
+    shown, losses = slices_of_json(tmp_path, ("child", 1, 5), ("parent", 1, 10))
+    assert shown == [("SLICE_COMPLETE", "parent"), ("SLICE_COMPLETE", "child")]
+    assert losses == []
+
+
+def test_slices_that_cross_another_are_named_as_viewers_end_them(tmp_path):
+    shown, losses = slices_of_json(tmp_path, ("a", 1, 5), ("b", 3, 10))
+    assert [kind for kind, _ in shown] == ["SLICE_COMPLETE", "SLICE_BEGIN", "SLICE_END"]
+    assert any("ends of slices that cross another" in loss for loss in losses)
 
 
 def projected(event_class, columns, *, cpu=None):

@@ -68,10 +68,14 @@ class TableOutput:
 
         `counters` are the tracks among them that counters are on.
         """
+        trace = self._trace
+        known = len(self._process_names), len(self._thread_names)
         if batch is None or not len(batch):
             self._write_trees(None, {})
+        elif known == (len(trace.processes), len(trace.threads)):
+            self._write_trees(int(batch.ts.min()), {})
         else:
-            self._write_trees(int(batch.ts.min()), births(self._trace, batch))
+            self._write_trees(int(batch.ts.min()), births(trace, batch))
         for index in sorted(set(threads.tolist()) - self._described_threads.keys() - {-1}):
             self._describe_thread(index, _first(batch, thread=index))
         for index in range(len(self._track_uuids), len(self._trace.tracks)):

@@ -23,14 +23,16 @@ def births(trace: Trace, batch: Batch) -> dict[int, int]:
             continue
         column = table.column(place)
         assert isinstance(column, np.ndarray)
-        times = batch.ts[batch.positions(class_id)].tolist()
-        for tid, ts in zip(column.tolist(), times, strict=True):
+        places = np.flatnonzero(batch.class_id == class_id)
+        tids = column[batch.row[places]].tolist()
+        for tid, ts in zip(tids, batch.ts[places].tolist(), strict=True):
             found[tid] = min(ts, found.get(tid, ts))
     if not found:
         return {}
-    tids = [one.tid for one in trace.threads]
+    numbers = [one.tid for one in trace.threads]
     # Events on no thread are last.
-    since = np.array([*(found.get(tid, _NEVER) for tid in tids), _NEVER], np.int64)
-    for index in np.unique(batch.thread[batch.ts < since[batch.thread]]).tolist():
-        found.pop(tids[index], None)
+    since = np.array([*(found.get(tid, _NEVER) for tid in numbers), _NEVER], np.int64)
+    before = batch.ts < np.take(since, batch.thread, mode="wrap")
+    for index in np.unique(batch.thread[before]).tolist():
+        found.pop(numbers[index], None)
     return {tid: ts + _BEHIND for tid, ts in found.items()}

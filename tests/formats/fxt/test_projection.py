@@ -36,12 +36,6 @@ def test_slices_of_one_time_begin_with_the_longest(tmp_path):
     assert losses == []
 
 
-def test_slices_that_cross_another_are_named_as_viewers_end_them(tmp_path):
-    shown, losses = slices_of_json(tmp_path, ("a", 1, 5), ("b", 3, 10))
-    assert [kind for kind, _ in shown] == ["SLICE_COMPLETE", "SLICE_BEGIN", "SLICE_END"]
-    assert any("ends of slices that cross another" in loss for loss in losses)
-
-
 def projected(event_class, columns, *, cpu=None):
     """A trace of one batch of events of one class, projected, and its losses as text."""
     count = len(columns[0])

@@ -55,8 +55,9 @@ def detect(source: Source) -> Format:
     from converter.unrecognised import hint  # of no use to inputs that are recognised
 
     tried = ", ".join(format.name for format in formats() if format.readable)
-    told = hint(source, head) or "-f names the format"
-    raise UnknownFormatError(f"not recognised as any of {tried}; {told}", path=source.name)
+    raise UnknownFormatError(
+        f"not recognised as any of {tried}; {hint(source, head)}", path=source.name
+    )
 
 
 def is_whole(source: Source, names: Iterable[str]) -> bool:

@@ -11,6 +11,8 @@ from converter.storage.source import Source
 #: Names that are looked at in a directory, and traces in it that a hint names.
 _MOST_NAMES: Final = 2_000
 _MOST_NAMED: Final = 4
+#: Of a beginning that nothing is known of.
+_MOST_BYTES: Final = 16
 
 _SPACE = rb"[ \t\r\n]*"
 
@@ -39,6 +41,20 @@ _BEGINNINGS: Final[tuple[tuple[re.Pattern[bytes], str], ...]] = tuple(
             "it is the file `info` of a uftrace recording: name the directory that it is in",
         ),
         (rb"\A(7z\xbc\xaf|\x1f\x9d|Rar!)", "it is compressed: unpack it first"),
+        (
+            rb"\A(\x1f\x8b\x08|\x28\xb5\x2f\xfd|\xfd7zXZ\0|BZh[1-9]|\x04\x22\x4d\x18|PK\x03\x04)",
+            "it is compressed more than twice: unpack it first",
+        ),
+        (
+            rb"\A(\xff\xfe|\xfe\xff|\0{0,3}[\[{]\0{1,3}[^\0])",
+            "it is text in UTF-16 or UTF-32: make it UTF-8 first (`iconv -f UTF-16 -t UTF-8`)",
+        ),
+        (rb"\A(\xef\xbb\xbf)?" + _SPACE + rb"\Z", "it begins with nothing but white space"),
+        (rb"\A(\n\0)+\Z", "it has no more than empty packets of a Perfetto trace"),
+        (
+            rb"\A" + _SPACE + rb"\{[^\n]*\"ph\"" + _SPACE + rb":",
+            "it is events of a Chrome trace without the array around them: `jq -s .` puts them into one",
+        ),
         (rb"\A\x7fELF", "it is a program or library (ELF), not what was recorded of one"),
         (rb"\ASQLite format 3\0", "it is an SQLite database"),
         (
@@ -74,7 +90,7 @@ _BEGINNINGS: Final[tuple[tuple[re.Pattern[bytes], str], ...]] = tuple(
 
 
 def hint(source: Source, head: bytes) -> str:
-    """What an input may be, as the end of a sentence; empty where nothing is known.
+    """What an input may be and what helps, or what it begins with, as the end of a sentence.
 
     Args:
         source: the input.
@@ -86,7 +102,7 @@ def hint(source: Source, head: bytes) -> str:
     for beginning, text in _BEGINNINGS:
         if beginning.search(head):
             return text
-    return ""
+    return f"it begins with {head[:_MOST_BYTES]!r}; -f names the format"
 
 
 def _in_directory(source: Source) -> str:

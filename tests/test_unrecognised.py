@@ -1,6 +1,8 @@
 """Inputs are recognised by what is in them, wherever it is; those that are not are told what they may be."""
 
+import gzip
 import json
+import lzma
 from pathlib import Path
 
 import pytest
@@ -36,6 +38,40 @@ def test_chrome_is_recognised_wherever_its_events_are(data):
     assert batch.ts.tolist() == [5000]
 
 
+TEXT = json.dumps(EVENT).encode()
+LATE = json.dumps({"args": {"x": "y" * 5000}, **EVENT}).encode()
+
+#: Events, however they are wrapped and whatever stands in front of them.
+PREFIXED = {
+    "white space": b" \r\n" * 3000 + b"[" + TEXT + b"]",
+    "white space and an object": b"\n" * 5000 + b'{"traceEvents": [' + TEXT + b"]}",
+    "an unknown member": b'[{"custom": 1, ' + TEXT[1:] + b"]",
+    "long arguments": b"[" + LATE + b"]",
+    "no end": b"[" + TEXT,
+    "a comma": b"[" + TEXT + b",",
+    "a comma and the end": b"[" + TEXT + b",]",
+    "compressed twice": gzip.compress(gzip.compress(b"[" + TEXT + b"]")),
+    "compressed in two ways": gzip.compress(lzma.compress(b"[" + TEXT + b"]")),
+}
+
+
+@pytest.mark.parametrize("data", PREFIXED.values(), ids=PREFIXED)
+def test_events_are_found_behind_anything(data):
+    assert converter.detect(data).name == "chrome"
+    (batch,) = [batch for batch in converter.read(data).batches() if len(batch)]
+    assert batch.ts.tolist() == [5000]
+
+
+@pytest.mark.parametrize(
+    "name", ["perfetto/timeline.pftrace", "chrome/features.json", "generated/fxt.fxt"]
+)
+@pytest.mark.parametrize("suffix", [".dat", ".json", ".fxt", ".pftrace", ".gz", ""])
+def test_names_do_not_tell_what_is_in_a_file(name, suffix, tmp_path):
+    path = tmp_path / f"trace{suffix}"
+    path.write_bytes((FIXTURES / name).read_bytes())
+    assert converter.detect(path).name in name
+
+
 @pytest.mark.parametrize("empty", [1, 3, 2000])
 def test_perfetto_is_recognised_behind_packets_of_nothing(empty, tmp_path):
     data = b"\n\0" * empty + (FIXTURES / "perfetto/timeline.pftrace").read_bytes()
@@ -60,7 +96,16 @@ HINTS = {
     b"name: sched_waking\nID: 5\nformat:\n": "format file",
     b'101 1.0 L=SVC "svc" $SVC $PRI\n': "trcfmt",
     bytes(100): "zeros",
-    b"neither fish nor fowl": "-f names the format",
+    b"neither fish nor fowl": "it begins with b'neither fish nor'; -f names the format",
+    ("[" + json.dumps(EVENT) + "]").encode("utf-16"): "UTF-16",
+    ("[" + json.dumps(EVENT) + "]").encode("utf-16-be"): "UTF-16",
+    b"\xfe\xff" + json.dumps({"traceEvents": [EVENT]}).encode("utf-16-be"): "UTF-16",
+    ("[" + json.dumps(EVENT) + "]").encode("utf-32"): "UTF-32",
+    gzip.compress(gzip.compress(gzip.compress(b"[]"))): "unpack it",
+    json.dumps(EVENT).encode() + b"\n" + json.dumps(EVENT).encode(): "jq -s",
+    b" \r\n": "white space",
+    b"\xef\xbb\xbf": "white space",
+    b"\n\0\n\0": "empty packets",
 }
 
 

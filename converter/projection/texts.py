@@ -224,6 +224,9 @@ def _jsonable(item: Any, field_class: FieldClass) -> Any:
             return item.decode("utf-8", "surrogateescape")
         case BytesClass():
             return item.hex()
+        case IntegerClass(64, False, Style.HEXADECIMAL | Style.POINTER):
+            # As recorders of JSON write what their numbers do not hold.
+            return f"{item:#x}"
         case ArrayClass(element):
             return [_jsonable(part, element) for part in item]
         case StructureClass(members):

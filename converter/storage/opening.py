@@ -28,6 +28,8 @@ from converter.storage.source import (
 SourceArgument = str | os.PathLike[str] | BinaryIO | bytes
 
 _COPY_SIZE = 1 << 18
+#: A server may compress what is compressed already.
+_MOST_WRAPPERS = 2
 #: Where the first header of a tar archive says that it is one (POSIX.1-2017, pax, "ustar Interchange Format").
 _TAR_OFFSET = 257
 _TAR_MAGIC = b"ustar"
@@ -42,7 +44,7 @@ _MAGICS = {
 
 
 def open_source(path: SourceArgument) -> Source:
-    """Open an input; wrappers (of one level) are removed, and a tar or zip archive is a directory.
+    """Open an input; wrappers are removed, also one inside another, and a tar or zip archive is a directory.
 
     A file object is read from its current position to its end and is not closed.
     """
@@ -196,8 +198,10 @@ def compression_of(head: bytes) -> str | None:
     return None
 
 
-def _unwrapped(source: Source) -> Source:
+def _unwrapped(source: Source, wrappers: int = _MOST_WRAPPERS) -> Source:
     """The source, or what it unpacks to."""
+    if not wrappers:
+        return source
     try:
         compression = compression_of(source.read(0, 6))
     except BaseException:
@@ -210,4 +214,4 @@ def _unwrapped(source: Source) -> Source:
     from converter.storage.packed import PackedSource
 
     unpack = partial(decompressed, source, compression)
-    return PackedSource(source.name, source, unpack, compression)
+    return _unwrapped(PackedSource(source.name, source, unpack, compression), wrappers - 1)

@@ -3,7 +3,8 @@
 import json
 import random
 
-from draw_json import shown
+from draw_json import GRAMMAR
+from drawing import shown
 from support.trace_processor import needs_trace_processor
 
 import converter
@@ -118,7 +119,7 @@ def test_trace_processor_shows_the_same_samples(tmp_path):
     made, back = tmp_path / "made.pftrace", tmp_path / "back.json"
     converter.convert(source, made)
     converter.convert(made, back)
-    wanted = shown(source)["samples"]
+    wanted = shown(source, GRAMMAR)["samples"]
     assert wanted.total() == 6
-    assert shown(made)["samples"] == wanted
-    assert shown(back)["samples"] == wanted
+    assert shown(made, GRAMMAR)["samples"] == wanted
+    assert shown(back, GRAMMAR)["samples"] == wanted

@@ -280,9 +280,11 @@ class TestCompressed:
             assert whole(source) == PLAIN
             assert source.warnings == []
 
-    def test_only_one_level_is_unwrapped(self, compression):
+    def test_two_levels_are_unwrapped_and_no_more(self, compression):
         inner = gzip.compress(PLAIN)
         with open_source(compress(compression, inner)) as source:
+            assert whole(source) == PLAIN
+        with open_source(compress(compression, gzip.compress(inner))) as source:
             assert whole(source) == inner
 
     def test_members_are_joined(self, compression):

@@ -119,8 +119,8 @@ class Capabilities:
     ends_by_name: frozenset[str] = frozenset()
     #: Those of them in which an end with a name ends a slice without one, or does not, as in this one.
     ends_alike: frozenset[str] = frozenset()
-    #: Of how many nanoseconds durations of complete slices are multiples; others, and those on tracks, become begin and
-    #: end.
+    #: Of how many nanoseconds durations of complete slices are multiples; others, those on tracks that the format has,
+    #: and those that cross another, become begin and end.
     duration_unit: int | None = None
     max_cpu: int | None = None
     #: Bits of a process or thread id.

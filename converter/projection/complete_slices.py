@@ -36,19 +36,24 @@ NO_TIME = np.iinfo(np.int64).min
 
 
 def begin_and_end(
-    trace: Trace, report: LossReport, unit: int | None = None, *, timed: bool = False
+    trace: Trace,
+    report: LossReport,
+    unit: int | None = None,
+    *,
+    timed: bool = False,
+    tracks: bool = True,
 ) -> Trace:
     """The trace with a SLICE_BEGIN and, where the duration is known, a SLICE_END for each SLICE_COMPLETE.
 
-    With a `unit`, slices on threads stay complete whose duration is a multiple of it, and those that cross another are
-    on a track beside it. With `timed`, ends say the thread's own time where the slice says how much of it it took.
+    With a `unit`, slices on threads stay complete whose duration is a multiple of it (without `tracks` in the format,
+    also those on others), and those that cross another are on a track beside it. With `timed`, ends say the thread's own time where the slice says how much of it it took.
     At equal times ends stand before other events, those of inner slices first; the end of a slice without duration
     stands right behind its begin. Slices that begin at the same time on the same track begin with the longest.
     A duration is in ticks; one that is absent or negative is not known.
     """
-    tracks = trace.tracks if unit is None else []
-    result = dataclasses.replace(trace, event_classes=[], tracks=tracks)
-    splitter = _Splitter(trace, result, report, unit, timed=timed)
+    own = trace.tracks if unit is None else []
+    result = dataclasses.replace(trace, event_classes=[], tracks=own)
+    splitter = _Splitter(trace, result, report, unit, timed=timed, tracks=tracks)
     result.make_batches = splitter.batches
     return result
 
@@ -94,7 +99,14 @@ class _Complete:
 
 class _Splitter:
     def __init__(
-        self, source: Trace, result: Trace, report: LossReport, unit: int | None, *, timed: bool
+        self,
+        source: Trace,
+        result: Trace,
+        report: LossReport,
+        unit: int | None,
+        *,
+        timed: bool,
+        tracks: bool,
     ) -> None:
         self._source = source
         self._result = result
@@ -105,6 +117,7 @@ class _Splitter:
         self._kept: dict[int, int] = {}
         self._unit = unit
         self._timed = timed
+        self._tracks = tracks
         self._overlapping = (
             None if unit is None else OverlappingSlices(source, result.tracks, report)
         )
@@ -264,8 +277,10 @@ class _Splitter:
         is_plain = isinstance(event_class.fields[duration].type, IntegerClass)
         # The end of a complete slice has no thread time of its own: none where only that of the begin is known.
         half = THREAD_TIME in event_class.fields and THREAD_DURATION not in event_class.fields
-        if self._unit is not None and is_plain and not half:
-            stays = (durations >= 0) & (durations % self._unit == 0) & (batch.track[at] < 0)
+        if self._unit is not None and is_plain and not (half and self._timed):
+            stays = (durations >= 0) & (durations % self._unit == 0)
+            if self._tracks:
+                stays &= batch.track[at] < 0
         times = np.full(len(at), NO_TIME)
         timed = self._timed_indices(event_class)
         if timed is not None:

@@ -108,12 +108,12 @@ def project(trace: Trace, capabilities: Capabilities, format_name: str) -> tuple
     kinds = capabilities.kinds.keys() | capabilities.lowerings.keys()
     unit = capabilities.duration_unit
     split = Kind.SLICE_COMPLETE not in kinds and {Kind.SLICE_BEGIN, Kind.SLICE_END} <= kinds
-    if split or unit is not None:
+    if split or (unit is not None and (capabilities.tracks or trace.format != format_name)):
         from converter.projection.complete_slices import begin_and_end
 
         ends = capabilities.kinds.get(Kind.SLICE_END)
         timed = ends is not None and THREAD_TIME in ends.optional
-        trace = begin_and_end(trace, report, unit, timed=timed)
+        trace = begin_and_end(trace, report, unit, timed=timed, tracks=capabilities.tracks)
     return Projector(trace, capabilities, format_name, report).target, report
 
 

@@ -181,13 +181,14 @@ def test_thread_0_of_other_formats_is_called_otherwise_by_the_importer(name, is_
 
 
 @needs_trace_processor
-def test_slices_that_cross_are_all_shown(tmp_path: Path) -> None:
-    source, target = tmp_path / "a.json", tmp_path / "b.pftrace"
+@pytest.mark.parametrize("suffix", ["pftrace", "fxt"])
+def test_slices_that_cross_are_all_shown(suffix: str, tmp_path: Path) -> None:
+    source, target = tmp_path / "a.json", tmp_path / f"b.{suffix}"
     crossing = [event("X", 1, "alpha", dur=10), event("X", 6, "beta", dur=10)]
     source.write_text(json.dumps(crossing))
     convert(source, target)
-    names = answer(target, "select name from slice order by ts")
-    assert names == answer(source, "select name from slice order by ts")
+    slices = answer(target, "select name, ts, dur from slice order by ts")
+    assert slices == answer(source, "select name, ts, dur from slice order by ts")
 
 
 @needs_trace_processor

@@ -46,7 +46,8 @@ def begin_and_end(
     """The trace with a SLICE_BEGIN and, where the duration is known, a SLICE_END for each SLICE_COMPLETE.
 
     With a `unit`, slices on threads stay complete whose duration is a multiple of it (without `tracks` in the format,
-    also those on others), and those that cross another are on a track beside it. With `timed`, ends say the thread's own time where the slice says how much of it it took.
+    also those on others), and those that cross another are on a track beside it. With `timed`, ends say the thread's
+    own time where the slice says how much of it it took.
     At equal times ends stand before other events, those of inner slices first; the end of a slice without duration
     stands right behind its begin. Slices that begin at the same time on the same track begin with the longest.
     A duration is in ticks; one that is absent or negative is not known.

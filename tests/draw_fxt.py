@@ -1,8 +1,8 @@
 """Draws FXT, converts it, and has trace_processor read both: ``python -m tests.draw_fxt --documents 500``.
 
-Files have all records of the format's document. What the importer shows of a file it shows of the FXT (encoded anew),
-the Perfetto trace and the JSON that are made of it, but for what the loss report names. A file depends on its number
-alone: ``--first N --documents 1`` makes number N again, ``--keep DIR`` leaves there what was written.
+Files have all records of the format's document, in the order of time. What the importer shows of a file it shows of the
+FXT (encoded anew), the Perfetto trace and the JSON that are made of it, but for what the loss report names. A file
+depends on its number alone: ``--first N --documents 1`` makes number N again, ``--keep DIR`` leaves there what was written.
 """
 
 from __future__ import annotations
@@ -152,8 +152,8 @@ def _events(rng: random.Random, now: list[int]) -> list[bytes]:
             end = at + rng.choice([0, 1, 3, 1000])
             return [event(EventType.DURATION_COMPLETE, at, tail=end, arguments=_arguments(rng))]
         case "B":
+            inner = _events(rng, now) if rng.random() < 0.3 else []
             now[0] += rng.randrange(2, 9)
-            inner = _events(rng, [at + 1]) if rng.random() < 0.3 else []
             begin = event(EventType.DURATION_BEGIN, at, arguments=_arguments(rng))
             end_args = _arguments(rng) if rng.random() < 0.3 else []
             return [begin, *inner, event(EventType.DURATION_END, now[0], arguments=end_args)]

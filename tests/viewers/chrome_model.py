@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import math
+import re
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -32,6 +33,7 @@ _ID = 0xFFFF_FFFF
 _ASYNC = {Kind.ASYNC_BEGIN: "b", Kind.ASYNC_INSTANT: "n", Kind.ASYNC_END: "e"}
 #: What slices without a name are called.
 _NO_NAME = "[No name]"
+_ELEMENT = re.compile(r"([^\[]+)\[(\d+)\](.*)")
 _HALF = Fraction(1, 2)
 _KINDS = format_named("chrome")[0].capabilities("").kinds
 
@@ -89,10 +91,12 @@ def timeline(conversion: Conversion) -> Slices:
             case Kind.SLICE_BEGIN | Kind.ASYNC_BEGIN:
                 found.begin(ts, place, name or _NO_NAME, category, args)
             case Kind.SLICE_END | Kind.ASYNC_END:
-                found.end(ts, place, name, category, args)
+                found.end(ts, place, name, category, args, _behind)
             case Kind.SLICE_COMPLETE:
                 duration = clock.between(0, event.of(Role.DURATION))
                 found.begin(ts, place, name or _NO_NAME, category, args, duration)
+            case Kind.INSTANT if event.named("phase") == "P":
+                pass  # Samples, of which the importer shows V8's elsewhere.
             case Kind.INSTANT:
                 scope = {"g": ("track", None, None), "p": ("track", place[1], None)}
                 at = scope.get(event.named("scope"), place)
@@ -155,6 +159,20 @@ def add(shown: dict[str, Any], key: str, field_class: FieldClass, value: Any) ->
             pass
         case _:
             shown[key] = value
+
+
+def _behind(known: dict[str, Any], more: dict[str, Any]) -> dict[str, Any]:
+    """Elements of an array that the begin has, too, are appended to it."""
+    taken: Counter[str] = Counter()
+    for array, _ in {match.groups()[:2] for match in map(_ELEMENT.match, known) if match}:
+        taken[array] += 1
+    result = {}
+    for key, value in more.items():
+        if match := _ELEMENT.match(key):
+            array, number, rest = match.groups()
+            key = f"{array}[{int(number) + taken[array]}]{rest}"  # noqa: PLW2901
+        result[key] = value
+    return result
 
 
 def add_json(shown: dict[str, Any], key: str, value: Any) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -111,8 +112,12 @@ class Slices:
         name: str | None = None,
         category: str | None = None,
         args: dict[str, Any] | None = None,
+        behind: Callable[[dict[str, Any], dict[str, Any]], dict[str, Any]] | None = None,
     ) -> Slice | None:
-        """End the innermost open slice of this name and category, where they are given."""
+        """End the innermost open slice of this name and category, where they are given.
+
+        `behind` makes of its arguments and those of the end what the latter are called.
+        """
         stack = self._stacks.setdefault(place, [])
         self._close(stack, ts, OPEN)
         for one in reversed(stack):
@@ -123,7 +128,7 @@ class Slices:
             if name is not None and one.name is not None and one.name != name:
                 continue
             one.dur = ts - one.ts
-            one.args.update(args or {})
+            one.args.update(behind(one.args, args or {}) if behind else args or {})
             if one is stack[-1]:
                 stack.pop()
             return one

@@ -90,4 +90,6 @@ def _texts(column: Column, field_class: FieldClass, strings: StringTable) -> Col
     if not _has_mixed(field_class):
         return column
     items = (value(column, field_class, row, strings) for row in range(len(column)))
-    return list_of_bytes([value_text(item, field_class).encode() for item in items])
+    # Bytes that are not UTF-8 are no text of JSON.
+    texts = [value_text(item, field_class).encode("utf-8", "surrogateescape") for item in items]
+    return list_of_bytes([text.decode("utf-8", "replace").encode() for text in texts])

@@ -2,7 +2,8 @@
 
 Files have all records of the format's document, in the order of time. What the importer shows of a file it shows of the
 FXT (encoded anew), the Perfetto trace and the JSON that are made of it, but for what the loss report names. A file
-depends on its number alone: ``--first N --documents 1`` makes number N again, ``--keep DIR`` leaves there what was written.
+depends on its number alone: ``--first N --documents 1`` makes number N again, ``--keep DIR`` leaves there what was
+written.
 """
 
 from __future__ import annotations

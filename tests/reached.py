@@ -1,6 +1,6 @@
 """Which lines of kernels and readers the fuzzer's inputs reach: ``python -m tests.instrumented covered tests.reached``.
 
-Every input that changes start from, and what runs of ``tests.fuzz`` have kept, is read and written in every format.
+Every input that changes start from, and what runs of ``tests.fuzz`` have kept, is read and written.
 Kernels are measured by gcov, modules of Python by what Python says of each line. ``--missing`` lists the lines that
 are not reached.
 """
@@ -30,8 +30,8 @@ from support.fuzz_corpus import Corpus, packed  # noqa: E402
 from converter.registry import FORMATS  # noqa: E402
 
 _MARK = re.compile(r'^ +/\* "(converter/[\w/]+\.p(?:yx|xd))":(\d+)$')
-#: Inputs of a format that are written in every format: those that changes start from.
-WRITTEN = 40
+#: Each input is written in every third of the formats.
+SHARE = 3
 #: Lines of a file, and whether each is reached.
 Lines = dict[str, dict[int, bool]]
 
@@ -111,22 +111,17 @@ def read_and_write(kept: Path) -> Lines:
     """Read and write the inputs of each format; the lines of readers."""
     reached = Reached()
     reached.start()
-    for format in FORMATS:
-        if not format.readable:
-            continue
-        corpus = Corpus(originals(format.name), kept / format.name)
+    names = [format.name for format in FORMATS if format.readable]
+    for name in names:
+        corpus = Corpus(originals(name), kept / name)
         corpus.load()
         for number, entry in enumerate(corpus.entries):
             data = packed(entry.files)
-            # What was kept since has been written in every format too, but differs in how it is read.
-            for target in (
-                targets() if number < WRITTEN else targets()[number % len(targets()) :][:1]
-            ):
+            for target in targets()[number % SHARE :: SHARE]:
                 with contextlib.suppress(Exception):  # that is the fuzzer's part
-                    attempt(format.name, data, target, lossless=bool(number & 1))
-        sys.stderr.write(f"{format.name}: {len(corpus.entries)} inputs\n")
+                    attempt(name, data, target, lossless=bool(number & 1))
+        sys.stderr.write(f"{name}: {len(corpus.entries)} inputs\n")
     reached.stop()
-    names = [format.name for format in FORMATS if format.readable]
     paths = {path for name in names for path in readers(name)}
     return {str(path.relative_to(ROOT)): reached.lines(path) for path in sorted(paths)}
 

@@ -77,7 +77,7 @@ def parts(name: str, data: bytes) -> Part:
     """The pieces of a file, by what it looks like; whatever it is, they make the same file."""
     if data.startswith(b"\x17\x08\x44tracing"):
         return Part(_sized_texts(data))
-    if name.endswith((".dat", ".map", ".txt", "info")) or data[:1] in b"{[/\n#":
+    if name.endswith((".dat", ".map", ".txt", "info")) or data[:1] in b"{[/\x1e#":
         return Part(_words(data))
     if data[:4] == bytes.fromhex("10000446")[::-1] or data[:8] == bytes.fromhex("0016547846040010"):
         return Part(list(_fxt_records(data, "<" if data[0] == 0x10 else ">")))

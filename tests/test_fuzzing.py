@@ -1,0 +1,131 @@
+"""What changes inputs, counts what they reach, and compares what programs read: the parts of the search for faults."""
+
+import random
+import shutil
+import subprocess
+import sys
+import sysconfig
+import zlib
+from collections import Counter
+from pathlib import Path
+
+import against
+import pytest
+from fuzz import fixtures
+from instrumented import EDGES, KINDS, _mirror
+from support.mutation import matched, mended, parts, rearranged, varint
+
+from converter.lossless.footer import Footer
+from converter.registry import FORMATS
+
+ROOT = Path(__file__).parent.parent
+READABLE = [format.name for format in FORMATS if format.readable]
+ZSTD = b"\x28\xb5\x2f\xfd"
+
+
+@pytest.mark.parametrize("format", READABLE)
+def test_pieces_make_the_same_file(format):
+    for files in fixtures(format):
+        for name, data in files.items():
+            if ZSTD not in data:  # which is packed anew
+                assert bytes(parts(name, data)) == data
+
+
+def sized(key, body):
+    return bytes([key << 3 | 2]) + varint(len(body)) + body
+
+
+def depth(data):
+    """How deep messages lie in each other; every length is that of what it stands in front of."""
+    found = 0
+    while data:
+        assert data[0] == 0x0A
+        size = data[1]
+        assert len(data) == 2 + size or data[2 + size] == 0x0A
+        found = max(found, 1 + (depth(data[2 : 2 + size]) if data[2:3] == b"\n" else 0))
+        data = data[2 + size :]
+    return found
+
+
+def test_lengths_of_protobuf_are_right_after_a_change_inside():
+    data = sized(1, sized(1, sized(1, b"abcdef")))
+    assert depth(data) == 3
+    changed = {rearranged("", data, data, random.Random(number)) for number in range(60)}
+    assert len(changed) > 10
+    lengths_kept = 0
+    for each in changed:
+        try:
+            lengths_kept += depth(each) > 0
+        except (AssertionError, IndexError):
+            continue
+    assert lengths_kept > len(changed) // 4
+
+
+def test_numbers_that_were_compared_are_replaced():
+    data = b"\0" * 8 + (4711).to_bytes(4, "little") + b"\0" * 8
+    found = {matched(data, [(4711, 1 << 20)], random.Random(number)) for number in range(20)}
+    assert data.replace((4711).to_bytes(4, "little"), (1 << 20).to_bytes(4, "little")) in found
+
+
+def test_the_checksum_in_front_of_what_travels_is_mended():
+    data = b"changed"
+    stale = data + b"frames" + bytes(Footer(len(data), 1, 2)) + b"!"
+    right = data + b"frames" + bytes(Footer(len(data), zlib.crc32(data), 2)) + b"!"
+    assert mended(stale) == right
+    assert mended(data) == data
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs", "is_warned", "expected"),
+    [
+        ("ab", "ab", False, "same"),
+        ("ab", "a", False, "more"),
+        ("a", "ab", True, "less"),
+        ("a", "ab", False, "silent"),
+        ("aab", "ab", False, "more"),
+        ("ac", "ab", False, "other"),
+        (None, "a", False, "refused"),
+        (None, "", False, "neither"),
+    ],
+)
+def test_outcomes(ours, theirs, is_warned, expected):
+    rows = None if ours is None else Counter(ours)
+    assert against.outcome(rows, Counter(theirs), is_warned) == expected
+    assert against.outcome(rows, "crashed", is_warned) == "crashed"
+
+
+def test_a_copy_of_a_kernel_checks_bounds(tmp_path):
+    source = ROOT / "converter" / "kernels" / "order.pyx"
+    copy = tmp_path / "order.pyx"
+    _mirror(source, copy, KINDS["bounds"].directives)
+    head, _, rest = copy.read_text().partition("\n")
+    assert "boundscheck=True" in head and "boundscheck=False" not in head
+    assert rest == source.read_text().partition("\n")[2]
+
+
+_COUNTING = """
+import ctypes, sys
+library = ctypes.PyDLL(sys.argv[1])
+def way(which):
+    if which:
+        which += 1
+    return which
+def fresh(which):
+    library.edges_begin(0, 1)
+    way(which)
+    return library.edges_end()
+print(fresh(0) > 0, fresh(0), fresh(1) > 0, fresh(1))
+"""
+
+
+@pytest.mark.skipif(shutil.which("gcc") is None, reason="gcc is not installed")
+def test_what_was_reached_before_is_nothing_new(tmp_path):
+    library = tmp_path / "edges.so"
+    include = sysconfig.get_path("include")
+    subprocess.run(
+        ["gcc", "-O1", "-shared", "-fPIC", "-I", include, "-o", library, ROOT / EDGES], check=True
+    )
+    told = subprocess.run(
+        [sys.executable, "-c", _COUNTING, library], check=True, capture_output=True, text=True
+    )
+    assert told.stdout.split() == ["True", "0", "True", "0"]

@@ -45,6 +45,8 @@ from converter.ir.collect import collect  # noqa: E402
 from converter.ir.kinds import Kind, Role  # noqa: E402
 from converter.ir.trace import Trace  # noqa: E402
 from converter.projection.losses import LossReport  # noqa: E402
+from converter.projection.project import project  # noqa: E402
+from converter.registry import format_named  # noqa: E402
 
 Rows = Counter[tuple[Any, ...]]
 
@@ -90,6 +92,12 @@ def _text(name: Any) -> str:
     return name.decode(errors="replace") if isinstance(name, bytes) else str(name)
 
 
+def functions_read(conversion: Conversion) -> Iterator[tuple[Any, ...]]:
+    """Begins and ends of functions; those without a name are shown by their addresses."""
+    for ts, kind, name in programs_model.function_rows(conversion):
+        yield ts, kind, "" if str(name).startswith("<") else name
+
+
 def ctf_shown(program: str, path: Path) -> Iterator[tuple[Any, ...]]:
     """Time and CPU of each event."""
     return (row[:2] for row in programs_model.babeltrace_rows(program, path))
@@ -108,9 +116,7 @@ PROGRAMS = {
         ".dat",
     ),
     "ctf": Program(("babeltrace2-2.1",), ctf_shown, ctf_read),
-    "uftrace": Program(
-        ("uftrace-0.19",), programs_model.uftrace_rows, programs_model.function_rows
-    ),
+    "uftrace": Program(("uftrace-0.19",), programs_model.uftrace_rows, functions_read),
     "perfetto": Program(("trace_processor_shell",), slices_shown, slices_read, ".pftrace"),
     "fxt": Program(("trace_processor_shell",), slices_shown, slices_read, ".fxt"),
     "chrome": Program(("trace_processor_shell",), slices_shown, slices_read, ".json"),
@@ -146,9 +152,11 @@ def without_kernel(rows: Rows, conversion: Conversion) -> Rows:
 
 
 def trace_read(format: str, files: Files) -> tuple[Trace | None, list[Event]]:
-    """What we read."""
+    """What we read, in the words of the format."""
+    target, variant = format_named(format)
     try:
-        trace = collect(opened(format, packed(files)))
+        trace = opened(format, packed(files))
+        trace = collect(project(trace, target.capabilities(variant), target.name)[0])
     except TraceError:
         return None, []
     return trace, events_of(trace)

@@ -107,11 +107,10 @@ def readers(format: str) -> Iterator[Path]:
                 waiting += [node.module or "", *(f"{node.module}.{n.name}" for n in node.names)]
 
 
-def read_and_write(kept: Path) -> Lines:
-    """Read and write the inputs of each format; the lines of readers."""
+def read_and_write(names: list[str], kept: Path) -> Lines:
+    """Read and write the inputs of formats; the lines of their readers."""
     reached = Reached()
     reached.start()
-    names = [format.name for format in FORMATS if format.readable]
     for name in names:
         corpus = Corpus(originals(name), kept / name)
         corpus.load()
@@ -182,15 +181,20 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--missing", action="store_true", help="list lines that are not reached")
     parser.add_argument("--kept", type=Path, default=KEPT, help="what runs of the fuzzer have kept")
+    names = [format.name for format in FORMATS if format.readable]
+    parser.add_argument("--format", choices=names, action="append", help="whose inputs")
     parser.add_argument("--measure", type=Path, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.measure:
-        options.measure.write_text(json.dumps(read_and_write(options.kept)))
+        options.measure.write_text(
+            json.dumps(read_and_write(options.format or names, options.kept))
+        )
         return
     for counts in (ROOT / "build").glob("temp.*/**/*.gcda"):
         counts.unlink()
     told = ROOT / "build" / "reached.json"
     command = [sys.executable, "-m", "tests.reached", "--measure", told, "--kept", options.kept]
+    command += [f"--format={name}" for name in options.format or names]
     subprocess.run(command, cwd=ROOT, check=True)
     report(kernels(), options.missing)
     report(json.loads(told.read_text(), object_hook=_numbers), options.missing)

@@ -28,6 +28,8 @@ import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from fractions import Fraction
+from math import floor
 from pathlib import Path
 from typing import Any
 
@@ -81,11 +83,16 @@ def slices_shown(program: str, path: Path) -> Iterator[tuple[Any, ...]]:
 
 def slices_read(conversion: Conversion) -> Iterator[tuple[Any, ...]]:
     """The same of a trace."""
-    rate = conversion.trace.clock.ticks_per_second
     for event in conversion.events:
         if event.kind in _SLICES:
             name = event.of(_SLICES[event.kind]) or ""
-            yield event.ts * 10**9 // (rate or 10**9), _text(name)
+            yield _nanoseconds(conversion, event), _text(name)
+
+
+def _nanoseconds(conversion: Conversion, event: Event) -> int:
+    """Rounded as it is told in JSON, to the nearest; other formats have ticks, which the importer rounds down."""
+    exact = event.ts * 10**9 / (conversion.trace.clock.ticks_per_second or Fraction(10**9))
+    return round(exact) if conversion.target == "chrome" else floor(exact)
 
 
 def _text(name: Any) -> str:
@@ -145,8 +152,8 @@ def shown(program: str, target: Program, path: Path) -> Rows | str:
 
 def without_kernel(rows: Rows, conversion: Conversion) -> Rows:
     """The slices that trace_processor shows but for those that it makes of the kernel's events."""
-    rate = conversion.trace.clock.ticks_per_second or 10**9
-    kernel = {each.ts * 10**9 // rate for each in conversion.events if each.kind not in _SLICES}
+    others = (each for each in conversion.events if each.kind not in _SLICES)
+    kernel = {_nanoseconds(conversion, each) for each in others}
     ours = set(slices_read(conversion))
     return Counter({row: n for row, n in rows.items() if row in ours or row[0] not in kernel})
 

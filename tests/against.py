@@ -92,7 +92,7 @@ def slices_read(conversion: Conversion) -> Iterator[tuple[Any, ...]]:
 def _nanoseconds(conversion: Conversion, event: Event) -> int:
     """Rounded as it is told in JSON, to the nearest; other formats have ticks, which the importer rounds down."""
     exact = event.ts * 10**9 / (conversion.trace.clock.ticks_per_second or Fraction(10**9))
-    return round(exact) if conversion.target == "chrome" else floor(exact)
+    return floor(exact + Fraction(1, 2)) if conversion.target == "chrome" else floor(exact)
 
 
 def _text(name: Any) -> str:

@@ -128,7 +128,7 @@ def read_and_write(names: list[str], kept: Path) -> Lines:
 def kernels() -> Lines:
     """The lines of kernels and their declarations that gcov found reached."""
     found: Lines = defaultdict(dict)
-    for counts in sorted((ROOT / "build").glob("temp.*/**/*.gcda")):
+    for counts in sorted((ROOT / "build").glob("temp.*/**/*.gcno")):
         told = subprocess.run(
             ["gcov", "--json-format", "--stdout", counts],
             cwd=ROOT,

@@ -3,10 +3,10 @@
 The tree is copied to ``build/instrumented/KIND``, its kernels are compiled there in another way, and the command, a
 module of Python with arguments, is run in the copy:
 
-    bounds      Cython checks each index of a memoryview or buffer, and that what is used is there
+    bounds      Cython checks each index of a memoryview or buffer, and that it was given a value
     sanitized   AddressSanitizer and UndefinedBehaviorSanitizer watch every access, and edges are counted, which guide
                 ``tests.fuzz`` (needs gcc)
-    covered     gcov counts lines, see ``tests.coverage_by_corpus`` (needs gcc)
+    covered     gcov counts lines, see ``tests.reached`` (needs gcc)
 
 Cython and setuptools have to be installed, of the versions that pyproject.toml asks for.
 """

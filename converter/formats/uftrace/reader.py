@@ -297,12 +297,12 @@ class _Reader:
     def _find_spaces(self, modules: Modules) -> list[list[tuple[int, int, int, int]]]:
         """The address spaces of all sessions, and for each task file which of them it has when."""
         spaces: list[list[tuple[int, int, int, int]]] = [[]]
-        made: dict[tuple[int, int], list[tuple[int, int]]] = {}
+        made: dict[tuple[str, int], list[tuple[int, int]]] = {}
         for tid in self._task_files:
             times: list[tuple[int, int]] = []
             sessions = self._sessions.session_times(tid)
             for position, (start, session) in enumerate(sessions):
-                key = id(session), start
+                key = session.sid, start
                 if key not in made:
                     made[key] = []
                     for time, libraries in space_times(session, start, self._directory.warn):

@@ -169,27 +169,25 @@ class Modules:
         self._directory = directory
         self.all: list[Module] = []
         self._numbers: dict[str, int] = {}
+        self._mappings: dict[str, list[Mapping]] = {}
+        self._steps_left = _MOST_STEPS
         self._relative = bool(directory.header.features & Feature.SYM_REL_ADDR)
 
     def space(self, session: Session, libraries: list[Library]) -> list[tuple[int, int, int, int]]:
         """(start, end, base of symbols, module or -1) of a session's mappings, ascending, none overlapping."""
-        name = f"sid-{session.sid}.map"
-        text = self._directory.read_if_there(name)
-        if text is None:
-            self._directory.warn(
-                TraceError("there is no map: functions are addresses", field="map"), name
-            )
-            text = b""
-        mappings, bad = parse_mappings(text)
-        if bad:
-            self._directory.warn(TraceError(f"{bad} lines are no mappings", field="map"), name)
+        mappings = self._mapped(session.sid)
+        steps = (len(mappings) + len(libraries)) * (1 + len(libraries))
+        self._steps_left -= steps
+        if self._steps_left < 0:
+            self._directory.warn(TraceError("too many sessions and libraries: no symbols"))
+            return []
         for library in libraries:
             end = library.base + self._extent(library)
             mappings = [
                 known for known in mappings if known.end <= library.base or known.start >= end
             ]
             mappings.append(Mapping(library.base, end, library.path))
-        mappings.sort(key=lambda mapping: mapping.start)
+        mappings = sorted(mappings, key=lambda mapping: mapping.start)
         found: list[tuple[int, int, int, int]] = []
         for mapping in mappings:
             start = max(mapping.start, found[-1][1] if found else 0)
@@ -198,6 +196,21 @@ class Modules:
                 base = mapping.start if self._relative else 0
                 found.append((start, mapping.end, base, module))
         return found
+
+    def _mapped(self, sid: str) -> list[Mapping]:
+        """The mappings of a session, of which several can be."""
+        if sid not in self._mappings:
+            name = f"sid-{sid}.map"
+            text = self._directory.read_if_there(name)
+            if text is None:
+                self._directory.warn(
+                    TraceError("there is no map: functions are addresses", field="map"), name
+                )
+                text = b""
+            self._mappings[sid], bad = parse_mappings(text)
+            if bad:
+                self._directory.warn(TraceError(f"{bad} lines are no mappings", field="map"), name)
+        return self._mappings[sid]
 
     def _extent(self, library: Library) -> int:
         number = self.number(Mapping(0, 0, library.path))
@@ -238,17 +251,19 @@ def space_times(
     A library is there from the start, since calls into it come before the record of its opening, unless it took the
     place of another: then both are told apart by time.
     """
-    times: list[tuple[int, list[Library]]] = [(start, [])]
+    times: list[tuple[int, dict[int, Library]]] = [(start, {})]
     for library in sorted(session.libraries, key=lambda item: item.time):
-        if all(known.base != library.base for known in times[-1][1]):
-            times[-1][1].append(library)
-        elif len(times) < _MOST_REPLACED:
-            kept = [known for known in times[-1][1] if known.base != library.base]
-            times.append((max(library.time, times[-1][0] + 1), [*kept, library]))
-        else:
-            warn(TraceError("more libraries opened in place of others than are told apart"))
-            break
-    return times
+        last, known = times[-1]
+        if library.base in known:
+            if len(times) == _MOST_REPLACED:
+                warn(TraceError("more libraries opened in place of others than are told apart"))
+                break
+            known = {base: other for base, other in known.items() if base != library.base}
+            times.append((max(library.time, last + 1), known))
+        known[library.base] = library
+    return [(time, list(known.values())) for time, known in times]
 
 
 _MOST_REPLACED = 64
+#: In all, to find which mappings libraries leave of those before them.
+_MOST_STEPS = 1 << 25

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 import struct
-from bisect import bisect_right
+from bisect import bisect_right, insort
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -25,6 +25,9 @@ _MESSAGE_MAGIC = 0xFACE
 _TASK_START = 3
 _FORK_END = 6
 _SESSION = 7
+
+#: Whose sessions a task may have got that has none of its own.
+_MOST_ANCESTORS = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,15 +58,17 @@ class Tasks:
     processes: dict[int, int] = field(default_factory=dict)
     parents: dict[int, tuple[int, int]] = field(default_factory=dict)
     _of_process: dict[int, list[Session]] = field(default_factory=dict)
+    #: Of the sessions of an id, which are one image in several processes.
+    _libraries: dict[str, list[Library]] = field(default_factory=dict)
 
     def add(self, kind: str, time: int, values: dict[str, str]) -> None:
         """Add what a line says; ValueError or KeyError where it makes no sense."""
         if kind == "SESS":
-            session = Session(time, _id(values["pid"]), _sid(values["sid"]), values["exename"])
+            sid = _sid(values["sid"])
+            libraries = self._libraries.setdefault(sid, [])
+            session = Session(time, _id(values["pid"]), sid, values["exename"], libraries)
             self.sessions.append(session)
-            of_process = self._of_process.setdefault(session.pid, [])
-            of_process.append(session)
-            of_process.sort(key=lambda item: item.time)
+            insort(self._of_process.setdefault(session.pid, []), session, key=lambda one: one.time)
             self.processes.setdefault(session.pid, session.pid)
         elif kind == "TASK":
             self.processes[_id(values["tid"])] = _id(values["pid"])
@@ -76,9 +81,8 @@ class Tasks:
             library = Library(time, int(values["base"], 16), values["libname"])
             if not 0 <= library.base < 1 << 64:
                 raise ValueError("a base beyond 64 bits")
-            for session in self.sessions:
-                if session.sid == sid:
-                    session.libraries.append(library)
+            if sid in self._libraries:
+                self._libraries[sid].append(library)
 
     def session_times(self, tid: int) -> list[tuple[int, Session]]:
         """From when on which session is that of a task, ascending: its process's own, before them its parent's."""
@@ -86,7 +90,7 @@ class Tasks:
         limit: int | None = None
         pid = self.processes.get(tid, tid)
         seen: set[int] = set()
-        while pid not in seen:
+        while pid not in seen and len(seen) < _MOST_ANCESTORS:
             seen.add(pid)
             own = self._of_process.get(pid, [])
             if limit is not None:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from converter.errors import TraceWarning
+from converter.errors import TraceWarning, note
 from converter.formats.fxt.columns import WindowValues
 from converter.formats.fxt.mapping import (
     EXTENDED,
@@ -124,8 +124,7 @@ class _Tables:
 
     def warn(self, warning: TraceWarning) -> None:
         """Add a warning, unless an earlier pass has."""
-        if warning not in self.trace.warnings:
-            self.trace.warnings.append(warning)
+        note(self.trace.warnings, warning)
 
 
 class _Pass:

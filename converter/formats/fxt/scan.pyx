@@ -27,7 +27,7 @@ from converter.formats.fxt.scan_threads cimport Namings, threads_free, threads_i
 from converter.formats.fxt.scan_window cimport ABSENT, MALFORMED, MAX_VALUES, note, Window
 from converter.formats.fxt.words cimport (
     BLOB, EVENT, INITIALIZATION, KERNEL_OBJECT, LARGE, load, LOG, MAX_PROVIDERS, METADATA,
-    NANOSECONDS, PROFILER, SCHEDULING, STRING, THREAD, USERSPACE_OBJECT,
+    MOST_INITIALIZATION, NANOSECONDS, PROFILER, SCHEDULING, STRING, THREAD, USERSPACE_OBJECT,
 )
 from converter.kernels.numbers cimport FAILED, Numbers, find_or_add_key, free_numbers
 from converter.kernels.strings cimport StringTable
@@ -323,7 +323,7 @@ cdef class Survey:
                     self.providers.append(offset + at)
                 self._provider = number
                 self._rate = self._provider_rates[number]
-            elif kind == INITIALIZATION and words >= 2:
+            elif kind == INITIALIZATION and 2 <= words <= 1 + MOST_INITIALIZATION:
                 self._initialize(load(data + at + 8, self._swap))
                 if words > 2 and self.extended_initialization < 0:
                     self.extended_initialization = offset + at

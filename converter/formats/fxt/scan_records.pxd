@@ -13,9 +13,9 @@ from converter.formats.fxt.scan_window cimport (
     timed_of,
 )
 from converter.formats.fxt.words cimport (
-    EVENT, INLINE, NANOSECONDS, SCHEDULING, SHAPE_BLOB, SHAPE_DISCARDED, SHAPE_KERNEL_OBJECT, SHAPE_LARGE,
-    SHAPE_LARGE_TIMED, SHAPE_LOG, SHAPE_MAPPING, SHAPE_MODULE, SHAPE_NATIVE, SHAPE_SAMPLE, SHAPE_USERSPACE_OBJECT, load,
-    padded, span,
+    EVENT, INLINE, MOST_INITIALIZATION, NANOSECONDS, SCHEDULING, SHAPE_BLOB, SHAPE_DISCARDED, SHAPE_KERNEL_OBJECT,
+    SHAPE_LARGE, SHAPE_LARGE_TIMED, SHAPE_LOG, SHAPE_MAPPING, SHAPE_MODULE, SHAPE_NATIVE, SHAPE_SAMPLE,
+    SHAPE_USERSPACE_OBJECT, load, padded, span,
 )
 from converter.kernels.numbers cimport FAILED, Numbers, find_or_add_pair
 from converter.kernels.strings cimport StringTable
@@ -355,7 +355,7 @@ cdef inline int scan_metadata(Window* window, const uint8_t* at, const uint8_t* 
 
 cdef inline int scan_initialization(Window* window, const uint8_t* at, const uint8_t* end) noexcept nogil:
     cdef uint64_t rate
-    if end - at < 8:
+    if not 8 <= end - at <= 8 * MOST_INITIALIZATION:
         return MALFORMED
     rate = load(at, window.swap)
     providers_set_rate(&window.providers, rate if rate else NANOSECONDS)

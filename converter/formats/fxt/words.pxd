@@ -32,6 +32,8 @@ cdef enum:
 
     METADATA = 0
     INITIALIZATION = 1
+    # Words of an initialization record behind its header: the rate, and what this project and others add.
+    MOST_INITIALIZATION = 7
     STRING = 2
     THREAD = 3
     EVENT = 4

@@ -13,6 +13,8 @@ from typing import Any, Self
 
 #: Longer texts are cut: values found in a file can be as long as the file.
 _MAX_PART = 300
+#: Of one input; more only tell the same.
+MOST_WARNINGS = 1000
 
 
 class TraceError(Exception):
@@ -154,6 +156,24 @@ class TraceWarning:
     def to_error(self) -> TraceError:
         """The same as an error: for callers that refuse damaged input."""
         return TraceError(**_parts(self))
+
+
+def note(warnings: list[TraceWarning], warning: TraceWarning) -> None:
+    """Add a warning to those of a trace, unless it is there, as each pass over the input finds the same, or there are
+    too many already, of which the last then tells.
+    """
+    if len(warnings) > MOST_WARNINGS:
+        return
+    # Few have one offset, and to compare all of them in full takes long.
+    if any(one.offset == warning.offset and one == warning for one in warnings):
+        return
+    if len(warnings) == MOST_WARNINGS:
+        warning = TraceWarning(
+            message=f"more damage than {MOST_WARNINGS:,} warnings tell",
+            format=warning.format,
+            path=warning.path,
+        )
+    warnings.append(warning)
 
 
 def _parts(source: TraceError | TraceWarning) -> dict[str, Any]:

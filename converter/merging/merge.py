@@ -13,7 +13,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from converter.errors import TraceError, UnsupportedError
+from converter.errors import TraceError, UnsupportedError, note
 from converter.ir.events import Batch
 from converter.ir.symbols import SymbolTable
 from converter.ir.trace import ClockDomain, Trace
@@ -320,8 +320,7 @@ class _Merging:
         for name, one in zip(self._names, self._inputs, strict=True):
             for warning in one.warnings:
                 named = warning if warning.path is not None else replace(warning, path=name)
-                if named not in trace.warnings:
-                    trace.warnings.append(named)
+                note(trace.warnings, named)
 
     def _progress(self) -> tuple[int, int]:
         parts = [one.progress() if one.progress is not None else (0, 0) for one in self._inputs]

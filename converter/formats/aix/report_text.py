@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from converter.errors import TraceError, TraceWarning
+from converter.errors import TraceError, TraceWarning, note
 from converter.formats.aix.report import scan
 from converter.formats.aix.report_classes import (
     LEVEL,
@@ -178,8 +178,7 @@ class _Reader:
             expected=f"lines of less than {_WINDOW} bytes",
             found=f"{size} bytes without an end",
         )
-        if warning not in self.trace.warnings:
-            self.trace.warnings.append(warning)
+        note(self.trace.warnings, warning)
 
     def next_heading(self, data: bytes, at: int, heading: Heading) -> tuple[Heading, int]:
         """The heading that the line at `at` is, and where the next line starts.

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from converter.errors import TraceError
+from converter.errors import TraceError, note
 from converter.formats.aix.layout import MAGIC
 from converter.formats.aix.scan import BAD, DONE, FULL, INCOMPLETE, presented
 from converter.ir.trace import Trace
@@ -92,8 +92,7 @@ class Stream:
 def warn_of(trace: Trace, name: str, damage: TraceError) -> None:
     """Keep damage as a warning; each pass finds the same."""
     warning = damage.within(format="aix", path=name).to_warning()
-    if warning not in trace.warnings:
-        trace.warnings.append(warning)
+    note(trace.warnings, warning)
 
 
 def companions(source: Source, bits: int) -> list[Stream]:

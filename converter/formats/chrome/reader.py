@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from converter.errors import TraceError, TraceWarning
+from converter.errors import TraceError, TraceWarning, note
 from converter.formats.chrome import is_profile
 from converter.formats.chrome.classes import Plan, Rows, plan_of
 from converter.formats.chrome.columns import Scanned
@@ -86,7 +86,6 @@ class _Reader:
         self._thread_keys = StringTable()
         self._header: dict[str, Any] = {}
         self._position = 0
-        self._warned: set[str] = set()
         # The sidecar is filled while batches are read; filters that copy it copy this dictionary.
         self.trace = Trace(format="chrome", sidecar={"chrome": {}})
         self._tables = Tables(self.trace)
@@ -195,10 +194,7 @@ class _Reader:
         self._position = self._source.size
 
     def _warn(self, warning: TraceWarning) -> None:
-        # The batches may be read again, with the same damage.
-        if str(warning) not in self._warned:
-            self._warned.add(str(warning))
-            self.trace.warnings.append(warning)
+        note(self.trace.warnings, warning)
 
     def _add_member(self, name: str, value: Any) -> None:
         if name == HEADER and isinstance(value, dict):

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from converter.errors import TraceError
+from converter.errors import TraceError, note
 from converter.formats.ctf.addresses import Addresses, are_named
 from converter.formats.ctf.clocks import clock_domain, conversion, origin_of, trace_clock
 from converter.formats.ctf.decode import Classes, DataStream, batches
@@ -241,5 +241,4 @@ class _Reader:
     def _warn(self, error: TraceError) -> None:
         """Keep damage as a warning; a second pass finds what the first did."""
         warning = error.within(format="ctf").to_warning()
-        if warning not in self.trace.warnings:
-            self.trace.warnings.append(warning)
+        note(self.trace.warnings, warning)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from converter.errors import TraceError
+from converter.errors import TraceError, note
 from converter.formats.ir import layout
 from converter.formats.ir import messages as pb
 from converter.formats.ir.classes import unpack_class
@@ -154,8 +154,7 @@ class _Reader:
 
     def _warn(self, error: TraceError) -> None:
         warning = error.within(format="ir", path=self._source.name).to_warning()
-        if warning not in self.trace.warnings:
-            self.trace.warnings.append(warning)
+        note(self.trace.warnings, warning)
 
     def _batches(self) -> Iterator[Batch]:
         delivered = False

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from converter.errors import TraceError, TraceWarning
+from converter.errors import TraceError, TraceWarning, note
 from converter.formats.lttng_legacy.classes import Classes, ClassSource, rows_of
 from converter.formats.lttng_legacy.declarations import (
     Declaration,
@@ -199,7 +199,8 @@ class _Reader:
 
     def _warn(self, warnings: Sequence[TraceWarning]) -> None:
         """Add warnings, unless an earlier pass has."""
-        self.trace.warnings.extend(one for one in warnings if one not in self.trace.warnings)
+        for warning in warnings:
+            note(self.trace.warnings, warning)
 
 
 def _clock(file: ChannelFile) -> ClockDomain:

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from converter.errors import TraceError
+from converter.errors import TraceError, note
 from converter.formats.trace_cmd.container import Buffer, TraceFile
 from converter.formats.trace_cmd.decode import Decoding, Events, batches
 from converter.formats.trace_cmd.event_classes import EventClasses
@@ -253,5 +253,4 @@ class _Reader:
         """Keep damage as warnings; the second pass finds what the first did."""
         for error in errors:
             warning = error.within(format="trace_cmd", path=self._file.source.name).to_warning()
-            if warning not in self._file.warnings:
-                self._file.warnings.append(warning)
+            note(self._file.warnings, warning)

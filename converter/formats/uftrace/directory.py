@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from converter.errors import TraceError, TraceWarning
+from converter.errors import TraceError, TraceWarning, note
 from converter.formats.uftrace.layout import Header
 from converter.lossless.footer import HIDDEN_FILE
 from converter.lossless.travelling import PART_SIZE
@@ -87,8 +87,7 @@ class DataDirectory:
         """Keep as a warning what prevents reading a part only; each once, as later passes find it again."""
         path = self.source.name if name is None else f"{self.source.name}/{name}"
         warning = error.within(format="uftrace", path=path).to_warning()
-        if warning not in self._warnings:
-            self._warnings.append(warning)
+        note(self._warnings, warning)
 
     def warn_of_info(self, error: TraceError) -> None:
         """The same of the `info` file."""

@@ -1,0 +1,378 @@
+"""Reads the worst inputs that are known, at two sizes: ``python -m tests.costs``.
+
+Each is read to its end, columns and all, in a process of its own. The processor time for a byte of input stays below a
+bound and does not grow with the size, nor does what is in memory beyond the input grow past 512 MiB.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import resource
+import struct
+import sys
+import time
+import zlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
+
+from fuzz import Files, packed  # noqa: E402 - the path is set above
+
+from converter.conversion import open_trace  # noqa: E402
+from converter.errors import TraceError  # noqa: E402
+from converter.ir.events import decode  # noqa: E402
+from converter.registry import FORMATS  # noqa: E402
+
+#: Seconds that one input may take for each MB of it, and besides for anything, as modules are loaded.
+PER_MEGABYTE = 30.0
+BESIDES = 1.0
+#: How much longer a byte of the larger input may take than one of the smaller.
+GROWTH = 2.0
+MEMORY = 512 << 20
+#: How much larger the larger is.
+TIMES = 4
+
+_MAGIC = b"\x10\x00\x04FxT\x16\x00"
+
+
+def _fxt_event(name: bytes, arguments: list[bytes], ts: int) -> bytes:
+    def padded(text: bytes) -> bytes:
+        return text + bytes(-len(text) % 8)
+
+    inside = b"".join(
+        struct.pack("<Q", 2 | 2 + (len(one) + 7) // 8 - 1 << 4 | (0x8000 | len(one)) << 16)
+        + padded(one)
+        for one in arguments
+    )
+    words = 2 + (len(name) + 7) // 8 + len(inside) // 8
+    head = 4 | words << 4 | len(arguments) << 20 | 1 << 24 | (0x8000 | len(name)) << 48
+    return struct.pack("<QQ", head, ts) + padded(name) + inside
+
+
+def fxt_events(size: int) -> Files:
+    """Events of 16 bytes."""
+    event = struct.pack("<QQ", 4 | 2 << 4 | 1 << 24 | 1 << 48, 7)
+    return {"": _MAGIC + event * (size // 16)}
+
+
+def fxt_names(size: int) -> Files:
+    """A name for each event."""
+    return {"": _MAGIC + b"".join(_fxt_event(b"%07d" % i, [], i) for i in range(size // 24))}
+
+
+def fxt_classes(size: int) -> Files:
+    """An argument of another name for each event, so that each has a class of its own."""
+    events = (_fxt_event(b"n", [b"%07d" % i], i) for i in range(size // 40))
+    return {"": _MAGIC + b"".join(events)}
+
+
+def fxt_holes(size: int) -> Files:
+    """Damage behind each few events."""
+    piece = _fxt_event(b"n", [], 1) * 5 + bytes(8)
+    return {"": _MAGIC + piece * (size // len(piece))}
+
+
+def _field(number: int, data: bytes) -> bytes:
+    return _varint(number << 3 | 2) + _varint(len(data)) + data
+
+
+def _number(number: int, value: int) -> bytes:
+    return _varint(number << 3) + _varint(value)
+
+
+def _varint(value: int) -> bytes:
+    result = bytearray()
+    while value > 127:
+        result.append(value & 127 | 128)
+        value >>= 7
+    return bytes(result) + bytes([value])
+
+
+def perfetto_empty(size: int) -> Files:
+    """Packets with nothing in them."""
+    return {"": b"\x0a\x00" * (size // 2)}
+
+
+def perfetto_events(size: int) -> Files:
+    """Small track events."""
+    packet = _field(1, _number(8, 5) + _number(10, 1) + _field(11, _number(9, 3)))
+    return {"": packet * (size // len(packet))}
+
+
+def perfetto_names(size: int) -> Files:
+    """An interned name for each event."""
+    packets = []
+    for i in range(1, size // 40):
+        interned = _field(12, _field(2, _number(1, i) + _field(2, b"%d" % i)))
+        event = _field(11, _number(9, 1) + _number(10, i))
+        packets.append(_field(1, _number(8, i) + _number(10, 1) + interned + event))
+    return {"": b"".join(packets)}
+
+
+def perfetto_sequences(size: int) -> Files:
+    """A sequence for each packet."""
+    return {
+        "": b"".join(
+            _field(1, _number(8, i) + _number(10, i) + _field(11, _number(9, 3)))
+            for i in range(1, size // 14)
+        )
+    }
+
+
+def perfetto_nested(size: int) -> Files:
+    """Annotations within annotations."""
+    inner = b""
+    while len(inner) < 3000:
+        inner = _field(11, inner)
+    packet = _field(
+        1, _number(8, 1) + _number(10, 1) + _field(11, _number(9, 3) + _field(4, inner))
+    )
+    return {"": packet * (size // len(packet))}
+
+
+def perfetto_bomb(size: int) -> Files:
+    """Compressed packets that inflate to a thousand times their size."""
+    whole = zlib.compress(perfetto_events(1 << 22)[""], 9)
+    packet = _field(1, _field(50, whole))
+    return {"": packet * max(size // len(packet) // 16, 1)}
+
+
+def perfetto_holes(size: int) -> Files:
+    """Damage behind each few packets."""
+    packet = _field(1, _number(8, 5) + _number(10, 1) + _field(11, _number(9, 3)))
+    return {"": (packet * 5 + b"\xff" * 11) * (size // (5 * len(packet) + 11))}
+
+
+def chrome_events(size: int) -> Files:
+    """Small events."""
+    return {"": b"[" + b'{"ph":"i","ts":1},' * (size // 18)}
+
+
+def chrome_names(size: int) -> Files:
+    """A name for each event."""
+    events = (b'{"ph":"i","ts":1,"name":"%d"},' % i for i in range(size // 34))
+    return {"": b"[" + b"".join(events)}
+
+
+def chrome_classes(size: int) -> Files:
+    """An argument of another name for each event."""
+    events = (b'{"ph":"i","ts":1,"args":{"%d":1}},' % i for i in range(size // 38))
+    return {"": b"[" + b"".join(events)}
+
+
+def chrome_nested(size: int) -> Files:
+    """Arguments nested deeply."""
+    event = b'{"ph":"i","ts":1,"args":{"a":' + b"[" * 500 + b"]" * 500 + b"}},"
+    return {"": b"[" + event * (size // len(event))}
+
+
+def chrome_threads(size: int) -> Files:
+    """A thread for each event."""
+    events = (b'{"ph":"i","ts":1,"pid":%d,"tid":%d},' % (i, i) for i in range(size // 44))
+    return {"": b"[" + b"".join(events)}
+
+
+_CTF = b"""/* CTF 1.8 */
+typealias integer { size = 8; align = 8; signed = false; } := u8;
+trace { major = 1; minor = 8; byte_order = le; };
+"""
+
+
+def ctf_packets(size: int) -> Files:
+    """Packets of a few bytes."""
+    metadata = (
+        _CTF
+        + b"""stream { packet.context := struct { u8 packet_size; u8 content_size; };
+event.header := struct { u8 id; }; };
+event { name = "e"; id = 0; fields := struct { u8 v; }; };"""
+    )
+    return {"metadata": metadata, "stream": b"\x20\x20\0\1" * (size // 4)}
+
+
+def ctf_events(size: int) -> Files:
+    """Events of one byte."""
+    metadata = (
+        _CTF
+        + b"""stream { event.header := struct { u8 id; }; };
+event { name = "e"; id = 0; fields := struct { }; };"""
+    )
+    return {"metadata": metadata, "stream": bytes(size)}
+
+
+def ctf_classes(size: int) -> Files:
+    """A declaration for each event."""
+    events = b"".join(
+        b'event { name = "%d"; id = %d; fields := struct { u8 v; }; };' % (i, i)
+        for i in range(size // 64)
+    )
+    header = b"""typealias integer { size = 32; align = 8; signed = false; } := u32;
+stream { event.header := struct { u32 id; }; };"""
+    stream = b"".join(struct.pack("<IB", i, 1) for i in range(size // 64))
+    return {"metadata": _CTF + header + events, "stream": stream}
+
+
+def ctf_nested(size: int) -> Files:
+    """Structures within structures."""
+    one = b"struct { " * 30 + b"u8 v;" + b"".join(b" } a%d;" % i for i in range(30))
+    fields = b" ".join(one.replace(b"a29", b"m%d" % i) for i in range(size // len(one)))
+    metadata = (
+        _CTF
+        + b"""stream { event.header := struct { u8 id; }; };
+event { name = "e"; id = 0; fields := struct { """
+        + fields
+        + b" }; };"
+    )
+    return {"metadata": metadata, "stream": b""}
+
+
+def uftrace_symbols(size: int) -> Files:
+    """Many symbols."""
+    lines = b"".join(b"%016x T f%d\n" % (i * 16, i) for i in range(size // 28))
+    return _uftrace({"prog.sym": lines})
+
+
+def uftrace_records(size: int) -> Files:
+    """Nothing but small records."""
+    record = struct.pack("<QQ", 5, 0x1000 << 16 | 5 << 3)
+    return _uftrace({"1.dat": record * (size // 16)})
+
+
+def uftrace_sessions(size: int) -> Files:
+    """Many tasks that fork."""
+    lines = b"".join(
+        b"FORK timestamp=1.000000000 pid=%d ppid=%d\n" % (i, i - 1) for i in range(2, size // 46)
+    )
+    return _uftrace({"task.txt": lines})
+
+
+def uftrace_images(size: int) -> Files:
+    """Many sessions of one image, which open many libraries."""
+    session = b'SESS timestamp=1.000000000 pid=1 sid=0000000000000001 exename="prog"\n'
+    library = b'DLOP timestamp=1.000000000 tid=1 sid=0000000000000001 base=1000 libname="l"\n'
+    return _uftrace({"task.txt": (session + library) * (size // (len(session) + len(library)))})
+
+
+def uftrace_nonsense(size: int) -> Files:
+    """Lines that make no sense, each with a warning."""
+    return _uftrace({"task.txt": b"".join(b"%d\n" % i for i in range(size // 7))})
+
+
+def _uftrace(files: Files) -> Files:
+    info = b"Ftrace!\0" + struct.pack("<IHBBQQHHI", 4, 40, 1, 2, 0, 0, 1023, 0, 0)
+    session = b'SESS timestamp=0.100000000 pid=1 sid=0000000000000001 exename="prog"\n'
+    task = session + b"TASK timestamp=0.100000000 tid=1 pid=1\n"
+    return {
+        "info": info,
+        "task.txt": task + files.pop("task.txt", b""),
+        "sid-0000000000000001.map": b"00000000-7fffffff r-xp 00000000 00:00 0 prog\n",
+        "1.dat": b"",
+        **files,
+    }
+
+
+def ir_events(size: int) -> Files:
+    """A canonical form with a class for each event."""
+    classes = [{"kind": "TYPED", "name": str(i), "fields": []} for i in range(size // 72)]
+    form = {
+        "clock": {"name": "ns", "ticks_per_second": "1", "epoch_ns": None, "description": ""},
+        "clock_domains": [], "environment": {}, "processes": [], "threads": [], "tracks": [],
+        "classes": classes,
+        "events": [[i, i, None, None, None, []] for i in range(len(classes))],
+        "untimed": [],
+    }  # fmt: skip
+    return {"": json.dumps(form).encode()}
+
+
+INPUTS: dict[str, Callable[[int], Files]] = {
+    name: make
+    for name, make in list(globals().items())
+    if callable(make) and name.partition("_")[0] in {format.name for format in FORMATS}
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """Of reading an input: how large it is, how many events were read, seconds of the processor, bytes of memory."""
+
+    size: int
+    events: int
+    seconds: float
+    memory: int
+
+
+def read_all(format: str, data: bytes) -> int:
+    """How many events there are; all of them are decoded."""
+    count = 0
+    try:
+        with open_trace(data, format) as trace:
+            for batch in trace.batches():
+                decode(batch)
+                count += len(batch)
+    except TraceError as error:
+        str(error)
+    return count
+
+
+def cost(name: str, size: int) -> Cost:
+    """Of reading an input of a size, in a process of its own."""
+    format = next(one.name for one in FORMATS if name.startswith(one.name + "_"))
+    data = packed(INPUTS[name](size))
+    ends = os.pipe()
+    child = os.fork()
+    if not child:
+        status = 1
+        try:
+            read_all(format, b"")
+            peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+            start = time.process_time()
+            count = read_all(format, data)
+            seconds = time.process_time() - start
+            more = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - peak
+            os.write(ends[1], json.dumps([count, seconds, more * 1024]).encode())
+            status = 0
+        finally:
+            os._exit(status)
+    os.close(ends[1])
+    ended = os.waitpid(child, 0)[1]
+    with open(ends[0], "rb") as told:
+        text = told.read()
+    if ended:
+        raise RuntimeError(f"{name} of {len(data):,} bytes: it ends with {ended}")
+    return Cost(len(data), *json.loads(text))
+
+
+def faults(name: str, size: int) -> tuple[str, list[str]]:
+    """What reading an input costs at two sizes, and what of it is too much."""
+    small, large = (cost(name, size * times) for times in (1, TIMES))
+    each = [one.seconds / one.size * 1e6 for one in (small, large)]
+    told = (
+        f"{name}: {large.size / 1e6:.1f} MB, {large.events:,} events: {each[1]:.2f} s/MB "
+        f"({each[0]:.2f} at {small.size / 1e6:.1f} MB), {large.memory >> 20} MiB"
+    )
+    wrong = []
+    if large.seconds > BESIDES + PER_MEGABYTE * large.size / 1e6:
+        wrong.append(f"more than {PER_MEGABYTE} s/MB")
+    if large.seconds > BESIDES + GROWTH * small.seconds * large.size / small.size:
+        wrong.append("time grows faster than the input")
+    if large.memory > MEMORY:
+        wrong.append("more than 512 MiB beyond the input")
+    return told, wrong
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--input", choices=INPUTS, action="append")
+    parser.add_argument("--size", type=int, default=1 << 20, help="bytes of the smaller one")
+    options = parser.parse_args()
+    failed = 0
+    for chosen in options.input or INPUTS:
+        line, found = faults(chosen, options.size)
+        failed += bool(found)
+        sys.stdout.write(f"{line}{''.join(': ' + one for one in found)}\n")
+        sys.stdout.flush()
+    sys.exit(bool(failed))

@@ -12,6 +12,7 @@ from typing import Any
 
 from converter.errors import TraceError, TruncatedError
 from converter.formats.chrome.layout import BYTE_ORDER_MARK, SPACE, TRACE_EVENTS
+from converter.formats.chrome.resuming import LARGEST, Search
 from converter.formats.chrome.scan import EventScanner
 from converter.formats.chrome.scan_values import end_of_value
 from converter.storage.source import Source
@@ -33,6 +34,9 @@ class Document:
 
     def __init__(self, source: Source, window: int = WINDOW, *, sample: bool = False) -> None:
         self.member: tuple[str, Any] = ("", None)
+        #: What is damaged behind what was read: there, events are left out.
+        self.damage: list[TraceError] = []
+        self._search = Search()
         self._source = source
         self._window = window
         self._sample = sample
@@ -109,7 +113,12 @@ class Document:
             if status == _FULL:
                 continue
             if status != _MORE:
-                raise self._error("an event object", self._data[self._at : self._at + 40])
+                error = self._error("an event object", self._data[self._at : self._at + 40])
+                if not self._resume():
+                    raise error
+                message = "events go on behind the damage"
+                self.damage += [error, TraceError(message, offset=self.position)]
+                continue
             if self._sample:
                 self._at = len(self._data)
                 return
@@ -119,6 +128,22 @@ class Document:
             # Recorders that may be killed never write the end of the array, and no reader expects it.
             self._at = len(self._data)
             return
+
+    def _resume(self) -> bool:
+        """Go on with the next event; whether there is one."""
+        if self._sample:
+            return False
+        at = self._at + 1
+        while True:
+            following = self._search.next(self._data, at)
+            if following is not None:
+                self._at = following
+                return True
+            # An object may be cut off by the end of the window.
+            self._at = max(at, len(self._data) - LARGEST)
+            if not self._more():
+                return False
+            at = 0
 
     def _next(self) -> bytes:
         """The next byte that is not white space, which stays unread; empty at the end of the file."""
@@ -155,6 +180,11 @@ class Document:
         chunk = self._source.read(self._base + len(self._data), max(self._window, len(rest)))
         if not chunk:
             return False
+        zero = chunk.find(b"\0")
+        if zero >= 0:
+            # No text has any, and in a string they are taken for a part of it.
+            place = self._base + len(self._data) + zero
+            self.damage.append(TraceError("bytes of value 0 in the text", offset=place))
         self._base += self._at
         self._at = 0
         self._data = rest + chunk

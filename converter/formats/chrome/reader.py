@@ -169,6 +169,7 @@ class _Reader:
         try:
             for step in document.steps(scanner, size):
                 self._position = document.position
+                self._warn_of(document)
                 if step is Step.EVENTS:
                     self._tables.add_metadata(scanner.take_metadata())
                     if len(scanner):
@@ -182,6 +183,7 @@ class _Reader:
             if not delivered and not self._tables.known:
                 raise
             self._warn(error.to_warning())
+        self._warn_of(document)
         if scanner.rounded:
             self._warn(
                 TraceWarning(
@@ -195,6 +197,11 @@ class _Reader:
 
     def _warn(self, warning: TraceWarning) -> None:
         note(self.trace.warnings, warning)
+
+    def _warn_of(self, document: Document) -> None:
+        for damage in document.damage:
+            self._warn(damage.within(format="chrome", path=self._source.name).to_warning())
+        document.damage.clear()
 
     def _add_member(self, name: str, value: Any) -> None:
         if name == HEADER and isinstance(value, dict):

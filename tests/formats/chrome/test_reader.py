@@ -297,6 +297,24 @@ def test_objects_that_are_nested_too_deeply_as_text_are_damage(text: str) -> Non
     assert trace.warnings
 
 
+@pytest.mark.parametrize("hole", ["\0" * 300, '","args":{"x', "rubbish", '"', "}}]],"])
+def test_events_go_on_behind_a_hole(hole: str) -> None:
+    one = json.dumps(event())
+    text = f"[{one},{one},{one[:9]}"
+    trace = load(f"{text}{hole}{one[20:]},{one},{one}]")
+    assert sum(len(batch) for batch in trace.batches()) >= 4
+    assert trace.warnings
+    assert all(warning.offset is not None for warning in trace.warnings)
+
+
+def test_events_go_on_behind_a_window_of_damage() -> None:
+    one = json.dumps(event())
+    trace = load(f"[{one},{'x' * (5 << 20)},{one},{one}]")
+    assert sum(len(batch) for batch in trace.batches()) == 3
+    first, second = trace.warnings
+    assert (first.offset, second.offset) == (len(one) + 2, len(one) + (5 << 20) + 3)
+
+
 def test_more_events_in_the_first_look_than_a_batch_has() -> None:
     count = 100_000
     trace = load("[" + ",".join(["{}"] * count) + "]")

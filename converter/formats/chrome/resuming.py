@@ -1,0 +1,40 @@
+"""Where events go on behind damage: an object with a phase, as an element of a list."""
+
+from __future__ import annotations
+
+import json
+import re
+
+from converter.formats.chrome.scan_values import end_of_value
+
+_OBJECT = re.compile(rb'[,\[\s]\s*(\{)\s*"')
+#: An event that is larger is not found again.
+LARGEST = 1 << 16
+#: Objects that are looked into, of one input: to look into one takes as long as it is.
+_MOST_OBJECTS = 100_000
+
+
+class Search:
+    """Looks for events in one text."""
+
+    def __init__(self) -> None:
+        self._left = _MOST_OBJECTS
+
+    def next(self, data: bytes, at: int) -> int | None:
+        """Where the first object is that is an event, from `at` on; None where there is none."""
+        for match in _OBJECT.finditer(data, at):
+            if not self._left:
+                return None
+            self._left -= 1
+            if _is_event(data[match.start(1) : match.start(1) + LARGEST]):
+                return match.start(1)
+        return None
+
+
+def _is_event(data: bytes) -> bool:
+    try:
+        found = end_of_value(data, 0)
+        event = None if found is None else json.loads(found[1])
+    except (ValueError, RecursionError):
+        return False
+    return isinstance(event, dict) and isinstance(event.get("ph"), str)

@@ -22,7 +22,7 @@ sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
 
 from fuzz import Files, size_of  # noqa: E402 - the path is set above
 from prefixes import RULES, prefix  # noqa: E402
-from support.damaged_inputs import READABLE, files_at, fixtures_of, times_of  # noqa: E402
+from support.damaged_inputs import files_at, fixtures_of, times_of  # noqa: E402
 
 #: Holes begin and end at one of so many places of a file.
 PLACES = 200
@@ -135,14 +135,14 @@ def attempt(format: str, files: Files, count: int, first: int, verbose: bool) ->
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--format", choices=READABLE, action="append")
+    parser.add_argument("--format", choices=RULES, action="append")
     parser.add_argument("--input", type=Path, help="a recording; the largest fixture without")
     parser.add_argument("--count", type=int, default=1000, help="holes of each format")
     parser.add_argument("--first", type=int, default=0, help="number of the first hole")
     parser.add_argument("-v", "--verbose", action="store_true", help="tell of each hole")
     options = parser.parse_args()
     failures = 0
-    for name in options.format or READABLE:
+    for name in options.format or RULES:
         if options.input is not None:
             chosen = files_at(options.input)
         else:

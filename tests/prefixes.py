@@ -24,7 +24,7 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
 
 from fuzz import Files  # noqa: E402 - the path is set above
-from support.damaged_inputs import READABLE, Reading, fixtures_of, reading_of  # noqa: E402
+from support.damaged_inputs import Reading, fixtures_of, reading_of  # noqa: E402
 
 #: Of larger files there is one prefix for each of so many parts.
 LARGE = 64 << 10
@@ -228,13 +228,13 @@ def attempt(format: str, only: str, step: int, seconds: float) -> int:
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--format", choices=READABLE, action="append")
+    parser.add_argument("--format", choices=RULES, action="append")
     parser.add_argument("--fixture", default="", help="part of the path of the fixtures")
     parser.add_argument("--step", type=int, default=1, help="bytes from one cut to the next")
     parser.add_argument("--seconds", type=float, default=float("inf"), help="for each format")
     options = parser.parse_args()
     found = [
         attempt(name, options.fixture, options.step, options.seconds)
-        for name in options.format or READABLE
+        for name in options.format or RULES
     ]
     sys.exit(any(found))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -15,7 +15,7 @@ from converter.arrow.restored import numbers, restored
 from converter.columnar.files import errors_of
 from converter.columnar.layout import CLASS, THREAD, TICKS, TRACK, About
 from converter.columnar.stored import Group, Stored
-from converter.errors import TraceError
+from converter.errors import TraceError, note
 from converter.formats.ir.layout import rows_in_order
 from converter.ir.columns import Column
 from converter.ir.events import Batch, EventClass, Field, Table
@@ -278,6 +278,4 @@ def columns_of(schema: pa.Schema) -> str:
 
 def warn(trace: Trace, error: TraceError) -> None:
     """Add a warning to a trace, once."""
-    warning: Any = error.to_warning()
-    if warning not in trace.warnings:
-        trace.warnings.append(warning)
+    note(trace.warnings, error.to_warning())

@@ -16,7 +16,6 @@ from converter.errors import TraceError, TraceWarning
 from converter.ir.events import Batch
 from converter.ir.fingerprints import Fingerprinter
 from converter.ir.trace import Trace
-from converter.registry import FORMATS
 
 FIXTURES = Path(__file__).resolve().parents[2] / "roundtrip_fixtures"
 
@@ -95,9 +94,6 @@ def fixtures_of(format: str) -> Iterator[tuple[str, Files]]:
             continue
         if found == format:
             yield str(path.relative_to(FIXTURES)), files_at(path)
-
-
-READABLE = [format.name for format in FORMATS if format.readable]
 
 
 def times_of(files: Files, format: str) -> tuple[Counter[int], tuple[TraceWarning, ...]] | None:

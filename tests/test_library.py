@@ -1,5 +1,6 @@
 """The Python of the pages does what they say, as it stands there."""
 
+import json
 import re
 import shutil
 import subprocess
@@ -61,6 +62,22 @@ def test_the_examples_are_typed(folder):
         check=False,
     )
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_the_examples_are_clean_for_pyright(folder):
+    pyright = shutil.which("pyright")
+    if pyright is None:
+        pytest.skip("pyright is not installed")
+    (folder / "example.py").write_text("\n".join(EXAMPLES))
+    (folder / "pyrightconfig.json").write_text(json.dumps({"extraPaths": [str(ROOT)]}))
+    command = [pyright, "--pythonpath", sys.executable]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=folder)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_everything_public_is_documented():
+    rows = re.findall(r"^\| `(\w+)` \| \S", (ROOT / "docs/api.md").read_text(), re.MULTILINE)
+    assert sorted(rows) == sorted(converter.__all__)
 
 
 def examples_of(page):

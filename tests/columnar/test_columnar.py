@@ -3,6 +3,7 @@ in a trace or an error."""
 
 from __future__ import annotations
 
+import re
 import shutil
 import sys
 import tempfile
@@ -16,6 +17,7 @@ from hypothesis import strategies as st
 from support.strategies import traces
 
 import converter
+from converter.cli import main
 from converter.errors import TraceError, UnsupportedError
 from converter.fixtures import synthetic_trace
 from converter.ir.canonical import difference
@@ -265,3 +267,24 @@ def test_without_pyarrow_it_says_what_to_install(monkeypatch, tmp_path):
     for name in ("parquet", "arrow"):
         with pytest.raises(UnsupportedError, match=r"pip install 'traceconv\[arrow\]'"):
             converter.convert(SMALL, tmp_path / "out", target_format=name)
+
+
+def test_many_traces_are_one_table_for_who_queries_them(tmp_path, monkeypatch):
+    """The example of docs/scale.md, with ten traces."""
+    duckdb = pytest.importorskip("duckdb")
+    (tmp_path / "runs").mkdir()
+    for number in range(10):
+        trace = synthetic_trace("sched", 60, seed=number)
+        converter.write(trace, tmp_path / f"runs/run{number}.fxt")
+    monkeypatch.chdir(tmp_path)
+    assert main(["batch", "runs/*.fxt", "-o", "fleet", "-t", "parquet+dataset", "-q"]) == 0
+    page = (ROOT / "docs/scale.md").read_text()
+    query = re.search(r"```sql\n(.*?)```", page, re.DOTALL)
+    assert query is not None
+    found = duckdb.sql(query[1]).fetchall()
+    assert {run for run, _, _ in found} == {f"run{number}.parquet" for number in range(10)}
+    expected = 0
+    for number in range(10):
+        with converter.open_trace(f"fleet/run{number}.parquet") as trace:
+            expected += trace.events("sched_switch").count
+    assert sum(count for _, _, count in found) == expected

@@ -24,14 +24,16 @@ import re, subprocess, pandas
 line = re.compile(r"\\s*(.+)-(\\d+)\\s+\\[(\\d+)\\] \\S* *([\\d.]+): (\\w+): +(.*)")
 pair = re.compile(r"(\\w+)=(\\S+)")
 command = ["trace-cmd", "report", "-i", {trace!r}, "-R", "-F", {event!r}]
+rows, names = [], []
 with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as report:
-    rows = []
     for text in report.stdout:
-        if found := line.match(text):
+        found = line.match(text)
+        if found and found[5] == {event!r}:
             comm, tid, cpu, ts, name, fields = found.groups()
-            common = {{"comm": comm, "tid": int(tid), "cpu": int(cpu), "ts": float(ts)}}
-            rows.append(common | dict(pair.findall(fields)))
-frame = pandas.DataFrame(rows)
+            pairs = pair.findall(fields)
+            names = names or [name for name, _ in pairs]
+            rows.append((comm, int(tid), int(cpu), float(ts), *(value for _, value in pairs)))
+frame = pandas.DataFrame(rows, columns=["comm", "tid", "cpu", "ts", *names])
 """
 _PERFETTO = """
 from perfetto.trace_processor import TraceProcessor, TraceProcessorConfig

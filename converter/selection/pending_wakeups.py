@@ -32,7 +32,7 @@ class PendingWakeups:
             for at, tids, place, step in self._steps(batch)
             if (kept := among[at]).any()
         ]
-        if all(step == END for *_, step in parts) and not len(self.open()):
+        if not parts or (all(step == END for *_, step in parts) and not len(self.open())):
             return
         at = np.concatenate([part[0] for part in parts])
         lane = np.concatenate([part[1] << _BITS | part[2] for part in parts])

@@ -439,15 +439,6 @@ def test_what_is_open_since_long_is_found_though_events_are_not_in_the_order_of_
     names = [values for _, kind, _, *values in part(batches, 80) if kind == "SLICE_BEGIN"]
     assert names == [["goes on"]]
 
-    trace = trace_of(CLASSES, events[:4], events[4:])
-    selection = Selection(
-        since=None if since is None else f"{since}ns", until=None if until is None else f"{until}ns"
-    )
-    result = selected(trace, selection)
-    for _ in result.trace.batches():
-        pass
-    assert result.counts.cut_flows == cut
-
 
 def test_a_batch_without_wakeups_may_follow_one_whose_threads_wait():
     trace = converter.read(RECORDINGS / "trace_cmd/small.dat")

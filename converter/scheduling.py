@@ -91,7 +91,10 @@ def scheduler(name: str) -> Iterator[Scheduler]:
         yield Scheduler(client)
 
 
-def _run(function: Callable[[_Task], _Result], task: _Task) -> _Result:
+def _run(function: Callable[[_Task], _Result], task: _Task) -> _Result | TraceError:
     """On a worker, which has a thread of its own for each task."""
     use_workers(1)
-    return function(task)
+    try:
+        return function(task)
+    except TraceError as error:
+        return error  # another try would end in the same way

@@ -147,16 +147,23 @@ def split(
 
 
 def split_trace(
-    trace: Trace, division: TimeLength | int | Division, outputs: Outputs
+    trace: Trace,
+    division: TimeLength | int | Division,
+    outputs: Outputs,
+    wanted: Callable[[int], bool] = lambda _: True,
 ) -> Iterator[SplitPart]:
-    """Write the parts of a trace, each as it becomes complete."""
+    """Write the parts of a trace, each as it becomes complete; of parts of its time those of wanted numbers, from 0."""
     if isinstance(division, Division):
         yield from _side_by_side(trace, division, outputs)
         return
     # How large a part is must not depend on how far a thread is ahead.
     ahead = not isinstance(division, int)
-    for number, part in enumerate(Consecutive(trace, division).parts(), 1):
-        part.label = f"{number:0{_DIGITS}}"
+    for number, part in enumerate(Consecutive(trace, division).parts()):
+        if not wanted(number):
+            for _ in part.trace.batches():
+                pass  # what is so behind it is followed
+            continue
+        part.label = f"{number + 1:0{_DIGITS}}"
         yield outputs.write(part, ahead=ahead)
 
 

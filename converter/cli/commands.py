@@ -78,6 +78,11 @@ def _version(context: click.Context, _parameter: click.Parameter, wanted: bool) 
 )
 @click.option("--dry-run", is_flag=True, help="Say what would be lost, and write nothing.")
 @_split
+@click.option(
+    "--scheduler",
+    metavar="local[:N]|ADDRESS",
+    help="Have workers of Dask write the parts of --split: N processes here, or those of a scheduler.",
+)
 @selects
 @relating
 @click.option(
@@ -108,6 +113,7 @@ def convert(
     quiet: bool,
     verbose: bool,
     split: TimeLength | int | Division | None,
+    scheduler: str | None,
     selection: Selection | None,
     **relations: Unpack[Relations],
 ) -> None:
@@ -130,6 +136,9 @@ def convert(
         raise click.UsageError("OUT and --losses cannot both be standard output")
     if split is not None and (target in ("-", None) or no_clobber or losses == "-"):
         raise click.UsageError("--split: parts have names after OUT; no -n, and no --losses -")
+    several = len(inputs) > 1 or any(relations.values())
+    if scheduler is not None and (not isinstance(split, tuple) or several or dry_run):
+        raise click.UsageError("--scheduler: needs --split by a length of time, of one IN")
     if target == "-" and target_format is None:
         raise click.UsageError("standard output has no suffix: -t names the format")
     from converter.cli.converting import Options, run
@@ -154,6 +163,7 @@ def convert(
             selection=selection,
             dry_run=dry_run,
             split=split,
+            scheduler=scheduler,
         )
     )
 

@@ -52,6 +52,8 @@ class Options:
     dry_run: bool = False
     #: What the output is split by.
     split: TimeLength | int | Division | None = None
+    #: Whose workers write the parts.
+    scheduler: str | None = None
     selection: Selection | None = None
     #: What is said of several inputs.
     relations: Relations = field(
@@ -76,7 +78,10 @@ def run(options: Options) -> None:
     if options.no_clobber and exists(place) and place != "-":
         messages.note(f"{shown(place)}: exists already, and is left as it is")
         return
-    done = converted(options, place, target, variant)
+    if options.scheduler is None:
+        done = converted(options, place, target, variant)
+    else:
+        done = _converted_by_workers(options, place)
     if not options.quiet:
         print_warnings(done.trace, options.name)
         done.say(options.name)
@@ -162,6 +167,38 @@ def converted(
             _write_losses(report, options.losses)
             refuse(trace, report, options.strict, lossless=options.lossless)
     return Conversion(trace, say, report, progress.events, size, progress.seconds)
+
+
+def _converted_by_workers(options: Options, place: str) -> Conversion:
+    """Convert to parts that the workers of a scheduler write."""
+    import time
+
+    from converter.selection.parts import TimeLength
+    from converter.splitting_by_workers import Share, split_by_workers
+
+    assert isinstance(options.split, TimeLength), "the command has checked it"
+    assert options.scheduler is not None, "the caller has checked it"
+    begin = time.monotonic()
+    share = Share(
+        source=options.sources[0],
+        path=place,
+        target_format=options.target_format,
+        source_format=options.source_format,
+        options=options.reader_options,
+        selection=options.selection,
+        strict=options.strict,
+        lossless=options.lossless,
+        division=options.split,
+    )
+    with open_merged(options.sources, options.source_format, options.reader_options) as trace:
+        parts = split_by_workers(share, options.scheduler, force=options.force)
+    report = LossReport()
+    for part in parts:
+        report.include(part.report)
+    _write_losses(report, options.losses)
+    events, size = sum(part.events for part in parts), sum(part.size for part in parts)
+    seconds = time.monotonic() - begin
+    return Conversion(trace, lambda _: None, report, events, size, seconds, parts)
 
 
 def _progress(options: Options) -> Progress:

@@ -9,12 +9,15 @@ import signal
 import sys
 import threading
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 import converter
 from converter.cli import main
+from converter.selection.parts import parse_division
+from converter.splitting_by_workers import Share, written
 
 RECORDINGS = Path(__file__).parents[2] / "roundtrip_fixtures" / "trace_cmd"
 long = pytest.mark.skipif(
@@ -77,6 +80,55 @@ def test_no_scheduler_there(distributed, monkeypatch, capfd):
     arguments = ["batch", "in/*.dat", "-t", "fxt", "-o", "out", "--scheduler", "tcp://127.0.0.1:9"]
     assert main(arguments) == 1
     assert "tcp://127.0.0.1:9: no scheduler" in capfd.readouterr().err
+
+
+@pytest.mark.parametrize("format", ["pftrace", "fxt", "json", "ctf", "uftrace"])
+def test_shares_are_the_parts(format):
+    """What workers write of a trace, each for itself, is what one process writes."""
+    os.mkdir("one")
+    parts = converter.split("in/0.dat", f"one/t.{format}", "4ms")
+    assert len(parts) > 5
+    whole = Share(
+        source="in/0.dat", path="", target_format=None, division=parse_division("4ms"), count=3
+    )
+    shared = [
+        part
+        for number in range(3)
+        for part in written(replace(whole, path=f"several/{number}/t.{format}", number=number))
+    ]
+    assert sorted(part.events for part in shared) == sorted(part.events for part in parts)
+    made = {path.name: path for path in Path("several").glob("*/*")}
+    assert sorted(made) == sorted(path.name for path in Path("one").iterdir())
+    for path in Path("one").iterdir():
+        here = [path] if path.is_file() else sorted(one for one in path.rglob("*") if one.is_file())
+        for file in here:
+            assert (made[path.name] / file.relative_to(path)).read_bytes() == file.read_bytes()
+
+
+@pytest.mark.filterwarnings("default")
+def test_parts_of_a_trace_by_workers(distributed, capfd):
+    converter.split("in/0.dat", "t.pftrace", "10ms")
+    expected = {path.name: path.read_bytes() for path in Path().glob("t-*")}
+    os.mkdir("out")
+    cluster = distributed.LocalCluster(
+        n_workers=1, threads_per_worker=2, processes=False, dashboard_address=None, protocol="tcp"
+    )
+    arguments = ["in/0.dat", "out/t.pftrace", "--split", "10ms", "--scheduler"]
+    with cluster:
+        assert main([*arguments, cluster.scheduler_address]) == 0
+        assert capfd.readouterr().out.splitlines()[-1] == f"{len(expected)} parts"
+        assert outputs("out") == expected
+        Path("out/t-0001.pftrace").unlink()
+        assert main([*arguments, cluster.scheduler_address]) == 1
+        assert "t-0002.pftrace: exists already" in capfd.readouterr().err
+        assert not Path("out/t-0001.pftrace").exists()
+    assert sorted(path.name for path in Path("out").iterdir()) == sorted(expected)[1:]
+
+
+def test_only_parts_are_shared_out(capfd):
+    for more in ([], ["--split", "1MB"], ["--split", "cpu"]):
+        assert main(["in/0.dat", "t.fxt", "--scheduler", "local", *more]) == 2
+        assert "--split by a length of time" in capfd.readouterr().err
 
 
 @long

@@ -1,0 +1,147 @@
+"""One trace to several files, whose parts workers share out: each follows the trace, and writes its own.
+
+A part begins with what was so then, which all that is before it says; so each worker reads what is in front of its
+parts, and only projects and encodes these. The files are those of one process, byte for byte.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING
+
+from converter import registry
+from converter.conversion import Strictness, open_trace
+from converter.errors import OutputError, TraceError, UnsupportedError
+from converter.scheduling import scheduler
+from converter.selection.parts import TimeLength
+from converter.splitting import Outputs, SplitPart, split_trace
+from converter.storage.locations import is_remote, local
+from converter.storage.outputs import open_sink
+from converter.storage.placing import (
+    EXISTS,
+    output_error,
+    place_file,
+    place_folder,
+    remove,
+    temporary_beside,
+)
+
+if TYPE_CHECKING:
+    from converter.selection.selection import Selection
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Share:
+    """Every `count`-th part of a trace, from part `number` on, and how it is written, into a folder of its own."""
+
+    source: str
+    path: str
+    target_format: str | None
+    source_format: str | None = None
+    options: Mapping[str, str] | None = None
+    selection: Selection | None = None
+    strict: bool | Strictness = False
+    lossless: bool = False
+    division: TimeLength
+    number: int = 0
+    count: int = 1
+
+    @property
+    def folder(self) -> str:
+        """Where its parts are until all are there."""
+        return os.path.dirname(self.path)
+
+
+def split_by_workers(share: Share, scheduler_name: str, *, force: bool = False) -> list[SplitPart]:
+    """Split a trace on the workers of a scheduler. All parts appear at the end, or none.
+
+    Args:
+        share: all of it: `path` is what the parts are called after.
+        scheduler_name: as `scheduler` takes it.
+        force: replace what exists.
+
+    Raises:
+        UnsupportedError: Dask is not installed, or the parts are to be elsewhere.
+        OutputError: one of them exists, and not `force`.
+        Exception: whatever `split` raises.
+
+    """
+    if is_remote(share.path):
+        raise UnsupportedError("workers write parts on file systems that they share, not to URLs")
+    target = os.path.abspath(local(share.path))
+    folder = temporary_beside(target)
+    try:
+        os.mkdir(folder)
+        with scheduler(scheduler_name) as workers:
+            count = max(workers.workers, 1)
+            shares = [
+                replace(
+                    share,
+                    source=share.source
+                    if is_remote(share.source)
+                    else os.path.abspath(share.source),
+                    path=os.path.join(folder, str(number), os.path.basename(target)),
+                    number=number,
+                    count=count,
+                )
+                for number in range(count)
+            ]
+            parts: list[SplitPart] = []
+            for _, result in workers.run(written, shares):
+                if isinstance(result, TraceError):
+                    raise result
+                if isinstance(result, BaseException):
+                    raise TraceError(f"a worker was lost: {result}") from result
+                parts += result
+        return _placed(sorted(parts, key=lambda part: os.path.basename(part.path)), target, force)
+    except OSError as error:
+        raise output_error(error, share.path) from error
+    finally:
+        remove(folder)
+
+
+def written(share: Share) -> list[SplitPart]:
+    """Write a share: on a worker, perhaps for the second time."""
+    shutil.rmtree(share.folder, ignore_errors=True)
+    os.makedirs(share.folder)
+    format, variant = registry.target_format(share.path, share.target_format)
+    outputs = Outputs(
+        path=share.path,
+        open=partial(
+            open_sink, directory=format.directory, seekable=format.patches_output or share.lossless
+        ),
+        format=format,
+        variant=variant,
+        strict=share.strict,
+        lossless=share.lossless,
+    )
+    with open_trace(share.source, share.source_format, share.options, share.selection) as trace:
+        return list(
+            split_trace(
+                trace,
+                share.division,
+                outputs,
+                lambda number: number % share.count == share.number,
+            )
+        )
+
+
+def _placed(parts: list[SplitPart], target: str, force: bool) -> list[SplitPart]:
+    """The parts under their names, with the files that come with them."""
+    beside = os.path.dirname(target)
+    folders = {os.path.dirname(part.path) for part in parts}
+    made = sorted(
+        (entry.path for folder in folders for entry in os.scandir(folder)), key=os.path.basename
+    )
+    for path in made:
+        place = os.path.join(beside, os.path.basename(path))
+        if not force and os.path.lexists(place):
+            raise OutputError(EXISTS, path=place)
+    for path in made:
+        place = os.path.join(beside, os.path.basename(path))
+        (place_folder if os.path.isdir(path) else place_file)(path, place, force=force)
+    return [replace(part, path=os.path.join(beside, os.path.basename(part.path))) for part in parts]

@@ -82,7 +82,7 @@ def test_no_scheduler_there(distributed, monkeypatch, capfd):
     assert "tcp://127.0.0.1:9: no scheduler" in capfd.readouterr().err
 
 
-@pytest.mark.parametrize("format", ["pftrace", "fxt", "json", "ctf", "uftrace"])
+@pytest.mark.parametrize("format", ["pftrace", "fxt", "ctf"])
 def test_shares_are_the_parts(format):
     """What workers write of a trace, each for itself, is what one process writes."""
     os.mkdir("one")

@@ -184,7 +184,7 @@ def _scheduled(jobs: list[Job], name: str) -> Iterator[Outcome]:
     if not jobs:
         return
     with scheduler(name) as workers:
-        for number, result in workers.run(_outcome, jobs):
+        for number, result in workers.run(_outcome_of_a_try, jobs):
             if isinstance(result, BaseException):
                 yield Outcome(jobs[number], _FAILED, f"its worker was lost: {result}")
             else:
@@ -290,6 +290,14 @@ def _outcome(job: Job) -> Outcome:
     says += [] if wanted.lossless or not done.report else [verdict(done.report, done.events)]
     says += [f"damaged: {warning.detail}" for warning in done.trace.warnings[:1]]
     return Outcome(job, _DONE, "; ".join(says), done.events, done.seconds)
+
+
+def _outcome_of_a_try(job: Job) -> Outcome:
+    """What became of one that was begun where no output was; a worker may have written it, and been lost then."""
+    there = _skipped(job)
+    if there is not None and there.state == _SKIPPED:
+        return Outcome(job, _DONE, "written by a worker that was lost")
+    return _outcome(job)
 
 
 def _print_table(outcomes: list[Outcome]) -> None:

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 import converter
-from converter.cli import main
+from converter.cli import batching, main
 from converter.selection.parts import parse_division
 from converter.splitting_by_workers import Share, written
 
@@ -123,6 +123,22 @@ def test_parts_of_a_trace_by_workers(distributed, capfd):
         assert "t-0002.pftrace: exists already" in capfd.readouterr().err
         assert not Path("out/t-0001.pftrace").exists()
     assert sorted(path.name for path in Path("out").iterdir()) == sorted(expected)[1:]
+
+
+def test_what_a_lost_worker_has_written_is_done():
+    wanted = batching.Wanted(
+        target_format="perfetto",
+        suffix="",
+        source_format=None,
+        reader_options={},
+        strict=False,
+        lossless=False,
+        force=False,
+    )
+    job = batching.Job("in/0.dat", "out/0.pftrace", wanted)
+    first, second = batching._outcome_of_a_try(job), batching._outcome_of_a_try(job)
+    assert first.state == second.state == "done"
+    assert second.says == "written by a worker that was lost"
 
 
 def test_only_parts_are_shared_out(capfd):

@@ -133,7 +133,7 @@ def split(
         open=lambda place: open_sink(
             place,
             force=force,
-            directory=format.directory,
+            directory=format.is_directory(variant),
             avoid=avoid,
             seekable=format.patches_output or lossless,
         ),

@@ -112,7 +112,9 @@ def written(share: Share) -> list[SplitPart]:
     outputs = Outputs(
         path=share.path,
         open=partial(
-            open_sink, directory=format.directory, seekable=format.patches_output or share.lossless
+            open_sink,
+            directory=format.is_directory(variant),
+            seekable=format.patches_output or share.lossless,
         ),
         format=format,
         variant=variant,

@@ -146,7 +146,7 @@ def converted(
 
             outputs = Outputs(
                 path=place,
-                open=partial(_sink, options, target),
+                open=partial(_sink, options, target, variant),
                 format=target,
                 variant=variant,
                 strict=options.strict,

@@ -21,6 +21,8 @@ from converter.viewing.serving import FileServer
 
 #: What a browser needs to start and get a page takes less.
 _PATIENCE = 20
+#: What to do where the UI cannot be loaded.
+_OFFLINE = "without the internet, 'traceconv view' makes a page that needs none"
 
 
 def run(
@@ -106,8 +108,8 @@ def _wait(server: FileServer, timeout: int, viewer: str, *, quiet: bool) -> None
         if not quiet:
             messages.note(
                 f"waiting for {viewer} to get the trace: where the browser asks whether it may reach "
-                "this device, allow it; Ctrl-C ends this"
+                f"this device, allow it; {_OFFLINE}; Ctrl-C ends this"
             )
         if server.wait(timeout - soon):
             return
-    raise TraceError(f"{viewer} has not asked for the trace within {timeout} s")
+    raise TraceError(f"{viewer} has not asked for the trace within {timeout} s; {_OFFLINE}")

@@ -59,6 +59,9 @@ def _run(arguments: list[str]) -> int:
 
         told = answer(os.environ["_TRACECONV_COMPLETE"])
         return _help(told) if told is not None else USAGE
+    if not arguments:
+        print(prepared_help(["--help"]), end="", file=sys.stderr)
+        return USAGE
     import click
 
     from converter.cli.commands import COMMANDS, convert

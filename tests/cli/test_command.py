@@ -154,7 +154,6 @@ def test_an_existing_output_needs_force(capfd):
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        ([], "Missing argument 'IN'"),
         (["in.whole"], "Missing OUT"),
         (["in.whole", "-o", "-"], "standard output has no suffix: -t names the format"),
         (["in.whole", "-o", "out.xyz"], "no format has the suffix of 'out.xyz'"),

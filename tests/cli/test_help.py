@@ -78,3 +78,9 @@ def test_the_command_prints_it_as_wide_as_it_may_be(arguments, columns):
 def test_other_arguments_are_for_the_command(arguments, monkeypatch):
     monkeypatch.delenv("COLUMNS", raising=False)
     assert prepared_help(arguments) is None
+
+
+def test_nothing_shows_the_first_page(capfd):
+    assert converter.cli.main([]) == 2
+    out, err = capfd.readouterr()
+    assert (out, err) == ("", FIRST_PAGE.read_text())

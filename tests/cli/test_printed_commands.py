@@ -35,7 +35,8 @@ ELSEWHERE = {
     r"python -m converter$": "what tests of the command start",
     r"bash \.ci/gallery": "it makes what is committed",
     r"mypy --strict": "tests/test_library.py",
-    r"ssh ": "it takes another machine",
+    r"ssh |.*(s3|https|tcp)://": "it takes another machine; tests/storage and tests/cli have servers",
+    r".*\| python consumer\.py$": "a program of somebody's own",
     r"\$ traceconv ": "tests/cli/test_documented.py, with what it prints",
     r"traceconv residual$": "a name",
     r"(trace-cmd|uftrace|perf|trcrpt|babeltrace2|trace_processor) (?!.*-d )": (
@@ -103,6 +104,7 @@ INPUTS = {
         shutil.copy(SMALL, path.parents[1] / "deep" / "a.dat"),
     ),
     "kernel.uftrace": lambda path: made(path, SMALL),
+    "trace": lambda path: shutil.copy(SMALL, path),
     "results/": lambda path: path.mkdir(),
     "uftrace.data/": lambda path: shutil.copytree(FIXTURES / "uftrace" / "rich", path),
     **dict.fromkeys(

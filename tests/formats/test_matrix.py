@@ -158,8 +158,6 @@ def of_rows() -> list[tuple[str, str]]:
 
 
 PAIRS = of_all_kinds() + of_recordings() + of_rows()
-#: What is carried along is the same for all variants, so that one of both is a usual one.
-LOSSLESS_PAIRS = [(source, target) for source, target in PAIRS if {source, target} & {*USUAL}]
 
 
 @pytest.mark.parametrize("kinds", [name for name in GROUPS if name not in ("all", "kernel")])
@@ -216,7 +214,7 @@ def test_files_survive_lossless_there_and_back_byte_for_byte(
     assert contents(back) == contents(path)
 
 
-@pytest.mark.parametrize(("source", "target"), LOSSLESS_PAIRS)
+@pytest.mark.parametrize(("source", "target"), PAIRS)
 def test_all_survives_lossless_there_and_back(
     source: str, target: str, conversions: Conversions
 ) -> None:

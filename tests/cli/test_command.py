@@ -189,7 +189,10 @@ def test_usage_is_one_line_and_exit_code_2(capfd, arguments, said):
     [
         (None, "missing.whole: No such file or directory"),
         (b"", "missing.whole: the file is empty"),
-        (b"?", "missing.whole: not recognised as any of whole, narrow_one; -f names the format"),
+        (
+            b"?",
+            "missing.whole: not recognised as any of whole, narrow_one; it begins with b'?'; -f names the format",
+        ),
         (b"whole\nfail", "missing.whole: whole: offset 0x6: made to fail"),
     ],
 )

@@ -103,6 +103,8 @@ INPUTS = {
         (path.parents[1] / "deep").mkdir(parents=True),
         shutil.copy(SMALL, path.parents[1] / "deep" / "a.dat"),
     ),
+    "runs/*.dat": lambda path: (path.parent.mkdir(), shutil.copy(SMALL, path.parent / "a.dat")),
+    "fleet/run7.parquet": lambda path: (path.parent.mkdir(), made(path, SMALL)),
     "kernel.uftrace": lambda path: made(path, SMALL),
     "trace": lambda path: shutil.copy(SMALL, path),
     "results/": lambda path: path.mkdir(),
@@ -139,6 +141,10 @@ def outputs(words):
     return written - {"results/"}
 
 
+#: What commands with some word need.
+LIBRARIES = {" plot ": "matplotlib", "parquet": "pyarrow", "--scheduler": "distributed"}
+
+
 def test_they_are_found():
     found = printed()
     assert len(found) > 80
@@ -157,8 +163,9 @@ def test_a_printed_command_does_what_it_says(command, tmp_path, monkeypatch, cap
     words = shlex.split(command)
     if words[0] != "traceconv" and not shutil.which(words[0]):
         pytest.skip(f"{words[0]} is not installed")
-    if words[1] == "plot":
-        pytest.importorskip("matplotlib")
+    for word, library in LIBRARIES.items():
+        if word in command:
+            pytest.importorskip(library)
     if words[1] in ("open", "view"):
         opens(monkeypatch)
     for word in words:

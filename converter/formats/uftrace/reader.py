@@ -50,11 +50,12 @@ from converter.formats.uftrace.mapping import (
     unmatched_end,
     watched_variable,
 )
+from converter.formats.uftrace.seeking import TaskSeeking
 from converter.formats.uftrace.shown_values import SymbolNames
 from converter.formats.uftrace.symbols import Modules, space_times
 from converter.formats.uftrace.task_sessions import Tasks, parse_binary_tasks, parse_tasks
 from converter.formats.uftrace.task_tables import add_known_tasks, add_tasks
-from converter.formats.uftrace.windows import Windows, window_size
+from converter.formats.uftrace.windows import window_size
 from converter.ir.events import Batch
 from converter.ir.trace import ClockDomain, Trace
 from converter.kernels.tasks import TaskTable
@@ -127,6 +128,7 @@ class _Reader:
         self._recording: Recording | None = None
         self._task_table = TaskTable()
         self._task_files = self._find_task_files()
+        self._seeking = trace.seeking = TaskSeeking(directory, self._task_files)
         self._streams: list[tuple[int, int, list[tuple[int, int]]]] = []
         self._total = 0
         self._done: Callable[[], int] = lambda: 0
@@ -328,9 +330,8 @@ class _Reader:
         size = window_size(count * self.trace.readers)
         with ThreadPoolExecutor(1) as pool:
             for tid, thread, times in self._streams:
-                name = f"{tid}.dat"
                 try:
-                    windows = Windows(directory.open(name), name, size)
+                    windows = self._seeking.windows(tid, size)
                 except TraceError as error:
                     directory.warn(error)
                     continue

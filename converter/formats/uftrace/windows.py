@@ -32,6 +32,12 @@ class Windows:
         self.length = 0
         self._size = size
         self._memory = WindowMemory()
+        self._ahead: NDArray[np.uint8] | None = None
+
+    def begin_at(self, place: int, ahead: bytes = b"") -> None:
+        """Begin at a place in the file, with bytes from before it as the first window where there are such."""
+        self.start = place - len(ahead)
+        self._ahead = np.frombuffer(ahead, np.uint8) if ahead else None
 
     def next(self, consumed: int) -> tuple[NDArray[np.uint8], bool]:
         """The window behind the first `consumed` bytes of the last one, and whether the file ends with it.
@@ -42,6 +48,10 @@ class Windows:
             TraceError: an event is larger than any is.
 
         """
+        if self._ahead is not None:
+            ahead, self._ahead = self._ahead, None
+            self.length = len(ahead)
+            return ahead, self.start + self.length >= self.source.size
         if self.length and not consumed:
             if self._size >= _MOST:
                 raise self.error(0, message=f"an event of more than {_MOST} bytes")

@@ -1,0 +1,18 @@
+import numpy as np
+from numpy.typing import NDArray
+
+class OpenEntries:
+    """The entries of the functions that a task is in, as its records are passed over.
+
+    Only records that nest as calls do are: without values, each exit that of the innermost function.
+    """
+
+    def __init__(self, *, big_endian: bool) -> None: ...
+    def places(self) -> list[int]:
+        """Where the entries are in the file, the outermost first."""
+
+    def follow(self, window: NDArray[np.uint8], start: int, until: int) -> int:
+        """Go on with the whole records of a window, which starts at `start` of the file, that are before a time.
+
+        Returns how many bytes these are, -1 where another record is among them.
+        """

@@ -26,7 +26,8 @@ class Closing:
 
     def __init__(self, trace: Trace) -> None:
         self._trace = trace
-        self._numbers: dict[EventClass, int] = {}
+        #: By the class of their begins: two of these may have ends alike, and not store their texts alike.
+        self._numbers: dict[int, int] = {}
 
     def ends(self, begins: Batch, end: int) -> Batch | None:
         """The ends of slices that the events of a batch begin, inner ones first; None where nothing says an end.
@@ -50,7 +51,7 @@ class Closing:
                 continue
             target, table, which = found
             rows[at[which]] = np.arange(len(table), dtype=np.int32)
-            new = number if target is event_class else self._number(target)
+            new = number if target is event_class else self._number(number, target)
             class_id[at] = new
             tables[new] = table
         kept = np.flatnonzero(rows >= 0)
@@ -67,10 +68,10 @@ class Closing:
             track=begins.track[order],
         )
 
-    def _number(self, event_class: EventClass) -> int:
-        if event_class not in self._numbers:
-            self._numbers[event_class] = self._trace.add_class(event_class)
-        return self._numbers[event_class]
+    def _number(self, begun: int, event_class: EventClass) -> int:
+        if begun not in self._numbers:
+            self._numbers[begun] = self._trace.add_class(event_class)
+        return self._numbers[begun]
 
     def _of_slices(
         self, event_class: EventClass, table: Table, rows: Any

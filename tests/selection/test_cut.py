@@ -39,10 +39,11 @@ ENTRY = event_class(Kind.SYSCALL_ENTRY, "sys_enter", "raw", nr=(I64, Role.SYSCAL
 EXIT = event_class(Kind.SYSCALL_EXIT, "sys_exit", "raw", nr=(I64, Role.SYSCALL_NUMBER))
 MARK = event_class(Kind.MARK, "print", "ftrace", message=(TEXT, Role.MESSAGE))
 WAKING = event_class(Kind.SCHED_WAKING, "waking", "sched", tid=(I64, Role.TID))
+BEGIN_WITH_VALUE = event_class(Kind.SLICE_BEGIN, name=(TEXT, Role.NAME), value=(I64, Role.NONE))
 FORK = event_class(Kind.PROCESS_FORK, "fork", parent=(I64, Role.PARENT_TID), child=(I64, Role.TID))
 CLASSES = [
     *(BEGIN, END, NAMED_END, COMPLETE, ASYNC_BEGIN, ASYNC_END, COUNTER),
-    *(SWITCH, ENTRY, EXIT, MARK, FORK, WAKING),
+    *(SWITCH, ENTRY, EXIT, MARK, FORK, WAKING, BEGIN_WITH_VALUE),
 ]
 NUMBER = {one: number for number, one in enumerate(CLASSES)}
 
@@ -111,6 +112,23 @@ def test_threads_that_have_been_woken_and_wait_are_woken_when_it_begins(batches)
         (20, "SCHED_WAKING", "t10", 10),
         (20, "SCHED_WAKING", "t10", 12),
         (30, "SCHED_SWITCH", "t10", 11, 10),
+    ]
+
+
+@pytest.mark.parametrize(
+    "batches",
+    both_ways(
+        at(10, BEGIN, b"outer"),
+        at(30, BEGIN_WITH_VALUE, b"with a value", 7),
+        at(31, BEGIN, b"inner"),
+        at(60, END),
+    ),
+)
+def test_slices_of_several_classes_end_with_the_window(batches):
+    assert part(batches, 20, 50)[-3:] == [
+        (50, "SLICE_END", "t10", "inner"),
+        (50, "SLICE_END", "t10", "with a value"),
+        (50, "SLICE_END", "t10", "outer"),
     ]
 
 

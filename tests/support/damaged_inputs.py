@@ -82,7 +82,7 @@ def files_at(path: Path) -> Files:
     if path.is_dir():
         inside = [file for file in sorted(path.rglob("*")) if file.is_file()]
         return {str(file.relative_to(path)): file.read_bytes() for file in inside}
-    return unpacked(path) if ".tar" in path.suffixes else {"": path.read_bytes()}
+    return unpacked(path.read_bytes()) if ".tar" in path.suffixes else {"": path.read_bytes()}
 
 
 def fixtures_of(format: str) -> Iterator[tuple[str, Files]]:

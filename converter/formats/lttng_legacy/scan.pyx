@@ -34,6 +34,8 @@ cdef enum:
     INCOMPLETE = 1
     UNDECODABLE = 2
     BLOCK_END = 3
+    # So many zeros, whose time is not that of the event before them, are a hole in the file.
+    HOLE = 16
 
 # What `scan` ended with.
 DONE = 0
@@ -147,6 +149,14 @@ cdef struct Record:
     # Of the payload, from the start of the window; -1 for a size that the header does not tell.
     int64_t start
     int64_t size
+
+
+cdef bint _is_hole(const uint8_t* window, int64_t at, int64_t limit) noexcept nogil:
+    cdef int64_t i
+    for i in range(at, min(at + HOLE, limit)):
+        if window[i]:
+            return False
+    return True
 
 
 cdef class Scanner:
@@ -372,6 +382,11 @@ cdef class Scanner:
             return self._tail(window, begin, limit)
         if self._unclosed and header.blank:
             return BLOCK_END
+        if header.blank and header.tsc != self._tsc:
+            if limit - begin < HOLE and limit - begin < self._data_end - self.position:
+                return INCOMPLETE
+            if _is_hole(window, begin, limit):
+                return UNDECODABLE
         if header.tsc >> 63:
             return UNDECODABLE
         record.tsc = header.tsc

@@ -200,6 +200,26 @@ def test_tables_of_another_trace(tmp_path):
     assert {one[4] for one in events(read)} == {None}
 
 
+@pytest.mark.parametrize("options", VERSIONS[3:], ids=str)
+def test_zeros_are_no_events(tmp_path, options):
+    """The block ends where they begin; the next one is read."""
+    trace = Trace(**options)
+    trace.declare("kernel", "number", 0, "n %d")
+    for number in range(40):
+        trace.event("kernel", 0, START + 1 + number, 0, trace.payload(("i", number + 1)))
+    trace.new_block("kernel", 0, START + 100)
+    trace.event("kernel", 0, START + 101, 0, trace.payload(("i", 100)))
+    files = trace.build()
+    name = next(one for one in files if one.rpartition("/")[2] == "kernel_0")
+    hole = files[name].index((11).to_bytes(4, "little")) - 4
+    files[name] = files[name][:hole] + bytes(80) + files[name][hole + 80 :]
+    read = opened(save(files, tmp_path))
+    assert [one[5] for one in events(read)] == [*([n] for n in range(1, 11)), [100]]
+    (warning,) = read.warnings
+    assert warning.offset == hole
+    assert "damaged block" in warning.message
+
+
 def test_damaged_bytes_of_a_real_trace(tmp_path):
     with converter.open_trace(FIXTURES / "net-2.6.tar.gz") as trace:
         converter.write(trace, tmp_path / "whole", "lttng_legacy")

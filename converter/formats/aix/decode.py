@@ -88,6 +88,14 @@ class _Pass:
                     yield window
         except TraceError as error:
             self._decoding.warn(error)
+        if self._scanner.holes:
+            self._decoding.warn(
+                TraceError(
+                    f"zeros where entries should be, in {self._scanner.holes:,} places",
+                    path=self._stream.source.name,
+                    offset=self._stream.start + self._scanner.first_hole,
+                )
+            )
         if self._scanner.undeclared:
             self._decoding.warn(
                 TraceError(

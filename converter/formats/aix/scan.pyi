@@ -43,6 +43,9 @@ class Scanner:
     needed: int
     #: Entries whose class, thread or track is not declared.
     undeclared: int
+    #: Holes of zeros, and where in the stream the first one is.
+    holes: int
+    first_hole: int
 
     def __init__(self, forms: Forms, *, bits: int, own: bool) -> None: ...
     def survey(

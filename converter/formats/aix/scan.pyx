@@ -49,6 +49,8 @@ cdef enum:
     HOOKS = 1 << 16
     HOOK_EXEC = 0x1340
     HOOK_FORK = 0x1390
+    # So many bytes of zeros are no entries of hook 000 but a hole in the file.
+    HOLE = 64
     # Requirements of documented hooks.
     NEEDS_GENERIC = 0x80
 
@@ -151,6 +153,11 @@ cdef class Scanner:
     cdef readonly int64_t needed
     #: Entries that say nothing that this stream has declared.
     cdef readonly int64_t undeclared
+    #: Holes of zeros, and where in the stream the first one is.
+    cdef readonly int64_t holes
+    cdef readonly int64_t first_hole
+    cdef bint _in_hole
+    cdef int64_t _before
     cdef uint8_t* _side
     cdef int64_t _side_used
     cdef int64_t _side_room
@@ -164,6 +171,22 @@ cdef class Scanner:
 
     def __dealloc__(self):
         free(self._side)
+
+    cdef inline bint _is_hole(self, const uint8_t* data, int64_t at, int64_t end) noexcept nogil:
+        # Whether the word at `at` belongs to zeros of which there are many.
+        cdef int64_t size = self._bits >> 3 if self._in_hole else HOLE
+        cdef int64_t i
+        if size > end - at:
+            return False
+        for i in range(at, at + size):
+            if data[i]:
+                return False
+        if not self._in_hole:
+            if self.holes == 0:
+                self.first_hole = self._before + at
+            self.holes += 1
+            self._in_hole = True
+        return True
 
     def survey(self, const uint8_t[::1] data):
         """Number what occurs in a window: (status, metadata [(kind, text)], executions [(pid, path)], forks
@@ -193,6 +216,11 @@ cdef class Scanner:
             special = False
             with nogil:
                 while at < end:
+                    if base[at] == 0 and self._is_hole(base, at, end):
+                        at += self._bits >> 3
+                        status = ENTRY_OK
+                        continue
+                    self._in_hole = False
                     status = read_record(self._bits, self._own, base + at, end - at, &record)
                     if status != ENTRY_OK:
                         break
@@ -239,6 +267,7 @@ cdef class Scanner:
                     executions.append((pid, PyBytes_FromStringAndSize(<const char*>base + start, size)))
             at += record.size
         self.consumed = at
+        self._before += at
         if status == ENTRY_SHORT:
             self.needed = record.size
             result = INCOMPLETE
@@ -301,6 +330,11 @@ cdef class Scanner:
         memset(&record, 0, sizeof(Record))
         with nogil:
             while at < end and n < room:
+                if base[at] == 0 and self._is_hole(base, at, end):
+                    at += self._bits >> 3
+                    status = ENTRY_OK
+                    continue
+                self._in_hole = False
                 status = read_record(self._bits, self._own, base + at, end - at, &record)
                 if status != ENTRY_OK:
                     break
@@ -374,6 +408,7 @@ cdef class Scanner:
             raise MemoryError
         self._last = last
         self.consumed = at
+        self._before += at
         if status == ENTRY_SHORT:
             self.needed = record.size
             return INCOMPLETE, n

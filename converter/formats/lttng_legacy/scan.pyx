@@ -34,7 +34,7 @@ cdef enum:
     INCOMPLETE = 1
     UNDECODABLE = 2
     BLOCK_END = 3
-    # So many zeros, whose time is not that of the event before them, are a hole in the file.
+    # So many zeros, whose time is not that of their block's beginning, are a hole in the file.
     HOLE = 16
 
 # What `scan` ended with.
@@ -172,7 +172,7 @@ cdef class Scanner:
     cdef readonly int64_t position
     cdef int64_t _block, _data_end, _next_block
     cdef bint _unclosed
-    cdef uint64_t _tsc
+    cdef uint64_t _tsc, _begin
     cdef uint32_t _lost, _corrupt
     cdef readonly int64_t damaged, first_damage, mismatches, first_mismatch, undeclared, unclosed, blocks
     cdef readonly bint truncated
@@ -334,7 +334,7 @@ cdef class Scanner:
             self.position = file_size
             return UNDECODABLE
         self.blocks += 1
-        self._tsc = load64(header + self._begin_at, self._swap)
+        self._begin = self._tsc = load64(header + self._begin_at, self._swap)
         self._next_block = self.position + size
         if self._tsc >> 63:
             self._damage(self.position)
@@ -382,7 +382,7 @@ cdef class Scanner:
             return self._tail(window, begin, limit)
         if self._unclosed and header.blank:
             return BLOCK_END
-        if header.blank and header.tsc != self._tsc:
+        if header.blank and header.tsc != self._begin:
             if limit - begin < HOLE and limit - begin < self._data_end - self.position:
                 return INCOMPLETE
             if _is_hole(window, begin, limit):

@@ -47,6 +47,9 @@ DAMAGED = S_DAMAGED
 cdef enum:
     NO_TIME = -6
     NO_BITS = -7
+    ZEROS = -9
+    # So many bytes of zeros, of a time that is not that of their packet's beginning, are a hole in the file.
+    HOLE = 64
 
 #: What is wrong with a record, by the scanner's `defect`.
 DEFECTS = {
@@ -57,6 +60,7 @@ DEFECTS = {
     MIXED_ORDERS: "a byte order that changes within a byte",
     NO_TIME: "a time that does not fit 63 bits",
     NO_BITS: "an event record without any bits",
+    ZEROS: "zeros where an event record should be",
 }
 
 # The registers that have a meaning; those from FIRST_FREE on are of lengths and selectors.
@@ -128,6 +132,20 @@ cdef struct RecordClass:
     bint lasting
 
 
+# Whether the bytes from the first whole one at bit `at` on are a hole; -1: that takes more of the file than up to `end`.
+cdef inline int is_hole(const uint8_t* data, int64_t at, int64_t end, int64_t content_end) noexcept nogil:
+    cdef int64_t i
+    cdef int64_t first = (at + 7) >> 3
+    for i in range(first, first + HOLE):
+        if 8 * (i + 1) > content_end:
+            return 0
+        if 8 * (i + 1) > end:
+            return -1
+        if data[i]:
+            return 0
+    return 1
+
+
 cdef class Scanner:
     cdef Program _packet
     cdef Program _header
@@ -145,6 +163,8 @@ cdef class Scanner:
     cdef int64_t _numerator
     cdef int64_t _denominator
     cdef uint64_t _clock
+    # Its value where the packet begins.
+    cdef uint64_t _entered
     # The times that are wanted, and whether a later one has come.
     cdef int64_t _first
     cdef int64_t _last
@@ -291,7 +311,7 @@ cdef class Scanner:
         return self._clock
 
     def set_clock(self, uint64_t value):
-        self._clock = value
+        self._clock = self._entered = value
 
     def time(self, uint64_t value):
         cdef int64_t ts = 0
@@ -307,6 +327,7 @@ cdef class Scanner:
             raise ValueError("a packet's content is longer than the packet")
         self._content_end = self.packet_start + content
         self._packet_end = self.packet_start + length
+        self._entered = self._clock
         self._inside = True
 
     def leave(self):
@@ -409,6 +430,10 @@ cdef class Scanner:
                     after = NO_BITS
                 if after >= 0 and not self._time(machine.clock, &ts[filled]):
                     after = NO_TIME
+                if after >= 0 and machine.clock != self._entered:
+                    number = is_hole(machine.data, at, end, self._content_end)
+                    if number:
+                        after = ZEROS if number > 0 or last else OUT_OF_BOUNDS
                 if after < 0:
                     # The record is read again, with more of its data.
                     machine.clock = self._clock

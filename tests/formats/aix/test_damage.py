@@ -162,7 +162,9 @@ def test_zeros_are_no_entries(variant):
     entry = words_64(0x5000, 1) if variant == "64" else words_32(0x500, 1)
     data = stream(variant, entry * 3, bytes(320), entry * 2, bytes(64), entry)
     trace = opened(data, variant)
-    assert [one.name for one in rows(trace)] == [rows(opened(stream(variant, entry), variant))[0].name] * 6
+    assert [one.name for one in rows(trace)] == [
+        rows(opened(stream(variant, entry), variant))[0].name
+    ] * 6
     (warning,) = trace.warnings
     assert warning.offset == HEADERS[variant] + 3 * len(entry)
     assert "zeros where entries should be, in 2 places" in warning.message

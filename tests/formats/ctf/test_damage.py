@@ -126,6 +126,24 @@ def test_unknown_selectors_and_records(tmp_path: Path) -> None:
     assert names == ["mark", "mark"] and "found 9" in warning
 
 
+@pytest.mark.parametrize("start", [0, 3], ids=["at a record", "in a record"])
+def test_zeros_are_no_records(tmp_path: Path, start: int) -> None:
+    """A page that was lost would else be records of id 0, and later ones would be late."""
+    stream = Stream({"mark": "uint32_t x;", "e": "uint32_t x;"})
+    records = [stream.record(number % 2, 10 + number, b"\1\2\3\4") for number in range(60)]
+    bad = bytearray(stream.packet(records, begin=5))
+    hole = 76 + 20 * 9 + start
+    bad[hole : hole + 200] = bytes(200)
+    good = stream.packet(stream.record(0, 99, bytes(4)), begin=90, sequence=1)
+    trace = open_trace(stream.write(tmp_path, bytes(bad), good))
+    times = [ts for ts, _, _ in events_of(trace)]
+    assert times[:20] == list(range(10, 30)) and times[-1] == 99
+    assert len(times) == (21 if start == 0 else 22)
+    (warning,) = trace.warnings
+    assert "zeros where an event record should be" in str(warning)
+    assert warning.offset is not None and 0 <= warning.offset - hole < 9
+
+
 def test_sizes_that_contradict_each_other(tmp_path: Path) -> None:
     stream = Stream({"mark": ""})
     first = stream.packet(stream.record(0, 1), begin=1)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
@@ -253,8 +254,15 @@ def _transcribed(
     if trace.format == target.name and target.replays_records:
         trace, is_native = _begun(trace, target.name)
         if is_native:
+            # What of records that are no longer as they were only reading their columns tells.
+            known = Counter(trace.records_shown)
             writer(trace, sink, variant)
-            return LossReport()
+            report = LossReport()
+            if trace.records_shown != known:
+                from converter.projection.metadata import lose_of_records
+
+                lose_of_records(trace, trace.records_shown - known, report)
+            return report
     same = target.replays_as_any_variant or variant in ("", trace.variant)
     if target.holds_all or (trace.format == target.name and target.replays and same):
         # Its own reader made it: all of it is in the format, and the writer replays what only the format has.

@@ -33,6 +33,12 @@ def held_clock(clock: ClockDomain, kept: Capabilities, report: LossReport) -> Cl
     return clock
 
 
+def lose_of_records(source: Trace, parts: Counter[str], report: LossReport) -> None:
+    """Count what only the records said that events were read from."""
+    for part, times in parts.items():
+        report.add(LossKind.DROPPED, f"{part} of records of {source.format}", times)
+
+
 class TargetMetadata:
     """The environment and the sidecars of a target, and the losses of those that it has no place for."""
 
@@ -74,11 +80,13 @@ class TargetMetadata:
                 target.sidecar[name] = content
             else:
                 self._counted[name] = set()
-        for part, times in source.records_shown.items():
-            report.add(LossKind.DROPPED, f"{part} of records of {source.format}", times)
+        self._of_records: Counter[str] = Counter()
 
     def follow(self) -> None:
         """Count native data of other formats, which readers may come to between and behind events."""
+        of_records = Counter(self._source.records_shown)
+        lose_of_records(self._source, of_records - self._of_records, self._report)
+        self._of_records = of_records
         for name, counted in self._counted.items():
             new = self._source.sidecar[name].keys() - counted
             what = f"native data of {name} ({', '.join(sorted(new))})"

@@ -9,7 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from converter.formats.perfetto.descriptors import ProgramField
-from converter.formats.perfetto.scan_fields import decode_messages, decode_repeated, repeated_spans
+from converter.formats.perfetto.scan_fields import (
+    COUNTED,
+    decode_messages,
+    decode_repeated,
+    repeated_spans,
+)
 from converter.ir.columns import Column, ListColumn
 from converter.ir.field_classes import (
     ArrayClass,
@@ -32,7 +37,21 @@ class MessageColumns:
         sizes: NDArray[np.int64],
         program: tuple[ProgramField, ...],
         strings: StringTable,
+        note_undeclared: Callable[[NDArray[np.int64]], None] | None = None,
     ) -> None:
+        """Nothing is decoded yet.
+
+        Args:
+            data: where the messages are.
+            starts: of each message.
+            sizes: of each message.
+            program: the fields that become columns.
+            strings: the trace's.
+            note_undeclared: called when columns are decoded: how many fields the messages have that the program has
+                not, by their numbers.
+
+        """
+        self._note_undeclared = note_undeclared
         self._data = data
         self._starts = starts
         self._sizes = sizes
@@ -82,6 +101,7 @@ class MessageColumns:
                     columns.append(np.zeros(0, np.int64))
                 case _:
                     columns.append(np.zeros((count, 2), np.int64))
+        undeclared = np.zeros(COUNTED, np.int64)
         scalar = [i for i, item in enumerate(self._program) if not item.repeated]
         decode_messages(
             self._data,
@@ -90,7 +110,11 @@ class MessageColumns:
             [self._program[i].number for i in scalar],
             [self._program[i].way for i in scalar],
             [columns[i] for i in scalar],
+            [item.number for item in self._program if item.repeated],
+            undeclared,
         )
+        if self._note_undeclared is not None and undeclared.any():
+            self._note_undeclared(undeclared)
         return columns
 
     def _repeated(self, item: ProgramField, element: Any) -> Column:

@@ -105,6 +105,7 @@ class FtraceBundles:
     def start(self) -> None:
         """Begin a pass over the events."""
         self._hidden = self._partial = 0
+        self.classes.start()
 
     def _note_hidden(self, ts: NDArray[np.int64]) -> None:
         """Count the events that importers do not show, and the viewers of other formats do."""

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Final
 
 import numpy as np
@@ -86,6 +88,21 @@ class KernelClasses:
         self._shapes = StringTable()
         self._class_of_shape: dict[int, int] = {}
         self._class_of_declared: dict[tuple[int, int], int] = {}
+        #: What of this pass's events no message declares, as `Trace.records_shown` names it.
+        self._undeclared: Counter[str] = Counter()
+
+    def start(self) -> None:
+        """Begin a pass over the events."""
+        for what in self._undeclared:
+            del self._trace.records_shown[what]
+        self._undeclared.clear()
+
+    def _note_undeclared(self, event: str, counts: NDArray[np.int64]) -> None:
+        """Count fields of newer recorders, which only the records have."""
+        for number in np.flatnonzero(counts).tolist():
+            what = f"field {number} of {event}, which no message declares,"
+            self._undeclared[what] += int(counts[number])
+            self._trace.records_shown[what] = self._undeclared[what]
 
     def describe(self, number: int, system: str, descriptor: bytes) -> bool:
         """Take in a generic event's descriptor; the first of a field number counts. False where it is damaged."""
@@ -160,10 +177,11 @@ class KernelClasses:
     ) -> int:
         """The class of an event with these fields."""
         strings = self._trace.strings
+        note = partial(self._note_undeclared, f"{system}:{name}" if system else name)
 
         def columns(events: KernelEvents, places: NDArray[np.intp]) -> list[Callable[[], Column]]:
             starts, sizes = events.start[places], events.size[places]
-            messages = MessageColumns(events.data, starts, sizes, program, strings)
+            messages = MessageColumns(events.data, starts, sizes, program, strings, note)
             return [lambda: events.flags[places], *messages.thunks()]
 
         native = tracepoints.native_of(system, name, key)

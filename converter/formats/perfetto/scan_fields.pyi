@@ -6,6 +6,8 @@ from numpy.typing import NDArray
 
 from converter.kernels.strings import StringTable
 
+#: How many field numbers, from 0 on, `decode_messages` counts fields of.
+COUNTED: int
 #: Ways to read a field. VARINT keeps as many low bytes as the column has; SPAN gives (start, size) in two int64.
 VARINT: int
 ZIGZAG: int
@@ -21,8 +23,12 @@ def decode_messages(
     numbers: Sequence[int],
     ways: Sequence[int],
     columns: Sequence[NDArray[Any]],
+    skipped: Sequence[int] = (),
+    undeclared: NDArray[int64] | None = None,
 ) -> int:
     """Field ``numbers[k]`` of message i into ``columns[k][i]``, read as ``ways[k]``; other fields are passed over.
+
+    Those that are not among `skipped` either are counted in `undeclared`, by their numbers as far as these go.
 
     Columns hold the default values beforehand; of repeated occurrences the last counts (protobuf's rule). SPAN columns
     have shape (n, 2). Returns the number of damaged messages, whose fields behind the damage keep their defaults.

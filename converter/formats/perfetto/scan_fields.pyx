@@ -21,8 +21,12 @@ cdef enum:
     wSPAN = 5
     # Field numbers below this are looked up in a table.
     TABLE = 256
+    # There: a field that no column is of, and one that is read otherwise.
+    UNDECLARED = -1
+    SKIPPED = -2
     MAX_COLUMNS = 4096
 
+COUNTED = TABLE
 VARINT, ZIGZAG, BOOLEAN, FIXED64, FIXED32, SPAN = wVARINT, wZIGZAG, wBOOLEAN, wFIXED64, wFIXED32, wSPAN
 
 
@@ -91,10 +95,12 @@ cdef inline int64_t behind_varint(const uint8_t* data, int64_t at, int64_t end) 
 
 
 def decode_messages(
-    const uint8_t[::1] data, const int64_t[:] starts, const int64_t[:] sizes, numbers, ways, columns
+    const uint8_t[::1] data, const int64_t[:] starts, const int64_t[:] sizes, numbers, ways, columns, skipped=(),
+    int64_t[::1] undeclared=None
 ):
     cdef int64_t count = starts.shape[0]
     cdef int64_t total = data.shape[0]
+    cdef int64_t met[TABLE]
     cdef int steps = len(numbers)
     cdef Step program[MAX_COLUMNS]
     cdef int16_t table[TABLE]
@@ -110,8 +116,14 @@ def decode_messages(
     check_spans(total, starts, sizes)
     if count == 0 or total == 0:
         return 0
+    if undeclared is not None and undeclared.shape[0] != TABLE:
+        raise ValueError("undeclared fields do not fit")
     for k in range(TABLE):
-        table[k] = -1
+        table[k] = UNDECLARED
+        met[k] = 0
+    for k in skipped:
+        if k < TABLE:
+            table[k] = SKIPPED
     for k in range(steps):
         program[k].number = numbers[k]
         program[k].way = ways[k]
@@ -137,6 +149,7 @@ def decode_messages(
                 tag = bytes[at]
                 if tag & 0x87 == WIRE_VARINT and tag > 7 and table[tag >> 3] < 0:
                     # Elements of lists, mostly, which are read by themselves.
+                    met[tag >> 3] += 1
                     at = behind_varint(bytes, at + 1, end)
                     if at < 0:
                         damaged += 1
@@ -150,10 +163,16 @@ def decode_messages(
                     k = table[field.number]
                     if k >= 0 and program[k].wire == field.wire:
                         store(&program[k], i, &field)
+                    else:
+                        met[field.number] += 1
                 else:
                     for k in range(steps):
                         if program[k].number == field.number and program[k].wire == field.wire:
                             store(&program[k], i, &field)
+    if undeclared is not None:
+        for k in range(TABLE):
+            if table[k] == UNDECLARED:
+                undeclared[k] += met[k]
     return damaged
 
 

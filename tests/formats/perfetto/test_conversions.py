@@ -17,6 +17,7 @@ from converter.formats.perfetto import mapping
 from converter.ir.canonical import difference
 from converter.ir.kinds import Kind
 from converter.projection.losses import Aspect, LossClass, LossKind
+from converter.selection.selection import Selection
 
 FIXTURES = Path(__file__).parents[3] / "roundtrip_fixtures/trace_cmd"
 
@@ -285,3 +286,32 @@ def test_arrows_to_the_next_slice_are_a_loss_where_they_end_at_the_one_around(
     for suffix in ("pftrace", "json"):
         losses = converter.convert(source, tmp_path / f"c.{suffix}")
         assert not any("arrows" in loss.what for loss in losses)
+
+
+@pytest.mark.parametrize("target", ["perfetto", "fxt"])
+def test_fields_that_no_message_declares_are_lost_by_name(tmp_path, target):
+    """A newer recorder's fields are in records that are copied, and in the report where these are not."""
+    file = File()
+    for start in range(0, 100, 10):
+        bundle = file.bundle(1)
+        event = kernel_event(bundle, start, 5, "sched_waking", comm="a", pid=7, success=1)
+        # Fields 60 and 61: a number, and a text.
+        event.sched_waking.MergeFromString(b"\xe0\x03\x05\xea\x03\x02hi")
+        kernel_event(bundle, start + 1, 5, "sched_process_free", comm="a", pid=7)
+    source = tmp_path / "a.pftrace"
+    source.write_bytes(file.bytes())
+    lost = {
+        f"field {number} of sched:sched_waking, which no message declares, of records of perfetto"
+        for number in (60, 61)
+    }
+
+    def reported(selection=None):
+        output = tmp_path / f"b.{target}"
+        report = converter.convert(
+            source, output, target_format=target, selection=selection, force=True
+        )
+        return {loss.what: loss.count for loss in report if "declares" in loss.what}
+
+    # Of the whole trace Perfetto has the records as they were.
+    assert reported() == ({} if target == "perfetto" else dict.fromkeys(lost, 10))
+    assert reported(Selection(events=("sched_waking",))) == dict.fromkeys(lost, 10)

@@ -123,6 +123,8 @@ class Capabilities:
     #: and those that cross another, become begin and end.
     duration_unit: int | None = None
     max_cpu: int | None = None
+    #: How many slices viewers stack: what is inside of so many they do not show.
+    max_depth: int | None = None
     #: Bits of a process or thread id.
     id_bits: int = 64
     #: An event may be on no thread at all; otherwise it gets a synthetic one.

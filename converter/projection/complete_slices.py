@@ -273,7 +273,7 @@ class _Splitter:
         """The complete slices of a class."""
         event_class = self._source.event_classes[source]
         at = batch.positions(source)
-        durations = _ticks(table.column(duration))
+        durations = ticks(table.column(duration))
         stays = np.zeros(len(at), np.bool_)
         is_plain = isinstance(event_class.fields[duration].type, IntegerClass)
         # The end of a complete slice has no thread time of its own: none where only that of the begin is known.
@@ -285,7 +285,7 @@ class _Splitter:
         times = np.full(len(at), NO_TIME)
         timed = self._timed_indices(event_class)
         if timed is not None:
-            start, took = (_ticks(table.column(index)) for index in timed)
+            start, took = (ticks(table.column(index)) for index in timed)
             times = start + took
         return _Complete(at, durations, times, stays)
 
@@ -396,10 +396,10 @@ def _duration_index(event_class: EventClass) -> int | None:
     return index if isinstance(held, IntegerClass) else None
 
 
-def _ticks(column: Column) -> NDArray[np.int64]:
+def ticks(column: Column) -> NDArray[np.int64]:
     """Durations as int64, -1 where absent."""
     if isinstance(column, OptionalColumn):
-        return np.where(column.valid, _ticks(column.values), -1)
+        return np.where(column.valid, ticks(column.values), -1)
     assert isinstance(column, np.ndarray)
     if column.dtype == np.uint64:
         column = np.minimum(column, np.uint64(_LAST_TIME))

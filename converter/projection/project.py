@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from threading import Lock
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,6 +43,9 @@ from converter.projection.symbol_names import addresses_by_style, addresses_of, 
 from converter.projection.tables import TargetTables
 from converter.projection.task_states import TaskStates
 from converter.projection.timeline_fields import FLOW_IDS, THREAD_TIME
+
+if TYPE_CHECKING:
+    from converter.projection.slice_depths import NestedTooDeep
 
 #: Lowering ends: no rule gives back a kind that it came from. This bounds it all the same.
 MAX_LOWERINGS = 6
@@ -151,6 +154,12 @@ class Projector:
         self._counting = Lock()
         self.open_slices: dict[tuple[int, ...], int] = {}
         self._task_states: TaskStates | None = None
+        # In what was read from the same format they were not shown, either.
+        self._too_deep: NestedTooDeep | None = None
+        if capabilities.max_depth is not None and source.format != format_name:
+            from converter.projection.slice_depths import NestedTooDeep
+
+            self._too_deep = NestedTooDeep(self.target, capabilities.max_depth, report)
         # Of the batch under way.
         self._all_on_threads = self._all_on_cpus = False
         self._occurring: set[int] = set()
@@ -265,6 +274,8 @@ class Projector:
         self.report.forget_events()
         self._occurring.clear()
         self.open_slices.clear()
+        if self._too_deep:
+            self._too_deep.restart()
         if self.capabilities.task_tracks:
             self._task_states = TaskStates(self)
         for batch in self.source.batches():
@@ -307,6 +318,8 @@ class Projector:
         batch = assemble(batch, placed, self.source.strings)
         if self.capabilities.buffers and not _absent(batch.track):
             batch.track = self._tables.buffers.tracks(batch.track)
+        if self._too_deep:
+            self._too_deep.count(batch)
         return batch
 
     def _renumbered(self, batch: Batch) -> Batch:

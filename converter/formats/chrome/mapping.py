@@ -251,6 +251,7 @@ CAPABILITIES = Capabilities(
     structures=True,
     utf8_only=True,
     negative_times=True,
+    max_depth=512,
     threadless=False,
     unknown_tasks=False,
     exits_by_switch=True,

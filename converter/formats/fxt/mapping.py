@@ -379,6 +379,7 @@ def capabilities(variant: str) -> Capabilities:
         negative_times=False,
         duration_unit=1,
         max_cpu=MAX_CPU,
+        max_depth=512,
         id_bits=64,
         threadless=False,
         cpuless=False,

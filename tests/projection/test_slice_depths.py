@@ -1,0 +1,47 @@
+"""What is nested deeper than viewers show is in the report, as often as trace_processor counts it."""
+
+import pytest
+from support.small_traces import event_class, trace_of
+from support.trace_processor import errors, needs_trace_processor
+
+import converter
+from converter.ir.field_classes import IntegerClass, StringClass
+from converter.ir.kinds import Kind, Role
+from converter.projection.losses import LossClass
+
+NAME = {"name": (StringClass(), Role.NAME)}
+CLASSES = (
+    event_class(Kind.SLICE_BEGIN, **NAME),
+    event_class(Kind.SLICE_END),
+    event_class(Kind.INSTANT, **NAME),
+    event_class(Kind.SLICE_COMPLETE, **NAME, duration=(IntegerClass(64), Role.DURATION)),
+)
+BEGIN, END, INSTANT, COMPLETE = range(4)
+#: On another thread each: what there is, as (class, time in microseconds, values).
+CASES = (
+    # Ends are of slices that are shown, also those of others.
+    [
+        *((BEGIN, ts, ["a"]) for ts in range(520)),
+        (INSTANT, 600, ["b"]),
+        *((END, ts, []) for ts in range(610, 615)),
+        *((BEGIN, ts, ["c"]) for ts in range(700, 706)),
+    ],
+    # Each takes no time, and is around the next.
+    [(INSTANT, 50, ["a"])] * 515,
+    [
+        *((COMPLETE, ts, ["a", (3000 - 2 * ts) * 1000]) for ts in range(514)),
+        *((COMPLETE, ts, ["b", 1000]) for ts in range(4000, 4600)),
+    ],
+)
+
+
+@needs_trace_processor
+@pytest.mark.parametrize("target", ["perfetto", "fxt", "chrome"])
+@pytest.mark.parametrize(("case", "hidden"), [(0, 8 + 1 + 1), (1, 3), (2, 2)])
+def test_what_is_inside_of_many_slices_is_not_shown(tmp_path, target, case, hidden):
+    events = [(number, 1000 * ts, 0, 1, values) for number, ts, values in CASES[case]]
+    path = tmp_path / "a"
+    report = converter.write(trace_of(CLASSES, events[:300], events[300:]), path, target)
+    named = {loss.what: loss for loss in report if "inside of" in loss.what}
+    assert [(loss.count, loss.loss_class) for loss in named.values()] == [(hidden, LossClass.SHOWN)]
+    assert errors(path)["slice_max_depth_exceeded"] == hidden

@@ -22,8 +22,9 @@ class SinkFile:
         self._sink = sink
 
     def write(self, data: pa.Buffer | bytes) -> int:
-        """Append."""
-        self._sink.write(data)
+        """Append; nothing to an output that is given up, which a writer of PyArrow's tries when it is forgotten."""
+        if self._sink.is_open:
+            self._sink.write(data)
         return len(data)
 
     def tell(self) -> int:

@@ -100,6 +100,11 @@ class Sink:
         if not getattr(self, "_closed", True):
             self.abort()
 
+    @property
+    def is_open(self) -> bool:
+        """Whether it has neither been closed nor aborted."""
+        return not self._closed
+
     def _check_open(self) -> None:
         if self._closed:
             raise ValueError("write to a closed sink")

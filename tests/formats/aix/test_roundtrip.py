@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.aix_files import (
     VARIANTS,
@@ -85,6 +85,7 @@ def test_what_is_projected_survives(variant, trace):
 _clocks = clocks().filter(lambda clock: clock.ticks_per_second is not None)
 
 
+@settings(max_examples=8)
 @given(variant=st.sampled_from(VARIANTS), data=st.data())
 def test_what_the_format_holds_survives(variant, data):
     # Of all integers the usual ones: to draw from the 126 that there are, in each style, takes long.

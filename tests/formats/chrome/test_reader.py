@@ -325,6 +325,6 @@ def test_many_declarations_of_types_do_not_make_many_classes() -> None:
     count = 70_000
     one = '{"ph":"i","ts":1,"pid":1,"tid":1,"arg_types":%d}'
     trace = load("[" + ",".join(one % i for i in range(count)) + "]")
-    kinds = [trace.event_classes[batch.class_id[-1]].kind for batch in trace.batches()]
-    assert sum(len(batch) for batch in trace.batches()) == count
-    assert kinds[-1] is Kind.NATIVE
+    batches = [*trace.batches()]
+    assert sum(map(len, batches)) == count
+    assert trace.event_classes[batches[-1].class_id[-1]].kind is Kind.NATIVE

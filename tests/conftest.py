@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, Phase, settings
 # fails is made simple when somebody asks for it, with the long profile, which is for a night and not for every change.
 settings.register_profile(
     "ci",
-    max_examples=16,
+    max_examples=12,
     deadline=None,
     derandomize=True,
     phases=[Phase.explicit, Phase.generate],

@@ -6,9 +6,10 @@ One thread per output does the system calls, so that producing and writing overl
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
-from typing import TYPE_CHECKING
+from abc import abstractmethod
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from typing import TYPE_CHECKING, Self
 
 from converter.errors import OutputError, TraceError, UnsupportedError
 from converter.storage.placing import (
@@ -122,73 +123,85 @@ class FileSink(Sink):
         return self._block_offset if self.seekable else None
 
 
-class ReplacingSink(FileSink):
-    """A file under a temporary name until it is complete. `open_beside` opens the files that come with it."""
+class TemporaryFileSink(FileSink):
+    """A file under a temporary name until it is complete, with those that come with it."""
+
+    def __init__(self, name: str, target: Descriptor, temporary: str, *, force: bool) -> None:
+        super().__init__(name, WriterThread(), target, seekable=True)
+        self.temporary = temporary
+        self._force = force
+        self._companions: list[Self] = []
+        #: Whether it is only complete when it is closed, and gets its place when another does.
+        self._comes_with_another = False
+
+    def come_with(self, companion: Self) -> None:
+        """Have another file get its place when this one does."""
+        companion._comes_with_another = True
+        self._companions.append(companion)
+
+    def close(self) -> None:
+        if self._closed:
+            return
+        super().close()
+        if self._comes_with_another:
+            return
+        try:
+            for companion in self._companions:
+                companion.close()
+            self._have_in_place((*self._companions, self))
+        except OSError as error:
+            raise output_error(error, self.name) from error
+        finally:
+            self._remove()
+
+    def abort(self) -> None:
+        if not self._closed:
+            super().abort()
+            self._remove()
+
+    @abstractmethod
+    def _have_in_place(self, sinks: Sequence[Self]) -> None:
+        """Give complete files their places, as many as there are."""
+
+    def _remove(self) -> None:
+        """Remove what is temporary of it, and of the files that come with it."""
+        for companion in self._companions:
+            companion.abort()
+            remove(companion.temporary)
+        remove(self.temporary)
+
+
+class ReplacingSink(TemporaryFileSink):
+    """A file that gets its name when it is complete. `open_beside` opens the files that come with it."""
 
     def __init__(
         self,
         name: str,
         target: Descriptor,
         temporary: str,
-        place: str,
+        final_path: str,
         force: bool,
         open_beside: Callable[[str], Sink],
     ) -> None:
-        super().__init__(name, WriterThread(), target, seekable=True)
-        self._temporary = temporary
-        self._place_of_file = place
-        self._force = force
+        super().__init__(name, target, temporary, force=force)
+        self.final_path = final_path
         self._open_beside = open_beside
-        self._companions: list[ReplacingSink] = []
-        #: Whether it is only complete when it is closed, and gets its name when another does.
-        self.comes_with_another = False
 
     def companion(self, suffix: str) -> Sink:
         self._check_open()
-        sink = self._open_beside(f"{self._place_of_file}{suffix}")
+        sink = self._open_beside(f"{self.final_path}{suffix}")
         sink.name = f"{self.name}{suffix}"
         if isinstance(sink, ReplacingSink):  # not a device, which has what is written at once
-            sink.comes_with_another = True
-            self._companions.append(sink)
+            self.come_with(sink)
         return sink
 
-    def close(self) -> None:
-        if self._closed:
+    def _have_in_place(self, sinks: Sequence[Self]) -> None:
+        if len(sinks) == 1:
+            place_file(self.temporary, self.final_path, force=self._force)
             return
-        super().close()
-        if self.comes_with_another:
-            return
-        try:
-            for companion in self._companions:
-                companion.close()
-            if self._companions:
-                with ExitStack() as together:
-                    for sink in (*self._companions, self):
-                        together.enter_context(sink.placed())
-            else:
-                place_file(self._temporary, self._place_of_file, force=self._force)
-        except OSError as error:
-            raise output_error(error, self.name) from error
-        finally:
-            self.remove()
-
-    def abort(self) -> None:
-        if not self._closed:
-            super().abort()
-            self.remove()
-
-    @contextmanager
-    def placed(self) -> Iterator[None]:
-        """A complete file has its name, unless the block fails."""
-        with placed(self._temporary, self._place_of_file, force=self._force):
-            yield
-
-    def remove(self) -> None:
-        """Remove what is temporary of it, and of the files that come with it."""
-        for companion in self._companions:
-            companion.abort()
-            companion.remove()
-        remove(self._temporary)
+        with ExitStack() as together:
+            for sink in sinks:
+                together.enter_context(placed(sink.temporary, sink.final_path, force=self._force))
 
 
 class _ChildSink(FileSink):

@@ -11,15 +11,15 @@ import posixpath
 import tempfile
 from collections.abc import Sequence
 from contextlib import suppress
-from typing import Any
+from typing import Any, Self
 
 from converter.errors import OutputError
-from converter.storage.file_sinks import DirectorySink, FileSink
+from converter.storage.file_sinks import DirectorySink, TemporaryFileSink
 from converter.storage.locations import absolute, is_remote, protocol, shown
 from converter.storage.placing import EXISTS, output_error, remove, temporary_beside
 from converter.storage.remote.files import find, place_of, talking
 from converter.storage.sink import Sink
-from converter.storage.writer_thread import Descriptor, WriterThread
+from converter.storage.writer_thread import Descriptor
 
 _READ_ONLY = frozenset({"http", "https"})
 
@@ -58,52 +58,26 @@ def temporary_here() -> str:
     return temporary_beside(os.path.join(tempfile.gettempdir(), "any"))
 
 
-class RemoteSink(FileSink):
+class RemoteSink(TemporaryFileSink):
     """A file that is sent when it is complete, behind those that come with it."""
 
     def __init__(self, url: str, temporary: str, force: bool) -> None:
         flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
         descriptor = Descriptor(temporary, os.open(temporary, flags, 0o600))
-        super().__init__(shown(url), WriterThread(), descriptor, seekable=True)
+        super().__init__(shown(url), descriptor, temporary, force=force)
         self.url = url
-        self.temporary = temporary
-        self._force = force
-        self._companions: list[RemoteSink] = []
-        self.comes_with_another = False
 
     def companion(self, suffix: str) -> Sink:
         self._check_open()
         url = f"{self.url}{suffix}"
         _check_free(url, force=self._force, directory=False)
         sink = RemoteSink(url, temporary_here(), self._force)
-        sink.comes_with_another = True
-        self._companions.append(sink)
+        self.come_with(sink)
         return sink
 
-    def close(self) -> None:
-        if self._closed:
-            return
-        super().close()
-        if self.comes_with_another:
-            return
-        try:
-            for companion in self._companions:
-                companion.close()
-            for sink in (*self._companions, self):
-                _send(sink.temporary, sink.url, force=self._force)
-        finally:
-            self._remove()
-
-    def abort(self) -> None:
-        if not self._closed:
-            super().abort()
-            self._remove()
-
-    def _remove(self) -> None:
-        for companion in self._companions:
-            companion.abort()
-            remove(companion.temporary)
-        remove(self.temporary)
+    def _have_in_place(self, sinks: Sequence[Self]) -> None:
+        for sink in sinks:
+            _send(sink.temporary, sink.url, force=self._force)
 
 
 class RemoteFolderSink(DirectorySink):

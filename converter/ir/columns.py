@@ -28,6 +28,7 @@ from converter.ir.field_classes import (
     VariantClass,
 )
 from converter.kernels.strings import StringTable
+from converter.kernels.union import looked_up
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +92,16 @@ Column = NDArray[Any] | NullColumn | ListColumn | StructColumn | UnionColumn | O
 def constant_column(value: np.generic, length: int) -> NDArray[Any]:
     """A value as often as that: a read-only array of stride 0, as `np.broadcast_to` makes more slowly."""
     return np.ndarray((length,), value.dtype, value, 0, (0,))
+
+
+def renumbered(column: NDArray[np.int32], numbers: Sequence[int]) -> NDArray[np.int32]:
+    """A column of numbers of one table (-1: none) in those that the same things have in another; itself where equal."""
+    if column.strides == (0,) and len(column):
+        number = int(column[0])
+        return constant_column(np.int32(numbers[number] if number >= 0 else -1), len(column))
+    if all(number == own for own, number in enumerate(numbers)):
+        return column
+    return looked_up(np.array([*numbers, -1], np.int32), column)
 
 
 def take(column: Column, rows: NDArray[np.integer[Any]]) -> Column:

@@ -18,6 +18,7 @@ from converter.ir.columns import (
     UnionColumn,
     concatenate,
     constant_column,
+    renumbered,
     take,
 )
 from converter.ir.events import Batch, EventClass, Table
@@ -116,8 +117,8 @@ class BatchMerge(StreamMerge[_Window, _Window]):
             ts = ts + np.int64(shift)
         classes = np.array([*source.classes, -1], np.int32)
         class_id, row = batch.class_id, batch.row
-        thread = _renumbered(batch.thread, source.threads)
-        track = _renumbered(batch.track, source.tracks)
+        thread = renumbered(batch.thread, source.threads)
+        track = renumbered(batch.track, source.tracks)
         cpu = batch.cpu
         if source.machine.cpus:
             cpu = np.where(cpu >= 0, cpu + np.int32(source.machine.cpus), cpu)
@@ -302,13 +303,6 @@ def _parts(events: MergedEvents[_Window], number: int) -> Iterator[_Part]:
             np.all(taken == np.arange(len(taken)))
         )
         yield _Part(window, class_id, None if whole else taken, places)
-
-
-def _renumbered(column: NDArray[np.int32], numbers: list[int]) -> NDArray[np.int32]:
-    if column.strides == (0,) and len(column):
-        number = int(column[0])
-        return constant_column(np.int32(numbers[number] if number >= 0 else -1), len(column))
-    return looked_up(np.array([*numbers, -1], np.int32), column)
 
 
 def _taken(column: NDArray[np.int32], order: NDArray[np.intp]) -> NDArray[np.int32]:

@@ -12,6 +12,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from converter.ir.columns import renumbered
 from converter.ir.events import Batch
 from converter.ir.kinds import Kind
 from converter.ir.trace import Trace, Track, TrackScope
@@ -104,9 +105,7 @@ class OverlappingSlices:
             parent = self._numbers[track.parent] if track.parent >= 0 else -1
             self._numbers.append(len(self._tracks))
             self._tracks.append(replace(track, parent=parent))
-        if not self._beside:
-            return batch.track
-        return looked_up(np.array([*self._numbers, -1], np.int32), batch.track)
+        return renumbered(batch.track, self._numbers)
 
     def _track(self, thread: int, track: int, line: int) -> int:
         """The track of that line beside one of a thread."""

@@ -11,9 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from converter.ir.columns import constant_column
+from converter.ir.columns import constant_column, renumbered
 from converter.ir.trace import Process, Thread, Trace, Track, TrackScope
-from converter.kernels.union import looked_up
 from converter.projection.buffers import Buffers
 from converter.projection.capabilities import Capabilities
 from converter.projection.losses import LossKind, LossReport
@@ -146,13 +145,13 @@ class TargetTables:
 
     def renumber_threads(self, threads: NDArray[np.int32]) -> NDArray[np.int32]:
         """A column of the source's threads in the numbers of the target."""
-        return _renumbered(threads, self._threads)
+        return renumbered(threads, self._threads)
 
     def renumber_tracks(self, tracks: NDArray[np.int32]) -> NDArray[np.int32]:
         """A column of the source's tracks in the numbers of the target."""
         if not self._tracks:
             return constant_column(np.int32(-1), len(tracks))
-        return _renumbered(tracks, self._tracks)
+        return renumbered(tracks, self._tracks)
 
     # Questions about threads of the target.
 
@@ -238,10 +237,3 @@ class TargetTables:
             self._next_id = (self._next_id + 1) & self._mask
         self._ids.add(self._next_id)
         return self._next_id
-
-
-def _renumbered(column: NDArray[np.int32], numbers: list[int]) -> NDArray[np.int32]:
-    if not numbers or numbers[-1] == len(numbers) - 1:
-        # Numbers rise, so that all are their own when the last is.
-        return column
-    return looked_up(np.array([*numbers, -1], np.int32), column)

@@ -22,6 +22,7 @@ from converter.kernels.union import looked_up
 from converter.projection.instants import CATEGORY, NAME
 from converter.projection.losses import LossKind, LossReport
 from converter.projection.message_flows import MessageFlows
+from converter.projection.renumbering import in_classes, with_events_behind
 from converter.projection.timeline_fields import number_id
 
 #: What an event is to `MessageFlows`.
@@ -75,7 +76,7 @@ class _Messages:
                 if len(table) and self._source.event_classes[number].kind in MESSAGES
             ]
             under_way = under_way or bool(present)
-            renumbered = self._renumbered(batch)
+            renumbered = in_classes(batch, self._numbers)
             if not under_way:
                 yield renumbered
                 continue
@@ -95,20 +96,6 @@ class _Messages:
         for event_class in self._source.event_classes[len(self._numbers) :]:
             self._numbers.append(self._result.add_class(event_class))
             self._steps.append(_STEPS.get(event_class.kind, 0))
-
-    def _renumbered(self, batch: Batch) -> Batch:
-        """The batch with its classes in the numbers of the result, which has those of flows among them."""
-        if not self._flows or all(self._numbers[number] == number for number in batch.tables):
-            return batch
-        return Batch(
-            ts=batch.ts,
-            class_id=looked_up(np.array(self._numbers, np.int32), batch.class_id),
-            row=batch.row,
-            tables={self._numbers[number]: table for number, table in batch.tables.items()},
-            thread=batch.thread,
-            cpu=batch.cpu,
-            track=batch.track,
-        )
 
     def _identities(
         self, batch: Batch, present: list[int], step: NDArray[np.int32]
@@ -138,30 +125,18 @@ class _Messages:
         self, batch: Batch, at: NDArray[np.intp], flow: NDArray[np.int64], step: NDArray[np.int32]
     ) -> Batch:
         """The batch with the begin or end of a flow behind each event at these places."""
-        tables = dict(batch.tables)
-        class_id, row = np.empty(len(at), np.int32), np.empty(len(at), np.int32)
+        added = {}
         text = np.int32(self._source.strings.intern(_TEXT))
         for event_class, which in ((_BEGIN, step == _SEND), (_END, step == _CALL)):
-            count = int(np.count_nonzero(which))
-            if not count:
+            rows = np.flatnonzero(which)
+            if not len(rows):
                 continue
             number = self._flows.get(event_class.kind)
             if number is None:
                 number = self._flows[event_class.kind] = self._result.add_class(event_class)
-            named = constant_column(text, count)
-            tables[number] = Table(count, [flow[which].astype(np.uint64), named, named])
-            class_id[which] = number
-            row[which] = np.arange(count, dtype=np.int32)
-        places = at + 1
-        return Batch(
-            ts=np.insert(batch.ts, places, batch.ts[at]),
-            class_id=np.insert(batch.class_id, places, class_id),
-            row=np.insert(batch.row, places, row),
-            tables=tables,
-            thread=np.insert(batch.thread, places, batch.thread[at]),
-            cpu=np.insert(batch.cpu, places, batch.cpu[at]),
-            track=np.insert(batch.track, places, constant_column(np.int32(-1), len(at))),
-        )
+            named = constant_column(text, len(rows))
+            added[number] = rows, Table(len(rows), [flow[rows].astype(np.uint64), named, named])
+        return with_events_behind(batch, at, added, constant_column(np.int32(-1), len(at)))
 
 
 def identities(

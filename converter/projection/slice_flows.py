@@ -17,9 +17,9 @@ from converter.ir.columns import Column, ListColumn
 from converter.ir.events import Batch, EventClass, Table
 from converter.ir.kinds import Kind
 from converter.ir.trace import Trace
-from converter.kernels.union import looked_up
 from converter.projection.instants import CATEGORY, NAME
 from converter.projection.losses import LossClass, LossKind, LossReport
+from converter.projection.renumbering import in_classes, with_events_behind
 from converter.projection.slice_arrows import SliceArrows
 from converter.projection.timeline_fields import (
     BINDS,
@@ -107,25 +107,15 @@ class _Flows:
 
     def _renumbered(self, batch: Batch) -> Batch:
         """The batch without ids of flows, with its classes in the numbers of the result."""
-        same = all(self._numbers[number] == number for number in batch.tables)
-        if same and not any(self._fields[number] for number in batch.tables):
-            return batch
+        if not any(self._fields[number] for number in batch.tables):
+            return in_classes(batch, self._numbers)
         tables = {}
         for number, table in batch.tables.items():
             if self._fields[number]:
                 kept = [i for i in range(table.width) if i not in self._fields[number]]
                 table = Table(len(table), [table.lazy(i) for i in kept])  # noqa: PLW2901
-            tables[self._numbers[number]] = table
-        numbers = np.array(self._numbers, np.int32)
-        return Batch(
-            ts=batch.ts,
-            class_id=batch.class_id if same else looked_up(numbers, batch.class_id),
-            row=batch.row,
-            tables=tables,
-            thread=batch.thread,
-            cpu=batch.cpu,
-            track=batch.track,
-        )
+            tables[number] = table
+        return in_classes(batch, self._numbers, tables)
 
     def _with_events(
         self,
@@ -152,8 +142,7 @@ class _Flows:
         texts = [_TEXT if not one else b"%s %d" % (_TEXT, one + 1) for one in found.tolist()]
         strings = self._source.strings
         name = np.array([strings.intern(text) for text in texts], np.int32)[which.reshape(-1)]
-        tables = dict(batch.tables)
-        class_id, row = np.empty(len(at), np.int32), np.empty(len(at), np.int32)
+        added = {}
         for what, event_class in self._classes.items():
             rows = np.flatnonzero(step == what)
             if not len(rows):
@@ -163,17 +152,5 @@ class _Flows:
             columns: list[Column] = [name[rows], np.zeros(len(rows), np.int32), id[rows]]
             if BINDS in event_class.fields:
                 columns.append(np.ones(len(rows), np.bool_))
-            number = self._of_steps[what]
-            tables[number] = Table(len(rows), columns)
-            class_id[rows] = number
-            row[rows] = np.arange(len(rows), dtype=np.int32)
-        places = at + 1
-        return Batch(
-            ts=np.insert(batch.ts, places, batch.ts[at]),
-            class_id=np.insert(batch.class_id, places, class_id),
-            row=np.insert(batch.row, places, row),
-            tables=tables,
-            thread=np.insert(batch.thread, places, batch.thread[at]),
-            cpu=np.insert(batch.cpu, places, batch.cpu[at]),
-            track=np.insert(batch.track, places, batch.track[at]),
-        )
+            added[self._of_steps[what]] = rows, Table(len(rows), columns)
+        return with_events_behind(batch, at, added, batch.track[at])

@@ -27,9 +27,9 @@ from converter.ir.field_classes import (
 from converter.ir.kinds import Kind, Role
 from converter.ir.trace import Trace
 from converter.kernels.strings import StringTable
-from converter.kernels.union import looked_up
 from converter.projection.call_stacks import SAMPLE, call_stacks
 from converter.projection.losses import LossClass, LossKind, LossReport
+from converter.projection.renumbering import in_classes
 from converter.projection.timeline_fields import PHASE
 
 _NAMES: Final = (b"Profile", b"ProfileChunk")
@@ -113,22 +113,9 @@ class _Profiles:
             for event_class in self._source.event_classes[len(self._numbers) :]:
                 self._numbers.append(self._result.add_class(event_class))
                 self._fields.append(_fields(event_class))
-            yield self._renumbered(batch)
+            yield in_classes(batch, self._numbers)
             if any(self._fields[number] for number in batch.tables):
                 yield from self._samples(batch, profiles)
-
-    def _renumbered(self, batch: Batch) -> Batch:
-        if all(self._numbers[number] == number for number in batch.tables):
-            return batch
-        return Batch(
-            ts=batch.ts,
-            class_id=looked_up(np.array(self._numbers, np.int32), batch.class_id),
-            row=batch.row,
-            tables={self._numbers[number]: table for number, table in batch.tables.items()},
-            thread=batch.thread,
-            cpu=batch.cpu,
-            track=batch.track,
-        )
 
     def _samples(self, batch: Batch, profiles: dict[tuple[int, Any], _Profile]) -> Iterator[Batch]:
         """The samples that a batch's events bring, a batch for each."""

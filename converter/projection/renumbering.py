@@ -1,0 +1,67 @@
+"""Steps in front of a projection that add classes: batches in the numbers of the result, and events behind others."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from converter.ir.events import Batch, Table
+from converter.kernels.union import looked_up
+
+
+def in_classes(
+    batch: Batch, numbers: Sequence[int], tables: Mapping[int, Table] | None = None
+) -> Batch:
+    """The batch with its classes in other numbers, by those that they have.
+
+    `tables` are put in place of its own, by the numbers that these have.
+    """
+    same = all(numbers[number] == number for number in batch.tables)
+    if same and tables is None:
+        return batch
+    tables = batch.tables if tables is None else tables
+    return Batch(
+        ts=batch.ts,
+        class_id=batch.class_id if same else looked_up(np.array(numbers, np.int32), batch.class_id),
+        row=batch.row,
+        tables={numbers[number]: table for number, table in tables.items()},
+        thread=batch.thread,
+        cpu=batch.cpu,
+        track=batch.track,
+    )
+
+
+def with_events_behind(
+    batch: Batch,
+    at: NDArray[np.integer[Any]],
+    added: Mapping[int, tuple[NDArray[np.integer[Any]], Table]],
+    track: NDArray[np.int32],
+) -> Batch:
+    """The batch with an event behind each of those `at` these rising places, on that thread and CPU at that time.
+
+    Args:
+        batch: in the numbers of the result.
+        at: places in the batch; one that comes again gets as many events behind it, in this order.
+        added: by the number of a class, which entries of `at` its events are behind, and their table.
+        track: of each new event.
+
+    """
+    tables = dict(batch.tables)
+    class_id, row = np.empty(len(at), np.int32), np.empty(len(at), np.int32)
+    for number, (which, table) in added.items():
+        tables[number] = table
+        class_id[which] = number
+        row[which] = np.arange(len(table), dtype=np.int32)
+    places = at + 1
+    return Batch(
+        ts=np.insert(batch.ts, places, batch.ts[at]),
+        class_id=np.insert(batch.class_id, places, class_id),
+        row=np.insert(batch.row, places, row),
+        tables=tables,
+        thread=np.insert(batch.thread, places, batch.thread[at]),
+        cpu=np.insert(batch.cpu, places, batch.cpu[at]),
+        track=np.insert(batch.track, places, track),
+    )

@@ -216,7 +216,7 @@ class TestCompanions:
         sink = open_sink(path, force=True)
         sink.companion(".more").write(b"new")
         # The second of the two to get its name.
-        monkeypatch.setattr(sink, "_place_of_file", str(tmp_path / "gone" / "a.out"))
+        monkeypatch.setattr(sink, "final_path", str(tmp_path / "gone" / "a.out"))
         with pytest.raises(OutputError, match="No such file"):
             sink.close()
         found = {one.name: one.read_bytes() for one in tmp_path.iterdir()}

@@ -1,8 +1,8 @@
 """project(): a trace as a format can hold it, and what that loses.
 
-Pure: the source is not changed, and the losses follow from the capabilities alone. A batch is taken apart into pieces,
-one a class; each is lowered until the format knows its kind, its fields are fitted, and the pieces are put together
-again.
+Pure: the source is not changed, and the losses follow from the capabilities alone. What depends on other events is
+rewritten first (`preparation`). Then a batch is taken apart into pieces, one a class; each is lowered until the format
+knows its kind, its fields are fitted, and the pieces are put together again.
 """
 
 from __future__ import annotations
@@ -39,10 +39,10 @@ from converter.projection.losses import Aspect, LossClass, LossKind, LossReport,
 from converter.projection.lowering import LOWERINGS, lowering_for
 from converter.projection.metadata import TargetMetadata, held_clock
 from converter.projection.pieces import ByClass, Derived, Piece, map_distinct
+from converter.projection.preparation import prepared
 from converter.projection.symbol_names import addresses_by_style, addresses_of, names_lost
 from converter.projection.tables import TargetTables
 from converter.projection.task_states import TaskStates
-from converter.projection.timeline_fields import FLOW_IDS, THREAD_TIME
 
 if TYPE_CHECKING:
     from converter.projection.slice_depths import NestedTooDeep
@@ -66,57 +66,7 @@ def project(trace: Trace, capabilities: Capabilities, format_name: str) -> tuple
 
     """
     report = LossReport()
-    if capabilities.time_order:
-        from converter.projection.time_order import in_time_order
-
-        trace = in_time_order(trace)
-    if capabilities.exits_by_switch:
-        from converter.projection.exiting_tasks import leaving_at_exit
-
-        trace = leaving_at_exit(trace, report)
-    if not capabilities.unknown_tasks:
-        from converter.projection.switched_tasks import naming_both
-
-        trace = naming_both(trace, report)
-    if not capabilities.wakes_running:
-        from converter.projection.wakeups import of_sleepers
-
-        trace = of_sleepers(trace)
-    if not capabilities.clock_rates:
-        from converter.projection.clock_rates import in_nanoseconds
-
-        trace = in_nanoseconds(trace, report)
-    has_flows = {Kind.FLOW_BEGIN, Kind.FLOW_END, Kind.SLICE_BEGIN} <= capabilities.kinds.keys()
-    if has_flows and Kind.MESSAGE_SEND not in capabilities.kinds:
-        from converter.projection.messages import with_flows
-
-        trace = with_flows(trace, report, forks=capabilities.flows_fork)
-    of_slices = capabilities.kinds.get(Kind.SLICE_BEGIN)
-    # Formats that hold fields of any class hold those with ids as they are.
-    holds_ids = of_slices is None or of_slices.of_class or FLOW_IDS in of_slices.optional
-    if has_flows and not holds_ids:
-        from converter.projection.slice_flows import with_events
-
-        trace = with_events(trace, report)
-    if capabilities.call_stacks and trace.format != format_name:
-        from converter.projection.v8_profiles import with_samples
-
-        trace = with_samples(trace, report)
-    by_name = trace.format in capabilities.ends_by_name
-    if capabilities.ends_by_name and (not by_name or trace.format not in capabilities.ends_alike):
-        from converter.projection.slice_ends import under_their_names
-
-        trace = under_their_names(trace, report, by_name=by_name)
-    # What a rule lowers is held in another way.
-    kinds = capabilities.kinds.keys() | capabilities.lowerings.keys()
-    unit = capabilities.duration_unit
-    split = Kind.SLICE_COMPLETE not in kinds and {Kind.SLICE_BEGIN, Kind.SLICE_END} <= kinds
-    if split or (unit is not None and (capabilities.tracks or trace.format != format_name)):
-        from converter.projection.complete_slices import begin_and_end
-
-        ends = capabilities.kinds.get(Kind.SLICE_END)
-        timed = ends is not None and THREAD_TIME in ends.optional
-        trace = begin_and_end(trace, report, unit, timed=timed, tracks=capabilities.tracks)
+    trace = prepared(trace, capabilities, format_name, report)
     return Projector(trace, capabilities, format_name, report).target, report
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from enum import StrEnum, unique
 from functools import partial
@@ -17,12 +18,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from converter.conversion import open_trace
 from converter.ir.columns import value
 from converter.ir.events import Batch
 from converter.ir.fingerprints import Fingerprinter, Fingerprints
 from converter.ir.forms import class_form
 from converter.ir.text import class_label, text_of_fields
 from converter.ir.trace import Trace
+from converter.storage.opening import SourceArgument
 
 #: The differences that are described one by one; all are counted.
 SHOWN = 10
@@ -78,25 +81,46 @@ class TraceDifference:
     def __bool__(self) -> bool:
         return bool(self.tables or self.classes)
 
+    def __repr__(self) -> str:
+        """One line: how much differs."""
+        if not self:
+            return f"<TraceDifference: none, of {self.events[0]:,} events>"
+        first, second = self.events
+        return (
+            f"<TraceDifference of {first:,} and {second:,} events: "
+            f"{len(self.classes)} classes, {len(self.tables)} lines of tables>"
+        )
+
     def of_class(self, label: str) -> ClassDifference:
         """The entry of a class, made when it is not there."""
         return self.classes.setdefault(label, ClassDifference())
 
 
-def diff(first: Trace, second: Trace, ignore: Collection[str] = ()) -> TraceDifference:
+def diff(
+    first: Trace | SourceArgument, second: Trace | SourceArgument, ignore: Collection[str] = ()
+) -> TraceDifference:
     """Compare two traces.
 
     Args:
-        first: one trace; its batches are read.
+        first: one trace, whose batches are read, or an input as `open_trace` takes it.
         second: the other.
         ignore: values of `Aspect`.
 
     Raises:
         ValueError: there is no such aspect.
-        TraceError: as `Trace.batches` does.
+        TraceError: as `open_trace` and `Trace.batches` do.
 
     """
     aspects = frozenset(Aspect(name) for name in ignore)
+    with ExitStack() as opened:
+        one, other = (
+            trace if isinstance(trace, Trace) else opened.enter_context(open_trace(trace))
+            for trace in (first, second)
+        )
+        return _difference(one, other, aspects)
+
+
+def _difference(first: Trace, second: Trace, aspects: frozenset[Aspect]) -> TraceDifference:
     result = TraceDifference()
     comparison = _Comparison(first, second, aspects, result, late=_LATE)
     try:

@@ -25,7 +25,8 @@ FLOORS = [
     # Whole jobs.
     ["converter.splitting_by_workers"],
     ["converter.round_trips", "converter.scheduling", "converter.splitting"],
-    ["converter.comparison", "converter.conversion"],
+    ["converter.comparison"],
+    ["converter.conversion"],
     # Formats are looked up there; what none of them knows has a hint.
     ["converter.registry"],
     ["converter.unrecognised"],

@@ -80,6 +80,10 @@ class Format:
     #: A library that its reader and writer need, and the extra of ours that installs it.
     needs: tuple[str, str] | None = None
 
+    def __repr__(self) -> str:
+        """One line: what it is called here, and what it is."""
+        return f"<Format {self.name}: {self.title}>"
+
     @property
     def default_variant(self) -> str:
         """The variant that the format's own name stands for."""

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any
+from typing import Any, Final
 
 from numpy.typing import NDArray
+
+#: Columns that its line names.
+_NAMED: Final = 12
 
 
 class EventColumns(Mapping[str, NDArray[Any]]):
@@ -36,4 +39,7 @@ class EventColumns(Mapping[str, NDArray[Any]]):
         return len(self._columns)
 
     def __repr__(self) -> str:
-        return f"<EventColumns of {self.count} events: {', '.join(self._columns)}>"
+        """One line; how many columns there are is in the file's hands."""
+        shown = ", ".join(list(self._columns)[:_NAMED])
+        more = f", and {len(self) - _NAMED} more" if len(self) > _NAMED else ""
+        return f"<EventColumns of {self.count} events: {shown}{more}>"

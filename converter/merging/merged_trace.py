@@ -31,7 +31,7 @@ class MergedInput:
         return f"{self.name}: {self.how}, {in_seconds(self.shift)}{where}"
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, repr=False)
 class MergedTrace(Trace):
     """The trace that several are together; it streams as they do."""
 

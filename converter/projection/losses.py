@@ -6,6 +6,7 @@ anything on its own. A report without entries means that reading the output back
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from enum import StrEnum, unique
@@ -144,6 +145,12 @@ class LossReport:
         if first is None or (first_ts is not None and first_ts < first):
             first = first_ts
         self._entries[key] = (known + count, first, kinds | event_kinds)
+
+    def __repr__(self) -> str:
+        """One line: how many are of which class."""
+        counts = Counter(loss.loss_class for loss in self)
+        classes = ", ".join(f"{counts[one]} {one}" for one in LossClass if counts[one])
+        return f"<LossReport: {classes or 'no losses'}>"
 
     def _repr_html_(self) -> str:
         """For notebooks: the most frequent losses, by who would miss them."""

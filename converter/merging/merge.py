@@ -24,7 +24,8 @@ from converter.merging.merged_trace import MERGED, MergedInput, MergedTrace
 from converter.merging.survey import survey
 from converter.merging.tables import MergedTables, Source
 from converter.projection.clock_rates import at_rate
-from converter.projection.losses import LossClass, LossKind, LossReport
+from converter.projection.losses import LossKind, LossReport
+from converter.projection.metadata import LeftBehind
 
 _SECOND: Final = 1_000_000_000
 #: Times are of 64 bits.
@@ -169,6 +170,10 @@ class _Merging:
         ]
         self.trace = self._merged_trace()
         self._tables = MergedTables(self.trace, self._sources, self._losses)
+        self._left_behind = [
+            LeftBehind(trace, trace.sidecar, self._losses, f" in {name}")
+            for name, trace in zip(self._names, self._inputs, strict=True)
+        ]
         self._lose_native()
         self._lose_numbers()
 
@@ -254,6 +259,8 @@ class _Merging:
                 )
             ),
             losses=self._losses,
+            # Records of other formats are none of those that these viewers show.
+            bookkeeping=frozenset.intersection(*(one.bookkeeping for one in self._inputs)),
             readers=self._readers,
             make_batches=self._batches,
             progress=self._progress,
@@ -290,12 +297,6 @@ class _Merging:
 
     # What does not travel
 
-    def _lose_native(self) -> None:
-        for name, trace in zip(self._names, self._inputs, strict=True):
-            for format, content in trace.sidecar.items():
-                what = f"native data of {format} in {name} ({', '.join(sorted(content))})"
-                self._losses.add(LossKind.DROPPED, what, len(content), None, LossClass.DETAIL)
-
     def _lose_numbers(self) -> None:
         for machine in dict.fromkeys(self._machines):
             if machine.ids:
@@ -313,7 +314,12 @@ class _Merging:
         for batch in merging.batches():
             yield batch
             del batch
+        self._lose_native()
         self._note_warnings(self.trace)
+
+    def _lose_native(self) -> None:
+        for one in self._left_behind:
+            one.follow()
 
     def _note_warnings(self, trace: Trace) -> None:
         """Those of the inputs, once: they have been read twice."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
+from collections.abc import Iterable
 from dataclasses import replace
 from fractions import Fraction
 
@@ -39,6 +40,57 @@ def lose_of_records(source: Trace, parts: Counter[str], report: LossReport) -> N
         report.add(LossKind.DROPPED, f"{part} of records of {source.format}", times)
 
 
+class LeftBehind:
+    """Counts what a target has no place for of a source's sidecars and records.
+
+    Readers may come to it between events and behind them; what has been counted stays.
+
+    Args:
+        source: the trace.
+        formats: whose sidecars stay behind.
+        report: gets the losses.
+        where: words behind the name of each sidecar.
+
+    """
+
+    def __init__(
+        self, source: Trace, formats: Iterable[str], report: LossReport, where: str = ""
+    ) -> None:
+        self._source = source
+        self._report = report
+        self._where = where
+        #: Of each sidecar: the parts that have been counted, and of what tools show how much.
+        self._counted: dict[str, set[str]] = {name: set() for name in formats}
+        self._parts: defaultdict[tuple[str, LossClass], Counter[str]] = defaultdict(Counter)
+        self._of_records: Counter[str] = Counter()
+
+    def follow(self) -> None:
+        """Count what the source has come to have."""
+        of_records = Counter(self._source.records_shown)
+        lose_of_records(self._source, of_records - self._of_records, self._report)
+        self._of_records = of_records
+        for name, counted in self._counted.items():
+            new = self._source.sidecar[name].keys() - counted
+            what = f"native data of {name}{self._where} ({', '.join(sorted(new))})"
+            self._report.add(
+                LossKind.DROPPED,
+                what,
+                len(new),
+                loss_class=LossClass.DETAIL,
+                aspect=Aspect.NATIVE,
+            )
+            counted.update(new)
+            for loss_class, parts in (
+                (LossClass.SHOWN, self._source.sidecar_shown),
+                (LossClass.DETAIL, self._source.sidecar_details),
+            ):
+                now = Counter(parts.get(name, ()))
+                for part, times in (now - self._parts[name, loss_class]).items():
+                    what = f"{part} of {name}{self._where}"
+                    self._report.add(LossKind.DROPPED, what, times, loss_class=loss_class)
+                self._parts[name, loss_class] = now
+
+
 class TargetMetadata:
     """The environment and the sidecars of a target, and the losses of those that it has no place for."""
 
@@ -50,13 +102,8 @@ class TargetMetadata:
         format_name: str,
         report: LossReport,
     ) -> None:
-        self._source = source
-        self._report = report
         #: Names of native records that only say how the recorder worked.
         self.bookkeeping = source.bookkeeping if source.format != format_name else frozenset[str]()
-        #: Of each sidecar that stays behind: the parts that have been counted, and of what tools show how much.
-        self._counted: dict[str, set[str]] = {}
-        self._parts: defaultdict[tuple[str, LossClass], Counter[str]] = defaultdict(Counter)
         if kept.environment:
             target.environment = dict(source.environment)
         else:
@@ -78,32 +125,9 @@ class TargetMetadata:
         for name, content in source.sidecar.items():
             if name == format_name or name in kept.sidecars:
                 target.sidecar[name] = content
-            else:
-                self._counted[name] = set()
-        self._of_records: Counter[str] = Counter()
+        others = source.sidecar.keys() - target.sidecar.keys()
+        self._left_behind = LeftBehind(source, sorted(others), report)
 
     def follow(self) -> None:
-        """Count native data of other formats, which readers may come to between and behind events."""
-        of_records = Counter(self._source.records_shown)
-        lose_of_records(self._source, of_records - self._of_records, self._report)
-        self._of_records = of_records
-        for name, counted in self._counted.items():
-            new = self._source.sidecar[name].keys() - counted
-            what = f"native data of {name} ({', '.join(sorted(new))})"
-            self._report.add(
-                LossKind.DROPPED,
-                what,
-                len(new),
-                loss_class=LossClass.DETAIL,
-                aspect=Aspect.NATIVE,
-            )
-            counted.update(new)
-            for loss_class, parts in (
-                (LossClass.SHOWN, self._source.sidecar_shown),
-                (LossClass.DETAIL, self._source.sidecar_details),
-            ):
-                now = Counter(parts.get(name, ()))
-                for part, times in (now - self._parts[name, loss_class]).items():
-                    what = f"{part} of {name}"
-                    self._report.add(LossKind.DROPPED, what, times, loss_class=loss_class)
-                self._parts[name, loss_class] = now
+        """Count what stays behind."""
+        self._left_behind.follow()

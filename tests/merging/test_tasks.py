@@ -1,5 +1,7 @@
 """Tasks, CPUs and tracks: those of one machine are one, those of several stay apart."""
 
+from collections import Counter
+
 import numpy as np
 import pytest
 from support.small_traces import event_class, events_of, trace_of
@@ -209,6 +211,27 @@ def test_native_data_stays_behind_as_a_detail():
     assert [(loss.what, loss.count, loss.loss_class) for loss in losses] == [
         ("native data of ctf in a (files, version)", 2, LossClass.DETAIL)
     ]
+
+
+def test_what_viewers_show_of_records_and_native_data_is_lost_by_name():
+    one, other = trace([], []), trace([], [])
+    one.format = "perfetto"
+    one.sidecar = {"perfetto": {"clock_snapshot": []}}
+    one.sidecar_shown = {"perfetto": Counter({"battery": 2})}
+    one.records_shown = Counter({"machine_id": 1})
+
+    def batches():
+        # As readers that come to more while they read.
+        one.records_shown["machine_id"] = 3
+        yield from ()
+
+    one.make_batches = batches
+    merged = merge([one, other], names=["a", "b"])
+    list(merged.batches())
+    list(merged.batches())
+    losses = {loss.what: (loss.count, loss.loss_class) for loss in merged.losses}
+    assert losses["battery of perfetto in a"] == (2, LossClass.SHOWN)
+    assert losses["machine_id of records of perfetto"] == (3, LossClass.SHOWN)
 
 
 def test_symbols_are_those_of_all():

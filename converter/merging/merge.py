@@ -311,11 +311,13 @@ class _Merging:
 
     def _batches(self) -> Iterator[Batch]:
         merging = BatchMerge(self.trace, self._tables, self._sources, self._shifts)
-        for batch in merging.batches():
-            yield batch
-            del batch
-        self._lose_native()
-        self._note_warnings(self.trace)
+        try:
+            for batch in merging.batches():
+                yield batch
+                del batch
+        finally:
+            self._lose_native()
+            self._note_warnings(self.trace)
 
     def _lose_native(self) -> None:
         for one in self._left_behind:

@@ -45,13 +45,14 @@ class FtraceBundles:
         clocks: Clocks,
         symbols: KernelSymbols,
         damage: Damage,
+        count_unruled: Callable[[str, int, int], None],
     ) -> None:
         self._trace = trace
         self._places = places
         self._clocks = clocks
         self._symbols = symbols
         self._damage = damage
-        self.classes = KernelClasses(trace, damage)
+        self.classes = KernelClasses(trace, damage, count_unruled)
         #: By CPU: of its first bundle, what `_scan` tells.
         self._first: dict[int, NDArray[np.int64]] = {}
         #: Since when all CPUs were recorded, and how many events of this pass are from before.
@@ -105,7 +106,6 @@ class FtraceBundles:
     def start(self) -> None:
         """Begin a pass over the events."""
         self._hidden = self._partial = 0
-        self.classes.start()
 
     def _note_hidden(self, ts: NDArray[np.int64]) -> None:
         """Count the events that importers do not show, and the viewers of other formats do."""

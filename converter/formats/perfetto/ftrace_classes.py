@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -75,9 +74,13 @@ _Columns = Callable[[KernelEvents, NDArray[np.intp]], list[Callable[[], Column]]
 class KernelClasses:
     """The classes of a trace's kernel events, and the events that the trace itself describes. One for all passes."""
 
-    def __init__(self, trace: Trace, damage: Damage) -> None:
+    def __init__(
+        self, trace: Trace, damage: Damage, count_unruled: Callable[[str, int, int], None]
+    ) -> None:
+        """No class yet; `count_unruled` takes fields of events which no message declares."""
         self._trace = trace
         self._damage = damage
+        self._count_unruled = count_unruled
         self._described: dict[int, tuple[str, str, tuple[ProgramField, ...]]] = {}
         self._declared: Declarations = {}
         self._class_of_key = np.full(kernel.KEYS, -1, np.int32)
@@ -88,21 +91,10 @@ class KernelClasses:
         self._shapes = StringTable()
         self._class_of_shape: dict[int, int] = {}
         self._class_of_declared: dict[tuple[int, int], int] = {}
-        #: What of this pass's events no message declares, as `Trace.records_shown` names it.
-        self._undeclared: Counter[str] = Counter()
-
-    def start(self) -> None:
-        """Begin a pass over the events."""
-        for what in self._undeclared:
-            del self._trace.records_shown[what]
-        self._undeclared.clear()
 
     def _note_undeclared(self, event: str, counts: NDArray[np.int64]) -> None:
-        """Count fields of newer recorders, which only the records have."""
         for number in np.flatnonzero(counts).tolist():
-            what = f"field {number} of {event}, which no message declares,"
-            self._undeclared[what] += int(counts[number])
-            self._trace.records_shown[what] = self._undeclared[what]
+            self._count_unruled(event, number, int(counts[number]))
 
     def describe(self, number: int, system: str, descriptor: bytes) -> bool:
         """Take in a generic event's descriptor; the first of a field number counts. False where it is damaged."""

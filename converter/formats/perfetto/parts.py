@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -36,13 +37,15 @@ class Part:
 class _Grouping:
     """The places of each class's events in a part, found when first asked for."""
 
-    def __init__(self, part: Part) -> None:
+    def __init__(self, part: Part, note: Callable[[], None]) -> None:
         self._part = part
+        self._note = note
         self._order: NDArray[np.intp] | None = None
         self._ends: NDArray[np.intp] | None = None
         self._columns: dict[int, list[Callable[[], Column]]] = {}
 
     def column(self, class_id: int, index: int) -> Column:
+        self._note()
         if class_id not in self._columns:
             if self._order is None or self._ends is None:
                 keys = self._part.class_id
@@ -61,9 +64,15 @@ UNTIMED = np.iinfo(np.int64).min
 
 
 def assemble(
-    parts: Sequence[Part], widths: Callable[[int], int], last_ts: int, window: Window
+    parts: Sequence[Part],
+    widths: Callable[[int], int],
+    last_ts: int,
+    window: Window,
+    note: Callable[[], None],
 ) -> Batch:
     """One batch of all parts of a window; `widths` gives the number of columns of a class.
+
+    `note` is called once when columns are read of its records.
 
     Events without a time get that of the event before; `last_ts` is the one before the batch. A window of packets that
     are no events makes a batch without events, whose native records are these packets.
@@ -75,8 +84,9 @@ def assemble(
         native = NativeRecords("perfetto", data, none, none)
         return Batch(ts=none, class_id=no_ids, row=no_ids, tables={}, native=native)
     tables: dict[int, Table] = {}
+    noted = cache(note)
     for part in parts:
-        grouping = _Grouping(part)
+        grouping = _Grouping(part, noted)
         counts = np.bincount(part.class_id)
         for id in np.flatnonzero(counts).tolist():
             tables[id] = Table(

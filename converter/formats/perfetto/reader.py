@@ -7,6 +7,7 @@ events), so a first pass collects it. That pass walks packets without decoding e
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +21,7 @@ from converter.formats.perfetto.metadata import Metadata
 from converter.formats.perfetto.packets import WINDOW_BYTES, Damage, Window, windows
 from converter.formats.perfetto.parts import Part, assemble
 from converter.formats.perfetto.records import Records
+from converter.formats.perfetto.rules import FieldsWithoutRule
 from converter.formats.perfetto.scan import (
     DAMAGED,
     DATA,
@@ -59,8 +61,14 @@ class _Reader:
         self._places = Places(self.trace)
         self._metadata = Metadata(self.trace, self._clocks, self._places, self._damage)
         self._symbols = KernelSymbols()
+        self._unruled = FieldsWithoutRule(self.trace.records_shown)
         self._ftrace = FtraceBundles(
-            self.trace, self._places, self._clocks, self._symbols, self._damage
+            self.trace,
+            self._places,
+            self._clocks,
+            self._symbols,
+            self._damage,
+            self._unruled.count,
         )
         self._timeline_classes = TrackEventClasses(self.trace, self._places)
         self._records = Records(self.trace, self._places, self._clocks)
@@ -81,15 +89,17 @@ class _Reader:
         self._metadata.start(timeline)
         self._symbols.start()
         self._ftrace.start()
+        self._unruled.start()
         callstacks = CallStacks(timeline, self.trace.strings, messages)
         cpus = CpuStates()
         last_ts = 0
         usual = self.trace.bytes_of_a_window(WINDOW_BYTES)
         for window in windows(self._source, self._damage, usual):
-            parts = self._parts(window, timeline, callstacks, cpus)
+            parts, stays = self._parts(window, timeline, callstacks, cpus)
             self._done = window.offset + window.end
             timeline.prune()
-            batch = assemble(parts, self._width, last_ts, window)
+            note = partial(self._unruled.note, window, stays)
+            batch = assemble(parts, self._width, last_ts, window, note)
             if len(batch):
                 last_ts = int(batch.ts[-1])
             yield batch
@@ -99,7 +109,8 @@ class _Reader:
 
     def _parts(
         self, window: Window, timeline: Timeline, callstacks: CallStacks, cpus: CpuStates
-    ) -> list[Part]:
+    ) -> tuple[list[Part], NDArray[np.bool_]]:
+        """The events of a window, and which of its packets stay as they are."""
         data = window.rows[:, DATA]
         damaged = int((data == DAMAGED).sum())
         if damaged:
@@ -147,7 +158,7 @@ class _Reader:
                 found=str(lost),
             )
         found.append(self._records.native(window, np.flatnonzero(native), ts))
-        return [part for part in found if part is not None and len(part.ts)]
+        return [part for part in found if part is not None and len(part.ts)], native
 
     def _convert_times(
         self, window: Window, ts: NDArray[np.int64], clock: NDArray[np.int64]

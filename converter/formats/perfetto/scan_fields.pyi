@@ -28,7 +28,8 @@ def decode_messages(
 ) -> int:
     """Field ``numbers[k]`` of message i into ``columns[k][i]``, read as ``ways[k]``; other fields are passed over.
 
-    Those that are not among `skipped` either are counted in `undeclared`, by their numbers as far as these go.
+    Those that are not among `skipped` either are counted in `undeclared`, by their numbers; those whose numbers are
+    beyond it together, at 0.
 
     Columns hold the default values beforehand; of repeated occurrences the last counts (protobuf's rule). SPAN columns
     have shape (n, 2). Returns the number of damaged messages, whose fields behind the damage keep their defaults.

@@ -107,6 +107,7 @@ def decode_messages(
     cdef int k
     cdef int64_t i, at, end
     cdef int64_t damaged = 0
+    cdef bint further
     cdef WireField field
     cdef uint8_t tag
     cdef uint8_t[::1] column
@@ -166,10 +167,16 @@ def decode_messages(
                     else:
                         met[field.number] += 1
                 else:
+                    further = True
                     for k in range(steps):
                         if program[k].number == field.number and program[k].wire == field.wire:
                             store(&program[k], i, &field)
+                            further = False
+                    met[0] += further
     if undeclared is not None:
+        # Lists among the fields of high numbers are not told from what is not declared.
+        if any(number >= TABLE for number in skipped):
+            met[0] = 0
         for k in range(TABLE):
             if table[k] == UNDECLARED:
                 undeclared[k] += met[k]

@@ -267,28 +267,35 @@ def _transcribed(
     if target.holds_all or (trace.format == target.name and target.replays and same):
         # Its own reader made it: all of it is in the format, and the writer replays what only the format has.
         return writer(trace, sink, variant) or LossReport()
-    from converter.projection.project import project
+    from converter.projection.preparation import prepared
+    from converter.projection.project import project, projected
     from converter.streaming.pipeline import Pipeline
 
     if not lossless:
         capabilities = target.capabilities(variant)
         if trace.format == target.name or not ahead:
             # What only this format has may grow while it is read, so that the writer must not lag behind.
-            projected, report = project(trace, capabilities, target.name)
-            writer(projected, sink, variant)
+            result, report = project(trace, capabilities, target.name)
+            writer(result, sink, variant)
             return report
-        with Pipeline(trace, "reader", decodes=False) as read:
-            projected, report = project(read, capabilities, target.name)
-            with Pipeline(projected, "projector") as made_ahead:
-                writer(made_ahead, sink, variant)
+        report = LossReport()
+        with ExitStack() as stages:
+            if trace.decodes_in_parallel:
+                # The reader's thread has the least to do, and may decode what preparing looks at.
+                trace = prepared(trace, capabilities, target.name, report)
+            read = stages.enter_context(Pipeline(trace, "reader", decodes=False))
+            if not trace.decodes_in_parallel:
+                read = prepared(read, capabilities, target.name, report)
+            result = projected(read, capabilities, target.name, report)
+            writer(stages.enter_context(Pipeline(result, "projector")), sink, variant)
         return report
     from converter.lossless.residual import Recording, embed
 
     embedding = None if target.is_directory(variant) else target.embedding()
     sink.keep_checksum()
     with Recording(trace) as recording:
-        projected, report = project(recording.trace, target.capabilities(variant), target.name)
-        writer(projected, sink, variant)
+        result, report = project(recording.trace, target.capabilities(variant), target.name)
+        writer(result, sink, variant)
         embed(recording, sink, embedding)
     return report
 

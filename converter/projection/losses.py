@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from enum import StrEnum, unique
+from threading import Lock
 from typing import Final
 
 from converter.ir.kinds import Kind
@@ -122,10 +123,14 @@ class _Repeated:
 
 @dataclass(slots=True, eq=False)
 class LossReport:
-    """The losses of one conversion, summed by kind and thing; complete once all batches have passed."""
+    """The losses of one conversion, summed by kind and thing; complete once all batches have passed.
+
+    Any thread may add one: stages of a conversion run at once, and columns that lose something are decoded by several.
+    """
 
     _entries: dict[_Key, _Sum] = field(default_factory=dict)
     _repeated: dict[int, _Repeated] = field(default_factory=dict)
+    _adding: Lock = field(default_factory=Lock)
 
     def add(
         self,
@@ -141,10 +146,11 @@ class LossReport:
         if count <= 0:
             return
         key = (kind, what, loss_class or _CLASS_OF_KIND[kind], aspect)
-        known, first, kinds = self._entries.get(key, _NOTHING)
-        if first is None or (first_ts is not None and first_ts < first):
-            first = first_ts
-        self._entries[key] = (known + count, first, kinds | event_kinds)
+        with self._adding:
+            known, first, kinds = self._entries.get(key, _NOTHING)
+            if first is None or (first_ts is not None and first_ts < first):
+                first = first_ts
+            self._entries[key] = (known + count, first, kinds | event_kinds)
 
     def __repr__(self) -> str:
         """One line: how many are of which class."""

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
-from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -67,7 +66,14 @@ def project(trace: Trace, capabilities: Capabilities, format_name: str) -> tuple
     """
     report = LossReport()
     trace = prepared(trace, capabilities, format_name, report)
-    return Projector(trace, capabilities, format_name, report).target, report
+    return projected(trace, capabilities, format_name, report), report
+
+
+def projected(
+    prepared: Trace, capabilities: Capabilities, format_name: str, report: LossReport
+) -> Trace:
+    """What `project` makes of a trace that is prepared: the stage that may run behind that on a thread of its own."""
+    return Projector(prepared, capabilities, format_name, report).target
 
 
 class Projector:
@@ -101,7 +107,6 @@ class Projector:
         named = source.symbols is not None and source.format != format_name
         self._addresses = ByClass(lambda one: addresses(one) if named else ())
         self._derived: Derived = {}
-        self._counting = Lock()
         self.open_slices: dict[tuple[int, ...], int] = {}
         self._task_states: TaskStates | None = None
         # In what was read from the same format they were not shown, either.
@@ -137,9 +142,7 @@ class Projector:
             count = len(piece)
         if count:
             first_ts, kinds = self._first_of(piece)
-            # Columns that lose something are decoded by any thread.
-            with self._counting:
-                self.report.add(kind, what, count, first_ts, loss_class, aspect, kinds)
+            self.report.add(kind, what, count, first_ts, loss_class, aspect, kinds)
 
     def lose_planned(self, losses: PlannedLosses, piece: Piece) -> None:
         """Count losses that are the same of all events of a class, at the rows of `piece`."""

@@ -74,7 +74,7 @@ class Decoding(NamedTuple):
                 TraceError(
                     f"{damaged} damaged pages, each read up to the damage",
                     # Within compressed data there is no offset in the file.
-                    offset=window.offset + (0 if window.chunks else first),
+                    offset=window.offset + (0 if window.is_compressed else first),
                     field=f"buffer.cpu {stream.cpu}",
                 )
             )

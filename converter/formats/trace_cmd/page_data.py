@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from converter.errors import TraceError
 from converter.formats.trace_cmd.compressor import Compress
-from converter.formats.trace_cmd.pages import PageStream
+from converter.formats.trace_cmd.pages import PageStream, Window
 from converter.storage.workers import workers
 
 if TYPE_CHECKING:
@@ -49,26 +49,23 @@ class CopiedChunks:
     def __init__(self, stream: PageStream, byte_order: str) -> None:
         self._stream = stream
         self._count = struct.Struct(f"{byte_order}I")
-        self._sizes = struct.Struct(f"{byte_order}II")
         self._chunks = 0
         self.size = 4
-        for chunk, _ in self._walk():
-            self._chunks += 1
-            self.size += 8 + len(chunk)
+        for window in self._windows():
+            self._chunks += len(window.chunks)
+            self.size += len(window.data)
 
     def parts(self) -> Iterator[Buffer]:
         """The chunks' count, then each with its sizes."""
         yield self._count.pack(self._chunks)
-        for chunk, size in self._walk():
-            yield self._sizes.pack(len(chunk), size)
-            yield chunk
+        for window in self._windows():
+            yield window.data
 
-    def _walk(self) -> Iterator[tuple[memoryview, int]]:
+    def _windows(self) -> Iterator[Window]:
         for window in self._stream.windows():
             if isinstance(window, TraceError):
                 return
-            for _, chunk, size in window.chunks:
-                yield chunk, size
+            yield window
 
 
 class PlainPages:

@@ -5,7 +5,6 @@ A window is one contiguous run of pages. Windows are planned in the order of the
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Literal
@@ -16,6 +15,7 @@ from numpy.typing import NDArray
 from converter.errors import TraceError, TruncatedError
 from converter.formats.trace_cmd.container import Buffer, CpuData, TraceFile
 from converter.formats.trace_cmd.layout import MAX_UNCOMPRESSED
+from converter.formats.trace_cmd.scan import find_chunks
 from converter.storage.window_memory import WindowMemory
 
 #: Windows of all streams together, and of one.
@@ -24,8 +24,12 @@ _LARGEST_WINDOW = 1 << 20
 _SMALLEST_WINDOW = 1 << 16
 #: Chunks are whole pages; those that are not are joined up to this size, in search of the end of a page.
 _MOST_ODD = 1 << 24
-#: Compressed data is read in blocks of this size.
+#: Compressed data is read in blocks of this size, a window at least.
 _BLOCK = 1 << 19
+#: Chunks of a window for which there is room at first.
+_CHUNKS = 1 << 10
+#: What `find_chunks` says that it needs.
+_NONE_FOLLOWS, _MORE_ROOM = -1, -2
 
 
 #: What records lie in.
@@ -36,12 +40,19 @@ Pages = bytes | NDArray[np.uint8]
 class Window:
     """A run of pages: either a stretch of the file, or chunks to decompress and join.
 
-    `chunks` are (offset in the file, compressed data, uncompressed size).
+    `data` is the stretch of chunks, with their sizes in front of each. A row of `chunks` is the place of one in it, its
+    size there and decompressed.
     """
 
     offset: int
     size: int
-    chunks: list[tuple[int, memoryview, int]] = field(default_factory=list)
+    data: memoryview = field(default_factory=lambda: memoryview(b""))
+    chunks: NDArray[np.int64] = field(default_factory=lambda: np.empty((0, 3), np.int64))
+
+    @property
+    def is_compressed(self) -> bool:
+        """Whether it consists of chunks."""
+        return len(self.chunks) > 0
 
 
 class PageStream:
@@ -93,45 +104,41 @@ class PageStream:
 
     def _compressed(self) -> Iterator[Window | TraceError]:
         """Chunks are a count, then each its two sizes and its data. The count rules, not the size of it all."""
-        limit = self._data.limit
-        source = self._file.source
-        order = ">" if self._file.big_endian else "<"
-        sizes = struct.Struct(f"{order}II")
         counted = self.chunk_count()
         if counted is None:
             yield self._cut(self._data.offset)
             return
         at, left = counted
-        block = memoryview(b"")
-        block_start = at
-        window = Window(at, 0)
-        while left:
-            inside = at - block_start
-            if inside + 8 > len(block):
-                block = memoryview(source.read(at, min(_BLOCK, limit - at)))
-                block_start, inside = at, 0
-                if len(block) < 8:
-                    break
-            packed, unpacked = sizes.unpack_from(block, inside)
-            if packed == 0 or packed > limit - at - 8:
-                break
-            if inside + 8 + packed > len(block):
-                block = memoryview(source.read(at, max(8 + packed, min(_BLOCK, limit - at))))
-                block_start, inside = at, 0
-                if len(block) < 8 + packed:
-                    break
-            chunk = block[inside + 8 : inside + 8 + packed]
-            window.chunks.append((at + 8, chunk, unpacked))
-            window.size += unpacked
-            at += 8 + packed
-            left -= 1
-            # A window ends where a page does; chunks that never do would all be one.
-            whole = window.size % self.buffer.page_size == 0
-            if window.size >= self._target and (whole or window.size >= self._target + _MOST_ODD):
-                yield window
-                window = Window(at, 0)
-        if window.chunks:
-            yield window
+        limit = self._data.limit
+        block, start = memoryview(b""), at
+        chunks = np.empty((_CHUNKS, 3), np.int64)
+        needed = 0
+        while left and needed != _NONE_FOLLOWS:
+            found, used, needed = find_chunks(
+                block[at - start :],
+                limit - at,
+                self._file.big_endian,
+                left,
+                self._target,
+                self.buffer.page_size,
+                _MOST_ODD,
+                chunks,
+            )
+            if needed == _MORE_ROOM:
+                chunks = np.empty((2 * len(chunks), 3), np.int64)
+                continue
+            if needed > 0:
+                # A window lies in one block.
+                size = min(max(needed, 2 * (len(block) + start - at), _BLOCK), limit - at)
+                block, start = memoryview(self._file.source.read(at, size)), at
+                limit = min(limit, at + len(block)) if len(block) < size else limit
+                continue
+            if found:
+                window = chunks[:found].copy()
+                data = block[at - start : at - start + used]
+                yield Window(at, int(window[:, 2].sum()), data, window)
+            at += used
+            left -= found
         if left:
             yield self._cut(at)
 
@@ -158,18 +165,19 @@ class PageStream:
 
     def load(self, window: Window) -> tuple[NDArray[np.uint8], list[TraceError]]:
         """The pages of a window, without those of chunks that are damaged, which the errors name."""
-        if not window.chunks:
+        if not window.is_compressed:
             return self._load_plain(window)
+        sizes = window.chunks[:, 2]
         # What a chunk claims beyond this is refused below.
-        room = sum(size for _, _, size in window.chunks if size <= MAX_UNCOMPRESSED)
-        pages = self._memory.take(room)
+        pages = self._memory.take(int(sizes[sizes <= MAX_UNCOMPRESSED].sum()))
         errors: list[TraceError] = []
         filled = 0
-        for offset, chunk, size in window.chunks:
+        for start, packed, size in window.chunks.tolist():
             try:
-                data = self._decompressed(chunk, size)
+                data = self._decompressed(window.data[start : start + packed], size)
             except TraceError as error:
-                errors.append(error.within(field=f"buffer.cpu {self.cpu}", base=offset))
+                base = window.offset + start
+                errors.append(error.within(field=f"buffer.cpu {self.cpu}", base=base))
             else:
                 pages[filled : filled + size] = np.frombuffer(data, np.uint8)
                 filled += size

@@ -63,6 +63,24 @@ def survey_pages(
     Raises ValueError for impossible geometry and steps. Releases the GIL.
     """
 
+def find_chunks(
+    block: memoryview | bytes | NDArray[uint8],
+    limit: int,
+    big_endian: bool,
+    most: int,
+    target: int,
+    page_size: int,
+    most_odd: int,
+    chunks: NDArray[int64],
+) -> tuple[int, int, int]:
+    """Find the compressed chunks at the start of a block, each behind its two sizes: (how many, where they end, need).
+
+    They are as many as have at least `target` bytes of whole pages, or `most_odd` more of what is none, but no more
+    than `most`. A row of `chunks` (int64, n x 3) is the place of a chunk's data, its size there, and decompressed.
+    What is needed for more: a block of so many bytes, or room for more chunks (-2); the next chunk does not end
+    before `limit` (-1); or nothing (0). Releases the GIL.
+    """
+
 def most_records_in(total: int, page_size: int) -> int:
     """Entries that the columns of `scan_pages` must have for `total` bytes of pages."""
 

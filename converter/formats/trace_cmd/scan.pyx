@@ -260,6 +260,50 @@ cdef int32_t process_in_marker(const uint8_t* text, int64_t size) noexcept nogil
     return -1
 
 
+def find_chunks(
+    const uint8_t[::1] block, int64_t limit, bint big_endian, int64_t most, int64_t target, int64_t page_size,
+    int64_t most_odd, int64_t[:, ::1] chunks,
+):
+    cdef int64_t total = block.shape[0]
+    cdef int64_t count = 0
+    cdef int64_t unpacked = 0
+    cdef int64_t at = 0
+    cdef int64_t needed = 0
+    cdef int64_t packed, size
+    cdef bint swap = big_endian != HOST_IS_BIG
+    if chunks.shape[1] != 3 or page_size < 1:
+        raise ValueError("a chunk has a place and two sizes")
+    with nogil:
+        while count < most:
+            if at + 8 > limit:
+                needed = -1
+                break
+            if at + 8 > total:
+                needed = at + 8
+                break
+            packed = load32(&block[at], swap)
+            size = load32(&block[at + 4], swap)
+            if packed == 0 or packed > limit - at - 8:
+                needed = -1
+                break
+            if at + 8 + packed > total:
+                needed = at + 8 + packed
+                break
+            if count == chunks.shape[0]:
+                needed = -2
+                break
+            chunks[count, 0] = at + 8
+            chunks[count, 1] = packed
+            chunks[count, 2] = size
+            count += 1
+            unpacked += size
+            at += 8 + packed
+            # A window ends where a page does; chunks that never do would all be one.
+            if unpacked >= target and (unpacked % page_size == 0 or unpacked >= target + most_odd):
+                break
+    return count, at, needed
+
+
 def most_records_in(int64_t total, int64_t page_size):
     check_geometry(total, page_size, 8, 0)
     return most_records(total, page_size)

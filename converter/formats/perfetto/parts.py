@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cache
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -59,6 +59,22 @@ class _Grouping:
         return self._columns[class_id][index]()
 
 
+class _Once:
+    """What is done when it is first asked for, by whichever thread."""
+
+    def __init__(self, do: Callable[[], None]) -> None:
+        self._do: Callable[[], None] | None = do
+        self._lock = Lock()
+
+    def __call__(self) -> None:
+        if self._do is None:
+            return
+        with self._lock:
+            do, self._do = self._do, None
+        if do is not None:
+            do()
+
+
 #: The time of an event that has none of its own.
 UNTIMED = np.iinfo(np.int64).min
 
@@ -84,7 +100,7 @@ def assemble(
         native = NativeRecords("perfetto", data, none, none)
         return Batch(ts=none, class_id=no_ids, row=no_ids, tables={}, native=native)
     tables: dict[int, Table] = {}
-    noted = cache(note)
+    noted = _Once(note)
     for part in parts:
         grouping = _Grouping(part, noted)
         counts = np.bincount(part.class_id)

@@ -82,6 +82,8 @@ class _Reader:
         self._ftrace.classes.declare(self._metadata.declarations)
         self.trace.make_batches = self._batches
         self.trace.progress = lambda: (self._done, source.size)
+        # Columns are made of windows and of what does not change any more.
+        self.trace.decodes_in_parallel = True
 
     def _batches(self) -> Iterator[Batch]:
         messages = StringTable()

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from functools import cache
+from threading import Lock
 from typing import Final
 
 import numpy as np
@@ -195,6 +196,7 @@ class FieldsWithoutRule:
     def __init__(self, shown: Counter[str]) -> None:
         self._shown = shown
         self._counts: Counter[str] = Counter()
+        self._counting = Lock()
 
     def start(self) -> None:
         """Begin a pass over the events."""
@@ -203,12 +205,16 @@ class FieldsWithoutRule:
         self._counts.clear()
 
     def count(self, message: str, number: int, times: int) -> None:
-        """Count a field of a message, or of a kernel event, that nothing is read of; 0 stands for high numbers."""
+        """Count a field of a message, or of a kernel event, that nothing is read of; 0 stands for high numbers.
+
+        For any thread: columns are read by several.
+        """
         what = _called(message, number)
-        if len(self._counts) >= _MOST_NAMES and what not in self._counts:
-            what = "further fields that no message declares,"
-        self._counts[what] += times
-        self._shown[what] = self._counts[what]
+        with self._counting:
+            if len(self._counts) >= _MOST_NAMES and what not in self._counts:
+                what = "further fields that no message declares,"
+            self._counts[what] += times
+            self._shown[what] = self._counts[what]
 
     def note(self, window: Window, stays: NDArray[np.bool_]) -> None:
         """Count those of the packets of a window but those that stay as they are."""

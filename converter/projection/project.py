@@ -461,11 +461,15 @@ class Projector:
     def _without_track(self, piece: Piece, support: KindSupport) -> Piece:
         tracks = _taken(piece.batch.track, piece) if piece.track is None else piece.track
         on_track = tracks >= 0
-        # Buffers are not among the tracks.
-        absent = np.where(on_track, np.int32(-1), tracks)
         count = int(np.count_nonzero(on_track))
         if not count:
-            return piece.moved(track=absent)
+            return piece.moved(track=tracks)
+        # Buffers are not among the tracks.
+        absent = (
+            constant_column(np.int32(-1), count)
+            if count == len(tracks)
+            else np.where(on_track, np.int32(-1), tracks)
+        )
         if not support.thread:
             self.lose(LossKind.DROPPED, f"track of {label(piece.event_class)}", piece, count)
             return piece.moved(track=absent)
@@ -556,10 +560,12 @@ class Projector:
 
     def _apart(self, piece: Piece, support: KindSupport) -> list[Piece]:
         """What the format's record holds of a fitted piece, and the rest in instants right behind."""
+        if not support.values_only:
+            return self._limit(piece, support)
         fields = piece.event_class.fields
         own = len(support.fields)
         beside = [i for i in range(own, len(fields)) if not is_value(fields[i])]
-        if not support.values_only or not beside:
+        if not beside:
             return self._limit(piece, support)
         what = f"{label(piece.event_class)}: what is no value in instants"
         self.lose(LossKind.LOWERED, what, piece)
@@ -575,10 +581,12 @@ class Projector:
         fields = piece.event_class.fields
         last = len(fields) - len(support.trailing)
         end = len(support.fields)
+        if limit is None or last <= end + limit:
+            return [piece]
         while end < last and fields[end] in support.optional:
             end += 1
-        end += limit or 0
-        if limit is None or last <= end:
+        end += limit
+        if last <= end:
             return [piece]
         which = [*range(end), *range(last, len(fields))]
         parts = [_part(piece, piece.event_class, which, piece.after)]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -12,7 +12,7 @@ from converter.formats.chrome.layout import Need, Phase
 from converter.formats.chrome.mixed_lists import mixed_lists_as_json
 from converter.formats.chrome.phases import KIND_OF_PHASE, PHASES, STATE_PHASE
 from converter.formats.chrome.splitting import by_bind_point, by_phase, by_series
-from converter.ir.events import Field
+from converter.ir.events import EventClass, Field
 from converter.ir.field_classes import (
     ArrayClass,
     BooleanClass,
@@ -165,24 +165,38 @@ def narrowed(piece: Piece, projection: Projection) -> Piece:
     hexadecimal, lists of several types as text of JSON.
     """
     piece = mixed_lists_as_json(piece, projection)
-    fields: list[Field] = []
-    columns: list[Any] = []
-    for index, field in enumerate(piece.event_class.fields):
-        column = piece.table.lazy(index)
-        narrow: FieldClass = field.type
-        match field.type:
-            case IntegerClass(bits, False, style) if style in (Style.POINTER, Style.SYMBOL):
-                narrow = IntegerClass(bits, style=Style.HEXADECIMAL)
-            case IntegerClass(bits, False, style, labels, flags) if (
-                bits < UNSIGNED.bits and style is not Style.HEXADECIMAL
-            ):
-                narrow = IntegerClass(64, True, style, labels, flags)
-                column = _signed(column)
-        fields.append(replace(field, type=narrow))
-        columns.append(column)
-    if tuple(fields) == piece.event_class.fields:
+    own = piece.event_class
+    narrow = piece.derive((narrowed,), lambda: _narrowed_class(own))
+    if narrow is own:
         return piece
-    return piece.rewritten(replace(piece.event_class, fields=tuple(fields)), columns)
+    columns = [
+        _signed(piece.table.lazy(index)) if is_signed else piece.table.lazy(index)
+        for index, is_signed in enumerate(_become_signed(own.fields, narrow.fields))
+    ]
+    return piece.rewritten(narrow, columns)
+
+
+def _narrowed_class(event_class: EventClass) -> EventClass:
+    fields = tuple(replace(one, type=_narrow(one.type)) for one in event_class.fields)
+    return event_class if fields == event_class.fields else replace(event_class, fields=fields)
+
+
+def _narrow(field_class: FieldClass) -> FieldClass:
+    match field_class:
+        case IntegerClass(bits, False, style) if style in (Style.POINTER, Style.SYMBOL):
+            return IntegerClass(bits, style=Style.HEXADECIMAL)
+        case IntegerClass(bits, False, style, labels, flags) if (
+            bits < UNSIGNED.bits and style is not Style.HEXADECIMAL
+        ):
+            return IntegerClass(64, True, style, labels, flags)
+    return field_class
+
+
+def _become_signed(own: Sequence[Field], narrow: Sequence[Field]) -> Iterator[bool]:
+    """Whether each field is signed now and was not before."""
+    for before, after in zip(own, narrow, strict=True):
+        is_signed = isinstance(after.type, IntegerClass) and after.type.signed
+        yield is_signed and isinstance(before.type, IntegerClass) and not before.type.signed
 
 
 #: What the arguments of a state "Running" say that viewers of JSON show nowhere else.

@@ -130,8 +130,10 @@ class PageStream:
             if needed > 0:
                 # A window lies in one block.
                 size = min(max(needed, 2 * (len(block) + start - at), _BLOCK), limit - at)
-                block, start = memoryview(self._file.source.read(at, size)), at
-                limit = min(limit, at + len(block)) if len(block) < size else limit
+                block, start = self._memory.take(size).data, at
+                count = self._file.source.read_into(at, block)
+                if count < size:
+                    block, limit = block[:count], at + count
                 continue
             if found:
                 window = chunks[:found].copy()

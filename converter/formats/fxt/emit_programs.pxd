@@ -1,6 +1,6 @@
 # Programs: what an event class is written as, and the columns that its records are filled from.
 
-from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint64_t
 
 from converter.formats.fxt.words cimport (
     EVENT, SHAPE_BLOB, SHAPE_DISCARDED, SHAPE_KERNEL_OBJECT, SHAPE_LARGE, SHAPE_LARGE_TIMED, SHAPE_LEGACY_SWITCH,
@@ -33,8 +33,8 @@ cdef enum:
 cdef struct Argument:
     int32_t kind
     int32_t name
-    # Once registered, for as long as slots are plenty.
-    uint32_t slot
+    # With the slot of the name, once that is registered and for as long as slots are plenty; 0 before.
+    uint64_t header
 
 
 cdef struct Program:

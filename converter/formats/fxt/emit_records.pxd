@@ -20,7 +20,9 @@ from converter.formats.fxt.words cimport (
     SHAPE_LARGE_TIMED, SHAPE_MAPPING, SHAPE_SAMPLE, SHAPE_SWITCH, SHAPE_USERSPACE_OBJECT, USERSPACE_OBJECT, padded,
     rarely,
 )
-from converter.kernels.column_view cimport ColumnView, fetch_ahead, id_of, span_of, text_of
+from converter.kernels.byte_order cimport store64
+from converter.kernels.column_view cimport ColumnView, bits_of, fetch_ahead, id_of, span_of, text_of
+from converter.kernels.output cimport Output
 from converter.kernels.strings cimport StringTable
 
 cdef enum:
@@ -163,38 +165,49 @@ cdef inline int put_extension(Records* out, Program* program, int64_t row) noexc
     return OK
 
 
-# An argument for each field from column `index` on.
+# An argument for each field from column `index` on. Where the next word goes is kept apart from the output while no
+# other function writes: the compiler takes it that any word may be written over what it knows of the output.
 cdef inline int emit_arguments(
     Emission* to, StringTable table, Program* program, int index, int64_t row
 ) noexcept nogil:
     cdef Records* out = &to.records
-    cdef int i
-    cdef int status, codec, width
+    cdef Output* output = &out.out
+    cdef uint8_t* at = output.data + output.used
+    cdef bint swap = out.swap
+    cdef Argument* argument = &program.names[0]
+    cdef const ColumnView* column = &program.views[index]
+    cdef const int32_t* codecs = &program.codecs[index]
+    cdef int i, status, codec
     cdef int64_t name
     cdef uint64_t header
     cdef uint32_t upper
-    cdef Argument* argument
-    cdef const ColumnView* column
     cdef Text text
     cdef const uint8_t* data
     cdef int64_t length
     for i in range(program.arguments):
-        argument = &program.names[i]
-        column = &program.views[index]
-        codec = program.codecs[index]
-        if to.strings.scarce or argument.slot == 0:
+        if rarely(to.strings.scarce or argument.header == 0):
+            output.used = at - output.data
             name = string_slot(&to.strings, out, table, argument.name)
             if name < 0:
                 return <int>name
-            argument.slot = <uint32_t>name
-        header = <uint64_t>argument.kind | <uint64_t>argument.slot << 16
+            argument.header = <uint64_t>argument.kind | <uint64_t>name << 16
+            at = output.data + output.used
+        header = argument.header
+        codec = codecs[i]
         if codec == CODEC_U32 or codec == CODEC_I32 or codec == CODEC_BOOLEAN:
-            width = 1 if codec == CODEC_BOOLEAN else 4
-            put_word(out, header | <uint64_t>1 << 4 | number_of(program, index, row, width) << 32)
+            fetch_ahead(column, row)
+            store64(at, header | <uint64_t>1 << 4 | bits_of(column, row, 1 if codec == CODEC_BOOLEAN else 4) << 32, swap)
+            at += 8
         elif CODEC_U64 <= codec <= CODEC_F64:
-            put_word(out, header | <uint64_t>2 << 4)
-            put_word(out, number_of(program, index, row, 8))
+            fetch_ahead(column, row)
+            store64(at, header | <uint64_t>2 << 4, swap)
+            store64(at + 8, bits_of(column, row, 8), swap)
+            at += 16
+        elif codec == CODEC_NULL:
+            store64(at, header | <uint64_t>1 << 4, swap)
+            at += 8
         elif codec == CODEC_STRING:
+            output.used = at - output.data
             status = reference_of(to, table, column, row, &text)
             if status != OK:
                 return status
@@ -205,8 +218,7 @@ cdef inline int emit_arguments(
                 length = padded(text.length)
             put_word(out, header | <uint64_t>(1 + (length >> 3)) << 4 | <uint64_t>text.reference << 32)
             put_text(out, &text)
-        elif codec == CODEC_NULL:
-            put_word(out, header | <uint64_t>1 << 4)
+            at = output.data + output.used
         else:
             if not span_of(column, row, 1, &data, &length):
                 return BAD_COLUMN
@@ -219,11 +231,15 @@ cdef inline int emit_arguments(
             # An argument's size has 12 bits, as a record's, which not only large records are checked for.
             if length > MAX_RECORD - 8:
                 return RECORD_TOO_LARGE
+            output.used = at - output.data
             if not reserve(out, length):
                 return NO_MEMORY
             put_word(out, header | <uint64_t>(1 + (padded(length) >> 3)) << 4 | <uint64_t>upper << 32)
             put_stream(out, data, length)
-        index += 1
+            at = output.data + output.used
+        argument += 1
+        column += 1
+    output.used = at - output.data
     return OK
 
 

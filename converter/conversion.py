@@ -289,11 +289,11 @@ def _transcribed(
             result = projected(read, capabilities, target.name, report)
             writer(stages.enter_context(Pipeline(result, "projector")), sink, variant)
         return report
-    from converter.lossless.residual import Recording, embed
+    from converter.lossless.residual import embed, recording_of
 
     embedding = None if target.is_directory(variant) else target.embedding()
     sink.keep_checksum()
-    with Recording(trace) as recording:
+    with recording_of(trace) as recording:
         result, report = project(recording.trace, target.capabilities(variant), target.name)
         writer(result, sink, variant)
         embed(recording, sink, embedding)
@@ -441,7 +441,7 @@ def _trace_of(source: Source, name: str | None, options: Mapping[str, str] | Non
         source.expect_order()
     try:
         travelled, source, stale = _extracted(source, found)
-        trace = found.reader()(source, **told) if travelled is None else travelled
+        trace = found.open(source, told) if travelled is None else travelled
     except TraceError as error:
         raise error.within(format=found.name) from None
     trace.warnings.extend(source.warnings)

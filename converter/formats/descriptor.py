@@ -5,7 +5,7 @@ These are the modules of the format's folder that have the usual names. They are
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, cast
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from converter.projection.losses import LossReport
     from converter.storage.sink import Sink
     from converter.storage.source import Source
+    from converter.storage.source_files import SourceFiles
 
 #: Makes a trace of a source: ``read(source, **options) -> Trace``. Cheap: decoding starts with `Trace.batches`.
 Reader = Callable[..., "Trace"]
@@ -63,6 +64,8 @@ class Format:
     has_portable: bool = False
     #: The source can travel whole: `portable` has also `whole`, of which the writer makes the same file, and `symbols`.
     travels_whole: bool = False
+    #: In a lossless output the source travels in place of the events: `portable` has also `source_files`.
+    sends_source: bool = False
     #: Files have room for a residual: the module `residual` says where. Directories always have.
     embeds: bool = False
     #: The beginning of a file may not tell: the module `search` says whether the rest of it does.
@@ -71,6 +74,8 @@ class Format:
     reads_in_order: bool = False
     #: What the reader can be told besides the source: names of its keyword arguments, which take text.
     options: tuple[str, ...] = ()
+    #: Those of them that name a file, which is then among those of the source.
+    options_of_files: tuple[str, ...] = ()
     #: Other names that people know it by; "name+variant" where that is a name of a variant of it.
     aliases: tuple[str, ...] = ()
     #: The variant of each order of bytes ("little", "big"), where a writer has a choice.
@@ -98,6 +103,21 @@ class Format:
         if not self.readable:
             raise UnsupportedError(format=self.name, message="this format cannot be read")
         return cast(Reader, self._function("reader", "read"))
+
+    def open(self, source: Source, options: Mapping[str, str], *, travelled: bool = False) -> Trace:
+        """The trace of a source, which knows where it comes from, and whether that was in another format's file.
+
+        Raises:
+            TraceError: as the reader does.
+
+        """
+        trace = self.reader()(source, **options)
+        if self.sends_source:
+            # Only now: this module is loaded where no trace is.
+            from converter.ir.origin import origin_of
+
+            trace.origin = origin_of(trace, source.name, options, travelled=travelled)
+        return trace
 
     def writer(self) -> Writer:
         """The format's `write`; UnsupportedError when it has none."""
@@ -137,6 +157,14 @@ class Format:
         if not self.travels_whole:
             return None
         return cast("SymbolTable | None", self._function("portable", "symbols")(sidecar))
+
+    def source_files(self, trace: Trace) -> SourceFiles | None:
+        """The files that a trace was read from, if they can travel in place of its events, and are all that it is."""
+        from converter.ir.origin import is_unchanged
+
+        if not self.sends_source or not is_unchanged(trace):
+            return None
+        return cast("SourceFiles | None", self._function("portable", "source_files")(trace))
 
     def _function(self, module: str, name: str) -> Any:
         package = self.package or f"converter.formats.{self.name}"

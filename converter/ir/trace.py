@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import IntEnum, unique
 from fractions import Fraction
@@ -136,6 +136,18 @@ class Seeking(Protocol):
         """
 
 
+class Origin(NamedTuple):
+    """What was opened: its name, and what the reader was told besides; and the trace's tables as they were then.
+
+    `travelled` says that it was in another format's file, and is to come out of that as it is.
+    """
+
+    name: str
+    options: Mapping[str, str]
+    travelled: bool
+    tables: tuple[Any, ...]
+
+
 def _closed() -> Iterator[Batch]:
     raise ValueError("the trace is closed")
 
@@ -176,6 +188,8 @@ class Trace:
     make_batches: Callable[[], Iterator[Batch]] = lambda: iter(())
     #: The `make_batches` of the reader, where a writer may want to know whether the trace still has it.
     source_batches: Callable[[], Iterator[Batch]] | None = None
+    #: What was opened, where a reader has made the trace of it.
+    origin: Origin | None = None
     #: Makes of a batch that `batches` has just given the function that gives, by position in it, the text that the
     #: source itself has for an event (None: it has none). For a batch whose columns were decoded it may have none.
     describe: Callable[[Batch], Callable[[int], str | None]] | None = None

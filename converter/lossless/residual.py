@@ -1,10 +1,11 @@
 """Lossless conversion: the trace as it was read travels inside the output, where the format has room for it.
 
 What a target has no place for would otherwise be gone. With `lossless` the whole trace, columns and sidecar, is
-encoded as `schemas/ir.proto` says, compressed, and appended in records that other readers of the format skip. Reading
-such a file gives the trace that it was made from. A checksum over all that precedes it tells whether someone has
-changed the file since, and one over the records whether they are whole: if not, what the file says holds, and what
-travelled in it is dropped with a warning.
+encoded as `schemas/ir.proto` says, compressed, and appended in records that other readers of the format skip. Where the
+files that it was read from can stand for it, they travel in place of its events (`sources`). Reading such a file gives
+the trace that it was made from. A checksum over all that precedes it tells whether someone has changed the file since,
+and one over the records whether they are whole: if not, what the file says holds, and what travelled in it is dropped
+with a warning.
 
 A file ends in frames, of which the last holds the footer; a directory has a hidden file of records, with the checksum
 of every other file at its end.
@@ -28,6 +29,7 @@ from converter.formats.ir.writer import RecordWriter
 from converter.ir.events import Batch
 from converter.ir.trace import Trace
 from converter.lossless.footer import FOOTER_SIZE, HIDDEN_FILE, Footer, footer_of
+from converter.lossless.sources import reopened, source_records
 from converter.storage.sink import Sink
 from converter.storage.source import Source, spooled
 
@@ -35,23 +37,45 @@ _BLOCK = 1 << 20
 
 
 class Recording:
-    """A trace that is recorded while its batches pass. A context manager, for the temporary file."""
+    """What will travel of a trace. A context manager, for the temporary file that it is in.
+
+    `trace` is what is to be written, `checksum` that of the records so far.
+    """
 
     def __init__(self, trace: Trace) -> None:
-        self._source = trace
         self._spool: IO[bytes] = tempfile.TemporaryFile(buffering=_BLOCK)  # noqa: SIM115 - closed on leaving
-        self._records: RecordWriter | None = None
-        self._complete = False
-        #: Of the records so far.
+        self.trace = trace
         self.checksum = 0
-        self.trace = replace(trace, make_batches=self._batches)
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._stop()
         self._spool.close()
+
+    def put(self, data: bytes) -> None:
+        """Add records."""
+        self.checksum = zlib.crc32(data, self.checksum)
+        self._spool.write(data)
+
+    def chunks(self, size: int) -> Iterator[bytes]:
+        """The records of the whole trace, all of which `checksum` is of from now on."""
+        self._spool.seek(0)
+        return iter(partial(self._spool.read, size), b"")
+
+
+class _RecordingOfEvents(Recording):
+    """A trace that is recorded while its batches pass."""
+
+    def __init__(self, trace: Trace) -> None:
+        super().__init__(replace(trace, make_batches=self._batches))
+        self._source = trace
+        self._records: RecordWriter | None = None
+        self._complete = False
+
+    def __exit__(self, *_: object) -> None:
+        self._stop()
+        super().__exit__()
 
     def _batches(self) -> Iterator[Batch]:
         if self._complete:
@@ -61,15 +85,11 @@ class Recording:
         self._spool.seek(0)
         self._spool.truncate()
         self.checksum = 0
-        records = self._records = RecordWriter(self._source, self._put)
+        records = self._records = RecordWriter(self._source, self.put)
         for batch in self._source.batches():
             records.add(batch)
             yield batch
         self._complete = True
-
-    def _put(self, data: bytes) -> None:
-        self.checksum = zlib.crc32(data, self.checksum)
-        self._spool.write(data)
 
     def _stop(self) -> None:
         if self._records is not None:
@@ -77,15 +97,29 @@ class Recording:
             self._records = None
 
     def chunks(self, size: int) -> Iterator[bytes]:
-        """The records of the whole trace, all of which `checksum` is of from now on."""
         if not self._complete:
             # Whoever wrote the output had no need of the rest.
             for _ in self._batches():
                 pass
         assert self._records is not None
         self._records.finish()
-        self._spool.seek(0)
-        return iter(partial(self._spool.read, size), b"")
+        return super().chunks(size)
+
+
+def recording_of(trace: Trace) -> Recording:
+    """The recording of a trace of which no event has been asked for, or its source that stands for its events.
+
+    Raises:
+        TraceError: the source cannot be read.
+
+    """
+    records = source_records(trace)
+    if records is None:
+        return _RecordingOfEvents(trace)
+    recording = Recording(trace)
+    for record in records:
+        recording.put(record)
+    return recording
 
 
 def embed(recording: Recording, sink: Sink, embedding: Embedding | None) -> None:
@@ -194,7 +228,7 @@ def _trace_in(chunks: Iterator[bytes], name: str, checksum: int) -> Trace | None
     records = spooled(summed(), name)
     if found == checksum:
         with suppress(TraceError):
-            return read_records(records)
+            return reopened(records) or read_records(records)
     records.close()
     return None
 

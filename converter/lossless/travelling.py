@@ -8,11 +8,10 @@ from typing import Final
 import zstandard
 
 from converter.errors import TraceError
+from converter.storage.source_files import PART_SIZE
 
 #: What all files together may take when compressed: what travels is held in memory.
 MOST: Final = 256 << 20
-#: What is read and written at a time.
-PART_SIZE: Final = 1 << 20
 #: Records of traces shrink five- to tenfold, and faster than they are read.
 _LEVEL: Final = 1
 

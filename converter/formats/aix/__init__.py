@@ -39,8 +39,10 @@ FORMAT = Format(
     capabilities=_capabilities,
     sniff=sniff,
     options=("variant", "trcfmt"),
+    options_of_files=("trcfmt",),
     embeds=True,
     reads_in_order=True,
     replays_as_any_variant=False,
     has_portable=True,
+    sends_source=True,
 )

@@ -12,6 +12,7 @@ from converter.formats.aix.survey import survey
 from converter.ir.trace import Trace
 from converter.lossless import travelling
 from converter.storage.sink import Sink
+from converter.storage.source_files import SourceFiles, parts_of
 
 #: What names of files of CPUs have behind that of the trace.
 _SUFFIX: Final = re.compile(r"(-\d{1,5})?")
@@ -40,7 +41,7 @@ def portable(trace: Trace) -> dict[str, Any]:
     contents = None
     if trace.is_as_read and streams:
         contents = travelling.compressed(
-            (suffix, stream.source.size, _parts(stream, stream.source.size))
+            (suffix, stream.source.size, parts_of(stream.source))
             for suffix, stream in _by_suffix(streams)
         )
     if contents is None:
@@ -56,9 +57,20 @@ def _by_suffix(streams: list[Stream]) -> Iterator[tuple[str, Stream]]:
         yield os.path.basename(stream.source.name).removeprefix(first), stream
 
 
-def _parts(stream: Stream, end: int) -> Iterator[bytes]:
-    for offset in range(0, end, travelling.PART_SIZE):
-        yield stream.source.read_exactly(offset, min(travelling.PART_SIZE, end - offset))
+def source_files(trace: Trace) -> SourceFiles | None:
+    """The streams that a kernel wrote, and the user's templates beside them, where the reader looks for them."""
+    held, streams = trace.sidecar["aix"], streams_of(trace)
+    if held.get("own") or not streams:
+        return None
+    name = os.path.basename(streams[0].source.name)
+    files = [
+        (f"{name}{suffix}", stream.source.size, parts_of(stream.source))
+        for suffix, stream in _by_suffix(streams)
+    ]
+    templates = held.get("trcfmt")
+    if templates is not None:
+        files.append((f"{name}{TEMPLATES_SUFFIX}", len(templates), iter([templates])))
+    return SourceFiles(name, files)
 
 
 def _ends(trace: Trace, streams: list[Stream]) -> dict[str, int]:
@@ -139,7 +151,7 @@ def _contents(trace: Trace) -> dict[str, Iterator[bytes]]:
         return {suffix: travelling.parts_of(suffix, data) for suffix, data in files.items()}
     ends = _ends(trace, streams)
     return {
-        suffix: _parts(stream, ends.get(stream.source.name, stream.source.size))
+        suffix: parts_of(stream.source, ends.get(stream.source.name))
         for suffix, stream in _by_suffix(streams)
     }
 

@@ -36,4 +36,5 @@ FORMAT = Format(
     sniff=sniff,
     directory=True,
     has_portable=True,
+    sends_source=True,
 )

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from converter.formats.ctf.files import FileContents
 from converter.ir.trace import Trace
 from converter.lossless import travelling
+from converter.storage.source_files import SourceFiles
+from converter.storage.source_files import parts_of as file_parts
 
 
 def portable(trace: Trace) -> dict[str, Any]:
@@ -28,10 +30,18 @@ def portable(trace: Trace) -> dict[str, Any]:
         return held
     if not trace.is_as_read:
         return {**held, "files": {}}
-    compressed = travelling.compressed(
-        (name, content.size, parts_of(name, content)) for name, content in contents.items()
-    )
-    return {**held, "files": compressed or {}}
+    return {**held, "files": travelling.compressed(_files(contents)) or {}}
+
+
+def source_files(trace: Trace) -> SourceFiles | None:
+    """All files of the traces in a directory."""
+    return SourceFiles("", _files(trace.sidecar["ctf"]["files"]))
+
+
+def _files(
+    contents: Mapping[str, FileContents],
+) -> Iterator[tuple[str, int, Iterator[bytes]]]:
+    return ((name, content.size, parts_of(name, content)) for name, content in contents.items())
 
 
 def parts_of(name: str, content: FileContents | bytes) -> Iterator[bytes]:
@@ -45,5 +55,4 @@ def parts_of(name: str, content: FileContents | bytes) -> Iterator[bytes]:
         yield from travelling.parts_of(name, content)
         return
     with content.open() as source:
-        for offset in range(0, source.size, travelling.PART_SIZE):
-            yield source.read_exactly(offset, min(travelling.PART_SIZE, source.size - offset))
+        yield from file_parts(source)

@@ -13,6 +13,8 @@ from converter.kernels.union import number_rows
 from converter.storage.source import Source
 
 VERSION = 1
+#: Of records with the source in place of events, which readers of events alone must refuse.
+SOURCE_VERSION = 2
 #: Field 1 of `Trace`, length-delimited.
 _RECORD_TAG = 0x0A
 #: A record of more is none: what it decompresses to must fit in the memory.

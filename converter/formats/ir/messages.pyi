@@ -17,6 +17,8 @@ class Record(Message):
     tables: Tables
     batch: Batch
     tail: Tail
+    source: Source
+    file: SourceFile
     def __init__(
         self,
         *,
@@ -25,6 +27,8 @@ class Record(Message):
         tables: Tables | None = ...,
         batch: Batch | None = ...,
         tail: Tail | None = ...,
+        source: Source | None = ...,
+        file: SourceFile | None = ...,
     ) -> None: ...
 
 class Header(Message):
@@ -401,6 +405,25 @@ class Symbols(Message):
         names: List | None = ...,
         exact: bool | None = ...,
     ) -> None: ...
+
+class Source(Message):
+    name: bytes
+    opened: bytes
+    option: RepeatedCompositeFieldContainer[Entry]
+    warning: RepeatedCompositeFieldContainer[Damage]
+    def __init__(
+        self,
+        *,
+        name: bytes | None = ...,
+        opened: bytes | None = ...,
+        option: Iterable[Entry] | None = ...,
+        warning: Iterable[Damage] | None = ...,
+    ) -> None: ...
+
+class SourceFile(Message):
+    name: bytes
+    zstd: bytes
+    def __init__(self, *, name: bytes | None = ..., zstd: bytes | None = ...) -> None: ...
 
 class Damage(Message):
     message: bytes

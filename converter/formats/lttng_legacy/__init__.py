@@ -45,4 +45,5 @@ FORMAT = Format(
     directory=True,
     replays_as_any_variant=False,
     has_portable=True,
+    sends_source=True,
 )

@@ -8,6 +8,7 @@ from typing import Any, Final
 from converter.formats.lttng_legacy.recording import Recording
 from converter.ir.trace import Trace
 from converter.lossless import travelling
+from converter.storage.source_files import PART_SIZE, SourceFiles
 
 #: What does not travel as it is.
 _NOT_KEPT: Final = frozenset({"recording", "contents", "left_behind"})
@@ -33,20 +34,28 @@ def portable(trace: Trace) -> dict[str, Any]:
         return kept
     contents = None
     if trace.is_as_read and isinstance(recording, Recording):
-        contents = travelling.compressed(
-            (path, recording.size(path), parts_of(recording, path)) for path in recording.paths
-        )
+        contents = travelling.compressed(_files(recording))
     if contents is None:
         sidecar["left_behind"] = _LEFT_BEHIND
         return kept
     return {**kept, "contents": contents}
 
 
+def source_files(trace: Trace) -> SourceFiles | None:
+    """All files of the directory that a kernel's tracer has filled."""
+    sidecar = trace.sidecar["lttng_legacy"]
+    return None if sidecar.get("own") else SourceFiles("", _files(sidecar["recording"]))
+
+
+def _files(recording: Recording) -> Iterator[tuple[str, int, Iterator[bytes]]]:
+    return ((path, recording.size(path), parts_of(recording, path)) for path in recording.paths)
+
+
 def parts_of(recording: Recording, path: str) -> Iterator[bytes]:
     """A file of a recording, part after part."""
     size = recording.size(path)
-    for offset in range(0, size, travelling.PART_SIZE):
-        data = bytearray(min(travelling.PART_SIZE, size - offset))
+    for offset in range(0, size, PART_SIZE):
+        data = bytearray(min(PART_SIZE, size - offset))
         count = recording.read_into(path, offset, memoryview(data))
         yield bytes(memoryview(data)[:count])
 

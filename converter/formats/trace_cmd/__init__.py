@@ -31,6 +31,7 @@ FORMAT = Format(
     capabilities=_capabilities,
     sniff=_sniff,
     has_portable=True,
+    sends_source=True,
     travels_whole=True,
     embeds=True,
 )

@@ -16,8 +16,9 @@ from converter.formats.trace_cmd.symbols import kernel_symbols
 from converter.formats.trace_cmd.writer import write
 from converter.ir.symbols import SymbolTable
 from converter.ir.trace import Trace
-from converter.lossless.travelling import PART_SIZE, compressed
+from converter.lossless.travelling import compressed
 from converter.storage.sink import BufferSink
+from converter.storage.source_files import SourceFiles, parts_of, single_file
 
 
 def portable(trace: Trace) -> dict[str, Any]:
@@ -47,12 +48,13 @@ def whole(trace: Trace) -> dict[str, Any]:
     file = source_file(trace)
     if WHOLE in sidecar or file is None:
         return sidecar
-    size = file.source.size
-    parts = (
-        file.source.read(offset, min(PART_SIZE, size - offset))
-        for offset in range(0, size, PART_SIZE)
-    )
-    return compressed([(WHOLE, size, parts)]) or {}
+    return compressed([(WHOLE, file.source.size, parts_of(file.source))]) or {}
+
+
+def source_files(trace: Trace) -> SourceFiles | None:
+    """The file that a trace was read from."""
+    file = source_file(trace)
+    return None if file is None else single_file(file.source)
 
 
 def symbols(sidecar: dict[str, Any]) -> SymbolTable:

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from converter.errors import TraceError
+from converter.formats.trace_cmd.container import TraceFile
 from converter.formats.trace_cmd.native_contents import WHOLE, native_contents, source_file
 from converter.formats.trace_cmd.new_contents import new_contents
 from converter.formats.trace_cmd.page_writer import SpoolMaker
 from converter.formats.trace_cmd.version6_output import write_version_6
 from converter.formats.trace_cmd.version7_output import write_version_7
 from converter.ir.trace import Trace
-from converter.lossless.travelling import parts_of
+from converter.lossless import travelling
 from converter.storage.sink import Sink
+from converter.storage.source_files import parts_of
 
 #: Version and compression by variant; the empty one keeps those of the source.
 _VARIANTS = {
@@ -35,10 +39,10 @@ def write(trace: Trace, sink: Sink, variant: str) -> None:
     if file is not None and not variant:
         version, compression = file.version, file.compression
     if file is not None and (version, compression) == (file.version, file.compression):
-        kept = trace.sidecar["trace_cmd"].get(WHOLE)
-        if kept is not None and trace.is_as_read:
+        travelled = _travelled(trace, file)
+        if travelled is not None and trace.is_as_read:
             # Byte for byte, whatever wrote it.
-            for part in parts_of(WHOLE, kept):
+            for part in travelled:
                 sink.write(part)
             return
     big_endian = file is not None and file.big_endian
@@ -55,6 +59,15 @@ def write(trace: Trace, sink: Sink, variant: str) -> None:
         raise error.within(format="trace_cmd") from error
     finally:
         spools.close()
+
+
+def _travelled(trace: Trace, file: TraceFile) -> Iterator[bytes] | None:
+    """The file, part after part, that has travelled with a trace, or in its place; None where none has."""
+    kept = trace.sidecar["trace_cmd"].get(WHOLE)
+    if kept is not None:
+        return travelling.parts_of(WHOLE, kept)
+    has_travelled = trace.origin is not None and trace.origin.travelled
+    return parts_of(file.source) if has_travelled else None
 
 
 def _is_whole(trace: Trace) -> bool:

@@ -40,5 +40,6 @@ FORMAT = Format(
     sniff=sniff,
     directory=True,
     has_portable=True,
+    sends_source=True,
     options=("srcline",),
 )

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from converter.errors import TraceError, TraceWarning, note
 from converter.formats.uftrace.layout import Header
 from converter.lossless.footer import HIDDEN_FILE
-from converter.lossless.travelling import PART_SIZE
 from converter.storage.source import Source
+from converter.storage.source_files import PART_SIZE
 
 INFO_FILE = "info"
 #: Text files are read whole; larger ones are not what they seem.

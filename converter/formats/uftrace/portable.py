@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
 from converter.errors import TraceError
 from converter.formats.uftrace.directory import DataDirectory
 from converter.ir.trace import Trace
 from converter.lossless import travelling
+from converter.storage.source_files import SourceFiles
 
 _TOO_LARGE: Final = (
     "the files are too large to travel: where they are written again, events are encoded anew"
@@ -50,13 +51,24 @@ def portable(trace: Trace) -> dict[str, Any]:
         return sidecar
     if not trace.is_as_read:
         return {}
-    files = travelling.compressed(
-        (name, directory.size(name), directory.parts(name)) for name in directory.readable_names()
-    )
+    files = travelling.compressed(_files(directory, directory.readable_names()))
     if files is None:
         directory.warn(TraceError(_TOO_LARGE))
         return {}
     return {"files": files}
+
+
+def source_files(trace: Trace) -> SourceFiles | None:
+    """All files of the directory that a trace was read from; None where there are some that cannot be read."""
+    directory: DataDirectory = trace.sidecar["uftrace"]["directory"]
+    names = list(directory.readable_names())
+    return SourceFiles("", _files(directory, names)) if names == directory.names else None
+
+
+def _files(
+    directory: DataDirectory, names: Iterable[str]
+) -> Iterator[tuple[str, int, Iterator[bytes]]]:
+    return ((name, directory.size(name), directory.parts(name)) for name in names)
 
 
 def travelled_files(trace: Trace) -> TravelledFiles | None:

@@ -158,11 +158,22 @@ def test_other_switches_name_nothing(tmp_path, template):
         assert not entry.fields[entry.index_of(Role.SYSCALL_NUMBER)].type.labels
 
 
-def test_what_has_travelled_has_the_report_of_any_trace(tmp_path):
-    """Its events have no entries that templates could be applied to."""
+def test_streams_that_have_travelled_have_their_report(tmp_path):
     (tmp_path / "trc").write_bytes(stream("64", *ENTRIES))
+    (tmp_path / "trace.fmt").write_text(NAMES)
     with converter.open_trace(tmp_path / "trc") as trace:
         converter.write(trace, tmp_path / "out.fxt", lossless=True)
+        expected = reported(print_report, trace)
     with converter.open_trace(tmp_path / "out.fxt") as trace:
+        assert trace.format == "aix"
+        assert expected
+        assert reported(print_report, trace) == expected
+
+
+def test_events_that_have_travelled_have_the_report_of_any_trace(tmp_path):
+    """They have no entries that templates could be applied to."""
+    (tmp_path / "trc").write_bytes(stream("64", *ENTRIES))
+    converter.convert(tmp_path / "trc", tmp_path / "out.tcir")
+    with converter.open_trace(tmp_path / "out.tcir") as trace:
         assert trace.format == "aix"
         assert reported(print_report, trace) is None

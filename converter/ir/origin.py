@@ -1,0 +1,56 @@
+"""Where a trace comes from: what was opened, and what its reader had made of it before any event was asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from converter.ir.trace import Origin, Trace
+
+
+def origin_of(trace: Trace, name: str, options: Mapping[str, str], *, travelled: bool) -> Origin:
+    """That of a trace which its reader has just made."""
+    return Origin(name, dict(options), travelled, _tables(trace))
+
+
+def is_unchanged(trace: Trace) -> bool:
+    """Whether a trace has the events of its source, and its tables nothing that was not there when it was opened.
+
+    They have more once events were read, of which nobody knows who has added it.
+    """
+    origin = trace.origin
+    return origin is not None and trace.is_as_read and origin.tables == _tables(trace)
+
+
+def _tables(trace: Trace) -> tuple[Any, ...]:
+    """Tables as they are now: copies of what may be changed in its place."""
+    return (
+        trace.format,
+        trace.variant,
+        trace.clock,
+        list(trace.clock_domains),
+        dict(trace.environment),
+        [(one.pid, one.name, one.parent_pid, one.command_line) for one in trace.processes],
+        [(one.tid, one.process, one.name) for one in trace.threads],
+        list(trace.tracks),
+        list(trace.event_classes),
+        None if trace.symbols is None else _Same(trace.symbols),
+        {
+            name: {key: _Same(value) for key, value in content.items()}
+            for name, content in trace.sidecar.items()
+        },
+    )
+
+
+class _Same:
+    """Equal to what refers to the same object: some are too large to compare."""
+
+    __slots__ = ("_it",)
+
+    def __init__(self, it: object) -> None:
+        self._it = it
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Same) and self._it is other._it
+
+    __hash__ = None  # type: ignore[assignment]

@@ -1,0 +1,75 @@
+"""The files of an input, of which another is made that reads the same."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
+from typing import Final, NamedTuple
+
+from converter.errors import TraceError
+from converter.storage.archives import ArchiveSource
+from converter.storage.source import Source, View, check_relative
+
+#: What is read of a file at a time.
+PART_SIZE: Final = 1 << 20
+
+
+class SourceFiles(NamedTuple):
+    """The files that a reader has read, or looked at.
+
+    `opened` is the name of the one that it was given, empty where it was given the directory of all of them; `files`
+    has the name, size and content, part after part, of each.
+    """
+
+    opened: str
+    files: Iterable[tuple[str, int, Iterable[bytes]]]
+
+
+def single_file(source: Source) -> SourceFiles:
+    """The same of an input that is a file."""
+    name = os.path.basename(source.name)
+    return SourceFiles(name, [(name, source.size, parts_of(source))])
+
+
+def parts_of(source: Source, end: int | None = None) -> Iterator[bytes]:
+    """The content of a file, or of what is in front of `end`, part after part.
+
+    Raises:
+        TraceError: it cannot be read, or has become shorter.
+
+    """
+    size = source.size if end is None else end
+    for offset in range(0, size, PART_SIZE):
+        yield source.read_exactly(offset, min(PART_SIZE, size - offset))
+
+
+def source_of_files(
+    name: str, opened: str, sizes: Sequence[tuple[str, int]], content: Source
+) -> Source:
+    """The input that files are, with nothing beside them.
+
+    Args:
+        name: of the input, for messages.
+        opened: as `SourceFiles` has it.
+        sizes: the name and size of each file.
+        content: of all of them, one behind the other, which the result owns.
+
+    Raises:
+        TraceError: one of the names leads out of a directory, or that of the input is not among them.
+
+    """
+    members = {}
+    offset = 0
+    for relative, size in sizes:
+        check_relative(relative)
+        members[os.path.normpath(relative)] = partial(View, relative, content, offset, size)
+        offset += size
+    folder = name if not opened else os.path.dirname(name)
+    directory = ArchiveSource(folder, content, members, lambda member: member)
+    if not opened:
+        return directory
+    file = directory.open(opened)
+    if file.is_directory:
+        raise TraceError("no such file", path=name, field="opened", found=opened)
+    return file

@@ -73,6 +73,8 @@ class Code:
         self._columns: dict[tuple[Hashable, int], int] = {}
         self._directories: list[Directory] = []
         self._functions: list[Callable[..., bytes]] = []
+        #: Those of the alternative at hand, which lead to the other.
+        self._given_up: list[int] = []
         #: Literals are not joined across a jump's target.
         self._joint = -1
 
@@ -179,6 +181,22 @@ class Code:
         self.land(condition)
         otherwise()
         self.land(end)
+
+    def attempt(self, first: Callable[[], None], otherwise: Callable[[], None]) -> None:
+        """The first unless the number on top is 0, or it gives up."""
+        condition = self.add(op.JUMP_IF_ZERO)
+        known, self._given_up = self._given_up, []
+        first()
+        end = self.add(op.JUMP)
+        for jump in (condition, *self._given_up):
+            self.land(jump)
+        self._given_up = known
+        otherwise()
+        self.land(end)
+
+    def give_up(self) -> None:
+        """Go on with what stands in the place of all this where the number on top is 0."""
+        self._given_up.append(self.add(op.GIVE_UP))
 
     def each(
         self,

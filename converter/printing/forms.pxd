@@ -16,8 +16,8 @@ cdef extern from *:
     int __builtin_clzll(unsigned long long) noexcept nogil
 
 cdef enum:
-    # Of a number in octal.
-    MOST_OF_NUMBER = 24
+    # Of a number in binary.
+    MOST_OF_NUMBER = 64
     # Of a second.
     DECIMALS = 9
 
@@ -126,6 +126,8 @@ cdef inline bint put_number(Output* out, uint64_t value, const Form* form) noexc
             prefixed = 2
     elif kind == c'o':
         count = write_powers(digits, value, 3, lower_digits)
+    elif kind == c'b':
+        count = write_powers(digits, value, 1, lower_digits)
     else:
         count = write_digits(digits, value)
     if form.precision >= 0:

@@ -16,7 +16,7 @@ from converter.printing.forms cimport (
 )
 from converter.printing.names cimport put_choice, put_flags, put_label
 from converter.printing.program cimport *
-from converter.printing.record_bytes cimport Record, clip, extent, number_at, put_array, read, scaled_place
+from converter.printing.record_bytes cimport Record, bits_at, clip, extent, number_at, plain, put_array, read, scaled_place
 from converter.printing.values cimport (
     NEEDS_QUOTES, NOT_ASCII, UNPRINTABLE, classify_bytes, has_controls, is_control, put_bare, put_double, put_escape, put_json,
     put_octets, put_padded, traits,
@@ -26,6 +26,7 @@ cdef enum:
     #: Text is handed over in blocks that stay in the processor's cache.
     BLOCK = 1 << 18
     EVENTS_AHEAD = 10
+    MOST_REPEATS = 1 << 20
 
 classify_bytes()
 
@@ -41,11 +42,13 @@ cdef class Printer:
     cdef int64_t[LEVELS] _rows
     cdef int64_t[LEVELS] _firsts
     cdef int64_t[LEVELS] _ends
+    cdef uint64_t[REGISTERS] _registers
 
     def __cinit__(self, StringTable strings not None, bint escapes=False):
         self._strings = strings
         self._blocks = Blocks()
         self._escapes = escapes
+        memset(self._registers, 0, sizeof(self._registers))
 
     def __dealloc__(self):
         free(self._out.data)
@@ -158,7 +161,9 @@ cdef class Printer:
         cdef int64_t at = 0
         cdef int64_t row = 0
         cdef int64_t code, size, first, last
-        cdef int64_t text = out.used
+        cdef int64_t repeats = 0
+        cdef int64_t begin = out.used
+        cdef int64_t text = begin
         cdef int64_t limit = INT64_MAX
         cdef int64_t stop = 0
         cdef const uint8_t* data = NULL
@@ -242,6 +247,36 @@ cdef class Printer:
                 depth -= 1
                 if stack[depth] == 0:
                     at = operation.a
+            elif code == AGAIN:
+                at = operation.a
+                repeats += 1
+                if repeats > MOST_REPEATS:
+                    with gil:
+                        raise ValueError("a loop does not end")
+            elif code == GIVE_UP:
+                depth -= 1
+                if stack[depth] == 0:
+                    at = operation.a
+                    out.used = begin
+                    depth = marked = 0
+                    limit = INT64_MAX
+            elif code == STORE:
+                depth -= 1
+                self._registers[operation.a] = stack[depth]
+            elif code == FETCH:
+                stack[depth] = self._registers[operation.a]
+                depth += 1
+            elif code == PRINTED:
+                stack[depth] = out.used - begin
+                depth += 1
+            elif code == LAST:
+                stack[depth] = out.data[out.used - 1] if out.used else 0
+                depth += 1
+            elif code == BITS:
+                stack[depth - 1] = bits_at(&record, stack[depth - 1], operation.a)
+            elif code == PLAIN:
+                depth -= 1
+                stack[depth - 1] = plain(&record, stack[depth - 1], stack[depth], operation.a)
             elif code == EACH:
                 if not elements_of(view, row, &first, &last):
                     with gil:

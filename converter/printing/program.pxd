@@ -83,14 +83,23 @@ cpdef enum:
     CALL = 67
     COPY = 68
     NAME = 69
+    STORE = 70
+    FETCH = 71
+    AGAIN = 72
+    GIVE_UP = 73
+    PRINTED = 74
+    LAST = 75
+    BITS = 76
+    PLAIN = 77
 
 cdef enum:
     COLUMN_OPERATIONS = 10
-    OPERATIONS = 70
+    OPERATIONS = 78
 
 cdef enum:
-    # Numbers that a program may have on its stack, texts that it may have begun, levels of lists.
+    # Numbers that a program may have on its stack and beside it, texts that it may have begun, levels of lists.
     DEPTH = 256
+    REGISTERS = 256
     MARKS = 192
     LEVELS = 32
 

@@ -136,6 +136,23 @@ FOUND_NUMBER: int
 NAME: int
 #: (directory, column, level): takes a number, of which the event tells a text.
 LEARN: int
+#: (register): takes a number, which `FETCH` leaves until another is there.
+STORE: int
+FETCH: int
+#: (target): goes back there.
+AGAIN: int
+#: (target): where the number that it takes is 0 nothing is printed of the event so far, and it goes on there.
+GIVE_UP: int
+#: Leaves how many bytes are printed of the event so far.
+PRINTED: int
+#: Leaves the last byte that is printed, 0 of none.
+LAST: int
+#: (count): takes a place in bits and leaves so many bits of the record, the first one being the highest; 0 where the
+#: record ends before.
+BITS: int
+#: (ends): takes a place; leaves how many bytes of it there are (up to a NUL, if that `ends` it) and one, or 0 where
+#: some are not printable ASCII.
+PLAIN: int
 #: (function, count): takes numbers and prints what the function makes of the record and of them.
 CALL: int
 

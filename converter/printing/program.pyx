@@ -43,6 +43,7 @@ for _number, _pops, _pushes in (
     (STRING, 2, 0), (OCTETS, 3, 0), (ARRAY, 4, 0), (CHOOSE, 1, 0), (FLAGS, 1, 0), (LABEL, 1, 2), (FIND, 1, 1),
     (FOUND_NUMBER, 0, 1), (LEARN, 1, 0), (BEFORE, 0, 1), (LENGTH, 2, 1),
     (BLANKS, 1, 0), (COUNT, 0, 1), (COPY, 1, 2), (NAME, 1, 0),
+    (STORE, 1, 0), (FETCH, 0, 1), (GIVE_UP, 1, 0), (PRINTED, 0, 1), (LAST, 0, 1), (BITS, 1, 1), (PLAIN, 2, 1),
 ):
     POPS[_number], PUSHES[_number] = _pops, _pushes
 
@@ -153,7 +154,13 @@ cdef class Program:
             if operation.b < 0 or operation.c < 0 or operation.c > 1 << 20:
                 raise ValueError("there are no such letters")
             self._check_literal(operation.a, operation.b * (operation.c + 1))
-        elif code == JUMP or code == JUMP_IF_ZERO or code == NEXT or code == LIMIT:
+        elif code == STORE or code == FETCH:
+            if not 0 <= operation.a < REGISTERS:
+                raise ValueError("there are not so many registers")
+        elif code == BITS:
+            if not 0 <= operation.a <= 64:
+                raise ValueError("a number has up to 64 bits")
+        elif code in (JUMP, JUMP_IF_ZERO, NEXT, LIMIT, AGAIN, GIVE_UP):
             if not 0 <= operation.a <= self._count:
                 raise ValueError("a jump leads out of the program")
             if code == NEXT and not 0 < operation.b < LEVELS:
@@ -196,10 +203,14 @@ cdef class Program:
         cdef int64_t i, target, depth, marks
         cdef int64_t code
         known = {0: (0, 0)}
+        # Where what gives up goes on.
+        caught = {self._operations[i].a for i in range(self._count) if self._operations[i].code == GIVE_UP}
         for i in range(self._count):
             code = self._operations[i].code
             if code == STRIP:
                 known[i] = (0, 0)
+            if i in caught and known.setdefault(i, (0, 0)) != (0, 0):
+                raise ValueError(f"operation {i} is come to in two ways")
             if i not in known:
                 raise ValueError(f"operation {i} cannot be come to")
             depth, marks = known[i]
@@ -224,6 +235,12 @@ cdef class Program:
                 target = self._operations[i].a
                 if target <= i and code != NEXT:
                     raise ValueError("a program goes back")
+            elif code == AGAIN:
+                if known.get(self._operations[i].a) != state or self._operations[i].a > i:
+                    raise ValueError("a loop does not begin as it ends")
+            elif code == GIVE_UP:
+                if self._operations[i].a <= i:
+                    raise ValueError("a program goes back")
             elif code == EACH:
                 target = self._operations[i].c
                 if target <= i:
@@ -233,7 +250,7 @@ cdef class Program:
                     raise ValueError("a limit ends where its text is stripped")
                 if self._operations[i].a <= i:
                     raise ValueError("a program goes back")
-            for each in ([] if code == JUMP else [i + 1]) + ([] if target < 0 else [target]):
+            for each in ([] if code == JUMP or code == AGAIN else [i + 1]) + ([] if target < 0 else [target]):
                 if known.setdefault(each, state) != state:
                     raise ValueError(f"operation {each} is come to in two ways")
         return 0

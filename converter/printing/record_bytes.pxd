@@ -76,6 +76,31 @@ cdef inline uint64_t read(const Record* record, int64_t offset, int64_t size, bi
     return 0
 
 
+cdef inline uint64_t bits_at(const Record* record, uint64_t start, int64_t count) noexcept nogil:
+    """Up to 64 bits from a place that is counted in bits; 0 unless all of them are in the record."""
+    cdef uint64_t value = 0
+    cdef uint64_t size = <uint64_t>record.size * 8
+    cdef int64_t i
+    if start > size or <uint64_t>count > size - start:
+        return 0
+    for i in range(count):
+        value = value << 1 | (record.data[(start + i) >> 3] >> (7 - ((start + i) & 7)) & 1)
+    return value
+
+
+cdef inline uint64_t plain(const Record* record, uint64_t offset, uint64_t length, bint ends) noexcept nogil:
+    """One more than the bytes of a place that are in the record, up to a NUL if that ends it; 0 unless they print."""
+    cdef const uint8_t* data
+    cdef int64_t size = clip(record, offset, length, &data)
+    cdef int64_t i
+    for i in range(size):
+        if data[i] == 0 and ends:
+            return i + 1
+        if not 32 <= data[i] < 127:
+            return 0
+    return size + 1
+
+
 cdef inline void extent(
     const Record* record, int64_t offset, int64_t size, bint relative, bint swap, uint64_t* to
 ) noexcept nogil:

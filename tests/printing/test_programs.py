@@ -27,9 +27,7 @@ def printed(code, columns=None, rows=1, *, escapes=False):
     return b"".join(blocks)
 
 
-_REFUSED = (
-    "no operation|outside|out of|back|lacks|too much|no such|two ways|takes|time|ends where|bits"
-)
+_REFUSED = "no operation|outside|out of|back|lacks|too much|no such|two ways|takes|time|ends where|bits|registers|begin"
 FLAGS = st.sets(st.sampled_from("-0 +#")).map("".join)
 
 
@@ -158,11 +156,79 @@ def test_rows_lists_and_texts_that_are_not_there():
         [(op.CALL, 0, 0, 0)],
         [(op.CONSTANT, 1, 0, 0), (op.TIME, 1, 0, 0)],
         [(op.LIMIT, 0, 5, 0)],
+        [(op.CONSTANT, 1, 0, 0), (op.STORE, 256, 0, 0)],
+        [(op.FETCH, -1, 0, 0)],
+        [(op.CONSTANT, 1, 0, 0), (op.BITS, 65, 0, 0)],
+        [(op.CONSTANT, 1, 0, 0), (op.AGAIN, 0, 0, 0)],
+        [(op.AGAIN, 1, 0, 0), (op.AGAIN, 0, 0, 0)],
+        [(op.CONSTANT, 1, 0, 0), (op.GIVE_UP, 0, 0, 0)],
+        [
+            *[(op.CONSTANT, 1, 0, 0)] * 2,
+            (op.GIVE_UP, 3, 0, 0),
+            (op.DECIMAL, 64, 0, 0),
+        ],
     ],
 )
 def test_a_program_that_makes_no_sense_is_refused(operations):
     with pytest.raises(ValueError, match=_REFUSED):
         Program(np.array(operations, np.int64), b"abc", [], [], [], [], [], False)
+
+
+def test_a_program_goes_back_and_gives_up():
+    """It counts down from a number, and leaves nothing of what it has printed where that is 3."""
+
+    def counted():
+        code.literal(b"begun ")
+        code.number_of("n", 0)
+        code.add(op.STORE, 1)
+        again = code.here()
+        code.add(op.FETCH, 1)
+        end = code.add(op.JUMP_IF_ZERO)
+        code.add(op.FETCH, 1)
+        code.constant(3)
+        code.add(op.NOT_EQUAL)
+        # What is below it on the stack is left there.
+        code.constant(1)
+        code.add(op.COPY)
+        code.add(op.DROP)
+        code.add(op.BOTH)
+        code.give_up()
+        code.add(op.FETCH, 1)
+        code.add(op.DECIMAL, 64, 0)
+        code.add(op.FETCH, 1)
+        code.constant(1)
+        code.add(op.SUBTRACT)
+        code.add(op.STORE, 1)
+        code.add(op.AGAIN, again)
+        code.land(end)
+        code.add(op.PRINTED)
+        code.add(op.DECIMAL, 64, 0)
+        code.literal(b"\n")
+
+    code = Code()
+    code.constant(1)
+    code.attempt(counted, lambda: code.literal(b"three\n"))
+    columns = {"n": np.array([2, 0, 3, 1])}
+    assert printed(code, columns, 4) == b"begun 218\nbegun 6\nthree\nbegun 17\n"
+
+
+def test_a_loop_that_does_not_end_is_an_error():
+    code = Code()
+    again = code.here()
+    code.add(op.PRINTED)
+    end = code.add(op.JUMP_IF_ZERO)
+    code.add(op.AGAIN, again)
+    code.land(end)
+    assert printed(code) == b""
+    code = Code()
+    code.literal(b"x")
+    again = code.here()
+    code.add(op.PRINTED)
+    end = code.add(op.JUMP_IF_ZERO)
+    code.add(op.AGAIN, again)
+    code.land(end)
+    with pytest.raises(ValueError, match="does not end"):
+        printed(code)
 
 
 def test_names_of_bits_and_numbers():

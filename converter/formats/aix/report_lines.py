@@ -22,11 +22,8 @@ from converter.formats.aix.hooks import HOOKS
 from converter.formats.aix.native_classes import EntryTable
 from converter.formats.aix.portable import streams_of
 from converter.formats.aix.report_state import ReportState
-from converter.formats.aix.template_programs import (
-    NotExpressedError,
-    TemplateProgram,
-    add_raw_words,
-)
+from converter.formats.aix.template_programs import NotExpressedError, raw_text
+from converter.formats.aix.template_state import template_text
 from converter.formats.aix.trcfmt import (
     Entry,
     Environment,
@@ -225,17 +222,10 @@ class _Report:
             raise NotExpressedError("followed")
         margin = _margin(Level.KERN if template is None else template.level)
 
-        def text(code: Code) -> int:
-            if template is None:
-                return add_raw_words(code, entry, self.bits)
-            made = TemplateProgram(
-                code, self.file, entry.word_size, entry.generic, self.bits, margin.encode()
-            )
-            made.add(template, entry.id)
-            return made.needed
-
-        # How long an entry must be is known behind what depends on it.
-        needed = text(Code())
+        if template is None:
+            needed, text = raw_text(entry, self.bits)
+        else:
+            needed, text = template_text(self.file, template, entry, self.bits, margin.encode())
         code = Code(big_endian=True)
 
         def line() -> None:
@@ -249,7 +239,7 @@ class _Report:
         code.constant(needed)
         code.add(op.EQUAL if template is None else op.GREATER_EQUAL)
         code.add(op.BOTH)
-        code.unless_zero(line, lambda: self.call(code))
+        code.attempt(line, lambda: self.call(code))
         return code.finish()
 
     def front(self, code: Code, id16: int) -> None:

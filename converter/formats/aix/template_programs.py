@@ -1,11 +1,12 @@
 """Templates as programs that print entries: those whose values stand at the same places of every entry of a form.
 
-What a template shows may depend on the entry by SWITCH alone. The engine (`trcfmt.evaluate`) prints all others, and
-entries that end before a value.
+What such a template shows depends on the entry by SWITCH alone; those of `template_state` are for all others. Entries
+that end before a value are printed by the engine (`trcfmt.evaluate`).
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -55,7 +56,7 @@ class NotExpressedError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class _Place:
+class Place:
     """A number of an entry."""
 
     offset: int
@@ -65,16 +66,17 @@ class _Place:
 
 
 @dataclass(frozen=True, slots=True)
-class _Column:
+class Column:
     """A number that is known of an event."""
 
     name: str
 
 
-_Value = _Place | _Column | int
+Value = Place | Column | int
 #: Whether a blank is due in front of what follows, and what stands there: nothing, a blank, or something else.
 _State = tuple[bool, str]
 _START: Final = frozenset({(False, "")})
+Known = tuple[frozenset[_State], int | None, tuple[Value | None, ...]]
 
 
 @dataclass(slots=True)
@@ -95,7 +97,7 @@ class TemplateProgram:
     _states: frozenset[_State] = _START
     _pointer: int | None = 0
     _slots: dict[str, int] = field(default_factory=dict)
-    _held: list[_Value | None] = field(default_factory=list)
+    _held: list[Value | None] = field(default_factory=list)
     _items: int = 0
     _calls: int = 0
     _depth: int = 0
@@ -121,6 +123,9 @@ class TemplateProgram:
         if any(last != "x" for _, last in self._states):
             raise NotExpressedError("an end of line")
 
+    def _begin_line(self) -> None:
+        self._states = _START
+
     def _before(self, first: str) -> None:
         """The blank in front of a text, if there is one."""
         due = {blank and last == "x" and first != " " for blank, last in self._states}
@@ -136,7 +141,11 @@ class TemplateProgram:
             raise NotExpressedError("whitespace in a text")
         self._before(text[0])
         self.code.literal(printable(text).encode("utf-8", "surrogateescape"))
-        self._states = frozenset({(False, " " if text[-1] == " " else "x")})
+        self._after(" " if text[-1] == " " else "x", blank=False)
+
+    def _after(self, last: str, *, blank: bool) -> None:
+        """What was just printed, and whether a blank is due behind it."""
+        self._states = frozenset({(blank, last)})
 
     def _separate(self, *, blank: bool) -> None:
         self._states = frozenset((blank, last) for _, last in self._states)
@@ -174,7 +183,7 @@ class TemplateProgram:
             case Control("n"):
                 self._end_line()
                 self.code.literal(b"\n" + self.margin)
-                self._states = _START
+                self._begin_line()
             case Move():
                 self._move(item)
             case Switch(subject):
@@ -193,12 +202,12 @@ class TemplateProgram:
             case _:
                 raise NotExpressedError(type(item).__name__)
 
-    def _number(self, value: _Value, format: Format, size: int) -> None:
+    def _number(self, value: Value, format: Format, size: int) -> None:
         self._before("0")
         self._put(value, format, size)
-        self._states = frozenset({(is_number(format), "x")})
+        self._after("x", blank=is_number(format))
 
-    def _put(self, value: _Value, format: Format, size: int) -> None:
+    def _put(self, value: Value, format: Format, size: int) -> None:
         """A number as a code prints it, cut to the code's size."""
         code, bits = self.code, 8 * size
         if size not in _SIZES:
@@ -222,15 +231,15 @@ class TemplateProgram:
             case _:
                 raise NotExpressedError(format.code)
 
-    def _load(self, value: _Value, bits: int) -> None:
+    def _load(self, value: Value, bits: int) -> None:
         """A number onto the stack, of which that many bits are of use."""
         code = self.code
         match value:
             case int():
                 code.constant(value)
-            case _Column(name):
+            case Column(name):
                 code.number_of(name, 0, signed=True)
-            case _Place(offset, size, signed, mask):
+            case Place(offset, size, signed, mask):
                 if signed and (bits > 8 * size or mask is not None):
                     raise NotExpressedError("a sign")
                 code.add(op.LOAD, offset, size)
@@ -242,7 +251,7 @@ class TemplateProgram:
     def _size(self, format: Format) -> int:
         return self.word if format.size == WORD else max(format.size, 1)
 
-    def _read(self, format: Format) -> _Place:
+    def _read(self, format: Format) -> Value:
         """The number at the pointer, which moves behind it."""
         if format.code not in ("X", "D", "U", "o", "E") or self._pointer is None:
             raise NotExpressedError(format.code)
@@ -251,7 +260,7 @@ class TemplateProgram:
             raise NotExpressedError("place")
         self._pointer = 8 * (offset + size)
         self.needed = max(self.needed, offset + size)
-        return _Place(offset, size, format.code == "D", format.mask)
+        return Place(offset, size, format.code == "D", format.mask)
 
     def _move(self, item: Move) -> None:
         distance = item.size * 8 + item.part
@@ -271,7 +280,7 @@ class TemplateProgram:
 
     def _macro(self, item: Macro) -> None:
         name = item.name
-        if len(name) == 4 and name not in self._slots and _hexadecimal(name) in self.file.templates:
+        if self._is_template(name):
             self._subroutine(int(name, 16))
             return
         value = self._named(item)
@@ -279,16 +288,26 @@ class TemplateProgram:
         if item.extract is None:
             self._number(value, format, size)
             return
-        low, high = item.extract
         self._before("0")
+        self._extract(value, item)
+        self.code.add(op.NUMBER, self.code.form(Form(conversion="X")))
+        self._after("x", blank=is_number(format))
+
+    def _is_template(self, name: str) -> bool:
+        """Whether ``$hhhh`` is a subroutine."""
+        is_macro = len(name) != 4 or name in self._slots
+        return not is_macro and _hexadecimal(name) in self.file.templates
+
+    def _extract(self, value: Value, item: Macro) -> None:
+        """Some bits of a number onto the stack."""
+        assert item.extract is not None
+        low, high = item.extract
         self._load(value, _WIDE)
         self.code.constant(low)
         self.code.add(op.SHIFT_RIGHT)
         self.code.keep((1 << max(0, min(high, 63) - low + 1)) - 1)
         if item.mask is not None:
             self.code.keep(item.mask & (1 << _WIDE) - 1)
-        self.code.add(op.NUMBER, self.code.form(Form(conversion="X")))
-        self._states = frozenset({(is_number(format), "x")})
 
     def _format_of(self, item: Macro) -> tuple[Format, int]:
         """How a macro is printed, and the size (`trcfmt.evaluator`)."""
@@ -303,7 +322,7 @@ class TemplateProgram:
                 return Format("X", 4), 4
         return Format("X", 2), 2
 
-    def _named(self, item: Macro) -> _Value:
+    def _named(self, item: Macro) -> Value:
         """The value of a macro behind its mask; 0 if it is not defined."""
         name = item.name
         if (item.format is not None and item.format.code == "S") or name in POINTERS:
@@ -316,26 +335,26 @@ class TemplateProgram:
             return self._masked(held, item)
         return self._masked(self._of_entry(name), item)
 
-    def _masked(self, value: _Value, item: Macro) -> _Value:
+    def _masked(self, value: Value, item: Macro) -> Value:
         if item.mask is None or item.extract is not None:
             return value
         if isinstance(value, int):
             return value & item.mask
-        if not isinstance(value, _Place) or value.mask is not None or value.signed:
+        if not isinstance(value, Place) or value.mask is not None or value.signed:
             raise NotExpressedError("mask")
-        return _Place(value.offset, value.size, mask=item.mask)
+        return Place(value.offset, value.size, mask=item.mask)
 
-    def _of_entry(self, name: str) -> _Value:
+    def _of_entry(self, name: str) -> Value:
         """What a special macro is of an entry of this form."""
         if _is_word(name):
             size = self.word if name[0] == "D" else 8
-            place = _Place(self.word + (int(name[1]) - 1) * size, size)
+            place = Place(self.word + (int(name[1]) - 1) * size, size)
             self.needed = max(self.needed, place.offset + size)
             return place
         if name in _COLUMNS:
-            return _Column(_COLUMNS[name])
+            return Column(_COLUMNS[name])
         if name == "HD":
-            return _Place(_HOOKDATA[self.word], 2)
+            return Place(_HOOKDATA[self.word], 2)
         if name == "TRACEID":
             return self._id
         if name in _CONSTANTS:
@@ -376,23 +395,13 @@ class TemplateProgram:
     # Statements
 
     def _switch(self, item: Switch, subject: Subject) -> None:
-        match subject:
-            case Format():
-                value: _Value = self._read(subject)
-                format: Format | None = subject
-            case Macro(extract=None):
-                value, format = self._named(subject), subject.format
-            case _:
-                raise NotExpressedError("the subject of a SWITCH")
-        before = self._states, self._pointer, list(self._held), dict(self._slots)
-        after: list[tuple[frozenset[_State], int | None, list[_Value | None]]] = []
-
+        value, format = self._subject(subject)
+        before = self._known()
+        after = []
         ends = []
         for case in item.cases:
             self._count()
-            self._states, self._pointer = before[:2]
-            self._held, self._slots = list(before[2]), dict(before[3])
-            is_last = case.match is None
+            self._know(before)
             otherwise = -1
             if case.match is not None:
                 expected = case_value(format, case.match, 0)
@@ -403,36 +412,62 @@ class TemplateProgram:
                 self._block(case.target)
             else:
                 self._item(case.target)
-            after.append((self._states, self._pointer, self._held))
+            after.append(self._leave())
             ends.append(self.code.add(op.JUMP))
-            if is_last:
+            if case.match is None:
                 break
             self.code.land(otherwise)
         else:
-            after.append(before[:3])
+            self._know(before)
+            after.append(self._leave())
         for end in ends:
             self.code.land(end)
-        self._states = frozenset().union(*(states for states, _, _ in after))
-        self._pointer = after[0][1] if len({pointer for _, pointer, _ in after}) == 1 else None
-        self._slots = before[3]
-        longest = max(len(held) for _, _, held in after)
-        columns = [[*held, *[0] * (longest - len(held))] for _, _, held in after]
+        self._join(after)
+
+    def _subject(self, subject: Subject) -> tuple[Value, Format | None]:
+        """The value of the subject of a SWITCH, and the code that says how its cases are spelt."""
+        match subject:
+            case Format():
+                return self._read(subject), subject
+            case Macro(extract=None):
+                return self._named(subject), subject.format
+        raise NotExpressedError("the subject of a SWITCH")
+
+    def _known(self) -> Known:
+        """What is known here of the text so far, the pointer and the macros."""
+        return self._states, self._pointer, tuple(self._held)
+
+    def _know(self, known: Known) -> None:
+        self._states, self._pointer = known[:2]
+        self._held = list(known[2])
+
+    def _leave(self) -> Known:
+        """What is known at the end of a branch."""
+        return self._known()
+
+    def _join(self, branches: Sequence[Known]) -> None:
+        """Go on behind branches with what all of them say."""
+        self._states = frozenset().union(*(states for states, _, _ in branches))
+        pointers = {pointer for _, pointer, _ in branches}
+        self._pointer = pointers.pop() if len(pointers) == 1 else None
+        longest = max(len(held) for _, _, held in branches)
+        columns = [[*held, *[0] * (longest - len(held))] for _, _, held in branches]
         self._held = [
             values[0] if all(one == values[0] for one in values) else None
             for values in zip(*columns, strict=True)
         ]
 
-    def _compare(self, value: _Value, expected: int) -> bool:
+    def _compare(self, value: Value, expected: int) -> bool:
         """Whether the value is that number, onto the stack; False where it never is."""
-        if isinstance(value, _Place) and value.signed and value.mask is None:
+        if isinstance(value, Place) and value.signed and value.mask is None:
             bits = 8 * value.size
             if not -(1 << bits - 1) <= expected < 1 << bits - 1:
                 return False
             self._load(value, bits)
             self.code.constant(expected & (1 << bits) - 1)
         else:
-            lowest = -(1 << 63) if isinstance(value, _Column) else 0
-            if not lowest <= expected < 1 << 63:
+            signed = isinstance(value, Column)
+            if not (-(1 << 63) if signed else 0) <= expected < 1 << (63 if signed else _WIDE):
                 return False
             self._load(value, _WIDE)
             self.code.constant(expected)
@@ -442,15 +477,20 @@ class TemplateProgram:
     def _subroutine(self, id16: int) -> None:
         template = self.file.templates.get(id16)
         self._calls += 1
-        if template is None or self._calls > _MOST_CALLS:
+        if template is None:
             raise NotExpressedError(digits_of(id16))
+        self._within_calls(digits_of(id16))
         slots, self._slots = self._slots, macro_slots(template.body)
         self._block(template.body)
         self._slots = slots
         self._calls -= 1
 
+    def _within_calls(self, name: str) -> None:
+        if self._calls > _MOST_CALLS:
+            raise NotExpressedError(name)
 
-def add_raw_words(code: Code, entry: Entry, trace_env: int) -> int:
+
+def raw_text(entry: Entry, trace_env: int) -> tuple[int, Callable[[Code], None]]:
     """The words of entries that are as long as this one, for which there is no template; how many bytes these have.
 
     Raises:
@@ -461,12 +501,15 @@ def add_raw_words(code: Code, entry: Entry, trace_env: int) -> int:
     # Of an application of the other environment the hook word is made for templates.
     if entry.generic or length % size or entry.hook_env != trace_env:
         raise NotExpressedError("words")
-    form = code.form(Form("0", 2 * size, conversion="X"))
-    for at in range(0, length, size):
-        code.literal(b" " if at else b"")
-        code.add(op.LOAD, at, size)
-        code.add(op.NUMBER, form)
-    return length
+
+    def add(code: Code) -> None:
+        form = code.form(Form("0", 2 * size, conversion="X"))
+        for at in range(0, length, size):
+            code.literal(b" " if at else b"")
+            code.add(op.LOAD, at, size)
+            code.add(op.NUMBER, form)
+
+    return length, add
 
 
 def _is_word(name: str) -> bool:

@@ -288,6 +288,9 @@ cdef class Timeline(Sequences):
         ):
             pid = legacy[18] if present & PID_OVERRIDE else sequence.thread >> 32
             tid = legacy[19] if present & TID_OVERRIDE else sequence.thread
+            # Either is 0 of the idle task alone, whatever the other is.
+            if not place and (not <uint32_t>pid or not <uint32_t>tid):
+                pid = tid = 0
             place = <uint64_t>(<uint32_t>pid) << 32 | <uint32_t>tid
             space = 1
         counted = <uint64_t*>self._parts.tracks.data if self._parts.tracks.size else sequence.extra

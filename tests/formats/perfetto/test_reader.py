@@ -416,6 +416,23 @@ def test_a_sequence_has_the_thread_that_a_descriptor_of_a_track_names(with_type)
     assert [tid for _, _, tid, _ in events(opened(file.bytes()))] == expected
 
 
+def test_what_is_overridden_by_the_pid_or_tid_0_is_on_the_idle_task():
+    file = File()
+    packet = file.packet(0, 3, sequence_flags=1)
+    packet.track_descriptor.uuid = 10
+    packet.track_descriptor.thread.pid, packet.track_descriptor.thread.tid = 5, 6
+    for ts, overrides in enumerate(({"tid": 0}, {"pid": 9, "tid": 0}, {"pid": 0, "tid": 7}, {})):
+        event = file.packet(1 + ts, 3).track_event
+        event.legacy_event.phase = ord("I")
+        for key, number in overrides.items():
+            setattr(event.legacy_event, f"{key}_override", number)
+    trace = opened(file.bytes())
+    batch = next(trace.batches())
+    threads = [trace.threads[one] for one in batch.thread]
+    tasks = [(trace.processes[one.process].pid, one.tid) for one in threads]
+    assert tasks == [(0, 0), (0, 0), (0, 0), (5, 6)]
+
+
 def test_names_of_functions_are_those_of_their_sequence_until_it_is_cleared():
     file = File()
 

@@ -119,6 +119,8 @@ class Capabilities:
     ends_by_name: frozenset[str] = frozenset()
     #: Those of them in which an end with a name ends a slice without one, or does not, as in this one.
     ends_alike: frozenset[str] = frozenset()
+    #: Formats in which ends say names and viewers do not look at them: each ends the innermost slice.
+    ends_in_turn: frozenset[str] = frozenset()
     #: Of how many nanoseconds durations of complete slices are multiples; others, those on tracks that the format has,
     #: and those that cross another, become begin and end.
     duration_unit: int | None = None

@@ -9,11 +9,12 @@ class OpenSlices:
         track: NDArray[np.int32],
         name: NDArray[np.int32],
         by_name: bool,
+        in_turn: bool = False,
     ) -> NDArray[np.intp]:
         """Go on with events, of which those of step 1 begin and those of step 2 end a slice of a track and thread.
 
         An end that finds none of its name ends the innermost slice; where ends are `by_name`, none, and one that has no
-        name is of any.
+        name is of any. Where they come `in_turn`, each ends the innermost, whatever its name.
 
         Returns:
             The places of ends that have another name than the slice that they end.

@@ -49,6 +49,7 @@ cdef class OpenSlices:
         const int32_t[:] track,
         const int32_t[::1] name,
         bint by_name,
+        bint in_turn=False,
     ):
         cdef int64_t count = step.shape[0]
         cdef int64_t i
@@ -69,11 +70,15 @@ cdef class OpenSlices:
                     failed = True
                     break
                 if step[i] == END and innermost(held, lane) >= 0:
-                    entry = find_open(held, lane, name[i], by_name) if name[i] else innermost(held, lane)
+                    entry = innermost(held, lane)
+                    if in_turn:
+                        foreign[i] = name[i] and held.entries[entry].name != name[i]
+                    elif name[i]:
+                        entry = find_open(held, lane, name[i], by_name)
                     if entry < 0 and by_name:
                         continue
                     if entry < 0 or name[i] and not held.entries[entry].name:
-                        foreign[i] = 1
+                        foreign[i] = True
                     if entry < 0:
                         entry = innermost(held, lane)
                     # What is inside the slice that ends is over as well.

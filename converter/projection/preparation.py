@@ -76,7 +76,8 @@ def _of_slices(
     if capabilities.ends_by_name and (not by_name or trace.format not in capabilities.ends_alike):
         from converter.projection.slice_ends import under_their_names
 
-        trace = under_their_names(trace, report, by_name=by_name)
+        in_turn = trace.format in capabilities.ends_in_turn
+        trace = under_their_names(trace, report, by_name=by_name, in_turn=in_turn)
     # What a rule lowers is held in another way.
     kinds = capabilities.kinds.keys() | capabilities.lowerings.keys()
     unit = capabilities.duration_unit

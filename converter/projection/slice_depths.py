@@ -12,6 +12,7 @@ from converter.ir.trace import Trace
 from converter.projection.complete_slices import ticks
 from converter.projection.losses import Aspect, LossKind, LossReport
 from converter.projection.open_slices import SliceDepths
+from converter.projection.time_order import order_of
 
 _BEGINS: Final = 1
 _ENDS: Final = 2
@@ -76,9 +77,7 @@ class NestedTooDeep:
                 ends = batch.ts[at] + ticks(batch.tables[number].column(duration))
                 # Past the end of time the sum has wrapped around, as where the duration is not known.
                 end[at] = np.where(ends < batch.ts[at], _LAST_TIME, ends)
-        is_ordered = not (batch.ts[1:] < batch.ts[:-1]).any()
-        order = None if is_ordered else np.argsort(batch.ts, kind="stable")
         columns = (batch.class_id, thread, track, batch.ts, end)
-        found = self._depths.beyond(steps, *columns, order, self._most)
+        found = self._depths.beyond(steps, *columns, order_of(batch.ts), self._most)
         what = f"slices and instants inside of {self._most} slices"
         self._report.add(LossKind.UNSHOWN, what, found, int(batch.ts[0]), aspect=Aspect.EVENTS)

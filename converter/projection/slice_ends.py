@@ -1,6 +1,6 @@
 """Ends of slices under the names of those that they end.
 
-An end closes the innermost slice. One that has another name, as when a function returns that was never seen to be
+An end closes the innermost slice, in the order of time that viewers bring the events of a batch to. One that has another name, as when a function returns that was never seen to be
 called again (longjmp), closes nothing in viewers that look for its name.
 """
 
@@ -22,26 +22,31 @@ from converter.kernels.union import looked_up
 from converter.projection.losses import LossClass, LossKind, LossReport
 from converter.projection.open_slices import OpenSlices
 from converter.projection.pieces import string_ids
+from converter.projection.time_order import order_of
 
 _STEPS: Final = {Kind.SLICE_BEGIN: 1, Kind.SLICE_END: 2}
 _NAMES: Final = (Role.NAME, Role.CATEGORY)
 
 
-def under_their_names(trace: Trace, report: LossReport, *, by_name: bool) -> Trace:
+def under_their_names(trace: Trace, report: LossReport, *, by_name: bool, in_turn: bool) -> Trace:
     """The trace with ends without a name where that is not the name of the slice that they end.
 
-    That is the innermost; where ends are `by_name` it is one of the name or of none, and an end may find no slice.
+    That is one of the name, or else the innermost; where ends are `by_name` it is one of the name or of none, and an
+    end may find no slice; where they come `in_turn` it is the innermost in any case.
     """
     result = dataclasses.replace(trace)
-    result.make_batches = _Ends(trace, report, by_name=by_name).batches
+    result.make_batches = _Ends(trace, report, by_name=by_name, in_turn=in_turn).batches
     return result
 
 
 class _Ends:
-    def __init__(self, source: Trace, report: LossReport, *, by_name: bool) -> None:
+    def __init__(
+        self, source: Trace, report: LossReport, *, by_name: bool, in_turn: bool
+    ) -> None:
         self._source = source
         self._report = report
         self._by_name = by_name
+        self._in_turn = in_turn
 
     def batches(self) -> Iterator[Batch]:
         slices = OpenSlices()
@@ -52,7 +57,13 @@ class _Ends:
                 continue
             step = looked_up(steps, batch.class_id)
             names = self._names(batch)
-            foreign = slices.match(step, batch.thread, batch.track, names, self._by_name)
+            order = order_of(batch.ts)
+            of_slices = (step, batch.thread, batch.track, names)
+            if order is not None:
+                of_slices = tuple(column[order] for column in of_slices)
+            foreign = slices.match(*of_slices, self._by_name, self._in_turn)
+            if order is not None:
+                foreign = order[foreign]
             yield self._without_names(batch, foreign) if len(foreign) else batch
 
     def _steps(self, batch: Batch) -> NDArray[np.int32]:
@@ -77,6 +88,8 @@ class _Ends:
     def _without_names(self, batch: Batch, places: NDArray[np.intp]) -> Batch:
         """The batch with the ends at `places` without name and category."""
         what, loss_class = "names of slice ends that no open slice has", None
+        if self._in_turn:
+            what, loss_class = "names of ends of slices that have others", LossClass.DETAIL
         if self._by_name:
             # No viewer shows them.
             what, loss_class = "names of ends of slices that have none", LossClass.DETAIL

@@ -25,10 +25,10 @@ def in_time_order(trace: Trace) -> Trace:
 
 def _batches(trace: Trace) -> Iterator[Batch]:
     for batch in trace.batches():
-        if np.all(batch.ts[:-1] <= batch.ts[1:]):
+        order = order_of(batch.ts)
+        if order is None:
             yield batch
             continue
-        order = np.argsort(batch.ts, kind="stable")
         yield Batch(
             ts=_taken(batch.ts, order),
             class_id=_taken(batch.class_id, order),
@@ -38,6 +38,11 @@ def _batches(trace: Trace) -> Iterator[Batch]:
             cpu=_taken(batch.cpu, order),
             track=_taken(batch.track, order),
         )
+
+
+def order_of(ts: NDArray[np.int64]) -> NDArray[np.intp] | None:
+    """The events in the order of their times, those of equal times as they stand; None where they are in it."""
+    return None if np.all(ts[:-1] <= ts[1:]) else np.argsort(ts, kind="stable")
 
 
 def _taken(column: NDArray[Any], order: NDArray[np.intp]) -> NDArray[Any]:

@@ -274,6 +274,7 @@ CAPABILITIES = Capabilities(
     adapters={**dict.fromkeys(_KINDS, narrowed), Kind.SCHED_SWITCH: _as_running},
     ends_by_name=frozenset({"chrome", "perfetto"}),
     ends_alike=frozenset({"chrome"}),
+    ends_in_turn=frozenset({"fxt"}),
     splitters={
         **{kind: by_phase for kind, phases in PHASES.items() if len(phases) > 1},
         Kind.COUNTER: by_series,

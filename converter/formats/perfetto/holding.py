@@ -444,6 +444,7 @@ def capabilities(variant: str) -> Capabilities:
         duration_unit=1000,
         ends_by_name=frozenset({"chrome", "perfetto"}),
         ends_alike=frozenset({"chrome", "perfetto"}),
+        ends_in_turn=frozenset({"fxt"}),
         max_cpu=1023,
         max_depth=512,
         id_bits=31,

@@ -261,6 +261,15 @@ def test_an_end_that_looks_for_its_name_ends_a_slice_without_one() -> None:
     assert slices.match(step, thread, track, name, by_name=True).tolist() == [2]
 
 
+def test_where_ends_come_in_turn_each_ends_the_innermost_slice() -> None:
+    slices = OpenSlices()
+    step = np.array([1, 1, 2, 2], np.int32)
+    name = np.array([7, 8, 7, 7], np.int32)
+    thread, track = np.zeros(len(step), np.int32), np.full(len(step), -1, np.int32)
+    found = slices.match(step, thread, track, name, by_name=False, in_turn=True)
+    assert found.tolist() == [2]
+
+
 @needs_trace_processor
 def test_an_end_of_a_slice_without_a_name_ends_it(tmp_path: Path) -> None:
     file = perfetto_files.File()

@@ -19,7 +19,7 @@ needs_trace_processor = pytest.mark.skipif(_SHELL is None, reason=f"{PROGRAM} is
 _ERRORS = "select name, sum(value) from stats where severity in ('error', 'data_loss') and value > 0 group by 1"
 
 
-def printed(path: Path, query: str) -> list[list[str]]:
+def printed(path: Path, query: str, *options: str) -> list[list[str]]:
     """What queries print: of each its heading, then its rows.
 
     Raises:
@@ -27,7 +27,7 @@ def printed(path: Path, query: str) -> list[list[str]]:
 
     """
     assert _SHELL is not None
-    command = [_SHELL, "query", str(path), query]
+    command = [_SHELL, "query", *options, str(path), query]
     ran = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
     assert ran.returncode == 0, ran.stderr
     return list(csv.reader(io.StringIO(ran.stdout)))

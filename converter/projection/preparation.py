@@ -23,6 +23,11 @@ def prepared(
 
         trace = in_nanoseconds(trace, report)
     trace = _with_flows(trace, capabilities, report)
+    are_first = trace.format in capabilities.slices_first
+    if are_first != (format_name in capabilities.slices_first):
+        from converter.projection.complete_first import behind_slices, slices_first
+
+        trace = slices_first(trace) if are_first else behind_slices(trace, report)
     if capabilities.call_stacks and trace.format != format_name:
         from converter.projection.v8_profiles import with_samples
 

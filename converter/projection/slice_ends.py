@@ -1,7 +1,7 @@
 """Ends of slices under the names of those that they end.
 
-An end closes the innermost slice, in the order of time that viewers bring the events of a batch to. One that has another name, as when a function returns that was never seen to be
-called again (longjmp), closes nothing in viewers that look for its name.
+An end closes the innermost slice, in the order of time that viewers bring events to. One that has another name, as when
+a function returns that was never seen to be called again (longjmp), closes nothing in viewers that look for its name.
 """
 
 from __future__ import annotations
@@ -40,9 +40,7 @@ def under_their_names(trace: Trace, report: LossReport, *, by_name: bool, in_tur
 
 
 class _Ends:
-    def __init__(
-        self, source: Trace, report: LossReport, *, by_name: bool, in_turn: bool
-    ) -> None:
+    def __init__(self, source: Trace, report: LossReport, *, by_name: bool, in_turn: bool) -> None:
         self._source = source
         self._report = report
         self._by_name = by_name

@@ -29,15 +29,20 @@ def _batches(trace: Trace) -> Iterator[Batch]:
         if order is None:
             yield batch
             continue
-        yield Batch(
-            ts=_taken(batch.ts, order),
-            class_id=_taken(batch.class_id, order),
-            row=_taken(batch.row, order),
-            tables=batch.tables,
-            thread=_taken(batch.thread, order),
-            cpu=_taken(batch.cpu, order),
-            track=_taken(batch.track, order),
-        )
+        yield reordered(batch, order)
+
+
+def reordered(batch: Batch, order: NDArray[np.intp]) -> Batch:
+    """The events of a batch in an order."""
+    return Batch(
+        ts=_taken(batch.ts, order),
+        class_id=_taken(batch.class_id, order),
+        row=_taken(batch.row, order),
+        tables=batch.tables,
+        thread=_taken(batch.thread, order),
+        cpu=_taken(batch.cpu, order),
+        track=_taken(batch.track, order),
+    )
 
 
 def order_of(ts: NDArray[np.int64]) -> NDArray[np.intp] | None:

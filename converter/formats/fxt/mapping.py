@@ -378,6 +378,7 @@ def capabilities(variant: str) -> Capabilities:
         utf8_only=True,
         negative_times=False,
         duration_unit=1,
+        slices_first=frozenset({"chrome"}),
         max_cpu=MAX_CPU,
         max_depth=512,
         id_bits=64,

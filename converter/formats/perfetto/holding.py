@@ -445,6 +445,7 @@ def capabilities(variant: str) -> Capabilities:
         ends_by_name=frozenset({"chrome", "perfetto"}),
         ends_alike=frozenset({"chrome", "perfetto"}),
         ends_in_turn=frozenset({"fxt"}),
+        slices_first=frozenset({"chrome"}),
         max_cpu=1023,
         max_depth=512,
         id_bits=31,

@@ -29,9 +29,10 @@ def prepared(
 
         trace = slices_first(trace) if are_first else behind_slices(trace, report)
     if capabilities.call_stacks and trace.format != format_name:
+        from converter.projection.listed_samples import with_listed_samples
         from converter.projection.v8_profiles import with_samples
 
-        trace = with_samples(trace, report)
+        trace = with_listed_samples(with_samples(trace, report), report)
     return _of_slices(trace, capabilities, format_name, report)
 
 

@@ -55,11 +55,13 @@ class _Ends:
                 continue
             step = looked_up(steps, batch.class_id)
             names = self._names(batch)
+            thread, track = batch.thread, batch.track
             order = order_of(batch.ts)
-            of_slices = (step, batch.thread, batch.track, names)
             if order is not None:
-                of_slices = tuple(column[order] for column in of_slices)
-            foreign = slices.match(*of_slices, self._by_name, self._in_turn)
+                step, thread, track, names = (
+                    column[order] for column in (step, thread, track, names)
+                )
+            foreign = slices.match(step, thread, track, names, self._by_name, self._in_turn)
             if order is not None:
                 foreign = order[foreign]
             yield self._without_names(batch, foreign) if len(foreign) else batch

@@ -28,9 +28,10 @@ def printed(path: Path, query: str, *options: str) -> list[list[str]]:
     """
     assert _SHELL is not None
     command = [_SHELL, "query", *options, str(path), query]
-    ran = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
-    assert ran.returncode == 0, ran.stderr
-    return list(csv.reader(io.StringIO(ran.stdout)))
+    ran = subprocess.run(command, capture_output=True, timeout=120, check=False)
+    assert ran.returncode == 0, ran.stderr.decode("utf-8", "replace")
+    # Texts of traces may be any bytes.
+    return list(csv.reader(io.StringIO(ran.stdout.decode("utf-8", "backslashreplace"))))
 
 
 def answer(path: Path, query: str) -> list[list[str]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from fractions import Fraction
 from typing import Any, TypeVar
@@ -46,6 +47,9 @@ SAMPLE_SIZE = 1 << 18
 _NANOSECOND_RATE = Fraction(10**9)
 _MAX_TICKS = (1 << 63) - 1
 
+#: How text begins that is not in bytes of ASCII: with its mark, or with a bracket in several bytes.
+_WIDE_TEXT = re.compile(rb"\xff\xfe|\xfe\xff|\0\0\xfe\xff|\0{0,3}[\[{]\0{1,3}[^\0]")
+
 T = TypeVar("T")
 
 
@@ -56,7 +60,16 @@ def read(source: Source) -> Trace:
         TraceError: the file is not JSON, or has no events where a trace has them.
 
     """
-    if is_profile(source.read(0, _HEAD_SIZE)):
+    head = source.read(0, _HEAD_SIZE)
+    if _WIDE_TEXT.match(head):
+        raise TraceError(
+            format="chrome",
+            path=source.name,
+            offset=0,
+            expected="text in UTF-8",
+            found="text in UTF-16 or UTF-32 (`iconv -f UTF-16 -t UTF-8` makes it UTF-8)",
+        )
+    if is_profile(head):
         from converter.formats.chrome.gecko import read_profile  # of no use to others
 
         return read_profile(source, read_events)

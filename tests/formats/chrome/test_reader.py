@@ -10,12 +10,14 @@ import numpy as np
 import pytest
 from support.chrome_files import FEATURES, FIXTURES, event, events, load, written
 
+from converter.errors import TraceError
 from converter.formats.chrome import FORMAT
 from converter.formats.chrome.document import Document
 from converter.formats.chrome.mapping import CAPABILITIES, HEXADECIMAL, JSON_TEXT
 from converter.ir.field_classes import ArrayClass, IntegerClass, StructureClass
 from converter.ir.invariants import check
 from converter.ir.kinds import Kind, Role
+from converter.storage.opening import open_source
 
 
 def test_features_are_of_the_shapes_that_the_capabilities_declare() -> None:
@@ -328,3 +330,10 @@ def test_many_declarations_of_types_do_not_make_many_classes() -> None:
     batches = [*trace.batches()]
     assert sum(map(len, batches)) == count
     assert trace.event_classes[batches[-1].class_id[-1]].kind is Kind.NATIVE
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be", "utf-32", "utf-32-be"])
+def test_text_that_is_not_utf_8_is_named_so(encoding: str) -> None:
+    data = '{"traceEvents":[{"ph":"X","ts":1,"dur":1}]}'.encode(encoding)
+    with pytest.raises(TraceError, match="UTF-16 or UTF-32"):
+        FORMAT.reader()(open_source(data))

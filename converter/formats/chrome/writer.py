@@ -32,6 +32,7 @@ from converter.ir.events import Batch
 from converter.ir.kinds import Kind, Role
 from converter.ir.trace import Trace
 from converter.kernels.union import mark
+from converter.projection.pieces import map_distinct
 from converter.projection.timeline_fields import DURATION, THREAD_DURATION, THREAD_TIME
 from converter.storage.sink import Sink
 from converter.storage.workers import workers
@@ -373,9 +374,7 @@ class _Writer:
         for index in range(self._tids_done, len(self._trace.threads)):
             self._thread_of_tid.setdefault(self._trace.threads[index].tid, index)
         self._tids_done = len(self._trace.threads)
-        values, inverse = np.unique(tids, return_inverse=True)
-        found = [self._thread_of_tid.get(tid, -1) if tid else -1 for tid in values.tolist()]
-        return np.array(found, np.int32)[inverse]
+        return map_distinct(tids, lambda tid: self._thread_of_tid.get(tid, -1) if tid else -1)
 
     def _finish_durations(self, known: list[tuple[int, int]]) -> None:
         for place, duration in known:

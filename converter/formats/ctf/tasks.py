@@ -17,6 +17,7 @@ from converter.ir.events import Batch, EventClass, Table
 from converter.ir.field_classes import IntegerClass, StringClass
 from converter.ir.kinds import Kind, Role
 from converter.ir.trace import Process, Thread, Trace
+from converter.projection.pieces import distinct
 
 #: Process and thread of records without a thread.
 NO_ID: Final = -1
@@ -280,9 +281,12 @@ class Tasks:
         assert index is not None
         column = batch.tables[id].column(index)
         assert isinstance(column, np.ndarray)
-        values, inverse = np.unique(column, return_inverse=True)
-        threads = [self.thread_on_machine(tid) for tid in values.tolist()]
-        return np.array(threads, np.int32)[inverse]
+        tids, which = distinct(column)
+        threads = np.empty(len(tids), np.int32)
+        # Those that are new are added in the order of their numbers.
+        for number in np.argsort(tids).tolist():
+            threads[number] = self.thread_on_machine(int(tids[number]))
+        return threads[which]
 
     def _take_names(self, batch: Batch, id: int, declared: EventClass) -> None:
         """Name threads as perf's records of new names do."""

@@ -5,8 +5,9 @@ import os
 
 import numpy as np
 
-from libc.stdint cimport INT64_MAX, int32_t, int64_t, uint8_t, uint32_t, uint64_t
+from libc.stdint cimport INT32_MAX, INT64_MAX, int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport free, realloc
+from libc.string cimport memset
 
 from converter.kernels.open_slices cimport (
     Lanes,
@@ -29,6 +30,8 @@ cdef enum:
     SPLIT = 4
     # Lines beside a track.
     MOST_LINES = 256
+    # Lanes that are found again without their hash: a power of two.
+    RECENT = 256
 
 
 cdef class OpenSlices:
@@ -213,6 +216,13 @@ cdef struct Nest:
     int64_t room
 
 
+# The lane of a track, or of a thread without one (track -1); none yet where `number` is 0, else one more than it.
+cdef struct RecentLane:
+    int32_t track
+    int32_t thread
+    int32_t number
+
+
 cdef class SliceDepths:
     """Lanes are tracks, and threads for what is on none."""
 
@@ -241,33 +251,40 @@ cdef class SliceDepths:
     ):
         cdef int64_t count = class_id.shape[0]
         cdef bint is_ordered = order is None
-        cdef int32_t step
+        cdef uint32_t classes = <uint32_t>steps.shape[0]
+        cdef int32_t step, on_thread, on_track, lane
         cdef int64_t found = 0
         cdef int64_t i, k
-        cdef int32_t lane = -1
-        cdef int32_t last_thread = -1
-        cdef int32_t last_track = -1
+        cdef RecentLane[RECENT] recent
+        cdef RecentLane* known
         cdef Nest* nest
         cdef bint failed = False
         if min(thread.shape[0], track.shape[0], ts.shape[0], end.shape[0]) != count or (
             not is_ordered and order.shape[0] != count
         ):
             raise ValueError("columns differ in length")
+        if steps.shape[0] > INT32_MAX:
+            raise ValueError(f"{steps.shape[0]} classes")
+        memset(recent, 0, sizeof(recent))
         with nogil:
             for k in range(count):
                 i = k if is_ordered else order[k]
-                step = steps[class_id[i]] if 0 <= class_id[i] < steps.shape[0] else 0
-                if not step or thread[i] < 0 and track[i] < 0:
+                step = steps[class_id[i]] if <uint32_t>class_id[i] < classes else 0
+                if not step:
                     continue
-                if lane < 0 or track[i] != last_track or track[i] < 0 and thread[i] != last_thread:
-                    last_thread, last_track = thread[i], track[i]
-                    lane = find_or_add_pair(
-                        &self._lanes, <uint64_t>(last_thread if last_track < 0 else -1), <uint64_t>last_track
-                    )
+                on_track = track[i]
+                # Who is on a track makes no difference there.
+                on_thread = thread[i] if on_track < 0 else -1
+                if on_track < 0 and on_thread < 0:
+                    continue
+                known = &recent[(on_thread if on_track < 0 else on_track) & (RECENT - 1)]
+                if not known.number or known.track != on_track or known.thread != on_thread:
+                    lane = find_or_add_pair(&self._lanes, <uint64_t>on_thread, <uint64_t>on_track)
                     if lane < 0:
                         failed = True
                         break
-                nest = &(<Nest*>self._lanes.items)[lane]
+                    known[0] = RecentLane(on_track, on_thread, lane + 1)
+                nest = &(<Nest*>self._lanes.items)[known.number - 1]
                 if step == END:
                     while nest.size and nest.spans[2 * nest.size - 1] < ts[i]:
                         nest.size -= 1

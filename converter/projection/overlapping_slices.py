@@ -19,12 +19,15 @@ from converter.ir.trace import Trace, Track, TrackScope
 from converter.kernels.union import looked_up
 from converter.projection.losses import LossClass, LossKind, LossReport
 from converter.projection.open_slices import NestedSlices
+from converter.projection.time_order import order_of
 
 #: What such a track is called.
 NAME: Final = "overlapping slices"
 _STEPS: Final = {Kind.SLICE_BEGIN: 1, Kind.SLICE_END: 2}
 _STAYS: Final = 3
 _SPLIT: Final = 4
+#: More than there are lines beside a track.
+_LINES: Final = 1 << 9
 _FOREVER: Final = np.iinfo(np.int64).max
 
 
@@ -93,11 +96,17 @@ class OverlappingSlices:
             int(batch.ts[at].min()),
             LossClass.DETAIL,
         )
-        keys = np.stack([batch.thread[at], track[at], line[at]], axis=1)
-        found, which = np.unique(keys, axis=0, return_inverse=True)
-        numbers = [self._track(*key) for key in found.tolist()]
+        # A track, or a thread where they are on none, and the line beside it, as one number.
+        is_track = track[at] >= 0
+        places = np.where(is_track, track[at], batch.thread[at]).astype(np.int64)
+        keys = (places << 1 | is_track) * _LINES + line[at]
+        found, first, which = np.unique(keys, return_index=True, return_inverse=True)
+        numbers = [
+            self._track(int(batch.thread[one]), int(track[one]), int(line[one]))
+            for one in at[first].tolist()
+        ]
         track = track.copy()
-        track[at] = np.array(numbers, np.int32)[which.reshape(-1)]
+        track[at] = np.array(numbers, np.int32)[which]
         return track, beside
 
     def _renumbered(self, batch: Batch) -> NDArray[np.int32]:
@@ -123,6 +132,9 @@ class OverlappingSlices:
 
 def _order(ts: NDArray[np.int64], place: NDArray[np.intp] | None) -> NDArray[np.int64]:
     """The events in the order of their times and, at equal times, of their places."""
-    if place is None and not (ts[1:] < ts[:-1]).any():
-        return np.arange(len(ts))
-    return np.lexsort((np.arange(len(ts)) if place is None else place, ts))
+    at = np.arange(len(ts))
+    if place is not None:
+        at[place] = np.arange(len(ts))
+        ts = ts[at]
+    order = order_of(ts)
+    return at if order is None else at[order]

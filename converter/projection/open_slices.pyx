@@ -116,7 +116,9 @@ cdef class NestedSlices:
     ):
         cdef int64_t count = step.shape[0]
         cdef int64_t i, k
-        cdef int32_t lane
+        cdef int32_t lane = -1
+        cdef int32_t last_thread = -1
+        cdef int32_t last_track = -1
         cdef int64_t last = -1
         cdef int64_t crossed[2]
         cdef Lanes* held = &self._open
@@ -132,7 +134,10 @@ cdef class NestedSlices:
                 i = order[k]
                 if not step[i]:
                     continue
-                lane = lane_of(held, <uint64_t>thread[i], <uint64_t>track[i])
+                if lane < 0 or thread[i] != last_thread or track[i] != last_track:
+                    lane = lane_of(held, <uint64_t>thread[i], <uint64_t>track[i])
+                    last_thread = thread[i]
+                    last_track = track[i]
                 if lane < 0:
                     failed = True
                     break

@@ -4,7 +4,7 @@
 import numpy as np
 
 from converter.formats.perfetto.wire cimport (
-    WIRE_BYTES, WIRE_FIXED32, WIRE_FIXED64, WIRE_VARINT, WireField, next_field, read_varint,
+    WIRE_BYTES, WIRE_FIXED32, WIRE_FIXED64, WIRE_VARINT, WireField, behind_varint, next_field, read_varint,
 )
 from converter.kernels.strings cimport StringTable
 
@@ -68,30 +68,6 @@ cdef inline void store(Step* step, int64_t i, WireField* field) noexcept nogil:
         (<uint16_t*>step.column)[i] = <uint16_t>value
     else:
         step.column[i] = <uint8_t>value
-
-
-cdef extern from *:
-    int __builtin_ctzll(unsigned long long) nogil
-
-
-# The position behind a varint, whatever it says; -1 where it is cut off or longer than ten bytes.
-cdef inline int64_t behind_varint(const uint8_t* data, int64_t at, int64_t end) noexcept nogil:
-    cdef uint64_t word
-    if at < end and data[at] < 0x80:
-        return at + 1
-    if end - at >= 8:
-        memcpy(&word, data + at, 8)
-        # The byte that ends a varint lacks the highest bit.
-        word = ~word & <uint64_t>0x8080808080808080
-        if word:
-            return at + (__builtin_ctzll(word) >> 3) + 1
-    if end - at > 10:
-        end = at + 10
-    while at < end:
-        at += 1
-        if data[at - 1] < 0x80:
-            return at
-    return -1
 
 
 def decode_messages(

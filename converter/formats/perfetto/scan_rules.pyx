@@ -4,7 +4,7 @@
 import numpy as np
 
 from converter.formats.perfetto.scan_vectors cimport Vector, push_word
-from converter.formats.perfetto.wire cimport WIRE_BYTES, WireField, next_field
+from converter.formats.perfetto.wire cimport WIRE_BYTES, WIRE_VARINT, WireField, behind_varint, next_field
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport free
@@ -51,9 +51,16 @@ cdef int walk(
 ) noexcept nogil:
     cdef WireField field
     cdef uint8_t rule
+    cdef const uint8_t* low = rules.low + message * cNUMBERS
     field.start = 0
     field.size = 0
     while at < end:
+        # The usual: a number of one byte in front of a varint that is read.
+        if data[at] & 0x87 == WIRE_VARINT and data[at] > 7 and low[data[at] >> 3] == cREAD:
+            at = behind_varint(data, at + 1, end)
+            if at < 0:
+                break
+            continue
         at = next_field(data, at, end, &field)
         if at < 0:
             break

@@ -76,3 +76,27 @@ cdef inline int64_t next_field(const uint8_t* data, int64_t at, int64_t end, Wir
         field.value = narrow
         return at + 4
     return -1
+
+
+cdef extern from *:
+    int __builtin_ctzll(unsigned long long) nogil
+
+
+# The position behind a varint, whatever it says; -1 where it is cut off or longer than ten bytes.
+cdef inline int64_t behind_varint(const uint8_t* data, int64_t at, int64_t end) noexcept nogil:
+    cdef uint64_t word
+    if at < end and data[at] < 0x80:
+        return at + 1
+    if end - at >= 8:
+        memcpy(&word, data + at, 8)
+        # The byte that ends a varint lacks the highest bit.
+        word = ~word & <uint64_t>0x8080808080808080
+        if word:
+            return at + (__builtin_ctzll(word) >> 3) + 1
+    if end - at > 10:
+        end = at + 10
+    while at < end:
+        at += 1
+        if data[at - 1] < 0x80:
+            return at
+    return -1

@@ -100,7 +100,7 @@ class OverlappingSlices:
         is_track = track[at] >= 0
         places = np.where(is_track, track[at], batch.thread[at]).astype(np.int64)
         keys = (places << 1 | is_track) * _LINES + line[at]
-        found, first, which = np.unique(keys, return_index=True, return_inverse=True)
+        _, first, which = np.unique(keys, return_index=True, return_inverse=True)
         numbers = [
             self._track(int(batch.thread[one]), int(track[one]), int(line[one]))
             for one in at[first].tolist()

@@ -328,7 +328,7 @@ def refuse(
         trace.check(True)
     if trace.warnings:
         raise trace.warnings[0].to_error()
-    _refuse_losses(_left_behind(trace) if lossless else report, strict)
+    refuse_losses(_left_behind(trace) if lossless else report, strict)
 
 
 def _left_behind(trace: Trace) -> LossReport:
@@ -344,8 +344,10 @@ def _left_behind(trace: Trace) -> LossReport:
     return report
 
 
-def _refuse_losses(report: LossReport, strict: bool | Strictness) -> None:
+def refuse_losses(report: LossReport, strict: bool | Strictness) -> None:
     """Raise StrictLossError where there is a loss of those that a strictness is about."""
+    if not strict:
+        return
     level = "shown" if strict is True else strict
     refused, allowed = {
         "shown": ((LossClass.SHOWN,), "no loss of what is shown"),

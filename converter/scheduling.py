@@ -8,12 +8,17 @@ from __future__ import annotations
 import logging
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from typing import Any, Final, TypeVar
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from converter.errors import TraceError, UnsupportedError
 from converter.storage.workers import use_workers
+
+if TYPE_CHECKING:
+    from converter.conversion import Strictness
+    from converter.selection.selection import Selection
 
 _LOCAL = re.compile(r"local(?::([1-9]\d{0,3}))?", re.ASCII)
 #: How often a task that an error of the machine has ended is tried again, besides those whose worker was lost.
@@ -22,6 +27,21 @@ _CONNECTING: Final = "15s"
 
 _Task = TypeVar("_Task")
 _Result = TypeVar("_Result")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Share:
+    """What one of `count` workers writes of a conversion, to a place of its own."""
+
+    source: str
+    path: str
+    target_format: str | None
+    source_format: str | None = None
+    options: Mapping[str, str] | None = None
+    selection: Selection | None = None
+    strict: bool | Strictness = False
+    number: int = 0
+    count: int = 1
 
 
 class Scheduler:
@@ -55,6 +75,24 @@ class Scheduler:
             result = future.result() if error is None else error
             future.release()
             yield number, result
+
+    def results(
+        self, function: Callable[[_Task], _Result], tasks: Iterable[_Task]
+    ) -> list[_Result]:
+        """What became of all tasks, as they were done.
+
+        Raises:
+            TraceError: one has raised it, or its worker was lost again and again.
+
+        """
+        found = []
+        for _, result in self.run(function, tasks):
+            if isinstance(result, TraceError):
+                raise result
+            if isinstance(result, BaseException):
+                raise TraceError(f"a worker was lost: {result}") from result
+            found.append(result)
+        return found
 
 
 @contextmanager

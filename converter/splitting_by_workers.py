@@ -8,15 +8,13 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING
 
 from converter import registry
-from converter.conversion import Strictness, open_trace
-from converter.errors import OutputError, TraceError, UnsupportedError
-from converter.scheduling import scheduler
+from converter.conversion import open_trace
+from converter.errors import OutputError, UnsupportedError
+from converter.scheduling import Share, scheduler
 from converter.selection.parts import TimeLength
 from converter.splitting import Outputs, SplitPart, split_trace
 from converter.storage.locations import is_remote, local
@@ -30,25 +28,13 @@ from converter.storage.placing import (
     temporary_beside,
 )
 
-if TYPE_CHECKING:
-    from converter.selection.selection import Selection
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Share:
-    """Every `count`-th part of a trace, from part `number` on, and how it is written, into a folder of its own."""
+class Parts(Share):
+    """Every `count`-th part of a trace, from part `number` on, in a folder of its own."""
 
-    source: str
-    path: str
-    target_format: str | None
-    source_format: str | None = None
-    options: Mapping[str, str] | None = None
-    selection: Selection | None = None
-    strict: bool | Strictness = False
-    lossless: bool = False
     division: TimeLength
-    number: int = 0
-    count: int = 1
+    lossless: bool = False
 
     @property
     def folder(self) -> str:
@@ -56,7 +42,7 @@ class Share:
         return os.path.dirname(self.path)
 
 
-def split_by_workers(share: Share, scheduler_name: str, *, force: bool = False) -> list[SplitPart]:
+def split_by_workers(share: Parts, scheduler_name: str, *, force: bool = False) -> list[SplitPart]:
     """Split a trace on the workers of a scheduler. All parts appear at the end, or none.
 
     Args:
@@ -90,13 +76,7 @@ def split_by_workers(share: Share, scheduler_name: str, *, force: bool = False) 
                 )
                 for number in range(count)
             ]
-            parts: list[SplitPart] = []
-            for _, result in workers.run(written, shares):
-                if isinstance(result, TraceError):
-                    raise result
-                if isinstance(result, BaseException):
-                    raise TraceError(f"a worker was lost: {result}") from result
-                parts += result
+            parts = [part for found in workers.results(written, shares) for part in found]
         return _placed(sorted(parts, key=lambda part: os.path.basename(part.path)), target, force)
     except OSError as error:
         raise output_error(error, share.path) from error
@@ -104,7 +84,7 @@ def split_by_workers(share: Share, scheduler_name: str, *, force: bool = False) 
         remove(folder)
 
 
-def written(share: Share) -> list[SplitPart]:
+def written(share: Parts) -> list[SplitPart]:
     """Write a share: on a worker, perhaps for the second time."""
     shutil.rmtree(share.folder, ignore_errors=True)
     os.makedirs(share.folder)

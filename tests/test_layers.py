@@ -23,7 +23,7 @@ FLOORS = [
     ["converter.cli", "converter.pytest_plugin", "converter.testing", "converter"],
     ["converter.fixtures", "converter.new_format"],
     # Whole jobs.
-    ["converter.splitting_by_workers"],
+    ["converter.joining_by_workers", "converter.splitting_by_workers"],
     ["converter.round_trips", "converter.scheduling", "converter.splitting"],
     ["converter.comparison"],
     ["converter.conversion"],

@@ -81,7 +81,7 @@ def _version(context: click.Context, _parameter: click.Parameter, wanted: bool) 
 @click.option(
     "--scheduler",
     metavar="local[:N]|ADDRESS",
-    help="Have workers of Dask write the parts of --split: N processes here, or those of a scheduler.",
+    help="Have workers of Dask write OUT, or the parts of --split: N processes here, or those of a scheduler.",
 )
 @selects
 @relating
@@ -137,8 +137,10 @@ def convert(
     if split is not None and (target in ("-", None) or no_clobber or losses == "-"):
         raise click.UsageError("--split: parts have names after OUT; no -n, and no --losses -")
     several = len(inputs) > 1 or any(relations.values())
-    if scheduler is not None and (not isinstance(split, tuple) or several or dry_run):
-        raise click.UsageError("--scheduler: needs --split by a length of time, of one IN")
+    if scheduler is not None and (several or dry_run or (lossless and split is None)):
+        raise click.UsageError("--scheduler: of one IN, no --dry-run, --lossless with --split only")
+    if scheduler is not None and not isinstance(split, tuple | None):
+        raise click.UsageError("--scheduler: workers write parts of --split by a length of time")
     if target == "-" and target_format is None:
         raise click.UsageError("standard output has no suffix: -t names the format")
     from converter.cli.converting import Options, run

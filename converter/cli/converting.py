@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from converter import registry
 from converter.cli import messages
@@ -52,7 +52,7 @@ class Options:
     dry_run: bool = False
     #: What the output is split by.
     split: TimeLength | int | Division | None = None
-    #: Whose workers write the parts.
+    #: Whose workers write the output, or its parts.
     scheduler: str | None = None
     selection: Selection | None = None
     #: What is said of several inputs.
@@ -170,33 +170,40 @@ def converted(
 
 
 def _converted_by_workers(options: Options, place: str) -> Conversion:
-    """Convert to parts that the workers of a scheduler write."""
+    """Convert to an output, or to parts of it, that the workers of a scheduler write."""
     import time
 
     from converter.selection.parts import TimeLength
-    from converter.splitting_by_workers import Share, split_by_workers
 
-    assert isinstance(options.split, TimeLength), "the command has checked it"
     assert options.scheduler is not None, "the caller has checked it"
     begin = time.monotonic()
-    share = Share(
-        source=options.sources[0],
-        path=place,
-        target_format=options.target_format,
-        source_format=options.source_format,
-        options=options.reader_options,
-        selection=options.selection,
-        strict=options.strict,
-        lossless=options.lossless,
-        division=options.split,
-    )
-    with open_merged(options.sources, options.source_format, options.reader_options) as trace:
-        parts = split_by_workers(share, options.scheduler, force=options.force)
+    what: dict[str, Any] = {
+        "source": options.sources[0],
+        "path": place,
+        "target_format": options.target_format,
+        "source_format": options.source_format,
+        "options": options.reader_options,
+        "selection": options.selection,
+        "strict": options.strict,
+    }
     report = LossReport()
-    for part in parts:
-        report.include(part.report)
+    parts: Sequence[SplitPart] = ()
+    with open_merged(options.sources, options.source_format, options.reader_options) as trace:
+        if isinstance(options.split, TimeLength):
+            from converter.splitting_by_workers import Parts, split_by_workers
+
+            shares = Parts(**what, division=options.split, lossless=options.lossless)
+            parts = split_by_workers(shares, options.scheduler, force=options.force)
+            events, size = sum(part.events for part in parts), sum(part.size for part in parts)
+            for part in parts:
+                report.include(part.report)
+        else:
+            from converter.joining_by_workers import Runs, convert_by_workers
+
+            made = convert_by_workers(Runs(**what), options.scheduler, force=options.force)
+            events, size, report = made.events, made.size, made.report
+            trace.warnings[:] = made.warnings
     _write_losses(report, options.losses)
-    events, size = sum(part.events for part in parts), sum(part.size for part in parts)
     seconds = time.monotonic() - begin
     return Conversion(trace, lambda _: None, report, events, size, seconds, parts)
 

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterator
 from contextlib import AbstractContextManager, ExitStack
 from typing import Protocol, Self
 
 from converter.cli import messages
-from converter.ir.events import Batch
 from converter.ir.trace import Trace
 
 #: Shorter work is done before anybody wonders.
@@ -33,39 +31,23 @@ class Progress:
 
     def look_through(self, trace: Trace) -> None:
         """Show how far the first look at an input is, which comes before what is watched."""
-        make_batches, is_as_read = trace.make_batches, trace.is_as_read
 
-        def shown() -> Iterator[Batch]:
-            events = 0
-            for batch in make_batches():
-                events += len(batch)
-                yield batch
-                del batch
-                if self._shown and self._watched is None and self.seconds > _PATIENCE:
-                    self._show(trace, events)
+        def passed(events: int) -> None:
+            if events and self._watched is None:
+                self._show_late(trace, events)
 
-        trace.make_batches = shown
-        if is_as_read:
-            trace.source_batches = shown
+        trace.watch(passed)
 
     def watch(self, trace: Trace) -> None:
         """Count the batches of this trace from now on."""
-        make_batches, is_as_read = trace.make_batches, trace.is_as_read
         self._watched = trace
 
-        def counted() -> Iterator[Batch]:
-            self.events = 0
-            for batch in make_batches():
-                yield batch
-                # Only now is the batch written.
-                self.events += len(batch)
-                if self._shown and self.seconds > _PATIENCE:
-                    self._show(trace, self.events)
+        def passed(events: int) -> None:
+            self.events = events
+            if events:
+                self._show_late(trace, events)
 
-        # In place, since a reader may change its trace while it reads.
-        trace.make_batches = counted
-        if is_as_read:
-            trace.source_batches = counted
+        trace.watch(passed)
 
     def watch_transfers(self) -> None:
         """Show, and say at the end, that inputs are fetched as a whole."""
@@ -84,6 +66,10 @@ class Progress:
     def seconds(self) -> float:
         """Since the beginning."""
         return time.monotonic() - self._started
+
+    def _show_late(self, trace: Trace, events: int) -> None:
+        if self._shown and self.seconds > _PATIENCE:
+            self._show(trace, events)
 
     def _show(self, trace: Trace, events: int) -> None:
         if self._display is None:

@@ -172,8 +172,10 @@ class Rows:
                 yield self._table(pair, schema)
         self._check_count(count)
 
-    def tables_of_classes(self, schemas: dict[int, pa.Schema]) -> Iterator[tuple[int, pa.Table]]:
-        """The rows of each class, batch by batch.
+    def tables_of_classes(
+        self, schemas: dict[int, pa.Schema], wanted: Callable[[int], bool]
+    ) -> Iterator[tuple[int, pa.Table]]:
+        """The rows of each class, batch by batch: of those that are `wanted`, which is told how many events one has.
 
         Raises:
             TraceError: there are not as many as the first time.
@@ -182,8 +184,9 @@ class Rows:
         count = 0
         for pair in self._pairs():
             self._check(pair.exact)
+            is_wanted = wanted(len(pair.exact))
             for number, table in pair.exact.tables.items():
-                if len(table):
+                if len(table) and is_wanted:
                     places = np.flatnonzero(pair.exact.class_id == number)
                     part = Pair(*(_part(one, number, places) for one in pair))
                     yield number, self._table(part, schemas[number], places + count)

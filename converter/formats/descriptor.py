@@ -52,6 +52,8 @@ class Format:
     #: Variants that are directories, of a format whose others are files.
     directories: tuple[str, ...] = ()
     patches_output: bool = False
+    #: Variants of which several processes can write one output: their writers ask `Sink.begin_batch`.
+    shared: tuple[str, ...] = ()
     #: The writer takes all that the format's own reader gives as it is; otherwise that is projected as well.
     replays: bool = True
     #: The writer copies batches that still have the records which they were read from; other traces are projected.

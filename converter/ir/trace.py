@@ -330,6 +330,25 @@ class Trace:
         self.source_batches = self.describe = self.check = None
         self.progress = self.seeking = self.leave_out = None
 
+    def watch(self, passed: Callable[[int], None]) -> None:
+        """Have something told, from now on, how many events of a pass have been written: 0 at its beginning."""
+        make_batches, is_as_read = self.make_batches, self.is_as_read
+
+        def watched() -> Iterator[Batch]:
+            events = 0
+            passed(events)
+            for batch in make_batches():
+                events += len(batch)
+                yield batch
+                del batch
+                # Only now is the batch written.
+                passed(events)
+
+        # In place, since a reader may change its trace while it reads.
+        self.make_batches = watched
+        if is_as_read:
+            self.source_batches = watched
+
     def events_of_a_batch(self, usual: int) -> int:
         """How many events a reader puts into a batch, which alone would put so many."""
         return max(usual // self.readers, min(usual, _LEAST_BATCH))

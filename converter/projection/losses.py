@@ -131,6 +131,8 @@ class LossReport:
     _entries: dict[_Key, _Sum] = field(default_factory=dict)
     _repeated: dict[int, _Repeated] = field(default_factory=dict)
     _adding: Lock = field(default_factory=Lock)
+    #: Whether losses are counted; those of what another process writes are not.
+    counts: bool = True
 
     def add(
         self,
@@ -143,8 +145,20 @@ class LossReport:
         event_kinds: frozenset[Kind] = frozenset(),
     ) -> None:
         """Count a loss; its class is that of its kind where none is given. The first is the earliest one."""
-        if count <= 0:
+        if count <= 0 or not self.counts:
             return
+        self._add(kind, what, count, first_ts, loss_class, aspect, event_kinds)
+
+    def _add(
+        self,
+        kind: LossKind,
+        what: str,
+        count: int,
+        first_ts: int | None,
+        loss_class: LossClass | None,
+        aspect: Aspect | None,
+        event_kinds: frozenset[Kind] = frozenset(),
+    ) -> None:
         key = (kind, what, loss_class or _CLASS_OF_KIND[kind], aspect)
         with self._adding:
             known, first, kinds = self._entries.get(key, _NOTHING)
@@ -173,6 +187,8 @@ class LossReport:
         self, losses: PlannedLosses, count: int, first_ts: int, event_kinds: frozenset[Kind]
     ) -> None:
         """Count all of these losses, the same object whenever they come again."""
+        if not self.counts:
+            return
         repeated = self._repeated.get(id(losses))
         if repeated is not None and repeated.event_kinds == event_kinds:
             repeated.count += count
@@ -185,8 +201,10 @@ class LossReport:
 
     def _settle(self) -> None:
         for repeated in self._repeated.values():
+            if not repeated.count:
+                continue
             for kind, what, loss_class, aspect in repeated.losses:
-                self.add(kind, what, repeated.count, repeated.first_ts, loss_class, aspect)
+                self._add(kind, what, repeated.count, repeated.first_ts, loss_class, aspect)
             repeated.count = 0
 
     def __eq__(self, other: object) -> bool:
@@ -208,6 +226,11 @@ class LossReport:
                 loss.aspect,
                 loss.event_kinds,
             )
+
+    def forget(self) -> None:
+        """Forget all losses."""
+        self._repeated.clear()
+        self._entries.clear()
 
     def forget_events(self) -> None:
         """Forget the losses of events, which are about to be counted again; those of metadata stay."""

@@ -57,6 +57,23 @@ class Sink:
             checksum = zlib.crc32(self.read_back(offset, size), checksum)
         return checksum
 
+    def begin_batch(self, events: int | None) -> bool:
+        """Whether what follows is written here: the events of a batch; with None, what is behind the last one.
+
+        Of an output that several processes write together (`SharedSink`), each asks, and writes what is its own.
+        """
+        return True
+
+    @property
+    def writers(self) -> tuple[int, int]:
+        """Which of the processes that write the output this is, and how many they are."""
+        return 0, 1
+
+    @property
+    def run(self) -> int:
+        """The run of batches that is written: no file has events of two."""
+        return 0
+
     def tell(self) -> int:
         """How many bytes were appended so far."""
         raise NotImplementedError

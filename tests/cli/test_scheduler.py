@@ -15,9 +15,10 @@ from pathlib import Path
 import pytest
 
 import converter
+from benchmarks.inputs import repeat_trace_dat
 from converter.cli import batching, main
 from converter.selection.parts import parse_division
-from converter.splitting_by_workers import Share, written
+from converter.splitting_by_workers import Parts, written
 
 RECORDINGS = Path(__file__).parents[2] / "roundtrip_fixtures" / "trace_cmd"
 long = pytest.mark.skipif(
@@ -88,7 +89,7 @@ def test_shares_are_the_parts(format):
     os.mkdir("one")
     parts = converter.split("in/0.dat", f"one/t.{format}", "4ms")
     assert len(parts) > 5
-    whole = Share(
+    whole = Parts(
         source="in/0.dat", path="", target_format=None, division=parse_division("4ms"), count=3
     )
     shared = [
@@ -141,10 +142,30 @@ def test_what_a_lost_worker_has_written_is_done():
     assert second.says == "written by a worker that was lost"
 
 
-def test_only_parts_are_shared_out(capfd):
-    for more in ([], ["--split", "1MB"], ["--split", "cpu"]):
+def test_what_is_not_shared_out(capfd):
+    for more in (["--split", "1MB"], ["--split", "cpu"], ["--lossless"], ["--dry-run"]):
         assert main(["in/0.dat", "t.fxt", "--scheduler", "local", *more]) == 2
-        assert "--split by a length of time" in capfd.readouterr().err
+        assert "--scheduler: " in capfd.readouterr().err
+    assert main(["in/0.dat", "t.ctf", "--scheduler", "local"]) == 1
+    assert "--split LENGTH, which has them write parts" in capfd.readouterr().err
+
+
+@pytest.mark.filterwarnings("default")
+def test_one_output_of_several_workers(distributed, monkeypatch, capfd):
+    monkeypatch.setattr("converter.joining_by_workers.RUN_EVENTS", 1)
+    report = converter.convert("in/0.dat", "one.json")
+    cluster = distributed.LocalCluster(
+        n_workers=1, threads_per_worker=2, processes=False, dashboard_address=None, protocol="tcp"
+    )
+    with cluster:
+        arguments = ["in/0.dat", "t.json", "--losses", "losses", "--scheduler"]
+        assert main([*arguments, cluster.scheduler_address, "-v"]) == 0
+        assert "338 events, " in capfd.readouterr().err
+        assert main([*arguments, cluster.scheduler_address]) == 1
+        assert "exists" in capfd.readouterr().err
+    assert Path("t.json").read_bytes() == Path("one.json").read_bytes()
+    assert Path("losses").read_text() == report.to_json()
+    assert sorted(path.name for path in Path().iterdir()) == ["in", "losses", "one.json", "t.json"]
 
 
 @long
@@ -171,6 +192,38 @@ def test_a_killed_worker(distributed, capfd):
     capfd.readouterr()
     made = {name: data for name, data in outputs("out").items() if not name.startswith(".")}
     assert made == expected()
+
+
+@long
+@pytest.mark.filterwarnings("default")
+def test_a_worker_killed_while_several_write_one_output(distributed, capfd):
+    repeat_trace_dat(Path("in/0.dat"), Path("large.dat"), 60)
+    converter.convert("large.dat", "one.json")
+    killed = []
+
+    def kill():
+        while not killed and threading.main_thread().is_alive():
+            for pid in children(os.getpid()):
+                writes = any(path.stat().st_size for path in Path().glob(".traceconv-*/.*"))
+                if writes and b"spawn_main" in command(pid):
+                    os.kill(pid, signal.SIGKILL)
+                    killed.append(pid)
+                    return
+            time.sleep(0.01)
+
+    thread = threading.Thread(target=kill, daemon=True)
+    thread.start()
+    assert main(["large.dat", "t.json", "--scheduler", "local:3"]) == 0
+    thread.join(1)
+    assert killed
+    capfd.readouterr()
+    assert Path("t.json").read_bytes() == Path("one.json").read_bytes()
+    assert sorted(path.name for path in Path().iterdir()) == [
+        "in",
+        "large.dat",
+        "one.json",
+        "t.json",
+    ]
 
 
 def children(pid):

@@ -49,6 +49,11 @@ def format_of(source: str) -> str:
     return "ir" if folder == "synthetic" else folder
 
 
+def reader_format(source: str) -> str | None:
+    """The format of a recording that does not tell it itself."""
+    return _NEEDS_NAME.get(Path(source).suffix)
+
+
 @cache
 def source_trace(source: str) -> Trace:
     """A source, in memory."""
@@ -57,7 +62,7 @@ def source_trace(source: str) -> Trace:
         return collect(synthetic_trace(name, 2 * len(script(GROUPS[name])), 0))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return converter.read(RECORDINGS / source, _NEEDS_NAME.get(Path(source).suffix))
+        return converter.read(RECORDINGS / source, reader_format(source))
 
 
 @dataclass(frozen=True)

@@ -69,6 +69,7 @@ FORMAT = Format(
     suffixes=(".json",),
     spec="https://docs.google.com/document/d/1CvAClvFfyA5R-PhYUmn5OOQtYMH4h6I0nSsKchNAySU",
     variants=("",),
+    shared=("",),
     aliases=("json", "catapult", "trace_event"),
     capabilities=capabilities,
     sniff=sniff,

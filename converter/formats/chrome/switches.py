@@ -30,7 +30,8 @@ _BLOCK = 1 << 18
 class Durations:
     """How long the thread of each switch runs; remembers the last switch of each CPU."""
 
-    _open: dict[int, tuple[int, int]] = field(default_factory=dict)
+    #: By CPU; the place is None where another process writes the switch.
+    _open: dict[int, tuple[int | None, int]] = field(default_factory=dict)
     _waiting: deque[tuple[int, int]] = field(default_factory=deque)
 
     def of_batch(
@@ -53,7 +54,8 @@ class Durations:
             number = int(ordered_cpu[first])
             if number in self._open:
                 place, since = self._open.pop(number)
-                known.append((place, max(int(ordered_ts[first]) - since, 0)))
+                if place is not None:
+                    known.append((place, max(int(ordered_ts[first]) - since, 0)))
         # Switches on no known CPU end at once, as nothing ends them.
         result[(cpu < 0) & (result == UNKNOWN)] = 0
         last = np.flatnonzero(result == UNKNOWN)
@@ -66,13 +68,22 @@ class Durations:
             number, since = self._waiting.popleft()
             self._open[number] = (place, since)
 
+    def pass_over(self) -> None:
+        """The text of the batch is not written here."""
+        self._open |= {number: (None, since) for number, since in self._waiting}
+        self._waiting.clear()
+
     def rest(self, end: int) -> list[tuple[int, int]]:
         """(place, duration) of all that no switch ends, when the trace ends at `end`."""
-        return [(place, max(end - since, 0)) for place, since in self._open.values()]
+        return [
+            (place, max(end - since, 0))
+            for place, since in self._open.values()
+            if place is not None
+        ]
 
     def earliest(self) -> int | None:
         """The first place in the output that is not known yet."""
-        return min((place for place, _ in self._open.values()), default=None)
+        return min((place for place, _ in self._open.values() if place is not None), default=None)
 
 
 class Patched:
@@ -87,6 +98,10 @@ class Patched:
         self._held: IO[bytes] | None = None
         # What `_held` holds: its place in the output, its size, and how much of it was passed on.
         self._start = self._size = self._passed = 0
+
+    def begin_batch(self, events: int | None) -> bool:
+        """Whether what follows is written here, as the sink says it."""
+        return self._sink.begin_batch(events)
 
     def tell(self) -> int:
         """The place in the output of what is written next."""

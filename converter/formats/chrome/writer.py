@@ -116,6 +116,7 @@ class _Writer:
             self._write_batch(batch)
         if not opened:
             self._open(None)
+        self._output.begin_batch(None)
         self._finish_durations(self._durations.rest(self._last_ts))
         self._output.release(None)
         self._write_metadata()
@@ -248,7 +249,13 @@ class _Writer:
         self._texts.extend()
         self._mark_used(batch.thread)
         units = self._units(batch)
+        self._last_ts = max(self._last_ts, int(units.max()))
+        is_own = self._output.begin_batch(len(batch))
         durations = self._switch_durations(batch, units)
+        if not is_own:
+            self._durations.pass_over()
+            self._first = False
+            return
         programs: list[Program | None] = [None] * len(self._outlines)
         for class_id, table in batch.tables.items():
             if len(table):
@@ -288,7 +295,6 @@ class _Writer:
         for program in programs:
             if program is not None:
                 program.release()
-        self._last_ts = max(self._last_ts, int(units.max()))
 
     def _blocks(self, emit: Callable[[Emitter, range], _Emitted], count: int) -> Iterator[_Block]:
         """The text of so many events, in their order."""

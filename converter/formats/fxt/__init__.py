@@ -29,6 +29,7 @@ FORMAT = Format(
     suffixes=(".fxt", ".ftf"),
     spec="https://fuchsia.dev/fuchsia-src/reference/tracing/trace-format",
     variants=("", "large", "be"),
+    shared=("", "large", "be"),
     byte_orders=(("little", ""), ("big", "be")),
     aliases=("fuchsia", "ftf", "magic_trace"),
     capabilities=capabilities,

@@ -49,6 +49,8 @@ class Emitter:
         """A kernel object record that names a process."""
     def name_thread(self, thread: int, name: bytes) -> None:
         """A kernel object record that names a thread."""
+    def forget_slots(self) -> None:
+        """Register anew what the next records refer to: others have written since, or the file is another."""
     def declare_threads(self) -> None:
         """Thread records for all threads that no record has mentioned."""
     def emit(

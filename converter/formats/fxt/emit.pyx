@@ -17,7 +17,7 @@ from converter.formats.fxt.emit_records cimport (
 from converter.formats.fxt.emit_output cimport BLOCK, Records, begin_record, put_word, reserve, set_size
 from converter.formats.fxt.emit_programs cimport CODEC_UNKNOWN, MAX_ARGUMENTS, MAX_COLUMNS, Program, shape_fits
 from converter.formats.fxt.emit_slots cimport (
-    register_string, slots_free, string_slot, strings_follow, thread_add, thread_slot,
+    register_string, slots_forget, slots_free, string_slot, strings_follow, thread_add, thread_slot,
 )
 from converter.formats.fxt.words cimport (
     EVENT, INLINE, KERNEL_OBJECT, MAX_RECORD, SHAPE_BLOB, SHAPE_DISCARDED, SHAPE_KERNEL_OBJECT, SHAPE_LARGE,
@@ -151,6 +151,15 @@ cdef class Emitter:
             raise ValueError(f"no thread {thread}")
         self._name(OBJECT_THREAD, koids[2 * thread + 1], koids[2 * thread], name)
         self._emission.threads.seen[thread] = 1
+
+    def forget_slots(self):
+        """Register anew what the next records refer to."""
+        cdef int64_t i
+        cdef int j
+        for i in range(self._program_count):
+            for j in range(self._programs[i].arguments):
+                self._programs[i].names[j].header = 0
+        slots_forget(&self._emission.strings, &self._emission.threads)
 
     def declare_threads(self):
         """Thread records for all threads that no record has mentioned."""

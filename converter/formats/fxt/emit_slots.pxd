@@ -165,6 +165,20 @@ cdef inline bint thread_add(ThreadSlots* threads, uint64_t pid, uint64_t tid) no
     return True
 
 
+# Forget what all slots hold: what is referred to next is registered again.
+cdef inline void slots_forget(StringSlots* strings, ThreadSlots* threads) noexcept nogil:
+    if strings.slots is not NULL:
+        memset(strings.slots, 0, strings.room * sizeof(uint16_t))
+    memset(strings.owners, 0, sizeof(strings.owners))
+    strings.last = 0
+    strings.registered = 0
+    strings.scarce = False
+    if threads.slots is not NULL:
+        memset(threads.slots, 0, threads.count)
+    memset(threads.owners, 0, sizeof(threads.owners))
+    threads.last = 0
+
+
 cdef inline void slots_free(StringSlots* strings, ThreadSlots* threads) noexcept nogil:
     free(strings.slots)
     free(threads.koids)

@@ -127,11 +127,13 @@ class _Encoder:
         self._programs = np.zeros(0, np.int32)
         self._codecs: list[list[Codec]] = []
         self._names = _Names(trace, self._emitter)
+        self._was_own = True
         self._emitter.put(_head(trace, order, continues=continues))
 
     def write(self, batch: Batch) -> None:
-        """Encode a batch."""
+        """Encode a batch; of one that another process writes, the names of its classes and threads are followed."""
         emitter = self._emitter
+        is_own = self._begin(len(batch))
         added = len(self._trace.event_classes) - len(self._programs)
         self._programs = np.append(self._programs, np.full(added, -1, np.int32))
         for class_id, table in batch.tables.items():
@@ -139,12 +141,17 @@ class _Encoder:
                 continue
             if self._programs[class_id] < 0:
                 self._programs[class_id] = self._compile(self._trace.event_classes[class_id])
+            if not is_own:
+                continue
             program = int(self._programs[class_id])
             columns = [
                 _bindable(table.column(i), codec) for i, codec in enumerate(self._codecs[program])
             ]
             emitter.bind(program, len(table), columns)
         self._names.follow()
+        if not is_own:
+            self._flush()
+            return
         programs = looked_up(self._programs, batch.class_id)
         done = 0
         while done < len(batch):
@@ -163,8 +170,17 @@ class _Encoder:
 
     def finish(self) -> None:
         """Write what only the end of the trace tells: names given late, threads without events."""
+        self._begin(None)
         self._names.finish()
         self._flush()
+
+    def _begin(self, events: int | None) -> bool:
+        """Whether what follows is written here; if it was not so before, slots hold what other processes put there."""
+        is_own = self._sink.begin_batch(events)
+        if is_own and not self._was_own:
+            self._emitter.forget_slots()
+        self._was_own = is_own
+        return is_own
 
     def _flush(self) -> None:
         if self._emitter.size:

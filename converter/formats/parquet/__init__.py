@@ -35,6 +35,7 @@ FORMAT = Format(
     spec="https://parquet.apache.org/docs/file-format/",
     variants=("", "dataset"),
     directories=("dataset",),
+    shared=("dataset",),
     capabilities=capabilities,
     sniff=sniff,
     holds_all=True,

@@ -42,6 +42,8 @@ _COMPRESSION: Final = "zstd"
 def write(trace: Trace, sink: Sink, variant: str) -> None:
     """Write any trace, which is read twice, as one file or, as "dataset", as a directory.
 
+    Several processes write a directory together: each has the rows of its batches in files of their own.
+
     Raises:
         TraceError: as `Trace.batches` does, or the trace is another the second time.
 
@@ -59,16 +61,23 @@ def write(trace: Trace, sink: Sink, variant: str) -> None:
 
 def _write_dataset(rows: Rows, sink: Sink) -> None:
     about = rows.about()
-    sink.create(ABOUT_FILE).write(about.to_json())
-    sink.create(TABLES_FILE).write(packed_tables(rows.trace))
+    if sink.writers[0] == 0:
+        sink.create(ABOUT_FILE).write(about.to_json())
+        sink.create(TABLES_FILE).write(packed_tables(rows.trace))
     classes = rows.trace.event_classes
     metadata = {ABOUT: about.to_json(part=True)}
     parts = {
         number: _Parts(sink, classes[number], number, rows.schema(number), metadata)
         for number in rows.classes
     }
-    for number, table in rows.tables_of_classes({n: part.schema for n, part in parts.items()}):
-        parts[number].add(table)
+    schemas = {number: part.schema for number, part in parts.items()}
+    run = 0
+    for number, table in rows.tables_of_classes(schemas, sink.begin_batch):
+        if sink.run != run:
+            run = sink.run
+            for part in parts.values():
+                part.close()
+        parts[number].add(table, run)
         while sum(part.waiting for part in parts.values()) > _WAITING_ROWS:
             max(parts.values(), key=lambda part: part.waiting).flush()
         opened = [part for part in parts.values() if part.is_open]
@@ -150,9 +159,10 @@ class _Parts:
         """How many rows are not yet written."""
         return 0 if self._file is None else self._file.waiting
 
-    def add(self, table: pa.Table) -> None:
-        """Append the rows of a table."""
+    def add(self, table: pa.Table, run: int) -> None:
+        """Append the rows of a table. A file has those of one run of batches, and its number tells their order."""
         if self._file is None:
+            self._count = max(self._count, run)
             self._sink = self._directory.create(f"{self._place}.{self._count:05}.parquet")
             self._file = _File(self._sink, self.schema, self._metadata)
             self._count += 1

@@ -79,6 +79,7 @@ FORMAT = Format(
     suffixes=(".pftrace", ".perfetto-trace", ".pb"),
     spec="https://perfetto.dev/docs/reference/trace-packet-proto",
     variants=("",),
+    shared=("",),
     aliases=("pftrace", "perfetto_trace", "protobuf", "proto"),
     capabilities=capabilities,
     sniff=sniff,

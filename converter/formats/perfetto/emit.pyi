@@ -69,7 +69,13 @@ class Emitter:
     are done, taking what there is in between, and `release` the columns.
     """
 
-    def __init__(self, strings: StringTable, sequence: int) -> None: ...
+    def __init__(
+        self, strings: StringTable, sequence: int, *, writer: int = 0, writers: int = 1
+    ) -> None:
+        """`writer` of so many that write an output together, each with the events of some of its batches.
+
+        Interned texts have numbers that no other writer gives.
+        """
     @property
     def size(self) -> int:
         """Bytes since the last `take`."""

@@ -68,8 +68,12 @@ cdef class Emitter:
     cdef list _columns
     cdef Blocks _blocks
 
-    def __cinit__(self, StringTable strings not None, uint32_t sequence):
+    def __cinit__(self, StringTable strings not None, uint32_t sequence, *, uint32_t writer=0, uint32_t writers=1):
+        if not writer < writers:
+            raise ValueError(f"no writer {writer} of {writers}")
         self._strings = strings
+        self._to.interning.last = <uint64_t>writer + 1
+        self._to.interning.step = writers
         self._blocks = Blocks()
         self._sequence = sequence
         self._literals = []

@@ -1,6 +1,6 @@
 # Interned texts: which a packet sequence has been given, and those that the packet under construction brings.
 
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 from libc.stdlib cimport free, realloc
 from libc.string cimport memcpy, memset
 
@@ -19,10 +19,12 @@ cdef enum:
 
 cdef struct Interning:
     # By id of the string: a bit for each table that has it, and its number, which all tables share. Numbers are in the
-    # order of their first use in the output; ids depend on what else is interning meanwhile.
+    # order of their first use in the output; ids depend on what else is interning meanwhile. Of several writers of an
+    # output, each takes those that the others leave.
     uint8_t* seen
-    uint32_t* numbers
-    uint32_t last
+    uint64_t* numbers
+    uint64_t last
+    uint64_t step
     int64_t room
     # How many strings there are.
     int64_t known
@@ -39,11 +41,11 @@ cdef inline bint follow_strings(Interning* interning, int64_t count) noexcept no
             return False
         interning.seen = <uint8_t*>moved
         memset(interning.seen + interning.room, 0, 2 * count - interning.room)
-        moved = realloc(interning.numbers, 2 * count * sizeof(uint32_t))
+        moved = realloc(interning.numbers, 2 * count * sizeof(uint64_t))
         if moved is NULL:
             return False
-        interning.numbers = <uint32_t*>moved
-        memset(interning.numbers + interning.room, 0, (2 * count - interning.room) * sizeof(uint32_t))
+        interning.numbers = <uint64_t*>moved
+        memset(interning.numbers + interning.room, 0, (2 * count - interning.room) * sizeof(uint64_t))
         interning.room = 2 * count
     interning.known = count
     return True
@@ -71,8 +73,8 @@ cdef inline bint intern(Interning* interning, StringTable strings, int32_t id, i
     if not ensure(texts, size + MARGIN):
         return False
     if interning.numbers[id] == 0:
-        interning.last += 1
         interning.numbers[id] = interning.last
+        interning.last += interning.step
     number = interning.numbers[id]
     interning.seen[id] |= <uint8_t>(1 << table)
     at = texts.data + texts.used

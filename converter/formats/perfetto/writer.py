@@ -134,7 +134,8 @@ class _Encoder:
         self._sink = sink
         self._emission = emission
         self._pending: Future[None] | None = None
-        self._emitter = Emitter(trace.strings, SEQUENCE)
+        writer, writers = sink.writers
+        self._emitter = Emitter(trace.strings, SEQUENCE, writer=writer, writers=writers)
         self._ftrace = FtraceOutput(trace)
         self._stacks = InternedStacks(trace.strings)
         self._places = RowPlaces(trace)
@@ -156,10 +157,15 @@ class _Encoder:
         self._tables = TableOutput(trace, self._emitter, known)
 
     def write(self, batch: Batch) -> None:
-        """Encode a batch."""
+        """Encode a batch; of one that another process writes, what is behind it has to know."""
         gathered = self._gather(batch)
         self._finish_emission()
+        is_own = self._sink.begin_batch(len(batch))
         self._bind(gathered)
+        if not is_own:
+            self._emitter.release()
+            self._flush()
+            return
         numbers = looked_up(self._numbers, batch.class_id)
         packets = numbers
         if self._stack_programs:
@@ -299,6 +305,7 @@ class _Encoder:
     def finish(self) -> None:
         """Write what only the end of the trace tells: names given late, threads without events."""
         self._finish_emission()
+        self._sink.begin_batch(None)
         self._tables.follow(_NO_PLACES, _NO_PLACES, _NO_PLACES, None)
         self._states.write(self._flush, is_last=True)
         form = sidecar_form(self._trace)

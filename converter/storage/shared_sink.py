@@ -1,0 +1,147 @@
+"""An output that several processes write together: each some runs of its batches, which are joined in their order."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from converter.errors import OutputError
+from converter.storage.sink import Sink
+
+if TYPE_CHECKING:
+    from typing_extensions import Buffer  # in collections.abc from Python 3.12 on
+
+#: Events of a run, which ends with the batch that reaches so many: few things are registered anew in each beside them.
+RUN_EVENTS: Final = 1 << 18
+#: Likewise where each run has files of its own.
+FILE_EVENTS: Final = 1 << 20
+_BLOCK: Final = 1 << 20
+
+
+@dataclass(slots=True)
+class Turns:
+    """Who writes which runs of batches: all of some processes in turn, the first of which has what is behind, too."""
+
+    writer: int
+    writers: int
+    run_events: int = RUN_EVENTS
+    #: Events so far, and the run that the next batch is in.
+    events: int = 0
+    run: int = 0
+    _in_run: int = field(default=0, init=False)
+
+    @property
+    def is_own(self) -> bool:
+        """Whether the next batch is written here."""
+        return self.run % self.writers == self.writer
+
+    def pass_batch(self, events: int) -> None:
+        """Go on behind the next batch, which has so many events."""
+        self.events += events
+        self._in_run += events
+        if self._in_run >= self.run_events:
+            self.run += 1
+            self._in_run = 0
+
+
+class Stretch(NamedTuple):
+    """The bytes of a file that are of a run of batches; what is behind all of them is the last run."""
+
+    run: int
+    start: int
+    size: int
+
+
+class SharedSink(Sink):
+    """What one of several processes writes of an output; leaves out what is another's.
+
+    Writers ask `begin_batch`. Places are those in what is written here.
+    """
+
+    def __init__(self, sink: Sink, turns: Turns) -> None:
+        super().__init__(sink.name)
+        self.seekable = sink.seekable
+        self.is_directory = sink.is_directory
+        self.turns = turns
+        self.stretches: list[Stretch] = []
+        self._sink = sink
+        self._run = 0
+        self._noted = 0
+        self._is_own = turns.is_own
+
+    @property
+    def writers(self) -> tuple[int, int]:
+        return self.turns.writer, self.turns.writers
+
+    @property
+    def run(self) -> int:
+        return self._run
+
+    def begin_batch(self, events: int | None) -> bool:
+        if events is None:
+            self._turn_to(self.turns.run + 1, is_own=self.turns.writer == 0)
+        else:
+            self._turn_to(self.turns.run, is_own=self.turns.is_own)
+            self.turns.pass_batch(events)
+        return self._is_own
+
+    def _turn_to(self, run: int, *, is_own: bool) -> None:
+        if run != self._run:
+            self._note()
+        self._run = run
+        self._is_own = is_own
+
+    def _note(self) -> None:
+        """What was written since the last time is of the run."""
+        end = self.tell()
+        if end > self._noted:
+            self.stretches.append(Stretch(self._run, self._noted, end - self._noted))
+        self._noted = end
+
+    def write(self, data: Buffer, *, handover: bool = False) -> None:
+        if self._is_own:
+            self._sink.write(data, handover=handover)
+
+    def write_at(self, offset: int, data: Buffer) -> None:
+        self._sink.write_at(offset, data)
+
+    def tell(self) -> int:
+        return 0 if self.is_directory else self._sink.tell()
+
+    def create(self, relative: str) -> Sink:
+        return self._sink.create(relative)
+
+    def close(self) -> None:
+        self._note()
+        self._sink.close()
+        self._closed = True
+
+    def abort(self) -> None:
+        self._sink.abort()
+        self._closed = True
+
+
+def join_files(parts: Sequence[tuple[str, Sequence[Stretch]]], sink: Sink) -> None:
+    """Write what several processes have written, each to a file, in the order of the runs.
+
+    Raises:
+        OutputError: a file is shorter than what was written to it.
+
+    """
+    with ExitStack() as stack:
+        stretches = [
+            (stretch, stack.enter_context(open(path, "rb")))
+            for path, found in parts
+            for stretch in found
+        ]
+        for stretch, file in sorted(stretches, key=lambda one: one[0].run):
+            file.seek(stretch.start)
+            left = stretch.size
+            while left:
+                data = file.read(min(left, _BLOCK))
+                if not data:
+                    raise OutputError("what a worker has written is cut off", path=file.name)
+                sink.write(data)
+                left -= len(data)

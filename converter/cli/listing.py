@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from converter import registry
 from converter.cli.tables import table
+from converter.formats.descriptor import Format
 
 
 def run(*, as_json: bool) -> None:
@@ -15,7 +16,8 @@ def run(*, as_json: bool) -> None:
             "variants": [variant for variant in format.variants if variant],
             "suffixes": list(format.suffixes),
             "aliases": [alias.partition("+")[0] for alias in format.aliases],
-            "directory": format.directory,
+            "directory": format.is_directory(format.default_variant),
+            "directories": [one for one in format.variants if one and format.is_directory(one)],
             "readable": format.readable,
             "writable": format.writable,
             "spec": format.spec,
@@ -33,11 +35,22 @@ def run(*, as_json: bool) -> None:
         shown.append(
             (
                 format.name,
-                " ".join(f"+{variant}" for variant in format.variants if variant) or "-",
-                " ".join(format.suffixes) + ("/" if format.directory else "") or "-",
+                " ".join(_variants(format)) or "-",
+                " ".join(format.suffixes) + _slash(format, format.default_variant) or "-",
                 " ".join(way for way in ways if way),
                 format.title,
             )
         )
     for line in table(shown):
         print(line)
+
+
+def _variants(format: Format) -> list[str]:
+    """The variants; what is a directory in one of them alone is marked there."""
+    default = _slash(format, format.default_variant)
+    slashes = {one: _slash(format, one) for one in format.variants if one}
+    return [f"+{one}{'' if slash == default else slash}" for one, slash in slashes.items()]
+
+
+def _slash(format: Format, variant: str) -> str:
+    return "/" if format.is_directory(variant) else ""

@@ -1,5 +1,6 @@
 """The table of formats, and the command between any two of them."""
 
+import json
 import os
 import subprocess
 import sys
@@ -47,6 +48,19 @@ def test_every_format_is_in_the_table():
     folders = {path.parent.name for path in (ROOT / "converter/formats").glob("*/__init__.py")}
     assert {format.name for format in FORMATS} == folders
     assert len(FORMATS) == len(folders)
+
+
+def test_what_is_a_directory_ends_in_a_slash(capfd):
+    assert main(["formats"]) == 0
+    rows = {line.split()[0]: line for line in capfd.readouterr().out.splitlines()[1:]}
+    assert ".ctf/ " in rows["ctf"]
+    assert "+1.8 +2 " in rows["ctf"]
+    assert "+dataset/ " in rows["parquet"]
+    assert ".parquet " in rows["parquet"]
+    assert main(["formats", "--json"]) == 0
+    found = {row["name"]: row for row in json.loads(capfd.readouterr().out)["formats"]}
+    assert (found["parquet"]["directory"], found["parquet"]["directories"]) == (False, ["dataset"])
+    assert (found["ctf"]["directory"], found["ctf"]["directories"]) == (True, ["1.8", "2"])
 
 
 @pytest.mark.parametrize("format", FORMATS, ids=lambda format: format.name)

@@ -174,14 +174,16 @@ def _transcribed(trace: Trace, sink: SharedSink, target: Format, variant: str) -
             "leave out --scheduler",
             format=target.name,
         )
-    from converter.projection.project import project
+    from converter.projection.preparation import prepared
+    from converter.projection.project import projected
 
-    projected, report = project(trace, target.capabilities(variant), target.name)
-    if not sink.turns.is_own:
-        report.forget()
+    capabilities = target.capabilities(variant)
+    report = LossReport(counts=sink.turns.is_own)
+    ready = prepared(trace, capabilities, target.name, report)
+    result = projected(ready, capabilities, target.name, report)
 
     def batches() -> Iterator[Batch]:
-        made = projected.batches()
+        made = result.batches()
         while True:
             report.counts = sink.turns.is_own
             batch = next(made, None)
@@ -189,7 +191,7 @@ def _transcribed(trace: Trace, sink: SharedSink, target: Format, variant: str) -
                 return
             yield batch
 
-    writer(replace(projected, make_batches=batches), sink, variant)
+    writer(replace(result, make_batches=batches), sink, variant)
     report.counts = True
     if isinstance(trace, MergedTrace) and sink.turns.writer == 0:
         report.include(trace.losses)

@@ -166,6 +166,14 @@ class LossReport:
                 first = first_ts
             self._entries[key] = (known + count, first, kinds | event_kinds)
 
+    def __getstate__(self) -> dict[_Key, _Sum]:
+        """The sums, which may travel to another process."""
+        self._settle()
+        return self._entries
+
+    def __setstate__(self, entries: dict[_Key, _Sum]) -> None:
+        self.__init__(entries)  # type: ignore[misc]
+
     def __repr__(self) -> str:
         """One line: how many are of which class."""
         counts = Counter(loss.loss_class for loss in self)
@@ -226,11 +234,6 @@ class LossReport:
                 loss.aspect,
                 loss.event_kinds,
             )
-
-    def forget(self) -> None:
-        """Forget all losses."""
-        self._repeated.clear()
-        self._entries.clear()
 
     def forget_events(self) -> None:
         """Forget the losses of events, which are about to be counted again; those of metadata stay."""

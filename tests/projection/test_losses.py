@@ -1,5 +1,9 @@
 """What a report sums up, whichever way and in whichever order losses come."""
 
+import pickle
+
+import pytest
+
 from converter.ir.kinds import Kind
 from converter.projection.losses import Aspect, Loss, LossClass, LossKind, LossReport
 
@@ -30,6 +34,24 @@ def test_planned_losses_are_those_that_come_one_by_one():
         LossKind.DROPPED, "b", 8, 8, LossClass.SHOWN, None, frozenset({Kind.INSTANT, Kind.LOG})
     )
     assert shown in list(planned)
+
+
+@pytest.mark.parametrize("planned", [(), PLANNED])
+def test_a_report_travels_to_another_process(planned):
+    report = LossReport()
+    report.add_planned(planned, 3, 9, INSTANTS)
+    report.add_planned(planned, 2, 4, INSTANTS)
+    copy = pickle.loads(pickle.dumps(report))
+    assert copy == report
+    copy.add(LossKind.DROPPED, "of the clock")
+    assert len(copy) == len(report) + 1
+
+
+def test_what_does_not_count_is_not_added():
+    report = LossReport(counts=False)
+    report.add(LossKind.DROPPED, "of the clock")
+    report.add_planned(PLANNED, 3, 9, INSTANTS)
+    assert not list(report)
 
 
 def test_losses_of_events_are_counted_anew():

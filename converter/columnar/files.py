@@ -51,15 +51,26 @@ class SinkFile:
 
 
 class SourceFile(io.RawIOBase):
-    """A source as a file that is read."""
+    """A source as a file that is read; `end` are its last bytes, where these are known already."""
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: Source, end: bytes = b"") -> None:
         super().__init__()
         self._source = source
         self._at = 0
+        self._end = end
+        self._end_start = source.size - len(end) if end else 0
+
+    def _known(self, size: int) -> bytes | None:
+        inside = self._at - self._end_start
+        return self._end[inside : inside + size] if self._end and inside >= 0 else None
 
     def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
         """Fill a buffer."""
+        known = self._known(len(buffer))
+        if known is not None:
+            buffer[: len(known)] = known
+            self._at += len(known)
+            return len(known)
         count = self._source.read_into(self._at, buffer)
         self._at += count
         return count
@@ -67,7 +78,9 @@ class SourceFile(io.RawIOBase):
     def read(self, size: int = -1) -> bytes:
         """Some bytes, or all the rest."""
         rest = max(self._source.size - self._at, 0)
-        data = self._source.read(self._at, rest if size < 0 else min(size, rest))
+        size = rest if size < 0 else min(size, rest)
+        known = self._known(size)
+        data = self._source.read(self._at, size) if known is None else known
         self._at += len(data)
         return data
 

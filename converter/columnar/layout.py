@@ -5,15 +5,12 @@ from __future__ import annotations
 import base64
 import binascii
 import json
-from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, field, replace
-from functools import partial
 from typing import Any, Final
 
 from converter.errors import TraceError
 from converter.formats.ir.reader import read as read_tables
 from converter.formats.ir.writer import write as write_tables
-from converter.ir.events import Batch
 from converter.ir.trace import Trace
 from converter.kernels.strings import StringTable
 from converter.storage.sink import BufferSink
@@ -32,6 +29,9 @@ OWN: Final = (CLASS, THREAD, TRACK, TICKS, EVENT)
 #: The keys in a file's metadata: what is in it, and the tables, in base64 because not everybody takes bytes.
 ABOUT: Final = b"traceconv"
 TABLES: Final = b"traceconv.tables"
+
+#: In the footer of a file whose batches have no statistics: of each, its rows and its first and last time, as JSON.
+SPANS: Final = b"traceconv.spans"
 
 _VERSION: Final = 1
 
@@ -107,11 +107,8 @@ def _are_columns(held: dict[str, Any]) -> bool:
 def packed_tables(trace: Trace) -> bytes:
     """All of a trace that is no event, as a `.tcir` file."""
     sink = BufferSink()
-    # Files that travel are those of events which nobody has changed: these are not here, but beside it.
-    no_batches: Callable[[], Iterator[Batch]] = partial(iter, ())
-    source_batches = no_batches if trace.is_as_read else None
     tables = replace(
-        trace, make_batches=no_batches, source_batches=source_batches, strings=StringTable()
+        trace, make_batches=lambda: iter(()), source_batches=None, strings=StringTable()
     )
     write_tables(tables, sink, "")
     return sink.getvalue()

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from converter.arrow.arrays import arrow_array, arrow_type
 from converter.arrow.tables import EventTables, Piece, scattered
@@ -47,11 +48,13 @@ class Rows:
 
     Args:
         trace: any trace.
-        meet: is given the columns of each batch, but for those of tasks, on the way.
+        meet: is given the columns of each batch, but for those of tasks, and its times in ticks, on the way.
 
     """
 
-    def __init__(self, trace: Trace, meet: Callable[[Piece], None] | None = None) -> None:
+    def __init__(
+        self, trace: Trace, meet: Callable[[Piece, NDArray[np.int64]], None] | None = None
+    ) -> None:
         self._trace = trace
         self._fed: Iterator[Batch] = iter(())
         source = replace(trace, make_batches=lambda: self._fed)
@@ -64,7 +67,7 @@ class Rows:
             self._classes |= self._tables.look_at(pair.shown)
             self._events += len(pair.exact)
             if meet is not None:
-                meet(self._tables.piece(pair.shown))
+                meet(self._tables.piece(pair.shown), pair.exact.ts)
         #: Of fields that count ticks, their columns besides those in nanoseconds, by class and field.
         self._ticks = self._named_ticks() if self._is_scaled else {}
 

@@ -11,6 +11,7 @@ from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -103,18 +104,30 @@ def test_others_read_what_is_in_it(small):
     assert set(pq.read_table(small / "small").column("event").to_pylist()) >= {"sched_switch"}
 
 
-def test_one_class_reads_only_its_bytes(small, monkeypatch):
+@pytest.mark.parametrize("name", ["small.parquet", "small"])
+def test_the_events_are_there_once(name, small):
+    """And not in the file that they were read from, besides."""
+    assert converter.read(small / name).sidecar["trace_cmd"].keys() == {"skeleton"}
+
+
+@pytest.fixture
+def read(monkeypatch):
+    """How many bytes were read of each file."""
     from converter.storage.source import FileSource
 
-    read = {}
+    found = {}
     fill = FileSource._fill
 
     def counting(self, offset, view):
         count = fill(self, offset, view)
-        read[self.name] = read.get(self.name, 0) + count
+        found[self.name] = found.get(self.name, 0) + count
         return count
 
     monkeypatch.setattr(FileSource, "_fill", counting)
+    return found
+
+
+def test_one_class_reads_only_its_bytes(small, read):
     only = converter.Selection(events=("sched_switch",))
     with converter.open_trace(small / "small", selection=only) as trace:
         kept = sum(map(len, trace.batches()))
@@ -147,6 +160,57 @@ def test_a_window_reads_only_groups_of_its_time(name, small, tmp_path, monkeypat
         left = [ts for batch in trace.batches() for ts in batch.ts.tolist()]
     assert len(left) < every
     assert {ts for ts in times if begin <= ts <= end} <= set(left)
+
+
+@pytest.mark.parametrize("target", ["parquet", "parquet+dataset", "arrow"])
+def test_a_window_reads_a_few_hundredths_of_the_rows(target, tmp_path, monkeypatch, read):
+    from converter.formats.arrow import writer as arrow
+    from converter.formats.parquet import writer as parquet
+
+    if target == "arrow" and not arrow.HAS_FOOTER:
+        pytest.skip("this PyArrow writes no metadata into footers")
+    for module, name in (
+        (parquet, "GROUP_ROWS"),
+        (parquet, "CLASS_GROUP_ROWS"),
+        (arrow, "BATCH_ROWS"),
+    ):
+        monkeypatch.setattr(module, name, 500)
+    builder = converter.TraceBuilder()
+    numbers = np.arange(25_000)
+    builder.counter("load", numbers * 1000, numbers * 7919 % 10_007)
+    converter.write(builder.trace(), tmp_path / "out", target)
+    read.clear()
+    with converter.open_trace(tmp_path / "out") as trace:
+        assert trace.seeking.last() == 1000 * numbers[-1]
+        opened = sum(read.values())
+        assert sum(map(len, trace.batches())) == len(numbers)
+        every = sum(read.values()) - opened
+    read.clear()
+    only = converter.Selection(since="+10ms", until="+10.25ms")
+    with converter.open_trace(tmp_path / "out", selection=only) as trace:
+        ts = np.concatenate([batch.ts for batch in trace.batches()])
+    assert set(range(10_000_000, 10_250_001, 1000)) <= set(ts.tolist())
+    assert sum(read.values()) - opened < every / 15
+
+
+@pytest.mark.parametrize("spans", [b"", b"{}", b"[[1, 2]]", b'[["1", 2, 3]]', b"[[1, 2, 3]] * 9"])
+def test_spans_that_say_nothing_skip_nothing(tmp_path, spans):
+    from converter.columnar.layout import SPANS
+    from converter.formats.arrow import writer
+
+    if not writer.HAS_FOOTER:
+        pytest.skip("this PyArrow writes no metadata into footers")
+    converter.convert(SMALL, tmp_path / "one.arrow")
+    with pa.ipc.open_file(tmp_path / "one.arrow") as file:
+        assert SPANS in file.metadata
+        batches = [file.get_batch(number) for number in range(file.num_record_batches)]
+    metadata = {SPANS: spans}
+    with pa.ipc.new_file(tmp_path / "two.arrow", file.schema, metadata=metadata) as again:
+        for batch in batches:
+            again.write_batch(batch)
+    with converter.open_trace(tmp_path / "two.arrow") as trace:
+        assert trace.seeking is None
+        assert not difference(trace, converter.read(SMALL))
 
 
 # Tables of somebody else

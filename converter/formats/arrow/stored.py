@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import json
+import struct
 from collections.abc import Iterator, Sequence
+from typing import Final
 
 import pyarrow as pa
 
 from converter.columnar.files import SourceFile
+from converter.columnar.layout import SPANS
 from converter.columnar.stored import BATCH_ROWS, Group
 from converter.formats.arrow import MAGIC
 from converter.storage.source import Source
+
+#: What a file ends with: the size of its footer, and the magic bytes.
+_END: Final = struct.Struct("<i6s")
 
 
 class IpcFile:
@@ -20,20 +27,23 @@ class IpcFile:
     def __init__(self, source: Source) -> None:
         self._source = source
         self._is_file = source.read(0, len(MAGIC)) == MAGIC
-        held = self._reader(None).schema
+        self._footer = _footer(source) if self._is_file else b""
+        reader = self._reader(None)
+        held = reader.schema
         self.metadata: dict[bytes, bytes] = dict(held.metadata or {})
         self.schema: pa.Schema = held.remove_metadata()
+        self._groups = _groups(reader) if isinstance(reader, pa.RecordBatchFileReader) else []
 
     def _reader(
         self, columns: list[int] | None
     ) -> pa.RecordBatchFileReader | pa.RecordBatchStreamReader:
         options = pa.ipc.IpcReadOptions(included_fields=columns, use_threads=False)
         opened = pa.ipc.open_file if self._is_file else pa.ipc.open_stream
-        return opened(SourceFile(self._source), options=options)
+        return opened(SourceFile(self._source, self._footer), options=options)
 
     def groups(self, time: str) -> list[Group]:
-        """None: batches say nothing of what is in them."""
-        return []
+        """The batches of a file, and their times, where its footer says these: they are in the column of ticks."""
+        return self._groups
 
     def batches(
         self,
@@ -43,7 +53,7 @@ class IpcFile:
         """The rows with some columns."""
         wanted = sorted(self.schema.get_field_index(name) for name in columns)
         reader = self._reader(wanted)
-        for batch in _all_of(reader):
+        for batch in _some_of(reader, groups):
             for start in range(0, batch.num_rows, BATCH_ROWS):
                 yield batch.slice(start, BATCH_ROWS)
 
@@ -52,11 +62,35 @@ class IpcFile:
         return True
 
 
-def _all_of(
-    reader: pa.RecordBatchFileReader | pa.RecordBatchStreamReader,
+def _footer(source: Source) -> bytes:
+    """The footer of a file, which has the tables of a trace, so that it is read once; nothing where it has none."""
+    end = source.size - _END.size
+    if end < len(MAGIC):
+        return b""
+    size, _ = _END.unpack(source.read(end, _END.size))
+    return source.read(end - size, size + _END.size) if 0 <= size <= end - len(MAGIC) else b""
+
+
+def _groups(reader: pa.RecordBatchFileReader) -> list[Group]:
+    """The batches of a file whose footer says the times of all; none of one that says something else."""
+    footer = getattr(reader, "metadata", None) or {}
+    try:
+        spans = json.loads(footer.get(SPANS, b"[]"))
+    except (ValueError, RecursionError):
+        return []
+    if not isinstance(spans, list) or len(spans) != reader.num_record_batches:
+        return []
+    if not all(isinstance(span, list) and list(map(type, span)) == [int] * 3 for span in spans):
+        return []
+    return [Group(number, *span) for number, span in enumerate(spans)]
+
+
+def _some_of(
+    reader: pa.RecordBatchFileReader | pa.RecordBatchStreamReader, groups: Sequence[Group] | None
 ) -> Iterator[pa.RecordBatch]:
     if isinstance(reader, pa.RecordBatchFileReader):
-        for number in range(reader.num_record_batches):
+        every = range(reader.num_record_batches)
+        for number in every if groups is None else [group.number for group in groups]:
             yield reader.get_batch(number)
     else:
         yield from reader

@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator
+from inspect import signature
+from typing import Final
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from converter.arrow.tables import Piece
 from converter.arrow.tasks import TASK_COLUMNS, task_arrays
 from converter.columnar.files import SinkFile
-from converter.columnar.layout import ABOUT, TABLES, encoded_tables
+from converter.columnar.layout import ABOUT, SPANS, TABLES, encoded_tables
 from converter.columnar.rows import Rows
 from converter.ir.trace import Trace
 from converter.storage.sink import Sink
 
+#: Rows of a batch of a file, which is what readers skip.
+BATCH_ROWS: Final = 1 << 16
+#: Whether PyArrow takes metadata of a file's footer, which no program that changes the rows takes over (from 21 on).
+HAS_FOOTER: Final = "metadata" in signature(pa.ipc.new_file).parameters
 _OPTIONS = pa.ipc.IpcWriteOptions(compression="zstd")
 
 
@@ -25,22 +33,40 @@ def write(trace: Trace, sink: Sink, variant: str) -> None:
         TraceError: as `Trace.batches` does, or the trace is another the second time.
 
     """
-    is_stream = variant == "stream"
+    if variant == "stream":
+        rows = Rows(trace)
+        schema = _schema(rows)
+        with pa.ipc.new_stream(SinkFile(sink), schema, options=_OPTIONS) as stream:
+            for table in rows.tables(schema):
+                stream.write_table(table)
+        return
     dictionaries = Dictionaries()
-    rows = Rows(trace, None if is_stream else dictionaries.meet)
-    schema = rows.schema().with_metadata(
-        {ABOUT: rows.about().to_json(), TABLES: encoded_tables(rows.trace)}
+    spans: list[tuple[int, int, int]] = []
+
+    def meet(piece: Piece, times: NDArray[np.int64]) -> None:
+        dictionaries.meet(piece)
+        for start in range(0, len(times), BATCH_ROWS):
+            part = times[start : start + BATCH_ROWS]
+            spans.append((len(part), int(part.min()), int(part.max())))
+
+    rows = Rows(trace, meet)
+    schema = _schema(rows)
+    dictionaries.meet_tasks(trace)
+    batches = (
+        batch
+        for table in rows.tables(schema)
+        for start in range(0, len(table), BATCH_ROWS)
+        for batch in table.slice(start, BATCH_ROWS).combine_chunks().to_batches()
     )
-    batches: Iterable[pa.RecordBatch] = (
-        batch for table in rows.tables(schema) for batch in table.to_batches()
-    )
-    if not is_stream:
-        dictionaries.meet_tasks(trace)
-        batches = dictionaries.of_all(batches)
-    make = pa.ipc.new_stream if is_stream else pa.ipc.new_file
-    with make(SinkFile(sink), schema, options=_OPTIONS) as writer:
-        for batch in batches:
-            writer.write_batch(batch)
+    footer = {"metadata": {SPANS: json.dumps(spans)}} if HAS_FOOTER else {}
+    with pa.ipc.new_file(SinkFile(sink), schema, options=_OPTIONS, **footer) as file:
+        for batch in dictionaries.of_all(batches):
+            file.write_batch(batch)
+
+
+def _schema(rows: Rows) -> pa.Schema:
+    metadata = {ABOUT: rows.about().to_json(), TABLES: encoded_tables(rows.trace)}
+    return rows.schema().with_metadata(metadata)
 
 
 class Dictionaries:

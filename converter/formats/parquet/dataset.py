@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
@@ -55,6 +55,7 @@ class _Dataset:
             found = _FILE.fullmatch(name)
             if found is not None and int(found[1]) in self._files:
                 self._files[int(found[1])].append((int(found[2]), name))
+        self._footers: dict[str, Any] = {}
         self._wanted: Callable[[Group], bool] | None = None
         self._done = 0
         trace.make_batches = trace.source_batches = self._batches
@@ -68,8 +69,14 @@ class _Dataset:
         for number in sorted(self._rows.wanted):
             for _, name in self._files[number]:
                 with self._source.open(name) as source, errors_of(source, _FORMAT):
-                    found += ParquetFile(source).groups(self._rows.time)
+                    found += self._opened(name, source).groups(self._rows.time)
         return found
+
+    def _opened(self, name: str, source: Source) -> ParquetFile:
+        """A file, whose footer is read once."""
+        stored = ParquetFile(source, self._footers.get(name))
+        self._footers[name] = stored.footer
+        return stored
 
     def _narrow(self, wanted: Callable[[Group], bool]) -> None:
         self._wanted = wanted
@@ -104,7 +111,7 @@ class _Dataset:
         columns = [*self._rows.columns([number]), EVENT]
         for _, name in sorted(self._files[number]):
             with self._source.open(name) as source:
-                stored = ParquetFile(source)
+                stored = self._opened(name, source)
                 check_columns(stored.schema, columns)
                 groups = None
                 if self._wanted is not None:

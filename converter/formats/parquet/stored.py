@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Iterator, Sequence
+from typing import Final
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -11,13 +13,26 @@ from converter.columnar.files import SourceFile
 from converter.columnar.stored import BATCH_ROWS, Group
 from converter.storage.source import Source
 
+_MAGIC: Final = b"PAR1"
+#: What a file ends with: the size of its footer, and the magic bytes.
+_END: Final = struct.Struct("<I4s")
+
 
 class ParquetFile:
-    """What `columnar.stored.Stored` describes."""
+    """What `columnar.stored.Stored` describes.
 
-    def __init__(self, source: Source) -> None:
+    Args:
+        source: the file.
+        footer: that of the file, where it was opened before.
+
+    """
+
+    def __init__(self, source: Source, footer: pq.FileMetaData | None = None) -> None:
+        footer = footer or _footer(source)
         # Pages of columns that are not wanted are not read.
-        self._file = pq.ParquetFile(SourceFile(source), pre_buffer=False)
+        self._file = pq.ParquetFile(SourceFile(source), metadata=footer, pre_buffer=False)
+        #: For who opens it again.
+        self.footer: pq.FileMetaData = self._file.metadata
         held = self._file.schema_arrow
         self.metadata: dict[bytes, bytes] = {
             **(held.metadata or {}),
@@ -69,6 +84,21 @@ class ParquetFile:
             for number in range(metadata.num_row_groups)
         ]
         return any(one is None or not one.has_null_count or one.null_count for one in every)
+
+
+def _footer(source: Source) -> pq.FileMetaData | None:
+    """The footer of a file, of which no more is read; None where PyArrow is to say what is wrong with it.
+
+    PyArrow reads 64 KiB, which is more than most files of a class have.
+    """
+    end = source.size - _END.size
+    if end < len(_MAGIC):
+        return None
+    size, magic = _END.unpack(source.read(end, _END.size))
+    if magic != _MAGIC or size > end - len(_MAGIC):
+        return None
+    footer = source.read(end - size, size + _END.size)
+    return pq.read_metadata(pa.BufferReader(_MAGIC + footer))
 
 
 def _leaf(schema: pq.ParquetSchema, name: str) -> int | None:

@@ -26,6 +26,8 @@ from converter.storage.sink import Sink
 
 #: Rows of a group, which is what readers skip, and what several threads of theirs read at once.
 GROUP_ROWS: Final = 1 << 17
+#: Likewise in a directory, where those of a class are of a longer time.
+CLASS_GROUP_ROWS: Final = 1 << 15
 #: Rows of a file in a directory.
 _FILE_ROWS: Final = 1 << 22
 #: Rows of all classes that wait for their groups to become large.
@@ -53,7 +55,7 @@ def write(trace: Trace, sink: Sink, variant: str) -> None:
         _write_dataset(rows, sink)
         return
     metadata = {ABOUT: rows.about().to_json(), TABLES: encoded_tables(rows.trace)}
-    file = _File(sink, rows.schema(), metadata)
+    file = _File(sink, rows.schema(), metadata, GROUP_ROWS)
     for table in rows.tables(file.schema):
         file.add(table)
     file.close()
@@ -90,8 +92,11 @@ def _write_dataset(rows: Rows, sink: Sink) -> None:
 class _File:
     """A file to which tables are added."""
 
-    def __init__(self, sink: Sink, schema: pa.Schema, metadata: Mapping[bytes, bytes]) -> None:
+    def __init__(
+        self, sink: Sink, schema: pa.Schema, metadata: Mapping[bytes, bytes], group_rows: int
+    ) -> None:
         self.schema = schema
+        self._group_rows = group_rows
         self._sink = sink
         self._metadata = metadata
         growing = [name for name in schema.names if name in _GROWING]
@@ -109,14 +114,14 @@ class _File:
         """Append the rows of a table."""
         self._tables.append(table)
         self.waiting += len(table)
-        if self.waiting >= GROUP_ROWS:
+        if self.waiting >= self._group_rows:
             self.flush()
 
     def flush(self) -> None:
         """Write what waits, as groups of rows."""
         if self._tables:
             table = pa.concat_tables(self._tables).unify_dictionaries()
-            self._writer.write_table(table, GROUP_ROWS)
+            self._writer.write_table(table, self._group_rows)
         self._tables = []
         self.waiting = 0
 
@@ -164,7 +169,7 @@ class _Parts:
         if self._file is None:
             self._count = max(self._count, run)
             self._sink = self._directory.create(f"{self._place}.{self._count:05}.parquet")
-            self._file = _File(self._sink, self.schema, self._metadata)
+            self._file = _File(self._sink, self.schema, self._metadata, CLASS_GROUP_ROWS)
             self._count += 1
             self.rows = 0
         self._file.add(table)

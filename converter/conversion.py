@@ -267,36 +267,44 @@ def _transcribed(
     if target.holds_all or (trace.format == target.name and target.replays and same):
         # Its own reader made it: all of it is in the format, and the writer replays what only the format has.
         return writer(trace, sink, variant) or LossReport()
-    from converter.projection.preparation import prepared
-    from converter.projection.project import project, projected
-    from converter.streaming.pipeline import Pipeline
-
     if not lossless:
-        capabilities = target.capabilities(variant)
-        if trace.format == target.name or not ahead:
-            # What only this format has may grow while it is read, so that the writer must not lag behind.
-            result, report = project(trace, capabilities, target.name)
-            writer(result, sink, variant)
-            return report
-        report = LossReport()
-        with ExitStack() as stages:
-            if trace.decodes_in_parallel:
-                # The reader's thread has the least to do, and may decode what preparing looks at.
-                trace = prepared(trace, capabilities, target.name, report)
-            read = stages.enter_context(Pipeline(trace, "reader", decodes=False))
-            if not trace.decodes_in_parallel:
-                read = prepared(read, capabilities, target.name, report)
-            result = projected(read, capabilities, target.name, report)
-            writer(stages.enter_context(Pipeline(result, "projector")), sink, variant)
-        return report
+        return _project_into(trace, sink, target, variant, ahead=ahead)
     from converter.lossless.residual import embed, recording_of
 
     embedding = None if target.is_directory(variant) else target.embedding()
     sink.keep_checksum()
     with recording_of(trace) as recording:
-        result, report = project(recording.trace, target.capabilities(variant), target.name)
-        writer(result, sink, variant)
+        # Batches are recorded as they are projected, with the tables as they are then.
+        ahead = ahead and recording.trace is trace
+        report = _project_into(recording.trace, sink, target, variant, ahead=ahead)
         embed(recording, sink, embedding)
+    return report
+
+
+def _project_into(
+    trace: Trace, sink: Sink, target: Format, variant: str, *, ahead: bool
+) -> LossReport:
+    """Write what a format holds of a trace; the losses."""
+    from converter.projection.preparation import prepared
+    from converter.projection.project import project, projected
+    from converter.streaming.pipeline import Pipeline
+
+    writer, capabilities = target.writer(), target.capabilities(variant)
+    if trace.format == target.name or not ahead:
+        # What only this format has may grow while it is read, so that the writer must not lag behind.
+        result, report = project(trace, capabilities, target.name)
+        writer(result, sink, variant)
+        return report
+    report = LossReport()
+    with ExitStack() as stages:
+        if trace.decodes_in_parallel:
+            # The reader's thread has the least to do, and may decode what preparing looks at.
+            trace = prepared(trace, capabilities, target.name, report)
+        read = stages.enter_context(Pipeline(trace, "reader", decodes=False))
+        if not trace.decodes_in_parallel:
+            read = prepared(read, capabilities, target.name, report)
+        result = projected(read, capabilities, target.name, report)
+        writer(stages.enter_context(Pipeline(result, "projector")), sink, variant)
     return report
 
 

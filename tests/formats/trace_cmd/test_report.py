@@ -5,6 +5,7 @@ import shutil
 import subprocess
 from fractions import Fraction
 from pathlib import Path
+from random import Random
 
 import pytest
 from support.reports import reported
@@ -507,6 +508,76 @@ def test_functions_of_print_formats_are_those_of_plugins(
     if not shutil.which("trace-cmd-3.4"):
         pytest.skip("trace-cmd-3.4 is not installed")
     assert found == theirs("trace-cmd-3.4", tmp_path / "trace.dat").splitlines()
+
+
+#: Events of a kernel that plugins know, and what draws a record: of commands all bytes that are looked at, as above.
+DRAWN = {
+    "xen_mc_entry": (
+        "xen",
+        "unsigned int op 8 4 0\nunsigned int nargs 12 4 0\nunsigned long args[6] 16 48 0",
+        '"op %u%s args [%lx, %lx]", REC->op, xen_hypercall_name(REC->op), REC->args[0], REC->args[5]',
+        lambda draw: draw.randrange(70).to_bytes(4, "little") + draw.randbytes(52),
+    ),
+    "scsi_dispatch_cmd_start": (
+        "scsi",
+        (
+            "unsigned int opcode 8 4 0\nunsigned int cmd_len 12 4 0\nint prot_op 16 4 1\n"
+            "__data_loc unsigned char[] cmnd 20 4 0"
+        ),
+        (
+            '"prot_op=%s cmnd=(%s %s raw=%s)", __print_symbolic(REC->prot_op, { 0, "NORMAL" }, { 1, "INSERT" }), '
+            '__print_symbolic(REC->opcode, { 0x08, "READ_6" }, { 0x28, "READ_10" }, { 0x7f, "VARIABLE" }), '
+            "scsi_trace_parse_cdb(p, __get_dynamic_array(cmnd), REC->cmd_len), "
+            "__print_hex(__get_dynamic_array(cmnd), REC->cmd_len)"
+        ),
+        lambda draw: _command(
+            draw.choice([0, *_COMMAND_CODES, draw.randrange(256)]),
+            bytes(draw.randrange(128) for _ in range(draw.randrange(32, 40))),
+            draw,
+        ),
+    ),
+    "drv_bss_info_changed": (
+        "mac80211",
+        (
+            "char wiphy_name[32] 8 32 0\nu32 vif_type 40 4 0\n__data_loc char[] vif_name 44 4 0\nbool assoc 48 1 0\n"
+            "bool cts 49 1 0\nbool shortpre 50 1 0\nbool enable_beacon 51 1 0\nu16 aid 52 2 0\nu8 dtimper 54 1 0\n"
+            "u16 bcnint 56 2 0\nu16 assoc_cap 58 2 0\nu32 basic_rates 60 4 0\nu16 ht_operation_mode 64 2 0"
+        ),
+        '"%s vif:%s(%d)", REC->wiphy_name, __get_str(vif_name), REC->vif_type',
+        lambda draw: (
+            draw.choice([b"phy0", b"phy12", b""]).ljust(32, b"\0")
+            + draw.randbytes(4)
+            + (6 << 16 | 66).to_bytes(4, "little")
+            + draw.randbytes(18)
+            + b"wlan0\0"
+        ),
+    ),
+}
+_COMMAND_CODES = (8, 10, 40, 42, 47, 65, 66, 127, 127, 136, 138, 143, 147, 158, 158, 168, 170, 175)
+
+
+def _command(code, block, draw):
+    service = draw.choice([0x10, 0x12, block[1]]) if code == 158 else block[1]
+    variable = (0, draw.randrange(15)) if code == 127 else block[8:10]
+    block = bytes([code, service, *block[2:8], *variable, *block[10:]])
+    numbers = code, len(block), draw.randrange(3), len(block) << 16 | 24
+    return b"".join(number.to_bytes(4, "little") for number in numbers) + block
+
+
+@pytest.mark.parametrize("name", DRAWN)
+def test_drawn_records_are_shown_as_plugins_show_them(name, tmp_path):
+    system, fields, print_fmt, record = DRAWN[name]
+    draw, k = Random(1), Kernel()
+    text = format_text(name, 900, fields, print_fmt)
+    records = [k.record(1000, k.common(900, 42) + record(draw)) for _ in range(30)]
+    data = File(k, {0: k.page(10**9, *records)}, formats={system: [text]}).version_7()
+    (tmp_path / "trace.dat").write_bytes(data)
+    found = ours(data)
+    assert found.count(b": %s: " % name.encode()) == 30
+    assert b"FAILED" not in found
+    if not shutil.which("trace-cmd-3.4"):
+        pytest.skip("trace-cmd-3.4 is not installed")
+    assert found == theirs("trace-cmd-3.4", tmp_path / "trace.dat")
 
 
 def test_commands_with_large_addresses():

@@ -266,7 +266,11 @@ def _transcribed(
     same = target.replays_as_any_variant or variant in ("", trace.variant)
     if target.holds_all or (trace.format == target.name and target.replays and same):
         # Its own reader made it: all of it is in the format, and the writer replays what only the format has.
-        return writer(trace, sink, variant) or LossReport()
+        report = LossReport()
+        if target.files_when_lossless and not lossless:
+            trace = without_files(trace, report)
+        report.include(writer(trace, sink, variant) or LossReport())
+        return report
     if not lossless:
         return _project_into(trace, sink, target, variant, ahead=ahead)
     from converter.lossless.residual import embed, recording_of
@@ -279,6 +283,16 @@ def _transcribed(
         report = _project_into(recording.trace, sink, target, variant, ahead=ahead)
         embed(recording, sink, embedding)
     return report
+
+
+def without_files(trace: Trace, report: LossReport) -> Trace:
+    """The trace without the files that it was read from, which its reader might have travel with it."""
+    if trace.is_as_read and any(
+        one.has_portable for one in registry.FORMATS if one.name == trace.format
+    ):
+        what = f"bytes of the files of {trace.format} besides its events (--lossless keeps them)"
+        report.add(LossKind.DROPPED, what, loss_class=LossClass.DETAIL)
+    return replace(trace, source_batches=None)
 
 
 def _project_into(

@@ -15,7 +15,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from converter import registry
-from converter.conversion import Strictness, open_trace, refuse, refuse_losses
+from converter.conversion import (
+    Strictness,
+    open_trace,
+    refuse,
+    refuse_losses,
+    without_files,
+)
 from converter.errors import TraceError, TraceWarning, UnsupportedError, note
 from converter.formats.descriptor import Format
 from converter.ir.events import Batch
@@ -166,8 +172,11 @@ def _transcribed(trace: Trace, sink: SharedSink, target: Format, variant: str) -
     """
     writer = target.writer()
     if target.holds_all:
+        report = LossReport()
+        if target.files_when_lossless:
+            trace = without_files(trace, report)
         writer(trace, sink, variant)
-        return LossReport()
+        return report if sink.turns.writer == 0 else LossReport()
     if trace.format == target.name:
         raise UnsupportedError(
             "records of the same format are copied, which one process does as fast: "

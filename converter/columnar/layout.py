@@ -5,12 +5,15 @@ from __future__ import annotations
 import base64
 import binascii
 import json
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, field, replace
+from functools import partial
 from typing import Any, Final
 
 from converter.errors import TraceError
 from converter.formats.ir.reader import read as read_tables
 from converter.formats.ir.writer import write as write_tables
+from converter.ir.events import Batch
 from converter.ir.trace import Trace
 from converter.kernels.strings import StringTable
 from converter.storage.sink import BufferSink
@@ -107,8 +110,11 @@ def _are_columns(held: dict[str, Any]) -> bool:
 def packed_tables(trace: Trace) -> bytes:
     """All of a trace that is no event, as a `.tcir` file."""
     sink = BufferSink()
+    # Files that travel are those of events which nobody has changed: these are not here, but beside it.
+    no_batches: Callable[[], Iterator[Batch]] = partial(iter, ())
+    source_batches = no_batches if trace.is_as_read else None
     tables = replace(
-        trace, make_batches=lambda: iter(()), source_batches=None, strings=StringTable()
+        trace, make_batches=no_batches, source_batches=source_batches, strings=StringTable()
     )
     write_tables(tables, sink, "")
     return sink.getvalue()

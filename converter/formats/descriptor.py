@@ -62,6 +62,8 @@ class Format:
     replays_as_any_variant: bool = True
     #: The writer takes any trace as it is: nothing is projected.
     holds_all: bool = False
+    #: But the files of the source travel in it only where the output is to be lossless.
+    files_when_lossless: bool = False
     #: The sidecar refers to the source; its module `portable` says what of it can be written elsewhere.
     has_portable: bool = False
     #: The source can travel whole: `portable` has also `whole`, of which the writer makes the same file, and `symbols`.

@@ -40,6 +40,7 @@ FORMAT = Format(
     capabilities=capabilities,
     sniff=sniff,
     holds_all=True,
+    files_when_lossless=True,
     options=("time", "unit", "event", "cpu", "tid", "pid"),
     needs=("pyarrow", "arrow"),
 )

@@ -26,7 +26,7 @@ MADE = FIXTURES / "trace_cmd/scratch_v7_be32.dat"
 STREAM = FIXTURES / "aix/every-form-64.aix"
 OWN_STREAM = FIXTURES / "aix/kernel-trace-64.aix"
 SOURCES = {
-    "trace.dat": SMALL,
+    "trace.dat": MADE,
     "uftrace": FIXTURES / "uftrace/rich",
     "CTF": FIXTURES / "ctf/ctf_small",
     "LTTng 0.x": FIXTURES / "lttng_legacy/net-2.6.tar.gz",

@@ -281,8 +281,9 @@ class Fitter:
         return piece.rewritten(plan.event_class, columns)
 
     def _plan(self, event_class: EventClass) -> _Plan:
+        # What an adapter makes of a class that is held, as lists of a counter that are text then, is held as its kind.
         support = self._capabilities.support(event_class)
-        assert support is not None
+        support = support or self._capabilities.kinds[event_class.kind]
         name = label(event_class)
         source = event_class.fields
         fields: list[Field] = []

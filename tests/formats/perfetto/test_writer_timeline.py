@@ -84,6 +84,15 @@ def test_texts_are_interned_by_the_packet_that_uses_them_first():
     assert first.sequence_flags == 1
 
 
+def test_what_becomes_text_beside_a_counter_is_an_argument():
+    lists = Field("lists", ArrayClass(StructureClass(())))
+    fields = (NAME, Field("value", FloatClass(64), Role.VALUE), lists)
+    trace = projected(trace_of(EventClass(Kind.COUNTER, fields=fields), (b"memory", 1.5, [[], []])))
+    (event,) = events_of(trace)
+    assert (event["value"], type(event["lists"])) == (1.5, bytes)
+    assert difference(opened(written(trace)), trace) is None
+
+
 def test_counters_are_on_tracks_of_counters():
     fields = (
         NAME,

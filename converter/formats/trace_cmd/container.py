@@ -5,9 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
-from converter.errors import TraceError, TraceWarning, TruncatedError
+from converter.errors import TraceError, TraceWarning, TruncatedError, note
 from converter.formats.trace_cmd.compression import Decompress
-from converter.formats.trace_cmd.layout import COMPRESSED, Layouts, SectionId, layouts, parse
+from converter.formats.trace_cmd.layout import (
+    COMPRESSED,
+    SECTION_HEADER_SIZE,
+    Layouts,
+    SectionId,
+    layouts,
+    parse,
+)
 from converter.storage.source import Source
 
 #: Kernels support 8,192 CPUs at most.
@@ -108,6 +115,8 @@ class TraceFile:
     buffers: list[Buffer] = field(default_factory=list)
     #: The number of CPUs that version 6 states in front of its options.
     cpu_count: int | None = None
+    #: By how much things stand earlier than the file says, behind pieces of it that were lost.
+    moved: set[int] = field(default_factory=set)
     warnings: list[TraceWarning] = field(default_factory=list)
     _strings: bytes | None = None
 
@@ -136,7 +145,8 @@ class TraceFile:
 
     def warn(self, error: TraceError) -> None:
         """Keep as a warning what prevents reading a part only."""
-        self.warnings.append(error.within(format="trace_cmd", path=self.source.name).to_warning())
+        warning = error.within(format="trace_cmd", path=self.source.name).to_warning()
+        note(self.warnings, warning)
 
 
 def check_page_size(page_size: int) -> None:
@@ -156,7 +166,11 @@ def settle_cpu_data(file: TraceFile) -> None:
     Data that overlapped would let a small file describe endless pages.
     """
     spans = [data for buffer in file.buffers for data in buffer.cpus if data.size]
-    starts = sorted({data.offset for data in spans if data.offset < file.source.size})
+    places = {data.offset for data in spans}
+    if file.moved:
+        # Of sections it is known where they have moved to.
+        places.update(section.offset - SECTION_HEADER_SIZE for section in file.sections)
+    starts = sorted(place for place in places if place < file.source.size)
     limits = dict(zip(starts, [*starts[1:], file.source.size], strict=True)) if starts else {}
     for i, buffer in enumerate(file.buffers):
         cpus = []

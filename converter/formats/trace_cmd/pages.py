@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from converter.errors import TraceError, TruncatedError
 from converter.formats.trace_cmd.container import Buffer, CpuData, TraceFile
+from converter.formats.trace_cmd.holes import MOST_HOLES, chunk_magic, next_chunk
 from converter.formats.trace_cmd.layout import MAX_UNCOMPRESSED
 from converter.formats.trace_cmd.scan import find_chunks
 from converter.storage.window_memory import WindowMemory
@@ -112,8 +113,9 @@ class PageStream:
         limit = self._data.limit
         block, start = memoryview(b""), at
         chunks = np.empty((_CHUNKS, 3), np.int64)
-        needed = 0
-        while left and needed != _NONE_FOLLOWS:
+        magic = chunk_magic(self._file)
+        behind, holes = at, 0
+        while left:
             found, used, needed = find_chunks(
                 block[at - start :],
                 limit - at,
@@ -122,6 +124,7 @@ class PageStream:
                 self._target,
                 self.buffer.page_size,
                 _MOST_ODD,
+                magic,
                 chunks,
             )
             if needed == _MORE_ROOM:
@@ -139,8 +142,23 @@ class PageStream:
                 window = chunks[:found].copy()
                 data = block[at - start : at - start + used]
                 yield Window(at, int(window[:, 2].sum()), data, window)
+                behind = at + int(window[-1, 0])
             at += used
             left -= found
+            if needed != _NONE_FOLLOWS:
+                continue
+            # A piece is lost here, or was in the chunk in front, within which the next then begins.
+            page_size = self.buffer.page_size
+            place = next_chunk(self._file, behind, limit, page_size) if holes < MOST_HOLES else None
+            if place is not None:
+                holes += 1
+                yield self._lost(at, place)
+                at, behind = place, place + 8
+                block, start = memoryview(b""), at
+            elif magic:
+                magic = b""
+            else:
+                break
         if left:
             yield self._cut(at)
 
@@ -156,7 +174,19 @@ class PageStream:
         if left > (self._data.limit - self._data.offset) // 8:
             # So many do not fit: trace-cmd has converted the file on a machine of the other byte order.
             left = int.from_bytes(head, "little" if self._file.big_endian else "big")
+        if not left:
+            # A CPU without data is not in the file: as many as there may be.
+            left = (self._data.limit - self._data.offset) // 8
         return self._data.offset + 4, left
+
+    def _lost(self, offset: int, found: int) -> TraceError:
+        return TraceError(
+            "a piece of the CPU's data is lost or damaged",
+            offset=offset,
+            field=f"buffer.cpu {self.cpu}",
+            expected="compressed pages",
+            found=f"the next at 0x{found:x}",
+        )
 
     def _cut(self, offset: int) -> TraceError:
         return TruncatedError(

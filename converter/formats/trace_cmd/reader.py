@@ -10,11 +10,10 @@ from converter.errors import TraceError, note
 from converter.formats.trace_cmd.container import Buffer, TraceFile
 from converter.formats.trace_cmd.decode import Decoding, Events, batches
 from converter.formats.trace_cmd.event_classes import EventClasses
-from converter.formats.trace_cmd.event_format import FormatSyntaxError, parse_header_page
 from converter.formats.trace_cmd.formats import EventFormats
+from converter.formats.trace_cmd.holes import kernel_long
 from converter.formats.trace_cmd.kernel_formats import own_print_formats
 from converter.formats.trace_cmd.latency_text import TextEvents, read_text
-from converter.formats.trace_cmd.layout import SectionId, parse
 from converter.formats.trace_cmd.messages import KernelTexts
 from converter.formats.trace_cmd.opening import open_file
 from converter.formats.trace_cmd.options import interpret
@@ -62,7 +61,7 @@ class _Reader:
         metadata = interpret(file)
         self._metadata = metadata
         self._tables = self._read_tables()
-        self._kernel_long = self._read_header_info()
+        self._kernel_long = kernel_long(file)
         self._decoding: Decoding | None = None
         self._texts: RecordTexts | None = None
         self._ready: list[Events] = []
@@ -118,17 +117,6 @@ class _Reader:
         except TraceError as error:
             self._file.warn(error)
             return None
-
-    def _read_header_info(self) -> int:
-        """The size of the kernel's longs, which only the description of a page tells."""
-        section = self._file.section(SectionId.HEADER_INFO)
-        if section is None:
-            raise TraceError("the file does not describe its pages", field="HEADER_INFO")
-        info = parse(self._file.layout.header_info, bytes(section), section.offset, "HEADER_INFO")
-        try:
-            return parse_header_page(info.page).long_size
-        except FormatSyntaxError as error:
-            raise TraceError(str(error), offset=section.offset, field="HEADER_INFO") from error
 
     def _sidecar(self) -> dict[str, Any]:
         file = self._file

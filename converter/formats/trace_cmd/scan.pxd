@@ -36,6 +36,8 @@ cdef struct PageCursor:
     # The commit word's flags, and whether it claims more than there is.
     uint32_t flags
     bint clipped
+    # The length that the commit word states, with that of the header.
+    int64_t stated
     bint swap
     bint big_endian
 
@@ -58,10 +60,16 @@ cdef inline bint open_page(
     cursor.flags = commit & (<uint32_t>MISSED_EVENTS | <uint32_t>MISSED_STORED)
     cursor.at = header
     cursor.end = header + (commit & <uint32_t>COMMIT_MASK)
+    cursor.stated = cursor.end
     cursor.clipped = cursor.end > available
     if cursor.clipped:
         cursor.end = available
     return True
+
+
+# Whether what stands where a page begins is no header: longer than a page, or zeros.
+cdef inline bint no_header(const PageCursor* cursor, int64_t page_size) noexcept nogil:
+    return cursor.stated > page_size or (cursor.ts == 0 and cursor.stated == cursor.at and not cursor.flags)
 
 
 # Go to the next record with data. After DAMAGED, `cursor.at` is where the page stops making sense.

@@ -71,6 +71,7 @@ def find_chunks(
     target: int,
     page_size: int,
     most_odd: int,
+    magic: bytes,
     chunks: NDArray[int64],
 ) -> tuple[int, int, int]:
     """Find the compressed chunks at the start of a block, each behind its two sizes: (how many, where they end, need).
@@ -78,7 +79,36 @@ def find_chunks(
     They are as many as have at least `target` bytes of whole pages, or `most_odd` more of what is none, but no more
     than `most`. A row of `chunks` (int64, n x 3) is the place of a chunk's data, its size there, and decompressed.
     What is needed for more: a block of so many bytes, or room for more chunks (-2); the next chunk does not end
-    before `limit` (-1); or nothing (0). Releases the GIL.
+    before `limit`, or begin with `magic` (-1); or nothing (0). Releases the GIL.
+    """
+
+def page_begins(data: bytes | NDArray[uint8], long_size: int, big_endian: bool) -> bool:
+    """Whether data of the size of a page begins as a page does; what follows its first record may be damaged."""
+
+def follow_pages(
+    data: bytes | NDArray[uint8],
+    page_size: int,
+    long_size: int,
+    big_endian: bool,
+    at: int,
+    after: int,
+) -> tuple[int, int]:
+    """Where pages end that stand whole, one behind the other, from `at` on, and the time of the last of them.
+
+    Their times rise, from `after` on.
+    """
+
+def find_page(
+    data: bytes | NDArray[uint8],
+    page_size: int,
+    long_size: int,
+    big_endian: bool,
+    at: int,
+    after: int,
+) -> int:
+    """The first place from `at` on where a whole page of a time from `after` on stands; -1 if there is none.
+
+    Behind it stands another one that is not earlier, or the end of the data.
     """
 
 def most_records_in(total: int, page_size: int) -> int:

@@ -9,6 +9,7 @@ The kernel's symbol list (/proc/kallsyms): ``address type name[\\t[module]]`` li
 """
 
 from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t, uint8_t
+from libc.string cimport memcmp
 
 from converter.kernels.byte_order cimport HOST_IS_BIG, load16, load32, load64
 from converter.kernels.tasks cimport FORKED, PROCESS_OF, TaskTable, THREAD_OF
@@ -21,6 +22,10 @@ cdef enum:
     STEP_LEADER = 4
     STEP_MARKER = 5
     CLONE_THREAD = 0x10000
+    # Of zeros behind the last record of a page.
+    MOST_ZEROS = 512
+    # Between the flags and the length of a commit word.
+    UNUSED_FLAGS = 7 << 27
 
 SURVEY_NAME = STEP_NAME
 SURVEY_NEW_TASK = STEP_NEW_TASK
@@ -61,9 +66,9 @@ def scan_pages(
     cdef int64_t room = ts.shape[0]
     cdef int64_t page, available
     cdef int64_t count = 0
+    cdef int64_t first_of_page
     cdef int64_t damaged = 0
     cdef int64_t first_damage = -1
-    cdef int64_t end = total
     cdef int found
     cdef int32_t last_pid = -1
     cdef int32_t last_thread = -1
@@ -91,6 +96,13 @@ def scan_pages(
                 if first_damage < 0:
                     first_damage = page
                 break
+            if no_header(&cursor, page_size):
+                damaged += 1
+                if first_damage < 0:
+                    first_damage = page
+                page += page_size
+                continue
+            first_of_page = count
             if cursor.flags & <uint32_t>MISSED_EVENTS and class_of_missed >= 0:
                 time = scaled(cursor.ts, multiplier, shift) if multiplier else cursor.ts
                 ts[count] = <int64_t>(time + time_offset)
@@ -124,10 +136,17 @@ def scan_pages(
                 size[count] = <uint32_t>cursor.size
                 # Records of types that are not to be delivered have class -1: the next one takes their place.
                 count += class_id[count] >= 0
-            if found == DAMAGED or cursor.clipped:
+            if found == DAMAGED or cursor.clipped or cut_by_zeros(&cursor):
                 damaged += 1
                 if first_damage < 0:
                     first_damage = page + cursor.at
+                if page + 2 * page_size <= total:
+                    # What was read behind the damage may be later than anything that the page can hold.
+                    open_page(&cursor, &data[page + page_size], page_size, long_size)
+                    time = scaled(cursor.ts, multiplier, shift) if multiplier else cursor.ts
+                    if not no_header(&cursor, page_size):
+                        while count > first_of_page and <uint64_t>ts[count - 1] - time_offset > time:
+                            count -= 1
             page += page_size
     return count, damaged, first_damage
 
@@ -176,6 +195,10 @@ def survey_pages(
             if not open_page(&cursor, &data[page], available, long_size):
                 damaged += 1
                 break
+            if no_header(&cursor, page_size):
+                damaged += 1
+                page += page_size
+                continue
             missed += (cursor.flags & <uint32_t>MISSED_EVENTS) != 0
             while True:
                 found = next_record(&cursor)
@@ -199,6 +222,96 @@ def survey_pages(
             damaged += found == DAMAGED or cursor.clipped
             page += page_size
     return missed, damaged
+
+
+# Whether zeros were taken for the end of a page that holds more: a few stand behind the last record of some kernels.
+cdef inline bint cut_by_zeros(const PageCursor* cursor) noexcept nogil:
+    cdef int64_t at = cursor.at
+    if cursor.end - at < 4 or load32(cursor.page + at, cursor.swap) != 0:
+        return False
+    while at < cursor.end and cursor.page[at] == 0:
+        at += 1
+    return at < cursor.end or at - cursor.at > MOST_ZEROS
+
+
+# Whether a page begins here: with a header that has no other flags than the kernel's, and a record.
+cdef bint first_record(PageCursor* cursor, const uint8_t* page, int64_t page_size, int64_t long_size) noexcept nogil:
+    cdef uint32_t above
+    if not open_page(cursor, page, page_size, long_size) or no_header(cursor, page_size):
+        return False
+    if long_size == 8:
+        # The kernel extends the sign of the flags, and has no others.
+        above = <uint32_t>(load64(page + 8, cursor.swap) >> 32)
+        if above != 0 and above != <uint32_t>0xffffffff:
+            return False
+    if load32(page + (12 if long_size == 8 and cursor.big_endian else 8), cursor.swap) & UNUSED_FLAGS:
+        return False
+    return next_record(cursor) == RECORD
+
+
+# Whether a page stands here as a recorder writes it: its records fill it up to where it says that they end.
+cdef bint whole_page(PageCursor* cursor, const uint8_t* page, int64_t page_size, int64_t long_size) noexcept nogil:
+    cdef int found = RECORD
+    if not first_record(cursor, page, page_size, long_size):
+        return False
+    while found == RECORD:
+        found = next_record(cursor)
+    return found == PAGE_END and not cut_by_zeros(cursor)
+
+
+def page_begins(const uint8_t[::1] data, int64_t long_size, bint big_endian):
+    cdef PageCursor cursor
+    check_geometry(data.shape[0], data.shape[0], long_size, 0)
+    cursor.big_endian = big_endian
+    cursor.swap = big_endian != HOST_IS_BIG
+    return first_record(&cursor, &data[0], data.shape[0], long_size)
+
+
+def follow_pages(
+    const uint8_t[::1] data, int64_t page_size, int64_t long_size, bint big_endian, int64_t at, uint64_t after
+):
+    cdef int64_t total = data.shape[0]
+    cdef uint64_t time
+    cdef PageCursor cursor
+    check_geometry(total, page_size, long_size, 0)
+    if at < 0:
+        raise ValueError("a place in front of the pages")
+    cursor.big_endian = big_endian
+    cursor.swap = big_endian != HOST_IS_BIG
+    with nogil:
+        while at + page_size <= total:
+            time = load64(&data[at], cursor.swap)
+            if time < after or not whole_page(&cursor, &data[at], page_size, long_size):
+                break
+            after = time
+            at += page_size
+    return at, after
+
+
+def find_page(
+    const uint8_t[::1] data, int64_t page_size, int64_t long_size, bint big_endian, int64_t at, uint64_t after
+):
+    cdef int64_t total = data.shape[0]
+    cdef int64_t end = -1
+    cdef uint64_t time
+    cdef PageCursor cursor
+    check_geometry(total, page_size, long_size, 0)
+    if at < 0:
+        raise ValueError("a place in front of the pages")
+    cursor.big_endian = big_endian
+    cursor.swap = big_endian != HOST_IS_BIG
+    with nogil:
+        while at + page_size <= total:
+            time = load64(&data[at], cursor.swap)
+            if time >= after and whole_page(&cursor, &data[at], page_size, long_size):
+                end = at + page_size
+                if end == total:
+                    break
+                if end + page_size <= total and load64(&data[end], cursor.swap) >= time:
+                    if whole_page(&cursor, &data[end], page_size, long_size):
+                        break
+            at += 1
+    return at if at + page_size <= total else -1
 
 
 cdef void take_step(PageCursor* cursor, const int32_t* step, int32_t pid, TaskTable tasks) noexcept nogil:
@@ -262,7 +375,7 @@ cdef int32_t process_in_marker(const uint8_t* text, int64_t size) noexcept nogil
 
 def find_chunks(
     const uint8_t[::1] block, int64_t limit, bint big_endian, int64_t most, int64_t target, int64_t page_size,
-    int64_t most_odd, int64_t[:, ::1] chunks,
+    int64_t most_odd, const uint8_t[::1] magic, int64_t[:, ::1] chunks,
 ):
     cdef int64_t total = block.shape[0]
     cdef int64_t count = 0
@@ -270,6 +383,7 @@ def find_chunks(
     cdef int64_t at = 0
     cdef int64_t needed = 0
     cdef int64_t packed, size
+    cdef int64_t begins = magic.shape[0]
     cdef bint swap = big_endian != HOST_IS_BIG
     if chunks.shape[1] != 3 or page_size < 1:
         raise ValueError("a chunk has a place and two sizes")
@@ -288,6 +402,9 @@ def find_chunks(
                 break
             if at + 8 + packed > total:
                 needed = at + 8 + packed
+                break
+            if packed < begins or (begins and memcmp(&block[at + 8], &magic[0], begins) != 0):
+                needed = -1
                 break
             if count == chunks.shape[0]:
                 needed = -2

@@ -14,6 +14,7 @@ from converter.formats.trace_cmd.container import (
     check_page_size,
     settle_cpu_data,
 )
+from converter.formats.trace_cmd.holes import find_mark, settle_moved, split_moved
 from converter.formats.trace_cmd.layout import (
     FLYRECORD_MARK,
     LATENCY_MARK,
@@ -27,6 +28,7 @@ from converter.formats.trace_cmd.layout import (
 from converter.storage.source import Source
 
 _BLOCK = 1 << 18
+_MARKS = (OPTIONS_MARK, LATENCY_MARK, FLYRECORD_MARK)
 #: A version 6 file states its CPUs before it describes them; kernels support no more than 8,192.
 _MAX_CPUS = 1 << 16
 
@@ -43,6 +45,11 @@ class _Cursor:
         self._u16 = struct.Struct(order + "H")
         self._u32 = struct.Struct(order + "I")
         self._u64 = struct.Struct(order + "Q")
+
+    def go_to(self, at: int) -> None:
+        """Walk on from another place."""
+        self.at = self._start = at
+        self._block = b""
 
     def take(self, size: int, field: str) -> bytes:
         """The next `size` bytes."""
@@ -106,30 +113,76 @@ def open_version_6(source: Source, start: int, *, big_endian: bool, long_size: i
         long_size=long_size,
         page_size=cursor.u32("header.page_size"),
     )
-    _walk(file, cursor, SectionId.HEADER_INFO, _skip_header_info)
-    _walk(file, cursor, SectionId.FTRACE_EVENTS, _skip_ftrace_events)
-    _walk(file, cursor, SectionId.EVENT_FORMATS, _skip_event_formats)
-    _walk(file, cursor, SectionId.KALLSYMS, lambda c: c.skip(c.u32("KALLSYMS"), "KALLSYMS"))
-    _walk(file, cursor, SectionId.PRINTK, lambda c: c.skip(c.u32("PRINTK"), "PRINTK"))
-    _walk(file, cursor, SectionId.CMDLINES, lambda c: c.skip(c.u64("CMDLINES"), "CMDLINES"))
+    for id, skip in _SECTIONS:
+        if not _walk(file, cursor, id, skip):
+            break
     file.cpu_count = cursor.u32("cpus")
     mark = cursor.take(MARK_SIZE, "mark")
+    if mark not in _MARKS:
+        # A size among the sections led here that was another one's.
+        _go_to_mark(file, cursor, cursor.at, "mark")
+        file.cpu_count = cursor.u32("cpus")
+        mark = cursor.take(MARK_SIZE, "mark")
     try:
         if mark == OPTIONS_MARK:
-            _read_options(file, cursor)
-            mark = cursor.take(MARK_SIZE, "mark")
+            mark = _read_options(file, cursor)
         _add_buffer(file, cursor, mark, b"", file.cpu_count)
     except TraceError as error:
         file.warn(error)
+    _note_missing(file)
     _add_instances(file)
+    _note_missing(file)
+    settle_moved(file)
     settle_cpu_data(file)
+    split_moved(file)
     return file
 
 
-def _walk(file: TraceFile, cursor: _Cursor, id: SectionId, skip: Callable[[_Cursor], None]) -> None:
+def _walk(file: TraceFile, cursor: _Cursor, id: SectionId, skip: Callable[[_Cursor], None]) -> bool:
+    """Pass over a section, or to the mark behind all sections, when False is returned."""
     start = cursor.at
-    skip(cursor)
+    try:
+        skip(cursor)
+    except TraceError as error:
+        _go_to_mark(file, cursor, start, id.name, error)
+        file.sections.append(Section(file, id, 0, 0xFFFFFFFF, start, max(cursor.at - start, 0)))
+        return False
     file.sections.append(Section(file, id, 0, 0xFFFFFFFF, start, cursor.at - start))
+    return True
+
+
+def _go_to_mark(
+    file: TraceFile, cursor: _Cursor, start: int, field: str, error: TraceError | None = None
+) -> None:
+    """Go to the number of CPUs in front of what follows the sections; what is between is damaged."""
+    # Sizes may have led past it.
+    first = min((section.offset for section in file.sections), default=start)
+    found = find_mark(file.source, _MARKS, first)
+    if found is None:
+        raise error or TraceError(
+            offset=cursor.at - MARK_SIZE, field=field, expected="options, latency or flyrecord"
+        )
+    cursor.go_to(found - 4)
+    file.warn(
+        error
+        or TraceError("a piece of the file is lost or damaged", offset=start, field="sections")
+    )
+
+
+def _note_missing(file: TraceFile) -> None:
+    """The CPUs' data ends with the file: by as much as it would end later a piece may be missing in front of it."""
+    ends = [data.offset + data.size for buffer in file.buffers for data in buffer.cpus]
+    missing = max(ends, default=0) - file.source.size
+    if missing > 0:
+        file.moved.add(missing)
+
+
+def _instance(file: TraceFile, offset: int) -> int:
+    """Where an instance is described: where its option says, or as much earlier as a piece of the file is lost."""
+    for by in (0, *file.moved):
+        if by <= offset and file.source.read(offset - by, MARK_SIZE) in _MARKS:
+            return offset - by
+    return offset
 
 
 def _skip_header_info(cursor: _Cursor) -> None:
@@ -154,14 +207,44 @@ def _skip_event_formats(cursor: _Cursor) -> None:
             cursor.skip(cursor.u64("EVENT_FORMATS"), "EVENT_FORMATS")
 
 
-def _read_options(file: TraceFile, cursor: _Cursor) -> None:
-    while (id := cursor.u16("options")) != OptionId.DONE:
-        size = cursor.u32("options")
-        if size > file.source.size - cursor.at:
+#: The sections in front of the number of CPUs, with what passes over them.
+_SECTIONS: tuple[tuple[SectionId, Callable[[_Cursor], None]], ...] = (
+    (SectionId.HEADER_INFO, _skip_header_info),
+    (SectionId.FTRACE_EVENTS, _skip_ftrace_events),
+    (SectionId.EVENT_FORMATS, _skip_event_formats),
+    (SectionId.KALLSYMS, lambda c: c.skip(c.u32("KALLSYMS"), "KALLSYMS")),
+    (SectionId.PRINTK, lambda c: c.skip(c.u32("PRINTK"), "PRINTK")),
+    (SectionId.CMDLINES, lambda c: c.skip(c.u64("CMDLINES"), "CMDLINES")),
+)
+
+
+def _read_options(file: TraceFile, cursor: _Cursor) -> bytes:
+    """Take in the options; the mark behind them."""
+    start = cursor.at
+    try:
+        while (id := cursor.u16("options")) != OptionId.DONE:
+            size = cursor.u32("options")
+            if size > file.source.size - cursor.at:
+                raise TraceError(
+                    offset=cursor.at, field="options", expected="an option in the file", found=size
+                )
+            file.options.append((id, cursor.take(size, "options")))
+        mark = cursor.take(MARK_SIZE, "mark")
+        if mark not in _MARKS:
             raise TraceError(
-                offset=cursor.at, field="options", expected="an option in the file", found=size
+                offset=cursor.at - MARK_SIZE,
+                field="mark",
+                expected="latency or flyrecord",
+                found=mark,
             )
-        file.options.append((id, cursor.take(size, "options")))
+    except TraceError as error:
+        found = find_mark(file.source, (LATENCY_MARK, FLYRECORD_MARK), start)
+        if found is None:
+            raise
+        file.warn(error)
+        cursor.go_to(found)
+        mark = cursor.take(MARK_SIZE, "mark")
+    return mark
 
 
 def _add_buffer(file: TraceFile, cursor: _Cursor, mark: bytes, name: bytes, cpu_count: int) -> None:
@@ -206,7 +289,8 @@ def _add_instances(file: TraceFile) -> None:
             count = file.cpu_count or 0
             if i + 1 < len(file.options) and file.options[i + 1][0] == OptionId.CPUCOUNT:
                 count = parse(layout.u32, file.options[i + 1][1], 0, "options.CPUCOUNT")
-            cursor = _Cursor(file.source, option.offset, big_endian=file.big_endian)
+            place = _instance(file, option.offset)
+            cursor = _Cursor(file.source, place, big_endian=file.big_endian)
             _add_buffer(file, cursor, cursor.take(MARK_SIZE, "mark"), option.name, count)
         except TraceError as error:
             file.warn(error)

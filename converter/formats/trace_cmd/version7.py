@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from converter.errors import TraceError, TruncatedError
 from converter.formats.trace_cmd.compression import decompressor
@@ -15,10 +16,18 @@ from converter.formats.trace_cmd.container import (
     section_name,
     settle_cpu_data,
 )
+from converter.formats.trace_cmd.holes import (
+    MOST_HOLES,
+    leads_on,
+    next_section,
+    settle_moved,
+    split_moved,
+)
 from converter.formats.trace_cmd.layout import (
     BUFFER_SECTIONS,
     COMPRESSED,
     MAX_UNCOMPRESSED,
+    SECTION_HEADER_SIZE,
     OptionId,
     SectionId,
     layouts,
@@ -26,7 +35,6 @@ from converter.formats.trace_cmd.layout import (
 )
 from converter.storage.source import Source
 
-_SECTION_HEADER_SIZE = 16
 _OPTION_HEADER_SIZE = 6
 #: Real files have one options section for the metadata and one for each buffer.
 _MAX_OPTIONS_SECTIONS = 4096
@@ -48,46 +56,68 @@ def open_version_7(source: Source, start: int, *, big_endian: bool, long_size: i
         decompress=decompressor(header.compression),
     )
     built = len(layout.header_end.build(header))
-    _scan_sections(file, start + built)
-    _read_options(file, header.options_offset)
+    whole = _scan_sections(file, start + built)
+    _read_options(file, header.options_offset, whole=whole)
+    if not whole:
+        _compare_places(file, header.options_offset)
+    described: set[int] = set()
     for id, data in file.options:
         try:
             if id == OptionId.BUFFER:
-                _add_buffer(file, data)
+                described.add(_add_buffer(file, data))
             elif id == OptionId.BUFFER_TEXT:
                 _add_text_buffer(file, data)
         except TraceError as error:
             file.warn(error)
-    if not file.buffers:
-        try:
-            _recover_buffers(file)
-        except TraceError as error:
-            file.warn(error)
+    try:
+        _recover_buffers(file, described)
+    except TraceError as error:
+        file.warn(error)
+    settle_moved(file)
     settle_cpu_data(file)
+    split_moved(file)
     return file
 
 
 def _section_at(file: TraceFile, offset: int) -> Section:
-    raw = file.source.read_exactly(offset, _SECTION_HEADER_SIZE, field="section")
+    raw = file.source.read_exactly(offset, SECTION_HEADER_SIZE, field="section")
     header = file.layout.section_header.parse(raw)
     return Section(
         file,
         header.id,
         header.flags,
         header.string_id,
-        offset + _SECTION_HEADER_SIZE,
+        offset + SECTION_HEADER_SIZE,
         header.size,
     )
 
 
-def _scan_sections(file: TraceFile, offset: int) -> None:
-    """List the sections in the order of the file, as far as their sizes lead."""
+def _scan_sections(file: TraceFile, offset: int) -> bool:
+    """List the sections in the order of the file, and where one does not lead on, the next that does: False then."""
+    holes = 0
     while offset < file.source.size:
         try:
             section = _section_at(file, offset)
         except TraceError as error:
             file.warn(error)
-            return
+            break
+        if holes < MOST_HOLES and not leads_on(file, section):
+            found = next_section(file, section.offset)
+            if found is not None:
+                holes += 1
+                end = section.offset + section.size
+                file.warn(
+                    TraceError(
+                        "a piece of the file is lost or damaged",
+                        offset=section.offset,
+                        field=section_name(section.id),
+                        expected=f"a section at 0x{end:x}",
+                        found=f"the next at 0x{found:x}",
+                    )
+                )
+                file.sections.append(replace(section, size=found - section.offset))
+                offset = found
+                continue
         if section.size > file.source.size - section.offset:
             file.warn(
                 TruncatedError(
@@ -98,15 +128,16 @@ def _scan_sections(file: TraceFile, offset: int) -> None:
                 )
             )
             file.sections.append(section)
-            return
+            break
         file.sections.append(section)
         offset = section.offset + section.size
+    return not holes
 
 
-def _read_options(file: TraceFile, offset: int) -> None:
+def _read_options(file: TraceFile, offset: int, *, whole: bool) -> None:
     """Follow the chain of options sections. Without any, the sections that were found may still do."""
     seen: set[int] = set()
-    following = offset
+    following: int | None = offset
     while following:
         if following in seen or len(seen) >= _MAX_OPTIONS_SECTIONS:
             file.warn(TraceError("the options sections form a circle", offset=following))
@@ -114,6 +145,8 @@ def _read_options(file: TraceFile, offset: int) -> None:
         seen.add(following)
         try:
             section = _section_at(file, following)
+            if not whole and section not in file.sections:
+                raise TraceError("the options have moved", offset=following, field="options")
             if section.id != SectionId.OPTIONS:
                 raise TraceError(
                     offset=following,
@@ -123,24 +156,25 @@ def _read_options(file: TraceFile, offset: int) -> None:
                 )
             data = bytes(section)
         except TraceError as error:
-            if file.section(SectionId.HEADER_INFO) is None:
+            if file.section(SectionId.HEADER_INFO) is None and whole:
                 raise
             file.warn(error)
+            following = None
             break
         following = _parse_options(file, section, data)
-    if any(id == OptionId.BUFFER for id, _ in file.options):
+    if following is not None and any(id == OptionId.BUFFER for id, _ in file.options):
         return
     # The chain is broken: the sections in the order of the file may include what it should have led to.
     for section in file.sections:
-        if section.id == SectionId.OPTIONS and section.offset - _SECTION_HEADER_SIZE not in seen:
+        if section.id == SectionId.OPTIONS and section.offset - SECTION_HEADER_SIZE not in seen:
             try:
                 _parse_options(file, section, bytes(section))
             except TraceError as error:
                 file.warn(error)
 
 
-def _parse_options(file: TraceFile, section: Section, data: bytes) -> int:
-    """Add the options of one section; the offset of the next section, 0 if this is the last."""
+def _parse_options(file: TraceFile, section: Section, data: bytes) -> int | None:
+    """Add the options of one section; the offset of the next section, 0 if this is the last, None if it has no end."""
     layout = file.layout
     at = 0
     while len(data) - at >= _OPTION_HEADER_SIZE:
@@ -157,22 +191,65 @@ def _parse_options(file: TraceFile, section: Section, data: bytes) -> int:
     file.warn(
         TraceError("the options end without a DONE", offset=section.offset + at, field="options")
     )
-    return 0
+    return None
 
 
-def _add_buffer(file: TraceFile, data: bytes) -> None:
+def _compare_places(file: TraceFile, options: int) -> None:
+    """Compare where options say that sections are with where they are."""
+    found: dict[int, list[int]] = {}
+    for section in file.sections:
+        found.setdefault(section.id, []).append(section.offset - SECTION_HEADER_SIZE)
+    stated = [(int(SectionId.OPTIONS), options)]
+    stated += [
+        (id, int(file.layout.u64.parse(data[:8])))
+        for id, data in file.options
+        if id in set(SectionId) and len(data) >= 8
+    ]
+    distances = {
+        place - there
+        for id, place in stated
+        if place not in found.get(id, ())
+        for there in found.get(id, ())
+        if there < place
+    }
+    file.moved |= distances
+
+
+def _buffer_section(file: TraceFile, offset: int) -> Section:
+    """The section of a buffer, or what stands where it was, of which only the header is lost."""
+    for by in (0, *sorted(file.moved)):
+        for section in file.sections:
+            if (
+                section.id == SectionId.BUFFER
+                and section.offset == offset - by + SECTION_HEADER_SIZE
+            ):
+                return section
+    section = _section_at(file, offset)
+    if section.id == SectionId.BUFFER:
+        return section
+    file.warn(
+        TraceError(offset=offset, field="section.id", expected="3 (buffer)", found=f"{section.id}")
+    )
+    return replace(section, flags=COMPRESSED if file.decompress is not None else 0)
+
+
+def _add_buffer(file: TraceFile, data: bytes) -> int:
+    """Add the buffer of an option; where its section is."""
     layout = file.layout
-    if len(data) >= 8 and layout.u64.parse(data[:8]) >= file.source.size:
+    other = layouts(not file.big_endian)
+    size = file.source.size
+    if len(data) >= 8 and layout.u64.parse(data[:8]) >= size > other.u64.parse(data[:8]):
         # Where trace-cmd converts a file of the other byte order, this option is in that of its own machine.
-        layout = layouts(not file.big_endian)
+        layout = other
     option = parse(layout.buffer_option, data, 0, "options.BUFFER")
-    section = _section_at(file, option.offset)
+    section = _buffer_section(file, option.offset)
     compressed = bool(section.flags & COMPRESSED)
     cpus = tuple(CpuData(item.cpu, item.offset, item.size) for item in option.cpus)
     # The top buffer's page size is that of the header; both agree in the files of all versions of trace-cmd.
     page_size = file.page_size if not option.name else option.page_size
     check_page_size(page_size)
     file.buffers.append(Buffer(option.name, option.clock, page_size, compressed, cpus))
+    return section.offset
 
 
 def _add_text_buffer(file: TraceFile, data: bytes) -> None:
@@ -193,13 +270,13 @@ def _add_text_buffer(file: TraceFile, data: bytes) -> None:
     )
 
 
-def _recover_buffers(file: TraceFile) -> None:
-    """Find the CPUs' data of a file that ends before the BUFFER options, which are written last.
+def _recover_buffers(file: TraceFile, described: set[int]) -> None:
+    """Find the CPUs' data of buffers that no option describes, as of a file that ends before the BUFFER options.
 
     CPUs without data leave no trace, so the numbers are those of the CPUs that have some.
     """
     for section in file.sections:
-        if section.id != SectionId.BUFFER:
+        if section.id != SectionId.BUFFER or section.offset in described:
             continue
         check_page_size(file.page_size)
         compressed = bool(section.flags & COMPRESSED)

@@ -1,0 +1,280 @@
+"""Files that a piece was lost of: what stood behind it stands earlier than the file says.
+
+Sections of version 7 follow each other, and marks introduce the parts of version 6: both are found again. How much
+earlier they stand than is stated tells by how much the CPUs' pages may have moved; pages tell that they are pages.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterable, Iterator
+from dataclasses import replace
+
+import numpy as np
+
+from converter.errors import TraceError
+from converter.formats.trace_cmd.container import Buffer, CpuData, Section, TraceFile
+from converter.formats.trace_cmd.event_format import FormatSyntaxError, parse_header_page
+from converter.formats.trace_cmd.layout import (
+    COMPRESSED,
+    MAX_UNCOMPRESSED,
+    SECTION_HEADER_SIZE,
+    SectionId,
+    parse,
+)
+from converter.formats.trace_cmd.scan import find_page, follow_pages, page_begins
+from converter.storage.source import Source
+
+#: Kinds that are unknown have numbers near to those that are known.
+_KINDS = range(0x100)
+_KNOWN_KINDS = frozenset(map(int, SectionId))
+_LARGEST_SECTION = 1 << 48
+#: Places where reading goes on, of one file.
+MOST_HOLES = 1000
+_BLOCK = 1 << 20
+_SMALL_BLOCK = 1 << 14
+#: Pages of more bytes are not looked for: each place would have to be walked that far.
+_LARGEST_PAGE = 1 << 16
+#: Distances by which data may have moved.
+_MOST_MOVES = 8
+#: What compressed data begins with.
+_COMPRESSED_MAGIC = {b"zstd": b"\x28\xb5\x2f\xfd", b"zlib": b"\x78"}
+
+
+def kernel_long(file: TraceFile) -> int:
+    """The size of the kernel's longs, which the description of a page tells, and the recorder's own where none does."""
+    section = file.section(SectionId.HEADER_INFO)
+    try:
+        if section is None:
+            raise TraceError("the file does not describe its pages", field="HEADER_INFO")
+        info = parse(file.layout.header_info, bytes(section), section.offset, "HEADER_INFO")
+        try:
+            return parse_header_page(info.page).long_size
+        except FormatSyntaxError as error:
+            raise TraceError(str(error), offset=section.offset, field="HEADER_INFO") from error
+    except TraceError as error:
+        file.warn(error)
+        return file.long_size
+
+
+def leads_on(file: TraceFile, section: Section, kinds: Container[int] = _KINDS) -> bool:
+    """Whether a section ends at another one, of one of some kinds, or with the file."""
+    end = section.offset + section.size
+    if end >= file.source.size:
+        return end == file.source.size
+    head = file.source.read(end, SECTION_HEADER_SIZE)
+    if len(head) < SECTION_HEADER_SIZE or not any(head):
+        return False
+    header = file.layout.section_header.parse(head)
+    # Of a large one more may be lost than its size leaves room for.
+    room = file.source.size - end - SECTION_HEADER_SIZE
+    most = room if header.id == SectionId.OPTIONS else _LARGEST_SECTION
+    return bool(header.id in kinds and header.flags <= COMPRESSED and header.size <= most)
+
+
+def next_section(file: TraceFile, offset: int) -> int | None:
+    """Where the next section begins that leads on to another one, or to the end of the file."""
+    order = ">" if file.big_endian else "<"
+    known = np.zeros(1 << 16, bool)
+    known[list(_KNOWN_KINDS)] = True
+    for start in range(offset, file.source.size, _BLOCK):
+        data = np.frombuffer(file.source.read(start, _BLOCK + SECTION_HEADER_SIZE), np.uint8)
+        if len(data) < SECTION_HEADER_SIZE:
+            return None
+        count = len(data) - SECTION_HEADER_SIZE + 1
+        ids = np.ndarray(count, f"{order}u2", data, 0, (1,))
+        flags = np.ndarray(count, f"{order}u2", data, 2, (1,))
+        sizes = np.ndarray(count, f"{order}u8", data, 8, (1,))
+        places = np.flatnonzero(
+            known[ids] & (flags <= COMPRESSED) & (sizes > 0) & (sizes <= file.source.size)
+        )
+        for place in places.tolist():
+            at = start + place
+            end = at + SECTION_HEADER_SIZE + int(sizes[place])
+            found = Section(
+                file, int(ids[place]), 0, 0, at + SECTION_HEADER_SIZE, int(sizes[place])
+            )
+            if end <= file.source.size and leads_on(file, found, _KNOWN_KINDS):
+                return at
+    return None
+
+
+def find_mark(source: Source, marks: Iterable[bytes], offset: int) -> int | None:
+    """Where the first of some marks stands from a place on."""
+    longest = max(map(len, marks))
+    for start in range(offset, source.size, _BLOCK):
+        block = source.read(start, _BLOCK + longest - 1)
+        found = [at for mark in marks if (at := block.find(mark)) >= 0]
+        if found:
+            return start + min(found)
+    return None
+
+
+def settle_moved(file: TraceFile) -> None:
+    """Find where the CPUs' data has moved to."""
+    if not file.moved:
+        return
+    long_size = kernel_long(file)
+    for i, buffer in enumerate(file.buffers):
+        cpus: list[CpuData] = []
+        for data in buffer.cpus:
+            cpus.append(_moved(file, buffer, data, long_size, cpus[-1].offset if cpus else 0))
+        file.buffers[i] = replace(buffer, cpus=tuple(cpus))
+
+
+def _moved(file: TraceFile, buffer: Buffer, data: CpuData, long_size: int, before: int) -> CpuData:
+    places = [
+        data.offset - by for by in (0, *sorted(file.moved)[:_MOST_MOVES]) if by <= data.offset
+    ]
+    if not data.size:
+        return data
+    begins = _chunks_begin if buffer.compressed else _pages_begin
+    for place in places:
+        if begins(file, buffer, place, long_size):
+            return data._replace(offset=place)
+    if buffer.compressed:
+        return data
+    # It may be damaged right behind its beginning.
+    for place in places:
+        page = file.source.read(place, buffer.page_size)
+        if len(page) == buffer.page_size and page_begins(page, long_size, file.big_endian):
+            return data._replace(offset=place)
+    # What it began with was lost, too: it goes on behind the pages of the CPU in front.
+    end, _ = _follow(file, buffer.page_size, long_size, before, data.offset, 1)
+    return data._replace(offset=max(end, places[-1]))
+
+
+def _chunks_begin(file: TraceFile, buffer: Buffer, place: int, long_size: int) -> bool:
+    """Whether compressed data begins here: the number of its chunks, and the first of them."""
+    del long_size
+    count = file.source.read(place, 4)
+    return any(count) and _chunk_at(file, place + 4, buffer.page_size)
+
+
+def chunk_magic(file: TraceFile) -> bytes:
+    """What the data of a chunk begins with."""
+    return _COMPRESSED_MAGIC.get(file.compression, b"")
+
+
+def _chunk_at(file: TraceFile, place: int, page_size: int) -> bool:
+    """Whether a chunk of whole pages begins here."""
+    head = file.source.read(place, 12)
+    if len(head) < 12:
+        return False
+    sizes = file.layout.compressed_header.parse(head[:8])
+    magic = chunk_magic(file)
+    return bool(
+        0 < sizes.compressed_size <= file.source.size - place - 8
+        and 0 < sizes.uncompressed_size <= MAX_UNCOMPRESSED
+        and sizes.uncompressed_size % page_size == 0
+        and head[8:].startswith(magic)
+        and (file.compression != b"zlib" or int.from_bytes(head[8:10], "big") % 31 == 0)
+    )
+
+
+def next_chunk(file: TraceFile, offset: int, limit: int, page_size: int) -> int | None:
+    """Where the next chunk of whole pages begins that ends in front of the limit."""
+    magic = chunk_magic(file)
+    if not magic:
+        return None
+    start, size = offset, _SMALL_BLOCK
+    while start < limit:
+        block = file.source.read(start, min(size, limit - start) + len(magic) + 7)
+        found = block.find(magic, 8)
+        while found >= 0:
+            place = start + found - 8
+            if _chunk_at(file, place, page_size):
+                packed = file.layout.compressed_header.parse(block[found - 8 : found])
+                end = place + 8 + packed.compressed_size
+                if end <= limit:
+                    return place
+            found = block.find(magic, found + 1)
+        start += size
+        size = min(4 * size, _BLOCK)
+    return None
+
+
+def _pages_begin(file: TraceFile, buffer: Buffer, place: int, long_size: int) -> bool:
+    """Whether the first page of a CPU is here: a page, in front of which none of an earlier time is."""
+    if not _is_page(file, buffer, place, long_size):
+        return False
+    before = place - buffer.page_size
+    if before < 0 or not _is_page(file, buffer, before, long_size):
+        return True
+    u64 = file.layout.u64
+    first: int = u64.parse(file.source.read_exactly(place, 8))
+    return bool(first < u64.parse(file.source.read_exactly(before, 8)))
+
+
+def _is_page(file: TraceFile, buffer: Buffer, place: int, long_size: int) -> bool:
+    data = file.source.read(place, buffer.page_size)
+    end, _ = follow_pages(data, buffer.page_size, long_size, file.big_endian, 0, 1)
+    return end > 0
+
+
+def split_moved(file: TraceFile) -> None:
+    """Take apart the data of CPUs out of the midst of which a piece was lost, where pages begin at other places."""
+    if not file.moved:
+        return
+    long_size = kernel_long(file)
+    for i, buffer in enumerate(file.buffers):
+        if not buffer.compressed and buffer.page_size <= _LARGEST_PAGE:
+            cpus = [part for data in buffer.cpus for part in _parts(file, buffer, data, long_size)]
+            file.buffers[i] = replace(buffer, cpus=tuple(cpus))
+
+
+def _parts(file: TraceFile, buffer: Buffer, data: CpuData, long_size: int) -> Iterator[CpuData]:
+    """Stretches of whole pages, each with the damaged ones behind it."""
+    start, end = data.offset, data.offset + data.size
+    size = buffer.page_size
+    after = 1
+    at = start
+    for _ in range(MOST_HOLES):
+        at, after = _follow(file, size, long_size, at, end, after)
+        if at >= end:
+            break
+        # The page in front of this one may be the damaged one, and the next begin within it.
+        found = _find(file, size, long_size, max(at - size + 1, start), end, after)
+        if found is None:
+            # What is behind the damaged page is none of the CPU's.
+            end = min(at + size, end)
+            break
+        if (found - start) % size:
+            if found > start:
+                yield data._replace(offset=start, size=found - start, limit=found)
+            start = found
+        at = found
+    if end > start:
+        yield data._replace(offset=start, size=end - start, limit=end)
+
+
+def _follow(
+    file: TraceFile, page_size: int, long_size: int, at: int, end: int, after: int
+) -> tuple[int, int]:
+    step = max(_BLOCK // page_size, 1) * page_size
+    while at + page_size <= end:
+        block = file.source.read(at, min(step, end - at))
+        inside, after = follow_pages(block, page_size, long_size, file.big_endian, 0, after)
+        at += inside
+        if inside < len(block) // page_size * page_size or not inside:
+            break
+    return at, after
+
+
+def _find(
+    file: TraceFile, page_size: int, long_size: int, at: int, end: int, after: int
+) -> int | None:
+    # Pages stand so that the last of them ends with the data, unless that has more than one hole.
+    for place in range(at + (end - at) % page_size, end, page_size):
+        page = file.source.read(place, page_size)
+        if follow_pages(page, page_size, long_size, file.big_endian, 0, after)[0]:
+            return place
+    while at + page_size <= end:
+        block = file.source.read(at, min(_BLOCK + 2 * page_size, end - at))
+        found = find_page(block, page_size, long_size, file.big_endian, 0, after)
+        last = at + len(block) == end
+        if found >= 0 and (last or found + page_size < len(block)):
+            return at + found
+        if last or len(block) < 2 * page_size:
+            return None
+        at += len(block) - 2 * page_size + 1
+    return None

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from converter.errors import TraceError
 from converter.formats.ctf.layout import PACKET_MAGIC
+from converter.formats.ctf.resuming import MOST_HOLES, PacketStarts
 from converter.formats.ctf.scan import (
     ABSENT,
     DAMAGED,
@@ -117,9 +118,16 @@ class StreamFile:
         if before is not None:
             state.discarded, state.sequence = before.discarded, before.sequence
             state.begin, state.clock = before.begin, before.clock
-        scan = _Scan(self, state, time, events=events)
-        yield from scan.windows()
-        state.clock = scan.clock
+        starts = PacketStarts(self.source, self.type)
+        start = self.range.start
+        for _ in range(MOST_HOLES):
+            scan = _Scan(self, start, starts, state, time, events=events)
+            yield from scan.windows()
+            state.clock = scan.clock
+            found = scan.next_packet()
+            if found is None:
+                break
+            start = found
         if self._untold:
             self.errors.append(
                 TraceError(f"{self._untold:,} more packets are damaged", path=self.source.name)
@@ -135,11 +143,13 @@ class StreamFile:
 
 
 class _Scan:
-    """One pass over a file, with the events of its packets or past them."""
+    """One pass over a file, with the events of its packets or past them, up to its end or to what is no packet."""
 
     def __init__(
         self,
         file: StreamFile,
+        start: int,
+        starts: PacketStarts,
         state: StreamState,
         time: tuple[int, int, int],
         *,
@@ -162,7 +172,10 @@ class _Scan:
         self._types: list[RecordType] = []
         self._places: list[tuple[int, int, int, bytes]] = []
         self._memory = [np.zeros(0, np.uint8)]
-        self._offset, self._end, _ = file.range
+        self._offset, self._end = start, file.range.end
+        self._starts = starts
+        #: The byte of the file where something stands that is no packet.
+        self._failed: int | None = None
         self._cpu = declared.cpu
         #: The last packet of the files before, which this one may have again.
         self._before = (state.sequence, state.begin)
@@ -171,6 +184,12 @@ class _Scan:
     def clock(self) -> int:
         """The clock's value."""
         return self._scanner.clock
+
+    def next_packet(self) -> int | None:
+        """Where the next packet begins behind what is none, if there is one."""
+        if self._failed is None:
+            return None
+        return self._starts.within(self._failed + 1, self._end)
 
     def windows(self) -> Iterator[Events]:
         """The events of each window."""
@@ -247,6 +266,7 @@ class _Scan:
                 if self._is_other(events):
                     return REALIGN, scanner.packet_start
                 if not self._enter(events):
+                    self._failed = self._offset + scanner.packet_start // 8
                     return None, at
             elif status == NEW_CLASS:
                 if not self._add_class():
@@ -260,6 +280,7 @@ class _Scan:
             elif status == DAMAGED:
                 if not scanner.inside:
                     self._damage(at, field="packet", message=DEFECTS[scanner.defect])
+                    self._failed = self._offset + scanner.packet_start // 8
                     return None, at
                 self._damage(at, message=DEFECTS[scanner.defect])
                 scanner.leave()
@@ -314,6 +335,13 @@ class _Scan:
                 found=length,
             )
             return False
+        if self._starts.known:
+            moved = self._next_within(start, length)
+            if moved is not None:
+                if moved < max(header, 8):
+                    return False
+                length = moved
+                content = min(content, length) if content is not None else None
         stream_class = said(registers[_STREAM_CLASS])
         if content is None:
             content = length
@@ -350,6 +378,23 @@ class _Scan:
             events.packet_registers = registers[: declared.packet_registers]
         self._note_losses(events, registers)
         return True
+
+    def _next_within(self, start: int, length: int) -> int | None:
+        """The bits up to the next packet where that begins within this one, out of which a piece was lost then."""
+        first = self._offset + start // 8
+        end = first + length // 8
+        if end == self._end or (end < self._end and self._starts.at(end)):
+            return None
+        found = self._starts.within(first + 1, min(end, self._end))
+        if found is None:
+            return None
+        self._damage(
+            start,
+            field="packet",
+            expected=f"the next at {end:#x}",
+            found=f"{found:#x}: a piece is lost or damaged",
+        )
+        return 8 * (found - first)
 
     def _is_known(self, begin: int | None, sequence: int | None) -> bool:
         """Whether a packet has been read before: snapshots of one session overlap."""

@@ -154,11 +154,37 @@ def test_sizes_that_contradict_each_other(tmp_path: Path) -> None:
     short = stream.packet(stream.record(0, 2), begin=2, sequence=1, content=8)
     names, warning = one_warning(tmp_path / "2", stream, first, short, last)
     assert names == ["mark", "mark"] and "content_size" in warning
-    # Where the next packet is nobody knows.
+    # Where the next packet is its magic number tells.
     for number, size in enumerate((0, 8, 700, (1 << 64) - 8)):
         lost = stream.packet(stream.record(0, 2), begin=2, sequence=1, size=size)
         names, warning = one_warning(tmp_path / f"3{number}", stream, first, lost, last)
-        assert names == ["mark"] and "packet_size" in warning
+        assert names == ["mark", "discarded_packets", "mark"] and "packet_size" in warning
+
+
+@pytest.mark.parametrize("lost", [(76 + 400, 100), (20, 30), (76 + 400, 4000), (0, 4)])
+@pytest.mark.parametrize("filling", [b"", b"\0", b"\x9d"])
+def test_packets_behind_a_hole_are_read(
+    tmp_path: Path, lost: tuple[int, int], filling: bytes
+) -> None:
+    stream = Stream({"mark": "uint32_t x;"})
+    packets = [
+        stream.packet(
+            [stream.record(0, 1000 * number + one, bytes(4)) for one in range(100)],
+            begin=1000 * number,
+            sequence=number,
+        )
+        for number in range(6)
+    ]
+    data = b"".join(packets)
+    start = len(packets[0]) + len(packets[1]) + lost[0]
+    end = start + lost[1]
+    damaged = data[:start] + filling * lost[1] + data[end:]
+    trace = open_trace(stream.write(tmp_path, damaged))
+    found = {ts for ts, name, _ in events_of(trace) if name == "mark"}
+    last = (end - 1) // len(packets[0])
+    outside = [number for number in range(6) if number < 2 or number > last]
+    assert found >= {1000 * number + one for number in outside for one in range(100)}
+    assert trace.warnings
 
 
 def test_packets_that_a_crash_left_open(tmp_path: Path) -> None:

@@ -17,6 +17,7 @@ from converter.errors import (
     TraceError,
     TraceWarning,
     UnsupportedError,
+    note,
 )
 from converter.formats.descriptor import Format
 from converter.formats.table import format_read
@@ -407,7 +408,7 @@ def _together(
             align=align,
             machines=machines,
         )
-    trace.warnings.extend(left_out)
+    note(trace.warnings, *left_out)
     return trace
 
 
@@ -468,9 +469,9 @@ def _trace_of(source: Source, name: str | None, options: Mapping[str, str] | Non
         trace = found.open(source, told) if travelled is None else travelled
     except TraceError as error:
         raise error.within(format=found.name) from None
-    trace.warnings.extend(source.warnings)
+    note(trace.warnings, *source.warnings)
     if stale is not None:
-        trace.warnings.append(stale)
+        note(trace.warnings, stale)
     return trace
 
 

@@ -158,22 +158,21 @@ class TraceWarning:
         return TraceError(**_parts(self))
 
 
-def note(warnings: list[TraceWarning], warning: TraceWarning) -> None:
-    """Add a warning to those of a trace, unless it is there, as each pass over the input finds the same, or there are
-    too many already, of which the last then tells.
+def note(warnings: list[TraceWarning], *found: TraceWarning) -> None:
+    """Add warnings to those of a trace, unless they are there, as each pass over the input finds the same, or there are
+    too many already, of which the last then tells. There is no other way to add one.
     """
-    if len(warnings) > MOST_WARNINGS:
-        return
-    # Few have one offset, and to compare all of them in full takes long.
-    if any(one.offset == warning.offset and one == warning for one in warnings):
-        return
-    if len(warnings) == MOST_WARNINGS:
-        warning = TraceWarning(
-            message=f"more damage than {MOST_WARNINGS:,} warnings tell",
-            format=warning.format,
-            path=warning.path,
-        )
-    warnings.append(warning)
+    for warning in found:
+        if len(warnings) > MOST_WARNINGS:
+            return
+        # Few have one offset, and to compare all of them in full takes long.
+        if any(one.offset == warning.offset and one == warning for one in warnings):
+            continue
+        if len(warnings) < MOST_WARNINGS:
+            warnings.append(warning)
+            continue
+        message = f"more damage than {MOST_WARNINGS:,} warnings tell"
+        warnings.append(TraceWarning(message=message, format=warning.format, path=warning.path))
 
 
 def _parts(source: TraceError | TraceWarning) -> dict[str, Any]:

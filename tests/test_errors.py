@@ -1,5 +1,7 @@
 import pickle
+import re
 from dataclasses import FrozenInstanceError
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -130,3 +132,16 @@ def test_errors_become_warnings_and_back():
 def test_warnings_are_values():
     with pytest.raises(FrozenInstanceError):
         TraceWarning(message="a").message = "b"
+
+
+def test_warnings_are_only_added_by_note():
+    root = Path(errors.__file__).parent
+    changed = re.compile(r"warnings(\.(append|extend|insert)\(| \+=)")
+    found = [
+        f"{path.relative_to(root)}: {line}"
+        for path in sorted(root.rglob("*.py"))
+        if path.name != "errors.py"
+        for line in path.read_text().splitlines()
+        if changed.search(line)
+    ]
+    assert found == []

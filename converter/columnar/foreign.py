@@ -17,7 +17,7 @@ from converter.arrow.restored import numbers, restored
 from converter.columnar.files import errors_of
 from converter.columnar.own import GroupSeeking, columns_of, warn
 from converter.columnar.stored import Group, Stored
-from converter.errors import TraceError, TraceWarning
+from converter.errors import TraceError, TraceWarning, note
 from converter.ir.columns import Column, constant_column
 from converter.ir.events import Batch, EventClass, Field, Table
 from converter.ir.field_classes import (
@@ -107,7 +107,7 @@ class _ForeignTable:
                 format=format,
                 path=source.name,
             )
-            self.trace.warnings.append(what)
+            note(self.trace.warnings, what)
         self._threads: dict[tuple[int, int], int] = {}
         self._processes: dict[int, int] = {}
         self._groups: list[Group] | None = None

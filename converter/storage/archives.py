@@ -11,7 +11,7 @@ import tarfile
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 
-from converter.errors import TraceError, TraceWarning
+from converter.errors import TraceError, TraceWarning, note
 from converter.storage.source import Source, View, check_relative
 
 #: More files than any trace has; an archive of empty files needs 512 bytes for each.
@@ -54,9 +54,7 @@ def _listed(source: Source, warnings: list[TraceWarning]) -> Members:
     left_out = 0
 
     def damaged(message: str, offset: int | None = None) -> None:
-        warnings.append(
-            TraceWarning(message=message, format="tar", path=source.name, offset=offset)
-        )
+        note(warnings, TraceWarning(message=message, format="tar", path=source.name, offset=offset))
 
     try:
         with tarfile.open(fileobj=SourceFile(source), mode="r:") as archive:

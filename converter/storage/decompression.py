@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Protocol, cast
 
-from converter.errors import TraceWarning
+from converter.errors import TraceWarning, note
 from converter.storage.source import Source
 
 
@@ -51,7 +51,7 @@ def decompressed(source: Source, compression: str, warnings: list[TraceWarning])
     """
 
     def warn(offset: int, message: str) -> None:
-        warnings.append(TraceWarning(message=message, path=source.name, offset=offset))
+        note(warnings, TraceWarning(message=message, path=source.name, offset=offset))
 
     feed_size = _FEED_SIZE[compression]
     offset = 0

@@ -8,7 +8,7 @@ import zlib
 from collections.abc import Callable, Iterator
 from functools import partial
 
-from converter.errors import TraceError, TraceWarning
+from converter.errors import TraceError, TraceWarning, note
 from converter.storage.archives import (
     MAX_MEMBERS,
     ArchiveSource,
@@ -59,7 +59,7 @@ def open_zip(source: Source, unwrap: Callable[[Source], Source]) -> Source:
         members[name] = partial(_unpacked, archive, info, os.path.join(source.name, info.filename))
     if left_out:
         message = f"{left_out:,} names that lead out of it, or beyond {MAX_MEMBERS:,}, are left out"
-        warnings.append(TraceWarning(message=message, format="zip", path=source.name))
+        note(warnings, TraceWarning(message=message, format="zip", path=source.name))
     if len(members) == 1:
         ((name, unpack),) = members.items()
         return unwrap(PackedSource(os.path.join(source.name, name), source, unpack, "zip"))
@@ -85,7 +85,7 @@ def _unpacked(
         if not produced:
             raise TraceError(str(error), format="zip", path=name) from error
         message = f"the zip data is damaged: {error}"
-        warnings.append(TraceWarning(message=message, path=name, offset=produced))
+        note(warnings, TraceWarning(message=message, path=name, offset=produced))
 
 
 def _copied(unpack: Unpack, name: str, warnings: list[TraceWarning]) -> Source:

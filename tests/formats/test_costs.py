@@ -2,8 +2,13 @@
 
 import pytest
 from costs import cost
+from support.trace_cmd_files import PAGE, File, Kernel
 
+from converter import errors
+from converter.conversion import open_trace
 from converter.errors import MOST_WARNINGS, TraceWarning, note
+from converter.formats.aix.trcfmt import parse
+from converter.ir.events import decode
 
 
 @pytest.mark.parametrize("name", ["uftrace_sessions", "uftrace_images", "uftrace_nonsense"])
@@ -20,3 +25,37 @@ def test_warnings_are_few_and_different():
     assert len(warnings) == MOST_WARNINGS + 1
     assert [one.offset for one in warnings[:-1]] == list(range(MOST_WARNINGS))
     assert "more damage" in str(warnings[-1])
+
+
+#: Warnings of an input, of those that are full of damage.
+MOST = 40
+
+
+def _options():
+    kernel = Kernel()
+    places = range(MOST + 9)
+    options = [(3, kernel.pack("QBBII", place, 0, 0, PAGE, 0)) for place in places]
+    return File(kernel, options=options).version_7()
+
+
+def _pages():
+    kernel = Kernel()
+    pages = [kernel.page(i, kernel.record(1, kernel.slice(1, 2))) for i in range(4)]
+    damaged = b"".join(pages[:2]) + b"\xff" * 16 + pages[2][16:] + pages[3]
+    return File(kernel, dict.fromkeys(range(MOST + 9), damaged)).version_7()
+
+
+@pytest.mark.parametrize("made", [_options, _pages])
+def test_damage_everywhere_gives_few_warnings(made, monkeypatch):
+    monkeypatch.setattr(errors, "MOST_WARNINGS", MOST)
+    with open_trace(made(), "trace_cmd") as trace:
+        for batch in trace.batches():
+            decode(batch)
+        assert len(trace.warnings) == MOST + 1
+        assert "more damage" in str(trace.warnings[-1])
+
+
+def test_templates_of_nothing_but_damage_give_few_warnings(monkeypatch):
+    monkeypatch.setattr(errors, "MOST_WARNINGS", MOST)
+    found = parse("".join(f"nonsense {i}\n" for i in range(MOST + 9)))
+    assert len(found.warnings) == MOST + 1

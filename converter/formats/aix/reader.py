@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from converter.errors import TraceError, UnsupportedError
+from converter.errors import TraceError, UnsupportedError, note
 from converter.formats.aix.decode import Decoding, batches
 from converter.formats.aix.layout import MAGIC, OWN_START_32
 from converter.formats.aix.native_classes import native_class
@@ -130,7 +130,7 @@ class _Reader:
         if templates is not None:
             self._sidecar["trcfmt"] = templates
         if self._templates is not None:
-            self.trace.warnings += self._templates.warnings
+            note(self.trace.warnings, *self._templates.warnings)
 
     def _prepare(self) -> Decoding:
         found = survey(self._streams, own=self._head.own)

@@ -16,6 +16,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from converter.errors import note
 from converter.formats.aix.asked import asked
 from converter.formats.aix.event_texts import entry_of
 from converter.formats.aix.hooks import HOOKS
@@ -302,7 +303,7 @@ class _Report:
         warning = report.warning
         if warning is not None and (warning.field, warning.message) not in self.warned:
             self.warned.add((warning.field, warning.message))
-            self.trace.warnings.append(warning)
+            note(self.trace.warnings, warning)
         return report
 
     def line(self, entry: Entry, report: Report, around: Environment, before: int) -> str:

@@ -14,7 +14,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from converter.errors import TraceError, TraceWarning
+from converter.errors import TraceError, TraceWarning, note
 from converter.formats.chrome.gecko_batches import MarkerTracks, Samples, sample_batches
 from converter.formats.chrome.gecko_tables import (
     NANOSECONDS,
@@ -71,7 +71,7 @@ def read_profile(source: Source, read_events: Callable[[Source], Trace]) -> Trac
             f"{made.skipped:,} markers and samples are not in the form of their table: left out"
         )
         warning = TraceWarning(format="chrome", path=source.name, field="threads", message=message)
-        trace.warnings.append(warning)
+        note(trace.warnings, warning)
     events = trace.make_batches
     ids = np.array([trace.strings.intern(name) for name in made.names], np.int32)
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from construct import ConstructError
 
-from converter.errors import TraceError, TraceWarning
+from converter.errors import TraceError, TraceWarning, note
 from converter.formats.fxt.layout import Layout, layout
 from converter.formats.fxt.mapping import PROVIDER_ID, PROVIDER_NAME
 from converter.formats.fxt.record_types import (
@@ -64,13 +64,14 @@ def survey(source: Source) -> Overview:
     rate = _common_rate(found)
     if rate is None:
         rate = _NANOSECONDS
-        warnings.append(
+        note(
+            warnings,
             TraceWarning(
                 format="fxt",
                 path=source.name,
                 field="ticks per second",
                 message="the providers' clocks have no common rate within 64 bits: times are rounded to nanoseconds",
-            )
+            ),
         )
     sidecar: dict[str, Any] = {}
     providers = [_provider(source, declared, offset) for offset in found.providers]

@@ -73,7 +73,7 @@ def _read_canonical(source: Source) -> Trace:
     except (ValueError, KeyError, TypeError, IndexError, RecursionError, OverflowError) as error:
         raise _no_form(source, error) from error
     if damage is not None:
-        trace.warnings.append(damage.to_warning())
+        note(trace.warnings, damage.to_warning())
     return trace
 
 
@@ -142,7 +142,7 @@ class _Reader:
             trace.clock_domains = [unpack_clock(clock) for clock in tail.clock_domain]
             trace.environment = environment
             trace.sidecar = sidecar
-            trace.warnings.extend(unpack_warning(warning) for warning in tail.warning)
+            note(trace.warnings, *map(unpack_warning, tail.warning))
             if tail.HasField("symbols"):
                 trace.symbols = _symbols(tail.symbols)
             else:

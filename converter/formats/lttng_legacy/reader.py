@@ -64,10 +64,10 @@ class _Reader:
             variant=version.name,
             clock=_clock(self._first),
             environment=_environment(self._first) if self._tables is None else {},
-            warnings=[error.to_warning() for error in recording.warnings],
             make_batches=self._batches,
             progress=lambda: (self._place, sum(file.size for file in files)),
         )
+        self._warn([error.to_warning() for error in recording.errors])
         self.trace.source_batches = self.trace.make_batches
         self.trace.in_time_order = True
         self._markers = list(markers(self._declarations, version))
@@ -142,7 +142,7 @@ class _Reader:
         except TraceError as error:
             # Then it is read as a recording that never had them.
             path = f"{recording.source.name}/{TABLES_NAME}"
-            recording.warnings.append(error.within(format="lttng_legacy", path=path))
+            recording.errors.append(error.within(format="lttng_legacy", path=path))
             return None
 
     def _read_state(self) -> NumberNames:

@@ -78,7 +78,7 @@ class Recording:
         self._open: OrderedDict[str, Source] = OrderedDict()
         self.source = source
         self.folder = ""
-        self.warnings: list[TraceError] = []
+        self.errors: list[TraceError] = []
         #: All files, relative to `folder`.
         self.paths: list[str] = []
         self.files: list[ChannelFile] = []
@@ -119,10 +119,10 @@ class Recording:
             except UnsupportedError:
                 raise
             except TraceError as error:
-                self.warnings.append(error.within(path=f"{self.source.name}/{path}"))
+                self.errors.append(error.within(path=f"{self.source.name}/{path}"))
         if not self.files:
-            if self.warnings:
-                raise self.warnings[0]
+            if self.errors:
+                raise self.errors[0]
             raise TraceError(
                 path=self.source.name, expected="files of a legacy LTTng trace", found="none"
             )
@@ -172,7 +172,7 @@ class Recording:
         ]
         for file in mixed:
             self.files.remove(file)
-            self.warnings.append(
+            self.errors.append(
                 TraceError(
                     path=f"{self.source.name}/{file.path}",
                     field="block header",

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from converter.errors import TraceError, TraceWarning, TruncatedError
+from converter.errors import TraceError, TraceWarning, TruncatedError, note
 from converter.formats.perfetto.layout import (
     MAX_INFLATED_BYTES,
     MAX_PACKET_BYTES,
@@ -69,7 +69,7 @@ class Damage:
             return
         count = self._counts[message] = self._counts.get(message, 0) + 1
         if count <= _MAX_WARNINGS:
-            self._warnings.append(warning)
+            note(self._warnings, warning)
 
 
 def windows(source: Source, damage: Damage, usual: int = WINDOW_BYTES) -> Iterator[Window]:

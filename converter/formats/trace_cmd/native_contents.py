@@ -12,7 +12,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from converter.errors import TraceError, TraceWarning, UnsupportedError
+from converter.errors import TraceError, TraceWarning, UnsupportedError, note
 from converter.formats.trace_cmd.compressor import library_version
 from converter.formats.trace_cmd.container import Buffer, Section, TraceFile
 from converter.formats.trace_cmd.event_classes import DISCARDED
@@ -229,12 +229,13 @@ class _NativeContents:
         for option in contents.options:
             section = option.section
             if section is not None and section.id not in _METADATA_OPTIONS:
-                self._trace.warnings.append(
+                note(
+                    self._trace.warnings,
                     TraceWarning(
                         message="version 6 has no place for this section",
                         format="trace_cmd",
                         field=f"section {section.id}",
-                    )
+                    ),
                 )
 
     def _buffer(self, buffer: Buffer) -> BufferContents:

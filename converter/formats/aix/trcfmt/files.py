@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
-from converter.errors import TraceError, TraceWarning
+from converter.errors import TraceError, TraceWarning, note
 from converter.formats.aix.trcfmt.grammar import parse_body
 from converter.formats.aix.trcfmt.model import (
     Block,
@@ -138,27 +138,29 @@ def parse(text: bytes | str) -> TemplateFile:
         if stanza is None:
             between += lines
             if lines.strip() and lines.lstrip()[0] not in "#*":
-                warnings.append(
+                note(
+                    warnings,
                     TraceWarning(
                         format="trcfmt",
                         offset=offset,
                         expected="a template or a comment",
                         found=lines.strip(),
-                    )
+                    ),
                 )
             continue
         between = ""
         stanzas.append(stanza)
         pieces = stanza.template.body.pieces
         if pieces and isinstance(unknown := pieces[-1].item, Unknown):
-            warnings.append(
+            note(
+                warnings,
                 TraceWarning(
                     format="trcfmt",
                     offset=offset,
                     field=f"template {stanza.template.id_text}",
                     expected=unknown.reason.removeprefix("expected "),
                     found=unknown.text,
-                )
+                ),
             )
     return TemplateFile(tuple(stanzas), between, tuple(warnings))
 

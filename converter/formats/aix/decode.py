@@ -78,7 +78,9 @@ class _Pass:
         """The windows that have events, and those bytes behind the last."""
         room = self._decoding.trace.bytes_of_a_window(WINDOW)
         try:
-            for data, offset in self._stream.windows(self._scan, room=room):
+            decoding = self._decoding
+            windows = self._stream.windows(self._scan, decoding.warn, own=decoding.own, room=room)
+            for data, offset in windows:
                 window = self._window
                 assert window is not None
                 window.data = data
@@ -93,7 +95,7 @@ class _Pass:
                 TraceError(
                     f"zeros where entries should be, in {self._scanner.holes:,} places",
                     path=self._stream.source.name,
-                    offset=self._stream.start + self._scanner.first_hole,
+                    offset=self._scanner.first_hole,
                 )
             )
         if self._scanner.undeclared:
@@ -104,8 +106,9 @@ class _Pass:
                 )
             )
 
-    def _scan(self, data: memoryview) -> tuple[int, int, int]:
+    def _scan(self, data: memoryview, offset: int) -> tuple[int, int, int]:
         decoding, scanner = self._decoding, self._scanner
+        scanner.offset = offset
         room = min(len(data) // MIN_ENTRY[self._stream.bits] + 1, _ROOM)
         window = self._window = Window(room, len(decoding.trace.event_classes))
         status, window.count = scanner.scan(

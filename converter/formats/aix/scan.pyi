@@ -43,6 +43,8 @@ class Scanner:
     needed: int
     #: Entries whose class, thread or track is not declared.
     undeclared: int
+    #: Where in the stream the next window begins.
+    offset: int
     #: Holes of zeros, and where in the stream the first one is.
     holes: int
     first_hole: int
@@ -83,6 +85,13 @@ class Scanner:
         """
     def take_side(self) -> bytes:
         """The data of events of several entries, as of the last scan."""
+
+def find_entry(bits: int, own: bool, data: bytes | memoryview, at: int) -> int:
+    """The first place from `at` on, in steps of 4 bytes, where eight entries follow each other; -1 without one.
+
+    Those of this converter's `own` streams are events or metadata of its own; the times of others rise. Where the data
+    ends three do, and one that ends with it.
+    """
 
 def presented(bits: int, data: memoryview | bytes | NDArray[uint8]) -> tuple[bytes, int, int]:
     """The entry at the start of `data` as templates see it, the bits of its data, and its size in the stream.

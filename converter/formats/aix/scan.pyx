@@ -16,7 +16,7 @@ from converter.formats.aix.own_hooks cimport (
     OWN_CONTINUATION, OWN_DECLARATION, OWN_DECLARATION_PART, OWN_HEADER, OWN_TIME,
 )
 from converter.formats.aix.scan_records cimport (
-    RECORD_METADATA, RECORD_NATIVE, RECORD_OWN, Record, join_parts, read_record, word_size,
+    RECORD_METADATA, RECORD_NATIVE, RECORD_OWN, Record, UNUSED_FLAGS, join_parts, read_record, word_size,
 )
 from converter.formats.aix.scan_tasks cimport Owner, note_process
 from converter.formats.aix.words cimport ENTRY_BAD, ENTRY_OK, ENTRY_SHORT, Entry, big32, big64, read_entry
@@ -51,6 +51,11 @@ cdef enum:
     HOOK_FORK = 0x1390
     # So many bytes of zeros are no entries of hook 000 but a hole in the file.
     HOLE = 64
+    # So many entries that follow each other are taken for entries behind damage, fewer where the stream ends.
+    CHAIN = 8
+    LEAST_CHAIN = 3
+    # Numbers of this converter's own that no stream reaches.
+    MOST_NUMBERS = 1 << 24
     # Requirements of documented hooks.
     NEEDS_GENERIC = 0x80
 
@@ -61,6 +66,62 @@ cdef inline bint is_execution(uint32_t form) noexcept nogil:
 
 cdef inline bint is_fork(uint32_t form) noexcept nogil:
     return form & ~<uint32_t>WIDE == HOOK_FORK << FORM_BITS | DOCUMENTED
+
+
+# Whether what was read at `data` may be an entry: one of this converter's own streams, where `own`, behind damage
+# (`resumed`) one of a place that could be any.
+cdef inline bint is_plausible(int bits, bint own, bint resumed, const uint8_t* data, const Record* record) noexcept nogil:
+    if (own or resumed) and bits == 64 and big32(data) >> 16 & UNUSED_FLAGS:
+        return False
+    if record.kind == RECORD_NATIVE:
+        if resumed and (own or not record.entry.timed or record.entry.hook == 0):
+            return False
+        if own and not record.entry.timed and record.entry.hook == 0:
+            return False
+    return not resumed or record.kind != RECORD_OWN or (
+        record.own_class < MOST_NUMBERS and record.thread < MOST_NUMBERS and record.track < MOST_NUMBERS
+    )
+
+
+def find_entry(int bits, bint own, const uint8_t[::1] data, int64_t at):
+    cdef int64_t end = data.shape[0]
+    cdef int64_t place
+    cdef int64_t found = -1
+    cdef int64_t count
+    cdef int status
+    cdef uint64_t time
+    cdef bint timed
+    cdef Record record
+    if bits not in (32, 64) or at < 0:
+        raise ValueError("no place of a stream")
+    if at >= end:
+        return -1
+    memset(&record, 0, sizeof(Record))
+    with nogil:
+        while at < end and found < 0:
+            place = at
+            count = 0
+            timed = False
+            time = 0
+            status = ENTRY_OK
+            while count < CHAIN and place < end:
+                status = read_record(bits, own, &data[place], end - place, &record)
+                if status != ENTRY_OK or not is_plausible(bits, own, True, &data[place], &record):
+                    break
+                if record.entry.timed and not own:
+                    # Times rise, those of 32 bits through their end.
+                    if timed and record.entry.ts < time and (bits == 64 or time - record.entry.ts < <uint64_t>1 << 31):
+                        break
+                    timed = True
+                    time = record.entry.ts
+                count += 1
+                place += record.size
+            if count >= CHAIN or (
+                (place == end or (status == ENTRY_SHORT and count >= LEAST_CHAIN)) and count and (own or timed)
+            ):
+                found = at
+            at += 4
+    return found
 
 
 cdef class Forms:
@@ -153,11 +214,12 @@ cdef class Scanner:
     cdef readonly int64_t needed
     #: Entries that say nothing that this stream has declared.
     cdef readonly int64_t undeclared
+    #: Where in the stream the next window begins.
+    cdef public int64_t offset
     #: Holes of zeros, and where in the stream the first one is.
     cdef readonly int64_t holes
     cdef readonly int64_t first_hole
     cdef bint _in_hole
-    cdef int64_t _before
     cdef uint8_t* _side
     cdef int64_t _side_used
     cdef int64_t _side_room
@@ -183,7 +245,7 @@ cdef class Scanner:
                 return False
         if not self._in_hole:
             if self.holes == 0:
-                self.first_hole = self._before + at
+                self.first_hole = self.offset + at
             self.holes += 1
             self._in_hole = True
         return True
@@ -201,7 +263,7 @@ cdef class Scanner:
         cdef int result = DONE
         cdef Record record
         cdef uint32_t form = 0
-        cdef bint special
+        cdef bint special, resumed
         cdef Forms forms = self._forms
         cdef const uint8_t* base
         cdef list metadata = []
@@ -220,8 +282,11 @@ cdef class Scanner:
                         at += self._bits >> 3
                         status = ENTRY_OK
                         continue
+                    resumed = self._in_hole
                     self._in_hole = False
                     status = read_record(self._bits, self._own, base + at, end - at, &record)
+                    if status == ENTRY_OK and not is_plausible(self._bits, self._own, resumed, base + at, &record):
+                        status = ENTRY_BAD
                     if status != ENTRY_OK:
                         break
                     if record.kind == RECORD_METADATA:
@@ -267,7 +332,6 @@ cdef class Scanner:
                     executions.append((pid, PyBytes_FromStringAndSize(<const char*>base + start, size)))
             at += record.size
         self.consumed = at
-        self._before += at
         if status == ENTRY_SHORT:
             self.needed = record.size
             result = INCOMPLETE
@@ -311,6 +375,7 @@ cdef class Scanner:
         cdef uint64_t last_tid = 0
         cdef int32_t last_thread = -1
         cdef bint has_last = False
+        cdef bint resumed
         cdef Record record
         cdef Entry* entry = &record.entry
         cdef const uint8_t* base
@@ -334,8 +399,11 @@ cdef class Scanner:
                     at += self._bits >> 3
                     status = ENTRY_OK
                     continue
+                resumed = self._in_hole
                 self._in_hole = False
                 status = read_record(self._bits, self._own, base + at, end - at, &record)
+                if status == ENTRY_OK and not is_plausible(self._bits, self._own, resumed, base + at, &record):
+                    status = ENTRY_BAD
                 if status != ENTRY_OK:
                     break
                 if record.kind == RECORD_METADATA:
@@ -408,7 +476,6 @@ cdef class Scanner:
             raise MemoryError
         self._last = last
         self.consumed = at
-        self._before += at
         if status == ENTRY_SHORT:
             self.needed = record.size
             return INCOMPLETE, n

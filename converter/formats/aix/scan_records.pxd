@@ -17,6 +17,9 @@ cdef enum:
     UTIL_HOOK = 0x00A0
     CONVERSION = 0x025C
 
+    # Flags of 64-bit hook words that nothing sets.
+    UNUSED_FLAGS = 0x1FFF
+
     RECORD_NATIVE = 0
     RECORD_OWN = 1
     RECORD_METADATA = 2
@@ -93,6 +96,8 @@ cdef inline int read_record(int bits, bint own, const uint8_t* data, int64_t lef
         missing -= more.length
     if record.own_class & FOLLOWED:
         record.own_class &= ~<uint32_t>FOLLOWED
+        if bits == 64 and left - record.size >= 2 and big32(data + record.size - 2) & UNUSED_FLAGS:
+            return ENTRY_BAD
         status = read_entry(bits, data + record.size, left - record.size, &more)
         record.size += more.size
         return status

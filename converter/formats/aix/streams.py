@@ -12,7 +12,7 @@ import numpy as np
 
 from converter.errors import TraceError, note
 from converter.formats.aix.layout import MAGIC
-from converter.formats.aix.scan import BAD, DONE, FULL, INCOMPLETE, presented
+from converter.formats.aix.scan import BAD, DONE, FULL, INCOMPLETE, find_entry, presented
 from converter.ir.trace import Trace
 from converter.storage.source import Source
 
@@ -20,6 +20,9 @@ from converter.storage.source import Source
 WINDOW: Final = 4 << 20
 #: Hook word, data word, 65,535 bytes, padding, thread id and time stamp.
 _MAX_ENTRY_32: Final = 16 + (1 << 16)
+#: Places of a stream where reading goes on behind damage, and how much is searched at first.
+_MOST_HOLES: Final = 1000
+_SEARCHED: Final = 1 << 18
 #: What names of files of templates have behind that of the trace.
 TEMPLATES_SUFFIX: Final = ".trcfmt"
 #: A file of templates is 1 MB; what is larger than this is none.
@@ -40,39 +43,47 @@ class Stream:
         return len(MAGIC) if self.bits == 64 else 0
 
     def windows(
-        self, scan: Callable[[memoryview], tuple[int, int, int]], *, room: int = WINDOW
+        self,
+        scan: Callable[[memoryview, int], tuple[int, int, int]],
+        damage: Callable[[TraceError], None],
+        *,
+        own: bool,
+        room: int = WINDOW,
     ) -> Iterator[tuple[memoryview, int]]:
         """Windows of the stream, each with its offset, from its first entry to its last whole one.
 
-        `scan` looks at a window and says how that ended, how much of it need not be looked at again, and how many
-        bytes there must be from there on. A window is yielded after it was looked at, as far as it was.
+        `scan` looks at a window at an offset and says how that ended, how much of it need not be looked at again, and
+        how many bytes there must be from there on. A window is yielded after it was looked at, as far as it was.
+        Where no entry is, or the last is not whole, that is `damage`; the next is where entries follow each other.
 
         Raises:
-            TraceError: at the end, where that is not the end of an entry, or there is none where one should be.
+            TraceError: the file has become shorter, or has more damage than reading goes on behind.
 
         """
         source = self.source
         offset, wanted = self.start, room
+        holes = 0
         while offset < source.size:
             # Not cleared first, as a bytearray is.
             buffer = np.empty(min(wanted, source.size - offset), np.uint8).data
             window = buffer[: source.read_into(offset, buffer)]
-            status, consumed, needed = scan(window)
+            status, consumed, needed = scan(window, offset)
             yield window[:consumed], offset
             offset += consumed
             wanted = room
-            if status == INCOMPLETE:
-                if len(window) < len(buffer) or offset + needed > source.size:
-                    raise TraceError(
-                        path=source.name,
-                        offset=offset,
-                        field="entry",
-                        expected=f"at least {needed:,} bytes",
-                        found=f"{source.size - offset:,} before the end of the file",
-                    )
-                wanted = max(room, needed)
+            if status == INCOMPLETE and len(window) == len(buffer):
+                if offset + needed <= source.size:
+                    wanted = max(room, needed)
+                    continue
+                error = TraceError(
+                    path=source.name,
+                    offset=offset,
+                    field="entry",
+                    expected=f"at least {needed:,} bytes",
+                    found=f"{source.size - offset:,} before the end of the file",
+                )
             elif status == BAD:
-                raise TraceError(
+                error = TraceError(
                     path=source.name,
                     offset=offset,
                     field="hook word",
@@ -80,13 +91,34 @@ class Stream:
                     found=source.read(offset, 8),
                 )
             else:
-                assert status in (DONE, FULL)
-                if len(window) < len(buffer) and status == DONE:
+                assert status in (DONE, FULL, INCOMPLETE)
+                if len(window) < len(buffer) and status != FULL:
                     raise TraceError(
                         "the file has become shorter while it was read",
                         path=source.name,
                         offset=offset,
                     )
+                continue
+            found = self._next_entry(offset + 4, own=own)
+            holes += 1
+            if found is None or holes > _MOST_HOLES:
+                raise error
+            error.message = f"entries go on at {found:#x}"
+            damage(error)
+            offset = found
+
+    def _next_entry(self, offset: int, *, own: bool) -> int | None:
+        """Where entries follow each other from a place on."""
+        size = _SEARCHED
+        while offset < self.source.size:
+            data = self.source.read(offset, size)
+            found = find_entry(self.bits, own, data, 0)
+            if found >= 0:
+                return offset + found
+            # What begins near the end may go on behind it.
+            offset += max(len(data) - _MAX_ENTRY_32, 4) if len(data) == size else len(data)
+            size = min(4 * size, WINDOW)
+        return None
 
 
 def warn_of(trace: Trace, name: str, damage: TraceError) -> None:

@@ -58,8 +58,9 @@ def survey(streams: list[Stream], *, own: bool) -> Survey:
         texts = _Texts(found.declarations)
 
         def look(
-            window: memoryview, scanner: Scanner = scanner, texts: _Texts = texts
+            window: memoryview, offset: int, scanner: Scanner = scanner, texts: _Texts = texts
         ) -> tuple[int, int, int]:
+            scanner.offset = offset
             status, metadata, executions, forks = scanner.survey(window)
             texts.add(metadata)
             found.executions += executions
@@ -67,7 +68,7 @@ def survey(streams: list[Stream], *, own: bool) -> Survey:
             return status, scanner.consumed, scanner.needed
 
         try:
-            for _ in stream.windows(look):
+            for _ in stream.windows(look, found.damage.append, own=own):
                 pass
         except TraceError as error:
             found.damage.append(error)

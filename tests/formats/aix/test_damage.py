@@ -187,6 +187,45 @@ def test_types_of_hook_words_that_there_are_none_of(kind):
     assert trace.warnings[0].offset == len(good)
 
 
+@pytest.mark.parametrize("variant", VARIANTS)
+@pytest.mark.parametrize("size", [68, 4096])
+def test_entries_behind_a_hole_are_read(variant, size):
+    """Hook words of types that there are none of, or lengths beyond the end, end what makes sense."""
+    make = words_64 if variant == "64" else words_32
+    hook = 0x5000 if variant == "64" else 0x500
+    entries = [make(hook, number, ts=100 + number) for number in range(400)]
+    data = stream(variant, *entries)
+    start = HEADERS[variant] + 100 * len(entries[0])
+    trace = opened(data[:start] + b"\xff" * size + data[start + size :], variant)
+    times = {one.ts for one in rows(trace)}
+    behind = 200 + -(-size // len(entries[0]))
+    assert times == {*range(100, 200), *range(behind, 500)}
+    (warning,) = trace.warnings
+    assert "entries go on" in str(warning) and warning.offset == start
+
+
+@pytest.mark.parametrize(
+    ("inside", "size", "filling"),
+    [
+        (12, 4, b""),
+        (30, 60, b""),
+        (12, 1004, b""),
+        (0, 60, b"\x2d"),
+        (12, 1000, b"\x2d"),
+        (0, 500, b"\0"),
+    ],
+)
+def test_events_of_its_own_behind_a_hole_are_read(inside, size, filling):
+    events = [_event(data=number.to_bytes(4, "big")) for number in range(100)]
+    data = _with_declarations(CLASS, events=b"".join(events))
+    start = data.index(events[20]) + inside
+    trace = opened(data[:start] + filling * size + data[start + size :])
+    found = {event.values.get("a") for event in rows(trace)}
+    behind = 20 + -(-(inside + size) // len(events[0]))
+    assert found >= {*range(20), *range(behind + 1, 100)}
+    assert trace.warnings
+
+
 def _with_declarations(*lines: str, events: bytes = b"") -> bytes:
     text = "".join(f"{line}\n" for line in lines).encode()
     return stream(

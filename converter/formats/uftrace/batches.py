@@ -25,6 +25,7 @@ from converter.formats.uftrace.scan import (
     NO_SPECIFICATION,
     TRUNCATED,
     Scanner,
+    find_record,
 )
 from converter.formats.uftrace.scan_functions import FunctionTable
 from converter.formats.uftrace.shown_values import SymbolNames
@@ -40,6 +41,11 @@ if TYPE_CHECKING:
 #: Events of a batch, and words of values for each of them.
 BATCH_SIZE = 1 << 17
 _VALUES = 4
+#: Places where reading goes on behind damage; how much of a file is searched at once, and what records there take.
+_MOST_HOLES = 1000
+_SEARCHED = 1 << 16
+_MOST_SEARCHED = 1 << 22
+_OVERLAP = 1 << 16
 _LEAST_VALUES = 1 << 12
 
 _REASONS = {
@@ -176,18 +182,20 @@ class Pass:
         #: Events delivered, and the first damage met before any was.
         self.delivered = 0
         self.first_damage: TraceError | None = None
+        self._holes = 0
 
-    def _feed(self, number: int) -> None:
+    def _feed(self, number: int, *, resumed: bool = False) -> None:
         data: NDArray[np.uint8] | bytes
         segment = len(self._segments)
         if number < len(self._tasks):
-            consumed = self._scanner.consumed(number)
+            consumed = 0 if resumed else self._scanner.consumed(number)
             try:
                 window, final = self._tasks[number].windows.next(consumed)
             except TraceError as error:
                 self._recording.warn(error)
                 return
-            self._scanner.feed(number, window.data, segment, final)
+            feed = self._scanner.resume if resumed else self._scanner.feed
+            feed(number, window.data, segment, final)
             data = window
         else:
             events = self._ready[number - len(self._tasks)].next()
@@ -225,12 +233,32 @@ class Pass:
 
     def _damage(self) -> None:
         scanner = self._scanner
-        error = self._tasks[scanner.stream].windows.error(
-            scanner.offset, **_REASONS[scanner.reason]
-        )
+        windows = self._tasks[scanner.stream].windows
+        error = windows.error(scanner.offset, **_REASONS[scanner.reason])
+        self._holes += 1
+        found = self._next_record(windows) if self._holes <= _MOST_HOLES else None
+        if found is not None:
+            reason = f"{error.message}; " if error.message else ""
+            error.message = f"{reason}records go on at {found:#x}"
         self._recording.warn(error)
         if self.first_damage is None:
             self.first_damage = error
+        if found is not None:
+            windows.go_to(found)
+            self._feed(scanner.stream, resumed=True)
+
+    def _next_record(self, windows: Windows) -> int | None:
+        """Where in the file records follow each other behind the damage."""
+        place = windows.start + self._scanner.offset + 8
+        size = _SEARCHED
+        while place < windows.source.size:
+            data = windows.source.read(place, size + _OVERLAP)
+            found = find_record(data, 0, self._scanner.time, big_endian=self._recording.big_endian)
+            if found >= 0:
+                return place + found
+            place += size
+            size = min(4 * size, _MOST_SEARCHED)
+        return None
 
     def next(self) -> Batch | None:
         """The next batch, None after the last."""

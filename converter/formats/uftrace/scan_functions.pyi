@@ -62,6 +62,8 @@ class Streams:
         self, number: int, window: NDArray[uint8] | memoryview, segment: int, final: bool
     ) -> None:
         """Give a stream of records its next window, which starts where `consumed` said; it is kept."""
+    def resume(self, number: int, window: memoryview, segment: int, final: bool) -> None:
+        """Give a stream its next window, in front of which records of unknown depth are lost."""
     def feed_ready(
         self,
         number: int,

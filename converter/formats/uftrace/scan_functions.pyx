@@ -258,6 +258,7 @@ cdef class Streams:
         stream.next_space = times[1] if times.shape[0] > 1 else INT64_MAX
         stream.tracked = self._close
         stream.adrift = True
+        stream.time = 0
         self._kept.append((times, spaces))
         return self._stream_count - 1
 
@@ -289,6 +290,10 @@ cdef class Streams:
             # The run over it finds that there is no whole record.
             stream.next_ts = 0
         push(&self._heap, number)
+
+    def resume(self, int32_t number, const uint8_t[::1] window, int64_t segment, bint final):
+        self.feed(number, window, segment, final)
+        self._streams[number].adrift = True
 
     def feed_ready(
         self,

@@ -48,6 +48,8 @@ cdef struct Stream:
     bint tracked
     # At the start, and where records were lost, a task may be at any depth.
     bint adrift
+    # Of the last record.
+    int64_t time
 
 
 cdef struct Columns:

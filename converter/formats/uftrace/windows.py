@@ -39,6 +39,11 @@ class Windows:
         self.start = place - len(ahead)
         self._ahead = np.frombuffer(ahead, np.uint8) if ahead else None
 
+    def go_to(self, place: int) -> None:
+        """Have the next window begin at a place in the file."""
+        self.start = place
+        self.length = 0
+
     def next(self, consumed: int) -> tuple[NDArray[np.uint8], bool]:
         """The window behind the first `consumed` bytes of the last one, and whether the file ends with it.
 

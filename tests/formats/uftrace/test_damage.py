@@ -245,9 +245,9 @@ def test_values_without_a_specification(tmp_path):
     directory = whole()
     directory.argspec = ""
     trace = opened(directory, tmp_path)
-    assert warnings_of(trace) == [
-        "uftrace: offset 0x10: values of a function without a specification: their size is not known"
-    ]
+    (warning,) = warnings_of(trace)
+    assert warning.startswith("uftrace: offset 0x10: values of a function without a specification")
+    assert warning.endswith("their size is not known; records go on at 0x30")
 
 
 # Records
@@ -272,10 +272,33 @@ def test_a_record_without_its_magic_number(tmp_path):
     directory.tasks[TID] = bytes(data)
     trace = opened(directory, tmp_path)
     assert warnings_of(trace) == [
-        "uftrace: offset 0x30: record.magic: expected 5, found something else"
+        "uftrace: offset 0x30: record.magic: records go on at 0x40: expected 5, found something else"
     ]
     assert kinds(trace).count(Kind.SLICE_BEGIN) == 2
-    assert kinds(trace).count(Kind.SLICE_END) == 0
+    assert kinds(trace).count(Kind.SLICE_END) == 2
+
+
+@pytest.mark.parametrize("size", [8, 40, 1032])
+@pytest.mark.parametrize("filling", [b"", b"\0", b"\x97"])
+@pytest.mark.parametrize("values", [False, True])
+def test_records_behind_a_hole_are_read(tmp_path, size, filling, values):
+    directory = whole()
+    directory.files = {}
+    text = directory.text(b"hello") + directory.pack("i", 5) if values else None
+    times = range(10, 400, 2)
+    records = [
+        directory.record(time, ENTRY, 0, FOO, text) + directory.record(time + 1, EXIT, 0, FOO)
+        for time in times
+    ]
+    data = b"".join(records)
+    start = 60 * len(records[0]) + 8
+    directory.tasks[TID] = data[:start] + filling * size + data[start + size :]
+    trace = opened(directory, tmp_path)
+    found = {ts for batch in trace.batches() for ts in batch.ts.tolist()}
+    behind = 60 + (8 + size) // len(records[0]) + 1
+    expected = {time + one for time in [*times[:60], *times[behind + 1 :]] for one in (0, 1)}
+    assert found >= expected
+    assert trace.warnings
 
 
 def test_a_time_beyond_63_bits(tmp_path):

@@ -7,11 +7,14 @@ bound and does not grow with the size, nor does what is in memory beyond the inp
 from __future__ import annotations
 
 import argparse
+import gzip
+import io
 import json
 import os
 import resource
 import struct
 import sys
+import tarfile
 import time
 import zlib
 from collections.abc import Callable
@@ -22,6 +25,7 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
 
 from fuzz import Files, packed  # noqa: E402 - the path is set above
+from support.trace_cmd_files import File, Kernel, format_text  # noqa: E402
 
 from converter.conversion import open_trace  # noqa: E402
 from converter.errors import TraceError  # noqa: E402
@@ -275,6 +279,118 @@ def _uftrace(files: Files) -> Files:
     }
 
 
+def uftrace_holes(size: int) -> Files:
+    """Damage behind each few records."""
+    record = struct.pack("<QQ", 5, 0x1000 << 16 | 5 << 3)
+    piece = record * 5 + bytes(8)
+    return _uftrace({"1.dat": piece * (size // len(piece))})
+
+
+def uftrace_values(size: int) -> Files:
+    """Records with values of no known size, behind each of which records are looked for."""
+    record = struct.pack("<QQ", 5, 0x1000 << 16 | 5 << 3 | 4)
+    return _uftrace({"1.dat": (record + b"\xff" * 1000) * (size // 1016)})
+
+
+def aix_entries(size: int) -> Files:
+    """Entries without data."""
+    entry = struct.pack(">HHHHQQ", 0x8000, 0, 0x5000, 0, 1, 5)
+    return {"": _AIX + entry * (size // len(entry))}
+
+
+def aix_hooks(size: int) -> Files:
+    """A hook of its own for each of many entries, and a thread for each."""
+    entry = struct.Struct(">HHHHQQ")
+    entries = (entry.pack(0x8000, 0, i & 0xFFFF | 1, 0, i, i) for i in range(size // entry.size))
+    return {"": _AIX + b"".join(entries)}
+
+
+def aix_holes(size: int) -> Files:
+    """Entries that are too long, behind which seven others follow each other."""
+    entry = struct.pack(">HHHHQQ", 0x8000, 0, 0x5000, 0, 1, 5)
+    beyond = struct.pack(">HHHH", 0xFFFF, 0xFFFF, 0xFFFF, 0xFFFF)
+    piece = entry * 7 + beyond
+    return {"": _AIX + piece * (size // len(piece))}
+
+
+_AIX = bytes.fromhex("efdf1114")
+
+
+def trace_cmd_formats(size: int) -> Files:
+    """Formats of events that there are none of."""
+    formats = [format_text("e", i & 0xFFFF, "u32 v 8 4 0", '"x"') for i in range(size // 420)]
+    return {"": File(formats={"system": formats}).version_7()}
+
+
+def trace_cmd_options(size: int) -> Files:
+    """Options that describe buffers that are not there."""
+    option = struct.pack("<QBBII", 0, 0, 0, 4096, 0)
+    count = size // (len(option) + 6)
+    return {"": File(options=[(3, option)] * count).version_7()}
+
+
+def trace_cmd_pages(size: int) -> Files:
+    """The smallest pages, with the smallest records."""
+    kernel = Kernel(page_size=64)
+    page = kernel.page(5, *[kernel.word(1, 0) + bytes(4)] * 5)
+    data = File(kernel, {0: page * (size // 64)}).version_7()
+    return {"": data}
+
+
+def trace_cmd_sections(size: int) -> Files:
+    """Sections that lead nowhere, each to be looked for."""
+    header = struct.pack("<HHIQ", 17, 0, 0, 1 << 40)
+    links = struct.pack("<HHIQ", 16, 0, 0, 16) + bytes(16)
+    data = File().version_7()
+    return {"": data[:48] + (header + links + header) * (size // 64) + data[48:]}
+
+
+def trace_cmd_lost_pages(size: int) -> Files:
+    """A piece was lost in front of pages that could begin anywhere."""
+    kernel = Kernel(page_size=4096)
+    first = kernel.page(5, kernel.record(0, kernel.slice(1, 1)))
+    data = File(kernel, {0: first * 2 + b"\x41\0\0\0\0\0\0\0" * (size // 8)}).version_6()
+    return {"": data[:300] + data[308:]}
+
+
+def trace_cmd_chunks(size: int) -> Files:
+    """Chunks that look like some and are none."""
+    chunk = struct.pack("<II", 8, 4096) + b"\x28\xb5\x2f\xfd" + bytes(4)
+    kernel = Kernel()
+    data = File(kernel, {0: kernel.page(5)}).version_7("zstd")
+    whole = struct.pack("<I", size // 16) + chunk * (size // 16)
+    at = data.rindex(b"\x28\xb5\x2f\xfd", 0, data.rindex(b"\x28\xb5\x2f\xfd")) - 12
+    return {"": data[:at] + whole}
+
+
+def ctf_holes(size: int) -> Files:
+    """Packets that say that they are longer than they are."""
+    metadata = (
+        _CTF
+        + b"""typealias integer { size = 32; align = 8; signed = false; } := u32;
+trace { major = 1; minor = 8; byte_order = le; packet.header := struct { u32 magic; }; };
+stream { packet.context := struct { u32 packet_size; u32 content_size; };
+event.header := struct { u8 id; }; };
+event { name = "e"; id = 0; fields := struct { }; };"""
+    ).replace(b"trace { major = 1; minor = 8; byte_order = le; };\n", b"", 1)
+    packet = struct.pack("<III", 0xC1FC1FC1, 1 << 16, 1 << 16) + bytes(20)
+    return {"metadata": metadata, "stream": packet * (size // len(packet))}
+
+
+def fxt_gzip(size: int) -> Files:
+    """Events in gzip, a thousand times smaller."""
+    return {"": gzip.compress(fxt_events(400 * size)[""], 9)}
+
+
+def fxt_members(size: int) -> Files:
+    """An archive of nothing but empty files."""
+    archive = io.BytesIO()
+    with tarfile.open(fileobj=archive, mode="w", format=tarfile.USTAR_FORMAT) as tar:
+        for i in range(size // 512):
+            tar.addfile(tarfile.TarInfo(f"{i}"))
+    return {"": archive.getvalue()}
+
+
 def ir_events(size: int) -> Files:
     """A canonical form with a class for each event."""
     classes = [{"kind": "TYPED", "name": str(i), "fields": []} for i in range(size // 72)]
@@ -291,7 +407,7 @@ def ir_events(size: int) -> Files:
 INPUTS: dict[str, Callable[[int], Files]] = {
     name: make
     for name, make in list(globals().items())
-    if callable(make) and name.partition("_")[0] in {format.name for format in FORMATS}
+    if callable(make) and name.startswith(tuple(f"{format.name}_" for format in FORMATS))
 }
 
 

@@ -76,8 +76,9 @@ def next_section(file: TraceFile, offset: int) -> int | None:
     order = ">" if file.big_endian else "<"
     known = np.zeros(1 << 16, bool)
     known[list(_KNOWN_KINDS)] = True
-    for start in range(offset, file.source.size, _BLOCK):
-        data = np.frombuffer(file.source.read(start, _BLOCK + SECTION_HEADER_SIZE), np.uint8)
+    start, size = offset, _SMALL_BLOCK
+    while start < file.source.size:
+        data = np.frombuffer(file.source.read(start, size + SECTION_HEADER_SIZE), np.uint8)
         if len(data) < SECTION_HEADER_SIZE:
             return None
         count = len(data) - SECTION_HEADER_SIZE + 1
@@ -95,6 +96,8 @@ def next_section(file: TraceFile, offset: int) -> int | None:
             )
             if end <= file.source.size and leads_on(file, found, _KNOWN_KINDS):
                 return at
+        start += size
+        size = min(4 * size, _BLOCK)
     return None
 
 

@@ -184,18 +184,17 @@ class Pass:
         self.first_damage: TraceError | None = None
         self._holes = 0
 
-    def _feed(self, number: int, *, resumed: bool = False) -> None:
+    def _feed(self, number: int) -> None:
         data: NDArray[np.uint8] | bytes
         segment = len(self._segments)
         if number < len(self._tasks):
-            consumed = 0 if resumed else self._scanner.consumed(number)
+            consumed = self._scanner.consumed(number)
             try:
                 window, final = self._tasks[number].windows.next(consumed)
             except TraceError as error:
                 self._recording.warn(error)
                 return
-            feed = self._scanner.resume if resumed else self._scanner.feed
-            feed(number, window.data, segment, final)
+            self._scanner.feed(number, window.data, segment, final)
             data = window
         else:
             events = self._ready[number - len(self._tasks)].next()
@@ -244,8 +243,18 @@ class Pass:
         if self.first_damage is None:
             self.first_damage = error
         if found is not None:
-            windows.go_to(found)
-            self._feed(scanner.stream, resumed=True)
+            self._resume(scanner.stream, windows, found)
+
+    def _resume(self, number: int, windows: Windows, place: int) -> None:
+        """Go on at a place in a file, of which the window mostly has the bytes already."""
+        window = np.frombuffer(self._current[number], np.uint8)[place - windows.start :]
+        windows.go_to(place)
+        final = place + windows.length >= windows.source.size
+        if not len(window):
+            window, final = windows.next(0)
+        self._scanner.resume(number, window.data, len(self._segments), final)
+        self._segments.append(window)
+        self._current[number] = window
 
     def _next_record(self, windows: Windows) -> int | None:
         """Where in the file records follow each other behind the damage."""

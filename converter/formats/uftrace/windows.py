@@ -40,9 +40,9 @@ class Windows:
         self._ahead = np.frombuffer(ahead, np.uint8) if ahead else None
 
     def go_to(self, place: int) -> None:
-        """Have the next window begin at a place in the file."""
+        """Have the window begin at a later place in it, or the next one at a place behind it."""
+        self.length = max(self.start + self.length - place, 0)
         self.start = place
-        self.length = 0
 
     def next(self, consumed: int) -> tuple[NDArray[np.uint8], bool]:
         """The window behind the first `consumed` bytes of the last one, and whether the file ends with it.

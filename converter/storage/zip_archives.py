@@ -51,9 +51,10 @@ def open_zip(source: Source, unwrap: Callable[[Source], Source]) -> Source:
     left_out = 0
     for info in infos:
         name = os.path.normpath(info.filename)
-        if info.is_dir():
+        # Some Pythons' `is_dir` cannot be asked about an empty name.
+        if info.filename.endswith("/"):
             continue
-        if not is_inside(name) or len(members) == MAX_MEMBERS:
+        if not info.filename or not is_inside(name) or len(members) == MAX_MEMBERS:
             left_out += 1
             continue
         members[name] = partial(_unpacked, archive, info, os.path.join(source.name, info.filename))

@@ -11,7 +11,7 @@ import zipfile
 import pytest
 
 from converter.conversion import convert
-from converter.errors import OutputError, TraceError
+from converter.errors import OutputError
 from converter.storage.archives import is_inside
 from converter.storage.opening import open_source
 
@@ -62,16 +62,13 @@ def zipped(name):
 @pytest.mark.parametrize("made", [tar, zipped])
 @pytest.mark.parametrize("name", NAMES)
 def test_members_of_archives_stay_inside(made, name):
-    try:
-        with open_source(made(name)) as source:
-            found = list(source.walk())
-            assert "in" in found
-            for one in found:
-                assert is_inside(one)
-                with source.open(one) as member:
-                    assert member.size <= 1
-    except TraceError as error:
-        assert str(error).isprintable()
+    with open_source(made(name)) as source:
+        found = list(source.walk())
+        assert "in" in found
+        for one in found:
+            assert is_inside(one)
+            with source.open(one) as member:
+                assert member.size <= 1
 
 
 def trace_of(names):
@@ -79,25 +76,25 @@ def trace_of(names):
     events = []
     for number, name in enumerate(names):
         place = {"pid": number + 1, "tid": number + 1}
-        for what in ("process_name", "thread_name"):
-            events.append({"ph": "M", "name": what, "args": {"name": name}, **place})
+        events += [
+            {"ph": "M", "name": what, "args": {"name": name}, **place}
+            for what in ("process_name", "thread_name")
+        ]
         for phase in "BEIC":
-            args = {name: 1} if phase != "E" else {}
+            args = {name: 1} if phase == "I" else {}
             event = {"ph": phase, "ts": number, "name": name, "cat": name, "args": args, **place}
             events.append(event)
     return json.dumps({"traceEvents": events, "otherData": {name: name for name in names}})
 
 
-@pytest.mark.parametrize("format", ["aix", "ctf", "lttng_legacy", "parquet", "uftrace"])
+@pytest.mark.parametrize("format", ["ctf", "lttng_legacy", "uftrace"])
 def test_names_in_a_trace_lead_nowhere(format, tmp_path):
     source = tmp_path / "in.json"
     source.write_text(trace_of(NAMES))
     target = tmp_path / "deep" / "er" / "out"
     target.parent.mkdir(parents=True)
     convert(source, target, target_format=format)
-    # Templates of AIX stand beside their trace, under its name.
-    own = {target, target.with_name("out.trcfmt")}
-    outside = [path for path in tmp_path.rglob("*") if own.isdisjoint((path, *path.parents))]
+    outside = [path for path in tmp_path.rglob("*") if target not in (path, *path.parents)]
     assert {*outside} == {source, target.parent, target.parent.parent}
     for path in target.rglob("*"):
         assert path.name.isprintable() and len(os.fsencode(path.name)) < 256
@@ -107,7 +104,7 @@ def test_names_in_a_trace_lead_nowhere(format, tmp_path):
 @pytest.mark.skipif(
     sys.platform != "linux" or os.geteuid() != 0, reason="mounting a file system needs root"
 )
-@pytest.mark.parametrize("format", ["fxt", "trace_cmd", "ctf", "uftrace", "lttng_legacy"])
+@pytest.mark.parametrize("format", ["fxt", "ctf", "lttng_legacy"])
 def test_a_full_file_system_has_no_half_output(format, tmp_path):
     source = tmp_path / "in.json"
     source.write_text(trace_of([f"{number}" * 400 for number in range(10, 90)]))

@@ -222,7 +222,8 @@ cdef class Scanner(Streams):
     cdef int _run(self, Stream* stream, Columns* out, int64_t limit) noexcept nogil:
         cdef const uint8_t* record
         cdef uint64_t time, word, address
-        cdef int64_t ts, left, length, absolute, first
+        cdef int64_t ts, left, length, first
+        cdef int64_t absolute = 0
         cdef int32_t kind, number, class_id
         cdef int32_t space = stream.spaces[stream.space_at]
         cdef Cached* cached

@@ -15,13 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from converter.ir.columns import constant_column
-from converter.ir.events import Batch, EventClass, Field
-from converter.ir.field_classes import IntegerClass
-from converter.ir.kinds import TRACEPOINT_KINDS, Kind, Role
+from converter.ir.events import Batch, EventClass
+from converter.ir.kinds import Kind
 from converter.ir.trace import Trace, Track, TrackScope
 from converter.projection.assembly import assemble
-from converter.projection.buffers import ARGUMENT as BUFFER_ARGUMENT
-from converter.projection.buffers import may_have_buffers, place_of_argument
 from converter.projection.capabilities import Capabilities, KindSupport
 from converter.projection.fitting import (
     Fitter,
@@ -38,6 +35,7 @@ from converter.projection.losses import Aspect, LossClass, LossKind, LossReport,
 from converter.projection.lowering import LOWERINGS, lowering_for
 from converter.projection.metadata import TargetMetadata, held_clock
 from converter.projection.pieces import ByClass, Derived, Piece, map_distinct
+from converter.projection.placing import Placing, is_absent, taken
 from converter.projection.preparation import prepared
 from converter.projection.symbol_names import addresses_by_style, addresses_of, names_lost
 from converter.projection.tables import TargetTables
@@ -99,6 +97,7 @@ class Projector:
         self._fitter = Fitter(capabilities)
         self._class_ids = ByClass(self.target.add_class)
         self._support = ByClass(capabilities.support)
+        self._placing = Placing(self, self._tables, capabilities, self._support)
         self._is_nested = ByClass(lambda one: is_nested(one, self._holds(one)))
         self._is_varying = ByClass(lambda one: is_varying(one, self._holds(one)))
         self._has_required = ByClass(self._required_are_there)
@@ -116,7 +115,6 @@ class Projector:
 
             self._too_deep = NestedTooDeep(self.target, capabilities.max_depth, report)
         # Of the batch under way.
-        self._all_on_threads = self._all_on_cpus = False
         self._occurring: set[int] = set()
         self._tests: dict[Callable[[EventClass], bool], bool] = {}
         self._constants: dict[str | bytes, np.int32] = {}
@@ -181,11 +179,11 @@ class Projector:
 
     def threads_of(self, piece: Piece) -> NDArray[np.int32]:
         """The thread of each row, an index into the target's threads."""
-        return _taken(piece.batch.thread, piece) if piece.thread is None else piece.thread
+        return taken(piece.batch.thread, piece) if piece.thread is None else piece.thread
 
     def cpus_of(self, piece: Piece) -> NDArray[np.int32]:
         """The CPU of each row."""
-        return _taken(piece.batch.cpu, piece) if piece.cpu is None else piece.cpu
+        return taken(piece.batch.cpu, piece) if piece.cpu is None else piece.cpu
 
     def track(self, number: int) -> Track:
         """A track that rows are on, which the target may not keep."""
@@ -243,8 +241,7 @@ class Projector:
             self._occurring |= present
             self._tests.clear()
         batch = self._renumbered(batch)
-        self._all_on_threads = not len(batch) or int(batch.thread.min()) >= 0
-        self._all_on_cpus = not len(batch) or int(batch.cpu.min()) >= 0
+        self._placing.begin(batch)
         placed = []
         for number in batch.tables.keys() & present:
             piece = Piece(
@@ -256,7 +253,7 @@ class Projector:
             )
             fitted = [
                 (number, self._class_ids(part.event_class), part)
-                for one in self._in_buffers(piece)
+                for one in self._placing.in_buffers(piece)
                 for part in self._fit(one, 0)
             ]
             if self._addresses(piece.event_class):
@@ -269,7 +266,7 @@ class Projector:
                 for part in self._fit(piece, 0)
             ]
         batch = assemble(batch, placed, self.source.strings)
-        if self.capabilities.buffers and not _absent(batch.track):
+        if self.capabilities.buffers and not is_absent(batch.track):
             batch.track = self._tables.buffers.tracks(batch.track)
         if self._too_deep:
             self._too_deep.count(batch)
@@ -307,61 +304,6 @@ class Projector:
         if lost:
             what = f"names of functions in {', '.join(lost)} of {label(piece.event_class)}"
             self.lose(LossKind.DROPPED, what, piece)
-
-    def _in_buffers(self, piece: Piece) -> list[Piece]:
-        """Tracepoints in the buffers that they were recorded in, where the format has such."""
-        tables, kind = self._tables, piece.event_class.kind
-        if not self.capabilities.buffers or not may_have_buffers(kind):
-            return self._on_threads(piece)
-        parts = []
-        said = tables.buffers.of_argument(piece, self.source.strings)
-        if said is not None:
-            known, rest = piece.split(said < -1)
-            if known is not None:
-                place = place_of_argument(known)
-                assert place is not None
-                parts.append(known.without_field(place).moved(track=said[said < -1]))
-            if rest is None:
-                return parts
-            piece = rest
-        tracks = _taken(piece.batch.track, piece)
-        if kind is not Kind.INSTANT and not _absent(tracks):
-            codes = tables.buffers.of_tracks(tables.tracks, tracks)
-            if kind is not Kind.DISCARDED:
-                codes = np.where(self.threads_of(piece) >= 0, codes, np.int32(-1))
-            known, rest = piece.split(codes < -1)
-            if known is not None:
-                parts.append(known.moved(track=codes[codes < -1]))
-            if rest is None:
-                return parts
-            piece = rest
-        return [*parts, *self._on_threads(piece)]
-
-    def _on_threads(self, piece: Piece) -> list[Piece]:
-        """A tracepoint on a thread that is on a global track too stays on its thread where it cannot be on both.
-
-        Such a track is the buffer that it was recorded in.
-        """
-        batch = piece.batch
-        if _absent(batch.track) or _absent(batch.thread):
-            return [piece]
-        support = self._support(piece.event_class)
-        if piece.event_class.kind not in TRACEPOINT_KINDS or (support and support.track):
-            return [piece]
-        tracks = _taken(batch.track, piece)
-        of_buffers = [track.scope is TrackScope.GLOBAL for track in self._tables.tracks]
-        both = (
-            (tracks >= 0) & (self.threads_of(piece) >= 0) & np.array([*of_buffers, False])[tracks]
-        )
-        on, off = piece.split(both)
-        if on is None:
-            return [piece]
-        self.lose(LossKind.LOWERED, "tracks of events on threads as an argument", on)
-        names = [self.constant(track.name, 1)[0] for track in self._tables.tracks]
-        texts = np.array(names, np.int32)[tracks[both]]
-        kept = on.moved(track=constant_column(np.int32(-1), len(on)))
-        kept = kept.with_argument(BUFFER_ARGUMENT, texts)
-        return [kept] if off is None else [off, kept]
 
     def _fit(self, piece: Piece, depth: int) -> list[Piece]:
         """The pieces that the format holds of one of any kind."""
@@ -409,7 +351,7 @@ class Projector:
                 return self._fit(piece, depth + 1)
         return [
             part
-            for placed in self._place(piece, support)
+            for placed in self._placing.place(piece, support)
             for part in self._apart(self._fitter.fit(placed, self), support)
         ]
 
@@ -442,121 +384,6 @@ class Projector:
             what = f"{label(piece.event_class)} as {kind}"
             self.lose(LossKind.LOWERED, what, part, aspect=Aspect.FORMS)
         return [fitted for part in lowered for fitted in self._fit(part, depth + 1)]
-
-    def _place(self, piece: Piece, support: KindSupport) -> list[Piece]:
-        """Put rows where the format can: CPUs become arguments, tracks become threads, where it has neither."""
-        batch = piece.batch
-        if not support.track and not _absent(batch.track if piece.track is None else piece.track):
-            piece = self._without_track(piece, support)
-        if support.one_place:
-            piece = self._in_one_place(piece)
-        if not support.thread:
-            piece = self._without_thread(piece)
-        elif not self.capabilities.threadless:
-            piece = self._with_thread(piece)
-        if not support.cpu:
-            return self._without_cpu(piece, support)
-        return [piece if self.capabilities.cpuless else self._with_cpu(piece)]
-
-    def _without_track(self, piece: Piece, support: KindSupport) -> Piece:
-        tracks = _taken(piece.batch.track, piece) if piece.track is None else piece.track
-        on_track = tracks >= 0
-        count = int(np.count_nonzero(on_track))
-        if not count:
-            return piece.moved(track=tracks)
-        # Buffers are not among the tracks.
-        absent = (
-            constant_column(np.int32(-1), count)
-            if count == len(tracks)
-            else np.where(on_track, np.int32(-1), tracks)
-        )
-        if not support.thread:
-            self.lose(LossKind.DROPPED, f"track of {label(piece.event_class)}", piece, count)
-            return piece.moved(track=absent)
-        self.lose(LossKind.LOWERED, "tracks as threads", piece, count)
-        threads = self.threads_of(piece)
-        hidden = int(np.count_nonzero(on_track & (threads >= 0)))
-        self.lose(
-            LossKind.DROPPED, f"thread of {label(piece.event_class)} on tracks", piece, hidden
-        )
-        owned = self._tables.threads_of_tracks(tracks)
-        return piece.moved(thread=np.where(on_track, owned, threads), track=absent)
-
-    def _in_one_place(self, piece: Piece) -> Piece:
-        """Threads of events on tracks are dropped; one that owns the track goes without saying."""
-        tracks = piece.batch.track if piece.track is None else piece.track
-        if _absent(tracks) or _absent(piece.batch.thread if piece.thread is None else piece.thread):
-            return piece
-        tracks = _taken(tracks, piece) if piece.track is None else tracks
-        threads = self.threads_of(piece)
-        both = (tracks >= 0) & (threads >= 0)
-        if not both.any():
-            return piece
-        owned = np.array(
-            [one.owner if one.scope is TrackScope.THREAD else -1 for one in self._tables.tracks],
-            np.int32,
-        )
-        lost = both & (owned[tracks] != threads)
-        count = int(np.count_nonzero(lost))
-        self.lose(LossKind.DROPPED, f"thread of {label(piece.event_class)} on tracks", piece, count)
-        return piece.moved(thread=np.where(both, np.int32(-1), threads))
-
-    def _without_thread(self, piece: Piece) -> Piece:
-        if _absent(piece.batch.thread if piece.thread is None else piece.thread):
-            return piece
-        threads = self.threads_of(piece)
-        lost = threads >= 0
-        implied = piece.integers(Role.PREV_TID)
-        if implied is not None:
-            lost &= self.tids_of(threads) != implied.astype(np.int64)
-        count = int(np.count_nonzero(lost))
-        self.lose(LossKind.DROPPED, f"thread of {label(piece.event_class)}", piece, count)
-        return piece.moved(thread=constant_column(np.int32(-1), len(threads)))
-
-    def _with_thread(self, piece: Piece) -> Piece:
-        if piece.thread is None and self._all_on_threads:
-            return piece
-        threads = self.threads_of(piece)
-        missing = threads < 0
-        count = int(np.count_nonzero(missing))
-        if not count:
-            return piece
-        self.lose(LossKind.LOWERED, "events without a thread on a synthetic one", piece, count)
-        placed = self._tables.threads_of_cpus(np.where(missing, self.cpus_of(piece), -1))
-        return piece.moved(thread=np.where(missing, placed, threads))
-
-    def _with_cpu(self, piece: Piece) -> Piece:
-        if piece.cpu is None and self._all_on_cpus:
-            return piece
-        cpus = self.cpus_of(piece)
-        missing = int(np.count_nonzero(cpus < 0))
-        if not missing:
-            return piece
-        self.lose(LossKind.CHANGED, "events without a CPU on CPU 0", piece, missing)
-        return piece.moved(cpu=np.maximum(cpus, 0))
-
-    def _without_cpu(self, piece: Piece, support: KindSupport) -> list[Piece]:
-        if _absent(piece.batch.cpu if piece.cpu is None else piece.cpu):
-            return [piece]
-        bare = piece.moved(cpu=constant_column(np.int32(-1), len(piece)))
-        present = None
-        count = len(piece)
-        if piece.cpu is not None or not self._all_on_cpus:
-            present = self.cpus_of(piece) >= 0
-            count = int(np.count_nonzero(present))
-        if not count:
-            return [bare]
-        if not support.arguments:
-            self.lose(LossKind.DROPPED, f"CPU of {label(piece.event_class)}", piece, count)
-            return [bare]
-        self.lose(LossKind.LOWERED, "CPU of events as an argument", piece, count)
-        taken = any(field.name == "cpu" for field in piece.event_class.fields)
-        argument = _TAKEN_CPU if taken else _CPU
-        if present is None or count == len(piece):
-            return [bare.with_argument(argument, lambda: self.cpus_of(piece))]
-        on, off = bare.split(present)
-        assert on is not None and off is not None
-        return [off, on.with_argument(argument, self.cpus_of(piece)[present])]
 
     def _apart(self, piece: Piece, support: KindSupport) -> list[Piece]:
         """What the format's record holds of a fitted piece, and the rest in instants right behind."""
@@ -612,20 +439,3 @@ def _part(piece: Piece, event_class: EventClass, which: Sequence[int], after: in
     fields = tuple(piece.event_class.fields[i] for i in which)
     columns = [piece.table.lazy(i) for i in which]
     return piece.rewritten(replace(event_class, fields=fields), columns, after=after)
-
-
-_CPU = Field("cpu", IntegerClass(32, True))
-#: Where the event has a field of that name.
-_TAKEN_CPU = Field("common_cpu", IntegerClass(32, True))
-
-
-def _taken(column: NDArray[np.int32], piece: Piece) -> NDArray[np.int32]:
-    """The piece's rows of a column of its batch."""
-    if column.strides == (0,):
-        return column[: len(piece)]
-    return column[piece.positions]
-
-
-def _absent(column: NDArray[np.int32]) -> bool:
-    """Whether a column is -1 throughout, by its looks: a constant costs nothing to check."""
-    return column.strides == (0,) and (not len(column) or int(column[0]) < 0)

@@ -20,7 +20,6 @@ from converter.conversion import (
     open_trace,
     refuse,
     refuse_losses,
-    without_files,
 )
 from converter.errors import TraceError, TraceWarning, UnsupportedError, note
 from converter.formats.descriptor import Format
@@ -41,6 +40,7 @@ from converter.storage.shared_sink import (
     join_files,
 )
 from converter.storage.sink import Sink
+from converter.transcription import without_files
 
 _BLOCK = 1 << 20
 

@@ -15,7 +15,6 @@ from converter.conversion import (
     check_strictness,
     open_trace,
     refuse,
-    transcribe,
 )
 from converter.errors import UnsupportedError
 from converter.formats.descriptor import Format
@@ -28,6 +27,7 @@ from converter.selection.side_by_side import SideBySide
 from converter.storage.outputs import open_sink
 from converter.storage.sink import Sink
 from converter.storage.wrapping import unwrapped_name
+from converter.transcription import transcribe
 
 if TYPE_CHECKING:
     from converter.selection.parts import TimeLength

@@ -38,12 +38,13 @@ from support.edges import Edges  # noqa: E402 - the path is set above
 from support.fuzz_corpus import Corpus, Files, packed, size_of, unpacked  # noqa: E402
 from support.mutation import damaged, matched, mended, rearranged  # noqa: E402
 
-from converter.conversion import detect, read, transcribe  # noqa: E402
+from converter.conversion import detect, read  # noqa: E402
 from converter.errors import TraceError  # noqa: E402
 from converter.ir.invariants import check  # noqa: E402
 from converter.ir.trace import Trace  # noqa: E402
 from converter.registry import FORMATS, format_named, source_format  # noqa: E402
 from converter.storage.sink import BufferSink, Sink  # noqa: E402
+from converter.transcription import transcribe  # noqa: E402
 
 LARGEST = 32 << 10
 #: Seconds of a processor for one input, and memory beyond what it had before and the input itself.

@@ -27,6 +27,7 @@ FLOORS = [
     ["converter.round_trips", "converter.scheduling", "converter.splitting"],
     ["converter.comparison"],
     ["converter.conversion"],
+    ["converter.transcription"],
     # Formats are looked up there; what none of them knows has a hint.
     ["converter.registry"],
     ["converter.unrecognised"],

@@ -16,7 +16,6 @@ from converter.conversion import (
     Strictness,
     open_merged,
     refuse,
-    transcribe,
 )
 from converter.errors import OutputError, UnknownFormatError, UnsupportedError
 from converter.formats.descriptor import Format
@@ -26,6 +25,7 @@ from converter.storage.locations import is_remote, shown
 from converter.storage.lookup import exists
 from converter.storage.outputs import open_sink
 from converter.storage.sink import DiscardingSink, Sink
+from converter.transcription import transcribe
 
 if TYPE_CHECKING:
     from converter.selection.parts import Division, TimeLength

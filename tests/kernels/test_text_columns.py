@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 import converter
-from converter.conversion import transcribe
 from converter.fixtures import synthetic_trace
 from converter.fixtures.kinds import GROUPS
 from converter.fixtures.script import script
@@ -36,6 +35,7 @@ from converter.ir.field_classes import (
 from converter.ir.trace import Trace
 from converter.registry import FORMATS, format_named
 from converter.storage.outputs import open_sink
+from converter.transcription import transcribe
 
 FIXTURES = Path(__file__).parents[2] / "roundtrip_fixtures"
 RECORDED = [

@@ -11,6 +11,7 @@ from converter.projection.losses import LossReport
 from converter.storage.outputs import open_sink
 from converter.storage.workers import use_workers
 from converter.streaming import decoding, pipeline, stream_merge
+from converter.transcription import transcribe
 
 FIXTURES = Path(__file__).parents[2] / "roundtrip_fixtures"
 
@@ -19,7 +20,7 @@ def converted(source: Path, target: str, path: Path, *, ahead: bool) -> tuple[by
     """The output of a conversion, in stages or not, and its losses."""
     found, variant = registry.target_format(path, target)
     with conversion.open_trace(source) as trace, open_sink(path, force=True) as sink:
-        report = conversion.transcribe(trace, sink, found, variant, ahead=ahead)
+        report = transcribe(trace, sink, found, variant, ahead=ahead)
     return path.read_bytes(), report
 
 

@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from support.strategies import traces
 
 import converter
-from converter.conversion import transcribe
 from converter.errors import TraceError
 from converter.formats.ir import layout
 from converter.formats.ir import messages as pb
@@ -27,6 +26,7 @@ from converter.ir.invariants import check
 from converter.registry import format_named
 from converter.storage.opening import open_source
 from converter.storage.sink import BufferSink
+from converter.transcription import transcribe
 
 ROOT = Path(__file__).parents[3]
 FIXTURES = ROOT / "roundtrip_fixtures"

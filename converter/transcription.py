@@ -1,0 +1,119 @@
+"""A trace into an open sink: as it was read where the format has all of it, else projected; and recorded to travel."""
+
+from __future__ import annotations
+
+from collections import Counter
+from contextlib import ExitStack
+from dataclasses import replace
+from itertools import chain
+
+from converter import registry
+from converter.formats.descriptor import Format
+from converter.ir.trace import Trace
+from converter.merging.merged_trace import MergedTrace
+from converter.projection.losses import LossClass, LossKind, LossReport
+from converter.storage.sink import Sink
+
+
+def transcribe(
+    trace: Trace,
+    sink: Sink,
+    target: Format,
+    variant: str,
+    *,
+    lossless: bool = False,
+    ahead: bool = True,
+) -> LossReport:
+    """Write a trace to an open sink, projected to what the format holds; the losses, those of merging included.
+
+    With `lossless` the trace travels in the output as well, and the losses are those for other readers. Unless
+    `ahead`, no batch is asked for before the one before is written.
+    """
+    report = _transcribed(trace, sink, target, variant, lossless=lossless, ahead=ahead)
+    if isinstance(trace, MergedTrace):
+        report.include(trace.losses)
+    return report
+
+
+def _transcribed(
+    trace: Trace, sink: Sink, target: Format, variant: str, *, lossless: bool, ahead: bool
+) -> LossReport:
+    writer = target.writer()
+    if trace.format == target.name and target.replays_records:
+        trace, is_native = _begun(trace, target.name)
+        if is_native:
+            # What of records that are no longer as they were only reading their columns tells.
+            known = Counter(trace.records_shown)
+            writer(trace, sink, variant)
+            report = LossReport()
+            if trace.records_shown != known:
+                from converter.projection.metadata import lose_of_records
+
+                lose_of_records(trace, trace.records_shown - known, report)
+            return report
+    same = target.replays_as_any_variant or variant in ("", trace.variant)
+    if target.holds_all or (trace.format == target.name and target.replays and same):
+        # Its own reader made it: all of it is in the format, and the writer replays what only the format has.
+        report = LossReport()
+        if target.files_when_lossless and not lossless:
+            trace = without_files(trace, report)
+        report.include(writer(trace, sink, variant) or LossReport())
+        return report
+    if not lossless:
+        return _project_into(trace, sink, target, variant, ahead=ahead)
+    from converter.lossless.residual import embed, recording_of
+
+    embedding = None if target.is_directory(variant) else target.embedding()
+    sink.keep_checksum()
+    with recording_of(trace) as recording:
+        # Batches are recorded as they are projected, with the tables as they are then.
+        ahead = ahead and recording.trace is trace
+        report = _project_into(recording.trace, sink, target, variant, ahead=ahead)
+        embed(recording, sink, embedding)
+    return report
+
+
+def without_files(trace: Trace, report: LossReport) -> Trace:
+    """The trace without the files that it was read from, which its reader might have travel with it."""
+    if trace.is_as_read and any(
+        one.has_portable for one in registry.FORMATS if one.name == trace.format
+    ):
+        what = f"bytes of the files of {trace.format} besides its events (--lossless keeps them)"
+        report.add(LossKind.DROPPED, what, loss_class=LossClass.DETAIL)
+    return replace(trace, source_batches=None)
+
+
+def _project_into(
+    trace: Trace, sink: Sink, target: Format, variant: str, *, ahead: bool
+) -> LossReport:
+    """Write what a format holds of a trace; the losses."""
+    from converter.projection.preparation import prepared
+    from converter.projection.project import project, projected
+    from converter.streaming.pipeline import Pipeline
+
+    writer, capabilities = target.writer(), target.capabilities(variant)
+    if trace.format == target.name or not ahead:
+        # What only this format has may grow while it is read, so that the writer must not lag behind.
+        result, report = project(trace, capabilities, target.name)
+        writer(result, sink, variant)
+        return report
+    report = LossReport()
+    with ExitStack() as stages:
+        if trace.decodes_in_parallel:
+            # The reader's thread has the least to do, and may decode what preparing looks at.
+            trace = prepared(trace, capabilities, target.name, report)
+        read = stages.enter_context(Pipeline(trace, "reader", decodes=False))
+        if not trace.decodes_in_parallel:
+            read = prepared(read, capabilities, target.name, report)
+        result = projected(read, capabilities, target.name, report)
+        writer(stages.enter_context(Pipeline(result, "projector")), sink, variant)
+    return report
+
+
+def _begun(trace: Trace, name: str) -> tuple[Trace, bool]:
+    """The trace with its first batch read, and whether that has the records of the format which it was read from."""
+    batches = trace.batches()
+    first = next(batches, None)
+    if first is None or first.native is None or first.native.format != name:
+        return trace, False
+    return replace(trace, make_batches=lambda: chain([first], batches)), True

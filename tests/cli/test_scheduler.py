@@ -10,12 +10,12 @@ import sys
 import threading
 import time
 from dataclasses import replace
+from importlib import import_module
 from pathlib import Path
 
 import pytest
 
 import converter
-from benchmarks.inputs import repeat_trace_dat
 from converter.cli import batching, main
 from converter.selection.parts import parse_division
 from converter.splitting_by_workers import Parts, written
@@ -196,7 +196,9 @@ def test_a_killed_worker(distributed, capfd):
 
 @long
 @pytest.mark.filterwarnings("default")
-def test_a_worker_killed_while_several_write_one_output(distributed, capfd):
+def test_a_worker_killed_while_several_write_one_output(distributed, capfd, monkeypatch):
+    monkeypatch.syspath_prepend(RECORDINGS.parents[1])
+    repeat_trace_dat = import_module("benchmarks.inputs").repeat_trace_dat
     repeat_trace_dat(Path("in/0.dat"), Path("large.dat"), 60)
     converter.convert("large.dat", "one.json")
     killed = []

@@ -52,6 +52,8 @@ def kernel_long(file: TraceFile) -> int:
         except FormatSyntaxError as error:
             raise TraceError(str(error), offset=section.offset, field="HEADER_INFO") from error
     except TraceError as error:
+        if not file.buffers:
+            raise  # nothing is there that could be read all the same
         file.warn(error)
         return file.long_size
 

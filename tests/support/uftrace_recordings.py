@@ -96,8 +96,42 @@ def _perf(directory: Directory, chance: random.Random) -> bytes:
     return b"".join([*records, directory.perf(3, 0, body)])
 
 
-def recording(path: Path, seed: int) -> Path:
-    """A directory of three tasks, which depends on the seed alone."""
+def _estimated(
+    directory: Directory, chance: random.Random, tid: int, start: int
+) -> tuple[bytes, list[tuple[int, bytes]]]:
+    """The records and switches of a task whose exits lie halfway between entries, on whichever CPU that was."""
+    real: list[tuple[int, int, int, int]] = []
+    switches, stack, ts = [], [], start
+    for _ in range(chance.randrange(4, 60)):
+        ts += chance.choice((1, 2, 7, 900, 900, 12_345))
+        draw = chance.random()
+        if draw < 0.35:
+            for misc in (chance.choice((0x2000, 0x6000)), 0):
+                ts += chance.choice((1, 7, 3_000, 40_000))
+                packed = directory.pack("iiQ", TID, tid, ts)
+                switches.append((ts, directory.perf(14, misc, packed)))
+        elif draw < 0.7 or not stack:
+            # Without one that does more than to be called.
+            address = 0x1000 + 0x20 * chance.randrange(FUNCTIONS.index("fork"))
+            real.append((ts, ENTRY, len(stack), address))
+            stack.append(address)
+        else:
+            address = stack.pop()
+            real.append((ts, EXIT, len(stack), address))
+    records, last, count = [], start, 0
+    for position, (time, kind, depth, address) in enumerate(real):
+        if kind == ENTRY:
+            shown, last, count = time, time, 0
+        else:
+            later = (other for other, kind, *_ in real[position:] if kind == ENTRY)
+            shown = (last + next(later, ts)) // 2 + count
+            count += 1
+        records.append(directory.record(shown, kind, depth, address))
+    return b"".join(records), switches
+
+
+def recording(path: Path, seed: int, *, estimated: bool = False) -> Path:
+    """A directory of three tasks, which depends on the seed alone; or one whose exits are estimated."""
     chance = random.Random(seed)
     directory = Directory()
     directory.task_txt = (
@@ -115,7 +149,15 @@ def recording(path: Path, seed: int) -> Path:
         depth = chance.randrange(3) if tid == FORKED else 0
         directory.tasks[tid] = _task(directory, chance, SECOND + 10_000 * (tid - TID), depth)
     features = directory.features | Feature.EVENT | Feature.ARGUMENT | Feature.RETVAL
-    if chance.random() < 0.6:
+    if estimated:
+        switches = []
+        for tid in tids:
+            start = SECOND + 10_000 * (tid - TID)
+            directory.tasks[tid], switched = _estimated(directory, chance, tid, start)
+            switches += switched
+        directory.files["perf-cpu0.dat"] = b"".join(record for _, record in sorted(switches))
+        features |= Feature.PERF_EVENT | Feature.ESTIMATE_RETURN
+    elif chance.random() < 0.6:
         directory.files["perf-cpu0.dat"] = _perf(directory, chance)
         features |= Feature.PERF_EVENT
     if chance.random() < 0.3:

@@ -144,13 +144,18 @@ class Recording:
 
 
 class Pass:
-    """One pass; `next` gives batch after batch."""
+    """One pass; `next` gives batch after batch.
+
+    With the class of switches, these move the exits that are estimated, of functions that nest in up to `max_stack`.
+    """
 
     def __init__(
         self,
         recording: Recording,
         tasks: Sequence[TaskStream],
         ready: Sequence[ReadyStream],
+        switch_class: int,
+        max_stack: int,
     ) -> None:
         self._recording = recording
         self._table_of_functions = recording.function_table()
@@ -168,6 +173,10 @@ class Pass:
             streams = np.full(len(recording.trace.threads), -1, np.int32)
             streams[[task.thread for task in tasks]] = np.arange(len(tasks))
             self._scanner.close_at(recording.exit_class, streams)
+        if switch_class >= 0:
+            tids = np.array([recording.trace.threads[task.thread].tid for task in tasks], np.int32)
+            order = np.argsort(tids).astype(np.int32)
+            self._scanner.move_estimated(switch_class, tids[order], order, max_stack)
         self._current = [b""] * (len(tasks) + len(ready))
         for number in range(len(self._current)):
             self._feed(number)
@@ -208,6 +217,7 @@ class Pass:
                 events.start,
                 events.size,
                 events.count,
+                events.data,
                 segment,
             )
             data = events.data

@@ -28,6 +28,8 @@ class DataDirectory:
         self.names = [name for name in source.walk() if name != HIDDEN_FILE]
         self._known = frozenset(self.names)
         self._warnings = warnings
+        #: Whether exits that the recorder has estimated are put behind the switches of their task, as replay puts them.
+        self.moves_estimated = False
 
     def __contains__(self, name: str) -> bool:
         return name in self._known

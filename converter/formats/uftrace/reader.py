@@ -360,7 +360,10 @@ class _Reader:
                     directory.warn(error)
             self._total = sum(task.windows.source.size for task in tasks)
             self._done = lambda: sum(task.windows.start for task in tasks)
-            current = Pass(recording, tasks, ready)
+            estimated = bool(directory.header.features & Feature.ESTIMATE_RETURN)
+            moved = directory.moves_estimated and estimated and self._kernel is None
+            switch_class = int(self._perf_classes[PerfType.SWITCH]) if moved else -1
+            current = Pass(recording, tasks, ready, switch_class, directory.header.max_stack)
             yield from ahead(current.next)
         if not current.delivered and current.first_damage is not None:
             raise current.first_damage

@@ -77,7 +77,11 @@ def print_report(trace: Trace, write: Write) -> bool:
     directory = trace.sidecar.get("uftrace", {}).get("directory")
     if not isinstance(directory, DataDirectory):
         return False
-    _Report(trace, directory).print(write)
+    directory.moves_estimated = True
+    try:
+        _Report(trace, directory).print(write)
+    finally:
+        directory.moves_estimated = False
     return True
 
 

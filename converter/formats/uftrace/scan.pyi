@@ -58,6 +58,13 @@ class Scanner(Streams):
 
         `stream_of_thread` has the stream of each thread, -1 for those without one.
         """
+    def move_estimated(
+        self, class_id: int, tids: NDArray[int32], streams: NDArray[int32], most: int
+    ) -> None:
+        """Ready events of this class are switches as perf records them, which move exits that have been estimated.
+
+        `streams` has the stream of each task of `tids`, which ascend; functions nest in up to `most`.
+        """
     def fill(
         self,
         ts: NDArray[int64],

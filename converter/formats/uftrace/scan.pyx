@@ -9,16 +9,19 @@ Columns of the values of scanned uftrace records.
 """
 
 from libc.stdint cimport int32_t, INT64_MAX, int64_t, uint32_t, uint64_t, uint8_t
-from libc.stdlib cimport free
+from libc.stdlib cimport calloc, free
 from libc.string cimport memcpy
 
 from converter.formats.uftrace.scan_addresses cimport cache_slot, Cached
+from converter.formats.uftrace.scan_estimates cimport (
+    account, MISC_AT, move_next, settle, SWITCH_END, SWITCH_OUT, TID_AT,
+)
 from converter.formats.uftrace.scan_frames cimport depth_of, DEPTHS, follow, is_top_alone, UNKNOWN
 from converter.formats.uftrace.scan_functions cimport FunctionTable, grown, SITE_MISSING
 from converter.formats.uftrace.scan_functions cimport Streams
 from converter.formats.uftrace.scan_streams cimport (
-    Columns, copy_ready, emit, ENTRY, EXIT, limit_of, LOST, pop, RECORD_SIZE, sink, Stream, TASK_EXITS,
-    TURN_OVER,
+    Columns, copy_ready, emit, ENTRY, Estimates, EXIT, limit_of, LOST, pop, RECORD_SIZE, replace, sink, Stream,
+    SWITCHED, SWITCHES, TASK_EXITS, TURN_OVER,
 )
 from converter.formats.uftrace.values cimport decode_values, integer, MOST_VALUES, padded, Program
 from converter.kernels.byte_order cimport HOST_IS_BIG, load16, load32, load64
@@ -81,6 +84,13 @@ cdef class Scanner(Streams):
     # The class of exits of tasks, and the stream of each thread that has one.
     cdef int32_t _exit_class
     cdef const int32_t[::1] _stream_of_thread
+    # The class of switches that move exits, and the stream of each task that has one.
+    cdef int32_t _switch_class
+    cdef const int32_t[::1] _tids
+    cdef const int32_t[::1] _stream_of_tid
+    # The task from whose record, the last one, replay looks ahead, to print what it begins and the next one ends on one
+    # line; NULL: it does not.
+    cdef const Stream* _looks_ahead
     cdef readonly int32_t stream
     cdef readonly int32_t reason
     cdef readonly int64_t offset
@@ -96,6 +106,7 @@ cdef class Scanner(Streams):
             raise ValueError(f"{classes.shape[0]} classes")
         self._strings = strings
         self._exit_class = -1
+        self._switch_class = -1
         for i in range(CLASSES):
             self._classes[i] = classes[i]
             self._note_class(classes[i])
@@ -135,6 +146,26 @@ cdef class Scanner(Streams):
                 raise ValueError(f"stream {stream_of_thread[i]} of a thread")
         self._exit_class = class_id
         self._stream_of_thread = stream_of_thread
+
+    def move_estimated(
+        self, int32_t class_id, const int32_t[::1] tids, const int32_t[::1] streams, int64_t most
+    ):
+        cdef int64_t i
+        cdef Stream* stream
+        if tids.shape[0] != streams.shape[0]:
+            raise ValueError("tids and streams differ in length")
+        for i in range(streams.shape[0]):
+            if not 0 <= streams[i] < self._stream_count or self._streams[streams[i]].is_ready:
+                raise ValueError(f"stream {streams[i]} of a task")
+            stream = &self._streams[streams[i]]
+            if stream.estimates is NULL:
+                stream.estimates = <Estimates*>calloc(1, sizeof(Estimates))
+                if stream.estimates is NULL:
+                    raise MemoryError
+            stream.estimates.most = most
+        self._switch_class = class_id
+        self._tids = tids
+        self._stream_of_tid = streams
 
     # The pass
 
@@ -200,11 +231,20 @@ cdef class Scanner(Streams):
             stream = &self._streams[self.stream]
             limit = limit_of(&self._heap)
             if stream.is_ready:
-                status = copy_ready(stream, out, limit, classes, self._exit_class)
+                status = copy_ready(stream, out, limit, classes, self._exit_class, self._switch_class)
                 if status == TASK_EXITS:
                     if not self._close_all(stream, out):
                         return FULL
-                    stream.is_closed = True
+                    stream.is_met = True
+                    continue
+                if status == SWITCHES:
+                    if self._looks_ahead is not NULL:
+                        self._look_at(stream, stream.at)
+                    stream.is_met = True
+                    continue
+                if status == SWITCHED:
+                    if not self._switched(stream, stream.at - 1):
+                        return NO_MEMORY
                     continue
             else:
                 status = self._run(stream, out, limit)
@@ -240,6 +280,8 @@ cdef class Scanner(Streams):
             if time > <uint64_t>INT64_MAX:
                 return self._damage(stream, BAD_TIME)
             ts = <int64_t>time
+            if stream.estimates is not NULL and stream.estimates.is_moved:
+                ts = stream.estimates.moved_to
             if ts > limit:
                 stream.next_ts = ts
                 return TURN_OVER
@@ -249,7 +291,7 @@ cdef class Scanner(Streams):
             word = load64(record + 8, swap)
             if (word >> 3) & 7 != MAGIC:
                 return self._damage(stream, BAD_MAGIC)
-            stream.time = ts
+            stream.time = <int64_t>time
             kind = word & 3
             address = word >> 16
             while ts >= stream.next_space and stream.space_at + 1 < stream.space_count:
@@ -265,10 +307,15 @@ cdef class Scanner(Streams):
                     emit(out, ts, self._classes[CLASS_LOST], stream.thread, -1, -1, out.value_count)
                     out.value_count += 1
                     stream.at += RECORD_SIZE
+                    if stream.estimates is not NULL and not self._settle(stream, word, &ts):
+                        return NO_MEMORY
                     continue
                 status = self._event(stream, out, ts, word, left)
                 if status:
                     return status
+                if stream.estimates is not NULL:
+                    settle(stream.estimates, kind, ts, False)
+                    self._looks_ahead = NULL
                 continue
             cached = &self._functions.cache[cache_slot(address, space)]
             if cached.address != address or cached.space != space:
@@ -318,6 +365,8 @@ cdef class Scanner(Streams):
             else:
                 class_id = self._classes[CLASS_UNMATCHED] if program is NULL else program.unmatched
             stream.at += length
+            if stream.estimates is not NULL and not self._settle(stream, word, &ts):
+                return NO_MEMORY
             if class_id < 0:
                 out.value_count = first
                 continue
@@ -345,6 +394,76 @@ cdef class Scanner(Streams):
         stream.depth -= 1
         if stream.frames[stream.depth] != UNKNOWN:
             emit(out, ts, self._classes[CLASS_EXIT], stream.thread, -1, -1, out.value_count)
+
+    # A record is consumed: the time that it has at last. Whether there is memory for its stack.
+    cdef bint _settle(self, Stream* stream, uint64_t word, int64_t* ts) noexcept nogil:
+        cdef int kind = word & 3
+        ts[0] = settle(stream.estimates, kind, ts[0], self._looks_ahead is not NULL)
+        self._looks_ahead = stream if kind == ENTRY else NULL
+        return account(stream.estimates, kind, (word >> 6) & (DEPTHS - 1), word >> 16, ts[0], True)
+
+    # A task is switched: its next record may have to wait.
+    cdef void _move_next(self, Stream* stream, int64_t at) noexcept nogil:
+        cdef Stream* task = self._switched_task(stream, at)
+        cdef const uint8_t* record
+        cdef uint64_t time, word
+        if task is NULL or task.end - task.at < RECORD_SIZE:
+            return
+        record = task.data + task.at
+        word = load64(record + 8, self._swap)
+        time = task.estimates.moved_to if task.estimates.is_moved else load64(record, self._swap)
+        if move_next(task.estimates, self._leaves(stream, at), stream.ts[at], word & 3, word >> 16, time):
+            task.next_ts = task.estimates.moved_to
+            replace(&self._heap, <int32_t>(task - self._streams))
+
+    # Replay looks ahead at a switch, and only then for what is next, which may now be a record of the task. The end of
+    # what the same task has begun is taken at once.
+    cdef void _look_at(self, Stream* stream, int64_t at) noexcept nogil:
+        cdef const Stream* task = self._switched_task(stream, at)
+        if task is not NULL and task is not self._looks_ahead and self._is_shown(task, self._leaves(stream, at)):
+            self._looks_ahead = NULL
+            self._move_next(stream, at)
+
+    # Switches outside of functions are passed over.
+    cdef inline bint _is_shown(self, const Stream* task, bint leaves) noexcept nogil:
+        return task.estimates.depth > (0 if leaves else 1)
+
+    # A task has been switched. Whether there is memory for its stack.
+    cdef bint _switched(self, Stream* stream, int64_t at) noexcept nogil:
+        cdef Stream* task = self._switched_task(stream, at)
+        cdef bint leaves
+        if task is NULL:
+            return True
+        leaves = self._leaves(stream, at)
+        if self._is_shown(task, leaves):
+            self._looks_ahead = task if leaves else NULL
+        self._move_next(stream, at)
+        # No function has this address, as theirs are of 48 bits.
+        return account(task.estimates, ENTRY if leaves else EXIT, 0, ~<uint64_t>0, stream.ts[at], False)
+
+    cdef inline bint _leaves(self, const Stream* stream, int64_t at) noexcept nogil:
+        return (load16(stream.data + stream.start[at] + MISC_AT, self._swap) & SWITCH_OUT) != 0
+
+    # The stream of the task of a switch, NULL of one that has none.
+    cdef Stream* _switched_task(self, const Stream* stream, int64_t at) noexcept nogil:
+        cdef int32_t number
+        if stream.start[at] + <int64_t>SWITCH_END > stream.data_size:
+            return NULL
+        number = self._task_of(<int32_t>load32(stream.data + stream.start[at] + TID_AT, self._swap))
+        return NULL if number < 0 else &self._streams[number]
+
+    # The stream of a task, -1 of one that has none.
+    cdef inline int32_t _task_of(self, int32_t tid) noexcept nogil:
+        cdef int64_t low = 0
+        cdef int64_t high = self._tids.shape[0]
+        cdef int64_t middle
+        while low < high:
+            middle = (low + high) >> 1
+            if self._tids[middle] < tid:
+                low = middle + 1
+            else:
+                high = middle
+        return self._stream_of_tid[low] if low < self._tids.shape[0] and self._tids[low] == tid else -1
 
     # A task exits, of which the next event of a stream tells: nothing leaves the functions that it is still in. Whether
     # there was room for all their ends.

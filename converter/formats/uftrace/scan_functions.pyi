@@ -73,9 +73,10 @@ class Streams:
         start: NDArray[uint32],
         size: NDArray[uint32],
         count: int,
+        data: NDArray[uint8] | bytes,
         segment: int,
     ) -> None:
-        """Give an empty stream its next events, whose payloads lie in `segment`. The arrays are kept."""
+        """Give an empty stream its next events, whose payloads lie in `data`, the segment. The arrays are kept."""
     def consumed(self, number: int) -> int:
         """Bytes of the stream's window that have become events."""
     def renumber(self, number: int, segment: int) -> None:

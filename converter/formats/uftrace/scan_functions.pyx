@@ -212,6 +212,9 @@ cdef class Streams:
         cdef int64_t i
         for i in range(self._stream_count):
             free(self._streams[i].frames)
+            if self._streams[i].estimates is not NULL:
+                free(self._streams[i].estimates.frames)
+                free(self._streams[i].estimates)
         free(self._streams)
         free(self._heap.items)
 
@@ -304,6 +307,7 @@ cdef class Streams:
         const uint32_t[::1] start,
         const uint32_t[::1] size,
         int64_t count,
+        const uint8_t[::1] data,
         int64_t segment,
     ):
         cdef Stream* stream = self._empty(number, True, segment)
@@ -314,7 +318,7 @@ cdef class Streams:
             raise ValueError("the columns are shorter than the count")
         if count == 0:
             return
-        self._windows[number] = (ts, class_id, thread, start, size)
+        self._windows[number] = (ts, class_id, thread, start, size, data)
         stream.ts = &ts[0]
         stream.class_id = &class_id[0]
         stream.threads = &thread[0]
@@ -322,6 +326,8 @@ cdef class Streams:
         stream.size = &size[0]
         stream.at = 0
         stream.end = count
+        stream.data_size = data.shape[0]
+        stream.data = &data[0] if data.shape[0] else NULL
         stream.segment = segment
         stream.next_ts = ts[0]
         push(&self._heap, number)

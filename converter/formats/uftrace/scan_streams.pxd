@@ -14,6 +14,33 @@ cdef enum:
     WINDOW_DONE = 2
     # The next event is the exit of a task.
     TASK_EXITS = 8
+    # The next event is the switch of a task, or the last one was.
+    SWITCHES = 9
+    SWITCHED = 10
+
+
+# A function that a task is in, by the address and time of its entry.
+cdef struct Frame:
+    uint64_t address
+    uint64_t start
+
+
+# What moves the exits of a task that are estimated (`scan_estimates`).
+cdef struct Estimates:
+    # As replay counts them: what the task is in, and what of it is functions of the program.
+    int64_t depth
+    int64_t own
+    Frame* frames
+    int64_t room
+    int64_t most
+    bint begun
+    bint is_lost
+    # The time of the next entry as the exit in front of it tells, and that of the last exit that was moved; 0: none.
+    uint64_t next_entry
+    uint64_t last
+    # Of the next record.
+    bint is_moved
+    int64_t moved_to
 
 
 cdef struct Stream:
@@ -30,11 +57,14 @@ cdef struct Stream:
     const uint32_t* start
     const uint32_t* size
     int32_t cpu
-    # Whether the functions are closed of the task whose exit is the next event.
-    bint is_closed
+    # Whether what the next event means for its task has been done: functions that it exits from are closed, or replay,
+    # which looks ahead, has seen that it is switched.
+    bint is_met
     # Of records: the window, whether the file ends with it, and the address spaces in the order of time.
     const uint8_t* data
     bint final
+    # Bytes of a window of ready events.
+    int64_t data_size
     int32_t thread
     const int64_t* times
     const int32_t* spaces
@@ -50,6 +80,8 @@ cdef struct Stream:
     bint adrift
     # Of the last record.
     int64_t time
+    # NULL where exits stay where they are.
+    Estimates* estimates
 
 
 cdef struct Columns:
@@ -92,7 +124,7 @@ cdef inline int64_t clipped(uint64_t time) noexcept nogil:
 
 
 cdef inline int copy_ready(
-    Stream* stream, Columns* out, int64_t limit, int64_t classes, int32_t exit_class
+    Stream* stream, Columns* out, int64_t limit, int64_t classes, int32_t exit_class, int32_t switch_class
 ) noexcept nogil:
     cdef int64_t at
     cdef int32_t kind
@@ -104,9 +136,12 @@ cdef inline int copy_ready(
             stream.next_ts = stream.ts[stream.at]
             return COLUMNS_FULL
         kind = stream.class_id[stream.at]
-        if kind == exit_class and kind >= 0 and not stream.is_closed:
-            return TASK_EXITS
-        stream.is_closed = False
+        if kind >= 0 and not stream.is_met:
+            if kind == exit_class:
+                return TASK_EXITS
+            if kind == switch_class:
+                return SWITCHES
+        stream.is_met = False
         if 0 <= kind < classes:
             emit(
                 out, stream.ts[stream.at], kind, stream.threads[stream.at], -1, -1,
@@ -116,6 +151,8 @@ cdef inline int copy_ready(
             out.cpu[at] = stream.cpu
             out.size[at] = stream.size[stream.at]
         stream.at += 1
+        if kind == switch_class and kind >= 0:
+            return SWITCHED
     return WINDOW_DONE
 
 
@@ -132,10 +169,9 @@ cdef inline bint is_before(const Heap* heap, int32_t a, int32_t b) noexcept nogi
     return ts_a < ts_b or (ts_a == ts_b and a < b)
 
 
-cdef inline void push(Heap* heap, int32_t stream) noexcept nogil:
-    cdef int32_t place = heap.waiting
+# Put a stream at a place, or where it belongs in front of that.
+cdef inline void rise(Heap* heap, int32_t place, int32_t stream) noexcept nogil:
     cdef int32_t parent
-    heap.waiting += 1
     while place:
         parent = (place - 1) >> 1
         if not is_before(heap, stream, heap.items[parent]):
@@ -145,14 +181,18 @@ cdef inline void push(Heap* heap, int32_t stream) noexcept nogil:
     heap.items[place] = stream
 
 
-# Put the first stream, whose time has changed, where it belongs.
-cdef inline void sink(Heap* heap) noexcept nogil:
-    cdef int32_t place = 0
+cdef inline void push(Heap* heap, int32_t stream) noexcept nogil:
+    heap.waiting += 1
+    rise(heap, heap.waiting - 1, stream)
+
+
+# Put the stream at a place where it belongs, or behind that.
+cdef inline void sink_from(Heap* heap, int32_t place) noexcept nogil:
     cdef int32_t child
     cdef int32_t stream
-    if heap.waiting == 0:
+    if place >= heap.waiting:
         return
-    stream = heap.items[0]
+    stream = heap.items[place]
     while True:
         child = 2 * place + 1
         if child >= heap.waiting:
@@ -164,6 +204,22 @@ cdef inline void sink(Heap* heap) noexcept nogil:
         heap.items[place] = heap.items[child]
         place = child
     heap.items[place] = stream
+
+
+# Put the first stream, whose time has changed, where it belongs.
+cdef inline void sink(Heap* heap) noexcept nogil:
+    sink_from(heap, 0)
+
+
+# The same for any stream, if it waits.
+cdef inline void replace(Heap* heap, int32_t stream) noexcept nogil:
+    cdef int32_t place
+    for place in range(heap.waiting):
+        if heap.items[place] == stream:
+            rise(heap, place, stream)
+            if heap.items[place] == stream:
+                sink_from(heap, place)
+            return
 
 
 cdef inline void pop(Heap* heap) noexcept nogil:

@@ -30,6 +30,7 @@ import converter
 from converter.cli.selected_part import part_of
 from converter.formats.uftrace.layout import Feature, Header, InfoBit, build_header
 from converter.formats.uftrace.report_lines import print_report
+from converter.ir.kinds import Kind
 from converter.selection.selection import Selection
 
 RICH = FIXTURES / "uftrace" / "rich"
@@ -202,6 +203,68 @@ def test_it_is_what_replay_prints(tmp_path, version, seed):
     assert same(report_of(path), replayed(path, version))
 
 
+def estimated(path):
+    """A directory with exits that the recorder has put halfway between entries, and switches behind them."""
+    directory = Directory()
+    directory.files["info"] = info(Feature.ESTIMATE_RETURN | Feature.PERF_EVENT)
+    directory.tasks[TID] = b"".join(
+        directory.record(*one)
+        for one in (
+            (1000, ENTRY, 0, MAIN), (2000, ENTRY, 1, FOO), (3000, ENTRY, 2, BAZ),
+            (5000, EXIT, 2, BAZ), (5001, EXIT, 1, FOO), (7000, ENTRY, 1, BAZ),
+            (7500, EXIT, 1, BAZ), (7501, EXIT, 0, MAIN),
+        )
+    )  # fmt: skip
+    switches = ((4000, 0x2000), (4500, 0), (4600, 0x6000), (6000, 0))
+    directory.files["perf-cpu0.dat"] = b"".join(
+        directory.perf(14, misc, directory.pack("iiQ", TID, TID, ts)) for ts, misc in switches
+    )
+    return directory.write(path)
+
+
+def test_exits_that_are_estimated_are_behind_the_switches(tmp_path):
+    path = estimated(tmp_path / "data")
+    # Halfway from 6000 to 7000, where the next entry was, which is as far behind the exit as its entry is in front.
+    shown = HEADING + (
+        "            [100] | main() {\n"
+        "            [100] |   foo() {\n"
+        "            [100] |     baz() {\n"
+        "   0.500 us [100] |       /* linux:schedule */\n"
+        "   1.400 us [100] |       /* linux:schedule (pre-empted) */\n"
+        "   3.501 us [100] |     } /* baz */\n"
+        "   4.502 us [100] |   } /* foo */\n"
+        "   0.500 us [100] |   baz();\n"
+        "   6.501 us [100] | } /* main */\n"
+    )
+    assert report_of(path) == shown
+    for version in filter(shutil.which, VERSIONS):
+        assert replayed(path, version) == shown
+
+
+def test_exits_that_are_estimated_have_their_times_in_the_trace(tmp_path):
+    with converter.open_trace(str(estimated(tmp_path / "data"))) as trace:
+        assert reported(print_report, trace) is not None
+        found = [
+            ts
+            for batch in trace.batches()
+            for ts, number in zip(batch.ts.tolist(), batch.class_id.tolist(), strict=True)
+            if trace.event_classes[number].kind is Kind.SLICE_END
+        ]
+    assert found == [5000, 5001, 7500, 7501]
+
+
+@pytest.mark.parametrize("room", [1 << 17, 1])
+@pytest.mark.parametrize("seed", range(3))
+def test_estimated_exits_are_put_where_replay_puts_them(tmp_path, monkeypatch, seed, room):
+    path = recording(tmp_path / "data", seed, estimated=True)
+    monkeypatch.setattr("converter.formats.uftrace.batches.BATCH_SIZE", room)
+    found = report_of(path)
+    for version in filter(shutil.which, VERSIONS):
+        shown = replayed(path, version).split("\n")
+        # Exits that follow each other may be behind what is next.
+        assert found.split("\n") == [line for line in shown if "/* inverted time" not in line]
+
+
 @pytest.mark.parametrize("version", VERSIONS)
 def test_recordings_are_replayed_alike(tmp_path, version):
     if shutil.which(version) is None:
@@ -242,6 +305,17 @@ SYMBOLS = "".join(
 )
 
 
+def info(features):
+    """An `info` that uftrace takes."""
+    lines = {
+        InfoBit.EXE_NAME: "exename:/usr/bin/app\n",
+        InfoBit.TASKINFO: f"taskinfo:lines=2\ntaskinfo:nr_tid=1\ntaskinfo:tids={TID}\n",
+    }
+    features |= Feature.TASK_SESSION | Feature.SYM_REL_ADDR | Feature.MAX_STACK
+    header = Header(features=int(features), info_mask=sum(1 << bit for bit in lines))
+    return build_header(header) + "".join(lines.values()).encode()
+
+
 def in_the_kernel(path, options):
     """A directory with functions of the kernel in those of a program, and outside of them."""
     kernel = Kernel()
@@ -277,13 +351,7 @@ def in_the_kernel(path, options):
     directory.files["kernel-cpu0.dat"] = kernel.page(0, page)
     directory.files["kallsyms"] = SYMBOLS.encode()
     directory.files["default.opts"] = options.encode()
-    lines = {
-        InfoBit.EXE_NAME: "exename:/usr/bin/app\n",
-        InfoBit.TASKINFO: f"taskinfo:lines=2\ntaskinfo:nr_tid=1\ntaskinfo:tids={TID}\n",
-    }
-    features = Feature.TASK_SESSION | Feature.SYM_REL_ADDR | Feature.MAX_STACK | Feature.KERNEL
-    header = Header(features=int(features), info_mask=sum(1 << bit for bit in lines))
-    directory.files["info"] = build_header(header) + "".join(lines.values()).encode()
+    directory.files["info"] = info(Feature.KERNEL)
     return directory.write(path)
 
 

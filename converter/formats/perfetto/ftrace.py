@@ -23,7 +23,14 @@ from converter.formats.perfetto.layout import (
 )
 from converter.formats.perfetto.packets import Damage, Window
 from converter.formats.perfetto.parts import Part
-from converter.formats.perfetto.scan import DATA, DATA_SIZE, DATA_START, SEQUENCE
+from converter.formats.perfetto.scan import (
+    DATA,
+    DATA_SIZE,
+    DATA_START,
+    FLAGS,
+    FURTHER,
+    SEQUENCE,
+)
 from converter.formats.perfetto.scan_fields import repeated_spans
 from converter.formats.perfetto.tracks import Places
 from converter.ir.columns import Column
@@ -155,8 +162,6 @@ class FtraceBundles:
         )
         count = int(whole[:, kernel.EVENTS].sum() + (whole[:, kernel.LOST] != 0).sum())
         count += switches + wakings
-        if count == 0:
-            return None
         ts = np.empty(count, np.int64)
         tid, key, cpu, bundle = (np.empty(count, np.int32) for _ in range(4))
         events = KernelEvents(
@@ -186,6 +191,10 @@ class FtraceBundles:
             events.switches,
             events.wakings,
         )
+        further = (rows[:, kernel.FURTHER] | rows[:, kernel.DAMAGE]) != 0
+        window.rows[packets[further], FLAGS] |= FURTHER
+        if count == 0:
+            return None
         if filled < count:
             # Compact arrays of unequal lengths, damaged inside.
             self._damage.warn("compact_sched of a bundle is damaged", window.offset)

@@ -40,6 +40,7 @@ from converter.formats.perfetto.scan import (
     DEFAULTS_SIZE,
     DEFAULTS_START,
     FLAGS,
+    FURTHER,
     INTERNED,
     INTERNED_SIZE,
     INTERNED_START,
@@ -47,7 +48,7 @@ from converter.formats.perfetto.scan import (
     START,
 )
 from converter.formats.perfetto.scan_rules import (
-    FURTHER,
+    HIGH_NUMBERS,
     MESSAGE,
     NUMBERS,
     READ,
@@ -177,10 +178,10 @@ _NAMES: Final = tuple(MESSAGES)
 def _tables() -> tuple[NDArray[np.uint8], NDArray[np.int32]]:
     """The rules as `scan_rules` takes them."""
     low = np.zeros((len(MESSAGES), NUMBERS), np.uint8)
-    high = np.zeros((len(MESSAGES), FURTHER, 2), np.int32)
+    high = np.zeros((len(MESSAGES), HIGH_NUMBERS, 2), np.int32)
     for row, fields in enumerate(MESSAGES.values()):
         low[row] = fields.get(OTHERS, 0)
-        further = iter(range(FURTHER))
+        further = iter(range(HIGH_NUMBERS))
         for number, said in fields.items():
             code = said if isinstance(said, int) else MESSAGE + _NAMES.index(said)
             if number < NUMBERS:
@@ -220,10 +221,11 @@ class FieldsWithoutRule:
         """Count those of the packets of a window but those that stay as they are."""
         rows = window.rows
         low, high = _tables()
-        apart = np.isin(rows[:, DATA], list(_DATA)) & ~stays
-        spans = [(rows[apart][:, [START, SIZE]], "TracePacket")]
+        # Scanning has seen that the others that are taken apart have no such fields.
+        whole = ((rows[:, FLAGS] & FURTHER) != 0) & np.isin(rows[:, DATA], list(_DATA)) & ~stays
+        spans = [(rows[whole][:, [START, SIZE]], "TracePacket")]
         for flag, columns, message in _STATE:
-            told = ((rows[:, FLAGS] & flag) != 0) & ~apart & ~stays
+            told = ((rows[:, FLAGS] & flag) != 0) & ~whole & ~stays
             spans.append((rows[told][:, columns], message))
         places = np.concatenate([place for place, _ in spans])
         roots = np.repeat(

@@ -29,6 +29,8 @@ DROPPED: int
 FIRST: int
 #: It is of another computer than the one that recorded (machine_id).
 MACHINE: int
+#: It may have fields without a rule (`rules`), as scanning it, and then its events, has seen.
+FURTHER: int
 
 DAMAGED: int
 

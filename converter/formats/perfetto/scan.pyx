@@ -32,13 +32,15 @@ cdef enum:
     cDROPPED = 32
     cFIRST = 64
     cMACHINE = 128
+    # It may have fields that have no rule.
+    cFURTHER = 256
 
 START, SIZE, TIMESTAMP, CLOCK, SEQUENCE, FLAGS = cSTART, cSIZE, cTIMESTAMP, cCLOCK, cSEQUENCE, cFLAGS
 DATA, DATA_START, DATA_SIZE, COLUMNS = cDATA, cDATA_START, cDATA_SIZE, cCOLUMNS
 INTERNED_START, INTERNED_SIZE = cINTERNED_START, cINTERNED_SIZE
 DEFAULTS_START, DEFAULTS_SIZE = cDEFAULTS_START, cDEFAULTS_SIZE
-CLEARED, NEEDS_STATE, TIMED, INTERNED, DEFAULTS, DROPPED, FIRST, MACHINE = (
-    cCLEARED, cNEEDS_STATE, cTIMED, cINTERNED, cDEFAULTS, cDROPPED, cFIRST, cMACHINE
+CLEARED, NEEDS_STATE, TIMED, INTERNED, DEFAULTS, DROPPED, FIRST, MACHINE, FURTHER = (
+    cCLEARED, cNEEDS_STATE, cTIMED, cINTERNED, cDEFAULTS, cDROPPED, cFIRST, cMACHINE, cFURTHER
 )
 DAMAGED = -1
 
@@ -54,6 +56,18 @@ cdef inline bint is_header(uint64_t number) noexcept nogil:
 cdef inline bint is_taken_apart(int64_t number) noexcept nogil:
     # The data that events are read of; another field beside it, which no message has, takes nothing of that.
     return number == 1 or number == 11 or number == 39 or number == 66 or number == 117
+
+
+cdef inline bint is_scanned(int64_t number) noexcept nogil:
+    # The data that further fields are looked for in where events are read of it.
+    return number == 1 or number == 11
+
+
+cdef inline void note_data(int64_t* row, int64_t number) noexcept nogil:
+    # Data that is no message.
+    row[cFLAGS] |= cFURTHER
+    if row[cDATA] == 0:
+        row[cDATA] = number
 
 
 cdef void scan_packet(const uint8_t* data, int64_t at, int64_t end, int64_t* row) noexcept nogil:
@@ -94,25 +108,30 @@ cdef void scan_packet(const uint8_t* data, int64_t at, int64_t end, int64_t* row
                 row[cFLAGS] |= cFIRST if field.value else 0
             elif field.number == 98:
                 row[cFLAGS] |= cMACHINE if field.value else 0
-            elif not is_header(field.number) and row[cDATA] == 0:
-                row[cDATA] = field.number
+            elif not is_header(field.number):
+                note_data(row, field.number)
         elif field.wire == WIRE_BYTES:
             if field.number == 12:
+                if row[cFLAGS] & cINTERNED:
+                    row[cFLAGS] |= cFURTHER
                 row[cINTERNED_START] = field.start
                 row[cINTERNED_SIZE] = field.size
                 row[cFLAGS] |= cINTERNED
             elif field.number == 59:
+                if row[cFLAGS] & cDEFAULTS:
+                    row[cFLAGS] |= cFURTHER
                 row[cDEFAULTS_START] = field.start
                 row[cDEFAULTS_SIZE] = field.size
                 row[cFLAGS] |= cDEFAULTS
-            elif not is_header(field.number) and (
-                not is_taken_apart(row[cDATA]) or is_taken_apart(field.number)
-            ):
-                row[cDATA] = field.number
-                row[cDATA_START] = field.start
-                row[cDATA_SIZE] = field.size
-        elif not is_header(field.number) and row[cDATA] == 0:
-            row[cDATA] = field.number
+            elif not is_header(field.number):
+                if row[cDATA] or not is_scanned(field.number):
+                    row[cFLAGS] |= cFURTHER
+                if not is_taken_apart(row[cDATA]) or is_taken_apart(field.number):
+                    row[cDATA] = field.number
+                    row[cDATA_START] = field.start
+                    row[cDATA_SIZE] = field.size
+        elif not is_header(field.number):
+            note_data(row, field.number)
 
 
 def scan_packets(const uint8_t[::1] data, int64_t begin, int64_t[:, ::1] rows):

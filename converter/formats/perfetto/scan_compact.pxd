@@ -15,12 +15,14 @@ cdef inline int64_t count_varints(const uint8_t* data, int64_t at, int64_t end) 
     return count
 
 
-# Numbers of switches and wakings: those of the timestamps. -1 where the message is damaged.
+# Numbers of switches and wakings: those of the timestamps. -1 where the message is damaged, 1 where it
+# has further fields.
 cdef inline int count_compact(
     const uint8_t* data, int64_t at, int64_t end, int64_t* switches, int64_t* wakings
 ) noexcept nogil:
     cdef WireField field
     cdef int64_t count
+    cdef int further = 0
     while at < end:
         at = next_field(data, at, end, &field)
         if at < 0:
@@ -31,7 +33,9 @@ cdef inline int count_compact(
                 switches[0] += count
             else:
                 wakings[0] += count
-    return 0
+        elif field.number > 12:
+            further = 1
+    return further
 
 
 # One packed (or unpacked) repeated varint field of CompactSched, read value by value.

@@ -21,6 +21,8 @@ DESCRIPTORS: int
 PREVIOUS_END: int
 #: Not 0 when the bundle cannot be read.
 DAMAGE: int
+#: Not 0 when the bundle, or an event that was read of it, may have fields without a rule (`rules`).
+FURTHER: int
 BUNDLE_COLUMNS: int
 
 #: Keys of events that are no FtraceEvent: what compact_sched holds, and a bundle's lost events. `start` of the last is

@@ -25,7 +25,8 @@ cdef enum:
     bLOST_COUNT = 13
     bNOTES_START = 14
     bNOTES_SIZE = 15
-    bCOLUMNS = 16
+    bFURTHER = 16
+    bCOLUMNS = 17
     # Field numbers of events with a descriptor of their own end at 131072.
     MAX_KEY = 131072
     kCOMPACT_SWITCH = 131073
@@ -41,20 +42,22 @@ cdef enum:
     LOST_COUNT_FIELD = 1000
     # Likewise: flags of its events, and which are of no thread.
     NOTES_FIELD = 1001
+    # Of FtraceEvent: a message in which fields are described one by one.
+    GENERIC_FIELD = 327
     NOT_COUNTED = 1
     COUNTED = 2
 
 EVENTS, SWITCHES, WAKINGS, CPU, LOST, CLOCK = bEVENTS, bSWITCHES, bWAKINGS, bCPU, bLOST, bCLOCK
 FTRACE_TIMESTAMP, BOOT_TIMESTAMP, PREVIOUS_END = bFTRACE_TIMESTAMP, bBOOT_TIMESTAMP, bPREVIOUS_END
 COMPACT_START, COMPACT_SIZE, DESCRIPTORS = bCOMPACT_START, bCOMPACT_SIZE, bDESCRIPTORS
-DAMAGE, BUNDLE_COLUMNS = bDAMAGE, bCOLUMNS
+DAMAGE, FURTHER, BUNDLE_COLUMNS = bDAMAGE, bFURTHER, bCOLUMNS
 KEY_COMPACT_SWITCH, KEY_COMPACT_WAKING, KEY_LOST = kCOMPACT_SWITCH, kCOMPACT_WAKING, kLOST
 KEY_UNKNOWN, KEY_LOST_COUNTED, KEYS = kUNKNOWN, kLOST_COUNTED, kCOUNT
 
 
 cdef void scan_bundle(const uint8_t* data, int64_t at, int64_t end, int64_t* row) noexcept nogil:
     cdef WireField field
-    cdef int i
+    cdef int i, state
     for i in range(bCOLUMNS):
         row[i] = 0
     row[bCPU] = -1
@@ -67,16 +70,21 @@ cdef void scan_bundle(const uint8_t* data, int64_t at, int64_t end, int64_t* row
             if field.number == 2:
                 row[bEVENTS] += 1
             elif field.number == 4:
-                if count_compact(data, field.start, field.start + field.size, &row[bSWITCHES], &row[bWAKINGS]) < 0:
+                state = count_compact(data, field.start, field.start + field.size, &row[bSWITCHES], &row[bWAKINGS])
+                if state < 0:
                     row[bDAMAGE] = 1
                     return
+                row[bFURTHER] |= state
                 row[bCOMPACT_START] = field.start
                 row[bCOMPACT_SIZE] = field.size
             elif field.number == 11:
                 row[bDESCRIPTORS] += 1
+                row[bFURTHER] = 1
             elif field.number == NOTES_FIELD:
                 row[bNOTES_START] = field.start
                 row[bNOTES_SIZE] = field.size
+            else:
+                row[bFURTHER] = 1
         elif field.wire == WIRE_VARINT:
             if field.number == 1:
                 row[bCPU] = <int64_t>(<uint32_t>field.value)
@@ -95,6 +103,10 @@ cdef void scan_bundle(const uint8_t* data, int64_t at, int64_t end, int64_t* row
             # What new recorders say of the bundle before, and what older ones do.
             elif field.number == 10 or field.number == 9:
                 row[bPREVIOUS_END] = <int64_t>field.value
+            else:
+                row[bFURTHER] = 1
+        else:
+            row[bFURTHER] = 1
     if row[bCPU] < 0 or row[bCPU] >= MAX_CPUS:
         row[bDAMAGE] = 1
 
@@ -139,6 +151,8 @@ cdef struct Event:
     int32_t tid
     int32_t key
     uint32_t flags
+    # Whether it has fields besides these, or a message of them.
+    uint32_t further
 
 
 cdef inline void read_event(const uint8_t* data, int64_t at, int64_t end, Event* event) noexcept nogil:
@@ -148,6 +162,7 @@ cdef inline void read_event(const uint8_t* data, int64_t at, int64_t end, Event*
     event.tid = -1
     event.key = 0
     event.flags = 0
+    event.further = 0
     event.start = at
     event.size = 0
     while at < end:
@@ -162,6 +177,8 @@ cdef inline void read_event(const uint8_t* data, int64_t at, int64_t end, Event*
                 event.key = kUNKNOWN
                 event.start = whole
                 event.size = end - whole
+            elif field.number == GENERIC_FIELD:
+                event.further = 1
         elif field.wire == WIRE_VARINT:
             if field.number == 1:
                 event.ts = <int64_t>field.value
@@ -169,6 +186,10 @@ cdef inline void read_event(const uint8_t* data, int64_t at, int64_t end, Event*
                 event.tid = <int32_t>field.value
             elif field.number == 5:
                 event.flags = <uint32_t>field.value
+            else:
+                event.further = 1
+        else:
+            event.further = 1
 
 
 # What a bundle notes of its events (`layout.EVENT_NOTES`): how far the next is that has a note, and that.
@@ -311,6 +332,7 @@ cdef int fill_bundle(
                 if at >= 0 and field.wire == WIRE_BYTES and field.number == 2:
                     read_event(data, field.start, field.start + field.size, &event)
                     take_note(data, &notes, &event)
+                    row[bFURTHER] |= event.further
                     has_event = True
                     break
         if (

@@ -5,7 +5,7 @@ from numpy.typing import NDArray
 
 #: How many numbers of fields, from 0 on, have a place in a table each; how many higher ones a message may name.
 NUMBERS: int
-FURTHER: int
+HIGH_NUMBERS: int
 #: What a table says of a field, where it is not 0: it is read, or only if it is length-delimited, or it is a message of
 #: the table, counted from here.
 READ: int

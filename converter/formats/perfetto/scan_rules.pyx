@@ -12,7 +12,7 @@ from libc.string cimport memcpy
 
 cdef enum:
     cNUMBERS = 256
-    cFURTHER = 8
+    cHIGH_NUMBERS = 8
     cNONE = 0
     cREAD = 1
     # Read if it is length-delimited.
@@ -22,7 +22,7 @@ cdef enum:
     MAX_MESSAGES = 253
     MAX_DEPTH = 32
 
-NUMBERS, FURTHER, MESSAGE = cNUMBERS, cFURTHER, cMESSAGE
+NUMBERS, HIGH_NUMBERS, MESSAGE = cNUMBERS, cHIGH_NUMBERS, cMESSAGE
 READ, READ_AS_BYTES = cREAD, cREAD_AS_BYTES
 
 
@@ -37,8 +37,8 @@ cdef inline uint8_t rule_of(const Rules* rules, int message, uint32_t number) no
     cdef int k
     if number < cNUMBERS:
         return rules.low[message * cNUMBERS + number]
-    high = rules.high + message * 2 * cFURTHER
-    for k in range(cFURTHER):
+    high = rules.high + message * 2 * cHIGH_NUMBERS
+    for k in range(cHIGH_NUMBERS):
         if high[2 * k] == <int32_t>number:
             return <uint8_t>high[2 * k + 1]
     # What is said of number 0, which no field has, is said of all others.
@@ -93,7 +93,7 @@ def fields_without_rule(
         raise ValueError("starts, sizes and messages differ in length")
     if not 0 < low.shape[0] <= MAX_MESSAGES or low.shape[1] != cNUMBERS:
         raise ValueError("the rules do not fit")
-    if high.shape[0] != low.shape[0] or high.shape[1] != cFURTHER or high.shape[2] != 2:
+    if high.shape[0] != low.shape[0] or high.shape[1] != cHIGH_NUMBERS or high.shape[2] != 2:
         raise ValueError("the rules do not fit")
     if max(np.max(low), np.max(high[:, :, 1])) >= cMESSAGE + low.shape[0]:
         raise ValueError("a rule names no message")

@@ -24,6 +24,7 @@ cdef enum:
     INTERNED = 8
     DEFAULTS = 16
     DROPPED = 32
+    FURTHER = 256
     MAX_EXTRA = 16
 
 

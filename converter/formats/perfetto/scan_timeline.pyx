@@ -7,7 +7,7 @@ import numpy as np
 
 from converter.formats.perfetto.scan import COLUMNS as _COLUMNS
 from converter.formats.perfetto.scan_sequences cimport (
-    DATA, DATA_SIZE, DATA_START, DEFAULTS_START, FLAGS, INTERNED_START, NEEDS_STATE, SEQUENCE,
+    DATA, DATA_SIZE, DATA_START, DEFAULTS_START, FLAGS, FURTHER, INTERNED_START, NEEDS_STATE, SEQUENCE,
     TRACK_DESCRIPTOR, Sequence, Sequences,
 )
 from converter.formats.perfetto.scan_track_event cimport (
@@ -171,8 +171,10 @@ cdef class Timeline(Sequences):
                 return i
         return -1
 
-    # One DebugAnnotation; -1 when memory runs out, 1 when it is damaged.
-    cdef int _annotation(self, const uint8_t* data, int64_t start, int64_t end, uint32_t scope) noexcept nogil:
+    # One DebugAnnotation; -1 when memory runs out, 1 when it is damaged. `further` where it has other fields or messages.
+    cdef int _annotation(
+        self, const uint8_t* data, int64_t start, int64_t end, uint32_t scope, uint8_t* further
+    ) noexcept nogil:
         cdef WireField field
         cdef int64_t at = start
         cdef int32_t name = 0
@@ -206,6 +208,8 @@ cdef class Timeline(Sequences):
                 elif field.number == 17:
                     code = 115
                     value = <uint64_t>self._interned.find(field.value, <uint64_t>scope << 16 | STRING_VALUES, 0)
+                else:
+                    further[0] = 1
             elif field.wire == WIRE_BYTES:
                 if field.number == 10 or field.number == 16 or field.number == 6:
                     text = self._strings.find_or_add(data + field.start, <uint32_t>field.size)
@@ -220,13 +224,18 @@ cdef class Timeline(Sequences):
                         value = <uint64_t>text
                 elif field.number == 8 or field.number == 11 or field.number == 12:
                     code = 78
+                    further[0] = 1
                 elif field.number == 14 or field.number == 9:
                     code = 121 if field.number == 14 else 106
                     span = field.start
                     span_size = field.size
+                else:
+                    further[0] = 1
             elif field.wire == WIRE_FIXED64 and field.number == 5:
                 code = 100
                 value = field.value
+            else:
+                further[0] = 1
         if code == 78:
             return self._push_span(code, <uint32_t>name, 0, start, end - start)
         if code == 121 or code == 106:
@@ -238,7 +247,7 @@ cdef class Timeline(Sequences):
     # One track event; -1 when memory runs out, 1 when it cannot be read.
     cdef int _event(
         self, const uint8_t* data, int64_t start, int64_t end, int32_t packet, Sequence* sequence, int64_t* ts,
-        int64_t* clock,
+        int64_t* clock, int64_t* flags,
     ) noexcept nogil:
         cdef Parsed event
         cdef uint64_t legacy[LEGACY_VALUES]
@@ -356,10 +365,13 @@ cdef class Timeline(Sequences):
                 <int64_t>(<uint64_t*>self._parts.annotations.data)[2 * i],
                 <int64_t>((<uint64_t*>self._parts.annotations.data)[2 * i] + (<uint64_t*>self._parts.annotations.data)[2 * i + 1]),
                 scope,
+                &event.further,
             )
             if state:
                 self._words.size = words_before
                 return state
+        if event.further:
+            flags[0] |= FURTHER
         if self._push_event(packet, event.name, event.category, place, space, first) < 0:
             return -1
         if self._parts.values.size:
@@ -406,7 +418,8 @@ cdef class Timeline(Sequences):
                 unread[0] = 1
                 return 0
             state = self._event(
-                data, row[DATA_START], row[DATA_START] + row[DATA_SIZE], packet, sequence, ts, clock
+                data, row[DATA_START], row[DATA_START] + row[DATA_SIZE], packet, sequence, ts, clock,
+                &row[FLAGS],
             )
             if state < 0:
                 return -1

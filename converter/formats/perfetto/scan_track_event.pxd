@@ -59,6 +59,8 @@ cdef struct Parsed:
     # Members of JSON events, in a LegacyEvent.
     int64_t members_start
     int64_t members_size
+    # Whether messages in it may have fields without a rule.
+    uint8_t further
 
 
 # Of one TrackEvent, what there can be several of.
@@ -133,6 +135,8 @@ cdef inline int parse_event(
                 if field.number == 1 and field.wire == WIRE_BYTES:
                     failed |= push_word(&parts.annotations, <uint64_t>field.start)
                     failed |= push_word(&parts.annotations, <uint64_t>field.size)
+                else:
+                    event.further = 1
         elif field.number == 9 and field.wire == WIRE_VARINT:
             event.type = field.value
         elif field.number == 10 and field.wire == WIRE_VARINT:
@@ -171,6 +175,7 @@ cdef inline int parse_event(
         elif field.number == 48 or field.number == 42:
             failed |= push_repeated(&parts.terminating, data, &field, field.number == 48)
         elif field.number == 6 and field.wire == WIRE_BYTES:
+            event.further |= event.has_legacy
             event.has_legacy = 1
             event.legacy_start = field.start
             event.legacy_size = field.size
@@ -204,6 +209,7 @@ cdef inline int parse_event(
                 field.value, <uint64_t>scope << 16 | CORRELATION_NAMES, 0
             )
         elif field.number == 55 and field.wire == WIRE_BYTES:
+            event.further = 1
             event.has_callstack = 1
             event.callstack_start = field.start
             event.callstack_size = field.size
@@ -239,6 +245,9 @@ cdef inline int parse_legacy(
         at = next_field(data, at, end, &field)
         if at < 0:
             return 1
+        # The numbers below 20 that no field has.
+        if field.number == 5 or field.number == 16 or field.number == 17:
+            event.further = 1
         if field.number == MEMBERS and field.wire == WIRE_BYTES:
             event.members_start = field.start
             event.members_size = field.size
@@ -248,6 +257,7 @@ cdef inline int parse_legacy(
         elif field.number == DURATION:
             slot = DURATION_SLOT
         elif field.number >= ID_TEXT_SLOT:
+            event.further |= field.number != MEMBERS
             continue
         if (slot == 7 or ID_TEXT_SLOT <= slot < DURATION_SLOT) and field.wire == WIRE_BYTES:
             text = strings.find_or_add(data + field.start, <uint32_t>field.size)

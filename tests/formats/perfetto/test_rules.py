@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
+from itertools import product
 
+import numpy as np
 import pytest
+from numpy.typing import NDArray
 from perfetto.protos.perfetto.trace import perfetto_trace_pb2 as pb
 from support.perfetto_files import FILES, INSTANT, File, compressed, kernel_every_event
 
@@ -12,7 +17,10 @@ import converter
 from converter.formats.perfetto.layout import ARGUMENTS, TaskStateField
 from converter.formats.perfetto.messages import MESSAGE, message_type, varint
 from converter.formats.perfetto.metadata import TABLE_PACKETS
-from converter.formats.perfetto.rules import MESSAGES
+from converter.formats.perfetto.packets import Window
+from converter.formats.perfetto.rules import MESSAGES, OTHERS, FieldsWithoutRule
+from converter.formats.perfetto.scan import FLAGS, FURTHER
+from converter.formats.perfetto.scan_rules import READ
 from converter.selection.selection import Selection
 
 #: The messages that the reader takes apart, those of packets about a trace included.
@@ -70,18 +78,25 @@ def fields(data: bytes) -> Iterator[tuple[int, bytes, bytes | None]]:
         at = end
 
 
-def extended(data: bytes, message: str, met: set[str]) -> bytes:
-    """The bytes of a message with unknown fields in all that is taken apart of it; `met` gets the names of that."""
+def extended(
+    data: bytes, message: str, met: set[str], only: str = "", twice: bool = False
+) -> bytes:
+    """The bytes of a message with unknown fields in all that is taken apart of it; `met` gets the names of that.
+
+    `only` is the one message that gets them. With `twice` each message in a message is there again as it was.
+    """
     result, messages, numbers = b"", inner(message), set()
     for number, whole, content in fields(data):
         numbers.add(number)
         if content is None or number not in messages:
             result += whole
         else:
-            more = extended(content, messages[number], met)
-            result += varint(number << 3 | 2) + varint(len(more)) + more
+            more = extended(content, messages[number], met, only, twice)
+            result += varint(number << 3 | 2) + varint(len(more)) + more + (whole if twice else b"")
     # Packets of nothing else stay as they are.
     if message not in TAKEN_APART or (message == "TracePacket" and not numbers & EVENTS):
+        return result
+    if only not in ("", message):
         return result
     met.add(message)
     return result + b"".join(unknown(message).values())
@@ -124,6 +139,36 @@ def test_fields_of_newer_recorders_are_kept_or_named(make, tmp_path):
                 # Other formats have nothing of packets about a trace, by their names.
                 whole = message in TABLE_PACKETS.values() and target == "c.fxt"
                 assert f"{name} of records of perfetto" in told or field in held or whole
+
+
+@pytest.mark.parametrize(
+    "message", [message for message, told in MESSAGES.items() if told.get(OTHERS) != READ]
+)
+def test_scanning_tells_fields_without_rule_of_each_message(message, tmp_path, monkeypatch):
+    note, counts = FieldsWithoutRule.note, Counter[str]()
+
+    def compared(_: FieldsWithoutRule, window: Window, stays: NDArray[np.bool_]) -> None:
+        rows = window.rows.copy()
+        rows[:, FLAGS] |= FURTHER
+        shown, of_all = Counter[str](), Counter[str]()
+        note(FieldsWithoutRule(shown), window, stays)
+        note(FieldsWithoutRule(of_all), replace(window, rows=rows), stays)
+        assert shown == of_all
+        counts.update(shown)
+
+    monkeypatch.setattr(FieldsWithoutRule, "note", compared)
+    for make, twice in product(TRACES, (False, True)):
+        met: set[str] = set()
+        data = extended(make(), "Trace", met, message, twice)
+        if met:
+            source = tmp_path / "a.pftrace"
+            source.write_bytes(data)
+            with converter.open_trace(source) as trace:
+                for batch in trace.batches():
+                    for table in batch.tables.values():
+                        if table.width:
+                            table.column(0)
+    assert any(f" of {message}," in what for what in counts)
 
 
 def test_every_message_is_in_a_trace():

@@ -246,9 +246,11 @@ cdef class SliceDepths:
     def beyond(
         self,
         const int32_t[::1] steps,
+        const int32_t[::1] of_cpus,
         const int32_t[:] class_id,
         const int32_t[:] thread,
         const int32_t[:] track,
+        const int32_t[:] cpu,
         const int64_t[:] ts,
         const int64_t[:] end,
         const int64_t[::1] order,
@@ -264,10 +266,11 @@ cdef class SliceDepths:
         cdef RecentLane* known
         cdef Nest* nest
         cdef bint failed = False
-        if min(thread.shape[0], track.shape[0], ts.shape[0], end.shape[0]) != count or (
-            not is_ordered and order.shape[0] != count
-        ):
+        lengths = {thread.shape[0], track.shape[0], cpu.shape[0], ts.shape[0], end.shape[0]}
+        if lengths != {count} or (not is_ordered and order.shape[0] != count):
             raise ValueError("columns differ in length")
+        if of_cpus.shape[0] != steps.shape[0]:
+            raise ValueError("steps and of_cpus differ in length")
         if steps.shape[0] > INT32_MAX:
             raise ValueError(f"{steps.shape[0]} classes")
         memset(recent, 0, sizeof(recent))
@@ -277,9 +280,13 @@ cdef class SliceDepths:
                 step = steps[class_id[i]] if <uint32_t>class_id[i] < classes else 0
                 if not step:
                     continue
-                on_track = track[i]
-                # Who is on a track makes no difference there.
-                on_thread = thread[i] if on_track < 0 else -1
+                if of_cpus[class_id[i]]:
+                    on_track = of_cpus[class_id[i]]
+                    on_thread = cpu[i]
+                else:
+                    on_track = track[i]
+                    # Who is on a track makes no difference there.
+                    on_thread = thread[i] if on_track < 0 else -1
                 if on_track < 0 and on_thread < 0:
                     continue
                 known = &recent[(on_thread if on_track < 0 else on_track) & (RECENT - 1)]

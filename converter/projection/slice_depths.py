@@ -54,22 +54,19 @@ class NestedTooDeep:
 
     def count(self, batch: Batch) -> None:
         """Count those of a batch, as projected."""
-        steps = np.zeros(max(batch.tables, default=0) + 1, np.int32)
+        steps, of_cpus = np.zeros((2, max(batch.tables, default=0) + 1), np.int32)
         for number, table in batch.tables.items():
             if len(table):
-                steps[number] = _STEPS.get(self._trace.event_classes[number].kind, 0)
+                kind = self._trace.event_classes[number].kind
+                steps[number] = _STEPS.get(kind, 0)
+                of_cpus[number] = _OF_CPUS.get(kind, 0)
         of = {
             number: self._trace.event_classes[number] for number in np.flatnonzero(steps).tolist()
         }
         if not of:
             return
-        thread, track, end = batch.thread, batch.track, batch.ts
-        if any(event_class.kind in _OF_CPUS for event_class in of.values()):
-            thread, track = thread.copy(), track.copy()
+        end = batch.ts
         for number, event_class in of.items():
-            if event_class.kind in _OF_CPUS:
-                at = batch.positions(number)
-                thread[at], track[at] = batch.cpu[at], _OF_CPUS[event_class.kind]
             duration = event_class.index_of(Role.DURATION)
             if event_class.kind is Kind.SLICE_COMPLETE and duration is not None:
                 at = batch.positions(number)
@@ -77,7 +74,9 @@ class NestedTooDeep:
                 ends = batch.ts[at] + ticks(batch.tables[number].column(duration))
                 # Past the end of time the sum has wrapped around, as where the duration is not known.
                 end[at] = np.where(ends < batch.ts[at], _LAST_TIME, ends)
-        columns = (batch.class_id, thread, track, batch.ts, end)
-        found = self._depths.beyond(steps, *columns, order_of(batch.ts), self._most)
+        places = (batch.thread, batch.track, batch.cpu)
+        found = self._depths.beyond(
+            steps, of_cpus, batch.class_id, *places, batch.ts, end, order_of(batch.ts), self._most
+        )
         what = f"slices and instants inside of {self._most} slices"
         self._report.add(LossKind.UNSHOWN, what, found, int(batch.ts[0]), aspect=Aspect.EVENTS)

@@ -1,5 +1,6 @@
 """What is nested deeper than viewers show is in the report, as often as trace_processor counts it."""
 
+import numpy as np
 import pytest
 from support.small_traces import event_class, trace_of
 from support.trace_processor import errors, needs_trace_processor
@@ -8,6 +9,7 @@ import converter
 from converter.ir.field_classes import IntegerClass, StringClass
 from converter.ir.kinds import Kind, Role
 from converter.projection.losses import LossClass
+from converter.projection.open_slices import SliceDepths
 
 NAME = {"name": (StringClass(), Role.NAME)}
 CLASSES = (
@@ -45,3 +47,23 @@ def test_what_is_inside_of_many_slices_is_not_shown(tmp_path, target, case, hidd
     named = {loss.what: loss for loss in report if "inside of" in loss.what}
     assert [(loss.count, loss.loss_class) for loss in named.values()] == [(hidden, LossClass.SHOWN)]
     assert errors(path)["slice_max_depth_exceeded"] == hidden
+
+
+def test_interrupts_are_inside_of_those_of_their_cpu_whatever_the_thread():
+    begins, of_cpus = np.array([1, 1, 1], np.int32), np.array([-2, -3, 0], np.int32)
+    # Class, CPU, thread and track: the third interrupt of CPU 1 is inside of two others.
+    events = np.array(
+        [
+            *([0, 1, 4, -1], [0, 1, 5, 7], [1, 1, 4, -1], [0, 0, 4, -1], [2, 1, 1, -1]),
+            *([1, 1, 6, -1], [2, 0, 1, -1], [0, 1, 6, -1], [1, 0, 4, -1], [2, 0, 4, -1]),
+        ],
+        np.int32,
+    )
+    class_id, cpu, thread, track = events.T
+    ts = np.arange(len(events))
+    found = SliceDepths().beyond(begins, of_cpus, class_id, thread, track, cpu, ts, ts, None, 2)
+    assert found == 1
+    with pytest.raises(ValueError, match="differ in length"):
+        SliceDepths().beyond(begins, of_cpus, class_id, thread, track, cpu[1:], ts, ts, None, 2)
+    with pytest.raises(ValueError, match="differ in length"):
+        SliceDepths().beyond(begins, of_cpus[1:], class_id, thread, track, cpu, ts, ts, None, 2)

@@ -2,22 +2,47 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from converter.ir.columns import ListColumn
-from converter.ir.events import EventClass, Field
+from converter.ir.events import Batch, EventClass, Field, Table
 from converter.ir.field_classes import ArrayClass, StringClass
 from converter.ir.kinds import Kind, Role
 
 #: Frames of a call stack beyond these are left out.
 MAX_DEPTH: Final = 1 << 10
+_BATCH_SIZE: Final = 1 << 14
 #: A sample of functions by their names, innermost first.
 SAMPLE: Final = EventClass(
     Kind.SAMPLE, fields=(Field("frames", ArrayClass(StringClass()), Role.FRAMES),)
 )
+
+
+def sample_batches(
+    number: int,
+    ts: NDArray[np.int64],
+    stack: NDArray[np.int64],
+    tables: tuple[NDArray[np.int64], NDArray[np.int32]],
+    *,
+    thread: NDArray[np.int32],
+    cpu: NDArray[np.int32],
+) -> Iterator[Batch]:
+    """Samples in the order of time, of the class `SAMPLE` under its number; `tables` are those of `call_stacks`."""
+    for first in range(0, len(ts), _BATCH_SIZE):
+        at = slice(first, first + _BATCH_SIZE)
+        count = len(ts[at])
+        yield Batch(
+            ts=ts[at],
+            class_id=np.full(count, number, np.int32),
+            row=np.arange(count, dtype=np.int32),
+            tables={number: Table(count, (call_stacks(stack[at], *tables),))},
+            cpu=cpu[at],
+            thread=thread[at],
+        )
 
 
 def call_stacks(

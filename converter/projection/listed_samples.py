@@ -14,15 +14,14 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from converter.ir.events import Batch, Table
+from converter.ir.events import Batch
 from converter.ir.trace import Trace
-from converter.projection.call_stacks import SAMPLE, call_stacks
+from converter.projection.call_stacks import SAMPLE, sample_batches
 from converter.projection.losses import LossClass, LossKind, LossReport
 from converter.projection.renumbering import in_classes
 
 _MICROSECONDS: Final = 10**6
 _MAX_TIME: Final = 1 << 62
-_BATCH_SIZE: Final = 1 << 14
 
 
 def with_listed_samples(trace: Trace, report: LossReport) -> Trace:
@@ -76,19 +75,16 @@ def _samples(
         return
     what = "call stacks of listed samples as samples besides, without names and weights"
     report.add(LossKind.LOWERED, what, len(found), min(found)[0], LossClass.DETAIL)
-    prefix, function = _tables(trace, frames, number)
-    id = result.add_class(SAMPLE)
     columns = np.array(sorted(found, key=lambda one: one[0]), np.int64)
-    for start in range(0, len(columns), _BATCH_SIZE):
-        ts, cpu, thread, stack = columns[start : start + _BATCH_SIZE].T
-        yield Batch(
-            ts=ts.copy(),
-            class_id=np.full(len(ts), id, np.int32),
-            row=np.arange(len(ts), dtype=np.int32),
-            tables={id: Table(len(ts), (call_stacks(stack, prefix, function),))},
-            cpu=cpu.astype(np.int32),
-            thread=thread.astype(np.int32),
-        )
+    times, cpus, threads, stacks = (columns[:, i].copy() for i in range(4))
+    yield from sample_batches(
+        result.add_class(SAMPLE),
+        times,
+        stacks,
+        _tables(trace, frames, number),
+        thread=threads.astype(np.int32),
+        cpu=cpus.astype(np.int32),
+    )
 
 
 def _tables(

@@ -15,7 +15,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from converter.ir.columns import value
+from converter.ir.columns import constant_column, value
 from converter.ir.events import Batch, EventClass, Table
 from converter.ir.field_classes import (
     ArrayClass,
@@ -27,7 +27,7 @@ from converter.ir.field_classes import (
 from converter.ir.kinds import Kind, Role
 from converter.ir.trace import Trace
 from converter.kernels.strings import StringTable
-from converter.projection.call_stacks import SAMPLE, call_stacks
+from converter.projection.call_stacks import SAMPLE, sample_batches
 from converter.projection.losses import LossClass, LossKind, LossReport
 from converter.projection.renumbering import in_classes
 from converter.projection.timeline_fields import PHASE
@@ -38,7 +38,6 @@ _ANONYMOUS: Final = "(anonymous)"
 _MAX_TIME: Final = 1 << 62
 _NANOSECONDS: Final = Fraction(10**9)
 _MICROSECONDS: Final = 10**6
-_BATCH_SIZE: Final = 1 << 14
 
 
 def with_samples(trace: Trace, report: LossReport) -> Trace:
@@ -131,9 +130,8 @@ class _Profiles:
         for at, data, key in sorted(found, key=lambda one: (int(batch.ts[one[0]]), one[0])):
             profile = profiles.setdefault(key, _Profile())
             ts, stack = profile.add(data, self._source)
-            for first in range(0, len(ts), _BATCH_SIZE):
-                window = slice(first, first + _BATCH_SIZE)
-                yield self._batch(ts[window], stack[window], int(batch.thread[at]), profile)
+            if len(ts):
+                yield from self._batches_of(ts, stack, int(batch.thread[at]), profile)
 
     def _events(
         self, number: int, table: Table
@@ -153,23 +151,21 @@ class _Profiles:
                 if isinstance(data, dict):
                     yield row, (None if id is None else of(id, row), data)
 
-    def _batch(
+    def _batches_of(
         self, ts: NDArray[np.int64], stack: NDArray[np.int64], thread: int, profile: _Profile
-    ) -> Batch:
+    ) -> Iterator[Batch]:
         if self._sample < 0:
             self._sample = self._result.add_class(SAMPLE)
-        count = len(ts)
         what = "call stacks of V8's profiles as samples besides"
-        self._report.add(LossKind.LOWERED, what, count, int(ts[0]), LossClass.DETAIL)
-        frames = call_stacks(
-            stack, np.array(profile.prefix, np.int64), np.array(profile.function, np.int32)
-        )
-        return Batch(
-            ts=ts,
-            class_id=np.full(count, self._sample, np.int32),
-            row=np.arange(count, dtype=np.int32),
-            tables={self._sample: Table(count, (frames,))},
-            thread=np.full(count, thread, np.int32),
+        self._report.add(LossKind.LOWERED, what, len(ts), int(ts[0]), LossClass.DETAIL)
+        tables = np.array(profile.prefix, np.int64), np.array(profile.function, np.int32)
+        return sample_batches(
+            self._sample,
+            ts,
+            stack,
+            tables,
+            thread=constant_column(np.int32(thread), len(ts)),
+            cpu=constant_column(np.int32(-1), len(ts)),
         )
 
 

@@ -25,9 +25,9 @@ from converter.formats.uftrace.scan import (
     NO_SPECIFICATION,
     TRUNCATED,
     Scanner,
-    find_record,
 )
 from converter.formats.uftrace.scan_functions import FunctionTable
+from converter.formats.uftrace.scan_skip import find_record
 from converter.formats.uftrace.shown_values import SymbolNames
 from converter.formats.uftrace.symbols import Module
 from converter.formats.uftrace.windows import Windows

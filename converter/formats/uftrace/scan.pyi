@@ -1,4 +1,4 @@
-from numpy import int32, int64, uint8, uint32, uint64
+from numpy import int32, int64, uint32, uint64
 from numpy.typing import NDArray
 
 from converter.formats.uftrace.scan_functions import FunctionTable, Streams
@@ -87,12 +87,6 @@ class Scanner(Streams):
         `values`, or its location; `size` is that of the payload of an event of another stream. `counts` numbers the
         rows of each class. Releases the GIL.
         """
-
-def find_record(data: bytes | NDArray[uint8], at: int, time: int, *, big_endian: bool) -> int:
-    """The first place from `at` on, in steps of 8 bytes, where four records follow each other, or fewer up to the end.
-
-    Their times rise, the first from `time` on; -1 without such a place.
-    """
 
 def gather_words(values: NDArray[uint64], first: NDArray[int64], rows: NDArray[uint64]) -> None:
     """Copy the words from ``values[first[i]]`` on to row i of `rows` (n x words).

@@ -37,9 +37,6 @@ cpdef enum:
     DAMAGED = 4
 
 cpdef enum:
-    # Records that follow each other behind damage, and bits of the time from one to the next.
-    CHAIN = 4
-    LONGEST = 44
     TRUNCATED = 1
     BAD_MAGIC = 2
     BAD_TIME = 3
@@ -551,46 +548,6 @@ cdef class Scanner(Streams):
             else:
                 high = middle
         return low if low < self._event_count and self._events[low].id == id else -1
-
-
-# Whether a record may begin at `at`, of which there are 16 bytes, and at its time, which a later one is not much behind.
-cdef inline bint _is_record(const uint8_t* data, int64_t at, uint64_t time, bint swap) noexcept nogil:
-    cdef uint64_t ts = load64(data + at, swap)
-    return time <= ts and ts - time < <uint64_t>1 << LONGEST and (load64(data + at + 8, swap) >> 3) & 7 == MAGIC
-
-
-def find_record(const uint8_t[::1] data, int64_t at, uint64_t time, *, bint big_endian):
-    cdef const uint8_t* start = &data[0] if data.shape[0] else NULL
-    cdef int64_t end = data.shape[0] - RECORD_SIZE
-    cdef bint swap = big_endian != HOST_IS_BIG
-    cdef int64_t place, next, count
-    cdef uint64_t last
-    if at < 0:
-        raise ValueError("a place in front of the records")
-    with nogil:
-        while at <= end:
-            if _is_record(start, at, time, swap):
-                place = at
-                count = 1
-                while count < CHAIN:
-                    last = load64(start + place, swap)
-                    next = place + RECORD_SIZE
-                    if load64(start + place + 8, swap) & 4:
-                        # Behind it are values, of a size that is not known.
-                        while next <= end and next < place + MOST_VALUES * 8 and not _is_record(start, next, last, swap):
-                            next += 8
-                        if next == place + MOST_VALUES * 8:
-                            break
-                    if next > end:
-                        count = CHAIN
-                    elif not _is_record(start, next, last, swap):
-                        break
-                    place = next
-                    count += 1
-                if count >= CHAIN:
-                    break
-            at += 8
-    return at if at <= end else -1
 
 
 def gather_words(const uint64_t[::1] values, const int64_t[::1] first, uint64_t[:, ::1] rows):

@@ -16,3 +16,9 @@ class OpenEntries:
 
         Returns how many bytes these are, -1 where another record is among them.
         """
+
+def find_record(data: bytes | NDArray[np.uint8], at: int, time: int, *, big_endian: bool) -> int:
+    """The first place from `at` on, in steps of 8 bytes, where four records follow each other, or fewer up to the end.
+
+    Their times rise, the first from `time` on; -1 without such a place.
+    """

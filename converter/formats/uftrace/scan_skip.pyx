@@ -1,11 +1,12 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
-"""Records passed over without decoding them, but for which functions they leave open."""
+"""Records passed over without decoding them, but for which functions they leave open; and found again behind damage."""
 
 from libc.stdint cimport int64_t, uint64_t, uint8_t
 from libc.stdlib cimport free, realloc
 
 from converter.formats.uftrace.scan_frames cimport DEPTHS
 from converter.formats.uftrace.scan_streams cimport ENTRY, EXIT, RECORD_SIZE
+from converter.formats.uftrace.values cimport MOST_VALUES
 from converter.kernels.byte_order cimport HOST_IS_BIG, load64
 
 
@@ -14,6 +15,9 @@ cdef enum:
     HAS_VALUES = 4
     # Deeper than uftrace records.
     MOST_DEPTH = 1 << 16
+    # Records that follow each other behind damage, and bits of the time from one to the next.
+    CHAIN = 4
+    LONGEST = 44
 
 
 cdef struct Frame:
@@ -81,3 +85,43 @@ cdef class OpenEntries:
         self._frames = frames
         self._room = room
         return True
+
+
+# Whether a record may begin at `at`, of which there are 16 bytes, and at its time, which a later one is not much behind.
+cdef inline bint _is_record(const uint8_t* data, int64_t at, uint64_t time, bint swap) noexcept nogil:
+    cdef uint64_t ts = load64(data + at, swap)
+    return time <= ts and ts - time < <uint64_t>1 << LONGEST and (load64(data + at + 8, swap) >> 3) & 7 == MAGIC
+
+
+def find_record(const uint8_t[::1] data, int64_t at, uint64_t time, *, bint big_endian):
+    cdef const uint8_t* start = &data[0] if data.shape[0] else NULL
+    cdef int64_t end = data.shape[0] - RECORD_SIZE
+    cdef bint swap = big_endian != HOST_IS_BIG
+    cdef int64_t place, next, count
+    cdef uint64_t last
+    if at < 0:
+        raise ValueError("a place in front of the records")
+    with nogil:
+        while at <= end:
+            if _is_record(start, at, time, swap):
+                place = at
+                count = 1
+                while count < CHAIN:
+                    last = load64(start + place, swap)
+                    next = place + RECORD_SIZE
+                    if load64(start + place + 8, swap) & HAS_VALUES:
+                        # Behind it are values, of a size that is not known.
+                        while next <= end and next < place + MOST_VALUES * 8 and not _is_record(start, next, last, swap):
+                            next += 8
+                        if next == place + MOST_VALUES * 8:
+                            break
+                    if next > end:
+                        count = CHAIN
+                    elif not _is_record(start, next, last, swap):
+                        break
+                    place = next
+                    count += 1
+                if count >= CHAIN:
+                    break
+            at += 8
+    return at if at <= end else -1

@@ -250,6 +250,15 @@ cdef class Scanner:
             self._in_hole = True
         return True
 
+    cdef inline int _read(self, const uint8_t* data, int64_t left, Record* record) noexcept nogil:
+        # The record at a word that is no part of a hole; one that is not plausible is damaged.
+        cdef bint resumed = self._in_hole
+        cdef int status = read_record(self._bits, self._own, data, left, record)
+        self._in_hole = False
+        if status == ENTRY_OK and not is_plausible(self._bits, self._own, resumed, data, record):
+            return ENTRY_BAD
+        return status
+
     def survey(self, const uint8_t[::1] data):
         """Number what occurs in a window: (status, metadata [(kind, text)], executions [(pid, path)], forks
         [(pid of the child, tid of the thread that makes it)]).
@@ -263,7 +272,7 @@ cdef class Scanner:
         cdef int result = DONE
         cdef Record record
         cdef uint32_t form = 0
-        cdef bint special, resumed
+        cdef bint special
         cdef Forms forms = self._forms
         cdef const uint8_t* base
         cdef list metadata = []
@@ -282,11 +291,7 @@ cdef class Scanner:
                         at += self._bits >> 3
                         status = ENTRY_OK
                         continue
-                    resumed = self._in_hole
-                    self._in_hole = False
-                    status = read_record(self._bits, self._own, base + at, end - at, &record)
-                    if status == ENTRY_OK and not is_plausible(self._bits, self._own, resumed, base + at, &record):
-                        status = ENTRY_BAD
+                    status = self._read(base + at, end - at, &record)
                     if status != ENTRY_OK:
                         break
                     if record.kind == RECORD_METADATA:
@@ -375,7 +380,6 @@ cdef class Scanner:
         cdef uint64_t last_tid = 0
         cdef int32_t last_thread = -1
         cdef bint has_last = False
-        cdef bint resumed
         cdef Record record
         cdef Entry* entry = &record.entry
         cdef const uint8_t* base
@@ -399,11 +403,7 @@ cdef class Scanner:
                     at += self._bits >> 3
                     status = ENTRY_OK
                     continue
-                resumed = self._in_hole
-                self._in_hole = False
-                status = read_record(self._bits, self._own, base + at, end - at, &record)
-                if status == ENTRY_OK and not is_plausible(self._bits, self._own, resumed, base + at, &record):
-                    status = ENTRY_BAD
+                status = self._read(base + at, end - at, &record)
                 if status != ENTRY_OK:
                     break
                 if record.kind == RECORD_METADATA:

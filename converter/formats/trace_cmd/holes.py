@@ -132,9 +132,12 @@ def _moved(file: TraceFile, buffer: Buffer, data: CpuData, long_size: int, befor
     ]
     if not data.size:
         return data
-    begins = _chunks_begin if buffer.compressed else _pages_begin
     for place in places:
-        if begins(file, buffer, place, long_size):
+        if (
+            _chunks_begin(file, buffer, place)
+            if buffer.compressed
+            else _pages_begin(file, buffer, place, long_size)
+        ):
             return data._replace(offset=place)
     if buffer.compressed:
         return data
@@ -148,9 +151,8 @@ def _moved(file: TraceFile, buffer: Buffer, data: CpuData, long_size: int, befor
     return data._replace(offset=max(end, places[-1]))
 
 
-def _chunks_begin(file: TraceFile, buffer: Buffer, place: int, long_size: int) -> bool:
+def _chunks_begin(file: TraceFile, buffer: Buffer, place: int) -> bool:
     """Whether compressed data begins here: the number of its chunks, and the first of them."""
-    del long_size
     count = file.source.read(place, 4)
     return any(count) and _chunk_at(file, place + 4, buffer.page_size)
 

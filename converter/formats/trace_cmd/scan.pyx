@@ -259,11 +259,19 @@ cdef bint whole_page(PageCursor* cursor, const uint8_t* page, int64_t page_size,
     return found == PAGE_END and not cut_by_zeros(cursor)
 
 
-def page_begins(const uint8_t[::1] data, int64_t long_size, bint big_endian):
+# A cursor for walking over pages from `at` on.
+cdef PageCursor cursor_at(int64_t at, int64_t total, int64_t page_size, int64_t long_size, bint big_endian) except *:
     cdef PageCursor cursor
-    check_geometry(data.shape[0], data.shape[0], long_size, 0)
+    check_geometry(total, page_size, long_size, 0)
+    if at < 0:
+        raise ValueError("a place in front of the pages")
     cursor.big_endian = big_endian
     cursor.swap = big_endian != HOST_IS_BIG
+    return cursor
+
+
+def page_begins(const uint8_t[::1] data, int64_t long_size, bint big_endian):
+    cdef PageCursor cursor = cursor_at(0, data.shape[0], data.shape[0], long_size, big_endian)
     return first_record(&cursor, &data[0], data.shape[0], long_size)
 
 
@@ -272,12 +280,7 @@ def follow_pages(
 ):
     cdef int64_t total = data.shape[0]
     cdef uint64_t time
-    cdef PageCursor cursor
-    check_geometry(total, page_size, long_size, 0)
-    if at < 0:
-        raise ValueError("a place in front of the pages")
-    cursor.big_endian = big_endian
-    cursor.swap = big_endian != HOST_IS_BIG
+    cdef PageCursor cursor = cursor_at(at, total, page_size, long_size, big_endian)
     with nogil:
         while at + page_size <= total:
             time = load64(&data[at], cursor.swap)
@@ -294,12 +297,7 @@ def find_page(
     cdef int64_t total = data.shape[0]
     cdef int64_t end = -1
     cdef uint64_t time
-    cdef PageCursor cursor
-    check_geometry(total, page_size, long_size, 0)
-    if at < 0:
-        raise ValueError("a place in front of the pages")
-    cursor.big_endian = big_endian
-    cursor.swap = big_endian != HOST_IS_BIG
+    cdef PageCursor cursor = cursor_at(at, total, page_size, long_size, big_endian)
     with nogil:
         while at + page_size <= total:
             time = load64(&data[at], cursor.swap)

@@ -1,7 +1,7 @@
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
-from numpy import integer
+from numpy import generic, integer
 from numpy.typing import NDArray
 
 from converter.ir.columns import Column
@@ -18,11 +18,54 @@ class Table:
     def column(self, index: int) -> Column:
         """Column `index`: the values of field `index` of the class, a value a row."""
 
+    @property
+    def is_undecoded(self) -> bool:
+        """Whether no column has been asked for, and none was there from the beginning."""
+
+    def stored(self, index: int) -> Column | Callable[[], Column]:
+        """Column `index` as it is held: as what makes it, while nobody has asked for it."""
+
     def lazy(self, index: int) -> Callable[[], Column]:
         """Column `index` when called: what a table derived from this one holds, so that laziness survives."""
 
     def lazy_columns(self) -> list[Column | Callable[[], Column]]:
         """All columns so."""
 
+    def derived(self, recipe: Sequence[RecipePart], context: Any) -> Table:
+        """As many rows, with columns that a recipe makes of this table's; `context` goes to its computations."""
+
     def select(self, rows: NDArray[integer[Any]]) -> Table:
         """The given rows of every column, still decoded on demand."""
+
+class LazyColumn:
+    """A column of a table, when called."""
+
+    table: Table
+    index: int
+    def __call__(self) -> Column: ...
+
+class ComputedColumn:
+    """A column computed of others, when called: `function(context, *columns)`."""
+
+    function: Callable[..., Column]
+    columns: tuple[Column | Callable[[], Column], ...]
+    context: Any
+    def __init__(
+        self,
+        function: Callable[..., Column],
+        columns: tuple[Column | Callable[[], Column], ...],
+        context: Any,
+    ) -> None: ...
+    def __call__(self) -> Column: ...
+
+class Computation:
+    """A computed column of any table: `columns` are parts of a recipe."""
+
+    function: Callable[..., Column]
+    columns: tuple[RecipePart, ...]
+    def __init__(
+        self, function: Callable[..., Column], columns: tuple[RecipePart, ...]
+    ) -> None: ...
+
+#: A column of the table by its index, a constant, or what is computed of such.
+RecipePart: TypeAlias = int | generic | Computation

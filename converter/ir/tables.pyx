@@ -11,7 +11,7 @@ from cpython.pythread cimport (
     PyThread_release_lock, PyThread_type_lock, WAIT_LOCK,
 )
 
-from converter.ir.columns import take
+from converter.ir.columns import constant_column, take
 
 
 cdef class Table:
@@ -77,12 +77,32 @@ cdef class Table:
             PyThread_release_lock(self._lock)
         return 0
 
+    @property
+    def is_undecoded(self):
+        return all([callable(column) for column in self._columns])
+
+    def stored(self, Py_ssize_t index):
+        return self._columns[index]
+
     def lazy(self, Py_ssize_t index):
         return LazyColumn.__new__(LazyColumn, self, index)
 
     def lazy_columns(self):
         cdef Py_ssize_t index
         return [LazyColumn.__new__(LazyColumn, self, index) for index in range(len(self._columns))]
+
+    def derived(self, recipe, context):
+        return Table(self._length, [self._made(part, context) for part in recipe])
+
+    cdef object _made(self, part, context):
+        cdef Computation computation
+        if isinstance(part, int):
+            return LazyColumn.__new__(LazyColumn, self, part)
+        if isinstance(part, Computation):
+            computation = part
+            columns = tuple([self._made(column, context) for column in computation.columns])
+            return ComputedColumn.__new__(ComputedColumn, computation.function, columns, context)
+        return constant_column(part, self._length)
 
     def select(self, rows):
         cdef Py_ssize_t index
@@ -95,15 +115,42 @@ cdef class Table:
 cdef class LazyColumn:
     """A column of a table, when called."""
 
-    cdef Table _table
-    cdef Py_ssize_t _index
+    cdef readonly Table table
+    cdef readonly Py_ssize_t index
 
     def __cinit__(self, Table table not None, Py_ssize_t index):
-        self._table = table
-        self._index = index
+        self.table = table
+        self.index = index
 
     def __call__(self):
-        return self._table.column(self._index)
+        return self.table.column(self.index)
+
+
+cdef class ComputedColumn:
+    """A column computed of others, when called."""
+
+    cdef readonly object function
+    cdef readonly tuple columns
+    cdef readonly object context
+
+    def __cinit__(self, function, tuple columns not None, context):
+        self.function = function
+        self.columns = columns
+        self.context = context
+
+    def __call__(self):
+        return self.function(self.context, *[column() if callable(column) else column for column in self.columns])
+
+
+cdef class Computation:
+    """The same of any table: parts of a recipe in place of columns."""
+
+    cdef readonly object function
+    cdef readonly tuple columns
+
+    def __cinit__(self, function, tuple columns not None):
+        self.function = function
+        self.columns = columns
 
 
 cdef class SelectedColumn:

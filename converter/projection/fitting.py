@@ -6,12 +6,11 @@ cannot undo is counted.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from dataclasses import field as dataclass_field
-from functools import partial
 from itertools import count
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 
@@ -27,7 +26,7 @@ from converter.ir.columns import (
     neutral,
     take,
 )
-from converter.ir.events import EventClass, Field, Table
+from converter.ir.events import EventClass, Field
 from converter.ir.field_classes import (
     ArrayClass,
     BooleanClass,
@@ -42,6 +41,7 @@ from converter.ir.field_classes import (
     VariantClass,
 )
 from converter.ir.kinds import Role
+from converter.ir.tables import ComputedColumn
 from converter.projection.capabilities import Capabilities, KindSupport, Projection
 from converter.projection.losses import Aspect, LossClass, LossKind, PlannedLosses
 from converter.projection.pieces import ByClass, Piece, Thunk, distinct
@@ -97,7 +97,7 @@ def flattened(piece: Piece, capabilities: Capabilities) -> Piece:
         if _is_held(field, piece.event_class, capabilities):
             parts.append((field, column))
         else:
-            parts += _flatten(field, column, capabilities)
+            parts += _flatten(field, column, piece, capabilities)
 
     def made() -> EventClass:
         return replace(piece.event_class, fields=tuple(field for field, _ in parts))
@@ -128,42 +128,42 @@ def _is_taken_apart(field: Field, capabilities: Capabilities) -> bool:
     return False
 
 
-def _flatten(field: Field, column: Thunk, capabilities: Capabilities) -> Iterator[Argument]:
+def _flatten(
+    field: Field, column: Thunk, piece: Piece, capabilities: Capabilities
+) -> Iterator[Argument]:
     if not _is_taken_apart(field, capabilities):
         yield field, column
     elif isinstance(field.type, StructureClass):
         for i, member in enumerate(field.type.members):
             inner = Field(f"{field.name}.{member.name}", member.type, field.role, field.unit)
-            yield from _flatten(inner, _member(column, i), capabilities)
+            yield from _flatten(inner, _member(column, i, piece), piece, capabilities)
     elif isinstance(field.type, ArrayClass):
         for i in range(field.type.length or 0):
             inner = Field(f"{field.name}[{i}]", field.type.element, field.role, field.unit)
-            yield inner, _element(column, i, field.type.length or 0)
+            yield inner, _element(column, i, field.type.length or 0, piece)
 
 
 def _is_flat(element: FieldClass) -> bool:
     return isinstance(element, IntegerClass | FloatClass | BooleanClass | StringClass)
 
 
-def _member(column: Thunk, index: int) -> Thunk:
-    def member() -> Column:
-        whole = column()
+def _member(column: Thunk, index: int, piece: Piece) -> Thunk:
+    def member(_piece: Piece, whole: Column) -> Column:
         assert isinstance(whole, StructColumn)
         return whole.members[index]
 
-    return member
+    return ComputedColumn(member, (column,), piece)
 
 
-def _element(column: Thunk, index: int, length: int) -> Thunk:
-    def element() -> Column:
-        whole = column()
+def _element(column: Thunk, index: int, length: int, piece: Piece) -> Thunk:
+    def element(_piece: Piece, whole: Column) -> Column:
         assert isinstance(whole, ListColumn)
         first = int(whole.offsets[0]) + index
         if isinstance(whole.values, np.ndarray):
             return whole.values[first : first + len(whole) * length : length][: len(whole)]
         return take(whole.values, np.arange(len(whole)) * length + first)
 
-    return element
+    return ComputedColumn(element, (column,), piece)
 
 
 def split_by_presence(piece: Piece, capabilities: Capabilities) -> list[Piece]:
@@ -213,6 +213,10 @@ def _resolve(piece: Piece, varying: set[int]) -> Piece:
     return piece.rewritten(replace(piece.event_class, fields=tuple(fields)), columns)
 
 
+#: Makes of a piece's column one of another field class.
+_Conversion = Callable[[Piece, Any], Column]
+
+
 @dataclass(slots=True)
 class _Step:
     """One field of the result: that number of the source's, converted, or a default where there is none."""
@@ -221,13 +225,31 @@ class _Step:
     source: FieldClass
     target: FieldClass
     what: str
-    #: Whether all values of the source's are the target's.
-    is_kept: bool = dataclass_field(init=False)
+    #: None where all values of the source's are the target's.
+    convert: _Conversion | None = dataclass_field(init=False)
 
     def __post_init__(self) -> None:
-        same = self.source == self.target
-        numeric = isinstance(self.source, IntegerClass | FloatClass | BooleanClass)
-        self.is_kept = same and numeric
+        self.convert = None
+
+    def decide(self, projection: Projection) -> None:
+        """How its columns are converted: once, for those of all batches."""
+        source, target, what = self.source, self.target, self.what
+        numeric = isinstance(source, IntegerClass | FloatClass | BooleanClass)
+        if numeric and source == target:
+            return
+
+        def convert(piece: Piece, column: Column) -> Column:
+            return converted(column, source, target, what, piece, projection)
+
+        self.convert = convert
+        if isinstance(source, IntegerClass) and isinstance(target, IntegerClass):
+            own, wide = source.dtype, target.dtype
+            if np.can_cast(own, wide):
+                self.convert = lambda piece, column: (
+                    column.astype(wide, copy=False)
+                    if column.dtype == own
+                    else convert(piece, column)
+                )
 
 
 @dataclass(slots=True)
@@ -260,22 +282,23 @@ _REFERENCES = frozenset({Style.POINTER, Style.OBJECT_ID})
 class Fitter:
     """Fits pieces to capabilities; what it finds out about a class it does not find out again."""
 
-    def __init__(self, capabilities: Capabilities) -> None:
-        self._capabilities = capabilities
+    def __init__(self, projection: Projection) -> None:
+        self._projection = projection
+        self._capabilities = projection.capabilities
         self._plans = ByClass(self._plan)
 
-    def fit(self, piece: Piece, projection: Projection) -> Piece:
+    def fit(self, piece: Piece) -> Piece:
         """The piece with the fields that the format's record of its kind has, then arguments that it can hold."""
         plan = self._plans(piece.event_class)
         if plan.losses:
-            projection.lose_planned(plan.losses, piece)
+            self._projection.lose_planned(plan.losses, piece)
         table = piece.table
         columns = [
-            _default(step.target, len(table), projection)
+            _default(step.target, len(table), self._projection)
             if step.index is None
             else table.lazy(step.index)
-            if step.is_kept
-            else partial(_converted, step, table, piece, projection)
+            if step.convert is None
+            else ComputedColumn(step.convert, (table.lazy(step.index),), piece)
             for step in plan.steps
         ]
         return piece.rewritten(plan.event_class, columns)
@@ -327,6 +350,8 @@ class Fitter:
             missing = f"which fields {name} lacked: they are zero or empty"
             plan.lose(LossKind.RETYPED, missing, aspect=Aspect.LAYOUT)
         plan.event_class = self._declaration(event_class, tuple(fields), support, plan)
+        for step in plan.steps:
+            step.decide(self._projection)
         return plan
 
     def _part(
@@ -453,12 +478,6 @@ def _optional_parts(fields: Sequence[Field], support: KindSupport) -> list[int]:
             seen.add(group)
             parts.append(fields.index(wanted))
     return parts
-
-
-def _converted(step: _Step, table: Table, piece: Piece, projection: Projection) -> Column:
-    assert step.index is not None
-    column = table.column(step.index)
-    return converted(column, step.source, step.target, step.what, piece, projection)
 
 
 def _default(field_class: FieldClass, length: int, projection: Projection) -> Column:

@@ -207,6 +207,16 @@ class LossReport:
         if repeated is None:
             self._repeated[id(losses)] = _Repeated(losses, event_kinds, first_ts)
 
+    def repeat(self, losses: PlannedLosses, count: int, first_ts: int) -> None:
+        """Count losses again that were counted with their kinds of events, the same object whenever they come."""
+        if not self.counts:
+            return
+        repeated = self._repeated.get(id(losses))
+        if repeated is None:
+            repeated = self._repeated[id(losses)] = _Repeated(losses, frozenset(), first_ts)
+        repeated.count += count
+        repeated.first_ts = min(repeated.first_ts, first_ts)
+
     def _settle(self) -> None:
         for repeated in self._repeated.values():
             if not repeated.count:

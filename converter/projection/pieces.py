@@ -28,6 +28,28 @@ Known = TypeVar("Known")
 CONTEXT_ROLES = frozenset({Role.CONTEXT, Role.CONTEXT_FLAGS, Role.CONTEXT_PREEMPT_COUNT})
 
 
+class Places:
+    """The places of all rows of a class in a batch, found when somebody asks for them: then `asked` says so."""
+
+    __slots__ = ("_batch", "_number", "asked")
+
+    def __init__(self, batch: Batch, number: int) -> None:
+        self._batch = batch
+        self._number = number
+        self.asked = False
+
+    @property
+    def all(self) -> NDArray[np.int32]:
+        """The place of each row."""
+        self.asked = True
+        return self._batch.positions(self._number)
+
+    @property
+    def first(self) -> int:
+        """That of the first row, which is nothing to ask for."""
+        return int(self._batch.positions(self._number)[0])
+
+
 #: Event classes by the class that they were made of and what was changed, with the former.
 Derived = dict[tuple[Hashable, ...], tuple[EventClass, EventClass]]
 
@@ -36,7 +58,7 @@ Derived = dict[tuple[Hashable, ...], tuple[EventClass, EventClass]]
 class Piece:
     """Rows of one class; nobody changes a piece once it is made.
 
-    `positions` (int32, one a row) are the places in `batch`; `thread`, `cpu`, `track` (int32, one a row) replace the
+    `places` (int32, one a row) are those in `batch`; `thread`, `cpu`, `track` (int32, one a row) replace the
     batch's columns there; `after` > 0 puts the rows behind the events at those positions, as additional events.
     `whole` says that the rows are those of a table of the batch, all and in order. `derived` remembers the classes that
     were made of others, so that a class is the same object in every batch.
@@ -45,7 +67,7 @@ class Piece:
     batch: Batch
     event_class: EventClass
     table: Table
-    positions: NDArray[np.int32]
+    places: NDArray[np.int32] | Places
     thread: NDArray[np.int32] | None = None
     cpu: NDArray[np.int32] | None = None
     track: NDArray[np.int32] | None = None
@@ -55,6 +77,16 @@ class Piece:
 
     def __len__(self) -> int:
         return len(self.table)
+
+    @property
+    def positions(self) -> NDArray[np.int32]:
+        """The place of each row in the batch."""
+        return self.places.all if isinstance(self.places, Places) else self.places
+
+    @property
+    def first(self) -> int:
+        """The place of the first row."""
+        return self.places.first if isinstance(self.places, Places) else int(self.places[0])
 
     def column(self, role: Role) -> Column | None:
         """The column of the first field with `role`, or None."""
@@ -127,7 +159,7 @@ class Piece:
             self.batch,
             event_class,
             Table(len(self.table), columns),
-            self.positions,
+            self.places,
             self.thread if thread is None else thread,
             self.cpu if cpu is None else cpu,
             self.track if track is None else track,
@@ -148,7 +180,7 @@ class Piece:
             self.batch,
             self.event_class,
             self.table,
-            self.positions,
+            self.places,
             self.thread if thread is None else thread,
             self.cpu if cpu is None else cpu,
             self.track if track is None else track,

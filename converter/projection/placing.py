@@ -6,7 +6,7 @@ recorded in, where it has such.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +15,7 @@ from converter.ir.columns import constant_column
 from converter.ir.events import Batch, EventClass, Field
 from converter.ir.field_classes import IntegerClass
 from converter.ir.kinds import TRACEPOINT_KINDS, Kind, Role
+from converter.ir.tables import ComputedColumn
 from converter.ir.trace import TrackScope
 from converter.projection.buffers import ARGUMENT as BUFFER_ARGUMENT
 from converter.projection.buffers import may_have_buffers, place_of_argument
@@ -46,10 +47,16 @@ class Placing:
         # Of the batch under way.
         self._all_on_threads = self._all_on_cpus = False
 
-    def begin(self, batch: Batch) -> None:
-        """Look at a batch whose pieces come next."""
+    def begin(self, batch: Batch) -> tuple[Hashable, ...]:
+        """Look at a batch whose pieces come next: what of it decides where they go."""
         self._all_on_threads = not len(batch) or int(batch.thread.min()) >= 0
         self._all_on_cpus = not len(batch) or int(batch.cpu.min()) >= 0
+        columns = (batch.thread, batch.cpu, batch.track)
+        return (
+            self._all_on_threads,
+            self._all_on_cpus,
+            *(int(one[0]) if one.strides == (0,) and len(one) else None for one in columns),
+        )
 
     def in_buffers(self, piece: Piece) -> list[Piece]:
         """Tracepoints in the buffers that they were recorded in, where the format has such."""
@@ -232,7 +239,8 @@ class Placing:
         taken = any(field.name == "cpu" for field in piece.event_class.fields)
         argument = _TAKEN_CPU if taken else _CPU
         if present is None or count == len(piece):
-            return [bare.with_argument(argument, lambda: self._projection.cpus_of(piece))]
+            own = ComputedColumn(self._projection.cpus_of, (), piece)
+            return [bare.with_argument(argument, own if piece.cpu is None else piece.cpu)]
         on, off = bare.split(present)
         assert on is not None and off is not None
         return [off, on.with_argument(argument, self._projection.cpus_of(piece)[present])]

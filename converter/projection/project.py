@@ -7,7 +7,7 @@ knows its kind, its fields are fitted, and the pieces are put together again.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +20,7 @@ from converter.ir.kinds import Kind
 from converter.ir.trace import Trace, Track, TrackScope
 from converter.projection.assembly import assemble
 from converter.projection.capabilities import Capabilities, KindSupport
+from converter.projection.class_plans import FEWEST_ROWS, ClassPlan, Numbered, Rehearsal
 from converter.projection.fitting import (
     Fitter,
     flattened,
@@ -34,7 +35,7 @@ from converter.projection.instants import CATEGORY, NAME, as_instant, lower_to_i
 from converter.projection.losses import Aspect, LossClass, LossKind, LossReport, PlannedLosses
 from converter.projection.lowering import LOWERINGS, lowering_for
 from converter.projection.metadata import TargetMetadata, held_clock
-from converter.projection.pieces import ByClass, Derived, Piece, map_distinct
+from converter.projection.pieces import ByClass, Derived, Piece, Places, map_distinct
 from converter.projection.placing import Placing, is_absent, taken
 from converter.projection.preparation import prepared
 from converter.projection.symbol_names import addresses_by_style, addresses_of, names_lost
@@ -94,7 +95,7 @@ class Projector:
             decodes_in_parallel=source.decodes_in_parallel,
         )
         self._tables = TargetTables(source, self.target, capabilities, report)
-        self._fitter = Fitter(capabilities)
+        self._fitter = Fitter(self)
         self._class_ids = ByClass(self.target.add_class)
         self._support = ByClass(capabilities.support)
         self._placing = Placing(self, self._tables, capabilities, self._support)
@@ -114,6 +115,9 @@ class Projector:
             from converter.projection.slice_depths import NestedTooDeep
 
             self._too_deep = NestedTooDeep(self.target, capabilities.max_depth, report)
+        # By what they were made by besides their class; None for classes of which there is no plan.
+        self._plans: dict[tuple[Hashable, ...], dict[int, ClassPlan | None]] = {}
+        self._rehearsal: Rehearsal | None = None
         # Of the batch under way.
         self._occurring: set[int] = set()
         self._tests: dict[Callable[[EventClass], bool], bool] = {}
@@ -138,18 +142,22 @@ class Projector:
         """Count a loss at the rows of `piece` (at `count` of them when given)."""
         if count is None:
             count = len(piece)
+        if self._rehearsal is not None:
+            self._rehearsal.lose(((kind, what, loss_class, aspect),), count)
         if count:
             first_ts, kinds = self._first_of(piece)
             self.report.add(kind, what, count, first_ts, loss_class, aspect, kinds)
 
     def lose_planned(self, losses: PlannedLosses, piece: Piece) -> None:
         """Count losses that are the same of all events of a class, at the rows of `piece`."""
+        if self._rehearsal is not None:
+            self._rehearsal.lose(losses, len(piece))
         if len(piece):
             self.report.add_planned(losses, len(piece), *self._first_of(piece))
 
     def _first_of(self, piece: Piece) -> tuple[int, frozenset[Kind]]:
         """The time of the first row, and the kinds that the source and the piece have it as."""
-        first = piece.positions[0]
+        first = piece.first
         own = self.source.event_classes[piece.batch.class_id[first]]
         return int(piece.batch.ts[first]), frozenset((own.kind, piece.event_class.kind))
 
@@ -224,6 +232,7 @@ class Projector:
     def _batches(self) -> Iterator[Batch]:
         self.report.forget_events()
         self._occurring.clear()
+        self._plans.clear()
         self.open_slices.clear()
         if self._too_deep:
             self._too_deep.restart()
@@ -241,24 +250,11 @@ class Projector:
             self._occurring |= present
             self._tests.clear()
         batch = self._renumbered(batch)
-        self._placing.begin(batch)
+        decided = self._placing.begin(batch) + self._known()
+        plans = self._plans.setdefault(decided, {})
         placed = []
         for number in batch.tables.keys() & present:
-            piece = Piece(
-                batch,
-                self.source.event_classes[number],
-                batch.tables[number],
-                batch.positions(number),
-                derived=self._derived,
-            )
-            fitted = [
-                (number, self._class_ids(part.event_class), part)
-                for one in self._placing.in_buffers(piece)
-                for part in self._fit(one, 0)
-            ]
-            if self._addresses(piece.event_class):
-                self._lose_names(piece, (part.event_class for _, _, part in fitted))
-            placed += fitted
+            placed += [(number, *part) for part in self._project_class(batch, number, plans)]
         if self._task_states is not None:
             placed += [
                 (0, self._class_ids(part.event_class), part)
@@ -271,6 +267,43 @@ class Projector:
         if self._too_deep:
             self._too_deep.count(batch)
         return batch
+
+    def _known(self) -> tuple[int, ...]:
+        """How much is known of what rules ask besides classes and their events."""
+        target = self.target
+        return (
+            len(target.processes),
+            len(target.threads),
+            len(self._tables.tracks),
+            len(self._occurring),
+        )
+
+    def _project_class(
+        self, batch: Batch, number: int, plans: dict[int, ClassPlan | None]
+    ) -> list[Numbered]:
+        """What becomes of the events of a class in a batch."""
+        table, places = batch.tables[number], Places(batch, number)
+        plan = plans.get(number)
+        if plan is not None:
+            if plan.losses:
+                self.report.repeat(plan.losses, len(table), int(batch.ts[places.first]))
+            return plan.pieces(batch, table, places, self._derived)
+        if number not in plans and len(table) >= FEWEST_ROWS:
+            self._rehearsal = Rehearsal(table, places)
+            table = self._rehearsal.table
+        event_class = self.source.event_classes[number]
+        piece = Piece(batch, event_class, table, places, derived=self._derived)
+        parts = [
+            (self._class_ids(part.event_class), part)
+            for one in self._placing.in_buffers(piece)
+            for part in self._fit(one, 0)
+        ]
+        if self._addresses(event_class):
+            self._lose_names(piece, (part.event_class for _, part in parts))
+        rehearsal, self._rehearsal = self._rehearsal, None
+        if rehearsal is not None:
+            plans[number] = rehearsal.plan(parts)
+        return parts
 
     def _renumbered(self, batch: Batch) -> Batch:
         """The batch with threads and tracks in the target's numbers, and times and CPUs that the format can hold."""
@@ -352,7 +385,7 @@ class Projector:
         return [
             part
             for placed in self._placing.place(piece, support)
-            for part in self._apart(self._fitter.fit(placed, self), support)
+            for part in self._apart(self._fitter.fit(placed), support)
         ]
 
     def _required_are_there(self, event_class: EventClass) -> bool:

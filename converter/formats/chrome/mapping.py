@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from converter.formats.chrome.layout import Need, Phase
 from converter.formats.chrome.mixed_lists import mixed_lists_as_json
@@ -26,10 +27,11 @@ from converter.ir.field_classes import (
     Style,
 )
 from converter.ir.kinds import Kind, Role
+from converter.ir.tables import ComputedColumn
 from converter.projection.capabilities import Capabilities, KindSupport, Projection
 from converter.projection.fitting import label
 from converter.projection.losses import LossKind
-from converter.projection.pieces import Piece, Thunk
+from converter.projection.pieces import Piece
 from converter.projection.timeline_fields import (
     BINDS,
     DURATION,
@@ -170,8 +172,10 @@ def narrowed(piece: Piece, projection: Projection) -> Piece:
     if narrow is own:
         return piece
     columns = [
-        _signed(piece.table.lazy(index)) if is_signed else piece.table.lazy(index)
-        for index, is_signed in enumerate(_become_signed(own.fields, narrow.fields))
+        ComputedColumn(_signed, (column,), piece) if is_signed else column
+        for column, is_signed in zip(
+            piece.lazy_columns(), _become_signed(own.fields, narrow.fields), strict=True
+        )
     ]
     return piece.rewritten(narrow, columns)
 
@@ -214,13 +218,8 @@ def _as_running(piece: Piece, projection: Projection) -> Piece:
     return narrowed(piece, projection)
 
 
-def _signed(column: Thunk) -> Thunk:
-    def widened() -> Any:
-        values = column()
-        assert isinstance(values, np.ndarray)
-        return values.astype(np.int64)
-
-    return widened
+def _signed(_piece: Piece, column: NDArray[Any]) -> NDArray[np.int64]:
+    return column.astype(np.int64)
 
 
 def _kinds() -> Mapping[Kind, KindSupport]:

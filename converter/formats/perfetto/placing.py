@@ -34,10 +34,10 @@ def first_of_tid(projection: Projection) -> dict[int, int]:
 def on_threads_by_tid(piece: Piece, projection: Projection) -> Piece:
     """Kernel events name their thread by its tid alone, so of several threads with one tid they are on the first."""
     piece = off_tracks(piece, projection)
-    threads = projection.threads_of(piece)
     targets = projection.target.threads
     if len({thread.tid for thread in targets}) == len(targets):
         return piece
+    threads = projection.threads_of(piece)
     first = first_of_tid(projection)
     moved = map_distinct(threads, lambda one: first[targets[one].tid] if one >= 0 else -1)
     count = int(np.count_nonzero(moved != threads))

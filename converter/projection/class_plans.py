@@ -1,0 +1,145 @@
+"""Plans of classes: what becomes of events whose values nobody looks at while they are projected.
+
+How most classes are lowered, placed and fitted follows from what they are. Such a class is projected as any other when
+it first comes. What came of it is kept, as columns that are columns of the source's, constants, or computed of these;
+they are made so of each batch's table from then on, and no rule is asked again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+import numpy as np
+
+from converter.ir.columns import constant_column
+from converter.ir.events import Batch, EventClass, Table
+from converter.ir.tables import Computation, ComputedColumn, LazyColumn
+from converter.projection.losses import PlannedLosses
+from converter.projection.pieces import Derived, Piece, Places
+
+if TYPE_CHECKING:
+    from converter.ir.tables import RecipePart
+
+#: A rehearsal takes so many: one row does not tell a constant from a column.
+FEWEST_ROWS: Final = 2
+
+#: What a class became: the number of the class in the target, and the piece.
+Numbered = tuple[int, Piece]
+
+
+class _Part(NamedTuple):
+    """One piece that the events of a class become."""
+
+    number: int
+    event_class: EventClass
+    recipe: tuple[RecipePart, ...]
+    #: Places, the same of all rows.
+    thread: np.int32 | None
+    cpu: np.int32 | None
+    track: np.int32 | None
+    after: int
+
+
+class ClassPlan(NamedTuple):
+    """What becomes of the events of a class, and what each of them loses."""
+
+    parts: tuple[_Part, ...]
+    losses: PlannedLosses
+
+    def pieces(
+        self, batch: Batch, table: Table, places: Places, derived: Derived
+    ) -> list[Numbered]:
+        """What becomes of the rows of a class in a batch."""
+        result = []
+        for number, event_class, recipe, thread, cpu, track, after in self.parts:
+            rows = Piece(batch, event_class, table, places, derived=derived)
+            part = Piece(
+                batch,
+                event_class,
+                table.derived(recipe, rows),
+                places,
+                None if thread is None else constant_column(thread, len(table)),
+                None if cpu is None else constant_column(cpu, len(table)),
+                None if track is None else constant_column(track, len(table)),
+                after,
+                derived=derived,
+            )
+            result.append((number, part))
+        return result
+
+
+class Rehearsal:
+    """The rows of a class while they are projected without a plan: notes what is lost, and what is looked at."""
+
+    def __init__(self, table: Table, places: Places) -> None:
+        # A table of its own, whose columns only who projects it asks for.
+        self.table = Table(len(table), table.lazy_columns())
+        self._places = places
+        self._losses: PlannedLosses = ()
+        self._of_all = True
+
+    def lose(self, losses: PlannedLosses, count: int) -> None:
+        """Note losses at so many of the rows."""
+        self._of_all &= count in (0, len(self.table))
+        if count:
+            self._losses += losses
+
+    def plan(self, parts: Sequence[Numbered]) -> ClassPlan | None:
+        """The plan by which the class became these; None where that depended on what its events hold."""
+        looked = self._places.asked or not self.table.is_undecoded
+        if looked or not self._of_all:
+            return None
+        planned = [self._part(number, piece) for number, piece in parts]
+        known = tuple(part for part in planned if part is not None)
+        return ClassPlan(known, self._losses) if len(known) == len(parts) else None
+
+    def _part(self, number: int, piece: Piece) -> _Part | None:
+        if not piece.whole or piece.places is not self._places:
+            return None
+        given = (piece.thread, piece.cpu, piece.track)
+        where = thread, cpu, track = [_constant(column) for column in given]
+        if any((one is None) != (known is None) for one, known in zip(given, where, strict=True)):
+            return None
+        recipe = []
+        for index in range(piece.table.width):
+            part = self._of_column(piece.table, index)
+            if part is None:
+                return None
+            recipe.append(part)
+        return _Part(number, piece.event_class, tuple(recipe), thread, cpu, track, piece.after)
+
+    def _of_column(self, table: Table, index: int) -> RecipePart | None:
+        """How a column is made of those of the rehearsed table, None where that is not known."""
+        if table is self.table:
+            return index
+        stored = table.stored(index)
+        made = self._of(stored)
+        if isinstance(stored, ComputedColumn) and _is_of_constant(made):
+            (of,) = stored.columns
+            given = of() if callable(of) else of
+            # What comes back as it is does so whenever it is asked for.
+            return _constant(given) if table.column(index) is given else made
+        return made
+
+    def _of(self, stored: Any) -> RecipePart | None:
+        part: RecipePart | None = _constant(stored)
+        if isinstance(stored, LazyColumn):
+            return self._of_column(stored.table, stored.index)
+        if isinstance(stored, ComputedColumn):
+            parts = [self._of(column) for column in stored.columns]
+            known = tuple(part for part in parts if part is not None)
+            return Computation(stored.function, known) if len(known) == len(parts) else None
+        return part
+
+
+def _is_of_constant(part: RecipePart | None) -> bool:
+    if not isinstance(part, Computation) or len(part.columns) != 1:
+        return False
+    return isinstance(part.columns[0], np.generic)
+
+
+def _constant(column: Any) -> Any:
+    """The value of a column that is the same in all rows by its looks, else None."""
+    is_constant = isinstance(column, np.ndarray) and column.strides == (0,)
+    return column[0] if is_constant else None

@@ -1,0 +1,138 @@
+"""Plans of classes: what follows from a class is decided once, what follows from its events in each batch."""
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given, settings
+from support.small_traces import event_class, events_of, trace_of
+from support.strategies import traces
+from support.target_capabilities import PROFILER, TARGETS
+
+from converter.ir.canonical import difference
+from converter.ir.collect import collect, with_batches
+from converter.ir.events import Field
+from converter.ir.field_classes import IntegerClass, StringClass
+from converter.ir.kinds import Kind, Role
+from converter.ir.tables import ComputedColumn
+from converter.projection import project as project_module
+from converter.projection.instants import lower_to_instant
+from converter.projection.losses import LossKind
+from converter.projection.project import project
+
+I64 = IntegerClass(64, True)
+BATCHES = 4
+
+
+def of_batches(*batches):
+    """A trace with events of one class, which have a number, a text and a CPU."""
+    declared = event_class(Kind.TYPED, "e", n=(I64, Role.VALUE), text=StringClass())
+    events = [
+        [(0, 10 * i + j, cpu, 1, value) for j, (cpu, *value) in enumerate(batch)]
+        for i, batch in enumerate(batches)
+    ]
+    return trace_of([declared], *events)
+
+
+def batches_of(*values):
+    return of_batches(*([(0, value, b"a"), (1, value + 1, b"\xff")] for value in values))
+
+
+def times_asked(rule, trace, **capabilities):
+    """How often a rule is asked, and what becomes of the trace."""
+    asked = []
+
+    def counted(piece, projection):
+        asked.append(len(piece))
+        return rule(piece, projection)
+
+    target, report = project(
+        trace, replace(PROFILER, lowerings={Kind.TYPED: counted}, **capabilities), "other"
+    )
+    events = events_of(collect(target))
+    return len(asked), events, {loss.what: (loss.count, loss.first_ts) for loss in report}
+
+
+def test_a_rule_that_looks_at_no_event_is_asked_once():
+    times, events, losses = times_asked(lower_to_instant, batches_of(*range(BATCHES)))
+    assert times == 1
+    assert [(event[3]["n"], event[3]["cpu"]) for event in events] == [
+        (value + row, row) for value in range(BATCHES) for row in (0, 1)
+    ]
+    # What only a look tells is counted in each batch, and so is what follows from the class.
+    assert losses["e as instant"] == (2 * BATCHES, 0)
+    assert losses["'text' of instant: bytes that are not UTF-8"] == (BATCHES, 0)
+
+
+def looks_at_values(piece, projection):
+    is_large = piece.integers(Role.VALUE).max() > 2
+    return lower_to_instant(piece, projection) if is_large else None
+
+
+def looks_at_places(piece, projection):
+    return lower_to_instant(piece, projection) if piece.positions[0] == 0 else None
+
+
+def splits(piece, projection):
+    return lower_to_instant(piece.select([0]), projection)
+
+
+def hides_how_a_column_is_made(piece, projection):
+    made = piece.with_argument(Field("more", I64), lambda: piece.integers(Role.VALUE) + 1)
+    return lower_to_instant(made, projection)
+
+
+def loses_of_some(piece, projection):
+    projection.lose(LossKind.DROPPED, "some", piece, 1)
+    return lower_to_instant(piece, projection)
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [looks_at_values, looks_at_places, splits, hides_how_a_column_is_made, loses_of_some],
+)
+def test_a_rule_that_looks_is_asked_in_each_batch(rule):
+    assert times_asked(rule, batches_of(*range(BATCHES)))[0] == BATCHES
+
+
+def test_what_is_computed_of_columns_is_computed_in_each_batch():
+    def rule(piece, projection):
+        more = ComputedColumn(lambda _, column: column * 2, (piece.table.lazy(0),), piece)
+        return lower_to_instant(piece.with_argument(Field("more", I64), more), projection)
+
+    times, events, _ = times_asked(rule, batches_of(5, 7))
+    assert times == 1
+    assert [event[3]["more"] for event in events] == [10, 12, 14, 16]
+
+
+def test_batches_whose_places_are_others_have_plans_of_their_own():
+    trace = of_batches(
+        [(0, 1, b""), (1, 2, b"")], [(0, 3, b""), (-1, 4, b"")], [(2, 5, b""), (2, 6, b"")]
+    )
+    _, events, _ = times_asked(lower_to_instant, trace)
+    assert [event[3].get("cpu") for event in events] == [0, 1, 0, None, 2, 2]
+
+
+def test_a_class_that_comes_later_may_change_what_becomes_of_others():
+    wakeup = event_class(Kind.SCHED_WAKEUP, "sched_wakeup", tid=(I64, Role.TID))
+    waking = event_class(Kind.SCHED_WAKING, "sched_waking", tid=(I64, Role.TID))
+    batches = [[(number, t, 0, 1, (10,)) for t in range(2)] for number in (0, 1, 0)]
+    target, _ = project(trace_of([wakeup, waking], *batches), PROFILER, "other")
+    kinds = [event[1] for event in events_of(collect(target))]
+    assert kinds[::2] == [Kind.SCHED_WAKEUP, Kind.SCHED_WAKEUP, Kind.INSTANT]
+
+
+@pytest.mark.parametrize("capabilities", TARGETS.values(), ids=list(TARGETS))
+@settings(max_examples=15)
+@given(trace=traces())
+def test_plans_change_nothing(trace, capabilities):
+    again = with_batches(trace, list(trace.batches()) * 3)
+
+    def outcome(fewest_rows):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(project_module, "FEWEST_ROWS", fewest_rows)
+            target, report = project(again, capabilities, "other")
+            return collect(target), list(report)
+
+    (planned, losses), (unplanned, expected) = outcome(2), outcome(1 << 62)
+    assert difference(planned, unplanned) is None
+    assert losses == expected

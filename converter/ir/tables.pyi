@@ -31,6 +31,9 @@ class Table:
     def lazy_columns(self) -> list[Column | Callable[[], Column]]:
         """All columns so."""
 
+    def made(self, part: RecipePart, context: Any) -> Column | Callable[[], Column]:
+        """The column that part of a recipe makes of this table's, still decoded on demand."""
+
     def derived(self, recipe: Sequence[RecipePart], context: Any) -> Table:
         """As many rows, with columns that a recipe makes of this table's; `context` goes to its computations."""
 

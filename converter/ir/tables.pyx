@@ -92,15 +92,15 @@ cdef class Table:
         return [LazyColumn.__new__(LazyColumn, self, index) for index in range(len(self._columns))]
 
     def derived(self, recipe, context):
-        return Table(self._length, [self._made(part, context) for part in recipe])
+        return Table(self._length, [self.made(part, context) for part in recipe])
 
-    cdef object _made(self, part, context):
+    cpdef object made(self, part, context):
         cdef Computation computation
         if isinstance(part, int):
             return LazyColumn.__new__(LazyColumn, self, part)
         if isinstance(part, Computation):
             computation = part
-            columns = tuple([self._made(column, context) for column in computation.columns])
+            columns = tuple([self.made(column, context) for column in computation.columns])
             return ComputedColumn.__new__(ComputedColumn, computation.function, columns, context)
         return constant_column(part, self._length)
 

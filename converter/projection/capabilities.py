@@ -13,7 +13,7 @@ from converter.ir.events import EventClass, Field
 from converter.ir.field_classes import Style
 from converter.ir.kinds import Kind, Role
 from converter.projection.losses import Aspect, LossClass, LossKind, PlannedLosses
-from converter.projection.pieces import Piece
+from converter.projection.pieces import Piece, Place, Thunk
 
 if TYPE_CHECKING:
     import numpy as np
@@ -232,7 +232,10 @@ class Projection(Protocol):
     def thread_of_tid(self, tids: NDArray[Any]) -> NDArray[np.int32]:
         """The thread that has each tid, -1 where none has."""
 
-    def place_on_cpu_track(self, name: str, cpus: NDArray[Any]) -> dict[str, Any]:
+    def lazy_cpus_of(self, piece: Piece) -> Place:
+        """The CPU of each row, found on demand where the batch says it."""
+
+    def place_on_cpu_track(self, name: str, piece: Piece, cpus: Thunk | Place) -> dict[str, Any]:
         """Where rows go that belong to the track "`name` Cpu N" of a CPU: keyword arguments for `rewritten`."""
 
     def place_on_track(self, name: str, scope: TrackScope, owners: NDArray[Any]) -> dict[str, Any]:

@@ -8,15 +8,14 @@ they are made so of each batch's table from then on, and no rule is asked again.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 
 import numpy as np
 
-from converter.ir.columns import constant_column
 from converter.ir.events import Batch, EventClass, Table
 from converter.ir.tables import Computation, ComputedColumn, LazyColumn
 from converter.projection.losses import PlannedLosses
-from converter.projection.pieces import Derived, Piece, Places
+from converter.projection.pieces import Derived, Piece, Place, Places
 
 if TYPE_CHECKING:
     from converter.ir.tables import RecipePart
@@ -34,10 +33,8 @@ class _Part(NamedTuple):
     number: int
     event_class: EventClass
     recipe: tuple[RecipePart, ...]
-    #: Places, the same of all rows.
-    thread: np.int32 | None
-    cpu: np.int32 | None
-    track: np.int32 | None
+    #: Threads, CPUs and tracks, where they are not those of the batch.
+    places: tuple[RecipePart | None, ...]
     after: int
 
 
@@ -52,19 +49,16 @@ class ClassPlan(NamedTuple):
     ) -> list[Numbered]:
         """What becomes of the rows of a class in a batch."""
         result = []
-        for number, event_class, recipe, thread, cpu, track, after in self.parts:
+        for number, event_class, recipe, given, after in self.parts:
             rows = Piece(batch, event_class, table, places, derived=derived)
-            part = Piece(
-                batch,
-                event_class,
-                table.derived(recipe, rows),
-                places,
-                None if thread is None else constant_column(thread, len(table)),
-                None if cpu is None else constant_column(cpu, len(table)),
-                None if track is None else constant_column(track, len(table)),
-                after,
-                derived=derived,
+            columns = table.derived(recipe, rows)
+            thread, cpu, track = (
+                None if one is None else cast(Place, table.made(one, rows)) for one in given
             )
+            part = Piece(
+                batch, event_class, columns, places, thread, cpu, track, after, derived=derived
+            )
+            part.settle()
             result.append((number, part))
         return result
 
@@ -97,9 +91,9 @@ class Rehearsal:
     def _part(self, number: int, piece: Piece) -> _Part | None:
         if not piece.whole or piece.places is not self._places:
             return None
-        given = (piece.thread, piece.cpu, piece.track)
-        where = thread, cpu, track = [_constant(column) for column in given]
-        if any((one is None) != (known is None) for one, known in zip(given, where, strict=True)):
+        given = (piece.on_thread, piece.on_cpu, piece.on_track)
+        places = tuple(self._of(one) for one in given)
+        if any((one is None) != (part is None) for one, part in zip(given, places, strict=True)):
             return None
         recipe = []
         for index in range(piece.table.width):
@@ -107,7 +101,7 @@ class Rehearsal:
             if part is None:
                 return None
             recipe.append(part)
-        return _Part(number, piece.event_class, tuple(recipe), thread, cpu, track, piece.after)
+        return _Part(number, piece.event_class, tuple(recipe), places, piece.after)
 
     def _of_column(self, table: Table, index: int) -> RecipePart | None:
         """How a column is made of those of the rehearsed table, None where that is not known."""

@@ -11,7 +11,6 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from converter.ir.columns import constant_column
 from converter.ir.events import EventClass, Field
@@ -20,7 +19,7 @@ from converter.ir.kinds import Kind, Role
 from converter.ir.trace import TrackScope
 from converter.projection.capabilities import Projection
 from converter.projection.instants import CATEGORY, NAME, lower_to_instant
-from converter.projection.pieces import Piece, names_by_value, string_ids
+from converter.projection.pieces import Piece, Place, Thunk, lazy_names, names_by_value
 from converter.projection.symbol_names import function_names
 from converter.projection.syscalls import NO_SYSCALL, name_in_class, syscall_name
 
@@ -82,7 +81,7 @@ def _is_waking(event_class: EventClass) -> bool:
 def _slice(
     piece: Piece,
     projection: Projection,
-    names: NDArray[np.int32] | None,
+    names: Place | None,
     category: str,
     **places: Any,
 ) -> Piece:
@@ -96,13 +95,11 @@ def _slice(
     return piece.as_kind(kind, leading, **places)
 
 
-def _instant(piece: Piece, projection: Projection, names: NDArray[np.int32]) -> Piece:
+def _instant(piece: Piece, projection: Projection, names: Place) -> Piece:
     return piece.as_kind(Kind.INSTANT, _naming(piece, projection, names))
 
 
-def _naming(
-    piece: Piece, projection: Projection, names: NDArray[np.int32]
-) -> list[tuple[Field, Any]]:
+def _naming(piece: Piece, projection: Projection, names: Place) -> list[tuple[Field, Any]]:
     """Name and category fields, the latter where the class has one."""
     leading: list[tuple[Field, Any]] = [(NAME, names)]
     if piece.event_class.category:
@@ -171,11 +168,11 @@ def lower_syscall(piece: Piece, projection: Projection) -> list[Piece] | None:
 def _on_cpu_track(
     piece: Piece,
     projection: Projection,
-    names: NDArray[np.int32] | None,
+    names: Place | None,
     track: str,
     category: str,
 ) -> list[Piece]:
-    places = projection.place_on_cpu_track(track, projection.cpus_of(piece))
+    places = projection.place_on_cpu_track(track, piece, projection.lazy_cpus_of(piece))
     return [_slice(piece, projection, names, category, **places)]
 
 
@@ -184,17 +181,17 @@ def lower_irq(piece: Piece, projection: Projection) -> list[Piece] | None:
     if not has_slices(projection):
         return lower_to_instant(piece, projection)
     strings = projection.source.strings
-    handlers = piece.texts(Role.NAME, strings)
-    numbers = piece.integers(Role.IRQ)
-    names = None
+    handlers = piece.lazy_texts(Role.NAME, strings)
+    numbers = piece.lazy_integers(Role.IRQ)
+    names: Place | None = None
     if handlers is not None:
-        names = names_by_value(handlers, lambda id: b"IRQ (" + strings[id] + b")", strings)
+        names = lazy_names(piece, handlers, lambda id: b"IRQ (" + strings[id] + b")", strings)
     elif _vector_name(piece):
         # An event of its own for each vector (irq_vectors:thermal_apic_entry).
         names = projection.constant(f"IRQ ({_vector_name(piece)})", len(piece))
     elif numbers is not None and piece.event_class.kind is Kind.IRQ_ENTRY:
         called = piece.names_of_numbers(Role.IRQ)
-        names = names_by_value(numbers, lambda irq: f"IRQ ({called.get(irq, irq)})", strings)
+        names = lazy_names(piece, numbers, lambda irq: f"IRQ ({called.get(irq, irq)})", strings)
     elif piece.event_class.kind is Kind.IRQ_ENTRY:
         names = projection.constant("IRQ (unknown)", len(piece))
     return _on_cpu_track(piece, projection, names, "Irq", "irq")
@@ -216,10 +213,10 @@ def lower_softirq(piece: Piece, projection: Projection) -> list[Piece] | None:
     """A slice with the name of the vector on the CPU's track "SoftIrq"."""
     if not has_slices(projection):
         return lower_to_instant(piece, projection)
-    vectors = piece.integers(Role.VECTOR)
+    vectors = piece.lazy_integers(Role.VECTOR)
     names = None
     if vectors is not None:
-        names = names_by_value(vectors, _softirq_name, projection.source.strings)
+        names = lazy_names(piece, vectors, _softirq_name, projection.source.strings)
     return _on_cpu_track(piece, projection, names, "SoftIrq", "irq")
 
 
@@ -232,6 +229,7 @@ def lower_timer(piece: Piece, projection: Projection) -> list[Piece] | None:
     if not has_slices(projection):
         return lower_to_instant(piece, projection)
     name = piece.event_class.name
+    names: Place | None
     if name.startswith(("hrtimer_", "timer_")):
         track = "Hrtimer" if name.startswith("hrtimer_") else "Timer"
         names = function_names(piece, Role.FUNCTION, projection)
@@ -247,9 +245,10 @@ def lower_ipi(piece: Piece, projection: Projection) -> list[Piece] | None:
     strings = projection.source.strings
     fields = piece.event_class.fields
     texts = [i for i, field in enumerate(fields) if isinstance(field.type, StringClass)]
+    names: Place
     if texts:
-        reasons = string_ids(piece.table.column(texts[0]), strings)
-        names = names_by_value(reasons, lambda id: b"IPI (" + strings[id] + b")", strings)
+        reasons = piece.lazy_text(texts[0], strings)
+        names = lazy_names(piece, reasons, lambda id: b"IPI (" + strings[id] + b")", strings)
     else:
         names = projection.constant(f"IPI ({_vector_name(piece) or 'unknown'})", len(piece))
     return _on_cpu_track(piece, projection, names, "Irq", "irq")
@@ -262,14 +261,14 @@ def lower_work(piece: Piece, projection: Projection) -> list[Piece] | None:
     """A slice on the thread, named by the function that does the work."""
     if not has_slices(projection):
         return lower_to_instant(piece, projection)
-    names = function_names(piece, Role.FUNCTION, projection)
+    names: Place | None = function_names(piece, Role.FUNCTION, projection)
     if names is None and piece.event_class.kind is Kind.WORK_BEGIN:
-        work = piece.integers(Role.WORK)
+        work = piece.lazy_integers(Role.WORK)
         strings = projection.source.strings
         names = (
             projection.constant("work", len(piece))
             if work is None
-            else names_by_value(work, lambda address: f"{address & _U64:#x}", strings)
+            else lazy_names(piece, work, lambda address: f"{address & _U64:#x}", strings)
         )
     return [_slice(piece, projection, names, "workqueue")]
 
@@ -293,7 +292,8 @@ def lower_function_call(piece: Piece, projection: Projection) -> list[Piece] | N
         names = function_names(part, Role.FUNCTION, projection)
         places: dict[str, Any] = {}
         if part is idle:
-            places = projection.place_on_cpu_track("swapper -funcgraph", projection.cpus_of(part))
+            cpus = projection.lazy_cpus_of(part)
+            places = projection.place_on_cpu_track("swapper -funcgraph", part, cpus)
         parts.append(_slice(part, projection, names, "function", **places))
     return parts
 
@@ -313,12 +313,12 @@ def lower_function(piece: Piece, projection: Projection) -> list[Piece] | None:
 # Counters
 
 
-def _counter(piece: Piece, projection: Projection, names: NDArray[np.int32], track: str) -> Piece:
+def _counter(piece: Piece, projection: Projection, names: Place, track: str) -> Piece:
     """A counter of the CPU in the field TARGET_CPU, which becomes its id, or of the event's own CPU."""
-    cpus = piece.integers(Role.TARGET_CPU)
+    cpus: Thunk | Place | None = piece.lazy_integers(Role.TARGET_CPU)
     leading = _naming(piece, projection, names)
     if cpus is None:
-        cpus = projection.cpus_of(piece)
+        cpus = projection.lazy_cpus_of(piece)
         leading.append((Field("id", IntegerClass(32, True), Role.ID), cpus))
     return piece.as_kind(
         Kind.COUNTER,
@@ -329,7 +329,7 @@ def _counter(piece: Piece, projection: Projection, names: NDArray[np.int32], tra
             Role.MAXIMUM: Role.VALUE,
             Role.TARGET_CPU: Role.ID,
         },
-        **projection.place_on_cpu_track(track, cpus),
+        **projection.place_on_cpu_track(track, piece, cpus),
     )
 
 

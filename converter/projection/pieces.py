@@ -18,8 +18,10 @@ from converter.ir.columns import Column, ListColumn, constant_column
 from converter.ir.events import Batch, EventClass, Field, Table
 from converter.ir.field_classes import IntegerClass, StringClass
 from converter.ir.kinds import Kind, Role
+from converter.ir.tables import ComputedColumn
 from converter.kernels.strings import StringTable
 from converter.kernels.union import number_values
+from converter.kernels.value_numbers import numbers_of_values
 
 Thunk = Callable[[], Column]
 Known = TypeVar("Known")
@@ -50,6 +52,13 @@ class Places:
         return int(self._batch.positions(self._number)[0])
 
 
+class Everywhere(ComputedColumn):
+    """Places that all rows have: none of them is -1."""
+
+
+#: Places of rows (int32, one a row), as a column or as what computes them.
+Place = NDArray[np.int32] | ComputedColumn
+
 #: Event classes by the class that they were made of and what was changed, with the former.
 Derived = dict[tuple[Hashable, ...], tuple[EventClass, EventClass]]
 
@@ -58,8 +67,8 @@ Derived = dict[tuple[Hashable, ...], tuple[EventClass, EventClass]]
 class Piece:
     """Rows of one class; nobody changes a piece once it is made.
 
-    `places` (int32, one a row) are those in `batch`; `thread`, `cpu`, `track` (int32, one a row) replace the
-    batch's columns there; `after` > 0 puts the rows behind the events at those positions, as additional events.
+    `places` (int32, one a row) are those in `batch`; `on_thread`, `on_cpu`, `on_track` replace the batch's
+    columns there; `after` > 0 puts the rows behind the events at those positions, as additional events.
     `whole` says that the rows are those of a table of the batch, all and in order. `derived` remembers the classes that
     were made of others, so that a class is the same object in every batch.
     """
@@ -68,9 +77,9 @@ class Piece:
     event_class: EventClass
     table: Table
     places: NDArray[np.int32] | Places
-    thread: NDArray[np.int32] | None = None
-    cpu: NDArray[np.int32] | None = None
-    track: NDArray[np.int32] | None = None
+    on_thread: Place | None = None
+    on_cpu: Place | None = None
+    on_track: Place | None = None
     after: int = 0
     whole: bool = True
     derived: Derived = dataclass_field(default_factory=dict)
@@ -82,6 +91,28 @@ class Piece:
     def positions(self) -> NDArray[np.int32]:
         """The place of each row in the batch."""
         return self.places.all if isinstance(self.places, Places) else self.places
+
+    @property
+    def thread(self) -> NDArray[np.int32] | None:
+        """The thread of each row, None where the batch says it."""
+        self.on_thread = place = _computed(self.on_thread)
+        return place
+
+    @property
+    def cpu(self) -> NDArray[np.int32] | None:
+        """The CPU of each row, None where the batch says it."""
+        self.on_cpu = place = _computed(self.on_cpu)
+        return place
+
+    @property
+    def track(self) -> NDArray[np.int32] | None:
+        """The track of each row, None where the batch says it."""
+        self.on_track = place = _computed(self.on_track)
+        return place
+
+    def settle(self) -> None:
+        """Compute where the rows are: threads and tracks come to be in the order in which they are asked for."""
+        self.thread, self.cpu, self.track  # noqa: B018
 
     @property
     def first(self) -> int:
@@ -102,6 +133,13 @@ class Piece:
         assert isinstance(column, np.ndarray)
         return column
 
+    def lazy_integers(self, role: Role) -> Thunk | None:
+        """As `integers`, still decoded on demand."""
+        index = self.event_class.index_of(role)
+        if index is None or not isinstance(self.event_class.fields[index].type, IntegerClass):
+            return None
+        return self.table.lazy(index)
+
     def names_of_numbers(self, role: Role) -> dict[int, str]:
         """What the values of the first field with `role` are called by the labels of its type."""
         index = self.event_class.index_of(role)
@@ -115,6 +153,18 @@ class Piece:
         if index is None or not isinstance(self.event_class.fields[index].type, StringClass):
             return None
         return string_ids(self.table.column(index), strings)
+
+    def lazy_texts(self, role: Role, strings: StringTable) -> ComputedColumn | None:
+        """As `texts`, still decoded on demand."""
+        index = self.event_class.index_of(role)
+        if index is None or not isinstance(self.event_class.fields[index].type, StringClass):
+            return None
+        return self.lazy_text(index, strings)
+
+    def lazy_text(self, index: int, strings: StringTable) -> ComputedColumn:
+        """A column of strings as ids, still decoded on demand."""
+        column = self.table.lazy(index)
+        return ComputedColumn(lambda _, column: string_ids(column, strings), (column,), self)
 
     def select(self, rows: NDArray[np.integer[Any]]) -> Piece:
         """Some of the rows, in order."""
@@ -149,9 +199,9 @@ class Piece:
         event_class: EventClass,
         columns: Sequence[Column | Thunk],
         *,
-        thread: NDArray[np.int32] | None = None,
-        cpu: NDArray[np.int32] | None = None,
-        track: NDArray[np.int32] | None = None,
+        thread: Place | None = None,
+        cpu: Place | None = None,
+        track: Place | None = None,
         after: int | None = None,
     ) -> Piece:
         """The same rows as another class with other columns, and other places where given."""
@@ -160,9 +210,9 @@ class Piece:
             event_class,
             Table(len(self.table), columns),
             self.places,
-            self.thread if thread is None else thread,
-            self.cpu if cpu is None else cpu,
-            self.track if track is None else track,
+            self.on_thread if thread is None else thread,
+            self.on_cpu if cpu is None else cpu,
+            self.on_track if track is None else track,
             self.after if after is None else after,
             self.whole,
             self.derived,
@@ -171,9 +221,9 @@ class Piece:
     def moved(
         self,
         *,
-        thread: NDArray[np.int32] | None = None,
-        cpu: NDArray[np.int32] | None = None,
-        track: NDArray[np.int32] | None = None,
+        thread: Place | None = None,
+        cpu: Place | None = None,
+        track: Place | None = None,
     ) -> Piece:
         """The same rows elsewhere."""
         return Piece(
@@ -181,9 +231,9 @@ class Piece:
             self.event_class,
             self.table,
             self.places,
-            self.thread if thread is None else thread,
-            self.cpu if cpu is None else cpu,
-            self.track if track is None else track,
+            self.on_thread if thread is None else thread,
+            self.on_cpu if cpu is None else cpu,
+            self.on_track if track is None else track,
             self.after,
             self.whole,
             self.derived,
@@ -347,6 +397,53 @@ def _small_range(
     present = np.zeros(high - base + 1, np.bool_)
     present[offset] = True
     return base, offset, np.flatnonzero(present)
+
+
+#: Numbers are remembered of values from -1 on.
+_MOST_REMEMBERED = 1 << 16
+_UNKNOWN = -(1 << 31)
+
+
+class ByValue:
+    """Makes int32 columns of columns of integers: `number` is called once for a small value, in whichever batch."""
+
+    def __init__(self, number: Callable[[int], int]) -> None:
+        self._number = number
+        self._numbers = np.full(0, _UNKNOWN, np.int32)
+
+    def __call__(self, _piece: Piece, column: NDArray[Any]) -> NDArray[np.int32]:
+        """The number of each value."""
+        if column.strides == (0,) and len(column):
+            return constant_column(np.int32(self._number_of(int(column[0]))), len(column))
+        numbers = np.empty(len(column), np.int32)
+        if numbers_of_values(column, self._numbers, _UNKNOWN, numbers):
+            return numbers
+        return map_distinct(column, self._number_of)
+
+    def _number_of(self, value: int) -> int:
+        if not -1 <= value < _MOST_REMEMBERED:
+            return self._number(value)
+        if value + 1 >= len(self._numbers):
+            more = np.full(max(2 * value, 64) - len(self._numbers), _UNKNOWN, np.int32)
+            self._numbers = np.append(self._numbers, more)
+        if self._numbers[value + 1] == _UNKNOWN:
+            self._numbers[value + 1] = self._number(value)
+        return int(self._numbers[value + 1])
+
+
+def lazy_names(
+    piece: Piece, column: Column | Thunk, name: Callable[[int], str | bytes], strings: StringTable
+) -> ComputedColumn:
+    """As `names_by_value`, made on demand."""
+    return ComputedColumn(ByValue(lambda value: strings.intern(name(value))), (column,), piece)
+
+
+def _computed(place: Place | None) -> NDArray[np.int32] | None:
+    if not isinstance(place, ComputedColumn):
+        return place
+    column = place()
+    assert isinstance(column, np.ndarray)
+    return column
 
 
 def names_by_value(

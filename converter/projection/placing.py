@@ -15,14 +15,13 @@ from converter.ir.columns import constant_column
 from converter.ir.events import Batch, EventClass, Field
 from converter.ir.field_classes import IntegerClass
 from converter.ir.kinds import TRACEPOINT_KINDS, Kind, Role
-from converter.ir.tables import ComputedColumn
 from converter.ir.trace import TrackScope
 from converter.projection.buffers import ARGUMENT as BUFFER_ARGUMENT
 from converter.projection.buffers import may_have_buffers, place_of_argument
 from converter.projection.capabilities import Capabilities, KindSupport, Projection
 from converter.projection.fitting import label
 from converter.projection.losses import LossKind
-from converter.projection.pieces import Piece
+from converter.projection.pieces import ByValue, Everywhere, Piece
 from converter.projection.tables import TargetTables
 
 _CPU = Field("cpu", IntegerClass(32, True))
@@ -118,7 +117,11 @@ class Placing:
     def place(self, piece: Piece, support: KindSupport) -> list[Piece]:
         """Put rows where the format can: CPUs become arguments, tracks become threads, where it has neither."""
         batch = piece.batch
-        if not support.track and not is_absent(batch.track if piece.track is None else piece.track):
+        if not support.track and isinstance(piece.on_track, Everywhere):
+            piece = self._off_tracks(piece, piece.on_track, support)
+        elif not support.track and not is_absent(
+            batch.track if piece.track is None else piece.track
+        ):
             piece = self._without_track(piece, support)
         if support.one_place:
             piece = self._in_one_place(piece)
@@ -129,6 +132,22 @@ class Placing:
         if not support.cpu:
             return self._without_cpu(piece, support)
         return [piece if self._capabilities.cpuless else self._with_cpu(piece)]
+
+    def _off_tracks(self, piece: Piece, tracks: Everywhere, support: KindSupport) -> Piece:
+        """As `_without_track` what is on tracks in all rows, which takes no look at them."""
+        absent = constant_column(np.int32(-1), len(piece))
+        dropped = f"track of {label(piece.event_class)}"
+        if not support.thread:
+            self._projection.lose(LossKind.DROPPED, dropped, piece)
+            return piece.moved(track=absent)
+        self._projection.lose(LossKind.LOWERED, "tracks as threads", piece)
+        hidden = len(piece)
+        if piece.on_thread is not None or not self._all_on_threads:
+            hidden = int(np.count_nonzero(self._projection.threads_of(piece) >= 0))
+        what = f"thread of {label(piece.event_class)} on tracks"
+        self._projection.lose(LossKind.DROPPED, what, piece, hidden)
+        owned = Everywhere(ByValue(self._tables.thread_of_track), (tracks,), piece)
+        return piece.moved(thread=owned, track=absent)
 
     def _without_track(self, piece: Piece, support: KindSupport) -> Piece:
         tracks = taken(piece.batch.track, piece) if piece.track is None else piece.track
@@ -194,6 +213,8 @@ class Placing:
         return piece.moved(thread=constant_column(np.int32(-1), len(threads)))
 
     def _with_thread(self, piece: Piece) -> Piece:
+        if isinstance(piece.on_thread, Everywhere):
+            return piece
         if piece.thread is None and self._all_on_threads:
             return piece
         threads = self._projection.threads_of(piece)
@@ -239,8 +260,7 @@ class Placing:
         taken = any(field.name == "cpu" for field in piece.event_class.fields)
         argument = _TAKEN_CPU if taken else _CPU
         if present is None or count == len(piece):
-            own = ComputedColumn(self._projection.cpus_of, (), piece)
-            return [bare.with_argument(argument, own if piece.cpu is None else piece.cpu)]
+            return [bare.with_argument(argument, self._projection.lazy_cpus_of(piece))]
         on, off = bare.split(present)
         assert on is not None and off is not None
         return [off, on.with_argument(argument, self._projection.cpus_of(piece)[present])]

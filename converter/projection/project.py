@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from converter.ir.columns import constant_column
 from converter.ir.events import Batch, EventClass
 from converter.ir.kinds import Kind
+from converter.ir.tables import ComputedColumn
 from converter.ir.trace import Trace, Track, TrackScope
 from converter.projection.assembly import assemble
 from converter.projection.capabilities import Capabilities, KindSupport
@@ -35,7 +36,17 @@ from converter.projection.instants import CATEGORY, NAME, as_instant, lower_to_i
 from converter.projection.losses import Aspect, LossClass, LossKind, LossReport, PlannedLosses
 from converter.projection.lowering import LOWERINGS, lowering_for
 from converter.projection.metadata import TargetMetadata, held_clock
-from converter.projection.pieces import ByClass, Derived, Piece, Places, map_distinct
+from converter.projection.pieces import (
+    ByClass,
+    ByValue,
+    Derived,
+    Everywhere,
+    Piece,
+    Place,
+    Places,
+    Thunk,
+    map_distinct,
+)
 from converter.projection.placing import Placing, is_absent, taken
 from converter.projection.preparation import prepared
 from converter.projection.symbol_names import addresses_by_style, addresses_of, names_lost
@@ -187,11 +198,17 @@ class Projector:
 
     def threads_of(self, piece: Piece) -> NDArray[np.int32]:
         """The thread of each row, an index into the target's threads."""
-        return taken(piece.batch.thread, piece) if piece.thread is None else piece.thread
+        threads = piece.thread
+        return taken(piece.batch.thread, piece) if threads is None else threads
 
     def cpus_of(self, piece: Piece) -> NDArray[np.int32]:
         """The CPU of each row."""
-        return taken(piece.batch.cpu, piece) if piece.cpu is None else piece.cpu
+        cpus = piece.cpu
+        return taken(piece.batch.cpu, piece) if cpus is None else cpus
+
+    def lazy_cpus_of(self, piece: Piece) -> Place:
+        """The CPU of each row, found on demand where the batch says it."""
+        return ComputedColumn(self.cpus_of, (), piece) if piece.on_cpu is None else piece.on_cpu
 
     def track(self, number: int) -> Track:
         """A track that rows are on, which the target may not keep."""
@@ -209,7 +226,7 @@ class Projector:
         """The thread that has each tid, -1 where none has."""
         return self._tables.thread_of_tid(tids)
 
-    def place_on_cpu_track(self, name: str, cpus: NDArray[Any]) -> dict[str, Any]:
+    def place_on_cpu_track(self, name: str, piece: Piece, cpus: Thunk | Place) -> dict[str, Any]:
         """Where rows go that belong to the track "`name` Cpu N" of a CPU: keyword arguments for `rewritten`."""
 
         def track(cpu: int) -> int:
@@ -217,7 +234,7 @@ class Projector:
                 return self._tables.synthetic_track(Track(name))
             return self._tables.synthetic_track(Track(f"{name} Cpu {cpu}", TrackScope.CPU, cpu))
 
-        return {"track": map_distinct(cpus, track)}
+        return {"track": Everywhere(ByValue(track), (cpus,), piece)}
 
     def place_on_track(self, name: str, scope: TrackScope, owners: NDArray[Any]) -> dict[str, Any]:
         """Where rows go that belong to the track called `name` of each owner: keyword arguments for `rewritten`."""
@@ -303,6 +320,8 @@ class Projector:
         rehearsal, self._rehearsal = self._rehearsal, None
         if rehearsal is not None:
             plans[number] = rehearsal.plan(parts)
+        for _, part in parts:
+            part.settle()
         return parts
 
     def _renumbered(self, batch: Batch) -> Batch:

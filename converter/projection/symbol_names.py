@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from converter.ir.events import EventClass, Field
 from converter.ir.field_classes import ArrayClass, IntegerClass, Style
 from converter.ir.kinds import Role
+from converter.ir.tables import ComputedColumn
 from converter.projection.capabilities import Projection
 from converter.projection.pieces import Piece, distinct
 
@@ -86,15 +87,24 @@ def _number(field: Field) -> IntegerClass | None:
     return held if isinstance(held, IntegerClass) else None
 
 
-def function_names(piece: Piece, role: Role, projection: Projection) -> NDArray[np.int32] | None:
-    """The functions in the field with `role`: text as it is, addresses by their symbols; None without such a field."""
-    strings = projection.source.strings
-    texts = piece.texts(role, strings)
+def function_names(piece: Piece, role: Role, projection: Projection) -> ComputedColumn | None:
+    """The functions in the field with `role`: text as it is, addresses by their symbols; None without such a field.
+
+    They are looked up on demand.
+    """
+    texts = piece.lazy_texts(role, projection.source.strings)
     if texts is not None:
         return texts
-    addresses = piece.integers(role)
+    addresses = piece.lazy_integers(role)
     if addresses is None:
         return None
+    return ComputedColumn(
+        lambda _, column: _names_of_addresses(column, projection), (addresses,), piece
+    )
+
+
+def _names_of_addresses(addresses: NDArray[Any], projection: Projection) -> NDArray[np.int32]:
+    strings = projection.source.strings
     values, inverse = distinct(addresses)
     # Kernel addresses that were declared as signed are negative.
     unsigned = values.astype(np.uint64)

@@ -192,9 +192,10 @@ class TargetTables:
 
     def threads_of_tracks(self, tracks: NDArray[np.int32]) -> NDArray[np.int32]:
         """The threads that stand for tracks, -1 where there is no track."""
-        return map_distinct(tracks, self._thread_of_track)
+        return map_distinct(tracks, self.thread_of_track)
 
-    def _thread_of_track(self, number: int) -> int:
+    def thread_of_track(self, number: int) -> int:
+        """The thread that stands for a track, -1 for none."""
         if number < 0:
             return -1
         if number not in self._threads_of_tracks:

@@ -164,12 +164,11 @@ class TaskStates:
             event_class,
             Table(count, columns),
             at.astype(np.int32),
-            thread=nowhere,
-            cpu=nowhere,
+            on_thread=nowhere,
+            on_cpu=nowhere,
             after=1 if names is None else 2,
             whole=False,
-            **projection.place_on_track(track, TrackScope.THREAD, owners),
-        )
+        ).moved(**projection.place_on_track(track, TrackScope.THREAD, owners))
         if names is not None:
             what = "states and brands of threads that a tracer's events say, as slices besides"
             projection.lose(LossKind.CHANGED, what, piece, loss_class=LossClass.KEPT)

@@ -1,10 +1,11 @@
 """Plans of classes: what follows from a class is decided once, what follows from its events in each batch."""
 
+from collections import Counter
 from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
-from support.small_traces import event_class, events_of, trace_of
+from support.small_traces import brief, event_class, events_of, trace_of
 from support.strategies import traces
 from support.target_capabilities import PROFILER, TARGETS
 
@@ -15,12 +16,21 @@ from converter.ir.field_classes import IntegerClass, StringClass
 from converter.ir.kinds import Kind, Role
 from converter.ir.tables import ComputedColumn
 from converter.projection import project as project_module
-from converter.projection.instants import lower_to_instant
+from converter.projection.instants import NAME, lower_to_instant
 from converter.projection.losses import LossKind
+from converter.projection.pieces import lazy_names
 from converter.projection.project import project
 
 I64 = IntegerClass(64, True)
 BATCHES = 4
+#: CPUs and vectors of the events of batches.
+ROWS = (
+    ((0, 1), (1, 2)),
+    ((1, 2), (1, 1), (0, 2)),
+    ((2, 1), (0, -7)),
+    ((2, 2), (1, 1 << 40)),
+    ((0, 1), (2, -7)),
+)
 
 
 def of_batches(*batches):
@@ -102,6 +112,32 @@ def test_what_is_computed_of_columns_is_computed_in_each_batch():
     times, events, _ = times_asked(rule, batches_of(5, 7))
     assert times == 1
     assert [event[3]["more"] for event in events] == [10, 12, 14, 16]
+
+
+def test_names_and_tracks_by_value_are_found_once_for_a_value():
+    softirq = event_class(Kind.SOFTIRQ_ENTRY, "softirq_entry", "irq", vec=(I64, Role.VECTOR))
+    batches = [[(0, t, cpu, 1, (vec,)) for t, (cpu, vec) in enumerate(rows)] for rows in ROWS]
+    named = []
+
+    def rule(piece, projection):
+        vectors = piece.lazy_integers(Role.VECTOR)
+        names = lazy_names(
+            piece, vectors, lambda one: named.append(one) or f"v{one}", projection.source.strings
+        )
+        cpus = projection.lazy_cpus_of(piece)
+        track = projection.place_on_cpu_track("Irq", piece, cpus)
+        return [piece.as_kind(Kind.SLICE_BEGIN, [(NAME, names)], **track)]
+
+    target, _ = project(
+        trace_of([softirq], *batches),
+        replace(PROFILER, lowerings={Kind.SOFTIRQ_ENTRY: rule}),
+        "other",
+    )
+    assert [name for (name,) in brief(collect(target))] == [
+        f"SLICE_BEGIN v{vec} at Irq Cpu {cpu}" for rows in ROWS for cpu, vec in rows
+    ]
+    # In the first batch, and after each in which there came new tracks; large numbers are not remembered.
+    assert Counter(named) == {1: 3, 2: 3, -7: 2, 1 << 40: 1}
 
 
 def test_batches_whose_places_are_others_have_plans_of_their_own():

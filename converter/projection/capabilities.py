@@ -232,6 +232,9 @@ class Projection(Protocol):
     def thread_of_tid(self, tids: NDArray[Any]) -> NDArray[np.int32]:
         """The thread that has each tid, -1 where none has."""
 
+    def is_on_threads(self, piece: Piece) -> bool:
+        """Whether all rows are known to be on threads without a look at them."""
+
     def lazy_cpus_of(self, piece: Piece) -> Place:
         """The CPU of each row, found on demand where the batch says it."""
 

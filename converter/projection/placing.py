@@ -57,6 +57,12 @@ class Placing:
             *(int(one[0]) if one.strides == (0,) and len(one) else None for one in columns),
         )
 
+    def is_on_threads(self, piece: Piece) -> bool:
+        """Whether all rows are known to be on threads without a look at them."""
+        if piece.on_thread is None:
+            return self._all_on_threads
+        return isinstance(piece.on_thread, Everywhere)
+
     def in_buffers(self, piece: Piece) -> list[Piece]:
         """Tracepoints in the buffers that they were recorded in, where the format has such."""
         tables, kind = self._tables, piece.event_class.kind
@@ -142,7 +148,7 @@ class Placing:
             return piece.moved(track=absent)
         self._projection.lose(LossKind.LOWERED, "tracks as threads", piece)
         hidden = len(piece)
-        if piece.on_thread is not None or not self._all_on_threads:
+        if not self.is_on_threads(piece):
             hidden = int(np.count_nonzero(self._projection.threads_of(piece) >= 0))
         what = f"thread of {label(piece.event_class)} on tracks"
         self._projection.lose(LossKind.DROPPED, what, piece, hidden)
@@ -213,9 +219,7 @@ class Placing:
         return piece.moved(thread=constant_column(np.int32(-1), len(threads)))
 
     def _with_thread(self, piece: Piece) -> Piece:
-        if isinstance(piece.on_thread, Everywhere):
-            return piece
-        if piece.thread is None and self._all_on_threads:
+        if self.is_on_threads(piece):
             return piece
         threads = self._projection.threads_of(piece)
         missing = threads < 0

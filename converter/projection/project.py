@@ -206,6 +206,10 @@ class Projector:
         cpus = piece.cpu
         return taken(piece.batch.cpu, piece) if cpus is None else cpus
 
+    def is_on_threads(self, piece: Piece) -> bool:
+        """Whether all rows are known to be on threads without a look at them."""
+        return self._placing.is_on_threads(piece)
+
     def lazy_cpus_of(self, piece: Piece) -> Place:
         """The CPU of each row, found on demand where the batch says it."""
         return ComputedColumn(self.cpus_of, (), piece) if piece.on_cpu is None else piece.on_cpu

@@ -13,14 +13,15 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from converter.ir.columns import constant_column
+from converter.ir.columns import Column, constant_column
 from converter.ir.events import EventClass, Field
 from converter.ir.field_classes import IntegerClass, StringClass, Style
 from converter.ir.kinds import Role
+from converter.ir.tables import ComputedColumn
 from converter.projection.capabilities import Projection
 from converter.projection.fitting import label
 from converter.projection.losses import LossKind
-from converter.projection.pieces import Piece, map_distinct
+from converter.projection.pieces import Piece, Thunk, map_distinct
 from converter.projection.thread_states import (
     THREAD_STATES,
     ThreadState,
@@ -80,11 +81,14 @@ def adapt_sched_wakeup(piece: Piece, projection: Projection) -> Piece:
 
     A piece has wakers or none (`wakeups.of_sleepers`).
     """
-    threads = projection.threads_of(piece)
-    if not _has(piece, WAKER) and threads.max(initial=-1) >= 0:
-        tids = projection.tids_of(threads).view(np.uint64)
+    if not _has(piece, WAKER) and _has_wakers(piece, projection):
+
+        def wakers(piece: Piece) -> NDArray[np.uint64]:
+            return projection.tids_of(projection.threads_of(piece)).view(np.uint64)
+
+        tids = ComputedColumn(wakers, (), piece) if piece.on_thread is None else wakers(piece)
         projection.lose(LossKind.LOWERED, "waking threads as arguments", piece)
-        absent = constant_column(np.int32(-1), len(threads))
+        absent = constant_column(np.int32(-1), len(piece))
         piece = piece.with_argument(WAKER, tids, first=True).moved(thread=absent)
     if not _has(piece, WEIGHT):
         weights = _weights(piece, Role.TID, Role.PRIORITY)
@@ -92,15 +96,28 @@ def adapt_sched_wakeup(piece: Piece, projection: Projection) -> Piece:
     return piece
 
 
+def _has_wakers(piece: Piece, projection: Projection) -> bool:
+    if projection.is_on_threads(piece):
+        return True
+    return int(projection.threads_of(piece).max(initial=-1)) >= 0
+
+
 def _has(piece: Piece, wanted: Field) -> bool:
     return any(field.name == wanted.name for field in piece.event_class.fields)
 
 
-def _weights(piece: Piece, role: Role, priority: Role) -> NDArray[np.int32]:
+def _weights(piece: Piece, role: Role, priority: Role) -> ComputedColumn:
     """The weights of threads: their priorities, as which Perfetto shows them, where these are known."""
-    tids, weights = piece.integers(role), piece.integers(priority)
+    tids = piece.lazy_integers(role)
+    weights: Column | Thunk | None = piece.lazy_integers(priority)
     if weights is None:
         weights = constant_column(np.int32(0), len(piece))
+    return ComputedColumn(_held, (weights,) if tids is None else (weights, tids), piece)
+
+
+def _held(
+    _piece: Piece, weights: NDArray[Any], tids: NDArray[Any] | None = None
+) -> NDArray[np.int32]:
     held = np.clip(weights, IDLE_WEIGHT + 1, (1 << 31) - 1).astype(np.int32)
     return held if tids is None else np.where(tids == 0, np.int32(IDLE_WEIGHT), held)
 
@@ -121,12 +138,19 @@ def _with_thread_state(piece: Piece, projection: Projection) -> Piece:
             texts, lambda id: state_of_name(strings.text(id)) or ThreadState.NEW
         ).astype(np.uint8)
     elif isinstance(own.type, IntegerClass):
-        own_class, column = own.type, piece.table.lazy(index)
+        own_class = own.type
+        what = f"{own.name!r} of {label(event_class)}: states that others have too"
+        # Linux has more kinds of sleep than others, and several bits at once.
+        is_linux = all(len(one.text) <= 1 for one in own_class.labels)
 
-        def states() -> NDArray[np.uint8]:
-            return thread_state(np.asarray(column()), own_class)
+        def states_of(piece: Piece, numbers: NDArray[Any]) -> NDArray[np.uint8]:
+            states = thread_state(numbers, own_class)
+            if is_linux:
+                count = int(np.count_nonzero(linux_state(states) != numbers))
+                projection.lose(LossKind.CHANGED, what, piece, count)
+            return states
 
-        _lose_what_others_lack(own, np.asarray(column()), states(), piece, projection)
+        states = ComputedColumn(states_of, (piece.table.lazy(index),), piece)
     else:
         return piece
 
@@ -140,23 +164,6 @@ def _with_thread_state(piece: Piece, projection: Projection) -> Piece:
     raw = piece.rewritten(piece.derive(("state",), made), piece.lazy_columns())
     state = Field(own.name, THREAD_STATES, Role.PREV_STATE)
     return raw.with_argument(state, states, first=True)
-
-
-def _lose_what_others_lack(
-    own: Field,
-    numbers: NDArray[Any],
-    states: NDArray[np.uint8],
-    piece: Piece,
-    projection: Projection,
-) -> None:
-    """Count Linux's states that are shown as another: it has more kinds of sleep, and several bits at once."""
-    assert isinstance(own.type, IntegerClass)
-    if any(len(one.text) > 1 for one in own.type.labels):
-        return
-    count = int(np.count_nonzero(linux_state(states) != numbers))
-    if count:
-        what = f"{own.name!r} of {label(piece.event_class)}: states that others have too"
-        projection.lose(LossKind.CHANGED, what, piece, count)
 
 
 def with_linux_state(piece: Piece) -> Piece:

@@ -1,15 +1,21 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
-"""Which threads have a CPU, by the switches so far."""
+"""Which threads have a CPU, by the switches so far, and wakeups divided by that."""
 
-from libc.stdint cimport int64_t, uint8_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 import numpy as np
 import os
 
+from converter.kernels.column_view cimport TAKES_SCALAR, ColumnView, integer_of
+from converter.kernels.columns cimport BoundColumns
 from converter.kernels.numbers cimport Numbers, find_key, find_or_add_key, free_numbers
 
 cdef enum:
     SWITCH = 1
     WAKEUP = 2
+    # What divides wakeups: bits of the number of a division.
+    UNKNOWN_WAKER = 1
+    RUNNING = 2
+    DIVISIONS = 4
 
 
 cdef class RunningThreads:
@@ -24,30 +30,109 @@ cdef class RunningThreads:
     def __dealloc__(self):
         free_numbers(&self._numbers)
 
-    def woken(self, const uint8_t[::1] step, const int64_t[::1] thread, const int64_t[::1] next_thread):
-        cdef int64_t count = step.shape[0]
-        cdef int64_t i, known
-        cdef bint failed = False
-        if thread.shape[0] != count or next_thread.shape[0] != count:
-            raise ValueError("columns differ in length")
-        result = np.zeros(count, np.uint8)
-        cdef uint8_t[::1] runs = result
+    def divided(
+        self,
+        const int32_t[:] class_id,
+        const int32_t[:] row,
+        const int32_t[:] thread,
+        const uint8_t[::1] step,
+        const int64_t[::1] first,
+        list columns,
+    ):
+        cdef int64_t count = class_id.shape[0]
+        cdef int64_t classes = step.shape[0]
+        cdef int64_t i, of, known
+        cdef int64_t failed = -1
+        cdef bint full = False
+        cdef uint8_t division
+        cdef BoundColumns bound = BoundColumns(2 * classes)
+        cdef const ColumnView* view
+        if row.shape[0] != count or thread.shape[0] != count:
+            raise ValueError("the columns of the batch differ in length")
+        if first.shape[0] != classes + 1 or len(columns) != 2 * classes or (classes and first[0] != 0):
+            raise ValueError("a class has a step, its first row, and two columns")
+        signs = np.zeros(2 * classes + 1, np.uint8)
+        cdef uint8_t[::1] signed = signs
+        for i in range(2 * classes):
+            if first[i // 2] > first[i // 2 + 1]:
+                raise ValueError("rows of classes descend")
+            if columns[i] is not None:
+                bound.bind(i, TAKES_SCALAR, 0, columns[i], first[i // 2 + 1] - first[i // 2])
+                signed[i] = columns[i].dtype.kind == "i"
+            elif step[i // 2] == SWITCH or (step[i // 2] == WAKEUP and i % 2 == 0):
+                raise ValueError("a scheduling event without its threads")
+        by_row = np.zeros(first[classes], np.uint8)
+        cdef uint8_t[::1] divisions = by_row
         with nogil:
             for i in range(count):
-                if step[i] == WAKEUP:
-                    known = find_key(&self._numbers, <uint64_t>thread[i])
-                    runs[i] = known >= 0 and (<uint8_t*>self._numbers.items)[known]
-                elif step[i] == SWITCH:
-                    if not self._set(thread[i], False) or not self._set(next_thread[i], True):
-                        failed = True
+                of = class_id[i]
+                if of < 0 or of >= classes or row[i] < 0 or row[i] >= first[of + 1] - first[of]:
+                    failed = i
+                    break
+                if step[of] == WAKEUP:
+                    division = UNKNOWN_WAKER if thread[i] < 0 else 0
+                    view = &bound.views[2 * of]
+                    known = find_key(&self._numbers, integer_of(view, row[i], <int>view.width, signed[2 * of]))
+                    if known >= 0 and (<uint8_t*>self._numbers.items)[known]:
+                        division |= RUNNING
+                    divisions[first[of] + row[i]] = division
+                elif step[of] == SWITCH:
+                    view = &bound.views[2 * of]
+                    full = not self._set(integer_of(view, row[i], <int>view.width, signed[2 * of]), False)
+                    view = &bound.views[2 * of + 1]
+                    full |= not self._set(integer_of(view, row[i], <int>view.width, signed[2 * of + 1]), True)
+                    if full:
                         break
-        if failed:
+        bound.release()
+        if full:
             raise MemoryError("no room for more threads")
-        return result.view(np.bool_)
+        if failed >= 0:
+            raise ValueError(f"event {failed} is row {row[failed]} of class {class_id[failed]}, which does not exist")
+        return by_row
 
-    cdef bint _set(self, int64_t thread, bint runs) noexcept nogil:
-        cdef int64_t number = find_or_add_key(&self._numbers, <uint64_t>thread)
+    cdef bint _set(self, uint64_t thread, bint runs) noexcept nogil:
+        cdef int64_t number = find_or_add_key(&self._numbers, thread)
         if number < 0:
             return False
         (<uint8_t*>self._numbers.items)[number] = runs
         return True
+
+
+def renumber_divided(
+    const int32_t[:] class_id,
+    const int32_t[:] row,
+    const int64_t[::1] first,
+    const uint8_t[::1] division,
+    const int32_t[:, ::1] numbers,
+):
+    cdef int64_t count = class_id.shape[0]
+    cdef int64_t classes = numbers.shape[0]
+    cdef int64_t i, of, at
+    cdef int64_t failed = -1
+    cdef int32_t[DIVISIONS] filled
+    if row.shape[0] != count or numbers.shape[1] != DIVISIONS or first.shape[0] != classes + 1:
+        raise ValueError("the columns differ in length")
+    if division.shape[0] != first[classes]:
+        raise ValueError("not every row has a division")
+    new_class_id, new_row = np.empty(count, np.int32), np.empty(count, np.int32)
+    cdef int32_t[::1] class_out = new_class_id
+    cdef int32_t[::1] row_out = new_row
+    of_division = np.empty(first[classes], np.int32)
+    cdef int32_t[::1] row_in = of_division
+    with nogil:
+        for of in range(classes):
+            filled[0] = filled[1] = filled[2] = filled[3] = 0
+            for at in range(first[of], first[of + 1]):
+                row_in[at] = filled[division[at] & (DIVISIONS - 1)]
+                filled[division[at] & (DIVISIONS - 1)] += 1
+        for i in range(count):
+            of = class_id[i]
+            if of < 0 or of >= classes or row[i] < 0 or row[i] >= first[of + 1] - first[of]:
+                failed = i
+                break
+            at = first[of] + row[i]
+            class_out[i] = numbers[of, division[at] & (DIVISIONS - 1)]
+            row_out[i] = row_in[at]
+    if failed >= 0:
+        raise ValueError(f"event {failed} is row {row[failed]} of class {class_id[failed]}, which does not exist")
+    return new_class_id, new_row

@@ -8,6 +8,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,12 +17,13 @@ from converter.ir.columns import constant_column
 from converter.ir.events import Batch, Table
 from converter.ir.kinds import Kind, Role
 from converter.ir.trace import Trace
-from converter.kernels.union import looked_up, put
-from converter.projection.running_threads import RunningThreads
+from converter.projection.running_threads import RunningThreads, renumber_divided
 
 _WAKEUPS = frozenset({Kind.SCHED_WAKING, Kind.SCHED_WAKEUP, Kind.SCHED_WAKEUP_NEW})
 #: What an event is to `RunningThreads`.
 _SWITCH, _WAKEUP = 1, 2
+#: Wakeups are divided by whether they are of running threads, and by known wakers.
+_RUNNING, _DIVISIONS = 2, 4
 
 
 def of_sleepers(trace: Trace) -> Trace:
@@ -39,72 +41,44 @@ class _Wakeups:
     def __init__(self, source: Trace, result: Trace) -> None:
         self._source = source
         self._result = result
-        #: By the number of a class in the source, and whether it is of a running thread, of an unknown waker.
-        self._numbers: dict[tuple[int, bool, bool], int] = {}
+        #: By the number of a class in the source and the division.
+        self._numbers: dict[tuple[int, int], int] = {}
 
     def batches(self) -> Iterator[Batch]:
         threads = RunningThreads()
         for batch in self._source.batches():
-            woken = self._of(batch, _WAKEUPS)
-            switched = self._of(batch, {Kind.SCHED_SWITCH})
-            if not (woken or switched):
-                yield self._divided(batch, {})
-                continue
-            runs = self._running(batch, woken, switched, threads)
-            yield self._divided(batch, {number: runs[batch.positions(number)] for number in woken})
+            yield self._divided(batch, threads)
 
-    def _running(
-        self, batch: Batch, woken: list[int], switched: list[int], threads: RunningThreads
-    ) -> NDArray[np.bool_]:
-        """Of each event whether it wakes a thread that runs."""
-        step = np.zeros(len(batch), np.uint8)
-        # Only what `step` names is read.
-        thread, next_thread = np.empty(len(batch), np.int64), np.empty(len(batch), np.int64)
-        for number in woken:
-            at = batch.positions(number)
-            step[at] = _WAKEUP
-            thread[at] = self._column(batch, number, Role.TID)
-        for number in switched:
-            at = batch.positions(number)
-            step[at] = _SWITCH
-            thread[at] = self._column(batch, number, Role.PREV_TID)
-            next_thread[at] = self._column(batch, number, Role.NEXT_TID)
-        return threads.woken(step, thread, next_thread)
-
-    def _of(self, batch: Batch, kinds: frozenset[Kind] | set[Kind]) -> list[int]:
-        """The classes of these kinds that have events in a batch."""
-        return [
-            number
-            for number, table in batch.tables.items()
-            if len(table) and self._source.event_classes[number].kind in kinds
-        ]
-
-    def _column(self, batch: Batch, number: int, role: Role) -> NDArray[np.int64]:
-        index = self._source.event_classes[number].index_of(role)
-        column = None if index is None else batch.tables[number].column(index)
-        if isinstance(column, np.ndarray) and column.dtype.kind in "iu":
-            return column.astype(np.int64)
-        return np.full(len(batch.tables[number]), -1, np.int64)
-
-    def _divided(self, batch: Batch, running: dict[int, NDArray[np.bool_]]) -> Batch:
+    def _divided(self, batch: Batch, threads: RunningThreads) -> Batch:
         """The batch with its wakeups in classes by whether they are of running threads, and by known wakers."""
+        count = max(batch.tables, default=-1) + 1
+        step, first = np.zeros(count, np.uint8), np.zeros(count + 1, np.int64)
+        columns: list[NDArray[Any] | None] = [None] * (2 * count)
+        for number, table in batch.tables.items():
+            first[number + 1] = len(table)
+            kind = self._source.event_classes[number].kind
+            if kind in _WAKEUPS:
+                step[number] = _WAKEUP
+                columns[2 * number] = self._column(batch, number, Role.TID)
+            elif kind is Kind.SCHED_SWITCH:
+                step[number] = _SWITCH
+                columns[2 * number] = self._column(batch, number, Role.PREV_TID)
+                columns[2 * number + 1] = self._column(batch, number, Role.NEXT_TID)
+        np.cumsum(first, out=first)
+        events = (batch.class_id, batch.row)
+        division = threads.divided(*events, batch.thread, step, first, columns)
         tables: dict[int, Table] = {}
-        numbers = np.zeros(max(batch.tables, default=0) + 1, np.int32)
-        moved: list[tuple[int, NDArray[np.int32], NDArray[np.intp]]] = []
+        numbers = np.zeros((count, _DIVISIONS), np.int32)
         for source, table in batch.tables.items():
-            divisions = self._divisions(batch, source, running.get(source))
-            numbers[source] = self._number(source, *divisions[0][0])
-            for key, rows in divisions:
-                number = self._number(source, *key)
+            of_rows = division[first[source] : first[source + 1]]
+            divisions = [0]
+            if step[source] == _WAKEUP and len(table):
+                divisions = np.flatnonzero(np.bincount(of_rows)).tolist()
+            for one in divisions:
+                number = numbers[source, one] = self._number(source, one)
+                rows = None if len(divisions) == 1 else np.flatnonzero(of_rows == one)
                 tables[number] = table if rows is None else table.select(rows)
-                if rows is not None:
-                    moved.append((number, batch.positions(source)[rows], rows))
-        class_id, row = looked_up(numbers, batch.class_id), batch.row
-        if moved:
-            row = row.copy()
-        for number, at, rows in moved:
-            put(class_id, at, constant_column(np.int32(number), len(rows)))
-            put(row, at, np.arange(len(rows), dtype=np.int32))
+        class_id, row = renumber_divided(*events, first, division, numbers)
         return Batch(
             ts=batch.ts,
             class_id=class_id,
@@ -115,29 +89,20 @@ class _Wakeups:
             track=batch.track,
         )
 
-    def _divisions(
-        self, batch: Batch, number: int, running: NDArray[np.bool_] | None
-    ) -> list[tuple[tuple[bool, bool], NDArray[np.intp] | None]]:
-        """The rows of a class by running and unknown, None for all of them."""
-        if running is None:
-            return [((False, False), None)]
-        unknown = batch.thread[batch.positions(number)] < 0
-        found: list[tuple[tuple[bool, bool], NDArray[np.intp] | None]] = []
-        for key in ((False, False), (False, True), (True, False), (True, True)):
-            rows = np.flatnonzero((running == key[0]) & (unknown == key[1]))
-            if len(rows) == len(running):
-                return [(key, None)]
-            if len(rows):
-                found.append((key, rows))
-        return found
+    def _column(self, batch: Batch, number: int, role: Role) -> NDArray[Any]:
+        index = self._source.event_classes[number].index_of(role)
+        column = None if index is None else batch.tables[number].column(index)
+        if isinstance(column, np.ndarray) and column.dtype.kind in "iu":
+            return column
+        return constant_column(np.int64(-1), len(batch.tables[number]))
 
-    def _number(self, source: int, running: bool, unknown: bool) -> int:
-        """The number in the result of a class of the source."""
-        key = (source, running, unknown)
+    def _number(self, source: int, division: int) -> int:
+        """The number in the result of a division of a class of the source."""
+        key = (source, division)
         number = self._numbers.get(key)
         if number is None:
             event_class = self._source.event_classes[source]
-            if running:
+            if division & _RUNNING:
                 name = event_class.name or event_class.kind.name.lower()
                 event_class = replace(event_class, kind=Kind.TYPED, name=name, native=b"")
             number = self._numbers[key] = self._result.add_class(event_class)

@@ -5,7 +5,7 @@ A format declares its `Capabilities`; `project` (in `project`) fits traces to th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -13,12 +13,13 @@ from converter.ir.events import EventClass, Field
 from converter.ir.field_classes import Style
 from converter.ir.kinds import Kind, Role
 from converter.projection.losses import Aspect, LossClass, LossKind, PlannedLosses
-from converter.projection.pieces import Piece, Place, Thunk
+from converter.projection.pieces import ByValue, Piece, Place, Thunk
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from converter.ir.tables import ComputedColumn
     from converter.ir.trace import Trace, Track, TrackScope
 
 #: Rewrites a piece of a kind that the format holds, before its fields are fitted, or makes another kind of it.
@@ -231,6 +232,15 @@ class Projection(Protocol):
 
     def thread_of_tid(self, tids: NDArray[Any]) -> NDArray[np.int32]:
         """The thread that has each tid, -1 where none has."""
+
+    def by_value(self, of: Hashable, number: Callable[[int], int]) -> ByValue:
+        """Numbers by value, remembered for all that ask for them by the same name."""
+
+    def is_nowhere(self, condition: ComputedColumn) -> bool:
+        """Whether a condition holds for no row of a piece: a look at its events that leaves it its plan.
+
+        Where it mostly holds for none, what becomes of the others may be decided anew in each batch.
+        """
 
     def is_on_threads(self, piece: Piece) -> bool:
         """Whether all rows are known to be on threads without a look at them."""

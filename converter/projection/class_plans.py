@@ -8,14 +8,15 @@ they are made so of each batch's table from then on, and no rule is asked again.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 
 import numpy as np
 
-from converter.ir.events import Batch, EventClass, Table
+from converter.ir.events import EventClass, Table
 from converter.ir.tables import Computation, ComputedColumn, LazyColumn
 from converter.projection.losses import PlannedLosses
-from converter.projection.pieces import Derived, Piece, Place, Places
+from converter.projection.pieces import Piece, Place, Places
 
 if TYPE_CHECKING:
     from converter.ir.tables import RecipePart
@@ -43,11 +44,16 @@ class ClassPlan(NamedTuple):
 
     parts: tuple[_Part, ...]
     losses: PlannedLosses
+    #: What must hold for no row.
+    exceptions: tuple[RecipePart, ...]
 
-    def pieces(
-        self, batch: Batch, table: Table, places: Places, derived: Derived
-    ) -> list[Numbered]:
-        """What becomes of the rows of a class in a batch."""
+    def is_for(self, piece: Piece) -> bool:
+        """Whether there is no row among these of the class that the plan does not know of."""
+        return not any(_holds(piece.table.made(one, piece)) for one in self.exceptions)
+
+    def pieces(self, piece: Piece) -> list[Numbered]:
+        """What becomes of these rows of the class."""
+        batch, table, places, derived = piece.batch, piece.table, piece.places, piece.derived
         result = []
         for number, event_class, recipe, given, after in self.parts:
             rows = Piece(batch, event_class, table, places, derived=derived)
@@ -66,10 +72,16 @@ class ClassPlan(NamedTuple):
 class Rehearsal:
     """The rows of a class while they are projected without a plan: notes what is lost, and what is looked at."""
 
-    def __init__(self, table: Table, places: Places) -> None:
-        # A table of its own, whose columns only who projects it asks for.
-        self.table = Table(len(table), table.lazy_columns())
+    def __init__(self, piece: Piece, places: Places) -> None:
+        self._original = piece
+        # A table and places of its own, which only who projects it asks for anything.
+        self.table = Table(len(piece), piece.lazy_columns())
         self._places = places
+        #: The rows, as they are to be projected.
+        self.piece = replace(piece, table=self.table, places=places)
+        #: Whether there is a row that the plan would not know of.
+        self.is_exception = False
+        self._exceptions: tuple[RecipePart, ...] = ()
         self._losses: PlannedLosses = ()
         self._of_all = True
 
@@ -79,6 +91,16 @@ class Rehearsal:
         if count:
             self._losses += losses
 
+    def is_nowhere(self, condition: ComputedColumn) -> bool:
+        """Note a condition that must hold for no row, and say whether it is so here."""
+        part = self._of(condition)
+        if part is None:
+            return not _holds(condition)
+        holds = _holds(self._original.table.made(part, self._original))
+        self.is_exception |= holds
+        self._exceptions += (part,)
+        return not holds
+
     def plan(self, parts: Sequence[Numbered]) -> ClassPlan | None:
         """The plan by which the class became these; None where that depended on what its events hold."""
         looked = self._places.asked or not self.table.is_undecoded
@@ -86,7 +108,9 @@ class Rehearsal:
             return None
         planned = [self._part(number, piece) for number, piece in parts]
         known = tuple(part for part in planned if part is not None)
-        return ClassPlan(known, self._losses) if len(known) == len(parts) else None
+        if len(known) < len(parts):
+            return None
+        return ClassPlan(known, self._losses, self._exceptions)
 
     def _part(self, number: int, piece: Piece) -> _Part | None:
         if not piece.whole or piece.places is not self._places:
@@ -131,6 +155,11 @@ def _is_of_constant(part: RecipePart | None) -> bool:
     if not isinstance(part, Computation) or len(part.columns) != 1:
         return False
     return isinstance(part.columns[0], np.generic)
+
+
+def _holds(condition: Any) -> bool:
+    """Whether a condition holds for any row."""
+    return bool(np.any(condition() if callable(condition) else condition))
 
 
 def _constant(column: Any) -> Any:

@@ -16,6 +16,7 @@ from converter.ir.columns import constant_column
 from converter.ir.events import EventClass, Field
 from converter.ir.field_classes import IntegerClass, StringClass
 from converter.ir.kinds import Kind, Role
+from converter.ir.tables import ComputedColumn
 from converter.ir.trace import TrackScope
 from converter.projection.capabilities import Projection
 from converter.projection.instants import CATEGORY, NAME, lower_to_instant
@@ -132,7 +133,7 @@ def lower_syscall(piece: Piece, projection: Projection) -> list[Piece] | None:
             return lower_to_instant(piece, projection)
         names = projection.constant(f"sys_{name}", len(piece))
         return [_slice(piece, projection, names, "syscalls")]
-    numbers = piece.integers(Role.SYSCALL_NUMBER)
+    numbers = piece.lazy_integers(Role.SYSCALL_NUMBER)
     if numbers is None:
         names = projection.constant("syscall", len(piece))
         return [_slice(piece, projection, names, "syscalls")]
@@ -145,18 +146,30 @@ def lower_syscall(piece: Piece, projection: Projection) -> list[Piece] | None:
         own = called.get(number)
         return f"sys_{own.removeprefix('sys_')}" if own else syscall_name(machine, number)
 
-    names = names_by_value(numbers, name_of, strings)
-    lone = names == strings.intern("sys_rt_sigreturn")
-    if piece.event_class.kind is Kind.SYSCALL_EXIT and numbers.dtype.kind == "i":
-        lone |= numbers == NO_SYSCALL
-    if not lone.any():
-        return [_slice(piece, projection, names, "raw_syscalls")]
-    instants, slices = piece.split(lone)
+    is_exit = piece.event_class.kind is Kind.SYSCALL_EXIT
+
+    def is_lone(number: int) -> bool:
+        return name_of(number) == "sys_rt_sigreturn" or (is_exit and number == NO_SYSCALL)
+
+    id_of = projection.by_value(
+        ("name", piece.event_class), lambda number: strings.intern(name_of(number))
+    )
+    lone_of = projection.by_value(("is lone", piece.event_class), is_lone)
+
+    def named(part: Piece) -> ComputedColumn:
+        column = part.lazy_integers(Role.SYSCALL_NUMBER)
+        assert column is not None
+        return ComputedColumn(id_of, (column,), part)
+
+    lone = ComputedColumn(lone_of, (numbers,), piece)
+    if projection.is_nowhere(lone):
+        return [_slice(piece, projection, named(piece), "raw_syscalls")]
+    instants, slices = piece.split(np.asarray(lone()) != 0)
     parts = []
     if slices is not None:
-        parts.append(_slice(slices, projection, names[~lone], "raw_syscalls"))
+        parts.append(_slice(slices, projection, named(slices), "raw_syscalls"))
     if instants is not None and Kind.INSTANT in projection.capabilities.kinds:
-        parts.append(_instant(instants, projection, names[lone]))
+        parts.append(_instant(instants, projection, named(instants)))
     elif instants is not None:
         parts += lower_to_instant(instants, projection) or []
     return parts

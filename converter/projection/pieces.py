@@ -426,9 +426,10 @@ class ByValue:
         if value + 1 >= len(self._numbers):
             more = np.full(max(2 * value, 64) - len(self._numbers), _UNKNOWN, np.int32)
             self._numbers = np.append(self._numbers, more)
-        if self._numbers[value + 1] == _UNKNOWN:
-            self._numbers[value + 1] = self._number(value)
-        return int(self._numbers[value + 1])
+        number = int(self._numbers[value + 1])
+        if number == _UNKNOWN:
+            number = self._numbers[value + 1] = self._number(value)
+        return number
 
 
 def lazy_names(

@@ -7,6 +7,7 @@ recorded in, where it has such.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +16,7 @@ from converter.ir.columns import constant_column
 from converter.ir.events import Batch, EventClass, Field
 from converter.ir.field_classes import IntegerClass
 from converter.ir.kinds import TRACEPOINT_KINDS, Kind, Role
+from converter.ir.tables import ComputedColumn
 from converter.ir.trace import TrackScope
 from converter.projection.buffers import ARGUMENT as BUFFER_ARGUMENT
 from converter.projection.buffers import may_have_buffers, place_of_argument
@@ -207,16 +209,25 @@ class Placing:
     def _without_thread(self, piece: Piece) -> Piece:
         if is_absent(piece.batch.thread if piece.thread is None else piece.thread):
             return piece
-        threads = self._projection.threads_of(piece)
-        lost = threads >= 0
-        implied = piece.integers(Role.PREV_TID)
-        if implied is not None:
-            lost &= self._projection.tids_of(threads) != implied.astype(np.int64)
-        count = int(np.count_nonzero(lost))
-        self._projection.lose(
-            LossKind.DROPPED, f"thread of {label(piece.event_class)}", piece, count
-        )
-        return piece.moved(thread=constant_column(np.int32(-1), len(threads)))
+        projection = self._projection
+        absent = constant_column(np.int32(-1), len(piece))
+        implied = piece.lazy_integers(Role.PREV_TID)
+
+        def lost(piece: Piece, *implied: NDArray[Any]) -> NDArray[np.bool_]:
+            threads = projection.threads_of(piece)
+            on_threads = threads >= 0
+            if implied:
+                on_threads &= projection.tids_of(threads) != implied[0].astype(np.int64)
+            return on_threads
+
+        are_lost = ComputedColumn(lost, () if implied is None else (implied,), piece)
+        if piece.on_thread is None and implied is not None and projection.is_nowhere(are_lost):
+            return piece.moved(thread=absent)
+        count = len(piece)
+        if implied is not None or not self.is_on_threads(piece):
+            count = int(np.count_nonzero(np.asarray(are_lost())))
+        projection.lose(LossKind.DROPPED, f"thread of {label(piece.event_class)}", piece, count)
+        return piece.moved(thread=absent)
 
     def _with_thread(self, piece: Piece) -> Piece:
         if self.is_on_threads(piece):

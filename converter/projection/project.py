@@ -129,6 +129,7 @@ class Projector:
         # By what they were made by besides their class; None for classes of which there is no plan.
         self._plans: dict[tuple[Hashable, ...], dict[int, ClassPlan | None]] = {}
         self._rehearsal: Rehearsal | None = None
+        self._by_value: dict[Hashable, ByValue] = {}
         # Of the batch under way.
         self._occurring: set[int] = set()
         self._tests: dict[Callable[[EventClass], bool], bool] = {}
@@ -205,6 +206,18 @@ class Projector:
         """The CPU of each row."""
         cpus = piece.cpu
         return taken(piece.batch.cpu, piece) if cpus is None else cpus
+
+    def by_value(self, of: Hashable, number: Callable[[int], int]) -> ByValue:
+        """Numbers by value, remembered for all that ask for them by the same name."""
+        if of not in self._by_value:
+            self._by_value[of] = ByValue(number)
+        return self._by_value[of]
+
+    def is_nowhere(self, condition: ComputedColumn) -> bool:
+        """Whether a condition holds for no row of a piece: a look at its events that leaves it its plan."""
+        if self._rehearsal is not None:
+            return self._rehearsal.is_nowhere(condition)
+        return not np.asarray(condition()).any()
 
     def is_on_threads(self, piece: Piece) -> bool:
         """Whether all rows are known to be on threads without a look at them."""
@@ -304,16 +317,16 @@ class Projector:
     ) -> list[Numbered]:
         """What becomes of the events of a class in a batch."""
         table, places = batch.tables[number], Places(batch, number)
-        plan = plans.get(number)
-        if plan is not None:
-            if plan.losses:
-                self.report.repeat(plan.losses, len(table), int(batch.ts[places.first]))
-            return plan.pieces(batch, table, places, self._derived)
-        if number not in plans and len(table) >= FEWEST_ROWS:
-            self._rehearsal = Rehearsal(table, places)
-            table = self._rehearsal.table
         event_class = self.source.event_classes[number]
         piece = Piece(batch, event_class, table, places, derived=self._derived)
+        plan = plans.get(number)
+        if plan is not None and plan.is_for(piece):
+            if plan.losses:
+                self.report.repeat(plan.losses, len(table), int(batch.ts[places.first]))
+            return plan.pieces(piece)
+        if number not in plans and len(table) >= FEWEST_ROWS:
+            self._rehearsal = Rehearsal(piece, Places(batch, number))
+            piece = self._rehearsal.piece
         parts = [
             (self._class_ids(part.event_class), part)
             for one in self._placing.in_buffers(piece)
@@ -322,7 +335,7 @@ class Projector:
         if self._addresses(event_class):
             self._lose_names(piece, (part.event_class for _, part in parts))
         rehearsal, self._rehearsal = self._rehearsal, None
-        if rehearsal is not None:
+        if rehearsal is not None and not rehearsal.is_exception:
             plans[number] = rehearsal.plan(parts)
         for _, part in parts:
             part.settle()

@@ -3,6 +3,7 @@
 from collections import Counter
 from dataclasses import replace
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from support.small_traces import brief, event_class, events_of, trace_of
@@ -172,3 +173,28 @@ def test_plans_change_nothing(trace, capabilities):
     (planned, losses), (unplanned, expected) = outcome(2), outcome(1 << 62)
     assert difference(planned, unplanned) is None
     assert losses == expected
+
+
+def test_a_plan_stands_back_where_there_are_exceptions():
+    asked = []
+
+    def rule(piece, projection):
+        asked.append(len(piece))
+        values = piece.lazy_integers(Role.VALUE)
+        is_odd = ComputedColumn(lambda _, column: column % 2, (values,), piece)
+        if projection.is_nowhere(is_odd):
+            return lower_to_instant(piece, projection)
+        odd, even = piece.split(np.asarray(is_odd()) != 0)
+        return [part for half in (even, odd) if half for part in lower_to_instant(half, projection)]
+
+    declared = event_class(Kind.TYPED, "e", n=(I64, Role.VALUE))
+    values = [(1, 2), (2, 4), (6, 8), (3, 4), (2, 2), (5, 5)]
+    trace = trace_of(
+        [declared], *([(0, t, 0, 1, (one,)) for t, one in enumerate(pair)] for pair in values)
+    )
+    target, report = project(trace, replace(PROFILER, lowerings={Kind.TYPED: rule}), "other")
+    found = [event[3]["n"] for event in events_of(collect(target))]
+    assert found == [one for pair in values for one in pair]
+    # The first batch has an exception; of the second the plan is made, which is asked for nothing but exceptions.
+    assert len(asked) == 4
+    assert {loss.what: loss.count for loss in report}["e as instant"] == 2 * len(values)

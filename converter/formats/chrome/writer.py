@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
@@ -35,18 +35,17 @@ from converter.kernels.union import mark
 from converter.projection.pieces import map_distinct
 from converter.projection.timeline_fields import DURATION, THREAD_DURATION, THREAD_TIME
 from converter.storage.sink import Sink
-from converter.storage.workers import workers
-from converter.streaming.ordered_work import OrderedWork
+from converter.streaming.block_emission import (
+    MOST_HELD,
+    BlockEmission,
+    emitter_count,
+    parts_of,
+)
 
 _NANOSECOND_RATE = Fraction(10**9)
 #: From about 50 days on (2**42 microseconds) a double no longer holds every nanosecond; readers use doubles.
 _EXACT_MICROSECONDS = 1 << 42
 _MAX_TICKS = (1 << 63) - 1
-#: Emitters at work at the same time: from about three on, it is batches that they wait for.
-_MOST_EMITTERS = 4
-#: How many events one of them emits at a time, and how much of their text it holds for who writes.
-_EVENTS_AT_ONCE = 1 << 13
-_MOST_HELD = 1 << 22
 _TIMES = (DURATION, THREAD_TIME, THREAD_DURATION)
 _NEXT_TID = next(i for i, part in enumerate(SWITCH_FIELDS) if part.role is Role.NEXT_TID)
 
@@ -82,12 +81,8 @@ class _Writer:
         rate = trace.clock.ticks_per_second
         self._scale = Scale.of_rate(_NANOSECOND_RATE if rate is None else rate)
         # Texts of events do not depend on one another, so that several parts of a batch are emitted at once.
-        self._emission = OrderedWork(
-            [
-                Emitter(trace.strings, self._scale.decimals)
-                for _ in range(min(workers(), _MOST_EMITTERS))
-            ],
-            "traceconv-emitter",
+        self._emission: BlockEmission[Emitter, _Block] = BlockEmission(
+            [Emitter(trace.strings, self._scale.decimals) for _ in range(emitter_count())]
         )
         self._sidecar: dict[str, Any] = trace.sidecar.get("chrome", {})
         # What the sidecar's metadata events say of the tables, without touching the trace.
@@ -265,11 +260,11 @@ class _Writer:
         thread = np.ascontiguousarray(batch.thread)
         cpu = np.ascontiguousarray(batch.cpu)
 
-        def emit(emitter: Emitter, events: range) -> _Emitted:
+        def emit(emitter: Emitter, events: range, _: bool) -> _Emitted:
             """The text of these events, or so much of it as may be held."""
             blocks: list[_Block] = []
             at, size = events.start, 0
-            while at < events.stop and size < _MOST_HELD:
+            while at < events.stop and size < MOST_HELD:
                 text, pending, at = emitter.emit(
                     programs,
                     class_ids,
@@ -285,7 +280,7 @@ class _Writer:
                 size += len(text)
             return blocks, range(at, events.stop)
 
-        for text, pending in self._blocks(emit, len(batch)):
+        for text, pending in self._emission.blocks(emit, parts_of(len(batch))):
             # The first event has no comma in front.
             skipped = int(self._first)
             self._first = False
@@ -295,18 +290,6 @@ class _Writer:
         for program in programs:
             if program is not None:
                 program.release()
-
-    def _blocks(self, emit: Callable[[Emitter, range], _Emitted], count: int) -> Iterator[_Block]:
-        """The text of so many events, in their order."""
-        parts = (
-            range(at, min(at + _EVENTS_AT_ONCE, count)) for at in range(0, count, _EVENTS_AT_ONCE)
-        )
-        for emitted in self._emission.results(emit, parts):
-            blocks, rest = emitted
-            yield from blocks
-            while rest:
-                blocks, rest = next(self._emission.results(emit, [rest]))
-                yield from blocks
 
     def _mark_used(self, threads: NDArray[np.int32]) -> None:
         count = len(self._trace.threads)

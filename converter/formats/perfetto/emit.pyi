@@ -58,15 +58,17 @@ OK: int
 BAD_COLUMN: int
 BAD_CPU: int
 TOO_LARGE: int
+#: Of `Emitter.emit`: the next event is the first to use a text.
+NEW_TEXT: int
 
 #: A step: (kind, tag, inline tag, table, number of steps behind it that belong to it, bytes).
 Step: TypeAlias = tuple[int, int, int, int, int, bytes]
 
-class Emitter:
-    """Emits packets of one sequence into a buffer.
+class PacketSequence:
+    """A sequence of packets: what its packets refer to, and how they are made of events.
 
-    For each batch: `bind` columns to the programs of its classes, `emit`, `group` and `emit_bundles` until all events
-    are done, taking what there is in between, and `release` the columns.
+    For each batch: `bind` columns to the programs of its classes, `begin`, have emitters emit all events, and `release`
+    the columns. Only `Emitter.emit` and `Emitter.emit_bundles` may be at work on several threads.
     """
 
     def __init__(
@@ -76,13 +78,6 @@ class Emitter:
 
         Interned texts have numbers that no other writer gives.
         """
-    @property
-    def size(self) -> int:
-        """Bytes since the last `take`."""
-    def take(self) -> memoryview:
-        """What was emitted since the last time: a block that nobody changes, used again when it is let go of."""
-    def put(self, data: bytes) -> None:
-        """Append bytes."""
     def set_threads(self, tids: NDArray[int64], uuids: NDArray[uint64]) -> None:
         """What threads are called: by tid in kernel events, by the uuid of their track elsewhere."""
     def set_tracks(self, uuids: NDArray[uint64]) -> None:
@@ -98,35 +93,46 @@ class Emitter:
         Raises ValueError when one does not fit its step.
         """
     def release(self) -> None:
-        """Let go of the columns that were bound."""
+        """Let go of the columns that were bound, and of those of the events."""
     def take_symbols(self) -> list[int]:
         """The values of symbol columns that were bound for the first time since the last call; zero is none."""
-    def emit(
+    def begin(
         self,
         ts: NDArray[int64],
         program: NDArray[int32],
         row: NDArray[int32],
         thread: NDArray[int32],
         track: NDArray[int32],
-        start: int,
-    ) -> tuple[int, int]:
+        cpu: NDArray[int32],
+    ) -> None:
+        """The events that are emitted from now on, as contiguous columns."""
+    def group(self) -> tuple[int, list[tuple[int, int]], int]:
+        """Put the kernel's events in the order of their CPUs: (OK, from where to where each CPU's are in it, any).
+
+        Without a valid CPU: (BAD_CPU, any, number of the event).
+        """
+
+class Emitter:
+    """Emits packets of a sequence into a buffer: one for each thread."""
+
+    def __init__(self, sequence: PacketSequence) -> None: ...
+    @property
+    def size(self) -> int:
+        """Bytes since the last `take`."""
+    def take(self) -> memoryview:
+        """What was emitted since the last time: a block that nobody changes, used again when it is let go of."""
+    def put(self, data: bytes) -> None:
+        """Append bytes."""
+    def emit(self, start: int, stop: int, follows: bool) -> tuple[int, int]:
         """Emit events other than the kernel's from number `start` on until a block is full: (status, the next one).
 
-        On a status other than OK the next one is the event that cannot be emitted. Releases the GIL.
+        Where they follow all that were emitted, they bring the texts that they are the first to use; otherwise it ends
+        in front of such an event with NEW_TEXT. On other statuses but OK the next one cannot be emitted. Releases the
+        GIL.
         """
-    def group(self, program: NDArray[int32], cpu: NDArray[int32]) -> tuple[int, Any]:
-        """(OK, numbers of the kernel's events by CPU, int32), or (BAD_CPU, number of the event without a valid one)."""
-    def emit_bundles(
-        self,
-        ts: NDArray[int64],
-        program: NDArray[int32],
-        row: NDArray[int32],
-        thread: NDArray[int32],
-        cpu: NDArray[int32],
-        order: NDArray[int32],
-        start: int,
-    ) -> tuple[int, int]:
-        """Emit the events of `group` in bundles, as `emit`; numbers count within `order`. Releases the GIL.
+    def emit_bundles(self, start: int, stop: int) -> tuple[int, int]:
+        """Emit kernel's events, by their numbers in the order of `group`, as `emit`: (status, the next one).
 
-        All columns must be contiguous.
+        Bundles do not depend on where blocks end if they begin with a CPU. When a status is not OK the number is that
+        of the event itself. Releases the GIL.
         """

@@ -1,5 +1,5 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
-"""Columns to TracePackets: each event class has a program of steps, run row by row into one growing buffer.
+"""Columns to TracePackets: each event class has a program of steps, run row by row into a growing buffer, one a thread.
 
 Kernel events are gathered in a bundle for each CPU and batch of them; any other event is a packet of its own, which brings
 the interned texts that it is the first to use.
@@ -13,7 +13,9 @@ from libc.string cimport memset
 import numpy as np
 
 from converter.formats.perfetto.emit_bundles cimport Events, put_bundle
-from converter.formats.perfetto.emit_interning cimport TABLES, follow_strings, free_interning
+from converter.formats.perfetto.emit_interning cimport (
+    Interning, TABLES, follow_strings, free_interned, free_interning,
+)
 from converter.formats.perfetto.emit_output cimport BLOCK, MAX_OPEN, put
 from converter.formats.perfetto.emit_packets cimport put_packets
 from converter.formats.perfetto.emit_programs cimport (
@@ -51,10 +53,10 @@ cdef int[STEPS] WIDTHS
 WIDTHS[:] = [1, 2, 4, 8, 1, 2, 4, 8, 4, 8, 1, 1, 0, 0, 0, 1, 0, 0, 0, 0, 0, 1, 8, 4]
 
 
-cdef class Emitter:
+cdef class PacketSequence:
     cdef StringTable _strings
-    cdef Emission _to
     cdef uint64_t _sequence
+    cdef Interning _interning
     cdef Program* _programs
     cdef int _program_count
     cdef int64_t* _tids
@@ -66,15 +68,21 @@ cdef class Emitter:
     cdef list _new_symbols
     cdef list _literals
     cdef list _columns
-    cdef Blocks _blocks
+    # Of the batch: what is known of its events, and which of them are a kernel's, by CPU.
+    cdef const int64_t[::1] _ts
+    cdef const int32_t[::1] _program
+    cdef const int32_t[::1] _row
+    cdef const int32_t[::1] _thread
+    cdef const int32_t[::1] _track
+    cdef const int32_t[::1] _cpu
+    cdef const int32_t[::1] _order
 
     def __cinit__(self, StringTable strings not None, uint32_t sequence, *, uint32_t writer=0, uint32_t writers=1):
         if not writer < writers:
             raise ValueError(f"no writer {writer} of {writers}")
         self._strings = strings
-        self._to.interning.last = <uint64_t>writer + 1
-        self._to.interning.step = writers
-        self._blocks = Blocks()
+        self._interning.last = <uint64_t>writer + 1
+        self._interning.step = writers
         self._sequence = sequence
         self._literals = []
         self._columns = []
@@ -85,26 +93,11 @@ cdef class Emitter:
         for i in range(self._program_count):
             free(self._programs[i].step)
         free(self._programs)
-        free(self._to.messages.out.data)
-        free_interning(&self._to.interning)
+        free_interning(&self._interning)
         free(self._tids)
         free(self._thread_uuids)
         free(self._track_uuids)
         free(self._addresses.slots)
-
-    @property
-    def size(self):
-        return self._to.messages.out.used
-
-    def take(self):
-        """What was emitted since the last time."""
-        return self._blocks.hand_over(&self._to.messages.out)
-
-    def put(self, const uint8_t[::1] data):
-        if data.shape[0]:
-            if not ensure(&self._to.messages.out, data.shape[0], 2 * BLOCK):
-                raise MemoryError
-            put_bytes(&self._to.messages.out, &data[0], data.shape[0])
 
     def set_threads(self, const int64_t[:] tids, const uint64_t[:] uuids):
         cdef int64_t i
@@ -170,6 +163,8 @@ cdef class Emitter:
         cdef int i, depth = 0
         for i in range(program.steps):
             self._set_step(&program.step[i], steps[i], program.steps - i)
+            if program.frame != fTRACK and program.step[i].op in (sINTERNED, sNAME):
+                raise ValueError("only track events bring texts")
             program.step[i].view = &columns.views[i]
             depth += (program.step[i].op == sOPEN) - (program.step[i].op == sCLOSE)
             if not 0 <= depth < MAX_OPEN - 4 or (i == program.middle - 1 and depth):
@@ -244,8 +239,9 @@ cdef class Emitter:
         return 0
 
     def release(self):
-        """Let go of the columns that were bound."""
+        """Let go of the columns that were bound, and of those of the events."""
         cdef int i
+        self._ts = self._program = self._row = self._thread = self._track = self._cpu = self._order = None
         for i in range(self._program_count):
             self._programs[i].rows = 0
             (<BoundColumns>self._columns[i]).release()
@@ -257,123 +253,142 @@ cdef class Emitter:
 
     # Events
 
-    def emit(
+    def begin(
         self,
-        const int64_t[:] ts,
-        const int32_t[:] program,
-        const int32_t[:] row,
-        const int32_t[:] thread,
-        const int32_t[:] track,
-        int64_t start,
+        const int64_t[::1] ts not None,
+        const int32_t[::1] program not None,
+        const int32_t[::1] row not None,
+        const int32_t[::1] thread not None,
+        const int32_t[::1] track not None,
+        const int32_t[::1] cpu not None,
     ):
-        """Emit events that are no kernel's from `start` on until a block is full: (status, number of the next)."""
+        """The events that are emitted from now on."""
+        cdef int64_t i
         cdef int64_t count = ts.shape[0]
+        cdef uint32_t highest = 0
+        if not count == program.shape[0] == row.shape[0] == thread.shape[0] == track.shape[0] == cpu.shape[0]:
+            raise ValueError("columns differ in length")
+        for i in range(count):
+            highest |= <uint32_t>(<uint32_t>program[i] >= <uint32_t>self._program_count)
+        if highest:
+            raise ValueError("no such program")
+        if not follow_strings(&self._interning, len(self._strings)):
+            raise MemoryError
+        self._ts, self._program, self._row, self._thread, self._track, self._cpu = ts, program, row, thread, track, cpu
+        self._order = None
+
+    def group(self):
+        """(status, where each CPU's events of the kernel begin and end among all of them by CPU, number of an event)."""
+        cdef const int32_t[::1] program = self._program
+        cdef const int32_t[::1] cpu = self._cpu
+        cdef int64_t count = cpu.shape[0]
+        cdef int64_t i
+        cdef int64_t ends[MAX_CPUS + 1]
+        cdef int32_t[::1] order
+        cdef int frame
+        memset(ends, 0, sizeof(ends))
+        for i in range(count):
+            frame = self._programs[program[i]].frame
+            if frame == fFTRACE or frame == fLOST:
+                if not 0 <= cpu[i] < MAX_CPUS:
+                    return BAD_CPU, None, i
+                ends[cpu[i] + 1] += 1
+        for i in range(MAX_CPUS):
+            ends[i + 1] += ends[i]
+        runs = [(ends[i], ends[i + 1]) for i in range(MAX_CPUS) if ends[i] < ends[i + 1]]
+        order = np.empty(ends[MAX_CPUS], np.int32)
+        for i in range(count):
+            frame = self._programs[program[i]].frame
+            if frame == fFTRACE or frame == fLOST:
+                order[ends[cpu[i]]] = <int32_t>i
+                ends[cpu[i]] += 1
+        self._order = order
+        return OK, runs, count
+
+
+cdef class Emitter:
+    cdef PacketSequence _of
+    cdef Emission _to
+    cdef Blocks _blocks
+
+    def __cinit__(self, PacketSequence sequence not None):
+        self._of = sequence
+        self._blocks = Blocks()
+        self._to.interning = &sequence._interning
+
+    def __dealloc__(self):
+        free(self._to.messages.out.data)
+        free_interned(&self._to.interned)
+
+    @property
+    def size(self):
+        return self._to.messages.out.used
+
+    def take(self):
+        """What was emitted since the last time."""
+        return self._blocks.hand_over(&self._to.messages.out)
+
+    def put(self, const uint8_t[::1] data):
+        if data.shape[0]:
+            if not ensure(&self._to.messages.out, data.shape[0], 2 * BLOCK):
+                raise MemoryError
+            put_bytes(&self._to.messages.out, &data[0], data.shape[0])
+
+    def emit(self, int64_t start, int64_t stop, bint follows):
+        """Emit events that are no kernel's until a block is full: (status, number of the next)."""
+        cdef PacketSequence of = self._of
+        cdef const int64_t[::1] ts = of._ts
+        cdef const int32_t[::1] program = of._program
+        cdef const int32_t[::1] row = of._row
+        cdef const int32_t[::1] thread = of._thread
+        cdef const int32_t[::1] track = of._track
         cdef int64_t at = start
+        cdef int64_t done
         cdef int status = OK
         cdef int frame
-        self._check(count, program)
-        if row.shape[0] != count or thread.shape[0] != count or track.shape[0] != count:
-            raise ValueError("columns differ in length")
-        if not 0 <= start <= count:
+        if ts is None or not 0 <= start <= stop <= ts.shape[0]:
             raise ValueError("no such event")
+        self._to.interns = follows
         with nogil:
-            while at < count and self._to.messages.out.used < BLOCK:
-                frame = self._programs[program[at]].frame
+            while at < stop and self._to.messages.out.used < BLOCK:
+                frame = of._programs[program[at]].frame
                 if frame != fFTRACE and frame != fLOST:
-                    if track[at] >= self._tracks or thread[at] >= self._threads:
+                    if track[at] >= of._tracks or thread[at] >= of._threads:
                         status = BAD_COLUMN
                         break
                     self._to.placed = track[at] >= 0 or thread[at] >= 0
                     if self._to.placed:
-                        self._to.place = (
-                            self._track_uuids[track[at]] if track[at] >= 0 else self._thread_uuids[thread[at]]
-                        )
+                        self._to.place = of._track_uuids[track[at]] if track[at] >= 0 else of._thread_uuids[thread[at]]
+                    done = self._to.messages.out.used
                     status = put_packets(
-                        &self._to, self._strings, &self._programs[program[at]], self._sequence, ts[at], row[at]
+                        &self._to, of._strings, &of._programs[program[at]], of._sequence, ts[at], row[at]
                     )
                     if status != OK:
+                        # Of two packets not the first alone.
+                        self._to.messages.out.used = done
                         break
                 at += 1
         if status == NO_MEMORY:
             raise MemoryError
         return status, at
 
-    def group(self, const int32_t[:] program, const int32_t[:] cpu):
-        """(status, events of kernels by CPU, each CPU's in order); on BAD_CPU the number of the event."""
-        cdef int64_t count = cpu.shape[0]
-        cdef int64_t i, total = 0
-        cdef int64_t ends[MAX_CPUS + 1]
-        cdef int32_t[::1] order
-        cdef int frame
-        self._check(count, program)
-        memset(ends, 0, sizeof(ends))
-        for i in range(count):
-            frame = self._programs[program[i]].frame
-            if frame == fFTRACE or frame == fLOST:
-                if not 0 <= cpu[i] < MAX_CPUS:
-                    return BAD_CPU, i
-                ends[cpu[i] + 1] += 1
-                total += 1
-        result = np.empty(total, np.int32)
-        if total == 0:
-            return OK, result
-        order = result
-        for i in range(MAX_CPUS):
-            ends[i + 1] += ends[i]
-        for i in range(count):
-            frame = self._programs[program[i]].frame
-            if frame == fFTRACE or frame == fLOST:
-                order[ends[cpu[i]]] = <int32_t>i
-                ends[cpu[i]] += 1
-        return OK, result
-
-    def emit_bundles(
-        self,
-        const int64_t[::1] ts,
-        const int32_t[::1] program,
-        const int32_t[::1] row,
-        const int32_t[::1] thread,
-        const int32_t[::1] cpu,
-        const int32_t[::1] order,
-        int64_t start,
-    ):
-        """Emit the kernel events of `group` from its number `start` on until a block is full: (status, the next)."""
-        cdef int64_t count = ts.shape[0]
+    def emit_bundles(self, int64_t start, int64_t stop):
+        """Emit kernel events, by their numbers in the order of `group`, until a block is full: (status, the next)."""
+        cdef PacketSequence of = self._of
         cdef int64_t at = start
-        cdef int64_t i
         cdef Events events
-        cdef bint fine = True
-        self._check(count, program)
-        if row.shape[0] != count or thread.shape[0] != count or cpu.shape[0] != count:
-            raise ValueError("columns differ in length")
-        for i in range(order.shape[0]):
-            fine &= 0 <= order[i] < count
-        if not fine or not 0 <= start <= order.shape[0]:
-            raise ValueError("no such event")
-        if start == order.shape[0]:
-            return OK, start
-        events.ts, events.program, events.row = &ts[0], &program[0], &row[0]
-        events.thread, events.cpu, events.order = &thread[0], &cpu[0], &order[0]
-        events.count = order.shape[0]
-        events.programs = self._programs
-        events.tids, events.threads = self._tids, self._threads
+        if of._order is None or not 0 <= start < stop <= of._order.shape[0]:
+            raise ValueError("no such events of a kernel")
+        events.ts, events.program, events.row = &of._ts[0], &of._program[0], &of._row[0]
+        events.thread, events.cpu, events.order = &of._thread[0], &of._cpu[0], &of._order[0]
+        events.count = stop
+        events.programs = of._programs
+        events.tids, events.threads = of._tids, of._threads
         self._to.status = OK
         with nogil:
-            while at < events.count and self._to.messages.out.used < BLOCK:
-                if not put_bundle(&self._to, self._strings, &events, self._sequence, &at):
+            while at < stop and self._to.messages.out.used < BLOCK:
+                if not put_bundle(&self._to, of._strings, &events, of._sequence, &at):
                     break
         if self._to.status == NO_MEMORY:
             raise MemoryError
-        return self._to.status, at
-
-    cdef int _check(self, int64_t count, const int32_t[:] program) except -1:
-        cdef int64_t i
-        cdef bint fine = program.shape[0] == count
-        if fine:
-            for i in range(count):
-                fine &= <uint32_t>program[i] < <uint32_t>self._program_count
-        if not fine:
-            raise ValueError("no such program")
-        if not follow_strings(&self._to.interning, len(self._strings)):
-            raise MemoryError
-        return 0
+        return self._to.status, at if self._to.status == OK else of._order[at]

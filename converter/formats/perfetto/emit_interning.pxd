@@ -1,4 +1,7 @@
 # Interned texts: which a packet sequence has been given, and those that the packet under construction brings.
+#
+# One thread at a time gives texts, that which emits the events that follow all that were emitted; others see what they
+# have been given meanwhile.
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 from libc.stdlib cimport free, realloc
@@ -7,6 +10,12 @@ from libc.string cimport memcpy, memset
 from converter.formats.perfetto.emit_output cimport MARGIN, end_at, ensure_at, put, varint_size
 from converter.kernels.output cimport Output, ensure
 from converter.kernels.strings cimport Entry, StringTable
+
+cdef extern from *:
+    uint8_t __atomic_load_n(const uint8_t*, int) noexcept nogil
+    void __atomic_store_n(uint8_t*, uint8_t, int) noexcept nogil
+    int __ATOMIC_ACQUIRE
+    int __ATOMIC_RELEASE
 
 cdef enum:
     # Categories, event names, names of annotations, strings: in order of their fields in InternedData.
@@ -28,7 +37,10 @@ cdef struct Interning:
     int64_t room
     # How many strings there are.
     int64_t known
-    # Of the packet under construction, by table.
+
+
+# What the packet under construction brings, by table.
+cdef struct Interned:
     Output texts[TABLES]
 
 
@@ -52,22 +64,31 @@ cdef inline bint follow_strings(Interning* interning, int64_t count) noexcept no
 
 
 cdef inline void free_interning(Interning* interning) noexcept nogil:
-    cdef int i
     free(interning.seen)
     free(interning.numbers)
+
+
+cdef inline void free_interned(Interned* interned) noexcept nogil:
+    cdef int i
     for i in range(TABLES):
-        free(interning.texts[i].data)
+        free(interned.texts[i].data)
 
 
-# Have the packet bring a text unless one before did; false without memory. The caller has checked the id.
-cdef inline bint intern(Interning* interning, StringTable strings, int32_t id, int table) noexcept nogil:
-    cdef Output* texts = &interning.texts[table]
+# Whether a packet before brought a text. The caller has checked the id.
+cdef inline bint is_interned(const Interning* interning, int32_t id, int table) noexcept nogil:
+    # Its number was written before this.
+    return __atomic_load_n(&interning.seen[id], __ATOMIC_ACQUIRE) >> table & 1
+
+
+# Have the packet bring a text that none before did; false without memory.
+cdef inline bint intern(
+    Interning* interning, Interned* interned, StringTable strings, int32_t id, int table
+) noexcept nogil:
+    cdef Output* texts = &interned.texts[table]
     cdef Entry* entry
     cdef int64_t size
     cdef uint64_t number
     cdef uint8_t* at
-    if interning.seen[id] >> table & 1:
-        return True
     entry = strings.entry(id)
     size = entry.size
     if not ensure(texts, size + MARGIN):
@@ -76,7 +97,7 @@ cdef inline bint intern(Interning* interning, StringTable strings, int32_t id, i
         interning.numbers[id] = interning.last
         interning.last += interning.step
     number = interning.numbers[id]
-    interning.seen[id] |= <uint8_t>(1 << table)
+    __atomic_store_n(&interning.seen[id], interning.seen[id] | <uint8_t>(1 << table), __ATOMIC_RELEASE)
     at = texts.data + texts.used
     at = put(at, (29 if table == tSTRINGS else table + 1) << 3 | 2)
     at = put(at, <uint64_t>(1 + varint_size(number) + 1 + varint_size(<uint64_t>size) + size))
@@ -91,18 +112,18 @@ cdef inline bint intern(Interning* interning, StringTable strings, int32_t id, i
 
 
 # Forget what a packet that failed, or that is done, brought.
-cdef inline void begin_interned(Interning* interning) noexcept nogil:
+cdef inline void begin_interned(Interned* interned) noexcept nogil:
     cdef int i
     for i in range(TABLES):
-        interning.texts[i].used = 0
+        interned.texts[i].used = 0
 
 
 # InternedData with the texts that the packet brings, if any; NULL without memory.
-cdef inline uint8_t* put_interned(Interning* interning, Output* out, uint8_t* at) noexcept nogil:
+cdef inline uint8_t* put_interned(const Interned* interned, Output* out, uint8_t* at) noexcept nogil:
     cdef int64_t size = 0
     cdef int i
     for i in range(TABLES):
-        size += interning.texts[i].used
+        size += interned.texts[i].used
     if size == 0:
         return at
     at = ensure_at(out, at, size)
@@ -111,7 +132,7 @@ cdef inline uint8_t* put_interned(Interning* interning, Output* out, uint8_t* at
     at[0] = 12 << 3 | 2
     at = put(at + 1, <uint64_t>size)
     for i in range(TABLES):
-        if interning.texts[i].used:
-            memcpy(at, interning.texts[i].data, interning.texts[i].used)
-            at += interning.texts[i].used
+        if interned.texts[i].used:
+            memcpy(at, interned.texts[i].data, interned.texts[i].used)
+            at += interned.texts[i].used
     return ensure_at(out, at, 0)

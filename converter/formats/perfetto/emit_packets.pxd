@@ -24,7 +24,7 @@ cdef inline int put_packet(
         return BAD_COLUMN
     to.status = OK
     messages.depth = 0
-    begin_interned(&to.interning)
+    begin_interned(&to.interned)
     if one.frame == fRAW:
         at = run(to, strings, one, first, last, row, at)
         if at is NULL:
@@ -50,7 +50,7 @@ cdef inline int put_packet(
             return to.status
         at = close_message(messages, at)
         if at is not NULL:
-            at = put_interned(&to.interning, &messages.out, at)
+            at = put_interned(&to.interned, &messages.out, at)
         if at is not NULL:
             at = ensure_at(&messages.out, at, 0)
         if at is NULL:

@@ -3,8 +3,8 @@
 from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t, uint64_t
 from libc.string cimport memcpy
 
-from converter.formats.perfetto.emit cimport BAD_COLUMN, NO_MEMORY, TOO_LARGE
-from converter.formats.perfetto.emit_interning cimport Interning, intern, tSTRINGS
+from converter.formats.perfetto.emit cimport BAD_COLUMN, NEW_TEXT, NO_MEMORY, TOO_LARGE
+from converter.formats.perfetto.emit_interning cimport Interned, Interning, intern, is_interned, tSTRINGS
 from converter.formats.perfetto.emit_output cimport Messages, close_message, ensure_at, open_message, put
 from converter.formats.perfetto.emit_programs cimport (
     Program, Step, sCLOSE, sEACH, sFIXED32, sFIXED64, sFLAGS, sI16, sI32, sI64, sI8, sINTERNED, sLITERAL, sNAME, sOPEN,
@@ -19,7 +19,10 @@ from converter.kernels.strings cimport StringTable
 
 cdef struct Emission:
     Messages messages
-    Interning interning
+    # Of the sequence, whether it may be given texts, and those that this packet gives it.
+    Interning* interning
+    bint interns
+    Interned interned
     # Why a step failed.
     int status
     # The track of the event, where it has any.
@@ -57,8 +60,11 @@ cdef inline uint8_t* put_interned_id(
 ) noexcept nogil:
     if id < 0 or id >= to.interning.known:
         return failed(to, BAD_COLUMN)
-    if not intern(&to.interning, strings, id, step.table):
-        return failed(to, NO_MEMORY)
+    if not is_interned(to.interning, id, step.table):
+        if not to.interns:
+            return failed(to, NEW_TEXT)
+        if not intern(to.interning, &to.interned, strings, id, step.table):
+            return failed(to, NO_MEMORY)
     return put(put_tag(at, step), to.interning.numbers[id])
 
 

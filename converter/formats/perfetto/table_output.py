@@ -7,7 +7,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from converter.formats.perfetto.emit import Emitter
+from converter.formats.perfetto.emit import Emitter, PacketSequence
 from converter.formats.perfetto.json_sidecar import SortIndexes, has_switches, was_json
 from converter.formats.perfetto.layout import PacketField
 from converter.formats.perfetto.mapping import derived_uuid
@@ -31,8 +31,15 @@ _IDLE_PROCESS: Final = {
 class TableOutput:
     """What of a trace's tables is in the output."""
 
-    def __init__(self, trace: Trace, emitter: Emitter, known: list[TablePacket]) -> None:
+    def __init__(
+        self,
+        trace: Trace,
+        sequence: PacketSequence,
+        emitter: Emitter,
+        known: list[TablePacket],
+    ) -> None:
         self._trace = trace
+        self._sequence = sequence
         self._emitter = emitter
         self._processes = 0
         self._threads = 0
@@ -80,10 +87,10 @@ class TableOutput:
             self._describe_thread(index, _first(batch, thread=index))
         for index in range(len(self._track_uuids), len(self._trace.tracks)):
             self._track_uuids.append(self._track_uuid(self._trace.tracks[index]))
-        self._emitter.set_threads(
+        self._sequence.set_threads(
             np.array(self._tids, np.int64), np.array(self._thread_uuids, np.uint64)
         )
-        self._emitter.set_tracks(np.array(self._track_uuids, np.uint64))
+        self._sequence.set_tracks(np.array(self._track_uuids, np.uint64))
         is_counter = set(counters.tolist()) - {-1}
         for index in sorted(set(tracks.tolist()) - {-1}):
             counts = index in is_counter

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from converter.formats.perfetto import emit as kernel
-from converter.formats.perfetto.emit import Emitter
+from converter.formats.perfetto.emit import Emitter, PacketSequence
 from converter.formats.perfetto.layout import PacketField, TaskState, TaskStateField
 from converter.formats.perfetto.messages import varint
 from converter.formats.perfetto.steps import VARINT, Steps, field_getter, tag_of
@@ -30,8 +30,9 @@ _NONE: Final[NDArray[np.int64]] = np.zeros((0, 5), np.int64)
 class ThreadStateOutput:
     """Gathers the states of a batch, and has an emitter write them."""
 
-    def __init__(self, trace: Trace, emitter: Emitter) -> None:
+    def __init__(self, trace: Trace, sequence: PacketSequence, emitter: Emitter) -> None:
         self._trace = trace
+        self._sequence = sequence
         self._emitter = emitter
         self._gathered: list[NDArray[np.int64]] = []
         #: The last state of each task that runs.
@@ -81,14 +82,15 @@ class ThreadStateOutput:
         table = Table(count, list(columns))
         steps = _steps()
         if self._program < 0:
-            self._program = self._emitter.add_program(kernel.FRAME_RECORD, steps.steps)
-        self._emitter.bind(self._program, count, [get(table) for get in steps.columns])
+            self._program = self._sequence.add_program(kernel.FRAME_RECORD, steps.steps)
+        self._sequence.bind(self._program, count, [get(table) for get in steps.columns])
         nowhere = np.full(count, -1, np.int32)
         program = np.full(count, self._program, np.int32)
         rows = np.arange(count, dtype=np.int32)
+        self._sequence.begin(columns[_TS], program, rows, nowhere, nowhere, nowhere)
         done = 0
         while done < count:
-            _, done = self._emitter.emit(columns[_TS], program, rows, nowhere, nowhere, done)
+            _, done = self._emitter.emit(done, count, follows=True)
             flush()
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -14,7 +14,7 @@ from converter.errors import UnsupportedError
 from converter.formats.perfetto import emit as kernel
 from converter.formats.perfetto import mapping
 from converter.formats.perfetto.callstack_output import InternedStacks
-from converter.formats.perfetto.emit import Emitter
+from converter.formats.perfetto.emit import Emitter, PacketSequence
 from converter.formats.perfetto.ftrace_output import FtraceOutput
 from converter.formats.perfetto.json_sidecar import SIDECAR_ATTRIBUTE, sidecar_form
 from converter.formats.perfetto.kernel_stacks import stack_of
@@ -40,6 +40,12 @@ from converter.ir.trace import Trace
 from converter.kernels.union import looked_up, mark
 from converter.projection.linux_tracepoints import MEANINGS
 from converter.storage.sink import Sink
+from converter.streaming.block_emission import (
+    MOST_HELD,
+    BlockEmission,
+    emitter_count,
+    parts_of,
+)
 
 _KERNEL_KINDS: Final = frozenset({Kind.TYPED, *(meaning.kind for meaning in MEANINGS.values())})
 
@@ -76,21 +82,24 @@ def write(trace: Trace, sink: Sink, variant: str) -> None:
         raise UnsupportedError(
             "times must be in nanoseconds", format="perfetto", path=sink.name, found=str(rate)
         )
-    with ThreadPoolExecutor(1) as emission:
-        encoder: _Encoder | None = None
-        replayed = False
+    encoder: _Encoder | None = None
+    replayed = False
+    try:
         for batch in trace.batches():
             if encoder is None and batch.native is not None and batch.native.format == "perfetto":
                 sink.write(batch.native.data)
                 replayed = True
                 continue
             if encoder is None:
-                encoder = _Encoder(trace, sink, emission)
+                encoder = _Encoder(trace, sink)
             encoder.write(batch)
         if encoder is None and not replayed:
-            encoder = _Encoder(trace, sink, emission)
+            encoder = _Encoder(trace, sink)
         if encoder is not None:
             encoder.finish()
+    finally:
+        if encoder is not None:
+            encoder.close()
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,20 +135,26 @@ class _Gathered:
 class _Encoder:
     """Encodes batches; knows which classes are in the output already.
 
-    A batch is emitted on another thread while the next is decoded. Only one of the two uses emitter and sink at a time.
+    A batch is emitted on other threads while the next is decoded. One thread at a time has its turn with the sequence
+    and the sink; emitters only read what the sequence knows.
     """
 
-    def __init__(self, trace: Trace, sink: Sink, emission: ThreadPoolExecutor) -> None:
+    def __init__(self, trace: Trace, sink: Sink) -> None:
         self._trace = trace
         self._sink = sink
-        self._emission = emission
+        self._emission = ThreadPoolExecutor(1, "traceconv-emission")
         self._pending: Future[None] | None = None
         writer, writers = sink.writers
-        self._emitter = Emitter(trace.strings, SEQUENCE, writer=writer, writers=writers)
+        self._sequence = PacketSequence(trace.strings, SEQUENCE, writer=writer, writers=writers)
+        #: Of what is not made of a batch's events.
+        self._emitter = Emitter(self._sequence)
+        self._blocks: BlockEmission[Emitter, memoryview] = BlockEmission(
+            [Emitter(self._sequence) for _ in range(emitter_count())]
+        )
         self._ftrace = FtraceOutput(trace)
         self._stacks = InternedStacks(trace.strings)
         self._places = RowPlaces(trace)
-        self._states = ThreadStateOutput(trace, self._emitter)
+        self._states = ThreadStateOutput(trace, self._sequence, self._emitter)
         self._records = RecordOutput(trace, self._stacks, self._places)
         self._programs: dict[int, _Program] = {}
         #: Of classes of kernel events that carry call stacks: how these are emitted as samples.
@@ -154,7 +169,7 @@ class _Encoder:
         self._emitter.put(head(trace, known))
         for cpu, start in trace.sidecar.get("perfetto", {}).get(CPU_STARTS, ()):
             self._begin_cpu(cpu, previous_bundle_end_timestamp=start)
-        self._tables = TableOutput(trace, self._emitter, known)
+        self._tables = TableOutput(trace, self._sequence, self._emitter, known)
 
     def write(self, batch: Batch) -> None:
         """Encode a batch; of one that another process writes, what is behind it has to know."""
@@ -163,7 +178,7 @@ class _Encoder:
         is_own = self._sink.begin_batch(len(batch))
         self._bind(gathered)
         if not is_own:
-            self._emitter.release()
+            self._sequence.release()
             self._flush()
             return
         numbers = looked_up(self._numbers, batch.class_id)
@@ -212,7 +227,7 @@ class _Encoder:
 
     def _bind(self, gathered: _Gathered) -> None:
         """Have the emitter know a batch's columns, and put what stands in front of its events."""
-        emitter, trace = self._emitter, self._trace
+        emitter, sequence, trace = self._emitter, self._sequence, self._trace
         added = len(trace.event_classes) - len(self._numbers)
         self._numbers = np.append(self._numbers, np.full(added, -1, np.int32))
         self._packet_numbers = np.append(self._packet_numbers, np.full(added, -1, np.int32))
@@ -220,16 +235,17 @@ class _Encoder:
             if self._numbers[class_id] < 0:
                 program = self._programs[class_id]
                 emitter.put(program.preceding)
-                number = emitter.add_program(program.frame, program.steps.steps, program.middle)
+                number = sequence.add_program(program.frame, program.steps.steps, program.middle)
                 self._numbers[class_id] = self._packet_numbers[class_id] = number
                 stacks = self._stack_programs.get(class_id)
                 if stacks is not None:
-                    number = emitter.add_program(stacks.frame, stacks.steps.steps)
+                    number = sequence.add_program(stacks.frame, stacks.steps.steps)
                     self._packet_numbers[class_id] = number
             rows = len(gathered.batch.tables[class_id])
-            emitter.bind(int(self._numbers[class_id]), rows, columns)
+            sequence.bind(int(self._numbers[class_id]), rows, columns)
             if class_id in gathered.stacks:
-                emitter.bind(int(self._packet_numbers[class_id]), rows, gathered.stacks[class_id])
+                number = int(self._packet_numbers[class_id])
+                sequence.bind(number, rows, gathered.stacks[class_id])
         self._begin_cpus(gathered.lost)
         emitter.put(self._ftrace.take_declarations())
         emitter.put(self._stacks.take())
@@ -237,7 +253,7 @@ class _Encoder:
         threads, tracks, counters = map(np.concatenate, places)
         self._tables.follow(threads, tracks, counters, gathered.batch)
         self._states.write(self._flush)
-        symbols = emitter.take_symbols()
+        symbols = sequence.take_symbols()
         if symbols:
             emitter.put(symbols_packet(trace, symbols))
 
@@ -257,24 +273,25 @@ class _Encoder:
     def _emit_batch(
         self, gathered: _Gathered, numbers: NDArray[np.int32], packets: NDArray[np.int32]
     ) -> None:
-        emitter, batch = self._emitter, gathered.batch
+        batch, sequence = gathered.batch, self._sequence
+        ts, row, thread, track, cpu = map(
+            np.ascontiguousarray, (batch.ts, batch.row, batch.thread, batch.track, batch.cpu)
+        )
+        self._flush()
         if gathered.has_packets:
-            columns = (batch.ts, packets, batch.row, batch.thread, batch.track)
-            self._emit(batch, len(batch), lambda done: emitter.emit(*columns, done))
+            sequence.begin(ts, packets, row, thread, track, cpu)
+            self._emit(batch, Emitter.emit, parts_of(len(batch)))
         if gathered.has_bundles:
-            status, order = emitter.group(numbers, batch.cpu)
-            self._check(status, batch, order if status else 0)
-            ts, row, thread, cpu = map(
-                np.ascontiguousarray, (batch.ts, batch.row, batch.thread, batch.cpu)
-            )
+            sequence.begin(ts, numbers, row, thread, track, cpu)
+            status, runs, event = sequence.group()
+            self._check(status, batch, event)
+            # Each CPU has bundles of its own.
             self._emit(
                 batch,
-                len(order),
-                lambda done: emitter.emit_bundles(ts, numbers, row, thread, cpu, order, done),
-                order,
+                lambda emitter, start, stop, _: emitter.emit_bundles(start, stop),
+                (range(*run) for run in runs),
             )
-        emitter.release()
-        self._flush()
+        sequence.release()
 
     def _finish_emission(self) -> None:
         pending, self._pending = self._pending, None
@@ -284,16 +301,24 @@ class _Encoder:
     def _emit(
         self,
         batch: Batch,
-        count: int,
-        emit: Callable[[int], tuple[int, int]],
-        order: Any = None,
+        emit: Callable[[Emitter, int, int, bool], tuple[int, int]],
+        parts: Iterable[range],
     ) -> None:
-        done = 0
-        while done < count:
-            status, done = emit(done)
-            if status:
-                self._check(status, batch, done if order is None else int(order[done]))
-            self._flush()
+        def emitted(emitter: Emitter, part: range, follows: bool) -> tuple[list[memoryview], range]:
+            """The blocks of a part, up to an event that must follow all that were emitted."""
+            blocks: list[memoryview] = []
+            done, size, status = part.start, 0, kernel.OK
+            while done < part.stop and size < MOST_HELD and not status:
+                status, done = emit(emitter, done, part.stop, follows)
+                if status != kernel.NEW_TEXT:
+                    self._check(status, batch, done)
+                size += emitter.size
+                if emitter.size:
+                    blocks.append(emitter.take())
+            return blocks, range(done, part.stop)
+
+        for block in self._blocks.blocks(emitted, parts):
+            self._sink.write(block, handover=True)
 
     def _check(self, status: int, batch: Batch, event: Any) -> None:
         if status:
@@ -301,6 +326,11 @@ class _Encoder:
             raise UnsupportedError(
                 _REASONS[status], format="perfetto", path=self._sink.name, field=kind.name.lower()
             )
+
+    def close(self) -> None:
+        """End its threads, when they are done with what they have begun."""
+        self._emission.shutdown()
+        self._blocks.close()
 
     def finish(self) -> None:
         """Write what only the end of the trace tells: names given late, threads without events."""

@@ -1,0 +1,64 @@
+"""Emission by several threads: each emits a part of a batch's events, and their blocks come in the order of events."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Generic, TypeVar
+
+from converter.storage.workers import workers
+from converter.streaming.ordered_work import OrderedWork
+
+Emitter = TypeVar("Emitter")
+Block = TypeVar("Block")
+
+#: Emitters at work at the same time: from about three on, it is batches that they wait for.
+_MOST_EMITTERS = 4
+#: How many events one of them emits at a time.
+_EVENTS_AT_ONCE = 1 << 13
+#: How many bytes of a part an emitter holds for who writes, about.
+MOST_HELD = 1 << 22
+
+
+def emitter_count() -> int:
+    """How many emitters an output has."""
+    return min(workers(), _MOST_EMITTERS)
+
+
+def parts_of(count: int) -> Iterator[range]:
+    """So many events in parts, each for one emitter."""
+    for at in range(0, count, _EVENTS_AT_ONCE):
+        yield range(at, min(at + _EVENTS_AT_ONCE, count))
+
+
+class BlockEmission(Generic[Emitter, Block]):
+    """Has emitters emit; each is at work on one part at a time."""
+
+    def __init__(self, emitters: Sequence[Emitter]) -> None:
+        self._work = OrderedWork(emitters, "traceconv-emitter")
+
+    def blocks(
+        self,
+        emit: Callable[[Emitter, range, bool], tuple[list[Block], range]],
+        parts: Iterable[range],
+    ) -> Iterator[Block]:
+        """The blocks of all parts, one part's behind the other's.
+
+        Args:
+            emit: emits events of a part: the blocks, and those that are still to be emitted. For these it is called
+                with True: they follow all events whose blocks were given so far. Then one of them must be emitted.
+            parts: in order.
+
+        """
+        for emitted in self._work.results(lambda emitter, part: emit(emitter, part, False), parts):
+            blocks, rest = emitted
+            yield from blocks
+            while rest:
+                following = self._work.results(
+                    lambda emitter, part: emit(emitter, part, True), [rest]
+                )
+                blocks, rest = next(following)
+                yield from blocks
+
+    def close(self) -> None:
+        """End the threads, when they are done with what they have begun."""
+        self._work.close()

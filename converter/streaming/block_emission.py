@@ -24,10 +24,10 @@ def emitter_count() -> int:
     return min(workers(), _MOST_EMITTERS)
 
 
-def parts_of(count: int) -> Iterator[range]:
-    """So many events in parts, each for one emitter."""
-    for at in range(0, count, _EVENTS_AT_ONCE):
-        yield range(at, min(at + _EVENTS_AT_ONCE, count))
+def parts_of(events: range) -> Iterator[range]:
+    """Events in parts, each for one emitter."""
+    for at in events[::_EVENTS_AT_ONCE]:
+        yield range(at, min(at + _EVENTS_AT_ONCE, events.stop))
 
 
 class BlockEmission(Generic[Emitter, Block]):
@@ -38,26 +38,32 @@ class BlockEmission(Generic[Emitter, Block]):
 
     def blocks(
         self,
-        emit: Callable[[Emitter, range, bool], tuple[list[Block], range]],
+        emit: Callable[[Emitter, range, bool], tuple[list[Block], int]],
         parts: Iterable[range],
     ) -> Iterator[Block]:
         """The blocks of all parts, one part's behind the other's.
 
         Args:
-            emit: emits events of a part: the blocks, and those that are still to be emitted. For these it is called
-                with True: they follow all events whose blocks were given so far. Then one of them must be emitted.
-            parts: in order.
+            emit: emits events of a part: the blocks, and the number of the event behind the last one, which can be the
+                next part's. What is left of a part is emitted with True: it follows all events whose blocks were
+                given so far. Then one event must be emitted.
+            parts: in order. What is emitted of one that was begun before is thrown away.
 
         """
-        for emitted in self._work.results(lambda emitter, part: emit(emitter, part, False), parts):
-            blocks, rest = emitted
-            yield from blocks
-            while rest:
-                following = self._work.results(
-                    lambda emitter, part: emit(emitter, part, True), [rest]
-                )
-                blocks, rest = next(following)
+        done = 0
+        results = self._work.results(
+            lambda emitter, part: (part, *emit(emitter, part, False)), parts
+        )
+        for part, blocks, end in results:
+            if done <= part.start:
                 yield from blocks
+                done = end
+            while done < part.stop:
+                rest = self._work.results(
+                    lambda emitter, part: emit(emitter, part, True), [range(done, part.stop)]
+                )
+                following, done = next(rest)
+                yield from following
 
     def close(self) -> None:
         """End the threads, when they are done with what they have begun."""

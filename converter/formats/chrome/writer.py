@@ -52,8 +52,8 @@ _NEXT_TID = next(i for i, part in enumerate(SWITCH_FIELDS) if part.role is Role.
 
 #: Text, and where in it durations are not known yet.
 _Block = tuple[memoryview, NDArray[np.int64]]
-#: The text of events, and those that are still to be emitted.
-_Emitted = tuple[list[_Block], range]
+#: The text of events, and the number of the next.
+_Emitted = tuple[list[_Block], int]
 
 
 def write(trace: Trace, sink: Sink, variant: str) -> None:  # noqa: ARG001 - there is one
@@ -278,9 +278,9 @@ class _Writer:
                 )
                 blocks.append((text, pending))
                 size += len(text)
-            return blocks, range(at, events.stop)
+            return blocks, at
 
-        for text, pending in self._emission.blocks(emit, parts_of(len(batch))):
+        for text, pending in self._emission.blocks(emit, parts_of(range(len(batch)))):
             # The first event has no comma in front.
             skipped = int(self._first)
             self._first = False

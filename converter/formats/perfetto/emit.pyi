@@ -131,8 +131,8 @@ class Emitter:
         GIL.
         """
     def emit_bundles(self, start: int, stop: int) -> tuple[int, int]:
-        """Emit kernel's events, by their numbers in the order of `group`, as `emit`: (status, the next one).
+        """Emit bundles that begin with some of the kernel's events, as `emit`: (status, the next event).
 
-        Bundles do not depend on where blocks end if they begin with a CPU. When a status is not OK the number is that
-        of the event itself. Releases the GIL.
+        Numbers of events are in the order of `group`; when a status is not OK, that of the event itself. The first
+        event must be one that a bundle begins with. The last bundle may have events from `stop` on. Releases the GIL.
         """

@@ -373,15 +373,15 @@ cdef class Emitter:
         return status, at
 
     def emit_bundles(self, int64_t start, int64_t stop):
-        """Emit kernel events, by their numbers in the order of `group`, until a block is full: (status, the next)."""
+        """Emit bundles that begin with some kernel events, numbers in the order of `group`: (status, the next)."""
         cdef PacketSequence of = self._of
         cdef int64_t at = start
         cdef Events events
-        if of._order is None or not 0 <= start < stop <= of._order.shape[0]:
+        if of._order is None or not 0 <= start <= stop <= of._order.shape[0]:
             raise ValueError("no such events of a kernel")
         events.ts, events.program, events.row = &of._ts[0], &of._program[0], &of._row[0]
         events.thread, events.cpu, events.order = &of._thread[0], &of._cpu[0], &of._order[0]
-        events.count = stop
+        events.count = of._order.shape[0]
         events.programs = of._programs
         events.tids, events.threads = of._tids, of._threads
         self._to.status = OK

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Any, Final
 
 import numpy as np
@@ -165,6 +166,8 @@ class _Encoder:
         self._numbers: NDArray[np.int32] = np.zeros(0, np.int32)
         #: The same for packets, in which kernel events are by their call stacks alone.
         self._packet_numbers = self._numbers.copy()
+        #: Whether bundles of all CPUs had as many events as a bundle can have, but the last of a batch.
+        self._bundles_full = True
         known = table_packets(trace)
         self._emitter.put(head(trace, known))
         for cpu, start in trace.sidecar.get("perfetto", {}).get(CPU_STARTS, ()):
@@ -280,18 +283,25 @@ class _Encoder:
         self._flush()
         if gathered.has_packets:
             sequence.begin(ts, packets, row, thread, track, cpu)
-            self._emit(batch, Emitter.emit, parts_of(len(batch)))
+            self._emit(batch, Emitter.emit, parts_of(range(len(batch))))
         if gathered.has_bundles:
             sequence.begin(ts, numbers, row, thread, track, cpu)
             status, runs, event = sequence.group()
             self._check(status, batch, event)
-            # Each CPU has bundles of its own.
-            self._emit(
-                batch,
-                lambda emitter, start, stop, _: emitter.emit_bundles(start, stop),
-                (range(*run) for run in runs),
-            )
+            # Each CPU has bundles of its own. Within its events a part begins with a bundle if all in front are full.
+            cpus = (range(*run) for run in runs)
+            parts = chain.from_iterable(map(parts_of, cpus)) if self._bundles_full else cpus
+            self._emit(batch, self._emit_bundles, parts)
         sequence.release()
+
+    def _emit_bundles(
+        self, emitter: Emitter, start: int, stop: int, _follows: bool
+    ) -> tuple[int, int]:
+        status, done = emitter.emit_bundles(start, stop)
+        if done > stop and not status:
+            # Parts are emitted in vain.
+            self._bundles_full = False
+        return status, done
 
     def _finish_emission(self) -> None:
         pending, self._pending = self._pending, None
@@ -304,7 +314,7 @@ class _Encoder:
         emit: Callable[[Emitter, int, int, bool], tuple[int, int]],
         parts: Iterable[range],
     ) -> None:
-        def emitted(emitter: Emitter, part: range, follows: bool) -> tuple[list[memoryview], range]:
+        def emitted(emitter: Emitter, part: range, follows: bool) -> tuple[list[memoryview], int]:
             """The blocks of a part, up to an event that must follow all that were emitted."""
             blocks: list[memoryview] = []
             done, size, status = part.start, 0, kernel.OK
@@ -315,7 +325,7 @@ class _Encoder:
                 size += emitter.size
                 if emitter.size:
                     blocks.append(emitter.take())
-            return blocks, range(done, part.stop)
+            return blocks, done
 
         for block in self._blocks.blocks(emitted, parts):
             self._sink.write(block, handover=True)

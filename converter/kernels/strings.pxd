@@ -1,3 +1,4 @@
+from cython cimport final
 from cpython.pythread cimport PyThread_type_lock
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
@@ -6,6 +7,9 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 cdef enum:
     # Bytes behind those of an entry that are readable, so that it can be copied in steps of so many.
     PADDING = 16
+    BLOCK_BITS = 12
+    BLOCK_SIZE = 1 << 12
+    BLOCK_MASK = (1 << 12) - 1
 
 
 cdef struct Entry:
@@ -32,5 +36,7 @@ cdef class StringTable:
     # The id of the bytes, added when new; -1 when memory or ids run out. Call with the lock held.
     cdef int32_t find_or_add(self, const uint8_t* data, uint32_t size) noexcept nogil
     # Entries never move, so reading one that exists needs no lock. `id` must be in range.
-    cdef Entry* entry(self, int32_t id) noexcept nogil
+    @final
+    cdef inline Entry* entry(self, int32_t id) noexcept nogil:
+        return &self._blocks[id >> BLOCK_BITS][id & BLOCK_MASK]
     cdef int32_t _grow(self) noexcept nogil

@@ -23,9 +23,6 @@ from converter.kernels.utf8 cimport is_utf8
 
 
 cdef enum:
-    BLOCK_BITS = 12
-    BLOCK_SIZE = 1 << 12
-    BLOCK_MASK = (1 << 12) - 1
     # 2**16 blocks of 2**12 entries: 268 million strings.
     MAX_BLOCKS = 1 << 16
     ARENA_SIZE = 1 << 18
@@ -104,9 +101,6 @@ cdef class StringTable:
 
     cdef void unlock(self) noexcept nogil:
         PyThread_release_lock(self._lock)
-
-    cdef Entry* entry(self, int32_t id) noexcept nogil:
-        return &self._blocks[id >> BLOCK_BITS][id & BLOCK_MASK]
 
     cdef int32_t find_or_add(self, const uint8_t* data, uint32_t size) noexcept nogil:
         cdef uint64_t hashed = hash_bytes(data, size, self._seed)

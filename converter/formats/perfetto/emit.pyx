@@ -19,7 +19,7 @@ from converter.formats.perfetto.emit_interning cimport (
 from converter.formats.perfetto.emit_output cimport BLOCK, MAX_OPEN, put
 from converter.formats.perfetto.emit_packets cimport put_packets
 from converter.formats.perfetto.emit_programs cimport (
-    STEPS, Program, Step, fFTRACE, fLOST, fRAW, fRECORD, fTRACK,
+    STEPS, STEP_ROOM, Program, Step, fFTRACE, fLOST, fRAW, fRECORD, fTRACK,
     sCLOSE, sEACH, sFIXED32, sFIXED64, sFLAGS, sI16, sI32, sI64, sI8, sINTERNED, sLITERAL, sNAME, sOPEN, sOPTION, sOPTIONAL,
     sPLACE, sRAW, sSYMBOL, sTEXT, sU16, sU32, sU64, sU8, sUNION,
 )
@@ -166,6 +166,7 @@ cdef class PacketSequence:
             if program.frame != fTRACK and program.step[i].op in (sINTERNED, sNAME):
                 raise ValueError("only track events bring texts")
             program.step[i].view = &columns.views[i]
+            program.room += STEP_ROOM + program.step[i].literal_size
             depth += (program.step[i].op == sOPEN) - (program.step[i].op == sCLOSE)
             if not 0 <= depth < MAX_OPEN - 4 or (i == program.middle - 1 and depth):
                 raise ValueError("messages nest too deep, or not at all")

@@ -41,7 +41,7 @@ cdef struct Events:
 
 
 cdef inline uint8_t* open_bundle(Emission* to, int32_t cpu) noexcept nogil:
-    cdef uint8_t* at = begin_at(&to.messages.out)
+    cdef uint8_t* at = begin_at(&to.messages.out, 0)
     if at is NULL:
         return failed(to, NO_MEMORY)
     at += 2 + 2 * BUNDLE_SIZE
@@ -114,7 +114,7 @@ cdef inline uint8_t* kernel_event(
 ) noexcept nogil:
     cdef Program* one = &events.programs[events.program[i]]
     cdef int32_t thread = events.thread[i]
-    at = ensure_at(&to.messages.out, at, MARGIN)
+    at = ensure_at(&to.messages.out, at, one.room)
     if at is NULL:
         return failed(to, NO_MEMORY)
     at[0] = 2 << 3 | 2
@@ -133,8 +133,7 @@ cdef inline uint8_t* kernel_event(
     if at is NULL:
         return NULL
     note_event(to, events)
-    at = close_message(&to.messages, at)
-    return failed(to, NO_MEMORY) if at is NULL else at
+    return close_message(&to.messages, at)
 
 
 # What was lost in front of a bundle, which it says with its own fields.
@@ -142,7 +141,7 @@ cdef inline uint8_t* lost_events(
     Emission* to, StringTable strings, Events* events, int64_t i, uint8_t* at
 ) noexcept nogil:
     cdef Program* one = &events.programs[events.program[i]]
-    at = ensure_at(&to.messages.out, at, MARGIN)
+    at = ensure_at(&to.messages.out, at, one.room)
     if at is NULL:
         return failed(to, NO_MEMORY)
     at[0] = 3 << 3

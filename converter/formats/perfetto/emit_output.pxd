@@ -3,8 +3,9 @@
 # What is under construction ends at a place `at`, which each function takes and gives; `used` is where it begins.
 
 from libc.stdint cimport int64_t, uint8_t, uint64_t
-from libc.string cimport memcpy, memmove
+from libc.string cimport memmove
 
+from converter.kernels.byte_order cimport HOST_IS_BIG, store64
 from converter.kernels.output cimport Output, grow
 
 cdef extern from *:
@@ -28,6 +29,7 @@ cdef struct Messages:
 
 # A varint; the place behind it. Writes up to ten bytes.
 cdef inline uint8_t* put(uint8_t* at, uint64_t value) noexcept nogil:
+    cdef uint64_t low
     cdef int size
     if value < 0x80:
         at[0] = <uint8_t>value
@@ -36,21 +38,22 @@ cdef inline uint8_t* put(uint8_t* at, uint64_t value) noexcept nogil:
         at[0] = <uint8_t>(value | 0x80)
         at[1] = <uint8_t>(value >> 7)
         return at + 2
+    # Seven bits a byte, by moving ever smaller groups apart.
+    low = (value & <uint64_t>0x000000000FFFFFFF) | ((value & <uint64_t>0x00FFFFFFF0000000) << 4)
+    low = (low & <uint64_t>0x00003FFF00003FFF) | ((low & <uint64_t>0x0FFFC0000FFFC000) << 2)
+    low = (low & <uint64_t>0x007F007F007F007F) | ((low & <uint64_t>0x3F803F803F803F80) << 1)
     if value >> 56 == 0:
-        # Seven bits a byte, by moving ever smaller groups apart.
         size = (70 - __builtin_clzll(value)) // 7
-        value = (value & <uint64_t>0x000000000FFFFFFF) | ((value & <uint64_t>0x00FFFFFFF0000000) << 4)
-        value = (value & <uint64_t>0x00003FFF00003FFF) | ((value & <uint64_t>0x0FFFC0000FFFC000) << 2)
-        value = (value & <uint64_t>0x007F007F007F007F) | ((value & <uint64_t>0x3F803F803F803F80) << 1)
-        value |= <uint64_t>0x8080808080808080 & ((<uint64_t>1 << (8 * (size - 1))) - 1)
-        memcpy(at, &value, 8)
+        low |= <uint64_t>0x8080808080808080 & ((<uint64_t>1 << (8 * (size - 1))) - 1)
+        store64(at, low, HOST_IS_BIG)
         return at + size
-    while value >= 0x80:
-        at[0] = <uint8_t>(value | 0x80)
-        value >>= 7
-        at += 1
-    at[0] = <uint8_t>value
-    return at + 1
+    store64(at, low | <uint64_t>0x8080808080808080, HOST_IS_BIG)
+    at[8] = <uint8_t>(value >> 56)
+    if value >> 63 == 0:
+        return at + 9
+    # Its highest bit says that one more byte follows.
+    at[9] = 1
+    return at + 10
 
 
 cdef inline int varint_size(uint64_t value) noexcept nogil:
@@ -76,9 +79,9 @@ cdef inline uint8_t* grow_at(Output* out, const uint8_t* at, int64_t size) noexc
     return out.data + place if grow(out, place + size + MARGIN, 2 * BLOCK) else NULL
 
 
-# The place behind all that is done, with room for as much as `ensure_at` makes; NULL without memory.
-cdef inline uint8_t* begin_at(Output* out) noexcept nogil:
-    return ensure_at(out, out.data + out.used, MARGIN)
+# The place behind all that is done, with room as `ensure_at` makes it; NULL without memory.
+cdef inline uint8_t* begin_at(Output* out, int64_t size) noexcept nogil:
+    return ensure_at(out, out.data + out.used, size)
 
 
 # All up to `at` is done.
@@ -93,7 +96,7 @@ cdef inline uint8_t* open_message(Messages* to, uint8_t* at) noexcept nogil:
     return at + 1
 
 
-# Its end; NULL without memory.
+# Its end. It takes up to four bytes more.
 cdef inline uint8_t* close_message(Messages* to, uint8_t* at) noexcept nogil:
     cdef uint8_t* place
     cdef int64_t size
@@ -105,10 +108,6 @@ cdef inline uint8_t* close_message(Messages* to, uint8_t* at) noexcept nogil:
         place[0] = <uint8_t>size
         return at
     more = varint_size(<uint64_t>size) - 1
-    at = ensure_at(&to.out, at, 0)
-    if at is NULL:
-        return NULL
-    place = to.out.data + to.opened[to.depth]
     memmove(place + 1 + more, place + 1, size)
     put_size(place, size, 1 + more)
     return at + more

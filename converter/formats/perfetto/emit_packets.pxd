@@ -3,7 +3,7 @@
 from converter.formats.perfetto.emit cimport BAD_COLUMN, NO_MEMORY, OK
 from converter.formats.perfetto.emit_interning cimport begin_interned, put_interned
 from converter.formats.perfetto.emit_output cimport (
-    Messages, begin_at, close_message, end_at, ensure_at, open_message, put,
+    Messages, begin_at, close_message, end_at, open_message, put,
 )
 from converter.formats.perfetto.emit_programs cimport Program, fRAW, fRECORD
 from converter.formats.perfetto.emit_steps cimport Emission, run
@@ -17,7 +17,7 @@ cdef inline int put_packet(
     Emission* to, StringTable strings, Program* one, int first, int last, uint64_t sequence, int64_t ts, int64_t row
 ) noexcept nogil:
     cdef Messages* messages = &to.messages
-    cdef uint8_t* at = begin_at(&messages.out)
+    cdef uint8_t* at = begin_at(&messages.out, one.room)
     if at is NULL:
         return NO_MEMORY
     if row < 0 or row >= one.rows:
@@ -48,20 +48,13 @@ cdef inline int put_packet(
         at = run(to, strings, one, first, last, row, open_message(messages, at + 1))
         if at is NULL:
             return to.status
-        at = close_message(messages, at)
-        if at is not NULL:
-            at = put_interned(&to.interned, &messages.out, at)
-        if at is not NULL:
-            at = ensure_at(&messages.out, at, 0)
+        at = put_interned(&to.interned, &messages.out, close_message(messages, at))
         if at is NULL:
             return NO_MEMORY
         at[0] = 13 << 3
         at[1] = 2
         at += 2
-    at = close_message(messages, at)
-    if at is NULL:
-        return NO_MEMORY
-    end_at(&messages.out, at)
+    end_at(&messages.out, close_message(messages, at))
     return OK
 
 

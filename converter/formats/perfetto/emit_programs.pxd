@@ -5,6 +5,9 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 from converter.kernels.column_view cimport ColumnView
 
 cdef enum:
+    # Bytes of a tag and a number at most, or of what a message takes for its size.
+    STEP_ROOM = 18
+
     sU8 = 0
     sU16 = 1
     sU32 = 2
@@ -58,5 +61,7 @@ cdef struct Program:
     int32_t steps
     # Of a record that is two packets: the first step of the second. 0: it is one.
     int32_t middle
+    # How many bytes its steps write at most, texts and lists apart.
+    int64_t room
     int64_t rows
     Step* step

@@ -12,9 +12,9 @@ from converter.formats.perfetto.emit_programs cimport (
 )
 from converter.kernels.byte_order cimport HOST_IS_BIG, store64
 from converter.kernels.column_view cimport (
-    ColumnView, bits_of, elements_of, id_of, integer_of, option_of, span_of, text_of, value_at,
+    ColumnView, bits_of, elements_of, fetch_ahead, id_of, integer_of, option_of, span_of, value_at,
 )
-from converter.kernels.strings cimport StringTable
+from converter.kernels.strings cimport Entry, PADDING, StringTable
 
 
 cdef struct Emission:
@@ -43,15 +43,66 @@ cdef inline uint8_t* put_tag(uint8_t* at, const Step* step) noexcept nogil:
     return at + step.tag_size
 
 
-# Bytes as they are; NULL without memory.
-cdef inline uint8_t* put_raw(Emission* to, uint8_t* at, const uint8_t* data, int64_t size) noexcept nogil:
-    at = ensure_at(&to.messages.out, at, size)
+# Bytes as they are, with room for the steps that follow; NULL without memory.
+cdef inline uint8_t* put_raw(
+    Emission* to, const Program* one, uint8_t* at, const uint8_t* data, int64_t size
+) noexcept nogil:
+    at = ensure_at(&to.messages.out, at, size + one.room)
     if at is NULL:
         return failed(to, NO_MEMORY)
     # Of no bytes there may be no address.
     if size:
         memcpy(at, data, size)
     return at + size
+
+
+# A string by its id, likewise. Most are short, for which a call takes longer than a step or two.
+cdef inline uint8_t* put_string(
+    Emission* to, StringTable strings, const Program* one, const Step* step, int32_t id, uint8_t* at
+) noexcept nogil:
+    cdef Entry* entry
+    cdef int64_t size
+    cdef int64_t k = 0
+    if id < 0 or id >= to.interning.known:
+        return failed(to, BAD_COLUMN)
+    entry = strings.entry(id)
+    size = entry.size
+    if size >> 31:
+        return failed(to, TOO_LARGE)
+    at = ensure_at(&to.messages.out, put(put_tag(at, step), <uint64_t>size), size + one.room)
+    if at is NULL:
+        return failed(to, NO_MEMORY)
+    while k < size:
+        memcpy(at + k, entry.data + k, PADDING)
+        k += PADDING
+    return at + size
+
+
+# A number as a field.
+cdef inline uint8_t* put_number(uint8_t* at, const Step* step, uint64_t value) noexcept nogil:
+    if step.table and value == 0:
+        # A field of the record that only says what is not usual.
+        return at
+    return put(put_tag(at, step), value)
+
+
+# A number of each element; NULL where that fails, with `to.status`.
+cdef inline uint8_t* put_numbers(
+    Emission* to, const Program* one, const Step* step, int64_t begin, int64_t end, uint8_t* at
+) noexcept nogil:
+    cdef const ColumnView* view = step.view
+    cdef bint signed = step.op >= sI8
+    cdef int width = <int>view.width
+    cdef int64_t k
+    if end > view.length and begin < end:
+        return failed(to, BAD_COLUMN)
+    fetch_ahead(view, begin)
+    for k in range(begin, end):
+        at = put_number(at, step, integer_of(view, k, width, signed))
+        at = ensure_at(&to.messages.out, at, one.room)
+        if at is NULL:
+            return failed(to, NO_MEMORY)
+    return at
 
 
 # A number of a table of interned texts, which the packet brings with it when it is the first to use it.
@@ -68,14 +119,14 @@ cdef inline uint8_t* put_interned_id(
     return put(put_tag(at, step), to.interning.numbers[id])
 
 
-# The steps `first` to `last` of a program for one row; NULL where that fails, with `to.status`.
+# The steps `first` to `last` of a program for one row; NULL where that fails, with `to.status`. There is room for all
+# steps, which is made again behind each text and element.
 cdef inline uint8_t* run(
     Emission* to, StringTable strings, const Program* one, int first, int last, int64_t row, uint8_t* at
 ) noexcept nogil:
     cdef const Step* step
     cdef const ColumnView* view
     cdef const uint8_t* data
-    cdef uint64_t value
     cdef int64_t begin, end, k
     cdef int32_t id
     cdef int16_t tag
@@ -85,42 +136,45 @@ cdef inline uint8_t* run(
         step = &one.step[i]
         view = step.view
         i += 1
-        at = ensure_at(&to.messages.out, at, 0)
-        if at is NULL:
-            return failed(to, NO_MEMORY)
         if row >= view.length:
             return failed(to, BAD_COLUMN)
+        fetch_ahead(view, row)
         op = step.op
-        if op in (sU8, sU16, sU32, sU64, sI8, sI16, sI32, sI64, sSYMBOL):
-            # The usual widths at compile time, so that each is one load.
-            if op == sI32:
-                value = integer_of(view, row, 4, True)
-            elif op == sU64 or op == sI64 or op == sSYMBOL:
-                value = bits_of(view, row, 8)
-            else:
-                value = integer_of(view, row, <int>view.width, op >= sI8)
-            if step.table and value == 0:
-                # A field of the record that only says what is not usual.
-                continue
-            at = put(put_tag(at, step), value)
+        # Each width at compile time, so that it is one load.
+        if op == sI32:
+            at = put_number(at, step, integer_of(view, row, 4, True))
+        elif op == sU32:
+            at = put_number(at, step, bits_of(view, row, 4))
+        elif op == sU64 or op == sI64 or op == sSYMBOL:
+            at = put_number(at, step, bits_of(view, row, 8))
+        elif op == sU8:
+            at = put_number(at, step, bits_of(view, row, 1))
+        elif op == sU16:
+            at = put_number(at, step, bits_of(view, row, 2))
+        elif op == sI8:
+            at = put_number(at, step, integer_of(view, row, 1, True))
+        elif op == sI16:
+            at = put_number(at, step, integer_of(view, row, 2, True))
         elif op == sTEXT:
-            if not text_of(view, strings, to.interning.known, row, &data, &end):
-                return failed(to, BAD_COLUMN)
-            if end >> 31:
-                return failed(to, TOO_LARGE)
-            at = put_raw(to, put(put_tag(at, step), <uint64_t>end), data, end)
+            if view.offsets is NULL:
+                at = put_string(to, strings, one, step, id_of(view, row), at)
+            else:
+                if not span_of(view, row, view.width, &data, &end):
+                    return failed(to, BAD_COLUMN)
+                if end >> 31:
+                    return failed(to, TOO_LARGE)
+                at = put_raw(to, one, put(put_tag(at, step), <uint64_t>end), data, end)
         elif op == sOPEN:
             at = open_message(&to.messages, put_tag(at, step))
         elif op == sCLOSE:
             at = close_message(&to.messages, at)
-            if at is NULL:
-                return failed(to, NO_MEMORY)
         elif op == sFIXED64 or op == sFIXED32:
             at = put_tag(at, step)
             store64(at, bits_of(view, row, <int>view.width), HOST_IS_BIG)
             at += view.width
         elif op == sLITERAL:
-            at = put_raw(to, at, step.literal, step.literal_size)
+            memcpy(at, step.literal, step.literal_size)
+            at += step.literal_size
         elif op == sFLAGS:
             to.flags = bits_of(view, row, 4)
         elif op == sNAME:
@@ -140,18 +194,27 @@ cdef inline uint8_t* run(
                 if end or step.table == tSTRINGS:
                     if end >> 31:
                         return failed(to, TOO_LARGE)
-                    at = put_raw(to, put(put(at, step.inline_tag), <uint64_t>end), data, end)
+                    at = put_raw(to, one, put(put(at, step.inline_tag), <uint64_t>end), data, end)
         elif op == sRAW:
             if not span_of(view, row, 1, &data, &end):
                 return failed(to, BAD_COLUMN)
-            at = put_raw(to, at, data, end)
+            at = put_raw(to, one, at, data, end)
         elif op == sEACH:
             if not elements_of(view, row, &begin, &end):
                 return failed(to, BAD_COLUMN)
+            if step.count == 1 and one.step[i].op <= sI64:
+                at = put_numbers(to, one, &one.step[i], begin, end, at)
+                i += 1
+                if at is NULL:
+                    return NULL
+                continue
             for k in range(begin, end):
                 at = run(to, strings, one, i, i + step.count, k, at)
                 if at is NULL:
                     return NULL
+                at = ensure_at(&to.messages.out, at, one.room)
+                if at is NULL:
+                    return failed(to, NO_MEMORY)
             i += step.count
         elif op == sOPTIONAL:
             if value_at(view, row)[0]:

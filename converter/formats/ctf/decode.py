@@ -23,6 +23,7 @@ from converter.formats.ctf.tasks import Tasks
 from converter.formats.ctf.windows import FIRST_NUMBER, LOST_EVENTS, Events
 from converter.ir.events import Batch, EventClass, Table
 from converter.ir.trace import Trace
+from converter.kernels.union import looked_up, mark
 from converter.storage.workers import workers
 from converter.streaming.stream_merge import StreamMerge, WindowColumns
 
@@ -213,16 +214,17 @@ class _PacketMerge(StreamMerge[Events, Events]):
 
     def _class_ids(self, events: Events) -> NDArray[np.int32]:
         """The classes of the trace, by the scanner's numbers."""
-        numbers = events.class_id[: events.count]
-        ids = np.full(len(events.types) - FIRST_NUMBER, -1, np.int32)
-        present = np.flatnonzero(np.bincount(numbers - FIRST_NUMBER)) + FIRST_NUMBER
-        for number in present.tolist():
+        numbers = events.class_id[: events.count] - np.int32(FIRST_NUMBER)
+        occurs = np.zeros(len(events.types) - FIRST_NUMBER, np.uint8)
+        mark(occurs, numbers)
+        ids = np.full(len(occurs), -1, np.int32)
+        for number in (np.flatnonzero(occurs) + FIRST_NUMBER).tolist():
             ids[number - FIRST_NUMBER] = (
                 self._classes.id_of(events.types[number])
                 if number >= 0
                 else self._classes.id_of_lost(number)
             )
-        return ids[numbers - FIRST_NUMBER]
+        return looked_up(ids, numbers)
 
     def _places(self, events: Events, class_id: NDArray[np.int32]) -> NDArray[np.int32]:
         """The places of the trace, by the scanner's numbers."""
@@ -232,11 +234,14 @@ class _PacketMerge(StreamMerge[Events, Events]):
         places, renamed = self._tasks.places(events.places)
         if renamed.any():
             # These events carry the name that their thread has here.
+            begin, start, size = events.begin, events.start, events.size
             for i in np.flatnonzero(renamed[numbers]).tolist():
                 named = events.types[events.class_id[i]].named
                 if named is not None:
                     class_id[i] = self._classes.id_of(named())
-        return places[numbers]
+                    size[i] += start[i] - begin[i]
+                    start[i] = begin[i]
+        return looked_up(places, numbers)
 
     def batch(self) -> Batch | None:
         """The next batch, None after the last."""

@@ -219,7 +219,7 @@ def _open_stream(
 def _first(scanner: Scanner, head: np.ndarray[Any, np.dtype[np.uint8]]) -> int:
     long, whole = np.zeros(0, np.int64), np.zeros(0, np.int32)
     places = np.zeros(0, np.uint32)
-    status, _, _ = scanner.scan(head, 0, True, long, whole, whole, places, places, 0)
+    status, _, _ = scanner.scan(head, 0, True, long, whole, whole, places, places, places, 0)
     return status
 
 

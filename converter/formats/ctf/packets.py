@@ -258,6 +258,7 @@ class _Scan:
                 events.ts,
                 events.class_id,
                 events.place,
+                events.begin,
                 events.start,
                 events.size,
                 events.count,

@@ -17,6 +17,9 @@ from converter.formats.ctf.scan_programs import FLAGS, OPERATIONS, Program
 #: More operations than any record class needs.
 _MAX_OPERATIONS: Final = 1 << 17
 
+#: Bits that one operation passes over at most.
+_LONGEST_SKIP: Final = 1 << 40
+
 
 @dataclass(slots=True)
 class Registers:
@@ -130,9 +133,13 @@ class Assembler:
         if alignment > self.modulus:
             self.modulus, self.offset = alignment, 0
             return alignment
-        padding = -self.offset % alignment
-        self.offset = (self.offset + padding) % self.modulus
-        return alignment if padding else 1
+        self._pass(-self.offset % alignment)
+        return 1
+
+    @property
+    def _at_byte(self) -> bool:
+        """Whether the position is known to be that of a byte."""
+        return self.modulus >= 8 and self.offset % 8 == 0
 
     def _advance(self, bits: int) -> None:
         self.offset = (self.offset + bits) % self.modulus
@@ -143,16 +150,20 @@ class Assembler:
         self.offset %= self.modulus
 
     def _skip(self, alignment: int, width: int) -> None:
+        if alignment <= self.modulus:
+            self._pass(-self.offset % alignment + width)
+        else:
+            self._append("SKIP", align=self._align(alignment), width=width)
+            self._advance(width)
+
+    def _pass(self, bits: int) -> None:
+        """Go on by so many bits, in one step with those passed before."""
         last = self._operations[-1] if len(self._operations) > self._barrier else None
-        if alignment <= self.modulus and last is not None and last[0] == OPERATIONS["SKIP"]:
-            padding = -self.offset % alignment
-            last[2] += padding + width
-            self._advance(padding + width)
-            return
-        align = self._align(alignment)
-        if align > 1 or width:
-            self._append("SKIP", align=align, width=width)
-        self._advance(width)
+        if last is not None and last[0] == OPERATIONS["SKIP"] and last[2] + bits < _LONGEST_SKIP:
+            last[2] += bits
+        elif bits:
+            self._append("SKIP", width=bits)
+        self._advance(bits)
 
     @property
     def state(self) -> State:

@@ -78,11 +78,19 @@ class ScalarAssembler(Assembler):
             self._skip(declared.alignment, declared.length)
             return None
         plan = self._scalar_plan(declared) if keep else None
+        align = self._align(declared.alignment)
+        flags |= integer_flags(declared)
+        if (
+            self._at_byte
+            and not declared.reversed_bits
+            and declared.length == 8 * _item_size(declared.length)
+        ):
+            flags |= FLAGS["BYTEWISE"]
         self._append(
             "INTEGER",
-            align=self._align(declared.alignment),
+            align=align,
             width=declared.length,
-            flags=flags | integer_flags(declared),
+            flags=flags,
             slot=plan.slot if plan is not None else -1,
             register=register,
         )

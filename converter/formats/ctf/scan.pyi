@@ -32,9 +32,9 @@ class Scanner:
     """The scan of one stream. Positions are bits of the window at hand."""
 
     def __init__(self, packet: Program, header: Program, alignment: int, from_header: bool) -> None:
-        """Programs of a packet's header and context, and of a record's header.
+        """Programs of a packet's header and context, and of a record's header and common context.
 
-        `alignment` is the largest of any field; records start with their header if `from_header`, else behind it.
+        `alignment` is the largest of any field; records start with their header if `from_header`, else behind both.
         """
     @property
     def place_count(self) -> int:
@@ -67,9 +67,8 @@ class Scanner:
     def add_class(self, id: int, program: Program, placed: bool, lasting: bool) -> None:
         """Declare the next record class; its events have the number of the call.
 
-        `lasting`: they say what is so from then on.
-
-        With `placed` its program sets the registers "pid", "tid" and perhaps "name" and "track".
+        `lasting`: they say what is so from then on. With `placed` the program, or that of the header, sets the
+        registers "pid", "tid" and perhaps "name" and "track".
         """
     def register(self, number: int) -> int: ...
     def registers(self) -> list[int]: ...
@@ -87,11 +86,13 @@ class Scanner:
         ts: NDArray[int64],
         class_id: NDArray[int32],
         place: NDArray[int32],
+        begin: NDArray[uint32],
         start: NDArray[uint32],
         size: NDArray[uint32],
         filled: int,
     ) -> tuple[int, int, int]:
         """Scan from bit `at` on: (what it stopped at, events there are now, the bit it stopped at).
 
-        `last`: the stream ends with this window. start and size of a record are bits. Releases the GIL.
+        `last`: the stream ends with this window. A record's begin is its first bit; start and size are of what is
+        behind the common context, or of all of it. Releases the GIL.
         """

@@ -18,8 +18,7 @@ from converter.formats.ctf.scan_places cimport (
     find_or_add_place, free_places, init_places, mixed, Place, Places,
 )
 from converter.formats.ctf.scan_programs cimport (
-    BAD_LENGTH, Machine, MIXED_ORDERS, NO_MEMORY, NO_OPTION, Operation, OUT_OF_BOUNDS, Program, Range, run,
-    TOO_WIDE,
+    BAD_LENGTH, Code, Machine, MIXED_ORDERS, NO_MEMORY, NO_OPTION, OUT_OF_BOUNDS, Program, run, TOO_WIDE,
 )
 from converter.kernels.strings cimport StringTable
 
@@ -125,8 +124,7 @@ cdef extern from *:
 
 cdef struct RecordClass:
     uint64_t id
-    const Operation* operations
-    const Range* ranges
+    const Code* code
     int32_t number
     bint placed
     bint lasting
@@ -255,8 +253,7 @@ cdef class Scanner:
         self._programs.append(program)
         moved = &self._classes[self._class_count]
         moved.id = id
-        moved.operations = program.operations
-        moved.ranges = program.ranges
+        moved.code = &program.code
         moved.number = <int32_t>self._class_count
         moved.placed = placed
         moved.lasting = lasting
@@ -348,6 +345,7 @@ cdef class Scanner:
         int64_t[::1] ts,
         int32_t[::1] class_id,
         int32_t[::1] place,
+        uint32_t[::1] begin,
         uint32_t[::1] start,
         uint32_t[::1] size,
         int64_t filled,
@@ -360,13 +358,11 @@ cdef class Scanner:
         cdef Machine machine
         cdef RecordClass* record
         cdef StringTable strings = None
-        cdef const Operation* packet = self._packet.operations
-        cdef const Range* packet_ranges = self._packet.ranges
-        cdef const Operation* header = self._header.operations
-        cdef const Range* header_ranges = self._header.ranges
+        cdef const Code* packet = &self._packet.code
+        cdef const Code* header = &self._header.code
         if (
             class_id.shape[0] != room or place.shape[0] != room or start.shape[0] != room
-            or size.shape[0] != room or not 0 <= filled <= room
+            or begin.shape[0] != room or size.shape[0] != room or not 0 <= filled <= room
         ):
             raise ValueError("the columns differ in length")
         if at < 0 or data.shape[0] > 1 << 28:
@@ -376,6 +372,7 @@ cdef class Scanner:
         machine.data = &data[0]
         machine.registers = self._registers
         machine.slots = NULL
+        machine.pending = NULL
         machine.clock = self._clock
         machine.idle = end + IDLE
         with nogil:
@@ -389,7 +386,7 @@ cdef class Scanner:
                     machine.end = end
                     for number in range(R_MAGIC, R_FREE):
                         self._registers[number] = NOT_SAID
-                    after = run(&machine, packet, packet_ranges, strings, at)
+                    after = run(&machine, packet, strings, at)
                     self.packet_start = at
                     if after < 0:
                         self.defect = after
@@ -416,7 +413,7 @@ cdef class Scanner:
                 self._clock = machine.clock
                 self._registers[R_NAME_SIZE] = 0
                 self._registers[R_EVENT] = 0
-                body = run(&machine, header, header_ranges, strings, at)
+                body = run(&machine, header, strings, at)
                 after = body
                 record = NULL
                 if body >= 0:
@@ -425,7 +422,7 @@ cdef class Scanner:
                         machine.clock = self._clock
                         status = S_NEW_CLASS
                         break
-                    after = run(&machine, record.operations, record.ranges, strings, body)
+                    after = run(&machine, record.code, strings, body)
                 if after >= 0 and after == at:
                     after = NO_BITS
                 if after >= 0 and not self._time(machine.clock, &ts[filled]):
@@ -464,6 +461,7 @@ cdef class Scanner:
                 class_id[filled] = record.number
                 if self._from_header:
                     body = at
+                begin[filled] = <uint32_t>at
                 start[filled] = <uint32_t>body
                 size[filled] = <uint32_t>(after - body)
                 filled += 1

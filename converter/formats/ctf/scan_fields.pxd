@@ -1,13 +1,15 @@
 # Reading the fields of CTF records, and putting their values into slots; inline, so that the machine compiles around it.
 #
 # `variable` and `integers` check the machine's end before they read; callers of the others have done so.
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
+# What a row stores at once and what is gathered of many rows goes to slots of its own each.
+from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport realloc
 from libc.string cimport memchr, memcpy
 
-from converter.kernels.byte_order cimport load16, load32, load64
+from converter.kernels.byte_order cimport HOST_IS_BIG, load16, load32, load64
 from converter.formats.ctf.scan_programs cimport (
-    BAD_LENGTH, BIG, CLOCK, INTERNED, Machine, NO_MEMORY, Operation, OUT_OF_BOUNDS, REVERSED, SIGNED, Slot, TOO_WIDE,
+    BAD_LENGTH, BIG, CLOCK, Field, Group, I16, I32, I32_SWAPPED, I8, INTERNED, Machine, NO_MEMORY, Operation,
+    OUT_OF_BOUNDS, Pending, REVERSED, SIGNED, Slot, TOO_WIDE, U16, U16_SWAPPED, U32, U32_SWAPPED, U64, U64_SWAPPED, U8,
 )
 from converter.kernels.strings cimport StringTable
 
@@ -16,7 +18,6 @@ cdef extern from *:
     #include <stdint.h>
     /* More bits than any window has: no longer length is multiplied. */
     #define CTF_MANY ((int64_t)1 << 40)
-    #define CTF_HOST_IS_BIG (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__)
     /* `width` bits from bit `at` on, counted from each byte's least (LE) or most (BE) significant bit. */
     static inline uint64_t bits_le(const uint8_t* data, int64_t at, int width) {
         int64_t first = at >> 3;
@@ -42,7 +43,6 @@ cdef extern from *:
     }
     """
     const int64_t MANY "CTF_MANY"
-    const bint HOST_IS_BIG "CTF_HOST_IS_BIG"
     uint64_t bits_le(const uint8_t*, int64_t, int) noexcept nogil
     uint64_t bits_be(const uint8_t*, int64_t, int) noexcept nogil
     uint64_t bits_reversed(uint64_t, int) noexcept nogil
@@ -76,6 +76,8 @@ cdef inline bint has_room(Slot* slot, int64_t more) noexcept nogil:
     cdef uint8_t* moved
     if more <= slot.room - slot.count:
         return True
+    if slot.lent:
+        return False
     room = slot.room * 2 if slot.room * 2 > slot.count + more else slot.count + more
     if room < 64:
         room = 64
@@ -99,6 +101,77 @@ cdef inline bint put(Slot* slot, uint64_t value) noexcept nogil:
     else:
         slot.data[slot.count] = <uint8_t>value
     slot.count += 1
+    return True
+
+
+# The integer of a field that lies here.
+cdef inline uint64_t fixed_integer(const uint8_t* at, int64_t load) noexcept nogil:
+    if load == U64:
+        return load64(at, False)
+    elif load == U32:
+        return load32(at, False)
+    elif load == U16:
+        return load16(at, False)
+    elif load == U8:
+        return at[0]
+    elif load == I32:
+        return <uint64_t><int64_t><int32_t>load32(at, False)
+    elif load == I16:
+        return <uint64_t><int64_t><int16_t>load16(at, False)
+    elif load == I8:
+        return <uint64_t><int64_t><int8_t>at[0]
+    elif load == U64_SWAPPED:
+        return load64(at, True)
+    elif load == U32_SWAPPED:
+        return load32(at, True)
+    elif load == U16_SWAPPED:
+        return load16(at, True)
+    elif load == I32_SWAPPED:
+        return <uint64_t><int64_t><int32_t>load32(at, True)
+    return <uint64_t><int64_t><int16_t>load16(at, True)
+
+
+# Move one field of pending records into its slot, whose values are of its size.
+cdef inline bint gather_field(Slot* slot, const Field* field, const Pending* pending) noexcept nogil:
+    cdef int64_t count = pending.count
+    cdef int64_t offset = field.offset
+    cdef uint8_t* values
+    cdef int64_t i
+    if not has_room(slot, count):
+        return False
+    values = slot.data + slot.count * slot.item
+    if field.load == U32 or field.load == I32:
+        for i in range(count):
+            (<uint32_t*>values)[i] = load32(pending.at[i] + offset, False)
+    elif field.load == U64:
+        for i in range(count):
+            (<uint64_t*>values)[i] = load64(pending.at[i] + offset, False)
+    elif field.load == U8 or field.load == I8:
+        for i in range(count):
+            values[i] = pending.at[i][offset]
+    elif field.load == U16 or field.load == I16:
+        for i in range(count):
+            (<uint16_t*>values)[i] = load16(pending.at[i] + offset, False)
+    elif field.load == U64_SWAPPED:
+        for i in range(count):
+            (<uint64_t*>values)[i] = load64(pending.at[i] + offset, True)
+    elif field.load == U32_SWAPPED or field.load == I32_SWAPPED:
+        for i in range(count):
+            (<uint32_t*>values)[i] = load32(pending.at[i] + offset, True)
+    else:
+        for i in range(count):
+            (<uint16_t*>values)[i] = load16(pending.at[i] + offset, True)
+    slot.count += count
+    return True
+
+
+# Move the fields of a group in pending records into their slots: a column at a time, while the records are in the cache.
+cdef inline bint gather(Slot* slots, const Field* fields, const Group* group, Pending* pending) noexcept nogil:
+    cdef int64_t i
+    for i in range(group.first, group.first + group.count):
+        if not gather_field(&slots[fields[i].slot], &fields[i], pending):
+            return False
+    pending.count = 0
     return True
 
 
@@ -202,18 +275,21 @@ cdef inline int64_t integers(Machine* machine, const Operation* op, int64_t at, 
     if count == 0:
         left = 0
     else:
-        if count > <uint64_t>MANY:
+        # Each takes a bit at least; a window has less than 2**32, and so has a stride.
+        if count > <uint64_t>(machine.end - at):
             return OUT_OF_BOUNDS
         left = <int64_t>count
-        # Behind the last element there is no padding. Two factors of 40 and 32 bits are less than 2**63 only if so.
-        if left > (machine.end - at) / stride + 1 or (left - 1) * stride + op.width > machine.end - at:
+        # Behind the last element there is no padding.
+        if (left - 1) * stride + op.width > machine.end - at:
             return OUT_OF_BOUNDS
     if op.slot >= 0:
         values = &machine.slots[op.slot + 1]
         if not has_room(values, left):
             return NO_MEMORY
-        if left and at & 7 == 0 and op.width == 8 and stride == 8:
-            memcpy(values.data + values.count, machine.data + (at >> 3), left)
+        if left and at & 7 == 0 and stride == op.width == 8 * values.item and not op.flags & REVERSED and (
+            op.width == 8 or (op.flags & BIG != 0) == HOST_IS_BIG
+        ):
+            memcpy(values.data + values.count * values.item, machine.data + (at >> 3), left * values.item)
             values.count += left
         else:
             for k in range(left):

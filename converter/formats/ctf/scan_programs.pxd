@@ -31,15 +31,21 @@ cdef enum:
     STORE = 12
     # The position must be that of a byte: the byte order changes.
     WHOLE = 13
+    # SKIPs and INTEGERs of whole bytes, one behind the other, which a program has joined: `width` bits, of which the
+    # fields from `target` on are read, `aux` of them, and those of column group `slot` are for later; the program goes on
+    # `reg` operations from here, where a JUMP behind them would lead.
+    FIXED = 14
 
 cdef enum:
-    # Flags of integers; CLOCK: the value updates the clock. TEXT: what lies behind the first null is no content.
+    # Flags of integers; CLOCK: the value updates the clock. TEXT: what lies behind the first null is no content. BYTEWISE:
+    # an integer of 8, 16, 32 or 64 bits that lies at a whole byte, with a slot for values of its size.
     SIGNED = 1
     BIG = 2
     REVERSED = 4
     CLOCK = 8
     TEXT = 16
     INTERNED = 32
+    BYTEWISE = 64
 
 cdef enum:
     # What `run` gives in place of a position.
@@ -53,6 +59,8 @@ cdef enum:
 cdef enum:
     # Nested loops.
     DEPTH = 32
+    # Records whose fields of a group are gathered at once.
+    GATHERED = 256
 
 
 cdef struct Operation:
@@ -77,12 +85,60 @@ cdef struct Range:
     int64_t target
 
 
+cdef enum:
+    # How an integer is loaded: its width; signed; of the other byte order than the machine's.
+    U8 = 0
+    I8 = 1
+    U16 = 4
+    I16 = 5
+    U16_SWAPPED = 6
+    I16_SWAPPED = 7
+    U32 = 8
+    I32 = 9
+    U32_SWAPPED = 10
+    I32_SWAPPED = 11
+    U64 = 12
+    U64_SWAPPED = 14
+
+
+# A field of a FIXED operation, so many bytes behind its beginning, of so many bits.
+cdef struct Field:
+    int64_t offset
+    int64_t load
+    int64_t width
+    bint clock
+    int64_t slot
+    int64_t reg
+
+
+# The fields of a FIXED operation that go to slots: `count` from `first` on.
+cdef struct Group:
+    int64_t first
+    int64_t count
+
+
+# Where the fields of a group begin in the records whose values are still to be gathered.
+cdef struct Pending:
+    int64_t count
+    const uint8_t* at[GATHERED]
+
+
+# What `run` runs.
+cdef struct Code:
+    const Operation* operations
+    const Range* ranges
+    const Field* fields
+    const Group* groups
+
+
 cdef struct Slot:
     uint8_t* data
     # Bytes of a value; values that there are, and for which there is room.
     int64_t item
     int64_t count
     int64_t room
+    # Whether the memory is another's, and cannot grow.
+    bint lent
 
 
 cdef struct Machine:
@@ -91,6 +147,8 @@ cdef struct Machine:
     int64_t end
     uint64_t* registers
     Slot* slots
+    # By group; a program without slots has none.
+    Pending* pending
     uint64_t clock
     # How many more elements without any bits may be met: what no data back must not take time or memory.
     int64_t idle
@@ -99,12 +157,14 @@ cdef struct Machine:
 cdef class Program:
     cdef Operation* operations
     cdef Range* ranges
+    cdef Field* fields
+    cdef Group* groups
+    cdef Code code
+    cdef int64_t group_count
     cdef readonly int64_t size
     cdef readonly int64_t register_count
     cdef readonly int64_t slot_count
 
 
 # Walk from bit `at` on; where the record ends, or one of the codes above. `strings` must be locked.
-cdef int64_t run(
-    Machine* machine, const Operation* operations, const Range* ranges, StringTable strings, int64_t at
-) noexcept nogil
+cdef int64_t run(Machine* machine, const Code* code, StringTable strings, int64_t at) noexcept nogil

@@ -4,19 +4,16 @@
 Positions are bits of a window whose start is aligned as the packet's. A program is checked when it is made: every
 register, slot, range and target that it names exists. Data are checked while they are read: no operation reads beyond
 the machine's end.
-
-Columns of CTF fields, decoded from the records of one event record class; and events placed on threads by CPU.
 """
 
-from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t, uint8_t
-from libc.stdlib cimport calloc, free, malloc
-from libc.string cimport memcpy, memset
-import numpy as np
+from libc.stdint cimport int64_t, uint64_t
+from libc.stdlib cimport calloc, free
+from libc.string cimport memcpy
 
 from converter.formats.ctf.scan_fields cimport (
-    before_null, integer, integers, MANY, put, put_text, update_clock, variable,
+    before_null, fixed_integer, gather, integer, integers, MANY, put, put_text, update_clock, variable,
 )
-from converter.kernels.columns cimport HeldBuffers
+from converter.kernels.byte_order cimport HOST_IS_BIG
 from converter.kernels.strings cimport StringTable
 
 
@@ -25,11 +22,24 @@ OPERATIONS = {
     "INTEGERS": INTEGERS, "LOOP": LOOP, "LOOP_END": LOOP_END, "SELECT": SELECT, "JUMP": JUMP, "COPY": COPY,
     "STORE": STORE, "WHOLE": WHOLE,
 }
-FLAGS = {"SIGNED": SIGNED, "BIG": BIG, "REVERSED": REVERSED, "CLOCK": CLOCK, "TEXT": TEXT, "INTERNED": INTERNED}
+FLAGS = {
+    "SIGNED": SIGNED, "BIG": BIG, "REVERSED": REVERSED, "CLOCK": CLOCK, "TEXT": TEXT, "INTERNED": INTERNED,
+    "BYTEWISE": BYTEWISE,
+}
 MAX_DEPTH = DEPTH
 
 cdef enum:
     WORDS = 9
+
+
+cdef int64_t load_of(const Operation* op):
+    """How a BYTEWISE integer is loaded."""
+    cdef int64_t load = {8: U8, 16: U16, 32: U32, 64: U64}[op.width]
+    if (op.flags & BIG != 0) != HOST_IS_BIG and op.width > 8:
+        load += U16_SWAPPED - U16
+    if op.flags & SIGNED and op.width < 64:
+        load += I16 - U16
+    return load
 
 
 cdef class Program:
@@ -44,17 +54,100 @@ cdef class Program:
         self.slot_count = slots
         self.operations = <Operation*>calloc(self.size + 1, sizeof(Operation))
         self.ranges = <Range*>calloc(ranges.shape[0] + 1, sizeof(Range))
-        if self.operations is NULL or self.ranges is NULL:
+        # An operation has at most one field that is read and one that goes to a slot, and is in one group.
+        self.fields = <Field*>calloc(2 * self.size + 1, sizeof(Field))
+        self.groups = <Group*>calloc(self.size + 1, sizeof(Group))
+        if self.operations is NULL or self.ranges is NULL or self.fields is NULL or self.groups is NULL:
             raise MemoryError
         for i in range(self.size):
             memcpy(&self.operations[i], &operations[i, 0], sizeof(Operation))
         for i in range(ranges.shape[0]):
             memcpy(&self.ranges[i], &ranges[i, 0], sizeof(Range))
         self._check(ranges.shape[0])
+        self._join(ranges.shape[0])
+        self.code.operations, self.code.ranges = self.operations, self.ranges
+        self.code.fields, self.code.groups = self.fields, self.groups
 
     def __dealloc__(self):
         free(self.operations)
         free(self.ranges)
+        free(self.fields)
+        free(self.groups)
+
+    def _join(self, int64_t range_count):
+        """Join what lies at fixed distances: one check of the end, and columns gathered instead of rows stored."""
+        cdef int64_t i, first
+        cdef int64_t field_count = 0
+        cdef Operation* op
+        cdef bint bytewise
+        # Operations that others lead to; nothing leads into the middle of joined ones.
+        targets = {self.ranges[i].target for i in range(range_count)}
+        for i in range(self.size):
+            op = &self.operations[i]
+            if op.code == JUMP:
+                targets.add(op.target)
+            elif op.code == SELECT:
+                targets.add(op.stride)
+            elif op.code == LOOP:
+                targets |= {i + 1, op.stride}
+        i = 0
+        while i < self.size:
+            first, bytewise = i, False
+            while i == first or (self.operations[i].align == 1 and i not in targets):
+                op = &self.operations[i]
+                if op.code == INTEGER and op.flags & BYTEWISE:
+                    bytewise = True
+                elif not (op.code == SKIP and op.width % 8 == 0 or i > first and self._repeats(i)):
+                    break
+                i += 1
+            if bytewise:
+                field_count = self._fix(first, i, field_count)
+            i += i == first
+
+    def _repeats(self, int64_t number):
+        """Whether an operation copies what the one before it reads, to another register."""
+        cdef Operation* op = &self.operations[number]
+        cdef Operation* before = &self.operations[number - 1]
+        return op.code == COPY and before.code == INTEGER and before.reg == op.aux
+
+    def _fix(self, int64_t first, int64_t end, int64_t field_count):
+        """Make operations from `first` up to `end` one; how many fields there are then."""
+        cdef int64_t reads = field_count
+        cdef int64_t next = end
+        cdef int64_t columns, i
+        cdef int64_t width = 0
+        cdef Operation* op
+        for i in range(first, end):
+            op = &self.operations[i]
+            if op.code == COPY:
+                self.fields[field_count] = self.fields[field_count - 1]
+                self.fields[field_count].reg, self.fields[field_count].clock = op.reg, False
+                field_count += 1
+            elif op.reg >= 0 or op.flags & CLOCK:
+                self.fields[field_count] = Field(
+                    width >> 3, load_of(op), op.width, op.flags & CLOCK != 0, -1, op.reg
+                )
+                field_count += 1
+            width += op.width
+        columns = field_count
+        width = 0
+        for i in range(first, end):
+            op = &self.operations[i]
+            if op.slot >= 0:
+                self.fields[field_count] = Field(width >> 3, load_of(op), op.width, False, op.slot, -1)
+                field_count += 1
+            width += op.width
+        while self.operations[next].code == JUMP and self.operations[next].align == 1:
+            next = self.operations[next].target
+        op = &self.operations[first]
+        op.code, op.width, op.flags = FIXED, width, 0
+        op.target, op.aux, op.reg = reads, columns - reads, next - first
+        op.slot = -1
+        if field_count > columns:
+            op.slot = self.group_count
+            self.groups[self.group_count] = Group(columns, field_count - columns)
+            self.group_count += 1
+        return field_count
 
     def _check(self, int64_t range_count):
         cdef int64_t i, j
@@ -94,6 +187,8 @@ cdef class Program:
             elif op.code == INTEGER or op.code == INTEGERS:
                 if not 1 <= op.width <= 64:
                     raise ValueError(f"operation {i} reads an integer of {op.width} bits")
+                if op.flags & BYTEWISE and (op.width not in (8, 16, 32, 64) or op.flags & REVERSED):
+                    raise ValueError(f"operation {i} reads no whole bytes")
             elif op.code == ENDED or op.code == BYTES:
                 if op.align < 8 or op.width not in (8, 16, 32):
                     raise ValueError(f"operation {i} reads text or bytes at any bit")
@@ -148,14 +243,14 @@ cdef inline const Range* selected(const Range* ranges, const Operation* op, uint
     return NULL
 
 
-cdef int64_t run(
-    Machine* machine, const Operation* operations, const Range* ranges, StringTable strings, int64_t at
-) noexcept nogil:
-    cdef const Operation* op = operations
+cdef int64_t run(Machine* machine, const Code* code, StringTable strings, int64_t at) noexcept nogil:
+    cdef const Operation* op = code.operations
     cdef const Range* chosen
+    cdef const Field* field
+    cdef Pending* pending
     cdef int64_t end = machine.end
     cdef uint64_t value, count
-    cdef int64_t size, status, code
+    cdef int64_t size, status, k
     cdef int64_t depth = -1
     cdef int64_t[DEPTH] bodies
     cdef int64_t[DEPTH] starts
@@ -163,8 +258,28 @@ cdef int64_t run(
     while True:
         if op.align > 1:
             at = (at + op.align - 1) & -op.align
-        code = op.code
-        if code == INTEGER:
+        if op.code == FIXED:
+            if op.width > end - at:
+                return OUT_OF_BOUNDS
+            for k in range(op.target, op.target + op.aux):
+                field = &code.fields[k]
+                value = fixed_integer(machine.data + (at >> 3) + field.offset, field.load)
+                if field.clock:
+                    update_clock(machine, value, field.width)
+                if field.reg >= 0:
+                    machine.registers[field.reg] = value
+            if op.slot >= 0:
+                pending = &machine.pending[op.slot]
+                pending.at[pending.count] = machine.data + (at >> 3)
+                pending.count += 1
+                if pending.count == GATHERED and not gather(
+                    machine.slots, code.fields, &code.groups[op.slot], pending
+                ):
+                    return NO_MEMORY
+            at += op.width
+            op += op.reg
+            continue
+        elif op.code == INTEGER:
             if op.width > end - at:
                 return OUT_OF_BOUNDS
             value = integer(machine.data, at, op.width, op.flags)
@@ -175,17 +290,17 @@ cdef int64_t run(
                 machine.registers[op.reg] = value
             if op.slot >= 0 and not put(&machine.slots[op.slot], value):
                 return NO_MEMORY
-        elif code == SKIP:
+        elif op.code == SKIP:
             if op.width > end - at:
                 return OUT_OF_BOUNDS
             at += op.width
-        elif code == END:
+        elif op.code == END:
             return at
-        elif code == ENDED:
+        elif op.code == ENDED:
             if at >= end:
                 return OUT_OF_BOUNDS
-            size = (end - at) >> 3
-            size -= size % (op.width >> 3)
+            # Whole characters.
+            size = (end - at) >> 3 & -(op.width >> 3)
             count = before_null(machine.data + (at >> 3), size, op.width >> 3)
             if <int64_t>count == size:
                 return OUT_OF_BOUNDS
@@ -193,7 +308,7 @@ cdef int64_t run(
             if status < 0:
                 return status
             at += (<int64_t>count << 3) + op.width
-        elif code == BYTES:
+        elif op.code == BYTES:
             count = machine.registers[op.aux] if op.aux >= 0 else <uint64_t>op.target
             if at > end or count > <uint64_t>((end - at) >> 3):
                 return OUT_OF_BOUNDS
@@ -204,7 +319,7 @@ cdef int64_t run(
             if status < 0:
                 return status
             at += <int64_t>count << 3
-        elif code == INTEGERS:
+        elif op.code == INTEGERS:
             if at > end:
                 return OUT_OF_BOUNDS
             at = integers(
@@ -212,37 +327,37 @@ cdef int64_t run(
             )
             if at < 0:
                 return at
-        elif code == SELECT:
+        elif op.code == SELECT:
             value = machine.registers[op.aux]
-            chosen = selected(ranges, op, value)
+            chosen = selected(code.ranges, op, value)
             if chosen is NULL:
                 # Without a range, an optional field is absent and a variant is an error.
                 if op.stride == 0:
                     return NO_OPTION
                 if op.slot >= 0 and not put(&machine.slots[op.slot], 0):
                     return NO_MEMORY
-                op = operations + op.stride
+                op = code.operations + op.stride
             else:
                 if op.slot >= 0 and not put(&machine.slots[op.slot], chosen.option):
                     return NO_MEMORY
-                op = operations + chosen.target
+                op = code.operations + chosen.target
             continue
-        elif code == JUMP:
-            op = operations + op.target
+        elif op.code == JUMP:
+            op = code.operations + op.target
             continue
-        elif code == VARIABLE:
+        elif op.code == VARIABLE:
             at = variable(machine, op, at)
             if at < 0:
                 return at
-        elif code == COPY:
+        elif op.code == COPY:
             machine.registers[op.reg] = machine.registers[op.aux]
-        elif code == STORE:
+        elif op.code == STORE:
             if not put(&machine.slots[op.slot], machine.registers[op.aux]):
                 return NO_MEMORY
-        elif code == WHOLE:
+        elif op.code == WHOLE:
             if at & 7:
                 return MIXED_ORDERS
-        elif code == LOOP:
+        elif op.code == LOOP:
             if at > end:
                 return OUT_OF_BOUNDS
             count = machine.registers[op.aux] if op.aux >= 0 else <uint64_t>op.target
@@ -256,13 +371,13 @@ cdef int64_t run(
                 if not put(&machine.slots[op.slot], <uint64_t>(size + <int64_t>count)):
                     return NO_MEMORY
             if count == 0:
-                op = operations + op.stride
+                op = code.operations + op.stride
                 continue
             depth += 1
             left[depth] = count
-            bodies[depth] = (op - operations) + 1
+            bodies[depth] = (op - code.operations) + 1
             starts[depth] = at
-        elif code == LOOP_END:
+        elif op.code == LOOP_END:
             if at == starts[depth]:
                 machine.idle -= 1
                 if machine.idle < 0:
@@ -270,130 +385,7 @@ cdef int64_t run(
             starts[depth] = at
             left[depth] -= 1
             if left[depth]:
-                op = operations + bodies[depth]
+                op = code.operations + bodies[depth]
                 continue
             depth -= 1
         op += 1
-
-
-cdef extern from *:
-    void __builtin_prefetch(const void*) noexcept nogil
-
-cdef enum:
-    # How many records ahead memory is fetched: the records of one class lie far apart.
-    AHEAD = 8
-
-
-def decode(
-    Program program,
-    windows,
-    const uint64_t[:, ::1] packet_registers,
-    const int64_t[::1] location,
-    const uint32_t[::1] size,
-    const int64_t[::1] item_sizes,
-    const int64_t[::1] expected,
-    StringTable strings,
-):
-    cdef int64_t rows = location.shape[0]
-    cdef int64_t slots = item_sizes.shape[0]
-    cdef int64_t count = len(windows)
-    cdef int64_t i, k, at, window, later
-    cdef int64_t failed = -1
-    cdef int64_t shared = packet_registers.shape[1]
-    cdef int64_t current = -1
-    cdef int64_t done = 0
-    cdef HeldBuffers held = HeldBuffers(windows)
-    cdef Machine machine
-    cdef const Operation* operations = program.operations
-    cdef const Range* ranges = program.ranges
-    cdef uint8_t[::1] copied
-    cdef bint interns = False
-    for k in range(program.size):
-        interns = interns or operations[k].flags & INTERNED
-    if size.shape[0] != rows or expected.shape[0] != slots or slots < program.slot_count:
-        raise ValueError("the columns differ in length")
-    if shared and (packet_registers.shape[0] != count or shared > program.register_count):
-        raise ValueError("each window has the registers of its packet")
-    for k in range(slots):
-        if item_sizes[k] not in (1, 2, 4, 8) or expected[k] < 0:
-            raise ValueError(f"slot {k} has values of {item_sizes[k]} bytes")
-    memset(&machine, 0, sizeof(machine))
-    machine.slots = <Slot*>calloc(slots + 1, sizeof(Slot))
-    machine.registers = <uint64_t*>calloc(program.register_count + 1, sizeof(uint64_t))
-    machine.idle = <int64_t>1 << 62
-    try:
-        if machine.slots is NULL or machine.registers is NULL:
-            raise MemoryError
-        for k in range(slots):
-            machine.slots[k].item = item_sizes[k]
-            machine.slots[k].room = expected[k]
-            machine.slots[k].data = <uint8_t*>malloc(expected[k] * item_sizes[k] + 8)
-            if machine.slots[k].data is NULL:
-                raise MemoryError
-        with nogil:
-            # Other threads need the strings too: they wait only for programs that intern.
-            if interns:
-                strings.lock()
-            for i in range(rows):
-                if i + AHEAD < rows:
-                    later = location[i + AHEAD]
-                    if 0 <= later >> 32 < count:
-                        __builtin_prefetch(held.data[later >> 32] + ((later & <int64_t>0xffffffff) >> 3))
-                window = location[i] >> 32
-                at = location[i] & <int64_t>0xffffffff
-                if window < 0 or window >= count or at + size[i] > held.sizes[window] * 8:
-                    failed = i
-                    break
-                if window != current:
-                    current = window
-                    machine.data = held.data[window]
-                    if shared:
-                        memcpy(machine.registers, &packet_registers[window, 0], shared * sizeof(uint64_t))
-                machine.end = at + size[i]
-                done = run(&machine, operations, ranges, strings, at)
-                if done < 0:
-                    failed = i
-                    break
-            if interns:
-                strings.unlock()
-        if done == NO_MEMORY:
-            raise MemoryError
-        if failed >= 0:
-            raise ValueError(f"record {failed} lies outside its window, or is of another class")
-        columns = []
-        for k in range(slots):
-            column = np.empty(machine.slots[k].count * item_sizes[k], np.uint8)
-            if column.shape[0]:
-                copied = column
-                memcpy(&copied[0], machine.slots[k].data, column.shape[0])
-            columns.append(column)
-        return columns
-    finally:
-        if machine.slots is not NULL:
-            for k in range(slots):
-                free(machine.slots[k].data)
-        free(machine.slots)
-        free(machine.registers)
-
-
-def follow_switches(
-    const int32_t[:] cpu,
-    const int32_t[::1] before,
-    const int32_t[::1] after,
-    int32_t[::1] current,
-    int32_t[::1] thread,
-):
-    cdef int64_t count = cpu.shape[0]
-    cdef int64_t i
-    if before.shape[0] != count or after.shape[0] != count or thread.shape[0] != count:
-        raise ValueError("the columns differ in length")
-    with nogil:
-        for i in range(count):
-            if cpu[i] < 0 or cpu[i] >= current.shape[0]:
-                continue
-            # -2: no switch.
-            if after[i] != -2:
-                thread[i] = before[i]
-                current[cpu[i]] = after[i]
-            elif thread[i] < 0:
-                thread[i] = current[cpu[i]]

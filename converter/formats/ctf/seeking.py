@@ -104,7 +104,7 @@ def _packets(file: StreamFile, time: tuple[int, int, int], state: StreamState) -
         scanner.set_time(*time)
         head = file.source.read(offset, _HEAD)
         status, _, _ = scanner.scan(
-            memoryview(head), 0, True, nothing, numbers, numbers, places, places, 0
+            memoryview(head), 0, True, nothing, numbers, numbers, places, places, places, 0
         )
         if status != PACKET:
             return

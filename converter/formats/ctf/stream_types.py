@@ -82,7 +82,8 @@ class RecordType(NamedTuple):
     key: tuple[object, ...]
     #: How many registers a packet sets for its records.
     packet_registers: int
-    #: The same with the name of the thread as its last field; None where there is no name.
+    #: The same with the name of the thread as its last field, decoded from the record's beginning on; None where there
+    #: is no name.
     named: Callable[[], RecordType] | None = None
 
 
@@ -107,6 +108,7 @@ class StreamType:
         self.is_timed = FieldRole.TIMESTAMP in self.packet_roles | roles_in(stream.event_header)
         self._registers = Registers(FIRST_FREE)
         self._packet_extras = self._values_of_packets() if statement is None else []
+        self._thread = self._thread_contexts()
         self._reserve_registers()
         #: The first registers, which each packet sets; 0 where no record depends on them.
         self.packet_registers = (
@@ -116,11 +118,12 @@ class StreamType:
         assembler.structure(trace.packet_header, Scope.PACKET_HEADER)
         assembler.structure(stream.packet_context, Scope.PACKET_CONTEXT)
         self.packet_program = assembler.program()
-        assembler = FieldAssembler(self._registers, header_special)
+        # What all records begin with: their header and the common context.
+        assembler = FieldAssembler(self._registers, self._header_special)
         assembler.structure(stream.event_header, Scope.EVENT_HEADER)
+        assembler.structure(stream.common_context, Scope.COMMON_CONTEXT)
         self.header_program = assembler.program()
         self._header_state = assembler.state
-        self._thread = self._thread_contexts()
         self.alignment = max([8, *self._alignments()])
         if self.alignment > MAX_ALIGNMENT:
             raise TraceError(
@@ -172,10 +175,18 @@ class StreamType:
             if not roles_in(member.type)
         )
         needed = set(of_records) - set(locations(header))
-        #: Records are decoded from their header on, not only from behind it.
-        self.from_header = bool(self._header_extras) or any(
-            place.scope is Scope.EVENT_HEADER for place in needed
+        # Fields of the header and the common context are delivered or needed to read others: records are decoded from
+        # their header on, not only from behind the common context.
+        self.from_header = (
+            bool(self._header_extras)
+            or bool(self._kept_of_context())
+            or any(place.scope in (Scope.EVENT_HEADER, Scope.COMMON_CONTEXT) for place in needed)
         )
+
+    def _kept_of_context(self) -> set[str]:
+        """The members of the common context that say nothing of the thread."""
+        context = self.stream.common_context
+        return {member.name for member in context.members} - set(self._thread) if context else set()
 
     def _alignments(self) -> list[int]:
         structures = [self.trace.packet_header, self.stream.packet_context, *self._structures()]
@@ -197,6 +208,15 @@ class StreamType:
         if self._statement is not None and integer_member(context, TRACK_CONTEXT):
             found[TRACK_CONTEXT] = "track"
         return found
+
+    def _header_special(
+        self, declared: FieldDeclaration, scope: Scope, path: tuple[str, ...]
+    ) -> tuple[int, int] | None:
+        """Times and ids in the headers of records, and the thread in their context."""
+        if scope is Scope.EVENT_HEADER:
+            return header_special(declared, scope, path)
+        name = self._thread.get(path[0]) if len(path) == 1 else None
+        return (REGISTERS[name], 0) if name is not None else None
 
     def process_of(self, pid: int, tid: int) -> int:
         """The process of a thread: where no context says it, that of the whole trace, or one of its own."""
@@ -229,20 +249,18 @@ class StreamType:
             _declared: FieldDeclaration, scope: Scope, path: tuple[str, ...]
         ) -> tuple[int, int] | None:
             name = None
-            if scope is Scope.COMMON_CONTEXT and len(path) == 1:
-                name = threads.get(path[0])
-            elif perf and scope is Scope.PAYLOAD:
+            if perf and scope is Scope.PAYLOAD:
                 name = {PERF_THREAD: "tid", PERF_PROCESS: "pid"}.get(".".join(path))
             return (REGISTERS[name], 0) if name is not None else None
 
         scan = FieldAssembler(self._registers, special, self._header_state)
-        scan.structure(stream.common_context, Scope.COMMON_CONTEXT)
         scan.structure(record.specific_context, Scope.SPECIFIC_CONTEXT)
         scan.structure(record.payload, Scope.PAYLOAD)
 
         consumed = frozenset(threads) - {NAME_CONTEXT if named else ""}
+        whole = self.from_header or named
         decode = FieldAssembler(
-            self._registers, nothing_special, State() if self.from_header else self._header_state
+            self._registers, nothing_special, State() if whole else self._header_state
         )
         extras = (
             decode.members(
@@ -250,13 +268,17 @@ class StreamType:
                 Scope.EVENT_HEADER,
                 lambda member: member.name in self._header_extras,
             )
-            if self.from_header
+            if whole
             else []
         )
-        common = decode.members(
-            stream.common_context,
-            Scope.COMMON_CONTEXT,
-            lambda member: member.name not in consumed,
+        common = (
+            decode.members(
+                stream.common_context,
+                Scope.COMMON_CONTEXT,
+                lambda member: member.name not in consumed,
+            )
+            if whole
+            else []
         )
         specific = decode.members(record.specific_context, Scope.SPECIFIC_CONTEXT, lambda _: True)
         payload = decode.members(record.payload, Scope.PAYLOAD, lambda _: True)
@@ -309,7 +331,7 @@ class StreamType:
             delivered,
             declared,
             (self.trace.packet_header, stream.packet_context) if self.packet_registers else None,
-            stream.event_header if self.from_header else None,
+            stream.event_header if whole else None,
             stream.common_context,
             record.specific_context,
             record.payload,

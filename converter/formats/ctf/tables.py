@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from converter.formats.ctf.program import Decoder
-from converter.formats.ctf.scan_programs import decode
+from converter.formats.ctf.scan_columns import decode
 from converter.formats.ctf.windows import LOST_PACKETS, Events
 from converter.ir.columns import Column
 from converter.ir.events import Table

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from converter.formats.ctf import zephyr
-from converter.formats.ctf.scan_programs import follow_switches
+from converter.formats.ctf.scan_columns import follow_switches
 from converter.formats.ctf.statements import Statement
 from converter.ir.columns import ListColumn
 from converter.ir.events import Batch, EventClass, Table

@@ -23,12 +23,13 @@ class Events:
     """Columns of the events of one window, in the order of their stream; the first `count` entries count.
 
     ts int64; class_id int32, the scanner's number of the class, or negative (`LOST_EVENTS`); place int32, the scanner's
-    number of thread and track or -1; start and size uint32, the bits of the record within `window`. All are on one
-    `cpu` (-1: not known).
+    number of thread and track or -1; start and size uint32, the bits of the record within `window` that are decoded;
+    begin uint32, its first. All are on one `cpu` (-1: not known).
     The events of lost records have their number in place of a place: start is its upper, size its lower half.
     """
 
     __slots__ = (
+        "begin",
         "class_id",
         "count",
         "cpu",
@@ -49,6 +50,7 @@ class Events:
         self.ts = np.empty(room, np.int64)
         self.class_id = np.empty(room, np.int32)
         self.place = np.empty(room, np.int32)
+        self.begin = np.empty(room, np.uint32)
         self.start = np.empty(room, np.uint32)
         self.size = np.empty(room, np.uint32)
         #: The registers that the packet sets for its records.

@@ -19,7 +19,8 @@ from support.ctf_metadata_cases import GIGANTIC, HOSTILE
 
 from converter.errors import TraceError
 from converter.formats.ctf.scan import Scanner
-from converter.formats.ctf.scan_programs import OPERATIONS, Program, decode
+from converter.formats.ctf.scan_columns import decode
+from converter.formats.ctf.scan_programs import OPERATIONS, Program
 from converter.ir.trace import Trace
 from converter.kernels.strings import StringTable
 
@@ -448,7 +449,9 @@ def test_scanning_and_decoding_check_their_columns() -> None:
     scanner = Scanner(nothing, nothing, 8, False)
     long, whole, places = np.zeros(4, np.int64), np.zeros(4, np.int32), np.zeros(4, np.uint32)
     with pytest.raises(ValueError, match="differ in length"):
-        scanner.scan(np.zeros(8, np.uint8), 0, True, long, whole, whole[:3], places, places, 0)
+        scanner.scan(
+            np.zeros(8, np.uint8), 0, True, long, whole, whole[:3], places, places, places, 0
+        )
     with pytest.raises(ValueError, match="longer than the packet"):
         scanner.enter(9, 8)
     program = Program(words([OPERATIONS["INTEGER"], 1, 8, 0, 0], END), NO_RANGES, 20, 1)

@@ -69,16 +69,7 @@ class Decoding(NamedTuple):
         if host_time is not None:
             ts = events.ts[: events.count]
             ts[:] = metadata.scale(host_time.apply(ts, stream.cpu))
-        if damaged:
-            errors.append(
-                TraceError(
-                    f"{damaged} damaged pages, each read up to the damage",
-                    # Within compressed data there is no offset in the file.
-                    offset=window.offset + (0 if window.is_compressed else first),
-                    field=f"buffer.cpu {stream.cpu}",
-                )
-            )
-        return events, errors
+        return events, errors + stream.damage(window, damaged, first)
 
 
 class StreamReader:

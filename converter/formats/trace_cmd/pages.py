@@ -215,6 +215,19 @@ class PageStream:
                 filled += size
         return pages[:filled], errors
 
+    def damage(self, window: Window, pages: int, first: int) -> list[TraceError]:
+        """What is wrong with a window that has so many damaged pages, from this byte on."""
+        if not pages:
+            return []
+        return [
+            TraceError(
+                f"{pages} damaged pages, each read up to the damage",
+                # Within compressed data there is no offset in the file.
+                offset=window.offset + (0 if window.is_compressed else first),
+                field=f"buffer.cpu {self.cpu}",
+            )
+        ]
+
     def _decompressed(self, chunk: memoryview, size: int) -> bytes:
         decompress = self._file.decompress
         if decompress is None:

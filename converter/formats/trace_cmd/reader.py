@@ -81,6 +81,7 @@ class _Reader:
             progress=lambda: (self._batched, self._surveyed),
         )
         self.trace.source_batches = self.trace.make_batches
+        self.trace.check = self._check
         self.trace.in_time_order = True
         self.trace.decodes_in_parallel = True
         if self._tables is not None:
@@ -208,14 +209,23 @@ class _Reader:
             self._cpus.append(cpu)
             self._tracks.append(self._track_of[buffer.name])
 
-    def _batches(self) -> Iterator[Batch]:
+    def _decoded_by(self) -> Decoding:
+        """How pages are decoded, known from the survey of all."""
         for stream in self._streams:
             stream.share(self.trace.readers)
         if self._decoding is None:
             self._decoding = self._prepare()
+        return self._decoding
+
+    def _check(self, _events: bool) -> None:
+        """The survey finds what is damaged."""
+        self._decoded_by()
+
+    def _batches(self) -> Iterator[Batch]:
+        decoding = self._decoded_by()
         self._batched = 0
         for batch in batches(
-            self._decoding,
+            decoding,
             self._streams,
             self._ready,
             self._cpus,

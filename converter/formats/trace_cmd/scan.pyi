@@ -55,11 +55,11 @@ def survey_pages(
     steps: NDArray[int32],
     tasks: TaskTable,
     counts: NDArray[int64],
-) -> tuple[int, int]:
+) -> tuple[int, int, int]:
     """Count records by type into `counts` (65,536 entries) and collect what they say about tasks.
 
     `first_step[type]` is the row of `steps` (int32, n x 5) to take for a record of the type, or -1.
-    Returns (pages with missed events, damaged pages).
+    Returns (pages with missed events, damaged pages, where the damage begins, or -1), as `scan_pages` finds them.
     Raises ValueError for impossible geometry and steps. Releases the GIL.
     """
 

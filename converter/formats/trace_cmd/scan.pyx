@@ -166,6 +166,7 @@ def survey_pages(
     cdef int64_t total = data.shape[0]
     cdef int64_t page, available
     cdef int64_t damaged = 0
+    cdef int64_t first_damage = -1
     cdef int64_t missed = 0
     cdef int64_t number_of_steps = steps.shape[0]
     cdef int64_t step
@@ -194,9 +195,13 @@ def survey_pages(
             available = total - page if total - page < page_size else page_size
             if not open_page(&cursor, &data[page], available, long_size):
                 damaged += 1
+                if first_damage < 0:
+                    first_damage = page
                 break
             if no_header(&cursor, page_size):
                 damaged += 1
+                if first_damage < 0:
+                    first_damage = page
                 page += page_size
                 continue
             missed += (cursor.flags & <uint32_t>MISSED_EVENTS) != 0
@@ -219,9 +224,12 @@ def survey_pages(
                 while 0 <= step < number_of_steps:
                     take_step(&cursor, &steps[step, 0], pid, tasks)
                     step = steps[step, 1]
-            damaged += found == DAMAGED or cursor.clipped
+            if found == DAMAGED or cursor.clipped or cut_by_zeros(&cursor):
+                damaged += 1
+                if first_damage < 0:
+                    first_damage = page + cursor.at
             page += page_size
-    return missed, damaged
+    return missed, damaged, first_damage
 
 
 # Whether zeros were taken for the end of a page that holds more: a few stand behind the last record of some kernels.

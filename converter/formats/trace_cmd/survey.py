@@ -58,7 +58,7 @@ def survey(
         if isinstance(window, TraceError):
             return [window]
         data, errors = stream.load(window)
-        missed, _ = survey_pages(
+        missed, damaged, first = survey_pages(
             data,
             stream.buffer.page_size,
             long_size,
@@ -71,7 +71,7 @@ def survey(
             mine.counts,
         )
         mine.missed += missed
-        return errors
+        return errors + stream.damage(window, damaged, first)
 
     # Each thread counts for itself.
     surveys = [Survey() for _ in range(workers())]

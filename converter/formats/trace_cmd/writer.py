@@ -75,7 +75,6 @@ def _is_whole(trace: Trace) -> bool:
     # What has travelled without its pages has none.
     if not trace.is_as_read or "skeleton" in trace.sidecar["trace_cmd"]:
         return False
-    # The survey of all pages, which precedes the first batch, finds what is damaged.
-    batches = iter(trace.batches())
-    next(batches, None)
+    assert trace.check is not None, "its reader looks for damage"
+    trace.check(True)
     return not trace.warnings

@@ -80,6 +80,25 @@ def test_recordings_damaged_here_and_there(name):
         consume(bytes(damaged))
 
 
+def test_damaged_pages_are_not_copied():
+    k = Kernel()
+    good = k.record(1, k.slice(1, 0))
+    broken = k.word(0, 1) + k.pack("I", 5000)
+    # More events than the first batch has.
+    pages = [k.page(1000 * i, *[good] * 100) for i in range(200)]
+    pages.append(k.page(1 << 20, good, broken, good))
+    trace = read(open_source(File(k, {0: b"".join(pages)}).version_7()))
+    trace.readers = 1 << 10
+    sink = BufferSink()
+    write(trace, sink, "")
+    assert [warning.message for warning in trace.warnings] == [
+        "1 damaged pages, each read up to the damage"
+    ]
+    again = read(open_source(sink.getvalue()))
+    assert sum(len(batch) for batch in again.batches()) == 20_001
+    assert not again.warnings
+
+
 def test_pages_before_the_cut_survive_without_their_option():
     data = (FIXTURES / "lost.dat").read_bytes()
     whole = read(open_source(data))

@@ -17,6 +17,7 @@ from converter.ir.columns import (
     OptionalColumn,
     StructColumn,
     UnionColumn,
+    renumbered,
 )
 from converter.ir.field_classes import (
     ArrayClass,
@@ -200,21 +201,21 @@ def text_array(
 
 
 def named_array(
-    indices: NDArray[np.integer[Any]], names: Sequence[bytes | str | None]
+    indices: NDArray[np.int32], names: Sequence[bytes | str | None]
 ) -> pa.DictionaryArray:
     """What ``names[indices[i]]`` is (None: null), with a dictionary in which each name is once."""
     return _looked_up(indices, [None if name is None else utf8_text(name) for name in names])
 
 
-def _looked_up(
-    indices: NDArray[np.integer[Any]], texts: Sequence[str | None]
-) -> pa.DictionaryArray:
+def _looked_up(indices: NDArray[np.int32], texts: Sequence[str | None]) -> pa.DictionaryArray:
     known = [text for text in dict.fromkeys(texts) if text is not None]
+    if not known:
+        return pa.nulls(len(indices), TEXT)
     numbers = {text: number for number, text in enumerate(known)}
-    lookup = np.array([-1 if text is None else numbers[text] for text in texts], np.int32)
-    found = lookup[indices] if len(lookup) else np.zeros(0, np.int32)
+    found = renumbered(indices, [-1 if text is None else numbers[text] for text in texts])
+    mask = found < 0 if None in texts else None
     return pa.DictionaryArray.from_arrays(
-        pa.array(found, pa.int32(), mask=found < 0), pa.array(known, pa.string())
+        pa.array(found, pa.int32(), mask=mask), pa.array(known, pa.string())
     )
 
 

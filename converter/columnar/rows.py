@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -24,22 +24,26 @@ from converter.columnar.layout import (
 )
 from converter.columns.field_columns import FieldColumn
 from converter.errors import TraceError
-from converter.ir.columns import constant_column
-from converter.ir.events import Batch
+from converter.ir.columns import concatenate, constant_column
+from converter.ir.events import Batch, Table
 from converter.ir.field_classes import IntegerClass
 from converter.ir.kinds import TICK_ROLES
 from converter.ir.trace import Trace
+from converter.streaming.pipeline import Pipeline
 
 _NANOSECONDS = Fraction(1_000_000_000)
 #: Columns that say the same of all events of a class whose name is that of a folder.
 _OF_THE_FOLDER = "event"
 
 
-class Pair(NamedTuple):
-    """A batch as it is, and with its times in nanoseconds."""
+class Part(NamedTuple):
+    """Events of one class, in the order of the stream, and their numbers in it."""
 
-    exact: Batch
-    shown: Batch
+    batch: Batch
+    events: NDArray[np.int64]
+
+    def __len__(self) -> int:
+        return len(self.batch)
 
 
 class Rows:
@@ -63,26 +67,18 @@ class Rows:
         self._is_scaled = rate not in (None, _NANOSECONDS)
         self._classes: dict[int, list[FieldColumn[pa.DataType]]] = {}
         self._events = 0
-        for pair in self._pairs():
-            self._classes |= self._tables.look_at(pair.shown)
-            self._events += len(pair.exact)
+        for batch in trace.batches():
+            self._classes |= self._tables.look_at(batch)
+            self._events += len(batch)
             if meet is not None:
-                meet(self._tables.piece(pair.shown), pair.exact.ts)
+                meet(self._tables.piece(self._shown(batch)), batch.ts)
         #: Of fields that count ticks, their columns besides those in nanoseconds, by class and field.
         self._ticks = self._named_ticks() if self._is_scaled else {}
 
-    def _pairs(self) -> Iterator[Pair]:
-        latest: list[Batch] = []
-
-        def fed() -> Iterator[Batch]:
-            for batch in self._trace.batches():
-                # Only the latest: `itertools.tee` keeps dozens of those that have passed.
-                latest[:] = [batch]
-                yield batch
-
-        self._fed = fed()
-        for shown in self._tables.batches():
-            yield Pair(latest[0], shown)
+    def _shown(self, batch: Batch) -> Batch:
+        """A batch with its times in nanoseconds."""
+        self._fed = iter((batch,))
+        return next(self._tables.batches())
 
     def _named_ticks(self) -> dict[int, dict[int, str]]:
         taken = set(self._tables.schema.names)
@@ -168,37 +164,43 @@ class Rows:
 
         """
         count = 0
-        for pair in self._pairs():
-            count += len(pair.exact)
-            self._check(pair.exact)
-            if len(pair.exact):
-                yield self._table(pair, schema)
-        self._check_count(count)
+        for batch in self._batches():
+            count += len(batch)
+            if len(batch):
+                yield self._table(batch, schema)
 
-    def tables_of_classes(
-        self, schemas: dict[int, pa.Schema], wanted: Callable[[int], bool]
-    ) -> Iterator[tuple[int, pa.Table]]:
-        """The rows of each class, batch by batch: of those that are `wanted`, which is told how many events one has.
+    def parts(self, wanted: Callable[[int], bool]) -> Iterator[tuple[int, Part]]:
+        """The events of each class, batch by batch: of those that are `wanted`, which is told how many events one has.
 
         Raises:
             TraceError: there are not as many as the first time.
 
         """
         count = 0
-        for pair in self._pairs():
-            self._check(pair.exact)
-            is_wanted = wanted(len(pair.exact))
-            for number, table in pair.exact.tables.items():
+        for batch in self._batches():
+            is_wanted = wanted(len(batch))
+            for number, table in batch.tables.items():
                 if len(table) and is_wanted:
-                    places = np.flatnonzero(pair.exact.class_id == number)
-                    part = Pair(*(_part(one, number, places) for one in pair))
-                    yield number, self._table(part, schemas[number], places + count)
-            count += len(pair.exact)
-        self._check_count(count)
+                    yield number, _part(batch, number, count)
+            count += len(batch)
 
-    def _check(self, batch: Batch) -> None:
-        if any(len(rows) and number not in self._classes for number, rows in batch.tables.items()):
-            self._check_count(-1)
+    def table_of_class(self, parts: Sequence[Part], schema: pa.Schema) -> pa.Table:
+        """The rows of some parts of a class, one behind the other."""
+        part = _joined(parts)
+        return self._table(part.batch, schema, part.events)
+
+    def _batches(self) -> Iterator[Batch]:
+        """The batches for the second time, each read and decoded while the one before is written."""
+        count = 0
+        with Pipeline(self._trace, "reader") as read:
+            for batch in read.batches():
+                count += len(batch)
+                occurring = (number for number, rows in batch.tables.items() if len(rows))
+                if any(number not in self._classes for number in occurring):
+                    self._check_count(-1)
+                yield batch
+                del batch
+        self._check_count(count)
 
     def _check_count(self, count: int) -> None:
         if count != self._events:
@@ -207,9 +209,10 @@ class Rows:
                 expected=f"{self._events} events",
             )
 
-    def _table(self, pair: Pair, schema: pa.Schema, events: np.ndarray | None = None) -> pa.Table:
-        batch = pair.exact
-        piece = self._tables.piece(pair.shown)
+    def _table(
+        self, batch: Batch, schema: pa.Schema, events: NDArray[np.int64] | None = None
+    ) -> pa.Table:
+        piece = self._tables.piece(self._shown(batch))
         arrays = piece.arrays
         arrays[CLASS] = pa.array(batch.class_id)
         arrays[THREAD] = pa.array(batch.thread)
@@ -228,18 +231,55 @@ class Rows:
         return self._tables.finished(piece, schema)
 
 
-def _part(batch: Batch, number: int, places: np.ndarray) -> Batch:
-    """The events of one class, in the order of the stream."""
-    row, table = batch.row[places], batch.tables[number]
-    in_order = np.arange(len(places), dtype=np.int32)
-    if not np.array_equal(row, in_order):
-        table = table.select(row)
-    return Batch(
-        ts=batch.ts[places],
+def _part(batch: Batch, number: int, before: int) -> Part:
+    """The events of one class, decoded: what a batch was read from may go before they are written."""
+    table = batch.tables[number]
+    places = batch.positions(number).astype(np.intp)
+    if (places[1:] < places[:-1]).any():
+        order = np.argsort(places)
+        table, places = table.select(order), places[order]
+
+    def at_places(column: NDArray[Any]) -> NDArray[Any]:
+        return column[: len(places)] if column.strides == (0,) else column[places]
+
+    part = Batch(
+        ts=at_places(batch.ts),
         class_id=constant_column(np.int32(number), len(places)),
-        row=in_order,
-        tables={number: table},
-        thread=batch.thread[places],
-        cpu=batch.cpu[places],
-        track=batch.track[places],
+        row=np.arange(len(places), dtype=np.int32),
+        tables={number: Table(len(table), [table.column(i) for i in range(table.width)])},
+        thread=at_places(batch.thread),
+        cpu=at_places(batch.cpu),
+        track=at_places(batch.track),
     )
+    return Part(part, places + before)
+
+
+def _joined(parts: Sequence[Part]) -> Part:
+    """Parts of one class as one."""
+    if len(parts) == 1:
+        return parts[0]
+    batches = [part.batch for part in parts]
+    ((number, first),) = batches[0].tables.items()
+    count = sum(map(len, batches))
+    columns = [
+        concatenate([batch.tables[number].column(index) for batch in batches])
+        for index in range(first.width)
+    ]
+    joined = Batch(
+        ts=_together([batch.ts for batch in batches]),
+        class_id=constant_column(np.int32(number), count),
+        row=np.arange(count, dtype=np.int32),
+        tables={number: Table(count, columns)},
+        thread=_together([batch.thread for batch in batches]),
+        cpu=_together([batch.cpu for batch in batches]),
+        track=_together([batch.track for batch in batches]),
+    )
+    return Part(joined, np.concatenate([part.events for part in parts]))
+
+
+def _together(columns: Sequence[NDArray[Any]]) -> NDArray[Any]:
+    """Columns one behind the other; constants stay so."""
+    first = columns[0]
+    if all(column.strides == (0,) and column[0] == first[0] for column in columns):
+        return constant_column(first[0], sum(map(len, columns)))
+    return np.concatenate(columns)

@@ -348,6 +348,8 @@ class ByClass(Generic[Known]):
 
 def distinct(column: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int32]]:
     """The distinct values of a column of integers, in any order, and for each row which of them it holds."""
+    if column.strides == (0,) and len(column):
+        return column[:1], constant_column(np.int32(0), len(column))
     small = _small_range(column)
     if small is None:
         return _far_apart(column)

@@ -145,7 +145,7 @@ def test_one_class_reads_only_its_bytes(small, read):
 def test_a_window_reads_only_groups_of_its_time(name, small, tmp_path, monkeypatch):
     from converter.formats.parquet import writer
 
-    monkeypatch.setattr(writer, "GROUP_ROWS", 256)
+    monkeypatch.setattr(writer, "GROUP_ROWS", 100)
     path = tmp_path / name
     converter.convert(SMALL, path, target_format="parquet" if "." in name else "parquet+dataset")
     with converter.open_trace(path) as trace:

@@ -7,6 +7,7 @@ from typing import Final
 from urllib.parse import quote
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from converter.columnar.files import SinkFile
@@ -18,7 +19,7 @@ from converter.columnar.layout import (
     encoded_tables,
     packed_tables,
 )
-from converter.columnar.rows import Rows
+from converter.columnar.rows import Part, Rows
 from converter.formats.parquet import ABOUT_FILE, TABLES_FILE
 from converter.ir.events import EventClass
 from converter.ir.trace import Trace
@@ -27,7 +28,7 @@ from converter.storage.sink import Sink
 #: Rows of a group, which is what readers skip, and what several threads of theirs read at once.
 GROUP_ROWS: Final = 1 << 17
 #: Likewise in a directory, where those of a class are of a longer time.
-CLASS_GROUP_ROWS: Final = 1 << 15
+CLASS_GROUP_ROWS: Final = 1 << 16
 #: Rows of a file in a directory.
 _FILE_ROWS: Final = 1 << 22
 #: Rows of all classes that wait for their groups to become large.
@@ -39,6 +40,10 @@ _LONGEST_NAME: Final = 200
 #: Columns that grow from row to row: what is stored is by how much.
 _GROWING: Final = frozenset({"ts", "time", TICKS, EVENT})
 _COMPRESSION: Final = "zstd"
+#: Rows that an encoder takes at once.
+_ENCODED_ROWS: Final = 1 << 16
+#: Values of a column by which it is decided how the column is encoded.
+_LOOKED_AT: Final = 1 << 12
 
 
 def write(trace: Trace, sink: Sink, variant: str) -> None:
@@ -56,8 +61,14 @@ def write(trace: Trace, sink: Sink, variant: str) -> None:
         return
     metadata = {ABOUT: rows.about().to_json(), TABLES: encoded_tables(rows.trace)}
     file = _File(sink, rows.schema(), metadata, GROUP_ROWS)
+    waiting: list[pa.Table] = []
     for table in rows.tables(file.schema):
-        file.add(table)
+        waiting.append(table)
+        if sum(map(len, waiting)) >= GROUP_ROWS:
+            file.write(pa.concat_tables(waiting))
+            waiting.clear()
+    if waiting:
+        file.write(pa.concat_tables(waiting))
     file.close()
 
 
@@ -68,71 +79,82 @@ def _write_dataset(rows: Rows, sink: Sink) -> None:
         sink.create(TABLES_FILE).write(packed_tables(rows.trace))
     classes = rows.trace.event_classes
     metadata = {ABOUT: about.to_json(part=True)}
-    parts = {
-        number: _Parts(sink, classes[number], number, rows.schema(number), metadata)
+    files = {
+        number: _ClassFiles(sink, classes[number], number, rows, metadata)
         for number in rows.classes
     }
-    schemas = {number: part.schema for number, part in parts.items()}
     run = 0
-    for number, table in rows.tables_of_classes(schemas, sink.begin_batch):
+    for number, part in rows.parts(sink.begin_batch):
         if sink.run != run:
             run = sink.run
-            for part in parts.values():
-                part.close()
-        parts[number].add(table, run)
-        while sum(part.waiting for part in parts.values()) > _WAITING_ROWS:
-            max(parts.values(), key=lambda part: part.waiting).flush()
-        opened = [part for part in parts.values() if part.is_open]
+            for held in files.values():
+                held.close()
+        files[number].add(part, run)
+        while sum(held.waiting for held in files.values()) > _WAITING_ROWS:
+            max(files.values(), key=lambda held: held.waiting).flush()
+        opened = [held for held in files.values() if held.is_open]
         if len(opened) > _OPEN_FILES:
-            min(opened, key=lambda part: part.rows).close()
-    for part in parts.values():
-        part.close()
+            min(opened, key=lambda held: held.rows).close()
+    for held in files.values():
+        held.close()
 
 
 class _File:
-    """A file to which tables are added."""
+    """A file to which tables are written; how each column is encoded is decided by the first rows."""
 
     def __init__(
         self, sink: Sink, schema: pa.Schema, metadata: Mapping[bytes, bytes], group_rows: int
     ) -> None:
         self.schema = schema
-        self._group_rows = group_rows
         self._sink = sink
+        self._group_rows = group_rows
         self._metadata = metadata
-        growing = [name for name in schema.names if name in _GROWING]
-        self._writer = pq.ParquetWriter(
-            SinkFile(sink),
-            schema,
-            compression=_COMPRESSION,
-            use_dictionary=[name for name in schema.names if name not in _GROWING],
-            column_encoding=dict.fromkeys(growing, "DELTA_BINARY_PACKED"),
-        )
-        self._tables: list[pa.Table] = []
-        self.waiting = 0
+        self._writer: pq.ParquetWriter | None = None
 
-    def add(self, table: pa.Table) -> None:
-        """Append the rows of a table."""
-        self._tables.append(table)
-        self.waiting += len(table)
-        if self.waiting >= self._group_rows:
-            self.flush()
+    def write(self, table: pa.Table) -> None:
+        """Append the rows of a table, as groups of one size."""
+        groups = max(-(-len(table) // self._group_rows), 1)
+        table = table.unify_dictionaries()
+        self._begun(table).write_table(table, -(-len(table) // groups) or None)
 
-    def flush(self) -> None:
-        """Write what waits, as groups of rows."""
-        if self._tables:
-            table = pa.concat_tables(self._tables).unify_dictionaries()
-            self._writer.write_table(table, self._group_rows)
-        self._tables = []
-        self.waiting = 0
+    def _begun(self, table: pa.Table) -> pq.ParquetWriter:
+        if self._writer is None:
+            growing = [name for name in self.schema.names if name in _GROWING]
+            self._writer = pq.ParquetWriter(
+                SinkFile(self._sink),
+                self.schema,
+                compression=_COMPRESSION,
+                use_dictionary=[
+                    held.name
+                    for held in self.schema
+                    if held.name not in _GROWING and _repeats(table.column(held.name))
+                ],
+                column_encoding=dict.fromkeys(growing, "DELTA_BINARY_PACKED"),
+                write_statistics=[
+                    held.name for held in self.schema if not pa.types.is_dictionary(held.type)
+                ],
+                write_batch_size=_ENCODED_ROWS,
+            )
+        return self._writer
 
     def close(self) -> None:
-        """Write all that is left."""
-        self.flush()
-        self._writer.add_key_value_metadata(self._metadata)
-        self._writer.close()
+        """Write what is about all of it."""
+        writer = self._begun(self.schema.empty_table())
+        writer.add_key_value_metadata(self._metadata)
+        writer.close()
 
 
-class _Parts:
+def _repeats(column: pa.ChunkedArray) -> bool:
+    """Whether values come again and again, by the first of them: of addresses and times each would be in a dictionary."""
+    if pa.types.is_dictionary(column.type):
+        return True
+    if not pa.types.is_primitive(column.type) or pa.types.is_boolean(column.type):
+        return False
+    first = column.slice(0, _LOOKED_AT)
+    return 2 * int(pc.count_distinct(first).as_py()) <= len(first)
+
+
+class _ClassFiles:
     """The files of a class, one after the other."""
 
     def __init__(
@@ -140,50 +162,54 @@ class _Parts:
         directory: Sink,
         event_class: EventClass,
         number: int,
-        schema: pa.Schema,
+        rows: Rows,
         metadata: Mapping[bytes, bytes],
     ) -> None:
-        self.schema = schema
         name = event_class.name or event_class.kind.name.lower()
         value = quote(name.encode("utf-8", "surrogateescape"), safe=" ")[:_LONGEST_NAME]
         self._place = f"event={value}/{number}"
+        self._rows = rows
+        self._schema = rows.schema(number)
         self._directory = directory
         self._metadata = metadata
         self._file: _File | None = None
         self._sink: Sink | None = None
         self._count = 0
-        self.rows = 0
+        self._parts: list[Part] = []
+        #: How many rows are not yet written, and how many the file that is open has or will have.
+        self.waiting = self.rows = 0
 
     @property
     def is_open(self) -> bool:
         """Whether a file is."""
         return self._file is not None
 
-    @property
-    def waiting(self) -> int:
-        """How many rows are not yet written."""
-        return 0 if self._file is None else self._file.waiting
-
-    def add(self, table: pa.Table, run: int) -> None:
-        """Append the rows of a table. A file has those of one run of batches, and its number tells their order."""
+    def add(self, part: Part, run: int) -> None:
+        """Append some events. A file has those of one run of batches, and its number tells their order."""
         if self._file is None:
             self._count = max(self._count, run)
             self._sink = self._directory.create(f"{self._place}.{self._count:05}.parquet")
-            self._file = _File(self._sink, self.schema, self._metadata, CLASS_GROUP_ROWS)
+            self._file = _File(self._sink, self._schema, self._metadata, CLASS_GROUP_ROWS)
             self._count += 1
             self.rows = 0
-        self._file.add(table)
-        self.rows += len(table)
+        self._parts.append(part)
+        self.waiting += len(part)
+        self.rows += len(part)
         if self.rows >= _FILE_ROWS:
             self.close()
+        elif self.waiting >= CLASS_GROUP_ROWS:
+            self.flush()
 
     def flush(self) -> None:
         """Write what waits."""
-        if self._file is not None:
-            self._file.flush()
+        if self._file is not None and self._parts:
+            self._file.write(self._rows.table_of_class(self._parts, self._schema))
+        self._parts = []
+        self.waiting = 0
 
     def close(self) -> None:
         """End the file that is open, if any."""
+        self.flush()
         if self._file is not None and self._sink is not None:
             self._file.close()
             self._sink.close()

@@ -15,7 +15,7 @@ column is called ``event.field``. What the labels of an enumeration call the val
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import partial
 from itertools import chain
 from typing import NamedTuple
@@ -30,7 +30,6 @@ from converter.arrow.arrays import (
     arrow_type,
     label_array,
     named_array,
-    taken,
 )
 from converter.arrow.tasks import TASK_COLUMNS, task_arrays
 from converter.columns.field_columns import COMMON, FieldColumn, FieldColumns
@@ -38,7 +37,9 @@ from converter.columns.named import named
 from converter.ir.events import Batch, Field
 from converter.ir.field_classes import IntegerClass
 from converter.ir.kinds import TICK_ROLES
+from converter.ir.text import utf8_text
 from converter.ir.trace import Trace
+from converter.kernels.union import put
 from converter.projection.pieces import distinct
 
 _DURATION = pa.duration("ns")
@@ -111,6 +112,7 @@ class EventTables:
             **TASK_COLUMNS,
         }
         self._exact = exact
+        self._none: dict[pa.DataType, pa.Array] = {}
         type_of = partial(_type_of, exact=exact)
         self._fields = FieldColumns(type_of, TEXT, taken=frozenset({*COMMON, *reserved}))
         about = {
@@ -145,16 +147,27 @@ class EventTables:
         occurring = (id for id, rows in batch.tables.items() if len(rows))
         return {id: self._fields.of(id, classes[id]) for id in occurring}
 
+    def texts(self, batch: Batch) -> Iterator[tuple[str, list[str]]]:
+        """What occurs in the columns of texts, but for those of tasks; of a column perhaps in several lists."""
+        columns_of = self.look_at(batch)
+        for name, names in self._class_names(columns_of).items():
+            yield name, [utf8_text(text) for text in names if text is not None]
+        for id, columns in columns_of.items():
+            for column in columns:
+                if column.type == TEXT:
+                    yield column.name, self._array(batch, id, column).dictionary.to_pylist()
+
     def piece(self, batch: Batch) -> Piece:
         """The columns of a batch."""
-        parts: dict[str, list[tuple[NDArray[np.int32], pa.Array]]] = {}
+        parts: dict[str, list[tuple[int, pa.Array]]] = {}
         for id, columns in self.look_at(batch).items():
             for column in columns:
-                held = batch.positions(id), self._array(batch, id, column)
+                held = id, self._array(batch, id, column)
                 parts.setdefault(column.name, []).append(held)
         arrays = self._common_arrays(batch)
+        scattering = Scattering(batch)
         for name, held_by in parts.items():
-            arrays[name] = scattered(held_by, len(batch))
+            arrays[name] = scattering.whole(held_by)
         return Piece(arrays, batch.thread, batch.track)
 
     def finished(self, piece: Piece, schema: pa.Schema | None = None) -> pa.Table:
@@ -165,24 +178,35 @@ class EventTables:
         arrays = piece.arrays | task_arrays(self._trace, piece.thread, piece.track)
         length = len(piece.thread)
         columns = [
-            arrays[held.name] if held.name in arrays else pa.nulls(length, held.type)
+            arrays[held.name] if held.name in arrays else self._nulls(length, held.type)
             for held in schema
         ]
         return pa.table(columns, schema)
 
+    def _nulls(self, length: int, kind: pa.DataType) -> pa.Array:
+        """Nulls, which are the same in all columns of a type."""
+        held = self._none.get(kind)
+        if held is None or len(held) < length:
+            held = self._none[kind] = pa.nulls(length, kind)
+        return held.slice(0, length)
+
     def _common_arrays(self, batch: Batch) -> dict[str, pa.Array]:
-        classes = self._trace.event_classes
         ids, numbers = distinct(batch.class_id)
-        occurring = [classes[id] for id in ids.tolist()]
-        kinds = [event_class.kind.name.lower() for event_class in occurring]
-        names = [one.name or kind for one, kind in zip(occurring, kinds, strict=True)]
+        names = self._class_names(ids.tolist())
         return {
             "ts": pa.array(batch.ts).view(self._ts),
             "time": self._time(batch.ts),
-            "event": named_array(numbers, names),
-            "system": named_array(numbers, [one.category or None for one in occurring]),
-            "kind": named_array(numbers, kinds),
             "cpu": pa.array(batch.cpu, mask=batch.cpu < 0),
+            **{name: named_array(numbers, texts) for name, texts in names.items()},
+        }
+
+    def _class_names(self, ids: Iterable[int]) -> dict[str, list[str | None]]:
+        """What stands in the columns that say of which class an event is."""
+        classes = [self._trace.event_classes[id] for id in ids]
+        return {
+            "event": [one.name or one.kind.name.lower() for one in classes],
+            "system": [one.category or None for one in classes],
+            "kind": [one.kind.name.lower() for one in classes],
         }
 
     def _time(self, ts: NDArray[np.int64]) -> pa.Array:
@@ -214,14 +238,39 @@ def _type_of(field: Field, *, exact: bool) -> pa.DataType:
     return arrow_type(field.type, exact=exact)
 
 
-def scattered(parts: list[tuple[NDArray[np.int32], pa.Array]], length: int) -> pa.Array:
-    """One array of the values of several classes, each at its places; null where no class has one."""
-    places, array = parts[0]
-    if len(parts) == 1 and len(places) == length and bool((places[1:] > places[:-1]).all()):
-        return array
-    rows = np.full(length, -1, np.int64)
-    start = 0
-    for places, array in parts:
-        rows[places] = np.arange(start, start + len(array))
-        start += len(array)
-    return taken(pa.concat_arrays([array for _, array in parts]), rows, rows >= 0)
+class Scattering:
+    """Puts values of some classes at the places of their events in a batch."""
+
+    def __init__(self, batch: Batch) -> None:
+        self._batch = batch
+        # Columns of the same classes have their values at the same places.
+        self._rows: dict[tuple[int, ...], pa.Array | None] = {}
+
+    def whole(self, parts: Sequence[tuple[int, pa.Array]]) -> pa.Array:
+        """One array of the values of several classes; null for events of others.
+
+        Args:
+            parts: by the numbers of the classes, the values of each (one for each row of its table).
+
+        """
+        classes = tuple(number for number, _ in parts)
+        if classes not in self._rows:
+            self._rows[classes] = self._rows_of(classes)
+        rows = self._rows[classes]
+        arrays = [array for _, array in parts]
+        array = arrays[0] if len(arrays) == 1 else pa.concat_arrays(arrays)
+        return array if rows is None else array.take(rows)
+
+    def _rows_of(self, classes: Sequence[int]) -> pa.Array | None:
+        """Which of the values each event has; None where they are in order."""
+        length = len(self._batch)
+        places = [self._batch.positions(number) for number in classes]
+        first = places[0]
+        if len(places) == 1 and len(first) == length and bool((first[1:] > first[:-1]).all()):
+            return None
+        rows = np.full(length, -1, np.int32)
+        start = 0
+        for held in places:
+            put(rows, held, np.arange(start, start + len(held), dtype=np.int32))
+            start += len(held)
+        return pa.array(rows, mask=rows < 0)

@@ -12,7 +12,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from converter.arrow.arrays import arrow_array, arrow_type
-from converter.arrow.tables import EventTables, Piece, scattered
+from converter.arrow.tables import EventTables, Scattering
 from converter.columnar.layout import (
     CLASS,
     EVENT,
@@ -32,6 +32,8 @@ from converter.ir.trace import Trace
 from converter.streaming.pipeline import Pipeline
 
 _NANOSECONDS = Fraction(1_000_000_000)
+#: Is given a batch, and the texts in it by columns.
+Meet = Callable[[Batch, Iterator[tuple[str, list[str]]]], None]
 #: Columns that say the same of all events of a class whose name is that of a folder.
 _OF_THE_FOLDER = "event"
 
@@ -52,13 +54,11 @@ class Rows:
 
     Args:
         trace: any trace.
-        meet: is given the columns of each batch, but for those of tasks, and its times in ticks, on the way.
+        meet: is given each batch on the way, and what `EventTables.texts` says of it.
 
     """
 
-    def __init__(
-        self, trace: Trace, meet: Callable[[Piece, NDArray[np.int64]], None] | None = None
-    ) -> None:
+    def __init__(self, trace: Trace, meet: Meet | None = None) -> None:
         self._trace = trace
         self._fed: Iterator[Batch] = iter(())
         source = replace(trace, make_batches=lambda: self._fed)
@@ -71,7 +71,7 @@ class Rows:
             self._classes |= self._tables.look_at(batch)
             self._events += len(batch)
             if meet is not None:
-                meet(self._tables.piece(self._shown(batch)), batch.ts)
+                meet(batch, self._tables.texts(batch))
         #: Of fields that count ticks, their columns besides those in nanoseconds, by class and field.
         self._ticks = self._named_ticks() if self._is_scaled else {}
 
@@ -156,18 +156,18 @@ class Rows:
             own += [pa.field(name, arrow_type(fields[index].type)) for index, name in names.items()]
         return pa.schema(shown + own)
 
-    def tables(self, schema: pa.Schema) -> Iterator[pa.Table]:
-        """The rows of a table of all events, batch by batch.
+    def tables(self, schema: pa.Schema, most: int) -> Iterator[pa.Table]:
+        """The rows of a table of all events: of each batch tables of `most` rows, and one of the rest.
+
+        With the columns of all classes tables are wide.
 
         Raises:
             TraceError: there are not as many as the first time.
 
         """
-        count = 0
         for batch in self._batches():
-            count += len(batch)
-            if len(batch):
-                yield self._table(batch, schema)
+            for start in range(0, len(batch), most):
+                yield self._table(stretch(batch, start, start + most), schema)
 
     def parts(self, wanted: Callable[[int], bool]) -> Iterator[tuple[int, Part]]:
         """The events of each class, batch by batch: of those that are `wanted`, which is told how many events one has.
@@ -220,6 +220,7 @@ class Rows:
         arrays[TICKS] = pa.array(batch.ts)
         if events is not None:
             arrays[EVENT] = pa.array(events)
+        scattering = Scattering(batch)
         for number, names in self._ticks.items():
             rows = batch.tables.get(number)
             if rows is None or not len(rows):
@@ -227,8 +228,30 @@ class Rows:
             fields = self._trace.event_classes[number].fields
             for index, name in names.items():
                 values = arrow_array(fields[index].type, rows.column(index), self._trace.strings)
-                arrays[name] = scattered([(batch.positions(number), values)], len(batch))
+                arrays[name] = scattering.whole([(number, values)])
         return self._tables.finished(piece, schema)
+
+
+def stretch(batch: Batch, start: int, end: int) -> Batch:
+    """Some consecutive events of a batch."""
+    if start == 0 and end >= len(batch):
+        return batch
+    row = batch.row[start:end].copy()
+    tables = {}
+    for number, table in batch.tables.items():
+        places = np.flatnonzero(batch.class_id[start:end] == number)
+        if len(places):
+            tables[number] = table.select(row[places])
+            row[places] = np.arange(len(places), dtype=np.int32)
+    return Batch(
+        ts=batch.ts[start:end],
+        class_id=batch.class_id[start:end],
+        row=row,
+        tables=tables,
+        thread=batch.thread[start:end],
+        cpu=batch.cpu[start:end],
+        track=batch.track[start:end],
+    )
 
 
 def _part(batch: Batch, number: int, before: int) -> Part:

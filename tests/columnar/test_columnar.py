@@ -61,6 +61,23 @@ def test_every_trace_survives(name, trace):
     assert_same(trace, opened(written(trace, name), name))
 
 
+@pytest.mark.parametrize("name", FILES)
+@settings(max_examples=15)
+@given(trace=traces())
+def test_batches_that_are_more_than_a_group_survive_in_stretches(name, trace):
+    from converter.formats.arrow import writer as arrow
+    from converter.formats.parquet import writer as parquet
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(parquet, "GROUP_ROWS", 3)
+        patch.setattr(arrow, "BATCH_ROWS", 3)
+        data = written(trace, name)
+    if name == "parquet":
+        metadata = pq.read_metadata(pa.BufferReader(data))
+        assert all(metadata.row_group(i).num_rows <= 3 for i in range(metadata.num_row_groups))
+    assert_same(trace, opened(data, name))
+
+
 @settings(max_examples=15)
 @given(trace=traces())
 def test_every_trace_survives_in_a_directory(trace):
@@ -191,6 +208,29 @@ def test_a_window_reads_a_few_hundredths_of_the_rows(target, tmp_path, monkeypat
         ts = np.concatenate([batch.ts for batch in trace.batches()])
     assert set(range(10_000_000, 10_250_001, 1000)) <= set(ts.tolist())
     assert sum(read.values()) - opened < every / 15
+
+
+@pytest.mark.parametrize("target", ["parquet", "parquet+dataset"])
+def test_small_batches_are_one_group_whose_encoding_is_what_pays(target, tmp_path):
+    """Dictionaries of what repeats, and statistics of all but texts, of which a group has nearly all."""
+    from converter.columnar.rows import stretch
+
+    numbers = np.arange(1000)
+    builder = converter.TraceBuilder()
+    fields = {"address": numbers * 0x9E3779B97F, "state": numbers % 3, "what": ["a", "b"] * 500}
+    builder.event("tick", numbers * 1000, fields=fields)
+    whole = collect(builder.trace())
+    (events,) = whole.batches()
+    parts = [stretch(events, start, start + 100) for start in range(0, 1000, 100)]
+    converter.write(with_batches(whole, parts), tmp_path / "out", target)
+    files = [tmp_path / "out", *tmp_path.glob("out/*/*.parquet")]
+    (group,) = (pq.read_metadata(file).to_dict()["row_groups"] for file in files if file.is_file())
+    assert [one["num_rows"] for one in group] == [1000]
+    columns = {column["path_in_schema"]: column for column in group[0]["columns"]}
+    assert columns["address"]["has_dictionary_page"] is False
+    assert columns["state"]["has_dictionary_page"] and columns["what"]["has_dictionary_page"]
+    assert columns["address"]["is_stats_set"] and columns["ts"]["is_stats_set"]
+    assert not columns["what"]["is_stats_set"]
 
 
 @pytest.mark.parametrize("spans", [b"", b"{}", b"[[1, 2]]", b'[["1", 2, 3]]', b"[[1, 2, 3]] * 9"])

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from inspect import signature
 from typing import Final
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
-from converter.arrow.tables import Piece
 from converter.arrow.tasks import TASK_COLUMNS, task_arrays
 from converter.columnar.files import SinkFile
 from converter.columnar.layout import ABOUT, SPANS, TABLES, encoded_tables
 from converter.columnar.rows import Rows
+from converter.ir.events import Batch
 from converter.ir.trace import Trace
 from converter.storage.sink import Sink
 
@@ -37,27 +36,22 @@ def write(trace: Trace, sink: Sink, variant: str) -> None:
         rows = Rows(trace)
         schema = _schema(rows)
         with pa.ipc.new_stream(SinkFile(sink), schema, options=_OPTIONS) as stream:
-            for table in rows.tables(schema):
+            for table in rows.tables(schema, BATCH_ROWS):
                 stream.write_table(table)
         return
     dictionaries = Dictionaries()
     spans: list[tuple[int, int, int]] = []
 
-    def meet(piece: Piece, times: NDArray[np.int64]) -> None:
-        dictionaries.meet(piece)
-        for start in range(0, len(times), BATCH_ROWS):
-            part = times[start : start + BATCH_ROWS]
+    def meet(batch: Batch, texts: Iterator[tuple[str, list[str]]]) -> None:
+        dictionaries.meet(texts)
+        for start in range(0, len(batch), BATCH_ROWS):
+            part = batch.ts[start : start + BATCH_ROWS]
             spans.append((len(part), int(part.min()), int(part.max())))
 
     rows = Rows(trace, meet)
     schema = _schema(rows)
     dictionaries.meet_tasks(trace)
-    batches = (
-        batch
-        for table in rows.tables(schema)
-        for start in range(0, len(table), BATCH_ROWS)
-        for batch in table.slice(start, BATCH_ROWS).combine_chunks().to_batches()
-    )
+    batches = (batch for table in rows.tables(schema, BATCH_ROWS) for batch in table.to_batches())
     footer = {"metadata": {SPANS: json.dumps(spans)}} if HAS_FOOTER else {}
     with pa.ipc.new_file(SinkFile(sink), schema, options=_OPTIONS, **footer) as file:
         for batch in dictionaries.of_all(batches):
@@ -78,11 +72,10 @@ class Dictionaries:
         self._numbers: dict[str, dict[str, int]] = {}
         self._arrays: dict[str, pa.Array] = {}
 
-    def meet(self, piece: Piece) -> None:
+    def meet(self, texts: Iterable[tuple[str, Sequence[str]]]) -> None:
         """Add the texts of columns."""
-        for name, array in piece.arrays.items():
-            if pa.types.is_dictionary(array.type):
-                self._add(name, array.dictionary.to_pylist())
+        for name, found in texts:
+            self._add(name, found)
 
     def meet_tasks(self, trace: Trace) -> None:
         """Add the names of all tasks and tracks, which are complete."""

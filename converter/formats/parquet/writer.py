@@ -26,7 +26,7 @@ from converter.ir.trace import Trace
 from converter.storage.sink import Sink
 
 #: Rows of a group, which is what readers skip, and what several threads of theirs read at once.
-GROUP_ROWS: Final = 1 << 17
+GROUP_ROWS: Final = 1 << 16
 #: Likewise in a directory, where those of a class are of a longer time.
 CLASS_GROUP_ROWS: Final = 1 << 16
 #: Rows of a file in a directory.
@@ -62,9 +62,10 @@ def write(trace: Trace, sink: Sink, variant: str) -> None:
     metadata = {ABOUT: rows.about().to_json(), TABLES: encoded_tables(rows.trace)}
     file = _File(sink, rows.schema(), metadata, GROUP_ROWS)
     waiting: list[pa.Table] = []
-    for table in rows.tables(file.schema):
+    for table in rows.tables(file.schema, GROUP_ROWS):
         waiting.append(table)
         if sum(map(len, waiting)) >= GROUP_ROWS:
+            del table
             file.write(pa.concat_tables(waiting))
             waiting.clear()
     if waiting:
@@ -145,7 +146,7 @@ class _File:
 
 
 def _repeats(column: pa.ChunkedArray) -> bool:
-    """Whether values come again and again, by the first of them: of addresses and times each would be in a dictionary."""
+    """Whether values come again and again, by the first of them; addresses and times seldom do."""
     if pa.types.is_dictionary(column.type):
         return True
     if not pa.types.is_primitive(column.type) or pa.types.is_boolean(column.type):

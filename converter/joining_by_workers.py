@@ -27,7 +27,7 @@ from converter.ir.events import Batch
 from converter.ir.trace import Trace
 from converter.merging.merged_trace import MergedTrace
 from converter.projection.losses import LossReport
-from converter.scheduling import Share, scheduler
+from converter.scheduling import Share, scheduler, seen_by_workers
 from converter.storage.locations import is_remote, local
 from converter.storage.outputs import open_sink
 from converter.storage.placing import output_error, remove, temporary_beside
@@ -97,7 +97,9 @@ def convert_by_workers(share: Runs, scheduler_name: str, *, force: bool = False)
             os.mkdir(folder)
             with scheduler(scheduler_name) as workers:
                 parts = workers.results(written, shares_of(share, workers.workers, folder))
-            return joined(parts, sink, share.strict)
+            made = joined(parts, sink, share.strict)
+            made.warnings = seen_by_workers(share.source, [made.warnings])
+            return made
         except OSError as error:
             raise output_error(error, share.path) from error
         finally:

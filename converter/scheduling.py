@@ -10,10 +10,12 @@ import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from converter.errors import TraceError, UnsupportedError
+from converter.errors import TraceError, TraceWarning, UnsupportedError, note
+from converter.storage.locations import is_remote
 from converter.storage.workers import use_workers
 
 if TYPE_CHECKING:
@@ -42,6 +44,18 @@ class Share:
     strict: bool | Strictness = False
     number: int = 0
     count: int = 1
+
+
+def seen_by_workers(source: str, seen: Iterable[Iterable[TraceWarning]]) -> list[TraceWarning]:
+    """What workers have found damaged in an input, each once, with its path as it was given: to them it is absolute."""
+    whole = source if is_remote(source) else os.path.abspath(source)
+    found: list[TraceWarning] = []
+    for warning in chain.from_iterable(seen):
+        path = warning.path
+        if path is not None and path.startswith(whole):
+            path = source + path[len(whole) :]
+        note(found, replace(warning, path=path))
+    return found
 
 
 class Scheduler:

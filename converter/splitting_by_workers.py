@@ -13,8 +13,8 @@ from functools import partial
 
 from converter import registry
 from converter.conversion import open_trace
-from converter.errors import OutputError, UnsupportedError
-from converter.scheduling import Share, scheduler
+from converter.errors import OutputError, TraceWarning, UnsupportedError
+from converter.scheduling import Share, scheduler, seen_by_workers
 from converter.selection.parts import TimeLength
 from converter.splitting import Outputs, SplitPart, split_trace
 from converter.storage.locations import is_remote, local
@@ -42,7 +42,15 @@ class Parts(Share):
         return os.path.dirname(self.path)
 
 
-def split_by_workers(share: Parts, scheduler_name: str, *, force: bool = False) -> list[SplitPart]:
+@dataclass(frozen=True, slots=True)
+class WrittenParts:
+    """Parts that are written, and what of the trace is damaged, which each worker has seen."""
+
+    parts: list[SplitPart]
+    warnings: list[TraceWarning]
+
+
+def split_by_workers(share: Parts, scheduler_name: str, *, force: bool = False) -> WrittenParts:
     """Split a trace on the workers of a scheduler. All parts appear at the end, or none.
 
     Args:
@@ -76,15 +84,20 @@ def split_by_workers(share: Parts, scheduler_name: str, *, force: bool = False) 
                 )
                 for number in range(count)
             ]
-            parts = [part for found in workers.results(written, shares) for part in found]
-        return _placed(sorted(parts, key=lambda part: os.path.basename(part.path)), target, force)
+            found = workers.results(written, shares)
+        warnings = seen_by_workers(share.source, (one.warnings for one in found))
+        parts = sorted(
+            (part for one in found for part in one.parts),
+            key=lambda part: os.path.basename(part.path),
+        )
+        return WrittenParts(_placed(parts, target, force), warnings)
     except OSError as error:
         raise output_error(error, share.path) from error
     finally:
         remove(folder)
 
 
-def written(share: Parts) -> list[SplitPart]:
+def written(share: Parts) -> WrittenParts:
     """Write a share: on a worker, perhaps for the second time."""
     shutil.rmtree(share.folder, ignore_errors=True)
     os.makedirs(share.folder)
@@ -102,7 +115,7 @@ def written(share: Parts) -> list[SplitPart]:
         lossless=share.lossless,
     )
     with open_trace(share.source, share.source_format, share.options, share.selection) as trace:
-        return list(
+        parts = list(
             split_trace(
                 trace,
                 share.division,
@@ -110,6 +123,7 @@ def written(share: Parts) -> list[SplitPart]:
                 lambda number: number % share.count == share.number,
             )
         )
+        return WrittenParts(parts, list(trace.warnings))
 
 
 def _placed(parts: list[SplitPart], target: str, force: bool) -> list[SplitPart]:

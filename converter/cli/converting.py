@@ -193,7 +193,8 @@ def _converted_by_workers(options: Options, place: str) -> Conversion:
             from converter.splitting_by_workers import Parts, split_by_workers
 
             shares = Parts(**what, division=options.split, lossless=options.lossless)
-            parts = split_by_workers(shares, options.scheduler, force=options.force)
+            found = split_by_workers(shares, options.scheduler, force=options.force)
+            parts, trace.warnings[:] = found.parts, found.warnings
             events, size = sum(part.events for part in parts), sum(part.size for part in parts)
             for part in parts:
                 report.include(part.report)

@@ -95,7 +95,9 @@ def test_shares_are_the_parts(format):
     shared = [
         part
         for number in range(3)
-        for part in written(replace(whole, path=f"several/{number}/t.{format}", number=number))
+        for part in written(
+            replace(whole, path=f"several/{number}/t.{format}", number=number)
+        ).parts
     ]
     assert sorted(part.events for part in shared) == sorted(part.events for part in parts)
     made = {path.name: path for path in Path("several").glob("*/*")}
@@ -123,7 +125,17 @@ def test_parts_of_a_trace_by_workers(distributed, capfd):
         assert main([*arguments, cluster.scheduler_address]) == 1
         assert "t-0002.pftrace: exists already" in capfd.readouterr().err
         assert not Path("out/t-0001.pftrace").exists()
-    assert sorted(path.name for path in Path("out").iterdir()) == sorted(expected)[1:]
+        assert sorted(path.name for path in Path("out").iterdir()) == sorted(expected)[1:]
+
+        converter.convert("in/0.dat", "in/cut.json")
+        data = Path("in/cut.json").read_bytes()
+        Path("in/cut.json").write_bytes(data[: len(data) * 9 // 10])
+        arguments[0] = "in/cut.json"
+        assert main([*arguments, cluster.scheduler_address, "--force"]) == 0
+    said = capfd.readouterr().err
+    assert said.count("warning: in/cut.json: ") == 1
+    assert main(["in/cut.json", "out/t.pftrace", "--split", "10ms", "--force"]) == 0
+    assert capfd.readouterr().err == said
 
 
 def test_what_a_lost_worker_has_written_is_done():

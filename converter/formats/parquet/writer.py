@@ -32,7 +32,7 @@ CLASS_GROUP_ROWS: Final = 1 << 16
 #: Rows of a file in a directory.
 _FILE_ROWS: Final = 1 << 22
 #: Rows of all classes that wait for their groups to become large.
-_WAITING_ROWS: Final = 1 << 20
+_WAITING_ROWS: Final = 1 << 19
 #: Files that are open at once.
 _OPEN_FILES: Final = 128
 #: Of a folder's name, in bytes.

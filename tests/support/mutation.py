@@ -8,6 +8,7 @@ import struct
 import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 
 import zstandard
 
@@ -62,15 +63,51 @@ def damaged(whole: bytes, rng: random.Random) -> bytes:
     return bytes(data)
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class Part:
     """A piece made of others; `framed` puts in front of their bytes what says how many these are."""
 
     pieces: list[Part | bytes]
     framed: Callable[[bytes], bytes] = bytes
+    #: Its bytes, of which most changes leave nearly all as they are, and the part that it is a piece of.
+    whole: bytes = b""
+    above: Part | None = None
+
+    def __post_init__(self) -> None:
+        for piece in self.pieces:
+            if isinstance(piece, Part):
+                piece.above = self
+        self.whole = self.framed(b"".join(map(bytes, self.pieces)))
 
     def __bytes__(self) -> bytes:
-        return self.framed(b"".join(map(bytes, self.pieces)))
+        return self.whole
+
+
+class Changes:
+    """Other pieces for some of the parts of a file, which stay as they are for its next changes."""
+
+    def __init__(self, top: Part) -> None:
+        self._top = top
+        self._pieces: dict[Part, list[Part | bytes]] = {}
+        self._touched: set[Part] = set()
+
+    def pieces(self, part: Part) -> list[Part | bytes]:
+        """The pieces of a part, to be changed."""
+        if part not in self._pieces:
+            self._pieces[part] = [*part.pieces]
+            above: Part | None = part
+            while above is not None and above not in self._touched:
+                self._touched.add(above)
+                above = above.above
+        return self._pieces[part]
+
+    def __bytes__(self) -> bytes:
+        return self._built(self._top)
+
+    def _built(self, part: Part | bytes) -> bytes:
+        if isinstance(part, bytes) or part not in self._touched:
+            return bytes(part)
+        return part.framed(b"".join(map(self._built, self._pieces.get(part, part.pieces))))
 
 
 def parts(name: str, data: bytes) -> Part:
@@ -210,24 +247,27 @@ def _field(key: bytes) -> Callable[[bytes], bytes]:
     return lambda body: key + varint(len(body)) + body
 
 
-def _every_part(part: Part) -> Iterator[Part]:
-    waiting = [part]
+@lru_cache(maxsize=128)
+def _every_part(name: str, data: bytes) -> list[Part]:
+    """The parts of a file that have pieces, the file itself first; kept, as changes begin with few files."""
+    waiting = [parts(name, data)]
+    found = []
     while waiting:
-        found = waiting.pop()
-        if found.pieces:
-            yield found
-        waiting += (piece for piece in found.pieces if isinstance(piece, Part))
+        part = waiting.pop()
+        if part.pieces:
+            found.append(part)
+        waiting += (piece for piece in part.pieces if isinstance(piece, Part))
+    return found
 
 
 def rearranged(name: str, data: bytes, other: bytes, rng: random.Random) -> bytes:
     """The input with pieces removed, repeated, moved, changed, or taken from another input."""
-    whole = parts(name, data)
-    every = list(_every_part(whole))
-    donors: list[Part] = []
+    every = _every_part(name, data)
+    if not every:
+        return data
+    whole = Changes(every[0])
     for _ in range(1 + min(rng.getrandbits(3), rng.getrandbits(3))):
-        if not every:
-            break
-        pieces = rng.choice(every).pieces
+        pieces = whole.pieces(rng.choice(every))
         at = rng.randrange(len(pieces) + 1)
         count = min(1 << rng.randrange(5), len(pieces))
         match rng.randrange(8):
@@ -242,11 +282,12 @@ def rearranged(name: str, data: bytes, other: bytes, rng: random.Random) -> byte
                 start = rng.randrange(len(pieces) + 1)
                 pieces[at : at + count] = pieces[start : start + count]
             case 4 | 5:
-                donors = donors or list(_every_part(parts(name, other)))
+                donors = _every_part(name, other)
                 if donors:
                     taken = rng.choice(donors).pieces
                     start = rng.randrange(len(taken))
-                    pieces[at : at + rng.choice((0, count))] = taken[start : start + count]
+                    given = map(bytes, taken[start : start + count])
+                    pieces[at : at + rng.choice((0, count))] = given
             case _:
                 leaves = [i for i, piece in enumerate(pieces) if isinstance(piece, bytes) and piece]
                 if leaves:

@@ -23,6 +23,7 @@ from converter.formats.trace_cmd.file_contents import (
     OptionContents,
     SectionContents,
 )
+from converter.formats.trace_cmd.holes import kernel_long
 from converter.formats.trace_cmd.latency_text import OTHER_LINE, text_class, text_of
 from converter.formats.trace_cmd.layout import (
     BUFFER_SECTIONS,
@@ -132,8 +133,7 @@ class _NativeContents:
             ),
         )
         self._buffers = {_key(buffer): self._buffer(buffer) for buffer in file.buffers}
-        header = self._header_info()
-        self._kernel_long = parse_header_page(header.page).long_size
+        self._kernel_long = kernel_long(file)
 
     def build(self, *, copy: bool) -> FileContents:
         """All of the contents."""
@@ -154,11 +154,6 @@ class _NativeContents:
         return contents
 
     # Sections and options
-
-    def _header_info(self) -> Any:
-        section = self._file.section(SectionId.HEADER_INFO)
-        assert section is not None
-        return parse(self._file.layout.header_info, bytes(section), section.offset, "HEADER_INFO")
 
     def _add_sections_and_options(self) -> None:
         file, contents = self._file, self._contents
@@ -263,9 +258,13 @@ class _NativeContents:
         """The page size of the header, and that which the description of a page gives."""
         self._contents.page_size = page_size
         section = self._contents.section(SectionId.HEADER_INFO)
-        assert section is not None
-        header = self._header_info()
-        data_size = page_size - parse_header_page(header.page).data_offset
+        if section is None:
+            return  # the reader has warned, as it has of one that is damaged
+        try:
+            header = parse(self._file.layout.header_info, section.data, 0, "HEADER_INFO")
+            data_size = page_size - parse_header_page(header.page).data_offset
+        except TraceError:
+            return
         header["page"] = _DATA_SIZE.sub(rb"\g<1>%d" % data_size, header.page)
         section.data = self._file.layout.header_info.build(
             {"page": header.page, "event": header.event}

@@ -101,3 +101,29 @@ def test_a_file_that_is_damaged_on_its_way_is_an_error():
     trace.sidecar = {"trace_cmd": {"file": b"no compressed data"}}
     with pytest.raises(converter.TraceError):
         write(trace, BufferSink(), "")
+
+
+@pytest.mark.parametrize("target", ["trace_cmd+v6", "trace_cmd+v7"])
+@pytest.mark.parametrize(
+    "pair", [(b"header_page\0", b"header_pag?\0"), (b"local_t commit", b"local_t ______")]
+)
+@pytest.mark.parametrize("version", ["6", "none"])
+def test_a_file_that_does_not_describe_its_pages_is_written_all_the_same(
+    tmp_path, version, pair, target
+):
+    source, between = tmp_path / "in.dat", tmp_path / "between"
+    data = rich(version)
+    assert pair[0] in data
+    if version == "none" and b"?" in pair[1]:
+        # Nothing of the section is there: its kind is none.
+        at = data.index(pair[0]) - 16
+        data = data[:at] + b"\xff\xff" + data[at + 2 :]
+    else:
+        data = data.replace(*pair)
+    source.write_bytes(data)
+    with converter.open_trace(source, "trace_cmd") as trace:
+        count = sum(len(batch) for batch in trace.batches())
+        assert any("describe" in str(each) or "header_page" in str(each) for each in trace.warnings)
+        converter.write(trace, between, target)
+    with converter.open_trace(between) as trace:
+        assert sum(len(batch) for batch in trace.batches()) == count

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from itertools import chain, islice
 from queue import SimpleQueue
 from typing import Generic, TypeVar
+
+from converter.storage.workers import Workers
 
 State = TypeVar("State")
 Item = TypeVar("Item")
@@ -27,7 +29,7 @@ class OrderedWork(Generic[State]):
         self._idle: SimpleQueue[State] = SimpleQueue()
         for state in states:
             self._idle.put(state)
-        self._pool: ThreadPoolExecutor | None = None
+        self._pool: Workers | None = None
 
     def results(
         self, work: Callable[[State, Item], Result], items: Iterable[Item]
@@ -40,7 +42,7 @@ class OrderedWork(Generic[State]):
                 yield self._done(work, item)
             return
         if self._pool is None:
-            self._pool = ThreadPoolExecutor(self._threads, self._name)
+            self._pool = Workers(self._threads, self._name)
         pending: deque[Future[Result]] = deque()
         try:
             for item in chain(first, items):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from dataclasses import dataclass, field
 from functools import partial
 from threading import Lock
@@ -24,7 +24,7 @@ from converter.formats.ctf.windows import FIRST_NUMBER, LOST_EVENTS, Events
 from converter.ir.events import Batch, EventClass, Table
 from converter.ir.trace import Trace
 from converter.kernels.union import looked_up, mark
-from converter.storage.workers import workers
+from converter.storage.workers import Workers, workers
 from converter.streaming.stream_merge import StreamMerge, WindowColumns
 
 #: Bytes of windows that a batch may hold.
@@ -108,7 +108,7 @@ class DataStream:
 class _StreamReader:
     """The windows of one stream, the next ones already being scanned by other threads."""
 
-    def __init__(self, stream: DataStream, pool: ThreadPoolExecutor, ahead: int) -> None:
+    def __init__(self, stream: DataStream, pool: Workers, ahead: int) -> None:
         self._stream = stream
         self._pool = pool
         self._windows = stream.scan()
@@ -157,7 +157,7 @@ def batches(
     report: Callable[[list[TraceError]], None],
 ) -> Iterator[Batch]:
     """Merge the streams by time and yield batches; damage goes to `report` before the batch after it."""
-    with ThreadPoolExecutor(workers()) as pool:
+    with Workers(workers()) as pool:
         try:
             ahead = max(1, _AHEAD // max(1, len(streams)))
             readers = [_StreamReader(stream, pool, ahead) for stream in streams]
@@ -183,7 +183,7 @@ class _PacketMerge(StreamMerge[Events, Events]):
         readers: Sequence[_StreamReader],
         classes: Classes,
         tasks: Tasks,
-        pool: ThreadPoolExecutor,
+        pool: Workers,
     ) -> None:
         super().__init__([-1] * len(readers), most_bytes=_BATCH_BYTES, trace=trace)
         self._pool = pool

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
+from concurrent.futures import CancelledError, Future
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +14,7 @@ from converter.formats.ctf.windows import LOST_PACKETS, Events
 from converter.ir.columns import Column
 from converter.ir.events import Table
 from converter.kernels.strings import StringTable
+from converter.storage.workers import Workers
 
 #: Gives location (int64) and size (uint32) of each record of a class.
 Locate = Callable[[], tuple[NDArray[np.int64], NDArray[np.uint32]]]
@@ -65,7 +66,7 @@ class RecordColumns:
 
         return Table(self._rows, [column(index) for index in range(len(self._decoder.plans))])
 
-    def decode_ahead(self, pool: ThreadPoolExecutor) -> None:
+    def decode_ahead(self, pool: Workers) -> None:
         """Decode on another thread."""
         # The places are grouped for all classes at once, by this thread.
         self._locate()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from dataclasses import replace
 from typing import Final, Self
 
@@ -29,6 +29,7 @@ from converter.ir.events import Batch, decode
 from converter.ir.symbols import SymbolNames
 from converter.ir.trace import Process, Thread, Trace, Track
 from converter.storage.sink import Sink
+from converter.storage.workers import Workers
 
 #: Every table of strings has the empty one.
 _FIRST_STRING: Final = 1
@@ -69,7 +70,7 @@ class RecordWriter:
         self._processes: list[tuple[str, int | None, tuple[str, ...]]] = []
         self._threads: list[str] = []
         self._tracks = 0
-        self._pool = ThreadPoolExecutor(1)
+        self._pool = Workers(1)
         self._pending: deque[Future[bytes]] = deque()
         header = pb.Header(
             magic=MAGIC,

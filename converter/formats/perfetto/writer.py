@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any, Final
@@ -41,6 +41,7 @@ from converter.ir.trace import Trace
 from converter.kernels.union import looked_up, mark
 from converter.projection.linux_tracepoints import MEANINGS
 from converter.storage.sink import Sink
+from converter.storage.workers import Workers
 from converter.streaming.block_emission import (
     MOST_HELD,
     BlockEmission,
@@ -143,7 +144,7 @@ class _Encoder:
     def __init__(self, trace: Trace, sink: Sink) -> None:
         self._trace = trace
         self._sink = sink
-        self._emission = ThreadPoolExecutor(1, "traceconv-emission")
+        self._emission = Workers(1, "traceconv-emission")
         self._pending: Future[None] | None = None
         writer, writers = sink.writers
         self._sequence = PacketSequence(trace.strings, SEQUENCE, writer=writer, writers=writers)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from typing import NamedTuple
 
 from converter.errors import TraceError
@@ -16,7 +16,7 @@ from converter.ir.events import Batch, Table
 from converter.ir.trace import Trace
 from converter.kernels.gather import Segments
 from converter.kernels.tasks import TaskTable
-from converter.storage.workers import workers
+from converter.storage.workers import Workers, workers
 from converter.streaming.stream_merge import EventWindow, StreamMerge, WindowColumns
 
 #: The events of a window of pages.
@@ -75,7 +75,7 @@ class Decoding(NamedTuple):
 class StreamReader:
     """The windows of one stream, the next of them already being decoded by another thread."""
 
-    def __init__(self, decoding: Decoding, stream: PageStream, pool: ThreadPoolExecutor) -> None:
+    def __init__(self, decoding: Decoding, stream: PageStream, pool: Workers) -> None:
         self._decoding = decoding
         self._stream = stream
         self._pool = pool
@@ -136,7 +136,7 @@ def batches(
 
     `cpus` and `tracks` are those of each stream; damage goes to `report` before the batch after it.
     """
-    with ThreadPoolExecutor(workers()) as pool:
+    with Workers(workers()) as pool:
         try:
             readers: list[StreamReader | ReadyEvents] = [
                 *(StreamReader(decoding, stream, pool) for stream in streams),

@@ -10,7 +10,7 @@ import struct
 import tempfile
 from collections import deque
 from collections.abc import Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from converter.errors import TraceError
 from converter.formats.trace_cmd.compressor import Compress
 from converter.formats.trace_cmd.pages import PageStream, Window
-from converter.storage.workers import workers
+from converter.storage.workers import Workers, workers
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer  # in collections.abc from Python 3.12 on
@@ -122,7 +122,7 @@ class PageSpool:
         self._chunk_size = chunk_size
         self._file = tempfile.SpooledTemporaryFile(_IN_MEMORY)  # noqa: SIM115 - closed by `close`
         self._end = 0
-        self._pool = ThreadPoolExecutor(workers()) if compress else None
+        self._pool = Workers(workers()) if compress else None
         self._pending: deque[tuple[SpooledPages, int, Future[bytes]]] = deque()
 
     def add(self, stream: SpooledPages, pages: NDArray[np.uint8]) -> None:

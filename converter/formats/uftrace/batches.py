@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Protocol
@@ -34,6 +33,7 @@ from converter.formats.uftrace.windows import Windows
 from converter.ir.events import Batch, Table
 from converter.ir.trace import Trace
 from converter.kernels.gather import Segments
+from converter.storage.workers import Workers
 
 if TYPE_CHECKING:
     from converter.formats.trace_cmd.event_classes import EventClasses
@@ -369,7 +369,7 @@ class Pass:
 
 def ahead(produce: Callable[[], Batch | None]) -> Iterator[Batch]:
     """Batches, the next of them already being made by another thread."""
-    with ThreadPoolExecutor(1) as pool:
+    with Workers(1) as pool:
         pending = pool.submit(produce)
         while True:
             batch = pending.result()

@@ -15,7 +15,6 @@ from __future__ import annotations
 import re
 import struct
 from collections.abc import Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 
 from converter.errors import TraceError
@@ -43,6 +42,7 @@ from converter.ir.trace import Trace
 from converter.kernels.tasks import TaskTable
 from converter.storage.opening import open_source
 from converter.storage.window_memory import WindowMemory
+from converter.storage.workers import Workers
 
 HEADER_FILE = "kernel_header"
 SYMBOLS_FILE = "kallsyms"
@@ -232,9 +232,7 @@ class KernelFiles:
         for warning in self._file.warnings:
             self._directory.warn(replace(warning, format="uftrace").to_error())
 
-    def streams(
-        self, trace: Trace, tasks: TaskTable, pool: ThreadPoolExecutor
-    ) -> list[KernelStream]:
+    def streams(self, trace: Trace, tasks: TaskTable, pool: Workers) -> list[KernelStream]:
         """A stream for each CPU, in the order of CPUs."""
         assert self.classes is not None, "no classes have been declared"
         decoding = Decoding(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -60,6 +59,7 @@ from converter.ir.events import Batch
 from converter.ir.trace import ClockDomain, Trace
 from converter.kernels.tasks import TaskTable
 from converter.storage.source import Source
+from converter.storage.workers import Workers
 
 if TYPE_CHECKING:
     from converter.formats.uftrace.kernel_files import KernelFiles
@@ -328,7 +328,7 @@ class _Reader:
         count = len(self._streams) + len(perf) + kernel_count + 1
         tasks = []
         size = window_size(count * self.trace.readers)
-        with ThreadPoolExecutor(1) as pool:
+        with Workers(1) as pool:
             for tid, thread, times in self._streams:
                 try:
                     windows = self._seeking.windows(tid, size)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
@@ -19,6 +19,8 @@ TASK_COLUMNS = {
     "process": TEXT,
     "track": TEXT,
 }
+
+_BITS: Final = (1 << 64) - 1
 
 
 def task_arrays(
@@ -44,4 +46,6 @@ def task_arrays(
 
 
 def _numbers(rows: NDArray[np.integer[Any]], numbers: list[int | None]) -> pa.Array:
-    return pa.array(numbers, pa.uint64()).take(pa.array(rows))
+    # Negative ones, which only some formats have, by their 64 bits.
+    unsigned = [None if number is None else number & _BITS for number in numbers]
+    return pa.array(unsigned, pa.uint64()).take(pa.array(rows))

@@ -19,6 +19,7 @@ from converter.ir.field_classes import FieldClass, FloatClass, IntegerClass, Str
 from converter.ir.text import utf8_text
 from converter.ir.trace import Trace
 
+_BITS = (1 << 64) - 1
 _LATEST = np.iinfo(np.int64).max
 _NO_TIME = np.datetime64("NaT", "ns")
 
@@ -177,10 +178,10 @@ def _looked_up(names: list[str] | list[str | None], numbers: NDArray[np.int32]) 
 
 
 def _ids(ids: list[int], numbers: NDArray[np.int32]) -> NDArray[Any]:
-    """Ids by number (-1: none); of 64 bits without a sign only where one does not fit."""
-    table = np.array([*ids, 0], np.uint64)
-    if int(table.max()) <= _LATEST:
-        table = table.astype(np.int64)
+    """Ids by number (-1: none); of 64 bits without a sign only where one does not fit and none is negative."""
+    table = np.array([id & _BITS for id in (*ids, 0)], np.uint64)
+    if max(ids, default=0) <= _LATEST or min(ids) < 0:
+        table = table.view(np.int64)
     return _masked(table[numbers], numbers >= 0)
 
 

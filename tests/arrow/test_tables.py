@@ -185,6 +185,12 @@ def test_ticks_of_unknown_length_stay_ticks():
     assert (shown(table, "ts"), shown(table, "time")) == ([5], [None])
 
 
+def test_negative_ids_are_their_bits():
+    made = event_class(Kind.TYPED)
+    trace = trace_of([made], [(0, 1, 0, 0, []), (0, 2, 0, 1, [])], tids=(-5, 7))
+    assert trace.to_arrow()["tid"].to_pylist() == [(1 << 64) - 5, 7]
+
+
 def test_labels_and_texts_are_dictionaries():
     labelled = IntegerClass(8, labels=(Label(0, 0, "off"), Label(1, 9, "on")))
     flags = IntegerClass(8, labels=(Label(1, 1, "A"), Label(2, 2, "B")), flags=True)

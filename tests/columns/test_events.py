@@ -151,6 +151,15 @@ def test_numbers_of_64_bits_without_a_sign():
 
 
 @pytest.mark.parametrize(
+    ("tids", "shown"), [((-5, 7), [-5, 7]), ((-5, (1 << 64) - 1), [-5, -1])], ids=str
+)
+def test_negative_ids_are_signed(tids, shown):
+    made = event_class(Kind.TYPED)
+    trace = trace_of([made], [(0, 1, 0, 0, []), (0, 2, 0, 1, [])], tids=tids)
+    assert trace.events()["tid"].tolist() == shown
+
+
+@pytest.mark.parametrize(
     ("held", "items"),
     [
         (ArrayClass(IntegerClass(8)), [[1, 2], [], [3]]),

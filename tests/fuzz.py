@@ -5,7 +5,7 @@ memory, so that a crash, a hang or an unbounded allocation is a finding too. Wha
 ``build/fuzz/found/``, and ``--again FILE`` tries it again.
 
 With kernels that count what is executed, ``python -m tests.instrumented sanitized tests.fuzz --minutes 60``, inputs
-that reach something new are kept in ``build/fuzz/FORMAT/``, changed further, and written in every format. Without,
+that reach something new are kept in ``build/fuzz/FORMAT/``, changed further, and written once more. Without,
 an input depends on its format and number alone.
 """
 
@@ -40,6 +40,8 @@ from support.mutation import damaged, matched, mended, rearranged  # noqa: E402
 
 from converter.conversion import detect, read  # noqa: E402
 from converter.errors import TraceError  # noqa: E402
+from converter.fixtures.kinds import GROUPS  # noqa: E402
+from converter.fixtures.synthetic import synthetic_trace  # noqa: E402
 from converter.ir.invariants import check  # noqa: E402
 from converter.ir.trace import Trace  # noqa: E402
 from converter.registry import FORMATS, format_named, source_format  # noqa: E402
@@ -47,13 +49,15 @@ from converter.storage.sink import BufferSink, Sink  # noqa: E402
 from converter.transcription import transcribe  # noqa: E402
 
 LARGEST = 32 << 10
+#: Events of the smallest inputs.
+FEW = 8
 #: Seconds of a processor for one input, and memory beyond what it had before and the input itself.
 SECONDS_EACH = 5
 GROWTH = 512 << 20
 #: The share of inputs that are checked and written, and for which lines of Python count.
-WRITTEN = 0.25
+WRITTEN = 0.125
 #: Inputs of one child process.
-ROUND = 2000
+ROUND = 10_000
 #: The largest input that is tried.
 _ROOM = 16 << 20
 KEPT = ROOT / "build" / "fuzz"
@@ -114,16 +118,23 @@ def fixtures(format: str) -> list[Files]:
 
 
 def originals(format: str) -> list[Files]:
-    """The small fixtures of a format, those of the others written in it, and for trace_cmd files of every version.
+    """The small fixtures of a format, and those of the others and a few events of each group of kinds, written in it.
 
     Every other of those that were written holds the whole trace (`lossless`).
     """
     found = fixtures(format)
-    for other in FORMATS:
-        if other.name != format and other.readable and source_format(format)[0].writable:
-            for number, files in enumerate(fixtures(other.name)):
-                trace = opened(other.name, packed(files))
-                found.append(written(trace, format, lossless=bool(number & 1)))
+    target = source_format(format)[0]
+    if target.writable:
+        for other in FORMATS:
+            if other.name != format and other.readable:
+                for number, files in enumerate(fixtures(other.name)):
+                    trace = opened(other.name, packed(files))
+                    found.append(written(trace, format, lossless=bool(number & 1)))
+        for variant in target.variants or ("",):
+            found += [
+                written(synthetic_trace(group, FEW), f"{format}+{variant}".rstrip("+"))
+                for group in GROUPS
+            ]
     found = [files for files in found if size_of(files) <= 4 * LARGEST]
     if format == "trace_cmd":
         from support.trace_cmd_files import Kernel, rich
@@ -183,7 +194,7 @@ def numbered(format: str, number: int, corpus: Corpus) -> tuple[Files, str, bool
         entry.pairs = EDGES.pairs
         EDGES.end()
     files = changed(entry.files, corpus, rng, entry.pairs)
-    # What is written takes ten times as long as what is read.
+    # What is written takes several times as long as what is read.
     target = rng.choice(targets()) if rng.random() < WRITTEN else ""
     return files, target, rng.random() < 0.2
 
@@ -193,7 +204,6 @@ def attempt(format: str, data: bytes, target: str, lossless: bool) -> bool:
     try:
         trace = opened(format, data)
         if not target:
-            decode(trace)
             return True
         check(trace)
     except TraceError as error:
@@ -205,14 +215,6 @@ def attempt(format: str, data: bytes, target: str, lossless: bool) -> bool:
         # What has travelled of another file is looked at only when that is written again.
         str(error)
     return True
-
-
-def decode(trace: Trace) -> None:
-    """Have every column of a trace made."""
-    for batch in trace.batches():
-        for table in batch.tables.values():
-            for number in range(table.width):
-                table.column(number)
 
 
 EDGES = Edges()
@@ -279,8 +281,7 @@ class Child:
             files, target, lossless = numbered(self._format, number, self._corpus)
             if self._try(number, files, target, lossless):
                 self._corpus.add(files)
-                for each in targets():
-                    self._try(number, files, each, lossless=False)
+                self._try(number, files, random.choice(targets()), lossless=False)
         self._shared.tell(first + ROUND, self._usable, self._failed)
 
     def start(self) -> None:

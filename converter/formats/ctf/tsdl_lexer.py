@@ -71,15 +71,18 @@ class Token(NamedTuple):
 
 _TOKEN: Final = re.compile(
     r"""
-    (?P<space> [ \t\r\n\f\v]+ | //[^\n]* | /\*.*?\*/ )
+    (?P<gap> [ \t\r\n\f\v]*+ ) (?:
+    (?P<comment> //[^\n]* | /\*.*?\*/ )
   | (?P<word> [A-Za-z_][A-Za-z0-9_]* )
   | (?P<integer> (?: 0[xX][0-9A-Fa-f]{1,40} | 0[bB][01]{1,64} | [0-9]{1,40} ) [uUlL]{0,3} )
   | L?"(?P<string> (?: [^"\\\n\0] | \\[^\n\0] )* )"
   | '(?P<character> (?: [^'\\\n\0] | \\[^\n\0] )+ )'
   | (?P<punctuation> := | \.\.\. | -> | [{}()\[\]<>;:,.=*+\-] )
+  | (?P<end> \Z ) )
     """,
     re.VERBOSE | re.DOTALL,
 )
+_SPACE: Final = " \t\r\n\f\v"
 _ESCAPE: Final = re.compile(
     rb"\\(?:x(0?[0-9A-Fa-f]{1,2})|([0-7]{1,3})|u([0-9A-Fa-f]{4})|U([0-9A-Fa-f]{8})|(.))", re.DOTALL
 )
@@ -104,21 +107,22 @@ def tokens(text: str) -> Iterator[Token]:
 
     """
     match = _TOKEN.match
-    at, size = 0, len(text)
-    while at < size:
-        found = match(text, at)
+    start, size = 0, len(text)
+    while start < size:
+        found = match(text, start)
         if found is None:
-            raise _bad_token(text, at)
+            raise _bad_token(text, start)
+        at = found.end("gap")
+        start = found.end()
         kind = found.lastgroup
         if kind == "word":
-            yield Token(TokenKind.WORD, found[0], at)
+            yield Token(TokenKind.WORD, found["word"], at)
         elif kind == "punctuation":
-            yield Token(TokenKind.PUNCTUATION, found[0], at)
+            yield Token(TokenKind.PUNCTUATION, found["punctuation"], at)
         elif kind == "integer":
             yield _integer(text, found, at)
         elif kind in ("string", "character"):
             yield Token(TokenKind.STRING, _unescaped(found[kind]), at)
-        at = found.end()
     yield Token(TokenKind.END, "end of the metadata", size)
 
 
@@ -159,8 +163,9 @@ def _unescaped(text: str) -> str:
     return content.partition(b"\0")[0].decode("utf-8", "surrogateescape")
 
 
-def _bad_token(text: str, at: int) -> Exception:
+def _bad_token(text: str, start: int) -> Exception:
     positions = Positions(text)
+    at = len(text) - len(text[start:].lstrip(_SPACE))
     if text.startswith("/*", at):
         return positions.error(at, "a comment has no end")
     if text[at] in "\"'" or text.startswith('L"', at):

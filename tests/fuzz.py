@@ -5,8 +5,8 @@ memory, so that a crash, a hang or an unbounded allocation is a finding too. Wha
 ``build/fuzz/found/``, and ``--again FILE`` tries it again.
 
 With kernels that count what is executed, ``python -m tests.instrumented sanitized tests.fuzz --minutes 60``, inputs
-that reach something new are kept in ``build/fuzz/FORMAT/``, changed further, and written once more. Without,
-an input depends on its format and number alone.
+that reach something new are kept in ``build/fuzz/FORMAT/``, changed further, and written once more. Without, or with
+``--blind``, which tries ten times as many, an input depends on its format and number alone.
 """
 
 from __future__ import annotations
@@ -374,11 +374,14 @@ if __name__ == "__main__":
     parser.add_argument("--minutes", type=float, help="the same in minutes")
     parser.add_argument("--format", choices=names, action="append")
     parser.add_argument("--first", type=int, default=0, help="number of the first input")
+    parser.add_argument("--blind", action="store_true", help="count nothing of what is executed")
     parser.add_argument("--again", type=Path, help="an input that was kept")
     options = parser.parse_args()
     if options.again:
         again(options.again)
         sys.exit()
+    if options.blind:
+        EDGES.are_counted = False
     seconds = options.seconds if options.minutes is None else 60 * options.minutes
     found = [fuzz(name, seconds, options.first) for name in options.format or names]
     sys.exit(any(found))

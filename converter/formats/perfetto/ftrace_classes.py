@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from typing import Final
 
 import numpy as np
@@ -83,14 +83,22 @@ class KernelClasses:
         self._count_unruled = count_unruled
         self._described: dict[int, tuple[str, str, tuple[ProgramField, ...]]] = {}
         self._declared: Declarations = {}
-        self._class_of_key = np.full(kernel.KEYS, -1, np.int32)
-        #: By key: the fields of an event that it may lack, as bits by their numbers, and its classes where it does.
-        self._optional = np.zeros(kernel.KEYS, np.uint64)
+        #: By key: its classes where an event lacks some fields, as bits by their numbers.
         self._partial: dict[int, dict[int, int]] = {}
         self._columns: dict[int, _Columns] = {}
         self._shapes = StringTable()
         self._class_of_shape: dict[int, int] = {}
         self._class_of_declared: dict[tuple[int, int], int] = {}
+
+    @cached_property
+    def _class_of_key(self) -> NDArray[np.int32]:
+        # Large, and not needed for a trace without kernel events.
+        return np.full(kernel.KEYS, -1, np.int32)
+
+    @cached_property
+    def _optional(self) -> NDArray[np.uint64]:
+        """By key: the fields of an event that it may lack, as bits by their numbers."""
+        return np.zeros(kernel.KEYS, np.uint64)
 
     def _note_undeclared(self, event: str, counts: NDArray[np.int64]) -> None:
         for number in np.flatnonzero(counts).tolist():

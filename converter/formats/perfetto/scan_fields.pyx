@@ -209,10 +209,17 @@ def lacking(
     cdef int64_t[::1] which = np.empty(count, np.int64)
     cdef int32_t[::1] pair_keys = np.empty(count, np.int32)
     cdef uint64_t[::1] masks = np.empty(count, np.uint64)
-    # By key: the pair that its last message is of.
-    cdef int64_t[::1] last = np.full(total, -1, np.int64)
+    # By key: the pair that its last message is of. Keys that lack nothing may be much larger than others.
+    cdef int64_t largest = 0
+    cdef int64_t[::1] last
     if sizes.shape[0] != count or keys.shape[0] != count:
         raise ValueError("starts, sizes and keys differ in length")
+    with nogil:
+        for i in range(count):
+            key = keys[i]
+            if 0 <= key < total and wanted[key] != 0:
+                largest = max(largest, key)
+    last = np.full(largest + 1, -1, np.int64)
     with nogil:
         for i in range(count):
             key = keys[i]

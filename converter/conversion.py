@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from fractions import Fraction
+from functools import partial
 from typing import TYPE_CHECKING, Literal, get_args
 
 from converter import registry
@@ -13,6 +14,7 @@ from converter.errors import (
     StrictLossError,
     TraceError,
     TraceWarning,
+    UnknownFormatError,
     UnsupportedError,
     note,
 )
@@ -20,6 +22,7 @@ from converter.formats.descriptor import Format
 from converter.formats.table import format_read
 from converter.ir.collect import collect
 from converter.ir.trace import Trace
+from converter.limits import allowed, changed_limits, iterated, limit, limited
 from converter.lossless.footer import has_residual
 from converter.merging.merged_trace import MergedTrace
 from converter.projection.losses import LossClass, LossKind, LossReport
@@ -34,9 +37,6 @@ if TYPE_CHECKING:
 #: What may not be lost: what viewers show of the output, that and what its other readers find as it was, or anything.
 Strictness = Literal["shown", "kept", "all"]
 STRICTNESS: tuple[Strictness, ...] = get_args(Strictness)
-
-#: A folder of more files than that is not looked through for traces.
-_MOST_IN_FOLDER = 1000
 
 
 def detect(source: SourceArgument) -> Format:
@@ -57,6 +57,7 @@ def open_trace(
     format: str | None = None,
     options: Mapping[str, str] | None = None,
     selection: Selection | None = None,
+    limits: Mapping[str, int | str] | None = None,
 ) -> Iterator[Trace]:
     """The trace of an input, to be streamed; the input is closed when the context ends.
 
@@ -67,14 +68,16 @@ def open_trace(
         options: what its reader is told besides, by name (`Format.options`).
         selection: which part of it is wanted; what that does not need is not read, where the format lets a reader
             find its way (docs/cli.md says what may then be missing at the start).
+        limits: how much the input may ask for, by name, where that is not as by default (docs/security.md).
 
     Raises:
         SelectionError: when batches are read: the trace's clock does not know the times that are wanted.
         UnknownFormatError: no format recognises the input, or none has this name.
         TraceError: the input cannot be read, or is damaged before its first usable event.
+        ValueError: there is no such limit, or it is none that it may have.
 
     """
-    with open_merged([source], format, options, selection=selection) as trace:
+    with open_merged([source], format, options, selection=selection, limits=limits) as trace:
         yield trace
 
 
@@ -88,6 +91,7 @@ def open_merged(
     align: str | None = None,
     machines: Mapping[str, Sequence[str]] | None = None,
     selection: Selection | None = None,
+    limits: Mapping[str, int | str] | None = None,
     looked_through: Callable[[Trace], None] | None = None,
 ) -> Iterator[Trace]:
     """What several inputs are together, to be streamed: a `MergedTrace`, or the trace of the only one.
@@ -100,6 +104,7 @@ def open_merged(
         align: likewise.
         machines: likewise.
         selection: as `open_trace` takes it; times are those of the whole.
+        limits: likewise.
         looked_through: hears of each of several inputs before it is read for the first time.
 
     Raises:
@@ -110,6 +115,7 @@ def open_merged(
 
     """
     with ExitStack() as stack:
+        stack.enter_context(limited(limits))
         inputs: list[tuple[str, Trace]] = []
         left_out: list[TraceWarning] = []
         for source in sources:
@@ -130,13 +136,16 @@ def read(
     source: SourceArgument,
     format: str | None = None,
     options: Mapping[str, str] | None = None,
+    limits: Mapping[str, int | str] | None = None,
 ) -> Trace:
     """The trace of an input in memory; arguments and errors are those of `open_trace`.
 
     What only the source's own format has may still be read from the file when needed, which is closed with the trace.
     """
-    opened = open_source(source)
-    with ExitStack() as stack, _naming(opened):
+    with ExitStack() as stack:
+        stack.enter_context(limited(limits))
+        opened = open_source(source)
+        stack.enter_context(_naming(opened))
         left_out: list[TraceWarning] = []
         inputs = _traces_in(opened, format, options, stack, left_out)
         return collect(_together(inputs, left_out))
@@ -198,6 +207,7 @@ def convert(
     target_format: str | None = None,
     options: Mapping[str, str] | None = None,
     selection: Selection | None = None,
+    limits: Mapping[str, int | str] | None = None,
     force: bool = False,
     strict: bool | Strictness = False,
     lossless: bool = False,
@@ -207,7 +217,7 @@ def convert(
     All other arguments, the result and errors are those of `open_trace` and `write`.
     """
     path = source if isinstance(source, str | os.PathLike) else None
-    with open_trace(source, source_format, options, selection) as trace:
+    with open_trace(source, source_format, options, selection, limits) as trace:
         return write(
             trace,
             target,
@@ -265,7 +275,7 @@ def refuse_losses(report: LossReport, strict: bool | Strictness) -> None:
     if not strict:
         return
     level = "shown" if strict is True else strict
-    refused, allowed = {
+    refused, tolerated = {
         "shown": ((LossClass.SHOWN,), "no loss of what is shown"),
         "kept": ((LossClass.SHOWN, LossClass.KEPT), "no loss but of details"),
         "all": (tuple(LossClass), "no loss"),
@@ -274,7 +284,7 @@ def refuse_losses(report: LossReport, strict: bool | Strictness) -> None:
     if losses:
         more = f", and {len(losses) - 1} more" if len(losses) > 1 else ""
         raise StrictLossError(
-            f"not everything fits: {losses[0]}{more}; strict allows {allowed} "
+            f"not everything fits: {losses[0]}{more}; strict allows {tolerated} "
             "(--dry-run -v lists all, --lossless keeps all)"
         )
 
@@ -316,6 +326,7 @@ def _traces_in(
 
     def opened(one: Source) -> tuple[str, Trace]:
         trace = _trace_of(one, format, options)
+        _keep_limits(trace)
         stack.callback(trace.close)
         return one.name, trace
 
@@ -325,7 +336,11 @@ def _traces_in(
     # A folder that is no trace, or only seems to be one for what lies below it.
     found: list[tuple[Source, Format]] = []
     others: list[TraceWarning] = []
-    for name in names if len(names) <= _MOST_IN_FOLDER else ():
+    many = len(names) > limit("folder-files")
+    if many and registry.detected(source) is None:
+        expected = f"a trace, or {allowed('folder-files')}"
+        raise UnknownFormatError(path=source.name, expected=expected, found=f"{len(names):,}")
+    for name in names if not many else ():
         try:
             inner = stack.enter_context(source.open(name))
             found.append((inner, registry.detect(inner)))
@@ -334,12 +349,23 @@ def _traces_in(
             others.append(TraceWarning(message="no trace, left out", path=path))
     if not found or {one for _, one in found} == {registry.detected(source)}:
         return [opened(source)]
-    left_out += others
+    left_out += [*source.warnings, *others]
     traces = []
     for inner, _ in found:
         with _naming(inner):
             traces.append(opened(inner))
     return traces
+
+
+def _keep_limits(trace: Trace) -> None:
+    """Have the limits that hold now hold whenever batches are read, whatever else is opened then."""
+    values = changed_limits()
+    if not values:
+        return
+    make_batches, is_as_read = trace.make_batches, trace.is_as_read
+    trace.make_batches = partial(iterated, make_batches, values)
+    if is_as_read:
+        trace.source_batches = trace.make_batches
 
 
 def _trace_of(source: Source, name: str | None, options: Mapping[str, str] | None) -> Trace:

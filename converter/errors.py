@@ -11,10 +11,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Self
 
+from converter.limits import allowed, limit
+
 #: Longer texts are cut: values found in a file can be as long as the file.
 _MAX_PART = 300
-#: Of one input; more only tell the same.
-MOST_WARNINGS = 1000
 
 
 class TraceError(Exception):
@@ -162,17 +162,24 @@ def note(warnings: list[TraceWarning], *found: TraceWarning) -> None:
     """Add warnings to those of a trace, unless they are there, as each pass over the input finds the same, or there are
     too many already, of which the last then tells. There is no other way to add one.
     """
+    most = limit("warnings")
     for warning in found:
-        if len(warnings) > MOST_WARNINGS:
+        if len(warnings) > most:
             return
         # Few have one offset, and to compare all of them in full takes long.
         if any(one.offset == warning.offset and one == warning for one in warnings):
             continue
-        if len(warnings) < MOST_WARNINGS:
+        if len(warnings) < most:
             warnings.append(warning)
             continue
-        message = f"more damage than {MOST_WARNINGS:,} warnings tell"
+        message = f"there is more damage: {allowed('warnings')} tell of it"
         warnings.append(TraceWarning(message=message, format=warning.format, path=warning.path))
+
+
+def too_many_holes(offset: int | None) -> TraceError:
+    """That reading does not go on at a place behind damage, as it did at others."""
+    expected = allowed("holes")
+    return TraceError("damaged in too many places", offset=offset, expected=expected)
 
 
 def _parts(source: TraceError | TraceWarning) -> dict[str, Any]:

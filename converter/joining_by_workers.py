@@ -17,7 +17,6 @@ from dataclasses import dataclass, field, replace
 from converter import registry
 from converter.conversion import (
     Strictness,
-    open_trace,
     refuse,
     refuse_losses,
 )
@@ -152,7 +151,7 @@ def written(share: Runs) -> Written:
     usual = FILE_EVENTS if format.is_directory(variant) else RUN_EVENTS
     turns = Turns(share.number, share.count, share.run_events or usual)
     with (
-        open_trace(share.source, share.source_format, share.options, share.selection) as trace,
+        share.opened() as trace,
         open_sink(share.path, force=True, directory=format.is_directory(variant)) as place,
     ):
         counts = deque([0], 1)

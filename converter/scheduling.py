@@ -9,17 +9,19 @@ import logging
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, replace
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
+from converter.conversion import Strictness, open_trace
 from converter.errors import TraceError, TraceWarning, UnsupportedError, note
+from converter.limits import changed_limits
 from converter.storage.locations import is_remote
 from converter.storage.workers import use_workers
 
 if TYPE_CHECKING:
-    from converter.conversion import Strictness
+    from converter.ir.trace import Trace
     from converter.selection.selection import Selection
 
 _LOCAL = re.compile(r"local(?::([1-9]\d{0,3}))?", re.ASCII)
@@ -44,6 +46,14 @@ class Share:
     strict: bool | Strictness = False
     number: int = 0
     count: int = 1
+    #: Those that hold here hold on the workers.
+    limits: Mapping[str, int] = field(default_factory=changed_limits)
+
+    def opened(self) -> AbstractContextManager[Trace]:
+        """The trace, as `open_trace` gives it."""
+        return open_trace(
+            self.source, self.source_format, self.options, self.selection, self.limits
+        )
 
 
 def seen_by_workers(source: str, seen: Iterable[Iterable[TraceWarning]]) -> list[TraceWarning]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Iterator, Mapping
+from contextvars import copy_context
 from dataclasses import dataclass, field, replace
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Final
@@ -222,7 +223,9 @@ class _Writing:
         self._given: SimpleQueue[Batch | _StoppedError | None] = SimpleQueue()
         self._turn = threading.Semaphore(0)
         self._result: SplitPart | BaseException | None = None
-        self._thread = threading.Thread(target=self._write, name=f"traceconv-{label}", daemon=True)
+        self._thread = threading.Thread(
+            target=copy_context().run, args=(self._write,), name=f"traceconv-{label}", daemon=True
+        )
         self._thread.start()
         self._turn.acquire()
 

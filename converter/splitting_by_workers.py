@@ -12,7 +12,6 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from converter import registry
-from converter.conversion import open_trace
 from converter.errors import OutputError, TraceWarning, UnsupportedError
 from converter.scheduling import Share, scheduler, seen_by_workers
 from converter.selection.parts import TimeLength
@@ -114,7 +113,7 @@ def written(share: Parts) -> WrittenParts:
         strict=share.strict,
         lossless=share.lossless,
     )
-    with open_trace(share.source, share.source_format, share.options, share.selection) as trace:
+    with share.opened() as trace:
         parts = list(
             split_trace(
                 trace,

@@ -64,6 +64,8 @@ FLOORS = [
     ["converter.ir"],
     ["converter.kernels"],
     ["converter.errors", "converter.hooks", "converter.schemas"],
+    # Errors name what raises a limit.
+    ["converter.limits"],
 ]
 FLOOR = {room: number for number, rooms in enumerate(FLOORS) for room in rooms}
 #: A module below a room's folder that no floor lists belongs to that room; these folders hold rooms and modules of

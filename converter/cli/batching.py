@@ -6,8 +6,8 @@ import multiprocessing
 import os
 import signal
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from multiprocessing.connection import Connection, wait
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -23,6 +23,7 @@ from converter.conversion import Strictness
 from converter.errors import StrictLossError, TraceError
 from converter.formats.descriptor import Format
 from converter.ir.text import printable
+from converter.limits import changed_limits, limited
 from converter.storage.locations import folders_below, is_remote, join, name_of, shown
 from converter.storage.lookup import make_folder, matches, modified
 from converter.storage.placing import whole_folder
@@ -48,6 +49,8 @@ class Wanted:
     lossless: bool
     force: bool
     split: TimeLength | int | Division | None = None
+    #: Those that hold here hold in other processes.
+    limits: Mapping[str, int] = field(default_factory=changed_limits)
 
     def ending(self, format: Format, variant: str) -> str:
         """The suffixes of an output, behind what it is named after."""
@@ -272,12 +275,14 @@ def _outcome(job: Job) -> Outcome:
     try:
         make_folder(os.path.dirname(job.target))
         format, variant = checked_formats(options)
-        if wanted.split is None:
-            done = converted(options, job.target, format, variant)
-        else:
-            with whole_folder(job.target, force=wanted.force) as folder:
-                place = os.path.join(folder, os.path.basename(job.target)[: -len(_PARTS)])
-                done = converted(options, place + wanted.ending(format, variant), format, variant)
+        with limited(wanted.limits):
+            if wanted.split is None:
+                done = converted(options, job.target, format, variant)
+            else:
+                with whole_folder(job.target, force=wanted.force) as folder:
+                    place = os.path.join(folder, os.path.basename(job.target)[: -len(_PARTS)])
+                    place += wanted.ending(format, variant)
+                    done = converted(options, place, format, variant)
     except StrictLossError as error:
         return Outcome(job, _REFUSED, error.detail)
     except TraceError as error:

@@ -14,6 +14,7 @@ from converter.cli.selecting import EXAMPLES, selects
 from converter.cli.shared_options import SETTINGS as _SETTINGS
 from converter.cli.shared_options import Strict, WithStrictness
 from converter.cli.shared_options import input_argument as _input
+from converter.cli.shared_options import limits as _limits
 from converter.cli.shared_options import reader_options as _reader_options
 from converter.cli.shared_options import source_format as _source_format
 from converter.cli.shared_options import split as _split
@@ -323,6 +324,7 @@ Examples:
 @click.argument("second", metavar="B")
 @click.option("--format-a", metavar="FORMAT", help="Format of A, where not recognised.")
 @click.option("--format-b", metavar="FORMAT", help="Format of B, where not recognised.")
+@_limits
 @_ignore
 @_comparison_as_json
 @_quiet_comparison

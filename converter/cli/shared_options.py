@@ -87,7 +87,33 @@ def _as_mapping(
     return told
 
 
-reader_options = click.option(
+def _as_limits(context: click.Context, _parameter: click.Parameter, given: tuple[str, ...]) -> None:
+    """Have these limits until the command is done."""
+    from converter.limits import LIMITS, limited, shown
+
+    if "help" in given:
+        width = max(map(len, LIMITS))
+        for name, one in LIMITS.items():
+            click.echo(f"{name:{width}}  {shown(name, one.default)} {one.guards}")
+        context.exit()
+    try:
+        context.with_resource(limited(_as_mapping(context, _parameter, given)))
+    except ValueError as error:
+        raise click.BadParameter(str(error)) from None
+
+
+limits = click.option(
+    "--limit",
+    metavar="NAME=VALUE",
+    multiple=True,
+    expose_value=False,
+    is_eager=True,
+    callback=_as_limits,
+    help='How much IN may ask for: holes=5000, ctf.metadata=64M; "help" lists all.',
+)
+
+
+_told = click.option(
     "-O",
     "--option",
     "reader_options",
@@ -96,6 +122,11 @@ reader_options = click.option(
     callback=_as_mapping,
     help="What the reader of IN is told besides; may be repeated.",
 )
+
+
+def reader_options(command: _Command) -> _Command:
+    """What the reader of the input is told."""
+    return _told(limits(command))
 
 
 class WithStrictness(click.Command):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from contextvars import copy_context
 from typing import TYPE_CHECKING, overload
 
 import numpy as np
@@ -78,7 +79,9 @@ class SymbolTable:
     def prefetch(self) -> None:
         """Load on another thread what will be needed; errors come up where it is."""
         if self._loaded is None and self._loading is None:
-            self._loading = threading.Thread(target=self._try_to_load, daemon=True)
+            self._loading = threading.Thread(
+                target=copy_context().run, args=(self._try_to_load,), daemon=True
+            )
             self._loading.start()
 
     def _try_to_load(self) -> None:

@@ -26,6 +26,7 @@ from converter.ir.trace import Trace
 from converter.lossless.travelling import compressed, parts_of
 from converter.storage.source import Source, spooled
 from converter.storage.source_files import source_of_files
+from converter.storage.unpacked import Unpacked, no_room
 
 
 def source_records(trace: Trace) -> Iterator[bytes] | None:
@@ -96,7 +97,7 @@ def reopened(content: Source) -> Trace | None:
         )
     name = decoded(described.name)
     sizes: list[tuple[str, int]] = []
-    files = spooled(_unpacked(records, sizes), name)
+    files = spooled(_unpacked(content.unpacked, records, sizes), name)
     source = source_of_files(name, decoded(described.opened), sizes, files)
     trace = format.open(source, _options(format, described), travelled=True)
     for warning in described.warning:
@@ -114,7 +115,9 @@ def _options(format: Format, described: pb.Source) -> dict[str, str]:
     return options
 
 
-def _unpacked(records: Iterator[pb.Record], sizes: list[tuple[str, int]]) -> Iterator[bytes]:
+def _unpacked(
+    unpacked: Unpacked, records: Iterator[pb.Record], sizes: list[tuple[str, int]]
+) -> Iterator[bytes]:
     """All files, one behind the other; what each takes goes to `sizes`."""
     for record in records:
         if record.WhichOneof("content") != "file":
@@ -122,5 +125,7 @@ def _unpacked(records: Iterator[pb.Record], sizes: list[tuple[str, int]]) -> Ite
         name, size = decoded(record.file.name), 0
         for part in parts_of(name, record.file.zstd):
             size += len(part)
+            if not unpacked.take(("travelled", name), size):
+                raise no_room(size).within(field=f"files.{name}")
             yield part
         sizes.append((name, size))

@@ -12,10 +12,8 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 
 from converter.errors import TraceError, TraceWarning, note
+from converter.limits import allowed, limit
 from converter.storage.source import Source, View, check_relative
-
-#: More files than any trace has; an archive of empty files needs 512 bytes for each.
-MAX_MEMBERS = 1_000_000
 
 #: What opens the contents, by name in the archive.
 Members = Mapping[str, Callable[[], Source]]
@@ -65,8 +63,8 @@ def _listed(source: Source, warnings: list[TraceWarning]) -> Members:
                 if not member.isreg() or member.issparse() or not is_inside(name):
                     left_out += 1
                     continue
-                if len(members) == MAX_MEMBERS:
-                    damaged(f"more than {MAX_MEMBERS:,} files: the rest is left out")
+                if len(members) == limit("members"):
+                    damaged(f"{allowed('members')} are read: the rest is left out")
                     break
                 available = max(source.size - member.offset_data, 0)
                 if member.size > available:
@@ -100,6 +98,7 @@ class ArchiveSource(Source):
         self, name: str, archive: Source, members: Members, unwrap: Callable[[Source], Source]
     ) -> None:
         super().__init__(name, 0)
+        self.unpacked = archive.unpacked
         self._archive = archive
         self._members = members
         self._unwrap = unwrap

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Protocol, cast
 
 from converter.errors import TraceWarning, note
+from converter.limits import allowed, limit
 from converter.storage.source import Source
 
 
@@ -32,8 +33,6 @@ class _Bounding(_Decompressor, Protocol):
 _FEED_SIZE = {"gzip": 1 << 14, "zstd": 1 << 10, "xz": 1 << 16, "bzip2": 1 << 16, "lz4": 1 << 16}
 #: How much the others are asked for at once.
 _MOST_OUTPUT = 1 << 22
-#: More memory for its window no xz file may ask for: `xz -9` makes files that need 65 MiB.
-_MOST_XZ_MEMORY = 1 << 28
 #: How a member, frame or stream begins.
 _MAGICS = {
     "gzip": b"\x1f\x8b",
@@ -72,7 +71,7 @@ def decompressed(source: Source, compression: str, warnings: list[TraceWarning])
                     produced += len(output)
                     yield output
             except failure as error:
-                warn(offset, f"the {compression} data is damaged: {error}")
+                warn(offset, _failed(compression, error))
                 yield from _salvaged(source, compression, start, offset, produced)
                 return
             offset += len(data)
@@ -89,8 +88,8 @@ def _start(compression: str) -> tuple[_Decompressor, type[Exception]]:
     if compression == "xz":
         import lzma
 
-        decompressor = lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=_MOST_XZ_MEMORY)
-        return decompressor, lzma.LZMAError
+        memory = limit("xz-memory")
+        return lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=memory), lzma.LZMAError
     if compression == "bzip2":
         import bz2
 
@@ -101,7 +100,8 @@ def _start(compression: str) -> tuple[_Decompressor, type[Exception]]:
         return lz4_frame().LZ4FrameDecompressor(), RuntimeError
     import zstandard
 
-    return zstandard.ZstdDecompressor().decompressobj(), zstandard.ZstdError
+    frames = zstandard.ZstdDecompressor(max_window_size=limit("zstd-window"))
+    return frames.decompressobj(), zstandard.ZstdError
 
 
 def _outputs(decompressor: _Decompressor, data: bytes) -> Iterator[bytes]:
@@ -119,6 +119,13 @@ def _outputs(decompressor: _Decompressor, data: bytes) -> Iterator[bytes]:
         if bounding.eof or bounding.needs_input:
             return
         data = b""
+
+
+def _failed(compression: str, error: Exception) -> str:
+    needed = {"xz": "xz-memory", "zstd": "zstd-window"}.get(compression)
+    if needed is not None and "memory" in str(error).lower():
+        return f"the {compression} data needs too much memory: {allowed(needed)}"
+    return f"the {compression} data is damaged: {error}"
 
 
 def _is_member(head: bytes, compression: str) -> bool:

@@ -14,6 +14,7 @@ from functools import partial
 from typing import BinaryIO
 
 from converter.errors import TraceError
+from converter.limits import allowed, limit
 from converter.storage.locations import is_remote, local
 from converter.storage.source import (
     FileSource,
@@ -28,8 +29,6 @@ from converter.storage.source import (
 SourceArgument = str | os.PathLike[str] | BinaryIO | bytes
 
 _COPY_SIZE = 1 << 18
-#: A server may compress what is compressed already.
-_MOST_WRAPPERS = 2
 #: Where the first header of a tar archive says that it is one (POSIX.1-2017, pax, "ustar Interchange Format").
 _TAR_OFFSET = 257
 _TAR_MAGIC = b"ustar"
@@ -198,12 +197,12 @@ def compression_of(head: bytes) -> str | None:
     return None
 
 
-def _unwrapped(source: Source, wrappers: int = _MOST_WRAPPERS) -> Source:
-    """The source, or what it unpacks to."""
-    if not wrappers:
-        return source
+def _unwrapped(source: Source, wrappers: int = 0) -> Source:
+    """The source, or what it unpacks to: a server may compress what is compressed already."""
     try:
         compression = compression_of(source.read(0, 6))
+        if compression is not None and wrappers >= limit("wrappers"):
+            raise TraceError(path=source.name, expected=allowed("wrappers"), found=compression)
     except BaseException:
         source.close()
         raise
@@ -214,4 +213,4 @@ def _unwrapped(source: Source, wrappers: int = _MOST_WRAPPERS) -> Source:
     from converter.storage.packed import PackedSource
 
     unpack = partial(decompressed, source, compression)
-    return _unwrapped(PackedSource(source.name, source, unpack, compression), wrappers - 1)
+    return _unwrapped(PackedSource(source.name, source, unpack, compression), wrappers + 1)

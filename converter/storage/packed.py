@@ -7,10 +7,12 @@ from __future__ import annotations
 import threading
 from collections import deque
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
+from functools import partial
 
 from converter.errors import TraceWarning
 from converter.storage.source import MemorySource, Source, spooled
+from converter.storage.workers import Threads
 
 #: Unpacks the contents, in pieces; damage is added to the list.
 Unpack = Callable[[list[TraceWarning]], Iterator[bytes]]
@@ -43,8 +45,9 @@ class PackedSource(Source):
         self._packed = packed
         super().__init__(name, 0)
         self.compression = compression
-        self._unpack = unpack
-        self._chunks = unpack(packed.warnings)
+        self.unpacked = packed.unpacked
+        self._unpack = partial(self._within_limits, unpack)
+        self._chunks = self._unpack(packed.warnings)
         self._begun: deque[bytes] = deque()
         self._begun_size = 0
         self._settled: Source | None = None
@@ -97,6 +100,10 @@ class PackedSource(Source):
             self._settled.close()
             self._begun.clear()
             self._packed.close()
+
+    def _within_limits(self, unpack: Unpack, warnings: list[TraceWarning]) -> Iterator[bytes]:
+        what = (self.name, self.compression)
+        return self.unpacked.cut(what, unpack(warnings), warnings, self.name)
 
     def _known(self) -> Source:
         """What the contents are read from."""
@@ -182,7 +189,7 @@ class _Pass:
         self._end = 0
         self._kept: deque[bytes] = deque()
         self._chunks = chunks
-        self._thread = ThreadPoolExecutor(1, "traceconv-unpacking")
+        self._thread = Threads(1, "traceconv-unpacking")
         self._next = self._ask()
 
     def fill(self, offset: int, view: memoryview) -> int:

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from typing import Self
 
 from converter.errors import OutputError, TraceError, TraceWarning, TruncatedError
+from converter.storage.unpacked import Unpacked
 
 _MAX_OFFSET = (1 << 63) - 1
 #: As much is read or written by one call: macOS refuses 2 GiB.
@@ -34,6 +35,19 @@ class Source:
         self.compression: str | None = None
         #: Opens the directory that the file is in, where it was opened by its path.
         self.open_beside: Callable[[], Source] | None = None
+        self._unpacked: Unpacked | None = None
+
+    @property
+    def unpacked(self) -> Unpacked:
+        """What has been unpacked of the input that this is, or is a part of."""
+        if self._unpacked is None:
+            # Only now: most inputs are not compressed, and a compressed one does not know its size.
+            self._unpacked = Unpacked(self.size)
+        return self._unpacked
+
+    @unpacked.setter
+    def unpacked(self, unpacked: Unpacked) -> None:
+        self._unpacked = unpacked
 
     def read(self, offset: int, size: int) -> bytes:
         """The `size` bytes at `offset`; fewer only where the file ends, none beyond its end."""
@@ -171,6 +185,7 @@ class View(Source):
     def __init__(self, name: str, base: Source, start: int, size: int, tail: bytes = b"") -> None:
         super().__init__(name, size + len(tail))
         self.warnings = base.warnings
+        self.unpacked = base.unpacked
         self._base = base
         self._start = start
         self._stretch = size

@@ -8,7 +8,8 @@ import os
 import time
 from collections.abc import Callable
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
-from typing import Final, ParamSpec, TypeVar
+from contextvars import copy_context
+from typing import Any, Final, ParamSpec, TypeVar
 
 #: Seconds of work before threads are begun for more of it: what a small trace needs is done by then.
 _WORTHWHILE: Final = 0.002
@@ -34,6 +35,14 @@ def use_workers(count: int | None) -> None:
     _wanted = count
 
 
+class Threads(ThreadPoolExecutor):
+    """Threads where the same limits hold as where they are given work."""
+
+    def submit(self, work: Callable[..., Result], /, *args: Any, **named: Any) -> Future[Result]:
+        """As `ThreadPoolExecutor.submit`."""
+        return super().submit(copy_context().run, work, *args, **named)
+
+
 class Workers(Executor):
     """Threads, begun when there is more to do than beginning them takes; what comes before is done at once.
 
@@ -44,7 +53,7 @@ class Workers(Executor):
         self._threads = threads
         self._name = name
         self._spent = 0.0
-        self._pool: ThreadPoolExecutor | None = None
+        self._pool: Threads | None = None
 
     def submit(
         self,
@@ -55,7 +64,7 @@ class Workers(Executor):
     ) -> Future[Result]:
         """Have something done."""
         if self._pool is None and self._spent >= _WORTHWHILE:
-            self._pool = ThreadPoolExecutor(self._threads, self._name)
+            self._pool = Threads(self._threads, self._name)
         if self._pool is not None:
             return self._pool.submit(work, *arguments, **named)
         begun = time.perf_counter()

@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterator
 from functools import partial
 
 from converter.errors import TraceError, TraceWarning, note
+from converter.limits import allowed, limit
 from converter.storage.archives import (
-    MAX_MEMBERS,
     ArchiveSource,
     SourceFile,
     inner_names,
@@ -54,18 +54,20 @@ def open_zip(source: Source, unwrap: Callable[[Source], Source]) -> Source:
         # Some Pythons' `is_dir` cannot be asked about an empty name.
         if info.filename.endswith("/"):
             continue
-        if not info.filename or not is_inside(name) or len(members) == MAX_MEMBERS:
+        if not info.filename or not is_inside(name) or len(members) == limit("members"):
             left_out += 1
             continue
         members[name] = partial(_unpacked, archive, info, os.path.join(source.name, info.filename))
     if left_out:
-        message = f"{left_out:,} names that lead out of it, or beyond {MAX_MEMBERS:,}, are left out"
+        message = (
+            f"{left_out:,} names that lead out of it, or beyond {allowed('members')}, are left out"
+        )
         note(warnings, TraceWarning(message=message, format="zip", path=source.name))
     if len(members) == 1:
         ((name, unpack),) = members.items()
         return unwrap(PackedSource(os.path.join(source.name, name), source, unpack, "zip"))
     openers = {
-        name: partial(_copied, unpack, os.path.join(source.name, name), warnings)
+        name: partial(_copied, source, unpack, os.path.join(source.name, name))
         for name, unpack in members.items()
     }
     result = ArchiveSource(source.name, source, inner_names(openers), unwrap)
@@ -89,9 +91,12 @@ def _unpacked(
         note(warnings, TraceWarning(message=message, path=name, offset=produced))
 
 
-def _copied(unpack: Unpack, name: str, warnings: list[TraceWarning]) -> Source:
+def _copied(archive: Source, unpack: Unpack, name: str) -> Source:
     """A member of several, with offsets: what is in a directory is read in any order."""
-    source = spooled(unpack(warnings), name)
+    warnings = archive.warnings
+    chunks = archive.unpacked.cut((name, "zip"), unpack(warnings), warnings, name)
+    source = spooled(chunks, name)
     source.warnings = warnings
+    source.unpacked = archive.unpacked
     source.compression = "zip"
     return source

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 
 from converter.ir.events import Batch, Table
 from converter.ir.trace import Trace
-from converter.storage.workers import workers
+from converter.storage.workers import Threads, workers
 
 #: Tables of fewer rows are not worth handing over: what they take is the interpreter's, which has one lock.
 _WORTHWHILE = 1 << 12
@@ -21,7 +21,7 @@ class Decoder:
 
     def __init__(self, trace: Trace) -> None:
         beside = workers() - 1 if trace.decodes_in_parallel else 0
-        self._pool = ThreadPoolExecutor(beside, "traceconv-decoder") if beside else None
+        self._pool = Threads(beside, "traceconv-decoder") if beside else None
 
     def close(self) -> None:
         """End the other threads."""

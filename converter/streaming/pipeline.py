@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Generator, Iterator, Sequence
+from contextvars import copy_context
 from dataclasses import replace
 from queue import SimpleQueue
 from types import TracebackType
@@ -185,7 +186,9 @@ class _Run:
         self._made: SimpleQueue[tuple[Batch | None, _Growth] | BaseException] = SimpleQueue()
         self._wanted = threading.Semaphore()
         self._stopped = False
-        self._thread = threading.Thread(target=self._make, name=f"traceconv-{name}", daemon=True)
+        self._thread = threading.Thread(
+            target=copy_context().run, args=(self._make,), name=f"traceconv-{name}", daemon=True
+        )
         self._thread.start()
 
     def results(self) -> Iterator[Batch]:

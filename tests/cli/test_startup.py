@@ -31,6 +31,7 @@ BASIC = HELP | {
     "converter.cli.shared_options",
     "converter.cli.viewing_commands",
     "converter.errors",
+    "converter.limits",
 }
 #: The descriptors of formats, and the little that they need to recognise an input.
 DESCRIPTORS = {

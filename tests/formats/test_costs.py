@@ -4,11 +4,11 @@ import pytest
 from costs import cost
 from support.trace_cmd_files import PAGE, File, Kernel
 
-from converter import errors
 from converter.conversion import open_trace
-from converter.errors import MOST_WARNINGS, TraceWarning, note
+from converter.errors import TraceWarning, note
 from converter.formats.aix.trcfmt import parse
 from converter.ir.events import decode
+from converter.limits import LIMITS, limited
 
 
 @pytest.mark.parametrize("name", ["uftrace_sessions", "uftrace_images", "uftrace_nonsense"])
@@ -18,12 +18,13 @@ def test_a_line_does_not_take_longer_the_more_there_are(name):
 
 
 def test_warnings_are_few_and_different():
+    most = LIMITS["warnings"].default
     warnings = []
-    for number in [*range(MOST_WARNINGS + 10), 3]:
-        note(warnings, TraceWarning(message="m", offset=number % (MOST_WARNINGS + 5)))
+    for number in [*range(most + 10), 3]:
+        note(warnings, TraceWarning(message="m", offset=number % (most + 5)))
         note(warnings, TraceWarning(message="m", offset=0))
-    assert len(warnings) == MOST_WARNINGS + 1
-    assert [one.offset for one in warnings[:-1]] == list(range(MOST_WARNINGS))
+    assert len(warnings) == most + 1
+    assert [one.offset for one in warnings[:-1]] == list(range(most))
     assert "more damage" in str(warnings[-1])
 
 
@@ -46,16 +47,15 @@ def _pages():
 
 
 @pytest.mark.parametrize("made", [_options, _pages])
-def test_damage_everywhere_gives_few_warnings(made, monkeypatch):
-    monkeypatch.setattr(errors, "MOST_WARNINGS", MOST)
-    with open_trace(made(), "trace_cmd") as trace:
+def test_damage_everywhere_gives_few_warnings(made):
+    with open_trace(made(), "trace_cmd", limits={"warnings": MOST}) as trace:
         for batch in trace.batches():
             decode(batch)
         assert len(trace.warnings) == MOST + 1
         assert "more damage" in str(trace.warnings[-1])
 
 
-def test_templates_of_nothing_but_damage_give_few_warnings(monkeypatch):
-    monkeypatch.setattr(errors, "MOST_WARNINGS", MOST)
-    found = parse("".join(f"nonsense {i}\n" for i in range(MOST + 9)))
+def test_templates_of_nothing_but_damage_give_few_warnings():
+    with limited({"warnings": MOST}):
+        found = parse("".join(f"nonsense {i}\n" for i in range(MOST + 9)))
     assert len(found.warnings) == MOST + 1

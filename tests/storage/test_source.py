@@ -284,8 +284,8 @@ class TestCompressed:
         inner = gzip.compress(PLAIN)
         with open_source(compress(compression, inner)) as source:
             assert whole(source) == PLAIN
-        with open_source(compress(compression, gzip.compress(inner))) as source:
-            assert whole(source) == inner
+        with pytest.raises(TraceError, match="at most 2 wrappers"):
+            open_source(compress(compression, gzip.compress(inner)))
 
     def test_members_are_joined(self, compression):
         data = b"".join(compress(compression, part) for part in (b"", b"one", PLAIN, b"", b"two"))
@@ -383,7 +383,7 @@ def test_a_window_that_zstd_refuses_is_damage():
     compressor = zstandard.ZstdCompressor(compression_params=parameters).compressobj()
     with open_source(compressor.compress(PLAIN) + compressor.flush()) as source:
         assert source.size == 0
-        assert "damaged" in str(source.warnings[0])
+        assert "--limit zstd-window=256M" in str(source.warnings[0])
 
 
 @pytest.mark.parametrize(

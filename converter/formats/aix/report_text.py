@@ -25,6 +25,7 @@ from converter.ir.field_classes import IntegerClass, StringClass
 from converter.ir.kinds import Kind, Role
 from converter.ir.trace import ClockDomain, Process, Thread, Trace
 from converter.kernels.union import number_rows
+from converter.limits import allowed, limit
 from converter.storage.source import Source
 
 #: Of `Trace.format`: such a trace has none of the bytes of a trace file.
@@ -38,8 +39,6 @@ _MAX_PREAMBLE = 100
 _ROW_SIZE = 13
 #: Events of a batch.
 _MAX_ROWS = 1 << 17
-#: More classes than hooks and system calls have; what else calls itself a hook is one of these.
-_MAX_CLASSES = 16384
 
 _PROCESS_NAME = Field("process_name", StringClass(), Role.CONTEXT)
 _SYSTEM_CALL = Field("system_call", StringClass(), Role.CONTEXT)
@@ -215,7 +214,7 @@ class _Reader:
                 tables[number] = Table(len(places), [_taken(texts, places)])
                 continue
             left = self.hook(id16, places, heading, texts, cpu, class_id, tables, kept)
-            if id16 < 0 or (len(left) and len(self.trace.event_classes) >= _MAX_CLASSES):
+            if id16 < 0 or (len(left) and self.is_full()):
                 nameless.append(left)
             elif len(left):
                 made = replace(log_class(id16), timed=heading.timed)
@@ -229,6 +228,17 @@ class _Reader:
         row = np.empty(len(ts), np.int32)
         number_rows(class_id, row, np.zeros(len(self.trace.event_classes), np.int32))
         return Batch(ts=ts, class_id=class_id, row=row, tables=tables, thread=thread, cpu=cpu)
+
+    def is_full(self) -> bool:
+        """Whether there are so many classes that further events are of those without a name."""
+        if len(self.trace.event_classes) < limit("aix.report-classes"):
+            return False
+        expected = allowed("aix.report-classes")
+        what = "more events are not told apart by their names"
+        name = self.source.name
+        warning = TraceWarning(message=what, format=FORMAT, path=name, expected=expected)
+        note(self.trace.warnings, warning)
+        return True
 
     def describe(self, batch: Batch) -> Callable[[int], str | None]:
         """The text of each event as it stands in the report, on one line."""
@@ -264,7 +274,7 @@ class _Reader:
         for meant in meanings(id16, own, cpu[places] >= 0, self.trace.strings):
             rows = meant.rows & left
             made = replace(meant.event_class, timed=heading.timed)
-            if not rows.any() or len(self.trace.event_classes) >= _MAX_CLASSES:
+            if not rows.any() or self.is_full():
                 continue
             if self.numbers.get(_with(made, kept)) in tables:
                 continue  # two names, different in bytes that are no text

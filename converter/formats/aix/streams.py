@@ -10,23 +10,21 @@ from typing import Any, Final
 
 import numpy as np
 
-from converter.errors import TraceError, note
+from converter.errors import TraceError, note, too_many_holes
 from converter.formats.aix.layout import MAGIC
 from converter.formats.aix.scan import BAD, DONE, FULL, INCOMPLETE, find_entry, presented
 from converter.ir.trace import Trace
+from converter.limits import limit
 from converter.storage.source import Source
 
 #: Bytes of a stream that are decoded at a time.
 WINDOW: Final = 4 << 20
 #: Hook word, data word, 65,535 bytes, padding, thread id and time stamp.
 _MAX_ENTRY_32: Final = 16 + (1 << 16)
-#: Places of a stream where reading goes on behind damage, and how much is searched at first.
-_MOST_HOLES: Final = 1000
+#: How much is searched at first for where reading goes on behind damage.
 _SEARCHED: Final = 1 << 18
 #: What names of files of templates have behind that of the trace.
 TEMPLATES_SUFFIX: Final = ".trcfmt"
-#: A file of templates is 1 MB; what is larger than this is none.
-_MAX_BESIDE: Final = (64 << 20) + 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +99,10 @@ class Stream:
                 continue
             found = self._next_entry(offset + 4, own=own)
             holes += 1
-            if found is None or holes > _MOST_HOLES:
+            if holes > limit("holes"):
+                damage(error)
+                raise too_many_holes(offset).within(path=source.name)
+            if found is None:
                 raise error
             error.message = f"entries go on at {found:#x}"
             damage(error)
@@ -167,7 +168,7 @@ def read_beside(source: Source, name: str) -> bytes | None:
     except TraceError:
         return None
     with folder.open(name) as file:
-        return None if file.is_directory else file.read(0, _MAX_BESIDE)
+        return None if file.is_directory else file.read(0, limit("aix.template-file") + 1)
 
 
 def names_of(streams: list[Stream]) -> list[Any]:

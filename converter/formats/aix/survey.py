@@ -27,11 +27,10 @@ from converter.formats.aix.scan import (
     presented,
 )
 from converter.formats.aix.streams import Stream
+from converter.limits import allowed, limit
 
 #: Where the time conversion and a mark of this converter's are looked for: the first entries of a stream.
 HEAD: Final = 1 << 18
-#: Declarations beyond this many bytes are none that a writer makes.
-_MAX_DECLARATIONS: Final = 1 << 27
 #: No entry has more: hook word, data word, 65,535 bytes, padding, thread id and time stamp.
 _MAX_ENTRY: Final = 1 << 17
 _NANOSECONDS: Final = 1_000_000_000
@@ -89,10 +88,9 @@ class _Texts:
             if kind not in (DECLARATION, DECLARATION_PART):
                 continue
             self._size += len(text)
-            if self._size > _MAX_DECLARATIONS:
-                raise TraceError(
-                    "more declarations than a trace can have", format="aix", found=self._size
-                )
+            if self._size > limit("aix.declarations"):
+                expected = f"declarations of {allowed('aix.declarations')}"
+                raise TraceError(format="aix", expected=expected, found=self._size)
             self._parts.append(text)
             # A text whose end is missing declares nothing: its last line would be half a line.
             if kind == DECLARATION:

@@ -8,7 +8,7 @@ from typing import Final
 from converter.formats.aix.template_programs import NotExpressedError
 from converter.formats.aix.template_registers import DUE, LINE, MACROS, STEPS, RegisterProgram
 from converter.formats.aix.trcfmt.model import Template
-from converter.formats.aix.trcfmt.output import MAX_OUTPUT
+from converter.limits import limit
 from converter.printing import program as op
 
 _TAB: Final = 8
@@ -113,7 +113,7 @@ class LineProgram(RegisterProgram):
     def _check_output(self) -> None:
         """More than an event may have is the engine's to end."""
         self.code.add(op.PRINTED)
-        self.code.constant(MAX_OUTPUT)
+        self.code.constant(limit("aix.template-text"))
         self.code.add(op.LESS_EQUAL)
         self.code.give_up()
 

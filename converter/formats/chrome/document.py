@@ -15,6 +15,7 @@ from converter.formats.chrome.layout import BYTE_ORDER_MARK, SPACE, TRACE_EVENTS
 from converter.formats.chrome.resuming import LARGEST, Search
 from converter.formats.chrome.scan import EventScanner
 from converter.formats.chrome.scan_values import end_of_value
+from converter.limits import allowed
 from converter.storage.source import Source
 
 WINDOW = 1 << 22
@@ -115,6 +116,8 @@ class Document:
             if status != _MORE:
                 error = self._error("an event object", self._data[self._at : self._at + 40])
                 if not self._resume():
+                    if self._search.given_up:
+                        error.expected = f"damage with {allowed('chrome.searched')} behind it"
                     raise error
                 message = "events go on behind the damage"
                 self.damage += [error, TraceError(message, offset=self.position)]

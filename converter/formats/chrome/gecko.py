@@ -32,12 +32,11 @@ from converter.formats.chrome.gecko_tables import (
 )
 from converter.ir.events import Batch
 from converter.ir.trace import Trace
+from converter.limits import allowed, limit
 from converter.storage.source import MemorySource, Source
 
 #: What the trace's format is called: it is none of trace events, and is projected where it is written as such.
 GECKO: Final = "gecko"
-#: The document and what is made of it are in memory.
-MAX_SIZE: Final = 1 << 29
 #: Processes inside processes.
 _MAX_NESTING: Final = 4
 #: Phases of markers as those of events: an instant, an interval, its beginning, its end.
@@ -51,8 +50,8 @@ def read_profile(source: Source, read_events: Callable[[Source], Trace]) -> Trac
         TraceError: it is none.
 
     """
-    if source.size > MAX_SIZE:
-        what = f"a profile of at most {MAX_SIZE >> 20} MiB, which is read as a whole"
+    if source.size > limit("chrome.profile"):
+        what = f"a profile, which is read as a whole, of {allowed('chrome.profile')}"
         raise TraceError(format="chrome", expected=what, found=f"{source.size >> 20} MiB")
     try:
         profile = json.loads(source.read(0, source.size).decode("utf-8-sig", "replace"))

@@ -6,24 +6,26 @@ import json
 import re
 
 from converter.formats.chrome.scan_values import end_of_value
+from converter.limits import limit
 
 _OBJECT = re.compile(rb'[,\[\s]\s*(\{)\s*"')
 #: An event that is larger is not found again.
 LARGEST = 1 << 16
-#: Objects that are looked into, of one input: to look into one takes as long as it is.
-_MOST_OBJECTS = 100_000
 
 
 class Search:
     """Looks for events in one text."""
 
     def __init__(self) -> None:
-        self._left = _MOST_OBJECTS
+        #: Objects that are looked into, of one input: to look into one takes as long as it is.
+        self._left = limit("chrome.searched")
+        self.given_up = False
 
     def next(self, data: bytes, at: int) -> int | None:
         """Where the first object is that is an event, from `at` on; None where there is none."""
         for match in _OBJECT.finditer(data, at):
             if not self._left:
+                self.given_up = True
                 return None
             self._left -= 1
             if _is_event(data[match.start(1) : match.start(1) + LARGEST]):

@@ -40,13 +40,10 @@ from converter.formats.ctf.field_classes import (
     Variant,
 )
 from converter.formats.ctf.metadata_errors import (
-    MAX_ALL_FIELDS,
-    MAX_DEPTH,
-    MAX_EXPANDED,
-    MAX_FIELDS,
     MAX_INTEGER_BITS,
     MAX_LENGTH,
 )
+from converter.limits import allowed, limit
 
 _ENCODINGS: Final = frozenset({"utf-8", "utf-16be", "utf-16le", "utf-32be", "utf-32le"})
 
@@ -72,6 +69,8 @@ class FieldParser:
         self._count = 0
         self._depth = 0
         self._deepest = 0
+        self._most_fields, self._most_in_all = limit("ctf.fields"), limit("ctf.all-fields")
+        self._most_nested = limit("ctf.nesting")
         # How many aliases are being taken at their place.
         self._expanding = 0
         self._places = Places()
@@ -127,8 +126,9 @@ class FieldParser:
         self._enter(1, 1, where)
         if self._expanding:
             self._expanded += 1
-            if self._expanded > MAX_EXPANDED:
-                raise FragmentError(where, f"aliases stand for more than {MAX_EXPANDED} fields")
+            if self._expanded > limit("ctf.aliases"):
+                expected = f"{allowed('ctf.aliases')} that aliases stand for"
+                raise FragmentError(where, expected=expected)
         self._depth += 1
         given = Json(value, where)
         kind = given.text("type")
@@ -143,12 +143,14 @@ class FieldParser:
         """Count fields that are so deeply nested."""
         self._count += count
         self._deepest = max(self._deepest, self._depth + depth)
-        if self._count > MAX_FIELDS:
-            raise FragmentError(where, f"a structure has more than {MAX_FIELDS} fields")
-        if self._total + self._count > MAX_ALL_FIELDS:
-            raise FragmentError(where, f"more than {MAX_ALL_FIELDS} fields in all")
-        if self._deepest > MAX_DEPTH:
-            raise FragmentError(where, f"field classes are nested deeper than {MAX_DEPTH}")
+        if self._count > self._most_fields:
+            raise FragmentError(where, expected=f"{allowed('ctf.fields')} of a structure")
+        if self._total + self._count > self._most_in_all:
+            expected = f"{allowed('ctf.all-fields')} of all structures"
+            raise FragmentError(where, expected=expected)
+        if self._deepest > self._most_nested:
+            levels = allowed("ctf.nesting")
+            raise FragmentError(where, f"field classes are nested too deeply: {levels}")
 
     def _alias(self, name: str, where: str, path: tuple[str, ...]) -> FieldDeclaration:
         alias = self._aliases.get(name)

@@ -16,7 +16,6 @@ from converter.formats.ctf.layout import (
     PACKET_MAGIC,
     parse_index,
 )
-from converter.formats.ctf.metadata_errors import MAX_METADATA
 from converter.formats.ctf.metadata_files import parse_metadata
 from converter.formats.ctf.packets import StreamFile, said
 from converter.formats.ctf.scan import PACKET, REGISTERS, Scanner
@@ -24,6 +23,7 @@ from converter.formats.ctf.special_fields import empty_program, header_program
 from converter.formats.ctf.statements import Statement, read_statement
 from converter.formats.ctf.stream_types import StreamType
 from converter.formats.ctf.trace_class import TraceClass
+from converter.limits import allowed, limit
 from converter.storage.source import Source
 
 #: The most that is read of a packet's header and context at first.
@@ -31,9 +31,6 @@ _HEAD: Final = 1 << 16
 
 #: Place and size of the metadata's UUID in a packet's header.
 _UUID: Final = REGISTERS["uuid"]
-
-#: Files of an input.
-_MAX_FILES: Final = 1 << 16
 
 
 class FileContents:
@@ -101,8 +98,8 @@ def traces_in(
     """
     by_directory: dict[str, list[str]] = {}
     for number, name in enumerate(source.walk()):
-        if number == _MAX_FILES:
-            raise TraceError(expected=f"at most {_MAX_FILES} files", path=source.name)
+        if number == limit("ctf.files"):
+            raise TraceError(expected=allowed("ctf.files"), path=source.name)
         # Hidden files are nobody's streams: what version control, editors and this program keep beside them.
         if any(part.startswith(".") for part in name.split("/")):
             continue
@@ -147,7 +144,7 @@ def traces_in(
 def _read_metadata(source: Source, path: str) -> TraceDirectory:
     relative = f"{path}/{METADATA_NAME}" if path else METADATA_NAME
     with source.open(relative) as file:
-        data = file.read(0, MAX_METADATA + 1)
+        data = file.read(0, limit("ctf.metadata") + 1)
         try:
             trace = parse_metadata(data)
             return TraceDirectory(path, data, trace, read_statement(trace.environment))

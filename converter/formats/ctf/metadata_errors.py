@@ -6,20 +6,11 @@ from bisect import bisect_right
 
 from converter.errors import TraceError
 
-#: Structures, arrays and variants in each other: what anybody writes stays far below.
-MAX_DEPTH = 48
-#: Fields that a structure has in all, those of nested ones included, and all structures of a trace together.
-MAX_FIELDS = 1 << 14
-MAX_ALL_FIELDS = 1 << 18
-#: Fields that the uses of aliases stand for where each use has to be looked at by itself.
-MAX_EXPANDED = 1 << 14
 #: Bytes of a text or blob, and elements of an array, of fixed length.
 MAX_LENGTH = (1 << 31) - 1
 #: Bits of an alignment, and of an integer.
 MAX_ALIGNMENT = 1 << 31
 MAX_INTEGER_BITS = 1 << 16
-#: Bytes of a metadata file.
-MAX_METADATA = 1 << 25
 
 
 class Positions:

@@ -8,8 +8,8 @@ from uuid import UUID
 
 from converter.errors import TraceError
 from converter.formats.ctf.field_classes import ByteOrder
-from converter.formats.ctf.metadata_errors import MAX_METADATA
 from converter.formats.ctf.trace_class import TraceClass
+from converter.limits import allowed, limit
 
 #: What metadata packets begin with (CTF 1.8.3, 7.1); their header is 37 bytes.
 PACKET_MAGIC: Final = 0x75D11D57
@@ -25,11 +25,11 @@ def parse_metadata(data: bytes) -> TraceClass:
         TraceError: the file is damaged, or contradicts itself. Of what a text says it names line and column.
 
     """
-    if len(data) > MAX_METADATA:
+    if len(data) > limit("ctf.metadata"):
         raise TraceError(
             format="ctf",
             field="metadata",
-            expected=f"at most {MAX_METADATA} bytes",
+            expected=allowed("ctf.metadata"),
             found=len(data),
         )
     text, byte_order = unpacked(data)

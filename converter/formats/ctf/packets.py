@@ -10,9 +10,9 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from converter.errors import TraceError
+from converter.errors import TraceError, too_many_holes
 from converter.formats.ctf.layout import PACKET_MAGIC
-from converter.formats.ctf.resuming import MOST_HOLES, PacketStarts
+from converter.formats.ctf.resuming import PacketStarts
 from converter.formats.ctf.scan import (
     ABSENT,
     DAMAGED,
@@ -29,6 +29,7 @@ from converter.formats.ctf.scan import (
 )
 from converter.formats.ctf.stream_types import RecordType, StreamType
 from converter.formats.ctf.windows import LOST_EVENTS, LOST_PACKETS, ROOM, Events
+from converter.limits import limit
 from converter.storage.source import Source
 
 #: Bytes of a stream that are read at a time, and the most that one record can have.
@@ -120,12 +121,17 @@ class StreamFile:
             state.begin, state.clock = before.begin, before.clock
         starts = PacketStarts(self.source, self.type)
         start = self.range.start
-        for _ in range(MOST_HOLES):
+        holes = 0
+        while True:
             scan = _Scan(self, start, starts, state, time, events=events)
             yield from scan.windows()
             state.clock = scan.clock
             found = scan.next_packet()
             if found is None:
+                break
+            holes += 1
+            if holes > limit("holes"):
+                self.errors.append(too_many_holes(found).within(path=self.source.name))
                 break
             start = found
         if self._untold:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,9 +13,7 @@ from converter.errors import TraceError
 from converter.formats.ctf.columns import Plan
 from converter.formats.ctf.field_classes import ByteOrder, Location, Range
 from converter.formats.ctf.scan_programs import FLAGS, OPERATIONS, Program
-
-#: More operations than any record class needs.
-_MAX_OPERATIONS: Final = 1 << 17
+from converter.limits import allowed, limit
 
 #: Bits that one operation passes over at most.
 _LONGEST_SKIP: Final = 1 << 40
@@ -71,6 +69,7 @@ class Assembler:
         self._registers = registers
         self.modulus, self.offset, self.orders = state
         self._operations: list[list[int]] = []
+        self._most = limit("ctf.operations")
         self._ranges: list[list[int]] = []
         self._item_sizes: list[int] = []
         self._expected: list[int] = []
@@ -113,8 +112,9 @@ class Assembler:
         source: int = -1,
         stride: int = 0,
     ) -> list[int]:
-        if len(self._operations) >= _MAX_OPERATIONS:
-            raise TraceError("a record class has too many fields", field="metadata")
+        if len(self._operations) >= self._most:
+            what, expected = "a record class has too many fields", allowed("ctf.operations")
+            raise TraceError(what, field="metadata", expected=expected)
         operation = [
             OPERATIONS[code], align, width, flags, slot, register, target, source, stride,
         ]  # fmt: skip

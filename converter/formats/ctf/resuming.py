@@ -9,8 +9,6 @@ from converter.formats.ctf.layout import PACKET_MAGIC
 from converter.formats.ctf.stream_types import StreamType
 from converter.storage.source import Source
 
-#: Places of one file where reading goes on.
-MOST_HOLES: Final = 1000
 _BLOCK: Final = 1 << 18
 _ORDERS: Final[tuple[Literal["little", "big"], ...]] = ("little", "big")
 

@@ -26,9 +26,6 @@ from converter.formats.ctf.field_classes import (
     Variant,
 )
 from converter.formats.ctf.metadata_errors import (
-    MAX_ALL_FIELDS,
-    MAX_DEPTH,
-    MAX_FIELDS,
     MAX_LENGTH,
     Positions,
 )
@@ -41,6 +38,7 @@ from converter.formats.ctf.tsdl_types import (
     StructureType,
     VariantType,
 )
+from converter.limits import allowed, limit
 
 #: What absolute paths begin with.
 _SCOPES: Final = {
@@ -73,6 +71,7 @@ class Placing:
         self._environment = environment
         self._total = 0
         self._count = 0
+        self._most_fields = limit("ctf.fields")
         self._scope = Scope.PAYLOAD
         self._outer: Mappings[Scope, Structure | None] = {}
         self._frames: list[_Frame] = []
@@ -101,8 +100,9 @@ class Placing:
         self._frames.clear()
         placed = self._place(declared, ())
         self._total += self._count
-        if self._total > MAX_ALL_FIELDS:
-            raise self._positions.error(offset, f"more than {MAX_ALL_FIELDS} fields in all")
+        if self._total > limit("ctf.all-fields"):
+            expected = f"{allowed('ctf.all-fields')} of all structures"
+            raise self._positions.error(offset, expected=expected)
         assert isinstance(placed, Structure)
         return placed
 
@@ -115,8 +115,8 @@ class Placing:
             self._add(closed[1], declared.offset)
             return closed[0]
         self._depth += 1
-        if self._depth > MAX_DEPTH:
-            message = f"types are nested deeper than {MAX_DEPTH}"
+        if self._depth > limit("ctf.nesting"):
+            message = f"types are nested too deeply: {allowed('ctf.nesting')}"
             raise self._positions.error(declared.offset, message)
         before, located = self._count, self._located
         self._located = False
@@ -137,8 +137,9 @@ class Placing:
 
     def _add(self, count: int, offset: int) -> None:
         self._count += count
-        if self._count > MAX_FIELDS:
-            raise self._positions.error(offset, f"a structure has more than {MAX_FIELDS} fields")
+        if self._count > self._most_fields:
+            expected = f"{allowed('ctf.fields')} of a structure"
+            raise self._positions.error(offset, expected=expected)
 
     def _structure(self, declared: StructureType, path: tuple[str, ...]) -> Structure:
         frame = _Frame(declared, path)

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import NoReturn
 
 from converter.formats.ctf.field_classes import ByteOrder, FixedInteger, Mapping, Range
-from converter.formats.ctf.metadata_errors import MAX_ALIGNMENT, MAX_DEPTH, MAX_LENGTH
+from converter.formats.ctf.metadata_errors import MAX_ALIGNMENT, MAX_LENGTH
 from converter.formats.ctf.tsdl_lexer import C_TYPE_WORDS, KEYWORDS, Token, TokenKind
 from converter.formats.ctf.tsdl_plain_types import PlainTypeParser, as_text
 from converter.formats.ctf.tsdl_tokens import TokenReader
@@ -21,6 +21,7 @@ from converter.formats.ctf.tsdl_types import (
     TypeScope,
     VariantType,
 )
+from converter.limits import allowed, limit
 
 
 class TypeParser:
@@ -86,8 +87,9 @@ class TypeParser:
         """A type that begins with a keyword of its own."""
         token = self._reader.next()
         self._depth += 1
-        if self._depth > MAX_DEPTH:
-            self._reader.fail(f"types are nested deeper than {MAX_DEPTH}", at=token)
+        if self._depth > limit("ctf.nesting"):
+            levels = allowed("ctf.nesting")
+            self._reader.fail(f"types are nested too deeply: {levels}", at=token)
         declared = self._specifiers[token.text]()
         self._depth -= 1
         return declared
@@ -162,8 +164,8 @@ class TypeParser:
                     )
             lengths.append((length, token.offset))
             reader.expect("]")
-            if len(lengths) > MAX_DEPTH:
-                reader.fail(f"an array has more than {MAX_DEPTH} dimensions")
+            if len(lengths) > limit("ctf.nesting"):
+                reader.fail(f"an array has too many dimensions: {allowed('ctf.nesting')}")
         for length, offset in reversed(lengths):
             if isinstance(length, Reference):
                 self._check_length(length)

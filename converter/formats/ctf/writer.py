@@ -23,7 +23,6 @@ from converter.formats.ctf.emit import (
 )
 from converter.formats.ctf.layout import METADATA_NAME, IndexEntry, build_index
 from converter.formats.ctf.lttng_events import field_names
-from converter.formats.ctf.metadata_errors import MAX_METADATA
 from converter.formats.ctf.output_classes import Metadata, shift_for, usual_environment
 from converter.formats.ctf.output_programs import SYSCALL_KINDS, Program, is_numbered
 from converter.formats.ctf.output_streams import OutputStream, Streams
@@ -35,6 +34,7 @@ from converter.ir.events import Batch, Table
 from converter.ir.kinds import Role
 from converter.ir.trace import Trace
 from converter.kernels.union import looked_up
+from converter.limits import allowed, limit
 from converter.projection.losses import LossReport
 from converter.projection.pieces import distinct
 from converter.projection.syscalls import syscall_names
@@ -278,11 +278,11 @@ class _TraceWriter:
             data = print_sequence(metadata.trace)
         else:
             data = print_tsdl(metadata.trace).encode("utf-8", "surrogateescape")
-        if len(data) > MAX_METADATA:
+        if len(data) > limit("ctf.metadata"):
             raise UnsupportedError(
                 path=self._sink.name,
                 field="metadata",
-                expected=f"at most {MAX_METADATA} bytes: fewer threads, tracks or event classes",
+                expected=f"{allowed('ctf.metadata')}: fewer threads, tracks or event classes",
                 found=len(data),
             )
         file = self._sink.create(METADATA_NAME)

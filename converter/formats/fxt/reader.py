@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from converter.errors import TraceWarning, note
+from converter.errors import TraceWarning, note, too_many_holes
 from converter.formats.fxt.columns import WindowValues
 from converter.formats.fxt.mapping import (
     EXTENDED,
@@ -32,12 +32,11 @@ from converter.formats.fxt.survey import survey
 from converter.ir.columns import Column
 from converter.ir.events import Batch, EventClass, NativeRecords, Table
 from converter.ir.trace import Process, Thread, Trace
+from converter.limits import allowed, limit
 from converter.storage.source import Source
 
 #: Bytes of the file that make a batch: 50,000 to 250,000 events as a rule.
 WINDOW = 4 << 20
-#: Records that are not what their headers say, in which others are looked for.
-_MOST_SUSPECTS = 100
 #: Of a window.
 _ALL = 1 << 62
 _GOES_ON = "records go on behind the damage"
@@ -148,7 +147,7 @@ class _Pass:
         usual = self._tables.trace.bytes_of_a_window(WINDOW)
         wanted = usual
         damage: TraceWarning | None = None
-        suspects = _MOST_SUSPECTS
+        suspects = limit("fxt.suspects")
         search = Search(source, "big" if self._tables.big_endian else "little")
         while offset < source.size:
             # Not cleared first, as a bytearray is.
@@ -181,6 +180,10 @@ class _Pass:
                 size = self._record_size(rest)
                 inside = search.next(offset + 8, offset + size) if suspects else None
                 suspects -= 1
+                if not suspects:
+                    what = "records are no longer looked for in others that may be none"
+                    expected = allowed("fxt.suspects")
+                    self._tables.warn(self._warning(offset, message=what, expected=expected))
                 if inside is None:
                     # It is kept as it is.
                     scanner.trusted = size if suspects > 0 else _ALL
@@ -195,7 +198,12 @@ class _Pass:
             scanner.trusted = 0 if suspects > 0 else _ALL
             if damage is not None:
                 following = None
-                if status in (ZERO_SIZE, INCOMPLETE):
+                if search.given_up:
+                    self._tables.warn(damage)
+                    damage = (
+                        too_many_holes(offset).within(format="fxt", path=source.name).to_warning()
+                    )
+                elif status in (ZERO_SIZE, INCOMPLETE):
                     following = search.next(offset + 8, cut_off=status == INCOMPLETE)
                 if delivered == 0 and following is None:
                     raise damage.to_error()

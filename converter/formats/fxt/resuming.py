@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from converter.formats.fxt.record_types import RecordType
+from converter.limits import limit
 from converter.storage.source import Source
 
 #: As many records must follow each other, unless the file ends behind fewer.
@@ -15,8 +16,6 @@ _IN_A_ROW = 4
 #: The file is searched in pieces of so many words; a record that is looked for is no longer.
 _PIECE = 1 << 17
 _MOST_WORDS = 1 << 12
-#: A file that is damaged in more places is given up.
-_MOST_PLACES = 1000
 _LAST_EVENT_KIND = 10
 _LAST_ARGUMENT_TYPE = 10
 _SWITCH, _WAKEUP = 1, 2
@@ -31,15 +30,21 @@ class Search:
         self._source = source
         self._type = np.dtype(np.uint64).newbyteorder("<" if order == "little" else ">")
         self._places = 0
+        self._most_places = limit("holes")
+
+    @property
+    def given_up(self) -> bool:
+        """Whether there were so many places that no more are looked for."""
+        return self._places >= self._most_places
 
     def next(self, offset: int, end: int | None = None, *, cut_off: bool = False) -> int | None:
         """Where the first of several records is, from `offset` on, up to `end`; None where there are none.
 
         What is in a record that is `cut_off` at the end of the file is none that ends there by chance.
         """
-        self._places += 1
-        if self._places > _MOST_PLACES:
+        if self.given_up:
             return None
+        self._places += 1
         source = self._source
         end = min(source.size if end is None else end, source.size)
         for start in range(offset, end - 7, 8 * _PIECE):

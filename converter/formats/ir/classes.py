@@ -26,11 +26,9 @@ from converter.ir.field_classes import (
 )
 from converter.ir.invariants import class_faults
 from converter.ir.kinds import Kind, Role
+from converter.limits import allowed, limit
 
 _Enumeration = TypeVar("_Enumeration", Kind, Role, Style)
-
-#: Arrays of a fixed length are that long in each event: a class must not make an event without data large.
-_MAX_LENGTH = 1 << 26
 
 
 def pack_class(event_class: EventClass) -> pb.EventClass:
@@ -144,8 +142,9 @@ def _unpack_type(message: pb.FieldClass) -> FieldClass:
         case "array":
             array = message.array
             length = array.length if array.HasField("length") else None
-            if length is not None and length > _MAX_LENGTH:
-                raise TraceError(field="array.length", expected="a shorter one", found=length)
+            if length is not None and length > limit("ir.length"):
+                expected = allowed("ir.length")
+                raise TraceError(field="array.length", expected=expected, found=length)
             return ArrayClass(_unpack_type(array.element), length)
         case "structure":
             return StructureClass(_unpack_members(message.structure))

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from converter.errors import TraceError
 from converter.formats.ir import messages as pb
-from converter.formats.ir.numbers import MAX_EQUAL, pack, unpack
+from converter.formats.ir.numbers import pack, unpack
 from converter.ir.columns import (
     Column,
     ListColumn,
@@ -32,6 +32,7 @@ from converter.ir.field_classes import (
     StructureClass,
     VariantClass,
 )
+from converter.limits import limit
 
 _BYTE = IntegerClass(8)
 _BOOL = np.dtype(np.bool_)
@@ -146,7 +147,7 @@ def unpack_column(
             return unpack(message.numbers, _BOOL, count, what)
         case (StringClass(), "numbers"):
             return strings.of(unpack(message.numbers, _INT32, count, what), what)
-        case (NullClass(), "nulls") if count <= MAX_EQUAL:
+        case (NullClass(), "nulls") if count <= limit("ir.equal"):
             return NullColumn(count)
         case (StringClass() | BytesClass(), "list"):
             return unpack_list(message.list, _BYTE, count, strings, what)

@@ -10,15 +10,15 @@ from converter.errors import TraceError, TruncatedError
 from converter.formats.ir import MAGIC
 from converter.formats.ir import messages as pb
 from converter.kernels.union import number_rows
+from converter.limits import allowed, limit
 from converter.storage.source import Source
+from converter.storage.unpacked import no_room
 
 VERSION = 1
 #: Of records with the source in place of events, which readers of events alone must refuse.
 SOURCE_VERSION = 2
 #: Field 1 of `Trace`, length-delimited.
 _RECORD_TAG = 0x0A
-#: A record of more is none: what it decompresses to must fit in the memory.
-_MAX_RECORD = 1 << 30
 #: zstd's fastest level: the trace is written while it is converted.
 LEVEL = 1
 
@@ -61,8 +61,11 @@ def record_places(source: Source) -> tuple[list[tuple[int, int]], TraceError | N
                 break
         else:
             return places, TruncatedError(offset=offset, field="record", expected="its size")
-        if head[0] != _RECORD_TAG or size > _MAX_RECORD:
+        if head[0] != _RECORD_TAG:
             return places, TraceError(offset=offset, expected="a record", found=head)
+        if size > limit("ir.record"):
+            expected = f"a record of {allowed('ir.record')}"
+            return places, TraceError(offset=offset, expected=expected, found=size)
         if offset + length + size > source.size:
             found = f"{source.size - offset - length} before the end of the file"
             return places, TruncatedError(
@@ -84,21 +87,23 @@ def parse_record(source: Source, offset: int, size: int) -> list[pb.Record]:
         record = pb.Record.FromString(source.read_exactly(offset, size, field="record"))
         if record.WhichOneof("content") != "zstd":
             return [record]
-        return list(pb.Trace.FromString(_decompressed(record.zstd, offset)).record)
+        return list(pb.Trace.FromString(_decompressed(source, record.zstd, offset)).record)
     except (DecodeError, UnicodeDecodeError) as error:
         # The second is what protobuf says of a text that is none where it runs without compiled code.
         raise TraceError(str(error), offset=offset, field="record") from None
 
 
-def _decompressed(data: bytes, offset: int) -> bytes:
+def _decompressed(source: Source, data: bytes, offset: int) -> bytes:
     import zstandard
 
     try:
         size = zstandard.frame_content_size(data)
-        if not 0 <= size <= _MAX_RECORD:
-            expected = f"up to {_MAX_RECORD} bytes"
+        if not 0 <= size <= limit("ir.record"):
+            expected = allowed("ir.record")
             raise TraceError(offset=offset, field="zstd", expected=expected, found=size)
-        return zstandard.ZstdDecompressor().decompress(data, max_output_size=_MAX_RECORD)
+        if not source.unpacked.take(offset, size):
+            raise no_room(offset)
+        return zstandard.ZstdDecompressor().decompress(data, max_output_size=limit("ir.record"))
     except zstandard.ZstdError as error:
         raise TraceError(str(error), offset=offset, field="zstd") from None
 

@@ -9,11 +9,12 @@ from numpy.typing import NDArray
 
 from converter.errors import TraceError
 from converter.formats.ir.messages import Numbers
+from converter.limits import LIMITS, allowed, limit
 
 _MASK = (1 << 64) - 1
 _WIDTHS = (1, 2, 4)
-#: As many numbers may be said to be equal: a file of a few bytes must not fill the memory of those who use them.
-MAX_EQUAL = 1 << 26
+#: So many numbers are said to be equal, as all readers allow by default.
+MAX_EQUAL = LIMITS["ir.equal"].default
 
 
 def pack(numbers: NDArray[Any], message: Numbers, *, deltas: bool = False) -> None:
@@ -86,8 +87,10 @@ def unpack(message: Numbers, dtype: np.dtype[Any], count: int, what: str) -> NDA
         return _fitting(wide, dtype, what)
     _check_size(len(data), count * width, what)
     if width == 0:
-        if count > MAX_EQUAL:
-            raise TraceError(field=what, expected=f"at most {MAX_EQUAL} equal numbers", found=count)
+        if count > limit("ir.equal"):
+            raise TraceError(
+                field=what, expected=f"{allowed('ir.equal')} that are equal", found=count
+            )
         constant = _fitting(np.array([message.base], np.int64), dtype, what)
         return np.broadcast_to(constant[0], (count,))
     with np.errstate(over="ignore"):

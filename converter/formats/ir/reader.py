@@ -26,16 +26,13 @@ from converter.ir.events import Batch, Table
 from converter.ir.field_classes import IntegerClass
 from converter.ir.symbols import SymbolNames, SymbolTable
 from converter.ir.trace import Process, Thread, Trace, Track, TrackScope
+from converter.limits import allowed, limit
 from converter.storage.source import Source
 
 _INT32 = np.dtype(np.int32)
 _INT64 = np.dtype(np.int64)
 _UINT64 = np.dtype(np.uint64)
 _BYTE = IntegerClass(8)
-#: More events than any writer puts in a batch.
-_MAX_EVENTS = 1 << 24
-#: More symbols than any program has.
-_MAX_SYMBOLS = 1 << 24
 #: Numbers of CPUs are below.
 _MAX_CPU = 1 << 31
 
@@ -255,8 +252,8 @@ class _Reader:
 
     def _batch(self, message: pb.Batch) -> Batch:
         trace, count = self.trace, message.count
-        if count > _MAX_EVENTS:
-            raise TraceError(field="batch", expected=f"up to {_MAX_EVENTS} events", found=count)
+        if count > limit("ir.events"):
+            raise TraceError(field="batch", expected=allowed("ir.events"), found=count)
         tables = {table.event_class: self._table(table) for table in message.table}
         class_id = unpack(message.event_class, _INT32, count, "event_class")
         checked_ids(class_id, len(trace.event_classes), "event_class")
@@ -270,10 +267,10 @@ class _Reader:
         else:
             row = layout.rows_in_order(class_id)
 
-        def places(column: pb.Numbers, limit: int, what: str) -> NDArray[Any]:
+        def places(column: pb.Numbers, end: int, what: str) -> NDArray[Any]:
             numbers = unpack(column, _INT32, count, what)
-            if count and (int(numbers.min()) < -1 or int(numbers.max()) >= limit):
-                raise TraceError(field=what, expected=f"numbers from -1 to {limit - 1}")
+            if count and (int(numbers.min()) < -1 or int(numbers.max()) >= end):
+                raise TraceError(field=what, expected=f"numbers from -1 to {end - 1}")
             return numbers
 
         return Batch(
@@ -291,7 +288,7 @@ class _Reader:
         if message.event_class >= len(trace.event_classes):
             raise TraceError(field="table", expected="an event class", found=message.event_class)
         fields = trace.event_classes[message.event_class].fields
-        if len(message.column) != len(fields) or message.rows > _MAX_EVENTS:
+        if len(message.column) != len(fields) or message.rows > limit("ir.events"):
             raise TraceError(
                 field="table", expected=f"{len(fields)} columns", found=len(message.column)
             )
@@ -324,10 +321,8 @@ def _check_rows(
 
 def _symbols(message: pb.Symbols) -> SymbolTable:
     count = message.count
-    if count > _MAX_SYMBOLS:
-        raise TraceError(
-            field="symbols.count", expected=f"up to {_MAX_SYMBOLS} symbols", found=count
-        )
+    if count > limit("ir.symbols"):
+        raise TraceError(field="symbols.count", expected=allowed("ir.symbols"), found=count)
     addresses = unpack(message.address, _UINT64, count, "symbols.address")
     if (addresses[1:] < addresses[:-1]).any():
         raise TraceError(field="symbols.address", expected="ascending addresses")

@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from converter.formats.lttng_legacy.declarations import (
     HEARTBEAT_32,
     HEARTBEAT_64,
-    MOST_FIELDS,
     Marker,
     core_markers,
     too_many_fields,
@@ -43,6 +42,7 @@ from converter.ir.kinds import Role
 from converter.ir.trace import Trace
 from converter.kernels.gather import Segments
 from converter.kernels.strings import StringTable
+from converter.limits import limit
 from converter.projection.pieces import names_by_value
 
 #: What a marker's events are (`MarkerTable`).
@@ -181,7 +181,7 @@ class Classes:
         self._own = own
         self._names = names or NumberNames()
         # Before version 2.3 each channel has a class for every marker.
-        self._left = MOST_FIELDS
+        self._left = limit("lttng_legacy.fields")
         #: By class id.
         self.sources: list[ClassSource | _LostEvents | _NativeRecords] = []
         self.tables: dict[str, MarkerTable] = {}

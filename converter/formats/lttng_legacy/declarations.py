@@ -10,6 +10,7 @@ from converter.errors import TraceError
 from converter.formats.lttng_legacy.layout import Version
 from converter.formats.lttng_legacy.mapping import core_format
 from converter.formats.lttng_legacy.marker_formats import MarkerField, TypeSizes, parse_format
+from converter.limits import allowed, limit
 
 SET_MARKER_ID: Final = 0
 SET_MARKER_FORMAT: Final = 1
@@ -17,8 +18,6 @@ SET_MARKER_FORMAT: Final = 1
 HEARTBEAT_32: Final = 2
 HEARTBEAT_64: Final = 3
 
-#: Fields, and classes, of all markers of a trace together; kernels had some thousands.
-MOST_FIELDS: Final = 1 << 19
 
 #: Names of the core markers, in the order of their ids: of version 1.0, those before 2.3, and since.
 _OLDEST_NAMES: Final = ("set_marker_id", "set_marker_format", "heartbeat_32", "heartbeat_64")
@@ -113,7 +112,7 @@ def markers(declarations: Iterable[Declaration], version: Version) -> Iterator[M
     """The markers that the declarations make; the last of an id and of a format counts.
 
     Raises:
-        TraceError: they have more than `MOST_FIELDS` fields in all.
+        TraceError: they have too many fields in all.
 
     """
     formats: dict[tuple[str, str], str] = {}
@@ -123,7 +122,7 @@ def markers(declarations: Iterable[Declaration], version: Version) -> Iterator[M
             formats[one.channel, one.name] = one.format
         else:
             ids[one.channel, one.id] = one
-    left = MOST_FIELDS
+    left = limit("lttng_legacy.fields")
     for one in ids.values():
         marker = _marker(one, formats, version)
         left -= 1 + len(marker.fields or ())
@@ -134,9 +133,8 @@ def markers(declarations: Iterable[Declaration], version: Version) -> Iterator[M
 
 def too_many_fields() -> TraceError:
     """Few bytes can declare many ids of a marker with many fields: what no machine has memory for is no trace."""
-    return TraceError(
-        field="markers", expected=f"at most {MOST_FIELDS:,} fields in all", found="more"
-    )
+    expected = f"{allowed('lttng_legacy.fields')} in all"
+    return TraceError(field="markers", expected=expected, found="more")
 
 
 def _marker(

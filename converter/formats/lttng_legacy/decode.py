@@ -16,6 +16,7 @@ from converter.ir.events import Batch, Table
 from converter.ir.kinds import Kind
 from converter.ir.trace import Trace
 from converter.kernels.gather import Segments
+from converter.limits import allowed, limit
 from converter.storage.window_memory import WindowMemory
 from converter.streaming.stream_merge import EventWindow, MergedEvents, StreamMerge, WindowColumns
 
@@ -23,8 +24,6 @@ from converter.streaming.stream_merge import EventWindow, MergedEvents, StreamMe
 _MEMORY = 32 << 20
 _SMALLEST_WINDOW = 1 << 14
 _LARGEST_WINDOW = 1 << 20
-#: An event that is larger than this is none.
-_LARGEST_EVENT = 64 << 20
 #: Bytes of a window for each event that there is room for; there can be more, which then take another pass.
 _BYTES_AN_EVENT = 8
 
@@ -93,10 +92,10 @@ class StreamReader:
         size = self._window
         if at == self._base and len(self._data) >= size:
             size = 4 * len(self._data)
-        if size > 4 * _LARGEST_EVENT:
-            self._done = True
-            self._gave_up = at
-            return
+            if len(self._data) >= limit("lttng_legacy.event"):
+                self._done = True
+                self._gave_up = at
+                return
         # Not that of the last one: batches keep what they were read from.
         data = self._memory.take(min(size, self._size - at))
         filled = self._recording.read_into(self.file.path, at, data.data)
@@ -144,7 +143,8 @@ class StreamReader:
             )
         if self._gave_up >= 0:
             yield TraceWarning(
-                message=f"an event of more than {_LARGEST_EVENT:,} bytes",
+                message="too large an event",
+                expected=allowed("lttng_legacy.event"),
                 format="lttng_legacy",
                 path=name,
                 offset=self._gave_up,

@@ -27,10 +27,9 @@ from converter.formats.lttng_legacy.tables import TraceTables, parse_tables
 from converter.formats.lttng_legacy.tasks import Follower, Tasks
 from converter.ir.events import Batch
 from converter.ir.trace import ClockDomain, Trace, known_epoch
+from converter.limits import allowed, limit
 from converter.storage.source import Source
 
-#: Declarations are read whole: more than these no trace has.
-_MOST_DECLARATIONS = 1 << 20
 _NANOSECONDS = 1_000_000_000
 
 
@@ -122,10 +121,10 @@ class _Reader:
             decoder = Decoder(scratch, self._recording, classes, [file], None)
             for batch in decoder.batches():
                 found.extend(_declarations(scratch, batch, classes, file.cpu))
-                if len(found) > _MOST_DECLARATIONS:
+                if len(found) > limit("lttng_legacy.declarations"):
                     raise TraceError(
                         field=file.path,
-                        expected=f"at most {_MOST_DECLARATIONS:,} declarations of markers",
+                        expected=f"{allowed('lttng_legacy.declarations')} of markers",
                         found="more",
                     )
             faults += sum(reader.faults for reader in decoder.readers)

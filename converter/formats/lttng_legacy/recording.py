@@ -15,6 +15,7 @@ from converter.formats.lttng_legacy.layout import (
     check_geometry,
     find_version,
 )
+from converter.limits import allowed, limit
 from converter.storage.source import Source
 
 #: The file of this converter's own with what markers cannot say; readers of this format pass over it.
@@ -25,8 +26,6 @@ MAX_CPU: Final = 0xFFFF
 
 #: Files that are open at a time.
 _MOST_OPEN: Final = 100
-#: Files of a trace: more of them than any machine has CPUs and channels.
-_MOST_FILES: Final = 1 << 17
 
 _NAME = re.compile(r"(?P<channel>.+)_(?P<cpu>\d{1,9})", re.DOTALL)
 _FLIGHT: Final = "flight-"
@@ -107,8 +106,8 @@ class Recording:
         paths = []
         for path in self.source.walk():
             paths.append(path)
-            if len(paths) > _MOST_FILES:
-                raise TraceError(expected=f"at most {_MOST_FILES} files", found="more")
+            if len(paths) > limit("lttng_legacy.files"):
+                raise TraceError(expected=allowed("lttng_legacy.files"), found="more")
         self.folder = _folder(paths)
         self.paths = [
             path.removeprefix(self.folder) for path in paths if path.startswith(self.folder)

@@ -26,9 +26,7 @@ from converter.ir.field_classes import (
     Style,
     VariantClass,
 )
-
-#: Deeper annotations stay bytes.
-_MAX_DEPTH = 32
+from converter.limits import limit
 
 _U64 = IntegerClass(64)
 _I64 = IntegerClass(64, signed=True)
@@ -52,7 +50,7 @@ def nested_value(
 ) -> tuple[FieldClass, Any]:
     """Type and value of one annotation, in the form that `ir.columns.column_from_values` takes."""
     try:
-        if depth > _MAX_DEPTH:
+        if depth > limit("perfetto.nesting"):
             raise ValueError("annotations nest too deep")
         return _value(data, start, size, texts, depth)[1:]
     except ValueError:
@@ -92,11 +90,11 @@ def _value(
                 text = texts(InternedField.DEBUG_ANNOTATION_STRING_VALUES, value)
                 found = StringClass(), text
             case Annotation.DICT_ENTRIES if wire == 2:
-                if depth >= _MAX_DEPTH:
+                if depth >= limit("perfetto.nesting"):
                     raise ValueError("annotations nest too deep")
                 entries.append(_value(data, value, length, texts, depth + 1))
             case Annotation.ARRAY_VALUES if wire == 2:
-                if depth >= _MAX_DEPTH:
+                if depth >= limit("perfetto.nesting"):
                     raise ValueError("annotations nest too deep")
                 elements.append(_value(data, value, length, texts, depth + 1)[1:])
             case Annotation.NESTED_VALUE if wire == 2:
@@ -124,7 +122,7 @@ def proto_class(type_name: bytes) -> BytesClass:
 
 def _nested(data: NDArray[np.uint8], start: int, size: int, depth: int) -> tuple[FieldClass, Any]:
     """A DebugAnnotation.NestedValue, the form that dictionaries and arrays had before."""
-    if depth > _MAX_DEPTH:
+    if depth > limit("perfetto.nesting"):
         raise ValueError("annotations nest too deep")
     kind = 0
     keys: list[bytes] = []

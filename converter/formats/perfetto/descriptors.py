@@ -31,8 +31,8 @@ from converter.ir.field_classes import (
     Label,
     StringClass,
 )
+from converter.limits import limit
 
-_MAX_DEPTH: Final = 32
 _MAX_NUMBER: Final = 1 << 29
 
 
@@ -192,7 +192,7 @@ def decode(message: str, data: Any, start: int, size: int) -> dict[str, Any]:
 
 
 def _decode(message: str, data: Any, start: int, size: int, depth: int) -> dict[str, Any]:
-    if depth > _MAX_DEPTH:
+    if depth > limit("perfetto.nesting"):
         raise ValueError("messages nest too deep")
     result: dict[str, Any] = {}
     known = _fields_by_number(message)

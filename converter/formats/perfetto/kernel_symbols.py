@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Final
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -20,8 +18,7 @@ from converter.formats.perfetto.scan import (
 )
 from converter.formats.perfetto.scan_fields import repeated_spans
 from converter.ir.symbols import SymbolTable
-
-_MAX_SYMBOLS: Final = 1 << 20
+from converter.limits import limit
 
 #: A sequence, and how often it was cleared.
 _Scope = tuple[int, int]
@@ -36,6 +33,9 @@ class KernelSymbols:
         self._others: dict[tuple[_Scope, int], bytes] = {}
         self._numbers: dict[tuple[_Scope, int], int] = {}
         self._cleared: dict[int, int] = {}
+        self._most = limit("perfetto.symbols")
+        #: Symbols that are more than there may be.
+        self.left_out = 0
 
     def note(self, window: Window) -> None:
         """Take in the symbols of a window, in the first pass."""
@@ -61,7 +61,9 @@ class KernelSymbols:
             symbol = decode("InternedString", data, start, size)
         except ValueError:
             return
-        if len(self._names) + len(self._others) < _MAX_SYMBOLS:
+        if len(self._names) + len(self._others) >= self._most:
+            self.left_out += 1
+        else:
             iid, name = symbol.get("iid", 0), symbol.get("str", b"")
             if self._names.setdefault(iid, name) != name:
                 self._others.setdefault((scope, iid), name)

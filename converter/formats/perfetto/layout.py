@@ -16,12 +16,6 @@ PACKET_TAG: Final = 0x0A
 #: The field of TracePacket, length-delimited, in which a whole trace travels in frames: see `residual`.
 RESIDUAL: Final = 7_267
 
-#: A longer packet is taken for damage: the tracing service cuts compressed packets at 512 KiB, and no producer comes
-#: near.
-MAX_PACKET_BYTES: Final = 1 << 28
-#: What one compressed packet may hold at most when inflated.
-MAX_INFLATED_BYTES: Final = 1 << 26
-
 
 @unique
 class PacketField(IntEnum):

@@ -12,8 +12,6 @@ from numpy.typing import NDArray
 
 from converter.errors import TraceError, TraceWarning, TruncatedError, note
 from converter.formats.perfetto.layout import (
-    MAX_INFLATED_BYTES,
-    MAX_PACKET_BYTES,
     PacketField,
 )
 from converter.formats.perfetto.resuming import Search
@@ -26,7 +24,9 @@ from converter.formats.perfetto.scan import (
     START,
     scan_packets,
 )
+from converter.limits import allowed, limit
 from converter.storage.source import Source
+from converter.storage.unpacked import Unpacked, no_room
 from converter.storage.window_memory import WindowMemory
 
 #: How much is read at once: what bounds a batch.
@@ -91,17 +91,21 @@ def windows(source: Source, damage: Damage, usual: int = WINDOW_BYTES) -> Iterat
         at_end = offset + len(data) >= source.size
         if end:
             if count:
-                yield from _expanded(Window(data[:end], rows[:count], offset, end), damage)
+                yield from _expanded(
+                    Window(data[:end], rows[:count], offset, end), damage, source.unpacked
+                )
             offset += end
             size = usual
             if stopped == 0 or (stopped == 1 and not at_end):
                 continue
-        elif stopped == 1 and not at_end and size < MAX_PACKET_BYTES:
+        elif stopped == 1 and not at_end and size < limit("perfetto.packet"):
             size *= 4
             continue
         _stop(source, damage, offset, stopped, at_end)
         following = _following(search, rows[:count], offset - end, offset)
         if following is None:
+            if search.given_up:
+                damage.warn("damaged in too many places", offset, expected=allowed("holes"))
             return
         damage.warn("packets go on behind the damage", following)
         offset = following
@@ -124,7 +128,7 @@ def _stop(source: Source, damage: Damage, offset: int, stopped: int, at_end: boo
     elif at_end:
         message, expected = "the last packet is cut off", "a whole packet"
     else:
-        message, expected = "a packet is too long", f"at most {MAX_PACKET_BYTES} bytes"
+        message, expected = "a packet is too long", allowed("perfetto.packet")
     found = source.read(offset, 8)
     if offset == 0:
         raise TraceError(
@@ -133,7 +137,7 @@ def _stop(source: Source, damage: Damage, offset: int, stopped: int, at_end: boo
     damage.warn(message, offset, expected=expected, found=found)
 
 
-def _expanded(window: Window, damage: Damage) -> Iterator[Window]:
+def _expanded(window: Window, damage: Damage, unpacked: Unpacked) -> Iterator[Window]:
     """The window with each compressed packet replaced by the packets in it."""
     places = np.flatnonzero(np.isin(window.rows[:, DATA], _COMPRESSED))
     if not len(places):
@@ -146,12 +150,17 @@ def _expanded(window: Window, damage: Damage) -> Iterator[Window]:
     for place in places:
         before = int(ends[place - 1]) if place else 0
         start, size = (int(window.rows[place, column]) for column in (DATA_START, DATA_SIZE))
-        inflated = _inflate(int(window.rows[place, DATA]), bytes(window.data[start : start + size]))
+        offset = window.offset + start
+        try:
+            field, packed = int(window.rows[place, DATA]), window.data[start : start + size]
+            inflated = _inflate(field, bytes(packed), unpacked, offset)
+        except TraceError as error:
+            damage.warn(error.message or "", offset, expected=error.expected)
+            inflated = None
         pieces.append(window.data[last:before])
         last = int(ends[place])
-        offset = window.offset + start
         if inflated is None:
-            damage.warn("a compressed packet is damaged", offset)
+            pass
         else:
             pieces.append(_whole_packets(inflated, damage, offset))
         held += sum(len(piece) for piece in pieces[-2:])
@@ -185,20 +194,32 @@ def _whole_packets(data: NDArray[np.uint8], damage: Damage, offset: int) -> NDAr
     return data[:at]
 
 
-def _inflate(field: int, data: bytes) -> NDArray[np.uint8] | None:
-    """The content of a compressed packet; None when it is damaged or too large."""
+def _inflate(field: int, data: bytes, unpacked: Unpacked, offset: int) -> NDArray[np.uint8]:
+    """The content of a compressed packet; a TraceError where it is damaged or too large."""
+    most = limit("perfetto.inflated")
+    content = _unpacked(field, data, most + 1)
+    if len(content) > most:
+        raise TraceError("a compressed packet is too large", expected=allowed("perfetto.inflated"))
+    if not unpacked.take(offset, len(content)):
+        raise no_room(offset)
+    return np.frombuffer(content, np.uint8)
+
+
+def _unpacked(field: int, data: bytes, most: int) -> bytes:
+    damaged = TraceError("a compressed packet is damaged")
     if field == PacketField.COMPRESSED_PACKETS:
         inflater = zlib.decompressobj()
         try:
-            content = inflater.decompress(data, MAX_INFLATED_BYTES)
+            content = inflater.decompress(data, most)
         except zlib.error:
-            return None
-        return np.frombuffer(content, np.uint8) if inflater.eof else None
+            raise damaged from None
+        if not inflater.eof and len(content) < most:
+            raise damaged
+        return content
     import zstandard
 
     try:
         with zstandard.ZstdDecompressor().stream_reader(data, read_across_frames=True) as stream:
-            content = stream.read(MAX_INFLATED_BYTES + 1)
+            return bytes(stream.read(most))
     except zstandard.ZstdError:
-        return None
-    return np.frombuffer(content, np.uint8) if len(content) <= MAX_INFLATED_BYTES else None
+        raise damaged from None

@@ -36,6 +36,7 @@ from converter.formats.perfetto.tracks import Places
 from converter.ir.events import Batch
 from converter.ir.trace import Trace
 from converter.kernels.strings import StringTable
+from converter.limits import allowed
 from converter.storage.source import Source
 
 
@@ -79,6 +80,10 @@ class _Reader:
         self._metadata.finish()
         self._ftrace.finish()
         self.trace.symbols = self._symbols.finish()
+        if self._symbols.left_out:
+            expected = allowed("perfetto.symbols")
+            found = f"{self._symbols.left_out:,} more"
+            self._damage.warn("symbols are left out", expected=expected, found=found)
         self._ftrace.classes.declare(self._metadata.declarations)
         self.trace.make_batches = self._batches
         self.trace.progress = lambda: (self._done, source.size)

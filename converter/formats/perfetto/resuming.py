@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from converter.formats.perfetto.layout import MAX_PACKET_BYTES
 from converter.formats.perfetto.scan import COLUMNS, DATA, FLAGS, SEQUENCE, TIMED, scan_packets
+from converter.limits import limit
 from converter.storage.source import Source
 
 #: As many packets must follow each other, unless the file ends behind fewer.
@@ -17,8 +17,6 @@ _TAG = b"\x0a"
 _HEAD = 11
 #: Bytes of candidates that are looked into, for each byte that is searched: a file of nothing else must not take long.
 _LOOKED_INTO = 4
-#: A file that is damaged in more places is given up.
-_MOST_PLACES = 1000
 
 
 class Search:
@@ -28,12 +26,18 @@ class Search:
         self._source = source
         self._looked_into = 0
         self._places = 0
+        self._most_places = limit("holes")
+
+    @property
+    def given_up(self) -> bool:
+        """Whether there were so many places that no more are looked for."""
+        return self._places >= self._most_places
 
     def next(self, offset: int) -> int | None:
         """Where the first of several packets is, from `offset` on; None where there are none."""
-        self._places += 1
-        if self._places > _MOST_PLACES:
+        if self.given_up:
             return None
+        self._places += 1
         source = self._source
         for start in range(offset, source.size, _PIECE):
             piece = source.read(start, _PIECE)
@@ -74,7 +78,9 @@ class Search:
             if byte < 128:
                 end = offset + place + 1 + size
                 fits = (
-                    head[:1] == _TAG and 0 < size <= MAX_PACKET_BYTES and end <= self._source.size
+                    head[:1] == _TAG
+                    and 0 < size <= limit("perfetto.packet")
+                    and end <= self._source.size
                 )
                 return end if fits else None
         return None

@@ -8,9 +8,11 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from converter.errors import TraceWarning, note
 from converter.formats.perfetto.mapping import UNITS, derived_uuid
 from converter.formats.perfetto.scan_sequences import KeyMap
 from converter.ir.trace import Process, Thread, Trace, Track, TrackScope
+from converter.limits import allowed, limit
 
 #: Spaces of places: a track's uuid, and a thread as ``pid << 32 | tid`` (both of 32 bits).
 UUID_SPACE: Final = 0
@@ -25,7 +27,6 @@ _BUILTIN_COUNTERS: Final = {1: (_THREAD_TIME, "ns"), 2: (b"thread_instruction_co
 SCOPE_DESCRIPTION: Final = re.compile(
     rb"global|cpu (?P<cpu>\d{1,9})|process (?P<pid>\d{1,10})|thread (?P<of>\d{1,10}) (?P<tid>\d{1,10})"
 )
-_MAX_DEPTH: Final = 64
 
 
 def text(data: bytes) -> str:
@@ -205,6 +206,14 @@ class Places:
         """Scope, owner and parent of a track."""
         if "process" in descriptor:
             return TrackScope.PROCESS, self.add_process_descriptor(descriptor["process"]), -1
+        if depth == limit("perfetto.tracks"):
+            expected = allowed("perfetto.tracks")
+            what = "a track without those that it is in"
+            note(
+                self._trace.warnings,
+                TraceWarning(message=what, format="perfetto", expected=expected),
+            )
+            return TrackScope.GLOBAL, -1, -1
         parent_uuid = descriptor.get("parent_uuid", 0)
         parent = self.descriptors.get(parent_uuid)
         described = SCOPE_DESCRIPTION.fullmatch(descriptor.get("description", b""))
@@ -212,10 +221,10 @@ class Places:
             above = -1
             if parent_uuid and parent is not None and parent is not descriptor:
                 is_track = not {"thread", "process"} & parent.keys()
-                if is_track and depth < _MAX_DEPTH:
+                if is_track:
                     above = self._track(parent_uuid, parent, depth + 1)
             return *self._described(described), above
-        if parent is None or depth >= _MAX_DEPTH or parent is descriptor:
+        if parent is None or parent is descriptor:
             return TrackScope.GLOBAL, -1, -1
         if "thread" in parent:
             return TrackScope.THREAD, self.add_thread_descriptor(parent["thread"]), -1

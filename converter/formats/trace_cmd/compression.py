@@ -7,7 +7,6 @@ import zlib
 from collections.abc import Callable
 
 from converter.errors import TraceError, UnsupportedError
-from converter.formats.trace_cmd.layout import MAX_UNCOMPRESSED
 
 #: ``decompress(data, uncompressed_size)``: exactly that many bytes, or a TraceError at offset 0, the data's start.
 #: Thread-safe, releases the GIL.
@@ -55,10 +54,8 @@ def _zstd() -> Decompress:
 
 
 def _check(size: int) -> None:
-    if not 0 < size <= MAX_UNCOMPRESSED:
-        raise TraceError(
-            offset=0, field="uncompressed_size", expected=f"1 to {MAX_UNCOMPRESSED}", found=size
-        )
+    if size <= 0:
+        raise TraceError(offset=0, field="uncompressed_size", expected="1 or more", found=size)
 
 
 def _exact(data: bytes, size: int) -> bytes:

@@ -15,10 +15,10 @@ from converter.formats.trace_cmd.layout import (
     layouts,
     parse,
 )
+from converter.limits import allowed
+from converter.limits import limit as limit_of
 from converter.storage.source import Source
-
-#: Kernels support 8,192 CPUs at most.
-_MOST_CPUS = 0xFFFF
+from converter.storage.unpacked import no_room
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,9 +57,8 @@ class Section:
                 field=name,
             )
         try:
-            return self.file.decompress(
-                memoryview(raw)[8 : 8 + head.compressed_size], head.uncompressed_size
-            )
+            data = memoryview(raw)[8 : 8 + head.compressed_size]
+            return self.file.unpack(self.offset, data, head.uncompressed_size, self.file.decompress)
         except TraceError as error:
             raise error.within(field=name, base=self.offset) from error
 
@@ -118,6 +117,18 @@ class TraceFile:
     #: By how much things stand earlier than the file says, behind pieces of it that were lost.
     moved: set[int] = field(default_factory=set)
     warnings: list[TraceWarning] = field(default_factory=list)
+
+    def unpack(
+        self, offset: int, data: bytes | memoryview, size: int, decompress: Decompress
+    ) -> bytes:
+        """What stands compressed at an offset; TraceErrors count from there."""
+        if size > limit_of("trace_cmd.section"):
+            expected = allowed("trace_cmd.section")
+            raise TraceError(offset=0, field="uncompressed_size", expected=expected, found=size)
+        if not self.source.unpacked.take(offset, size):
+            raise no_room(0)
+        return decompress(data, size)
+
     _strings: bytes | None = None
 
     @property
@@ -172,13 +183,20 @@ def settle_cpu_data(file: TraceFile) -> None:
         places.update(section.offset - SECTION_HEADER_SIZE for section in file.sections)
     starts = sorted(place for place in places if place < file.source.size)
     limits = dict(zip(starts, [*starts[1:], file.source.size], strict=True)) if starts else {}
+    most_cpus = limit_of("trace_cmd.cpus")
     for i, buffer in enumerate(file.buffers):
         cpus = []
         for data in buffer.cpus:
             if not data.size:
                 continue
             limit = limits.pop(data.offset, None)
-            if limit is None or data.cpu > _MOST_CPUS:
+            if data.cpu >= most_cpus:
+                expected, found = allowed("trace_cmd.cpus"), data.cpu
+                file.warn(
+                    TraceError(offset=data.offset, field="cpu", expected=expected, found=found)
+                )
+                continue
+            if limit is None:
                 file.warn(
                     TraceError(
                         offset=data.offset,

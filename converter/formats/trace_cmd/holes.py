@@ -11,25 +11,23 @@ from dataclasses import replace
 
 import numpy as np
 
-from converter.errors import TraceError
+from converter.errors import TraceError, too_many_holes
 from converter.formats.trace_cmd.container import Buffer, CpuData, Section, TraceFile
 from converter.formats.trace_cmd.event_format import FormatSyntaxError, parse_header_page
 from converter.formats.trace_cmd.layout import (
     COMPRESSED,
-    MAX_UNCOMPRESSED,
     SECTION_HEADER_SIZE,
     SectionId,
     parse,
 )
 from converter.formats.trace_cmd.scan import find_page, follow_pages, page_begins
+from converter.limits import limit
 from converter.storage.source import Source
 
 #: Kinds that are unknown have numbers near to those that are known.
 _KINDS = range(0x100)
 _KNOWN_KINDS = frozenset(map(int, SectionId))
 _LARGEST_SECTION = 1 << 48
-#: Places where reading goes on, of one file.
-MOST_HOLES = 1000
 _BLOCK = 1 << 20
 _SMALL_BLOCK = 1 << 14
 #: Pages of more bytes are not looked for: each place would have to be walked that far.
@@ -171,7 +169,7 @@ def _chunk_at(file: TraceFile, place: int, page_size: int) -> bool:
     magic = chunk_magic(file)
     return bool(
         0 < sizes.compressed_size <= file.source.size - place - 8
-        and 0 < sizes.uncompressed_size <= MAX_UNCOMPRESSED
+        and 0 < sizes.uncompressed_size <= limit("trace_cmd.section")
         and sizes.uncompressed_size % page_size == 0
         and head[8:].startswith(magic)
         and (file.compression != b"zlib" or int.from_bytes(head[8:10], "big") % 31 == 0)
@@ -235,7 +233,8 @@ def _parts(file: TraceFile, buffer: Buffer, data: CpuData, long_size: int) -> It
     size = buffer.page_size
     after = 1
     at = start
-    for _ in range(MOST_HOLES):
+    holes = 0
+    while True:
         at, after = _follow(file, size, long_size, at, end, after)
         if at >= end:
             break
@@ -250,6 +249,10 @@ def _parts(file: TraceFile, buffer: Buffer, data: CpuData, long_size: int) -> It
                 yield data._replace(offset=start, size=found - start, limit=found)
             start = found
         at = found
+        holes += 1
+        if holes > limit("holes"):
+            file.warn(too_many_holes(found).within(field=f"buffer.cpu {data.cpu}"))
+            break
     if end > start:
         yield data._replace(offset=start, size=end - start, limit=end)
 

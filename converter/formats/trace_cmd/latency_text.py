@@ -18,13 +18,13 @@ import numpy as np
 from converter.errors import TraceError
 from converter.formats.trace_cmd.container import Buffer, CpuData, TraceFile
 from converter.formats.trace_cmd.gathers import BytesAt, Records
-from converter.formats.trace_cmd.layout import MAX_UNCOMPRESSED
 from converter.formats.trace_cmd.mapping import TEXT_MARKERS
 from converter.formats.trace_cmd.pages import PageStream
 from converter.ir.columns import Column, ListColumn, list_of_bytes
 from converter.ir.events import EventClass, Field
 from converter.ir.field_classes import StringClass
 from converter.ir.kinds import Kind, Role
+from converter.limits import allowed, limit
 from converter.storage.window_memory import WindowMemory
 
 
@@ -120,22 +120,24 @@ def text_of(file: TraceFile, buffer: Buffer) -> bytes:
     section = buffer.text
     assert section is not None
     size = min(section.size, max(file.source.size - section.offset, 0))
+    most = limit("trace_cmd.section")
+    cut = TraceError("the text is cut", field="BUFFER_TEXT", expected=allowed("trace_cmd.section"))
     if not buffer.compressed:
-        if size > MAX_UNCOMPRESSED:
-            file.warn(TraceError("the text is cut", offset=section.offset, field="BUFFER_TEXT"))
-        return file.source.read(section.offset, min(size, MAX_UNCOMPRESSED))
+        if size > most:
+            file.warn(cut)
+        return file.source.read(section.offset, min(size, most))
     # Text is compressed in chunks as pages are; it counts as pages of a byte.
     plain = Buffer(buffer.name, buffer.clock, 1, True)
     data = CpuData(0, section.offset, size, section.offset + size)
     stream = PageStream(file, plain, data, 1, WindowMemory())
     parts: list[bytes] = []
-    left = MAX_UNCOMPRESSED
+    left = most
     for window in stream.windows():
         if isinstance(window, TraceError):
             file.warn(window)
             break
         if window.size > left:
-            file.warn(TraceError("the text is cut", offset=window.offset, field="BUFFER_TEXT"))
+            file.warn(cut)
             break
         pages, errors = stream.load(window)
         parts.append(bytes(pages))

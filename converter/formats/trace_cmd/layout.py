@@ -15,9 +15,6 @@ from converter.formats import structures
 
 MAGIC = b"\x17\x08\x44tracing"
 
-#: Uncompressed sizes beyond this are taken for damage: no recorder makes chunks or sections that large.
-MAX_UNCOMPRESSED = 1 << 28
-
 #: Of version 7.
 SECTION_HEADER_SIZE = 16
 #: The flag of a section whose data is compressed.

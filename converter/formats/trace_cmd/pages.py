@@ -12,11 +12,11 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from converter.errors import TraceError, TruncatedError
+from converter.errors import TraceError, TruncatedError, too_many_holes
 from converter.formats.trace_cmd.container import Buffer, CpuData, TraceFile
-from converter.formats.trace_cmd.holes import MOST_HOLES, chunk_magic, next_chunk
-from converter.formats.trace_cmd.layout import MAX_UNCOMPRESSED
+from converter.formats.trace_cmd.holes import chunk_magic, next_chunk
 from converter.formats.trace_cmd.scan import find_chunks
+from converter.limits import limit as limit_of
 from converter.storage.window_memory import WindowMemory
 
 #: Windows of all streams together, and of one.
@@ -149,7 +149,10 @@ class PageStream:
                 continue
             # A piece is lost here, or was in the chunk in front, within which the next then begins.
             page_size = self.buffer.page_size
-            place = next_chunk(self._file, behind, limit, page_size) if holes < MOST_HOLES else None
+            if holes >= limit_of("holes"):
+                yield too_many_holes(at).within(field=f"buffer.cpu {self.cpu}")
+                return
+            place = next_chunk(self._file, behind, limit, page_size)
             if place is not None:
                 holes += 1
                 yield self._lost(at, place)
@@ -201,14 +204,14 @@ class PageStream:
             return self._load_plain(window)
         sizes = window.chunks[:, 2]
         # What a chunk claims beyond this is refused below.
-        pages = self._memory.take(int(sizes[sizes <= MAX_UNCOMPRESSED].sum()))
+        pages = self._memory.take(int(sizes[sizes <= limit_of("trace_cmd.section")].sum()))
         errors: list[TraceError] = []
         filled = 0
         for start, packed, size in window.chunks.tolist():
+            base = window.offset + start
             try:
-                data = self._decompressed(window.data[start : start + packed], size)
+                data = self._decompressed(base, window.data[start : start + packed], size)
             except TraceError as error:
-                base = window.offset + start
                 errors.append(error.within(field=f"buffer.cpu {self.cpu}", base=base))
             else:
                 pages[filled : filled + size] = np.frombuffer(data, np.uint8)
@@ -228,11 +231,11 @@ class PageStream:
             )
         ]
 
-    def _decompressed(self, chunk: memoryview, size: int) -> bytes:
+    def _decompressed(self, offset: int, chunk: memoryview, size: int) -> bytes:
         decompress = self._file.decompress
         if decompress is None:
             raise TraceError("a compressed buffer in a file without compression", offset=0)
-        return decompress(chunk, size)
+        return self._file.unpack(offset, chunk, size, decompress)
 
     def _load_plain(self, window: Window) -> tuple[NDArray[np.uint8], list[TraceError]]:
         data = self._memory.take(window.size)

@@ -42,11 +42,7 @@ from converter.formats.trace_cmd.print_tokens import (
     integer_value,
     tokenize,
 )
-
-#: Real formats nest 14 parentheses; each takes about five levels of the parser.
-_MAX_LEVELS: Final = 200
-#: Locals of a statement expression are substituted, which must not let a short text grow without bound.
-_MAX_NODES: Final = 50_000
+from converter.limits import allowed, limit
 
 _TYPE_WORDS: Final = frozenset(
     (
@@ -90,6 +86,8 @@ class _Parser:
         self._tokens = tokens
         self._position = 0
         self._levels = 0
+        self._most_levels = limit("trace_cmd.format-levels")
+        self._most_nodes = limit("trace_cmd.format-nodes")
         self._nodes = 0
         self._locals: dict[str, tuple[Node, int]] = {}
 
@@ -389,10 +387,12 @@ class _Parser:
 
     def _enter(self) -> None:
         self._levels += 1
-        if self._levels > _MAX_LEVELS:
-            raise FormatSyntaxError("expressions are nested too deeply")
+        if self._levels > self._most_levels:
+            levels = allowed("trace_cmd.format-levels")
+            raise FormatSyntaxError(f"expressions are nested too deeply: {levels}")
 
     def _count(self, nodes: int = 1) -> None:
         self._nodes += nodes
-        if self._nodes > _MAX_NODES:
-            raise FormatSyntaxError("expressions are too large")
+        if self._nodes > self._most_nodes:
+            most = allowed("trace_cmd.format-nodes")
+            raise FormatSyntaxError(f"expressions are too large: {most}")

@@ -25,12 +25,11 @@ from converter.formats.trace_cmd.layout import (
     layouts,
     parse,
 )
+from converter.limits import allowed, limit
 from converter.storage.source import Source
 
 _BLOCK = 1 << 18
 _MARKS = (OPTIONS_MARK, LATENCY_MARK, FLYRECORD_MARK)
-#: A version 6 file states its CPUs before it describes them; kernels support no more than 8,192.
-_MAX_CPUS = 1 << 16
 
 
 class _Cursor:
@@ -261,9 +260,9 @@ def _add_buffer(file: TraceFile, cursor: _Cursor, mark: bytes, name: bytes, cpu_
             found=mark,
         )
     check_page_size(file.page_size)
-    if cpu_count > _MAX_CPUS:
+    if cpu_count > limit("trace_cmd.cpus"):
         raise TraceError(
-            offset=cursor.at, field="cpus", expected=f"at most {_MAX_CPUS}", found=cpu_count
+            offset=cursor.at, field="cpus", expected=allowed("trace_cmd.cpus"), found=cpu_count
         )
     cpus = tuple(
         CpuData(cpu, cursor.u64("flyrecord"), cursor.u64("flyrecord")) for cpu in range(cpu_count)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from converter.errors import TraceError, TruncatedError
+from converter.errors import TraceError, TruncatedError, too_many_holes
 from converter.formats.trace_cmd.compression import decompressor
 from converter.formats.trace_cmd.container import (
     Buffer,
@@ -17,7 +17,6 @@ from converter.formats.trace_cmd.container import (
     settle_cpu_data,
 )
 from converter.formats.trace_cmd.holes import (
-    MOST_HOLES,
     leads_on,
     next_section,
     settle_moved,
@@ -26,18 +25,16 @@ from converter.formats.trace_cmd.holes import (
 from converter.formats.trace_cmd.layout import (
     BUFFER_SECTIONS,
     COMPRESSED,
-    MAX_UNCOMPRESSED,
     SECTION_HEADER_SIZE,
     OptionId,
     SectionId,
     layouts,
     parse,
 )
+from converter.limits import allowed, limit
 from converter.storage.source import Source
 
 _OPTION_HEADER_SIZE = 6
-#: Real files have one options section for the metadata and one for each buffer.
-_MAX_OPTIONS_SECTIONS = 4096
 
 
 def open_version_7(source: Source, start: int, *, big_endian: bool, long_size: int) -> TraceFile:
@@ -101,7 +98,10 @@ def _scan_sections(file: TraceFile, offset: int) -> bool:
         except TraceError as error:
             file.warn(error)
             break
-        if holes < MOST_HOLES and not leads_on(file, section):
+        if not leads_on(file, section):
+            if holes >= limit("holes"):
+                file.warn(too_many_holes(section.offset))
+                break
             found = next_section(file, section.offset)
             if found is not None:
                 holes += 1
@@ -139,8 +139,12 @@ def _read_options(file: TraceFile, offset: int, *, whole: bool) -> None:
     seen: set[int] = set()
     following: int | None = offset
     while following:
-        if following in seen or len(seen) >= _MAX_OPTIONS_SECTIONS:
+        if following in seen:
             file.warn(TraceError("the options sections form a circle", offset=following))
+            break
+        if len(seen) >= limit("trace_cmd.options"):
+            expected = allowed("trace_cmd.options")
+            file.warn(TraceError(offset=following, field="options", expected=expected))
             break
         seen.add(following)
         try:
@@ -331,7 +335,7 @@ def _end_of_chunks(file: TraceFile, start: int, end: int) -> int:
         sizes = layout.compressed_header.parse(file.source.read_exactly(at, 8))
         if not sizes.compressed_size or not sizes.uncompressed_size:
             break
-        if sizes.uncompressed_size > MAX_UNCOMPRESSED:
+        if sizes.uncompressed_size > limit("trace_cmd.section"):
             break
         at = min(at + 8 + sizes.compressed_size, end)
         left -= 1

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from converter.errors import TraceError
+from converter.errors import TraceError, too_many_holes
 from converter.formats.trace_cmd.gathers import ClassGathers
 from converter.formats.uftrace.columns import BatchValues
 from converter.formats.uftrace.event_streams import ReadyEvents
@@ -33,6 +33,7 @@ from converter.formats.uftrace.windows import Windows
 from converter.ir.events import Batch, Table
 from converter.ir.trace import Trace
 from converter.kernels.gather import Segments
+from converter.limits import limit
 from converter.storage.workers import Workers
 
 if TYPE_CHECKING:
@@ -41,8 +42,7 @@ if TYPE_CHECKING:
 #: Events of a batch, and words of values for each of them.
 BATCH_SIZE = 1 << 17
 _VALUES = 4
-#: Places where reading goes on behind damage; how much of a file is searched at once, and what records there take.
-_MOST_HOLES = 1000
+#: How much of a file is searched at once, and what records there take.
 _SEARCHED = 1 << 16
 _MOST_SEARCHED = 1 << 22
 _OVERLAP = 1 << 16
@@ -245,11 +245,14 @@ class Pass:
         windows = self._tasks[scanner.stream].windows
         error = windows.error(scanner.offset, **_REASONS[scanner.reason])
         self._holes += 1
-        found = self._next_record(windows) if self._holes <= _MOST_HOLES else None
+        given_up = self._holes > limit("holes")
+        found = None if given_up else self._next_record(windows)
         if found is not None:
             reason = f"{error.message}; " if error.message else ""
             error.message = f"{reason}records go on at {found:#x}"
         self._recording.warn(error)
+        if given_up:
+            self._recording.warn(too_many_holes(error.offset).within(path=error.path))
         if self.first_damage is None:
             self.first_damage = error
         if found is not None:

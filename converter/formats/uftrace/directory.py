@@ -6,13 +6,12 @@ from collections.abc import Iterator
 
 from converter.errors import TraceError, TraceWarning, note
 from converter.formats.uftrace.layout import Header
+from converter.limits import allowed, limit
 from converter.lossless.footer import HIDDEN_FILE
 from converter.storage.source import Source
 from converter.storage.source_files import PART_SIZE
 
 INFO_FILE = "info"
-#: Text files are read whole; larger ones are not what they seem.
-_MOST_TEXT = 256 << 20
 
 
 class DataDirectory:
@@ -46,10 +45,9 @@ class DataDirectory:
 
         """
         with self.open(name) as file:
-            if file.is_directory or file.size > _MOST_TEXT:
-                raise TraceError(
-                    path=file.name, expected=f"a text file of at most {_MOST_TEXT} bytes"
-                )
+            if file.is_directory or file.size > limit("uftrace.text"):
+                expected = f"a text file of {allowed('uftrace.text')}"
+                raise TraceError(path=file.name, expected=expected)
             return file.read(0, file.size)
 
     def read_if_there(self, name: str) -> bytes | None:

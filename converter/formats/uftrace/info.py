@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from converter.errors import TraceError
+from converter.limits import allowed, limit
 
 #: Entries of the environment by the key of a line. Lines of a group ("osinfo:") have a key of their own behind it.
 _ENVIRONMENT = {
@@ -34,7 +35,6 @@ _ENVIRONMENT = {
 }
 _GROUPS = frozenset({"cpuinfo", "osinfo", "taskinfo", "usageinfo"})
 _NUMBER = re.compile(r"-?\d{1,18}", re.ASCII)
-_MOST_TASKS = 1 << 20
 
 
 @dataclass(slots=True)
@@ -103,7 +103,9 @@ def _add_line(info: Info, key: str, value: str) -> None:
         info.utc_offset = _integer(value)
     elif key == "taskinfo:tids":
         tids = [_integer(tid) for tid in value.split(",") if tid]
-        if len(tids) > _MOST_TASKS or any(not 0 <= tid < 1 << 31 for tid in tids):
+        if len(tids) > limit("uftrace.tasks"):
+            raise ValueError(f"{len(tids):,} tasks, {allowed('uftrace.tasks')}")
+        if any(not 0 <= tid < 1 << 31 for tid in tids):
             raise ValueError("not a list of tasks")
         info.tids = list(dict.fromkeys(tids))
 

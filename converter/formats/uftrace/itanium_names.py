@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-_MOST_NESTED = 100
+from converter.limits import limit
 
 _STANDARD = {
     "t": "std",
@@ -66,7 +66,7 @@ class NameParser:
 
     def _enter(self) -> None:
         self._depth += 1
-        if self._depth > _MOST_NESTED:
+        if self._depth > limit("uftrace.pattern-nesting"):
             raise NotMangledError
 
     def _number(self) -> int:

@@ -9,11 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-_MOST_STATES = 1000
+from converter.limits import allowed, limit
+
 #: Of longer names only the beginning is looked at.
 _LONGEST_TEXT = 512
-_MOST_REPEATS = 64
-_MOST_NESTED = 100
 _REPETITIONS = frozenset("*+?{")
 _CLASSES: dict[str, Callable[[str], bool]] = {
     "alpha": str.isalpha,
@@ -101,8 +100,9 @@ class _Parser:
         return fragment
 
     def _state(self, test: Test | None = None, place: str = "") -> int:
-        if len(self.states) >= _MOST_STATES:
-            raise PatternError(f"too large a pattern: {self._pattern[:60]!r}")
+        if len(self.states) >= limit("uftrace.pattern-states"):
+            expected = allowed("uftrace.pattern-states")
+            raise PatternError(f"too large a pattern, {expected}: {self._pattern[:60]!r}")
         self.states.append(_State(test, place))
         return len(self.states) - 1
 
@@ -114,8 +114,9 @@ class _Parser:
 
     def _alternatives(self) -> tuple[int, int]:
         self._depth += 1
-        if self._depth > _MOST_NESTED:
-            raise PatternError("groups nested too deeply")
+        if self._depth > limit("uftrace.pattern-nesting"):
+            levels = allowed("uftrace.pattern-nesting")
+            raise PatternError(f"groups nested too deeply: {levels}")
         start, end = self._state(), self._state()
         while True:
             first, last = self._sequence()
@@ -155,12 +156,11 @@ class _Parser:
         low, comma, high = inside.partition(",")
         if not closed or not low.isdecimal() or (high and not high.isdecimal()):
             raise PatternError(f"not a repetition: {self._pattern[:60]!r}")
-        if (
-            max(len(low), len(high)) > 3
-            or int(low) > _MOST_REPEATS
-            or int(high or 0) > _MOST_REPEATS
+        if max(len(low), len(high)) > 3 or max(int(low), int(high or 0)) > limit(
+            "uftrace.pattern-repeats"
         ):
-            raise PatternError(f"too many repetitions: {self._pattern[:60]!r}")
+            expected = allowed("uftrace.pattern-repeats")
+            raise PatternError(f"too many repetitions, {expected}: {self._pattern[:60]!r}")
         self._at += len(inside) + 1
         return int(low), int(high) if high else None if comma else int(low)
 

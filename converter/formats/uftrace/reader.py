@@ -58,6 +58,7 @@ from converter.formats.uftrace.windows import window_size
 from converter.ir.events import Batch
 from converter.ir.trace import ClockDomain, Trace
 from converter.kernels.tasks import TaskTable
+from converter.limits import allowed
 from converter.storage.source import Source
 from converter.storage.workers import Workers
 
@@ -303,6 +304,9 @@ class _Reader:
         for tid in self._task_files:
             times: list[tuple[int, int]] = []
             sessions = self._sessions.session_times(tid)
+            if self._sessions.lost:
+                what, expected = "tasks without their session", allowed("uftrace.ancestors")
+                self._directory.warn(TraceError(what, expected=expected))
             for position, (start, session) in enumerate(sessions):
                 key = session.sid, start
                 if key not in made:

@@ -25,6 +25,7 @@ from converter.formats.uftrace.debug_info import DebugInfo, parse_debug_info
 from converter.formats.uftrace.directory import DataDirectory
 from converter.formats.uftrace.layout import Feature
 from converter.formats.uftrace.task_sessions import Library, Session
+from converter.limits import allowed, limit
 
 _SYMBOL = re.compile(rb"([0-9a-fA-F]{1,16}) (?:([0-9a-fA-F]{1,16}) )?(\S) (.*)")
 _MAPPING = re.compile(
@@ -170,7 +171,7 @@ class Modules:
         self.all: list[Module] = []
         self._numbers: dict[str, int] = {}
         self._mappings: dict[str, list[Mapping]] = {}
-        self._steps_left = _MOST_STEPS
+        self._steps_left = limit("uftrace.layout")
         self._relative = bool(directory.header.features & Feature.SYM_REL_ADDR)
 
     def space(self, session: Session, libraries: list[Library]) -> list[tuple[int, int, int, int]]:
@@ -179,7 +180,9 @@ class Modules:
         steps = (len(mappings) + len(libraries)) * (1 + len(libraries))
         self._steps_left -= steps
         if self._steps_left < 0:
-            self._directory.warn(TraceError("too many sessions and libraries: no symbols"))
+            expected = allowed("uftrace.layout")
+            what = "too many sessions and libraries: no symbols"
+            self._directory.warn(TraceError(what, expected=expected))
             return []
         for library in libraries:
             end = library.base + self._extent(library)
@@ -255,15 +258,11 @@ def space_times(
     for library in sorted(session.libraries, key=lambda item: item.time):
         last, known = times[-1]
         if library.base in known:
-            if len(times) == _MOST_REPLACED:
-                warn(TraceError("more libraries opened in place of others than are told apart"))
+            if len(times) == limit("uftrace.replaced"):
+                what = "libraries opened in place of others are not told apart"
+                warn(TraceError(what, expected=allowed("uftrace.replaced")))
                 break
             known = {base: other for base, other in known.items() if base != library.base}
             times.append((max(library.time, last + 1), known))
         known[library.base] = library
     return [(time, list(known.values())) for time, known in times]
-
-
-_MOST_REPLACED = 64
-#: In all, to find which mappings libraries leave of those before them.
-_MOST_STEPS = 1 << 25

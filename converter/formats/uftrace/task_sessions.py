@@ -15,6 +15,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from converter.errors import TraceError
+from converter.limits import limit
 
 _LINE = re.compile(rb"(SESS|TASK|FORK|DLOP) +timestamp=(\d{1,10})\.(\d{9}) (.*)", re.DOTALL)
 _FIELD = re.compile(rb'(\w+)=(?:"([^"]*)"|(\S+))')
@@ -25,9 +26,6 @@ _MESSAGE_MAGIC = 0xFACE
 _TASK_START = 3
 _FORK_END = 6
 _SESSION = 7
-
-#: Whose sessions a task may have got that has none of its own.
-_MOST_ANCESTORS = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +55,8 @@ class Tasks:
     sessions: list[Session] = field(default_factory=list)
     processes: dict[int, int] = field(default_factory=dict)
     parents: dict[int, tuple[int, int]] = field(default_factory=dict)
+    #: Whether a task has more ancestors than are asked for its session.
+    lost: bool = False
     _of_process: dict[int, list[Session]] = field(default_factory=dict)
     #: Of the sessions of an id, which are one image in several processes.
     _libraries: dict[str, list[Library]] = field(default_factory=dict)
@@ -87,19 +87,21 @@ class Tasks:
     def session_times(self, tid: int) -> list[tuple[int, Session]]:
         """From when on which session is that of a task, ascending: its process's own, before them its parent's."""
         found: list[tuple[int, Session]] = []
-        limit: int | None = None
+        forked: int | None = None
+        most = limit("uftrace.ancestors")
         pid = self.processes.get(tid, tid)
         seen: set[int] = set()
-        while pid not in seen and len(seen) < _MOST_ANCESTORS:
+        while pid not in seen and len(seen) < most:
             seen.add(pid)
             own = self._of_process.get(pid, [])
-            if limit is not None:
+            if forked is not None:
                 # Of a parent only what it was when it forked.
-                own = own[: bisect_right([session.time for session in own], limit)][-1:]
+                own = own[: bisect_right([session.time for session in own], forked)][-1:]
             found[:0] = [(session.time, session) for session in own]
-            if (own and limit is not None) or pid not in self.parents:
+            if (own and forked is not None) or pid not in self.parents:
                 break
-            limit, pid = self.parents[pid]
+            forked, pid = self.parents[pid]
+            self.lost |= len(seen) == most
         return found or [(session.time, session) for session in self.sessions[:1]]
 
 

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from converter.errors import TraceError
+from converter.limits import allowed, limit
 from converter.storage.source import Source
 from converter.storage.window_memory import WindowMemory
 
@@ -13,8 +14,6 @@ from converter.storage.window_memory import WindowMemory
 _WINDOWS_IN_ALL = 24 << 20
 _LARGEST = 1 << 20
 _SMALLEST = 1 << 16
-#: Of a window that an event needs.
-_MOST = 1 << 26
 
 
 def window_size(streams: int) -> int:
@@ -58,8 +57,8 @@ class Windows:
             self.length = len(ahead)
             return ahead, self.start + self.length >= self.source.size
         if self.length and not consumed:
-            if self._size >= _MOST:
-                raise self.error(0, message=f"an event of more than {_MOST} bytes")
+            if self._size >= limit("uftrace.event"):
+                raise self.error(0, expected=f"an event of {allowed('uftrace.event')}")
             self._size *= 2
         self.start += consumed
         left = max(self.source.size - self.start, 0)

@@ -15,6 +15,7 @@ from converter.formats.aix.trcfmt import (
     parse,
     print_template,
 )
+from converter.limits import limited
 
 EVERY_CONSTRUCT = r"""# comment
 * another
@@ -131,9 +132,9 @@ def test_lines_that_are_no_templates_are_kept_with_a_warning():
     assert list(file.templates) == [0x5010]
 
 
-def test_a_file_that_is_too_large_is_refused(monkeypatch):
-    monkeypatch.setattr("converter.formats.aix.trcfmt.files.MAX_SIZE", 10)
-    with pytest.raises(TraceError, match="expected at most 10 bytes of templates"):
+def test_a_file_that_is_too_large_is_refused():
+    expected = "expected templates of at most 10 bytes"
+    with pytest.raises(TraceError, match=expected), limited({"aix.template-file": 10}):
         parse(b"# 10 bytes!\n")
 
 

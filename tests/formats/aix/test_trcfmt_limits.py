@@ -9,7 +9,8 @@ from support.trcfmt_entries import generic32, report, words32
 
 from converter.formats.aix.trcfmt import Entry, Environment, evaluate, parse
 from converter.formats.aix.trcfmt.evaluator import USUAL_STEPS
-from converter.formats.aix.trcfmt.output import MAX_FIELDS, MAX_OUTPUT
+from converter.formats.aix.trcfmt.output import MAX_FIELDS
+from converter.limits import LIMITS
 
 
 @pytest.mark.parametrize(
@@ -33,7 +34,7 @@ def test_templates_are_cut_off(body, message):
     made = report(body, words32(1, 2, 3, 4, hookdata=5))
     assert message in made.warning.message
     assert made.warning.field == "template 500"
-    assert len(made.text) <= MAX_OUTPUT
+    assert len(made.text) <= LIMITS["aix.template-text"].default
     assert time.process_time() - started < 5
 
 

@@ -15,8 +15,9 @@ from support.trace_processor import needs_trace_processor, printed
 
 from converter import convert, open_trace, read
 from converter.errors import TraceError
-from converter.formats.chrome import gecko, reader
+from converter.formats.chrome import reader
 from converter.ir.kinds import Kind
+from converter.limits import limited
 from converter.projection import call_stacks
 from converter.storage.source import MemorySource
 
@@ -212,7 +213,6 @@ def test_what_is_not_in_the_form_of_its_table_is_counted() -> None:
     assert "2 markers and samples" in str(trace.warnings[0])
 
 
-def test_a_profile_that_is_too_large_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(gecko, "MAX_SIZE", 1 << 6)
-    with pytest.raises(TraceError, match="at most"):
+def test_a_profile_that_is_too_large_is_refused() -> None:
+    with pytest.raises(TraceError, match="at most 64 bytes"), limited({"chrome.profile": 64}):
         trace_of(PROCESSED)

@@ -21,7 +21,6 @@ from support.ctf_files import events_of, open_trace
 
 import converter
 from converter.errors import UnsupportedError
-from converter.formats.ctf import writer
 from converter.formats.ctf.capabilities import capabilities
 from converter.formats.ctf.emit import (
     DONE,
@@ -49,6 +48,7 @@ from converter.ir.field_classes import (
 from converter.ir.kinds import Kind, Role
 from converter.ir.trace import ClockDomain, Process, Thread, Trace
 from converter.kernels.strings import StringTable
+from converter.limits import limited
 from converter.projection.project import project
 from converter.storage.outputs import open_sink
 
@@ -203,11 +203,9 @@ def test_times_too_far_apart(times: tuple[int, int], tmp_path: Path) -> None:
         written(trace, tmp_path / "out")
 
 
-def test_metadata_that_no_reader_would_take(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(writer, "MAX_METADATA", 1000)
-    with pytest.raises(UnsupportedError, match="at most 1000 bytes"):
+def test_metadata_that_no_reader_would_take(tmp_path: Path) -> None:
+    too_much = pytest.raises(UnsupportedError, match="at most 1,000 bytes")
+    with too_much, limited({"ctf.metadata": 1000}):
         written(trace_of([NUMBERED], [(0, 1, 0, 1, (1,))]), tmp_path / "out")
     assert not (tmp_path / "out").exists()
 

@@ -26,6 +26,7 @@ from converter.formats.fxt import reader
 from converter.formats.fxt.record_types import EventType
 from converter.ir.canonical import canonical, difference
 from converter.ir.invariants import check
+from converter.limits import limited
 from converter.storage.opening import open_source
 
 FIXTURES = Path(__file__).parents[3] / "roundtrip_fixtures" / "fxt"
@@ -116,12 +117,13 @@ def test_a_record_that_has_taken_others_for_its_own():
     ]
 
 
-def test_a_file_of_nothing_but_damage_is_given_up(monkeypatch):
-    monkeypatch.setattr("converter.formats.fxt.resuming._MOST_PLACES", 10)
+def test_a_file_of_nothing_but_damage_is_given_up():
     start = magic("little") + thread("little", 1, 1, 1)
     instant = event("little", EventType.INSTANT, 1, name=b"n")
-    trace = opened(start + (instant * 5 + bytes(8)) * 20)
-    assert len(events(trace)) == 5 * 11
+    with limited({"holes": 10}):
+        trace = opened(start + (instant * 5 + bytes(8)) * 20)
+        assert len(events(trace)) == 5 * 11
+    assert "--limit holes=20" in str(trace.warnings[-1])
 
 
 def test_an_empty_trace_is_no_damage():

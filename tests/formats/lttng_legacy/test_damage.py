@@ -22,13 +22,13 @@ from support.small_traces import trace_of
 
 import converter
 from converter.errors import TraceError, UnsupportedError
-from converter.formats.lttng_legacy import classes, declarations
 from converter.formats.lttng_legacy.recording import TABLES_NAME
 from converter.ir.collect import collect
 from converter.ir.events import EventClass, Field
 from converter.ir.field_classes import FloatClass, IntegerClass
 from converter.ir.invariants import check
 from converter.ir.kinds import Kind
+from converter.limits import limited
 
 VERSIONS = [
     {},
@@ -233,10 +233,8 @@ def test_damaged_bytes_of_a_real_trace(tmp_path):
         attempt(tmp_path / "in", {**files, name: bytes(data)})
 
 
-def test_no_trace_has_more_fields_than_there_is_memory_for(tmp_path, monkeypatch):
+def test_no_trace_has_more_fields_than_there_is_memory_for(tmp_path):
     """A format of many fields under many ids, or many channels that each have all markers."""
-    monkeypatch.setattr(declarations, "MOST_FIELDS", 500)
-    monkeypatch.setattr(classes, "MOST_FIELDS", 500)
     format = "%d" * 30
     trace = Trace(version=(2, 6))
     for id in range(10):
@@ -245,13 +243,19 @@ def test_no_trace_has_more_fields_than_there_is_memory_for(tmp_path, monkeypatch
     for id in range(10, 20):
         trace.declare("kernel", "many", id, " ")
     trace.declare("kernel", "many", 20, format)
-    with pytest.raises(TraceError, match="500 fields in all"):
+    with (
+        pytest.raises(TraceError, match=r"500 fields .* in all"),
+        limited({"lttng_legacy.fields": 500}),
+    ):
         opened(save(trace.build(), tmp_path / "ids"))
     trace = Trace()
     trace.declare("", "many", 128, format)
     for number in range(20):
         trace.event(f"control/c{number}", 0, START, 128)
-    with pytest.raises(TraceError, match="500 fields in all"):
+    with (
+        pytest.raises(TraceError, match=r"500 fields .* in all"),
+        limited({"lttng_legacy.fields": 500}),
+    ):
         opened(save(trace.build(), tmp_path / "channels"))
 
 

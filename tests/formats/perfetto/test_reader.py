@@ -25,6 +25,7 @@ from converter.formats.perfetto.reader import read
 from converter.ir import canonical, invariants
 from converter.ir.kinds import Kind, Role
 from converter.ir.trace import Trace, TrackScope
+from converter.limits import limited
 from converter.projection.linux_tracepoints import MEANINGS
 from converter.storage.opening import open_source
 
@@ -540,15 +541,15 @@ def test_packets_go_on_behind_a_hole(hole):
     assert "go on behind" in str(trace.warnings[1])
 
 
-def test_a_file_of_nothing_but_damage_is_given_up(monkeypatch):
-    monkeypatch.setattr("converter.formats.perfetto.resuming._MOST_PLACES", 10)
+def test_a_file_of_nothing_but_damage_is_given_up():
     file = File()
     for _ in range(5):
         kernel_event(file.bundle(0), 1, 1, "softirq_raise")
         file.trace.packet[-1].trusted_packet_sequence_id = 1
-    trace = opened((file.bytes() + b"\xff" * 11) * 20)
-    assert sum(len(batch) for batch in trace.batches()) == 5 * 11
-    assert trace.warnings
+    with limited({"holes": 10}):
+        trace = opened((file.bytes() + b"\xff" * 11) * 20)
+        assert sum(len(batch) for batch in trace.batches()) == 5 * 11
+    assert "--limit holes=20" in str(trace.warnings[-1])
 
 
 def test_a_compressed_packet_that_is_damaged_costs_only_itself():

@@ -40,14 +40,10 @@ from converter.formats.aix.trcfmt.model import (
 )
 from converter.formats.aix.trcfmt.output import Output, OutputFullError
 from converter.formats.aix.trcfmt.values import case_value, is_number, printed, wrapped
+from converter.limits import allowed, limit
 
-#: What the document says of subroutines; functions count too.
-MAX_CALLS = 10
-MAX_STEPS = 100_000
 #: What any entry may take; beyond it, all entries share the file's `Budget`.
 USUAL_STEPS = 1_000
-#: Descriptors within each other, those of subroutines and functions included.
-MAX_DEPTH = 80
 
 #: Codes in which no macro is printed.
 _NO_NUMBERS = frozenset({"F", "S", "A", "o"})
@@ -100,6 +96,11 @@ class _Evaluation:
         self.steps = 0
         self.depth = 0
         self.calls = 0
+        self.most_steps = limit("aix.template-steps")
+        #: Descriptors within each other, those of subroutines and functions included.
+        self.most_depth = limit("aix.template-depth")
+        #: What the document says of subroutines; functions count too.
+        self.most_calls = limit("aix.template-calls")
         self.ending = False
         self.action = ""
 
@@ -114,9 +115,9 @@ class _Evaluation:
                 try:
                     self.out.write(raw_words(self.entry))
                 except OutputFullError:
-                    warning = "too much text"
+                    warning = f"too much text: {allowed('aix.template-text')}"
         except OutputFullError:
-            warning = "too much text"
+            warning = f"too much text: {allowed('aix.template-text')}"
         return Report(
             "" if self.action == "skip" else self.out.text,
             self.template.level,
@@ -135,8 +136,9 @@ class _Evaluation:
 
     def block(self, block: Block, *, has_label: bool = False) -> None:
         self.depth += 1
-        if self.depth > MAX_DEPTH:
-            raise EndError("descriptors lie too deep in each other")
+        if self.depth > self.most_depth:
+            levels = allowed("aix.template-depth")
+            raise EndError(f"descriptors lie too deep in each other: {levels}")
         for number, piece in enumerate(block.pieces):
             if piece.spaced:
                 self.out.separate()
@@ -152,8 +154,8 @@ class _Evaluation:
 
     def step(self) -> None:
         self.steps += 1
-        if self.steps > MAX_STEPS:
-            raise EndError(f"more than {MAX_STEPS} steps")
+        if self.steps > self.most_steps:
+            raise EndError(f"it takes too long: {allowed('aix.template-steps')}")
         if self.steps > USUAL_STEPS:
             if not self.file.budget.steps:
                 raise EndError(f"more than {USUAL_STEPS} steps, and no more are left")
@@ -174,7 +176,7 @@ class _Evaluation:
                 self.switch(item, subject)
             case Loop(count, body):
                 value = count.value if isinstance(count, Number) else self.value(count)
-                for _ in range(min(_integer(value), MAX_STEPS + 1)):
+                for _ in range(min(_integer(value), self.most_steps + 1)):
                     self.step()
                     self.block(body)
             case Flags():
@@ -368,8 +370,9 @@ class _Evaluation:
 
     def enter(self, frame: _Frame) -> None:
         self.calls += 1
-        if self.calls > MAX_CALLS:
-            raise EndError(f"subroutines lie more than {MAX_CALLS} levels deep in each other")
+        if self.calls > self.most_calls:
+            levels = allowed("aix.template-calls")
+            raise EndError(f"subroutines lie too deep in each other: {levels}")
         self.frame = frame
 
     def call(self, item: Call) -> None:

@@ -16,9 +16,7 @@ from converter.formats.aix.trcfmt.model import (
     Unknown,
 )
 from converter.formats.aix.trcfmt.printer import print_template
-
-#: /etc/trcfmt itself has a megabyte.
-MAX_SIZE = 1 << 26
+from converter.limits import allowed, limit
 
 _HEADER = re.compile(r"\s*([+-]?)\s*(?:0[xX])?([0-9A-Fa-f]{3,4})(?![^\s])")
 _VERSION = re.compile(r"\s+(\d{1,9}\.\d{1,9})(?![^\s])")
@@ -121,12 +119,14 @@ def parse(text: bytes | str) -> TemplateFile:
     What is not understood is kept and named in `TemplateFile.warnings`.
 
     Raises:
-        TraceError: the file is larger than any template file, `MAX_SIZE`.
+        TraceError: the file is larger than any template file, or all of them are.
 
     """
-    if len(text) > MAX_SIZE:
+    if len(text) > limit("aix.template-file"):
         raise TraceError(
-            format="trcfmt", expected=f"at most {MAX_SIZE} bytes of templates", found=len(text)
+            format="trcfmt",
+            expected=f"templates of {allowed('aix.template-file')}",
+            found=len(text),
         )
     if isinstance(text, bytes):
         text = text.decode("utf-8", "surrogateescape")

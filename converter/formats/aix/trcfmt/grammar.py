@@ -34,9 +34,7 @@ from converter.formats.aix.trcfmt.model import (
     Text,
     Unknown,
 )
-
-#: How deep descriptors and expressions may lie in each other.
-MAX_NESTING = 24
+from converter.limits import allowed, limit
 
 _MOVE = re.compile(r"([GO])(\d{1,6})(?:\.(\d{1,6}))?|([RW])(\d{1,6})")
 _FORMAT = re.compile(
@@ -122,8 +120,8 @@ class _Scanner:
 
     def block(self, closing: str, depth: int) -> Block:
         """The items up to `closing`, the opening of which is behind us."""
-        if depth > MAX_NESTING:
-            raise _SyntaxError(f"at most {MAX_NESTING} levels of braces")
+        if depth > limit("aix.template-nesting"):
+            raise _SyntaxError(f"{allowed('aix.template-nesting')} of braces")
         pieces: list[Piece] = []
         while True:
             spaced = self.skip() and bool(pieces)
@@ -390,8 +388,8 @@ class _Scanner:
         return self.operation("+-", depth)
 
     def operation(self, operators: str, depth: int) -> Expression:
-        if depth > MAX_NESTING:
-            raise _SyntaxError(f"at most {MAX_NESTING} levels of parentheses")
+        if depth > limit("aix.template-nesting"):
+            raise _SyntaxError(f"{allowed('aix.template-nesting')} of parentheses")
         first = self.operand(operators, depth)
         rest: list[tuple[str, Expression]] = []
         while True:

@@ -6,9 +6,8 @@ import re
 from functools import lru_cache
 
 from converter.formats.aix.trcfmt.entry import Value
+from converter.limits import limit
 
-#: How much text an event may have.
-MAX_OUTPUT = 1 << 20
 #: How many of its values get names.
 MAX_FIELDS = 256
 
@@ -20,7 +19,7 @@ _NOT_NAME = re.compile(r"\W+", re.ASCII)
 
 
 class OutputFullError(Exception):
-    """The text of the event is longer than `MAX_OUTPUT`."""
+    """The text of the event is longer than `aix.template-text` allows."""
 
 
 class Output:
@@ -34,6 +33,7 @@ class Output:
         self.fields: dict[str, Value] = {}
         self._parts: list[str] = []
         self._size = 0
+        self._most = limit("aix.template-text")
         #: The current line: where its next character goes, and its last one.
         self._column = 0
         self._last = ""
@@ -95,7 +95,7 @@ class Output:
 
     def _append(self, text: str) -> None:
         self._size += len(text)
-        if self._size > MAX_OUTPUT:
+        if self._size > self._most:
             raise OutputFullError
         self._parts.append(text)
         start = text.rfind("\n") + 1

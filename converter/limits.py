@@ -1,0 +1,186 @@
+"""How much an input may make a reader do: all bounds in one table, which `--limit NAME=VALUE` and `limits=` change.
+
+What a format's own numbers hold, and what a kernel's fixed tables do, are no limits: nobody could raise them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Final, NamedTuple, TypeVar
+
+_Item = TypeVar("_Item")
+
+
+class Limit(NamedTuple):
+    """A bound of what an input may ask for, by default and at most: what recursion or a kernel allows."""
+
+    default: int
+    #: What is counted; "bytes" are shown, and may be given, as 64M.
+    unit: str
+    guards: str
+    most: int = 1 << 62
+
+
+#: By name: of all inputs, and behind a point those of one format's reader.
+LIMITS: Final[Mapping[str, Limit]] = {
+    "warnings": Limit(1000, "warnings", "of an input; the last says that there is more"),
+    "holes": Limit(1000, "places", "of a file or stream where reading goes on behind damage"),
+    "unpacked": Limit(1 << 30, "bytes", "that a compressed input may become in any case"),
+    "unpacked-ratio": Limit(1000, "times its size", "that a larger one may become"),
+    "wrappers": Limit(2, "wrappers", "around each other that are taken off"),
+    "zstd-window": Limit(1 << 27, "bytes", "of memory to unpack zstd", 1 << 31),
+    "xz-memory": Limit(1 << 28, "bytes", "of memory to unpack xz"),
+    "members": Limit(1_000_000, "files", "in an archive"),
+    "folder-files": Limit(1000, "files", "in a folder that is looked through for traces"),
+    "aix.template-steps": Limit(100_000, "steps", "of a template for an entry"),
+    "aix.template-depth": Limit(80, "levels", "of descriptors in each other", 80),
+    "aix.template-calls": Limit(10, "levels", "of subroutines in each other", 10),
+    "aix.template-nesting": Limit(24, "levels", "of braces or parentheses", 24),
+    "aix.template-text": Limit(1 << 20, "bytes", "that a template makes of an entry"),
+    "aix.template-file": Limit(1 << 26, "bytes", "of a file of templates"),
+    "aix.declarations": Limit(1 << 27, "bytes", "of a recording's own declarations"),
+    "aix.report-classes": Limit(16_384, "classes", "of events in a trcrpt report"),
+    "chrome.searched": Limit(100_000, "objects", "that are looked into behind damage"),
+    "chrome.profile": Limit(1 << 29, "bytes", "of a profile that is read as a whole"),
+    "ctf.files": Limit(1 << 16, "files", "in a trace"),
+    "ctf.metadata": Limit(1 << 25, "bytes", "of metadata"),
+    "ctf.nesting": Limit(48, "levels", "of types in each other", 48),
+    "ctf.fields": Limit(1 << 14, "fields", "of a structure"),
+    "ctf.all-fields": Limit(1 << 18, "fields", "of all structures"),
+    "ctf.aliases": Limit(1 << 14, "fields", "that aliases stand for"),
+    "ctf.operations": Limit(1 << 17, "operations", "to decode a record", 1 << 24),
+    "fxt.suspects": Limit(100, "records", "in which others are looked for"),
+    "ir.record": Limit(1 << 30, "bytes", "of a record, unpacked", (1 << 31) - 1),
+    "ir.events": Limit(1 << 24, "events", "of a batch", (1 << 31) - 1),
+    "ir.equal": Limit(1 << 26, "numbers", "that one stands for"),
+    "ir.symbols": Limit(1 << 24, "symbols", "of a trace", (1 << 31) - 1),
+    "ir.length": Limit(1 << 26, "elements", "of an array of fixed length"),
+    "lttng_legacy.files": Limit(1 << 17, "files", "in a trace"),
+    "lttng_legacy.fields": Limit(1 << 19, "fields", "of all markers"),
+    "lttng_legacy.declarations": Limit(1 << 20, "declarations", "of markers"),
+    "lttng_legacy.event": Limit(1 << 26, "bytes", "of an event", 1 << 28),
+    "perfetto.packet": Limit(1 << 28, "bytes", "of a packet", 1 << 30),
+    "perfetto.inflated": Limit(1 << 26, "bytes", "that compressed packets become", 1 << 30),
+    "perfetto.nesting": Limit(32, "levels", "of annotations or messages in each other", 32),
+    "perfetto.tracks": Limit(64, "levels", "of tracks in each other", 200),
+    "perfetto.symbols": Limit(1 << 20, "symbols", "of the kernel"),
+    "trace_cmd.section": Limit(1 << 28, "bytes", "of an unpacked section or chunk", 1 << 31),
+    "trace_cmd.cpus": Limit(1 << 16, "CPUs", "of a recording", 1 << 20),
+    "trace_cmd.options": Limit(4096, "sections", "of options"),
+    "trace_cmd.format-levels": Limit(200, "levels", "of a print format's expressions", 200),
+    "trace_cmd.format-nodes": Limit(50_000, "nodes", "of a print format"),
+    "uftrace.text": Limit(1 << 28, "bytes", "of a text file"),
+    "uftrace.tasks": Limit(1 << 20, "tasks", "of a recording"),
+    "uftrace.ancestors": Limit(64, "ancestors", "whose session a task may have"),
+    "uftrace.layout": Limit(1 << 25, "steps", "to lay out the memory of all sessions"),
+    "uftrace.replaced": Limit(64, "times", "that libraries take the place of others"),
+    "uftrace.event": Limit(1 << 26, "bytes", "of an event", 1 << 30),
+    "uftrace.pattern-states": Limit(1000, "states", "of a pattern"),
+    "uftrace.pattern-repeats": Limit(64, "times", "that a part of a pattern is repeated"),
+    "uftrace.pattern-nesting": Limit(100, "levels", "of groups or templates", 100),
+}
+
+_UNITS: Final = {"": 0, "K": 10, "M": 20, "G": 30, "T": 40}
+#: Those that were changed, of whatever is read in this context.
+_changed: ContextVar[Mapping[str, int]] = ContextVar("limits")
+_NONE: Final[Mapping[str, int]] = {}
+
+
+def limit(name: str) -> int:
+    """What a bound is here."""
+    changed = _changed.get(_NONE)
+    return changed[name] if name in changed else LIMITS[name].default
+
+
+def allowed(name: str) -> str:
+    """What an error says was expected: what a bound is, and what raises it."""
+    found = limit(name)
+    said = f"at most {shown(name, found)}"
+    return said if found >= LIMITS[name].most else f"{said} (--limit {name}={_example(name)})"
+
+
+def changed_limits() -> Mapping[str, int]:
+    """Those that are not as they are by default, for other processes."""
+    return _changed.get(_NONE)
+
+
+@contextmanager
+def limited(values: Mapping[str, int | str] | None) -> Iterator[None]:
+    """Have these bounds for what is opened or read inside, besides those changed before.
+
+    Raises:
+        ValueError: there is no such bound, or it is none that it may have.
+
+    """
+    if not values:
+        yield
+        return
+    before = changed_limits()
+    given = {name: parse_limit(name, value) for name, value in values.items()}
+    _changed.set({**before, **given})
+    try:
+        yield
+    finally:
+        _changed.set(before)
+
+
+def parse_limit(name: str, value: int | str) -> int:
+    """A bound as it is given: a number, of bytes also as 64M (of 1024 KiB) or 2G.
+
+    Raises:
+        ValueError: there is no such bound, or it is none that it may have.
+
+    """
+    if name not in LIMITS:
+        from difflib import get_close_matches  # takes its time, and mistakes are rare
+
+        close = get_close_matches(name, LIMITS, 1)
+        meant = f" (did you mean {close[0]!r}?)" if close else ""
+        raise ValueError(f"there is no limit {name!r}{meant}; --limit help lists all")
+    found = LIMITS[name]
+    if isinstance(value, str):
+        text = value.upper().removesuffix("B").removesuffix("I") if found.unit == "bytes" else value
+        digits = text.rstrip("KMGT") if found.unit == "bytes" else text
+        unit = text[len(digits) :]
+        if not (digits.isascii() and digits.isdigit() and len(digits) < 20) or unit not in _UNITS:
+            form = "a number of bytes, as 64M" if found.unit == "bytes" else "a number"
+            raise ValueError(f"limit {name}: expected {form}, found {value!r}")
+        value = int(digits) << _UNITS[unit]
+    if not 1 <= value <= found.most:
+        most = f"1 to {shown(name, found.most)}"
+        raise ValueError(f"limit {name}: expected {most}, found {shown(name, value)}")
+    return value
+
+
+def shown(name: str, value: int) -> str:
+    """A value of a bound with its unit."""
+    if LIMITS[name].unit != "bytes":
+        return f"{value:,} {LIMITS[name].unit}"
+    for unit, bits in reversed(_UNITS.items()):
+        if value >= 1 << bits and value % (1 << bits) == 0:
+            return f"{value >> bits:,} {f'{unit}iB' if unit else 'bytes'}"
+    return f"{value:,} bytes"
+
+
+def _example(name: str) -> str:
+    """Twice as much, as it is given."""
+    value = min(2 * limit(name), LIMITS[name].most)
+    if LIMITS[name].unit == "bytes" and value % (1 << 10) == 0:
+        return shown(name, value).replace(" ", "").replace(",", "").removesuffix("iB")
+    return str(value)
+
+
+def iterated(make: Callable[[], Iterator[_Item]], values: Mapping[str, int]) -> Iterator[_Item]:
+    """What an iterator gives, made where these bounds hold, wherever it is asked for the next."""
+    with limited(values):
+        items = make()
+    while True:
+        with limited(values):
+            try:
+                item = next(items)
+            except StopIteration:
+                return
+        yield item
+        del item

@@ -1,0 +1,504 @@
+"""Each limit is reached by an input, the message names it, and with a higher one the same input is read."""
+
+import gzip
+import io
+import json
+import lzma
+import os
+import pickle
+import re
+import struct
+import tarfile
+import tempfile
+from pathlib import Path
+
+import pytest
+import zstandard
+from costs import INPUTS
+from fuzz import packed
+from support import lttng_legacy_files, perfetto_files, uftrace_files
+from support.ctf2_fragments import STREAM, U8, event, sequence
+from support.trace_cmd_files import File
+from support.trcfmt_entries import report
+
+import converter
+from converter.cli import main
+from converter.conversion import open_trace
+from converter.errors import TraceError
+from converter.formats.aix.trcfmt import parse
+from converter.formats.trace_cmd.print_expressions import parse_print_fmt
+from converter.ir.events import decode
+from converter.limits import LIMITS, limit, limited, parse_limit, shown
+from converter.scheduling import Share
+
+ROOT = Path(__file__).parent.parent
+FIXTURES = ROOT / "roundtrip_fixtures"
+
+
+def read(data, limits):
+    """What is said of an input: its warnings, the error."""
+    said = []
+    with limited(limits):
+        try:
+            with open_trace(data) as trace:
+                for batch in trace.batches():
+                    decode(batch)
+                    if trace.describe is not None:
+                        describe = trace.describe(batch)
+                        said += [describe(position) for position in range(len(batch))]
+                if trace.symbols is not None:
+                    len(trace.symbols)
+                said += map(str, trace.warnings)
+        except TraceError as error:
+            said.append(str(error))
+    return "\n".join(map(str, said))
+
+
+def of(name, size):
+    """One of the inputs that cost most."""
+    return lambda limits: read(packed(INPUTS[name](size)), limits)
+
+
+def file(name):
+    """A fixture."""
+    return lambda limits: read(FIXTURES / name, limits)
+
+
+def made(make):
+    """What a function makes."""
+    return lambda limits: read(make(), limits)
+
+
+def under(make):
+    """What a function says or raises."""
+
+    def said(limits):
+        with limited(limits):
+            try:
+                return str(make())
+            except (TraceError, ValueError) as error:
+                return str(error)
+
+    return said
+
+
+def tar(*files):
+    archive = io.BytesIO()
+    with tarfile.open(fileobj=archive, mode="w") as into:
+        for number, data in enumerate(files):
+            info = tarfile.TarInfo(f"{number}")
+            info.size = len(data)
+            into.addfile(info, io.BytesIO(data))
+    return archive.getvalue()
+
+
+def templates(body, more=""):
+    return under(lambda: report(body, more=more).warning)
+
+
+def profile():
+    thread = {"name": "t", "tid": 1, "pid": 1, "markers": {}, "samples": {}}
+    return json.dumps({"meta": {"version": 24, "interval": 1}, "threads": [thread]}).encode()
+
+
+def ctf(metadata, **files):
+    return packed({"metadata": metadata, **files})
+
+
+def tsdl(fields, events=1):
+    text = INPUTS["ctf_events"](1)["metadata"]
+    return text + b"".join(
+        b'event { name = "e%d"; id = %d; fields := struct { %s }; };' % (i, i, fields)
+        for i in range(1, 1 + events)
+    )
+
+
+def aliases():
+    listed = {
+        "type": "dynamic-length-array",
+        "length-field-location": {"path": ["n"]},
+        "element-field-class": U8,
+    }
+    many = {"type": "field-class-alias", "name": "m", "field-class": listed}
+    return ctf(sequence(many, STREAM, event(n=U8, **dict.fromkeys("defgh", "m"))), stream=b"")
+
+
+def kernel_symbols():
+    made_of = perfetto_files.File()
+    for iid in (1, 2, 3):
+        packet = made_of.packet(5, 1)
+        packet.interned_data.kernel_symbols.add(iid=iid, str=b"f%d" % iid)
+    return made_of.bytes()
+
+
+def representation(*source):
+    """What a source is in the exact form."""
+
+    def make():
+        with open_trace(*source) as trace, tempfile.TemporaryDirectory() as folder:
+            out = Path(folder) / "out.tcir"
+            converter.write(trace, out)
+            return out.read_bytes()
+
+    return made(make)
+
+
+def suspects():
+    whole = INPUTS["fxt_events"](160)[""]
+    # Its arguments are other events, and too few.
+    none = struct.pack("<QQ", 4 | 20 << 4 | 15 << 20 | 1 << 24 | 1 << 48, 0) + whole[8:152]
+    return whole + none * 5
+
+
+def nested_tracks():
+    made_of = perfetto_files.File()
+    for uuid in range(1, 8):
+        made_of.track(uuid, f"t{uuid}", uuid - 1)
+    made_of.event(5, 3, "n", 7)
+    return made_of.bytes()
+
+
+def large_packet():
+    made_of = perfetto_files.File()
+    made_of.event(5, 3, "n")
+    whole = made_of.bytes()
+    size = 9 << 20
+    length = bytes([size & 127 | 128, size >> 7 & 127 | 128, size >> 14 & 127 | 128, size >> 21])
+    return whole + b"\x0a" + length + bytes(size) + whole
+
+
+def uftrace(**more):
+    return packed(uftrace_files.Directory(**more).contents())
+
+
+def values(spec):
+    return made(lambda: uftrace(argspec=spec, tasks={1234: b""}))
+
+
+def long_event():
+    """Of 20 texts of 64 KiB."""
+    texts = ",".join(f"arg{i}/s" for i in range(1, 21))
+    directory = uftrace_files.Directory(argspec=f"foo@{texts}")
+    data = directory.text(b"x" * 65_500) * 20
+    call = directory.record(10, 0, 0, uftrace_files.FOO + 4, data)
+    directory.tasks[1234] = call + uftrace_files.calls(directory, 20)
+    return packed(directory.contents())
+
+
+def ancestors():
+    lines = "".join(f"FORK timestamp=1.000000000 pid={i} ppid={i + 1}\n" for i in range(2, 9))
+    lines += 'SESS timestamp=0.1 pid=9 sid=0000000000000001 exename="prog"\n'
+    files = INPUTS["uftrace_records"](160)
+    data = files.pop("1.dat")
+    return packed({**files, "2.dat": data, "task.txt": lines.encode()})
+
+
+def printed(text):
+    return under(lambda: parse_print_fmt('"%d", ' + text))
+
+
+def report_of_hooks():
+    head = "ID    ELAPSED_SEC     DELTA_MSEC   APPL    SYSCALL KERNEL  INTERRUPT"
+    lines = (f"5{i:02X}   0.00000000{i}      0.000001              text {i}" for i in range(5))
+    return f"\nMon Jan 1 10:00:00 2024\nSystem: AIX 7.2 Node: n\n\n{head}\n\n{chr(10).join(lines)}\n".encode()
+
+
+def replaced():
+    opened = "".join(
+        f'DLOP timestamp=1.{i:09} tid=1 sid=0000000000000001 base=1000 libname="l{i}"\n'
+        for i in range(5)
+    )
+    files = INPUTS["uftrace_records"](160)
+    return packed({**files, "task.txt": files["task.txt"] + opened.encode()})
+
+
+def legacy(fields=3, declared=3):
+    trace = lttng_legacy_files.Trace(version=(2, 6))
+    for number in range(declared):
+        trace.declare("kernel", f"m{number}", number, " ".join(f"f{i} %d" for i in range(fields)))
+    trace.event("kernel", 0, lttng_legacy_files.START, 0, trace.payload(*[("i", 1)] * fields))
+    return packed(trace.build())
+
+
+def legacy_event():
+    trace = lttng_legacy_files.Trace(version=(2, 6), block_size=1 << 22)
+    trace.declare("kernel", "m", 0, "t %s")
+    at = lttng_legacy_files.START
+    trace.event("kernel", 0, at, 0, trace.payload("x" * (1 << 21)), full=True)
+    trace.event("kernel", 0, at + 1, 0, trace.payload("y"))
+    return packed(trace.build())
+
+
+#: By name: a lower value, what is read, and what else is changed.
+CASES = {
+    "warnings": (3, of("uftrace_nonsense", 200), {}),
+    "unpacked": (1000, of("fxt_gzip", 100), {"unpacked-ratio": 1}),
+    "unpacked-ratio": (2, of("fxt_gzip", 100), {"unpacked": 100}),
+    "wrappers": (1, made(lambda: gzip.compress(gzip.compress(INPUTS["fxt_events"](99)[""]))), {}),
+    "zstd-window": (1 << 10, made(lambda: zstandard.compress(bytes(1 << 20), 19)), {}),
+    "xz-memory": (1 << 20, made(lambda: lzma.compress(bytes(1 << 20))), {}),
+    "members": (2, made(lambda: tar(*[INPUTS["fxt_events"](99)[""]] * 3)), {}),
+    "folder-files": (2, made(lambda: tar(*[b"x"] * 5)), {}),
+    "aix.template-steps": (50, templates('LOOP 60 { "x" }'), {}),
+    "aix.template-depth": (5, templates("LOOP 1 { " * 9 + '"x"' + " }" * 9), {}),
+    "aix.template-calls": (2, templates("$501", "501 1.0 $502\n502 1.0 $503\n503 1.0 X1\n"), {}),
+    "aix.template-nesting": (
+        3,
+        under(lambda: parse("500 1.0 " + "LOOP 1 { " * 5 + "}" * 5 + "\n").warnings),
+        {},
+    ),
+    "aix.template-text": (10, templates('LOOP 9 { "xxx" }'), {}),
+    "aix.template-file": (10, under(lambda: parse("# nothing at all\n")), {}),
+    "aix.declarations": (10, file("generated/aix-64.aix"), {}),
+    "aix.report-classes": (1, made(report_of_hooks), {}),
+    "chrome.searched": (2, made(lambda: b'[{"ph":"i","ts":1},}' + b' {"x":1},' * 9), {}),
+    "chrome.profile": (10, made(profile), {}),
+    "ctf.files": (1, of("ctf_events", 9), {}),
+    "ctf.metadata": (10, of("ctf_events", 9), {}),
+    "ctf.nesting": (5, made(lambda: ctf(tsdl(b"struct { " * 9 + b"u8 v;" + b" } a;" * 9))), {}),
+    "ctf.fields": (5, made(lambda: ctf(tsdl(b"".join(b"u8 f%d;" % i for i in range(9))))), {}),
+    "ctf.all-fields": (5, made(lambda: ctf(tsdl(b"u8 a; u8 b;", 9))), {}),
+    "ctf.aliases": (5, made(aliases), {}),
+    "ctf.operations": (3, made(lambda: ctf(tsdl(b"u8 a; string b; u8 c;"), stream=b"\1ab\0c")), {}),
+    "fxt.suspects": (2, made(suspects), {}),
+    "ir.record": (20, representation(FIXTURES / "trace_cmd/small.dat"), {}),
+    "ir.events": (5, representation(FIXTURES / "trace_cmd/small.dat"), {}),
+    "ir.equal": (1, representation(FIXTURES / "trace_cmd/small.dat"), {}),
+    "ir.symbols": (1, representation(kernel_symbols()), {}),
+    "ir.length": (3, representation(ctf(tsdl(b"u8 a[5];"), stream=b"\1abcde")), {}),
+    "lttng_legacy.files": (1, file("generated/lttng_legacy-2.6.lttng"), {}),
+    "lttng_legacy.fields": (5, made(legacy), {}),
+    "lttng_legacy.declarations": (2, made(legacy), {}),
+    "lttng_legacy.event": (1 << 10, made(legacy_event), {}),
+    "perfetto.packet": (1 << 20, made(large_packet), {}),
+    "perfetto.inflated": (100, of("perfetto_bomb", 1000), {}),
+    "perfetto.tracks": (3, made(nested_tracks), {}),
+    "perfetto.symbols": (1, made(kernel_symbols), {}),
+    "trace_cmd.section": (100, made(lambda: File().version_7("zlib")), {}),
+    "trace_cmd.cpus": (1, file("trace_cmd/small.dat"), {}),
+    "trace_cmd.options": (1, file("trace_cmd/small.dat"), {}),
+    "trace_cmd.format-levels": (5, printed("(" * 9 + "REC->v" + ")" * 9), {}),
+    "trace_cmd.format-nodes": (5, printed("REC->v" + " + REC->v" * 9), {}),
+    "uftrace.text": (10, file("uftrace/rich"), {}),
+    "uftrace.tasks": (
+        1,
+        made(
+            lambda: uftrace(
+                tids=[1234, 5, 6], tasks={1234: uftrace_files.calls(uftrace_files.Directory())}
+            )
+        ),
+        {},
+    ),
+    "uftrace.ancestors": (3, made(ancestors), {}),
+    "uftrace.replaced": (1, made(replaced), {}),
+    "uftrace.event": (1 << 10, made(long_event), {}),
+    "uftrace.layout": (3, of("uftrace_images", 900), {}),
+    "uftrace.pattern-states": (5, values("^abcdefgh@arg1"), {}),
+    "uftrace.pattern-repeats": (5, values("^a{9}@arg1"), {}),
+    "uftrace.pattern-nesting": (3, values("^((((((a))))))@arg1"), {}),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_limit_is_reached_and_named_and_may_be_raised(name):
+    low, said, others = CASES[name]
+    found = said({**others, name: low})
+    option = re.search(rf"--limit {re.escape(name)}=(\w+)", found)
+    assert option is not None, found
+    assert parse_limit(name, option[1]) == min(2 * low, LIMITS[name].most)
+    assert f"--limit {name}=" not in said({**others, name: LIMITS[name].default})
+
+
+def packets():
+    files = INPUTS["ctf_holes"](32)
+    packet = struct.pack("<III", 0xC1FC1FC1, 160, 160) + bytes(8)
+    return packed({**files, "stream": (packet + b"\xff" * 16) * 20})
+
+
+HOLES = [
+    *(of(f"{name}_holes", 3000) for name in ("fxt", "perfetto", "uftrace", "aix")),
+    made(packets),
+]
+
+
+@pytest.mark.parametrize("said", HOLES)
+def test_places_behind_damage_are_counted_in_every_format(said):
+    assert "--limit holes=8" in said({"holes": 4})
+    assert "--limit holes" not in said({})
+
+
+def test_annotations_that_are_nested_deeper_stay_bytes():
+    data = perfetto_files.annotations()
+    found = []
+    for most in (1, 32):
+        with open_trace(data, limits={"perfetto.nesting": most}) as trace:
+            for batch in trace.batches():
+                decode(batch)
+            found.append([each.fields for each in trace.event_classes])
+    assert found[0] != found[1]
+
+
+def test_every_limit_is_tried():
+    assert {*CASES, "holes", "perfetto.nesting"} == set(LIMITS)
+
+
+#: Numbers that look like limits, and what they are.
+NO_LIMITS = {
+    "what the format itself, or the form that it has in memory, can hold": """
+        aix/layout.MAX_DATA aix/streams._MAX_ENTRY_32 aix/survey._MAX_ENTRY aix/encoding.MAX_NODES
+        aix/encoding.MAX_DEPTH aix/encoding._MAX_DEFAULTS aix/declarations._MAX_NUMBER
+        aix/report_classes._MAX_SYSCALLS aix/writer._MAX_CLASSES aix/capabilities.MAX_BYTES
+        chrome/times.MAX_DECIMALS chrome/times.MAX_GUESSED_DECIMALS chrome/times._MAX
+        chrome/reader._MAX_TICKS chrome/writer._MAX_TICKS chrome/value_text._MAX_NUMBER
+        chrome/gecko._MAX_NESTING chrome/gecko_tables._MAX_TIME chrome/programs._MAX_LEVELS
+        ctf/packets.LARGEST_WINDOW ctf/stream_types.MAX_ALIGNMENT ctf/statements._LARGEST
+        ctf/ctf2_json._LARGEST ctf/metadata_errors.MAX_LENGTH ctf/metadata_errors.MAX_ALIGNMENT
+        ctf/metadata_errors.MAX_INTEGER_BITS ctf/tasks._MAX_CPUS
+        fxt/record_types.MAX_RECORD_BYTES fxt/record_types.MAX_STRING_BYTES
+        fxt/record_types.MAX_ARGUMENTS fxt/record_types.MAX_PROFILER_LENGTH fxt/mapping.MAX_CPU
+        fxt/writer._MAX_PROVIDER_NAME fxt/survey._MAX_TIME fxt/resuming._MOST_WORDS
+        ir/numbers.MAX_EQUAL ir/reader._MAX_CPU lttng_legacy/recording.MAX_CPU
+        lttng_legacy/capabilities.MAX_ARGUMENTS lttng_legacy/capabilities.MAX_TEXT_BYTES
+        lttng_legacy/native_output._LARGEST_BLOCK lttng_legacy/state_dump._MOST_NUMBERS
+        lttng_legacy/marker_formats.MAX_FIELDS parquet/writer._LONGEST_NAME
+        arrow/__init__._LONGEST_SCHEMA perfetto/__init__._MAX_FIELD
+        perfetto/descriptors._MAX_NUMBER perfetto/declarations.MAX_DESCRIBED
+        perfetto/declarations._MAX_FIELDS perfetto/declarations._MAX_LENGTH
+        perfetto/declarations._MAX_NUMBER perfetto/thread_states._MAX_CPU
+        perfetto/residual._MOST_BEFORE trace_cmd/capabilities.MAX_ARGUMENTS
+        trace_cmd/capabilities.MAX_TEXT_BYTES trace_cmd/capabilities.MAX_NUMBERS
+        trace_cmd/capabilities.MAX_BUFFERS trace_cmd/native_contents._MOST_CPUS
+        trace_cmd/kvm_texts._MAX_INSTRUCTION trace_cmd/scsi_commands._LONGEST
+        trace_cmd/page_writer._LARGEST_PAGE trace_cmd/print_nodes._MAX_HEIGHT
+        uftrace/seeking._MOST_TIME uftrace/reader._MOST_OFFSET uftrace/layout.MOST_LOST
+        uftrace/capabilities._MAX_FIELD_NAME uftrace/trace_tables.MAX_SYMBOLS
+        uftrace/argument_specs._MOST_VALUES storage/source._MAX_OFFSET columnar/own._MAX_CPU
+        columnar/foreign._MAX_CPU columnar/foreign._DEEPEST""",
+    "what is read, kept or searched at a time; the rest is then": """
+        aix/report_text._MAX_LINE aix/report_text._MAX_ROWS aix/decode._MOST_BESIDE
+        chrome/search._LONGEST chrome/writer._MOST_EMITTERS chrome/writer._MOST_HELD
+        chrome/resuming.LARGEST chrome/switches._MOST_IN_MEMORY
+        lttng_legacy/recording._MOST_OPEN lttng_legacy/decode._LARGEST_WINDOW
+        perfetto/callstacks._MAX_CACHED trace_cmd/pages._LARGEST_WINDOW trace_cmd/pages._MOST_ODD
+        uftrace/windows._LARGEST uftrace/batches._MOST_SEARCHED storage/writer_thread._MAX_OPEN
+        storage/source.MOST_AT_ONCE storage/packed._MOST_IN_MEMORY storage/packed._MOST_PASSES
+        remote/sources._MOST_STREAMS remote/objects.MOST_FETCHED remote/cache._MOST_BLOCKS
+        remote/cache._MOST_BLOCK remote/cache._MOST_KEPT storage/window_memory._MOST_REUSED
+        storage/decompression._MOST_OUTPUT""",
+    "what is done in a faster way, or shown in full; the rest in another": """
+        aix/report_text._MAX_PREAMBLE aix/template_programs._MOST_ITEMS
+        aix/template_programs._MOST_CALLS aix/template_programs._MOST_DEPTH
+        trcfmt/output.MAX_FIELDS trcfmt/names._MOST trcfmt/columns._MAX_CALLS
+        trcfmt/columns._MAX_ITEMS lossless/travelling.MOST perfetto/packets._MAX_WARNINGS
+        perfetto/rules._MOST_NAMES perfetto/metadata.MAX_SIDECAR_BYTES
+        perfetto/ftrace_classes._MAX_PARTIAL trace_cmd/function_texts._MOST_NESTED
+        trace_cmd/function_graph._MOST_NESTED trace_cmd/latency_text._LONGEST_LINE
+        trace_cmd/printf._MAX_WIDTH trace_cmd/print_format._MAX_TEXT
+        trace_cmd/holes._LARGEST_SECTION trace_cmd/holes._LARGEST_PAGE trace_cmd/holes._MOST_MOVES
+        uftrace/patterns._LONGEST_TEXT uftrace/report_texts._MOST_LEVELS uftrace/demangle._LONGEST
+        uftrace/printed_values._MOST_ESCAPED""",
+}
+
+
+def test_readers_have_no_limits_of_their_own():
+    name = re.compile(
+        r"^(_?(?:MAX|MOST|LARGEST|LONGEST|DEEPEST|LIMIT)(?:_[A-Z0-9_]+)?)\s*(?::.*)?=", re.MULTILINE
+    )
+    found = {
+        f"{path.parent.name}/{path.stem}.{one}"
+        for room in ("formats", "storage", "columnar", "lossless")
+        for path in (ROOT / "converter" / room).rglob("*.py")
+        for one in name.findall(path.read_text())
+    }
+    assert found == {one for each in NO_LIMITS.values() for one in each.split()}
+
+
+def test_what_code_asks_for_is_in_the_table():
+    asked = re.compile(r"\b(?:limit|limit_of|allowed)\(\s*[\"']([\w.-]+)[\"']\s*\)")
+    found = {
+        one
+        for path in (ROOT / "converter").rglob("*.py")
+        for one in asked.findall(path.read_text())
+    }
+    assert found - {"name"} == set(LIMITS)
+
+
+def test_limits_hold_where_a_trace_is_opened_and_read_and_nowhere_else():
+    damaged = packed(INPUTS["fxt_holes"](3000))
+    with open_trace(damaged, limits={"holes": 4}) as few, open_trace(damaged) as all_of_them:
+        pass
+    few_events, events = (
+        sum(map(len, converter.read(damaged, limits=limits).batches()))
+        for limits in ({"holes": 4}, None)
+    )
+    assert few_events < events
+    with open_trace(damaged, limits={"holes": 4}) as few:
+        batches = few.batches()
+        with open_trace(damaged, limits={"holes": 1000}) as all_of_them:
+            assert sum(map(len, batches)) == few_events
+            assert sum(map(len, all_of_them.batches())) == events
+    assert limit("holes") == LIMITS["holes"].default
+
+
+@pytest.mark.parametrize(
+    ("name", "given", "expected"),
+    [
+        ("unpacked", "64M", 64 << 20),
+        ("unpacked", "2g", 2 << 30),
+        ("unpacked", "1GiB", 1 << 30),
+        ("unpacked", 5, 5),
+        ("holes", "7", 7),
+        ("holes", "7K", "a number"),
+        ("holes", "0", "1 to"),
+        ("holes", "-1", "a number"),
+        ("unpacked", "M", "a number of bytes"),
+        ("ctf.nesting", "49", "1 to 48 levels"),
+        ("hole", "5", "did you mean 'holes'"),
+    ],
+)
+def test_limits_are_numbers_or_sizes(name, given, expected):
+    if isinstance(expected, int):
+        assert parse_limit(name, given) == expected
+    else:
+        with pytest.raises(ValueError, match=expected):
+            parse_limit(name, given)
+
+
+def table():
+    rows = ["| limit | what it bounds | by default | at most |", "| --- | --- | ---: | ---: |"]
+    for name, one in LIMITS.items():
+        most = shown(name, one.most) if one.most < 1 << 62 else ""
+        rows.append(f"| `{name}` | {one.unit} {one.guards} | {shown(name, one.default)} | {most} |")
+    return "\n".join(rows)
+
+
+def test_the_documents_have_the_table():
+    """``TRACECONV_WRITE_LIMITS=1`` writes it anew."""
+    path = ROOT / "docs" / "security.md"
+    text = path.read_text()
+    before, begin, rest = text.partition("<!-- limits -->\n")
+    _, end, behind = rest.partition("<!-- end of limits -->")
+    if os.environ.get("TRACECONV_WRITE_LIMITS"):
+        path.write_text(f"{before}{begin}{table()}\n{end}{behind}")
+        text = path.read_text()
+    assert f"{begin}{table()}\n{end}" in text
+    assert begin
+
+
+def test_commands_take_limits_until_they_are_done(tmp_path, capsys):
+    path = tmp_path / "damaged.fxt"
+    path.write_bytes(packed(INPUTS["fxt_holes"](3000)))
+    assert main(["check", str(path), "--limit", "holes=4"]) == 1
+    assert "--limit holes=8" in "".join(capsys.readouterr())
+    assert main(["check", str(path)]) == 1
+    assert "--limit" not in "".join(capsys.readouterr())
+    assert main(["info", "--limit", "help"]) == 0
+    assert "ctf.metadata" in capsys.readouterr().out
+    assert main(["info", str(path), "--limit", "hole=4"]) == 2
+    assert "did you mean 'holes'" in capsys.readouterr().err
+
+
+def test_limits_go_to_other_processes():
+    with limited({"holes": 4}):
+        share = pickle.loads(pickle.dumps(Share(source="in", path="out", target_format=None)))
+    assert share.limits == {"holes": 4}

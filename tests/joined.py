@@ -31,6 +31,7 @@ from viewers.conversions import (  # noqa: E402
 
 import converter  # noqa: E402
 from converter import joining_by_workers as joining  # noqa: E402
+from converter import scheduling  # noqa: E402
 from converter.conversion import open_trace  # noqa: E402
 from converter.errors import TraceError  # noqa: E402
 from converter.ir.canonical import difference  # noqa: E402
@@ -111,7 +112,7 @@ def compared(source: str, target: str, folder: Path) -> str:
     shares = [
         replace(share, source=source) for share in joining.shares_of(whole, WORKERS, str(folder))
     ]
-    with mock.patch.object(joining, "open_trace", lambda source, *_: opened(source, most)):
+    with mock.patch.object(scheduling, "open_trace", lambda source, *_: opened(source, most)):
         parts = [joining.written(share) for share in shares]
     with open_sink(several, directory=format.is_directory(variant)) as sink:
         made = joining.joined(parts, sink)

@@ -61,6 +61,13 @@ class ComputedColumn:
     ) -> None: ...
     def __call__(self) -> Column: ...
 
+class Together:
+    """Columns of one table that are made at once, when the first of them is asked for."""
+
+    def __init__(self, make: Callable[[], Sequence[Column]]) -> None: ...
+    def column(self, number: int) -> Callable[[], Column]:
+        """One of them, when called."""
+
 class Computation:
     """A computed column of any table: `columns` are parts of a recipe."""
 

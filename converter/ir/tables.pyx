@@ -153,6 +153,38 @@ cdef class Computation:
         self.columns = columns
 
 
+cdef class Together:
+    """Columns that are made at once, when the first of them is asked for."""
+
+    cdef object _make
+    cdef list _columns
+
+    def __cinit__(self, make):
+        self._make = make
+
+    def column(self, Py_ssize_t number):
+        return TogetherColumn.__new__(TogetherColumn, self, number)
+
+    cdef object made(self, Py_ssize_t number):
+        if self._columns is None:
+            self._columns = list(self._make())
+        return self._columns[number]
+
+
+cdef class TogetherColumn:
+    """One of them, when called."""
+
+    cdef Together _together
+    cdef Py_ssize_t _number
+
+    def __cinit__(self, Together together not None, Py_ssize_t number):
+        self._together = together
+        self._number = number
+
+    def __call__(self):
+        return self._together.made(self._number)
+
+
 cdef class SelectedColumn:
     """Some rows of a column of a table, when called."""
 

@@ -1,3 +1,5 @@
+from typing import Any
+
 from numpy import int32, int64, uint8, uint32
 from numpy.typing import NDArray
 
@@ -27,7 +29,7 @@ class Segments(HeldBuffers):
         size: NDArray[uint32],
         places: NDArray[int64],
         big_endian: bool,
-        outs: list[NDArray[uint8]],
+        outs: list[NDArray[Any]],
     ) -> None:
         """Several of them at once: `places` (shape (n, 2)) are offset and width of each, `outs` what they go into.
 

@@ -8,6 +8,7 @@ location is checked against its segment before it is read, every field against i
 
 import numpy as np
 
+from cpython.buffer cimport PyBUF_WRITABLE, PyBuffer_Release, PyObject_GetBuffer
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free
 from libc.string cimport memchr, memcpy, memset
@@ -109,23 +110,26 @@ cdef class Segments(HeldBuffers):
         cdef Record[STRIP] records
         cdef bint swap = big_endian != HOST_IS_BIG
         cdef uint8_t** to
-        cdef uint8_t[::1] out
+        cdef Py_buffer* held
+        cdef int64_t opened = 0
         if places.shape[1] != 2 or len(outs) != fields or size.shape[0] != count:
             raise ValueError("the columns differ in number or length")
         if count == 0:
             return
         to = <uint8_t**>calloc(fields + 1, sizeof(uint8_t*))
-        if to is NULL:
-            raise MemoryError
+        held = <Py_buffer*>calloc(fields + 1, sizeof(Py_buffer))
         try:
+            if to is NULL or held is NULL:
+                raise MemoryError
             for k in range(fields):
                 width = places[k, 1]
                 if width != 1 and width != 2 and width != 4 and width != 8:
                     raise ValueError(f"an integer of {width} bytes")
-                out = outs[k]
-                if out.shape[0] != count * width or not 0 <= places[k, 0] < <int64_t>1 << 32:
+                PyObject_GetBuffer(outs[k], &held[k], PyBUF_WRITABLE)
+                opened += 1
+                if held[k].len != count * width or not 0 <= places[k, 0] < <int64_t>1 << 32:
                     raise ValueError("the columns differ in length")
-                to[k] = &out[0]
+                to[k] = <uint8_t*>held[k].buf
                 furthest = max(furthest, places[k, 0])
             with nogil:
                 i = 0
@@ -151,6 +155,9 @@ cdef class Segments(HeldBuffers):
                                 take_integers(&records[j], 1, offset, width, swap, to[k] + (i + j) * width)
                     i += rows
         finally:
+            for k in range(opened):
+                PyBuffer_Release(&held[k])
+            free(held)
             free(to)
 
     def missed_counts(

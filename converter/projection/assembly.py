@@ -68,16 +68,24 @@ def _in_place(
         class_id=class_id,
         row=row,
         tables=tables,
-        thread=_overridden(batch.thread, [(part, part.thread) for part in parts]),
-        cpu=_overridden(batch.cpu, [(part, part.cpu) for part in parts]),
-        track=_overridden(batch.track, [(part, part.track) for part in parts]),
+        thread=_overridden(
+            batch.thread, parts, [(one, one.thread) for one in parts if one.on_thread is not None]
+        ),
+        cpu=_overridden(
+            batch.cpu, parts, [(one, one.cpu) for one in parts if one.on_cpu is not None]
+        ),
+        track=_overridden(
+            batch.track, parts, [(one, one.track) for one in parts if one.on_track is not None]
+        ),
     )
 
 
 def _overridden(
-    column: NDArray[np.int32], places: list[tuple[Piece, NDArray[np.int32] | None]]
+    column: NDArray[np.int32],
+    parts: Sequence[Piece],
+    places: list[tuple[Piece, NDArray[np.int32] | None]],
 ) -> NDArray[np.int32]:
-    """The column with what pieces put in its place."""
+    """The column with what pieces, some of all parts, put in its place."""
     given = [(piece, values) for piece, values in places if values is not None and len(values)]
     if not given:
         return column
@@ -86,7 +94,7 @@ def _overridden(
         constants.add(int(column[0]))
         complete = True
     else:
-        complete = len(given) == len(places)
+        complete = len(given) == len(parts)
     if complete and len(constants) == 1 and None not in constants:
         return constant_column(np.int32(constants.pop() or 0), len(column))
     result = column.copy()

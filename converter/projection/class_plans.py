@@ -9,14 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
 from converter.ir.events import EventClass, Table
 from converter.ir.tables import Computation, ComputedColumn, LazyColumn
 from converter.projection.losses import PlannedLosses
-from converter.projection.pieces import Piece, Place, Places
+from converter.projection.pieces import Piece, Places
 
 if TYPE_CHECKING:
     from converter.ir.tables import RecipePart
@@ -34,8 +34,8 @@ class _Part(NamedTuple):
     number: int
     event_class: EventClass
     recipe: tuple[RecipePart, ...]
-    #: Threads, CPUs and tracks, where they are not those of the batch.
-    places: tuple[RecipePart | None, ...]
+    #: Threads, CPUs and tracks; None for those of the batch, and where all are.
+    places: tuple[RecipePart | None, ...] | None
     after: int
 
 
@@ -58,13 +58,15 @@ class ClassPlan(NamedTuple):
         for number, event_class, recipe, given, after in self.parts:
             rows = Piece(batch, event_class, table, places, derived=derived)
             columns = table.derived(recipe, rows)
-            thread, cpu, track = (
-                None if one is None else cast(Place, table.made(one, rows)) for one in given
-            )
+            thread = cpu = track = None
+            if given is not None:
+                # At once: threads and tracks come to be in the order in which they are asked for.
+                thread, cpu, track = (
+                    None if one is None else _settled(table.made(one, rows)) for one in given
+                )
             part = Piece(
                 batch, event_class, columns, places, thread, cpu, track, after, derived=derived
             )
-            part.settle()
             result.append((number, part))
         return result
 
@@ -125,7 +127,9 @@ class Rehearsal:
             if part is None:
                 return None
             recipe.append(part)
-        return _Part(number, piece.event_class, tuple(recipe), places, piece.after)
+        is_elsewhere = any(one is not None for one in given)
+        on = places if is_elsewhere else None
+        return _Part(number, piece.event_class, tuple(recipe), on, piece.after)
 
     def _of_column(self, table: Table, index: int) -> RecipePart | None:
         """How a column is made of those of the rehearsed table, None where that is not known."""
@@ -157,9 +161,13 @@ def _is_of_constant(part: RecipePart | None) -> bool:
     return isinstance(part.columns[0], np.generic)
 
 
+def _settled(place: Any) -> Any:
+    return place() if callable(place) else place
+
+
 def _holds(condition: Any) -> bool:
     """Whether a condition holds for any row."""
-    return bool(np.any(condition() if callable(condition) else condition))
+    return bool(np.any(_settled(condition)))
 
 
 def _constant(column: Any) -> Any:

@@ -43,6 +43,9 @@ class TargetTables:
         self._processes: list[int] = []
         self._threads: list[int] = []
         self._tracks: list[int] = []
+        # Of the source: those that may get a name yet.
+        self._unnamed_processes: list[int] = []
+        self._unnamed_threads: list[int] = []
         self._synthetic_tracks: dict[Track, int] = {}
         self._threads_of_tracks: dict[int, int] = {}
         self._threads_of_cpus: dict[int, int] = {}
@@ -60,15 +63,25 @@ class TargetTables:
         """Take over what the source's tables have become."""
         source, target = self._source, self._target
         # A name may be filled in later than its owner.
-        for process, number in zip(source.processes, self._processes, strict=False):
-            self._rename(process, target.processes[number])
-        for thread, number in zip(source.threads, self._threads, strict=False):
-            self._rename(thread, target.threads[number])
+        self._unnamed_processes = [
+            one
+            for one in self._unnamed_processes
+            if not self._named(source.processes[one], target.processes[self._processes[one]])
+        ]
+        self._unnamed_threads = [
+            one
+            for one in self._unnamed_threads
+            if not self._named(source.threads[one], target.threads[self._threads[one]])
+        ]
         for process in source.processes[len(self._processes) :]:
+            if not process.name:
+                self._unnamed_processes.append(len(self._processes))
             self._processes.append(len(target.processes))
             target.processes.append(self._fitted_process(process))
         for thread in source.threads[len(self._threads) :]:
             number = len(target.threads)
+            if not thread.name:
+                self._unnamed_threads.append(len(self._threads))
             self._threads.append(number)
             owner = self._processes[thread.process]
             self._thread_of_tid.setdefault(thread.tid, number)
@@ -79,9 +92,11 @@ class TargetTables:
             self._tracks.append(len(self.tracks))
             self.tracks.append(self._fitted_track(track))
 
-    def _rename(self, source: Process | Thread, target: Process | Thread) -> None:
+    def _named(self, source: Process | Thread, target: Process | Thread) -> bool:
+        """Whether there is a name now, which the target has then, too."""
         if source.name and not target.name:
             target.name = self._name(source.name)
+        return bool(source.name)
 
     def _fitted_process(self, process: Process) -> Process:
         pid = self._fitted_id(process.pid, "process")

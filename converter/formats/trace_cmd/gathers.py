@@ -15,6 +15,7 @@ from converter.formats.trace_cmd.event_format import EventFormat, Location
 from converter.formats.trace_cmd.symbol_lookup import SymbolLookup
 from converter.ir.columns import Column, ListColumn, take
 from converter.ir.events import Table
+from converter.ir.tables import Together
 from converter.kernels.gather import Segments
 from converter.kernels.strings import StringTable
 
@@ -25,17 +26,15 @@ Locate = Callable[[], tuple[NDArray[np.int64], NDArray[np.uint32]]]
 class Records:
     """The records of one event class in a batch: where they are, and how to read them.
 
-    `locate` gives location (int64) and size (uint32) of each; it is asked once. `integers` are those of the class.
+    `locate` gives location (int64) and size (uint32) of each; it is asked once.
     """
 
     __slots__ = (
         "__weakref__",
-        "_columns",
         "_located",
         "big_endian",
         "count",
         "format",
-        "integers",
         "locate",
         "long_size",
         "segments",
@@ -49,7 +48,6 @@ class Records:
         locate: Locate,
         segments: Segments,
         strings: StringTable,
-        integers: Integers,
         *,
         big_endian: bool,
     ) -> None:
@@ -58,13 +56,11 @@ class Records:
         self.segments = segments
         self.strings = strings
         self.big_endian = big_endian
-        self.integers = integers
         #: What their text is made with, where they have a format: the kernel's size of longs, and its texts by address.
         self.format: EventFormat | None = None
         self.long_size = 8
         self.texts: SymbolLookup | None = None
         self._located: tuple[NDArray[np.int64], NDArray[np.uint32]] | None = None
-        self._columns: list[NDArray[Any]] | None = None
 
     @property
     def located(self) -> tuple[NDArray[np.int64], NDArray[np.uint32]]:
@@ -73,12 +69,6 @@ class Records:
             self._located = self.locate()
         return self._located
 
-    def integer(self, number: int) -> Column:
-        """The column of one of the integers of the class, all of which are gathered when one is asked for."""
-        if self._columns is None:
-            self._columns = self.gathered(self.integers)
-        return self._columns[number]
-
     def gathered(self, integers: Integers) -> list[NDArray[Any]]:
         """The columns of integers."""
         columns = [np.empty(self.count, dtype) for dtype in integers.dtypes]
@@ -86,7 +76,7 @@ class Records:
             *self.located,
             integers.places,
             self.big_endian,
-            [column.view(np.uint8) for column in columns],
+            columns,
         )
         return columns
 
@@ -102,7 +92,6 @@ class Records:
             locate,
             self.segments,
             self.strings,
-            self.integers,
             big_endian=self.big_endian,
         )
         some.format, some.long_size, some.texts = self.format, self.long_size, self.texts
@@ -292,13 +281,12 @@ class ClassGathers:
         big_endian: bool,
     ) -> RecordTable:
         """The table of so many records; its columns are gathered when asked for."""
-        records = Records(length, locate, segments, strings, self._integers, big_endian=big_endian)
+        records = Records(length, locate, segments, strings, big_endian=big_endian)
+        integers = Together(partial(records.gathered, self._integers))
         return RecordTable(
             records,
             [
-                partial(gather.load, records)
-                if number is None
-                else partial(records.integer, number)
+                partial(gather.load, records) if number is None else integers.column(number)
                 for gather, number in self._gathers
             ],
         )

@@ -82,6 +82,8 @@ cdef class Table:
         return all([callable(column) for column in self._columns])
 
     def stored(self, Py_ssize_t index):
+        if not 0 <= index < len(self._columns):
+            raise IndexError(f"no column {index} of {len(self._columns)}")
         return self._columns[index]
 
     def lazy(self, Py_ssize_t index):
@@ -168,6 +170,8 @@ cdef class Together:
     cdef object made(self, Py_ssize_t number):
         if self._columns is None:
             self._columns = list(self._make())
+        if not 0 <= number < len(self._columns):
+            raise IndexError(f"no column {number} of {len(self._columns)}")
         return self._columns[number]
 
 

@@ -249,14 +249,17 @@ def _switch_plan(key: ClassKey, tree: ObjectNode, names: Lookup) -> Plan:
 
 
 class Rows:
-    """The rows of one class in a batch: which slots they start at and, where the class has several, by which plan."""
+    """The rows of one class in a batch: which slots they start at and, where the class has several, by which plan.
+
+    Without `numbers` all are by the first.
+    """
 
     def __init__(
         self,
         scanned: Scanned,
         starts: Positions,
         plans: list[Plan],
-        numbers: NDArray[np.int64],
+        numbers: NDArray[np.int64] | None,
         strings: StringTable,
         times: Callable[[NDArray[np.int64]], NDArray[np.int64]] | None,
     ) -> None:
@@ -283,7 +286,7 @@ class Rows:
         return column
 
     def _untimed(self, index: int) -> Column:
-        if len(self._plans) == 1:
+        if self._numbers is None:
             return self._part(self._plans[0], index, self._starts)
         # Only of the plans that occur: a file can make as many as it has events.
         order = np.argsort(self._numbers, kind="stable")

@@ -7,6 +7,7 @@ readable.
 from libc.stdint cimport int64_t, uint8_t, uint64_t
 from libc.string cimport memcpy
 
+from converter.kernels.byte_order cimport HOST_IS_BIG, load64
 from converter.kernels.decimal cimport MOST_DIGITS, write_digits, write_integer
 from converter.kernels.output cimport Output, append, ensure, put8, put_bytes
 from converter.kernels.strings cimport PADDING
@@ -31,6 +32,7 @@ cdef extern from *:
     static const char hexadecimal_digits[] = "0123456789abcdef";
     """
     const char* hexadecimal_digits
+    int __builtin_ctzll(unsigned long long) noexcept nogil
 
 
 # As `append` of data with PADDING readable bytes behind it, in steps of so many, which are faster than a call.
@@ -54,32 +56,32 @@ cdef inline int64_t skip_space(const uint8_t* data, int64_t at, int64_t end) noe
 
 
 # From behind the opening quote to the closing one, or -1 when the text ends before. `escaped` becomes true where there
-# is a backslash. Eight bytes at a time: the high bit of a byte of `found` says that it is a quote or a backslash.
+# is a backslash. Eight bytes at a time: of the bytes of `found` whose high bit is set, the lowest is a quote or backslash.
 cdef inline int64_t string_end(const uint8_t* data, int64_t at, int64_t end, bint* escaped) noexcept nogil:
     cdef uint64_t word, quote, slash, found
     while True:
         while end - at >= 8:
-            memcpy(&word, data + at, 8)
+            word = load64(data + at, HOST_IS_BIG)
             quote = word ^ <uint64_t>0x2222222222222222
             slash = word ^ <uint64_t>0x5C5C5C5C5C5C5C5C
             found = ((quote - <uint64_t>0x0101010101010101) & ~quote)
             found |= ((slash - <uint64_t>0x0101010101010101) & ~slash)
-            if found & <uint64_t>0x8080808080808080:
+            found &= <uint64_t>0x8080808080808080
+            if found:
+                at += __builtin_ctzll(found) >> 3
                 break
             at += 8
-        while at < end and data[at] != 34 and data[at] != 92:
-            at += 1
-            if end - at >= 8 and at & 7 == 0:
-                break
-        if at >= end:
-            return -1
+        else:
+            while at < end and data[at] != 34 and data[at] != 92:
+                at += 1
+            if at >= end:
+                return -1
         if data[at] == 34:
             return at
-        if data[at] == 92:
-            escaped[0] = True
-            at += 2
-            if at > end:
-                return -1
+        escaped[0] = True
+        at += 2
+        if at > end:
+            return -1
 
 
 cdef inline bint is_digit(uint8_t byte) noexcept nogil:
@@ -385,6 +387,41 @@ cdef inline bint append_signed(Output* out, int64_t value) noexcept nogil:
         return False
     out.used += write_integer(out.data + out.used, <uint64_t>value, True)
     return True
+
+
+# The end of a number at `at` that is digits, or digits, a point and no more decimals than ticks have, with its ticks and
+# places as `parse_ticks` tells them; -1 for others, and for one that may go on behind `end`.
+cdef inline int64_t plain_ticks(
+    const uint8_t* data, int64_t at, int64_t end, int digits, int64_t* ticks, int* places
+) noexcept nogil:
+    cdef int64_t i = at
+    cdef int64_t point
+    cdef uint64_t value = 0
+    places[0] = 0
+    while i < end and is_digit(data[i]):
+        value = value * 10 + (data[i] - 48)
+        i += 1
+    point = i
+    # All below 10**18 fit.
+    if point == at or point - at + digits > 18:
+        return -1
+    if i < end and data[i] == 46:
+        i += 1
+        while i < end and is_digit(data[i]):
+            value = value * 10 + (data[i] - 48)
+            if data[i] != 48:
+                places[0] = <int>(i - point)
+            i += 1
+        digits -= <int>(i - point - 1)
+        if i - point == 1 or i - point > 18 or digits < 0:
+            return -1
+    if i == end or data[i] | 32 == 101:
+        return -1
+    while digits:
+        value *= 10
+        digits -= 1
+    ticks[0] = <int64_t>value
+    return i
 
 
 # A decimal number of microseconds as ticks of 10**-digits microseconds, exact or rounded to the nearest (away from zero

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from converter.formats.chrome.layout import Phase
 from converter.ir.trace import Process, Thread, Trace
 from converter.kernels.strings import StringTable
+from converter.kernels.union import looked_up
 
 #: Numbers of identities that are text: above any real one, and one that Perfetto would read as 0.
 FIRST_TEXT_ID = 1 << 62
@@ -64,7 +65,7 @@ class Tables:
             new = [self._thread_of(keys[id]) for id in range(known, len(keys))]
             # The last entry is what -1 finds.
             self._of_key = np.concatenate([self._of_key[:-1], np.array([*new, -1], np.int32)])
-        return self._of_key[ids]
+        return looked_up(self._of_key, ids)
 
     def _thread_of(self, key: bytes) -> int:
         pid_text, _, tid_text = key.partition(b"\0")

@@ -34,8 +34,9 @@ from converter.formats.chrome.times import (
 from converter.ir.events import Batch, EventClass, Table
 from converter.ir.kinds import Kind
 from converter.ir.trace import ClockDomain, Trace, parse_epoch, parse_rate
+from converter.kernels.order import group_by_class
 from converter.kernels.strings import StringTable
-from converter.kernels.union import number_rows
+from converter.kernels.union import looked_up, number_rows
 from converter.storage.source import Source
 
 #: Events in a batch.
@@ -235,7 +236,7 @@ class _Reader:
         ts, key, thread, cpu, start, slots, text = scanner.take()
         self._add_plans()
         scanned = Scanned(slots, text)
-        class_id = self._class_of_key[key]
+        class_id = looked_up(self._class_of_key, key)
         row = np.zeros(len(ts), np.int32)
         counts = np.zeros(len(self.trace.event_classes), np.int32)
         number_rows(class_id, row, counts)
@@ -247,11 +248,15 @@ class _Reader:
             thread=self._tables.threads(self._thread_keys, thread),
             cpu=self._cpus(key, cpu, start, slots),
         )
-        present = np.flatnonzero(counts)
-        batch.tables.update({int(id): Table(int(counts[id]), ()) for id in present})
-        for id in present.tolist():
-            positions = batch.positions(id)
-            batch.tables[id] = self._table(id, scanned, start[positions], key[positions])
+        bases = np.zeros(len(counts) + 1, np.int64)
+        np.cumsum(counts, out=bases[1:])
+        starts, keys = np.empty_like(start), np.empty_like(key)
+        group_by_class(
+            class_id, row, bases[:-1], start, key.view(np.uint32), starts, keys.view(np.uint32)
+        )
+        for id in np.flatnonzero(counts).tolist():
+            here = slice(int(bases[id]), int(bases[id + 1]))
+            batch.tables[id] = self._table(id, scanned, starts[here], keys[here])
         return batch
 
     def _table(
@@ -260,7 +265,8 @@ class _Reader:
         exact = self._scale.factor == 1
         times = None if exact else lambda column: self._times(column, offset=False)
         plans = [self._plans[key] for key in self._keys_of_class[id]]
-        rows = Rows(scanned, starts, plans, self._plan_number[keys], self.trace.strings, times)
+        numbers = self._plan_number[keys] if len(plans) > 1 else None
+        rows = Rows(scanned, starts, plans, numbers, self.trace.strings, times)
         if self.trace.event_classes[id].kind is Kind.NATIVE:
             return unwrapped(rows.table())
         return rows.table()

@@ -31,6 +31,8 @@ cdef enum:
     # So does each class key: events with others than so many become NATIVE.
     MAX_KEYS = 1 << 16
     MAX_TEXT = 1 << 26
+    # Longer texts of ids of tasks are not those of the last one.
+    LONGEST_TASK = 16
 
 # What a phase needs, as the reader's table says.
 cdef enum:
@@ -62,6 +64,11 @@ cdef class EventScanner(ValueScanner):
     cdef int64_t _last_ts
     cdef uint8_t[16] _last_key
     cdef int32_t _last_key_id
+    # Sizes of the texts of pid and tid of the last thread, the texts, and its id.
+    cdef int64_t[2] _last_task
+    cdef uint8_t[LONGEST_TASK] _last_pid
+    cdef uint8_t[LONGEST_TASK] _last_tid
+    cdef int32_t _last_thread
 
     def __cinit__(self, StringTable strings, StringTable names, StringTable shapes, StringTable keys,
                   StringTable threads, bytes phases, int digits):
@@ -79,6 +86,7 @@ cdef class EventScanner(ValueScanner):
         for i in range(256):
             self._phases[i] = phases[i]
         self._last_key_id = -1
+        self._last_task[0] = -1
 
     def __dealloc__(self):
         free(self._ts.data)
@@ -325,13 +333,27 @@ cdef class EventScanner(ValueScanner):
 
     # The texts of pid and tid, a NUL between them, as an id. Missing ones are empty.
     cdef int32_t _thread_of(self, const Place* pid, const Place* tid) noexcept nogil:
+        cdef int64_t pid_size = pid.end - pid.start
+        cdef int64_t tid_size = tid.end - tid.start
+        if (
+            pid_size == self._last_task[0] and tid_size == self._last_task[1]
+            and memcmp(self._data + pid.start, &self._last_pid[0], pid_size) == 0
+            and memcmp(self._data + tid.start, &self._last_tid[0], tid_size) == 0
+        ):
+            return self._last_thread
         self._scratch.used = 0
         if not (
-            append(&self._scratch, self._data + pid.start, pid.end - pid.start) and append(&self._scratch, b"\0", 1)
-            and append(&self._scratch, self._data + tid.start, tid.end - tid.start)
+            append(&self._scratch, self._data + pid.start, pid_size) and append(&self._scratch, b"\0", 1)
+            and append(&self._scratch, self._data + tid.start, tid_size)
         ):
             return -1
-        return self._intern(self._threads, self._scratch.data, self._scratch.used)
+        self._last_thread = self._intern(self._threads, self._scratch.data, self._scratch.used)
+        self._last_task[0] = -1
+        if pid_size <= LONGEST_TASK and tid_size <= LONGEST_TASK and self._last_thread >= 0:
+            self._last_task[0], self._last_task[1] = pid_size, tid_size
+            memcpy(&self._last_pid[0], self._data + pid.start, pid_size)
+            memcpy(&self._last_tid[0], self._data + tid.start, tid_size)
+        return self._last_thread
 
 
 cdef object _taken(Output* out, dtype):

@@ -8,7 +8,7 @@ from libc.string cimport memcmp, memset
 
 from converter.formats.chrome.json_text cimport (
     FINE, MALFORMED, NO_MEMORY, Scanned, UNFINISHED, append_cleaned, compact, good_escapes, is_digit,
-    number_end, parse_ticks, skip_space, string_end,
+    number_end, parse_ticks, plain_ticks, skip_space, string_end,
 )
 from converter.formats.chrome.members cimport (
     BINDS_ENCLOSING, BIND_ID_MEMBER, HAS_ARGUMENTS, HAS_CATEGORY, HAS_CPU, HAS_DURATION, HAS_EVENT_PID,
@@ -276,6 +276,11 @@ cdef inline Scanned scan_time(
             odd[0] = True
             return FINE
     else:
+        stop = plain_ticks(data, at, scanner._end, clock.digits, ticks, &places)
+        if stop >= 0:
+            after[0] = stop
+            note_ticks(clock, ticks[0], places)
+            return FINE
         stop = number_end(data, at, scanner._end, &integer)
         if stop < 0:
             odd[0] = True
@@ -287,13 +292,17 @@ cdef inline Scanned scan_time(
         odd[0] = True
         return FINE
     clock.rounded += rounded
+    note_ticks(clock, ticks[0], places)
+    return FINE
+
+
+cdef inline void note_ticks(Clock* clock, int64_t ticks, int places) noexcept nogil:
     if places > clock.places:
         clock.places = places
-    if ticks[0] > clock.largest:
-        clock.largest = ticks[0]
-    elif -ticks[0] > clock.largest:
-        clock.largest = -ticks[0]
-    return FINE
+    if ticks > clock.largest:
+        clock.largest = ticks
+    elif -ticks > clock.largest:
+        clock.largest = -ticks
 
 
 # The id of a process or thread. `literals` says that it may be true, false or null.

@@ -5,6 +5,19 @@ from converter.kernels.output cimport Output
 from converter.kernels.strings cimport StringTable
 
 
+cdef enum:
+    # Texts that are found again without a look into their table.
+    RECENT = 256
+
+
+# A text of a table; NULL: none.
+cdef struct Recent:
+    void* table
+    const uint8_t* data
+    int64_t size
+    int32_t id
+
+
 # The strings' lock must be held while it scans; it is let go where a number needs the GIL.
 cdef class ValueScanner:
     cdef StringTable _strings
@@ -19,6 +32,7 @@ cdef class ValueScanner:
     cdef Output _arguments
     cdef Output _scratch
     cdef bint _with_array
+    cdef Recent[RECENT] _recent
 
     # The id of a text in a table.
     cdef int32_t _intern(self, StringTable table, const uint8_t* data, int64_t size) noexcept nogil

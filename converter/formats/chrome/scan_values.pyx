@@ -36,6 +36,22 @@ cdef inline uint32_t hex4(const uint8_t* text) noexcept nogil:
     return value
 
 
+# Where a text is among the recent ones: its size, and its first and last bytes tell most apart.
+cdef inline int64_t place_of(const uint8_t* data, int64_t size) noexcept nogil:
+    cdef uint64_t first = 0
+    cdef uint64_t last = 0
+    if size >= 8:
+        memcpy(&first, data, 8)
+        memcpy(&last, data + size - 8, 8)
+    elif size >= 4:
+        memcpy(&first, data, 4)
+        memcpy(&last, data + size - 4, 4)
+    elif size:
+        first = data[0] | <uint64_t>data[size >> 1] << 8 | <uint64_t>data[size - 1] << 16
+    first = (first ^ <uint64_t>size) * <uint64_t>0x9E3779B97F4A7C15 + last
+    return <int64_t>((first * <uint64_t>0x9E3779B97F4A7C15) >> 56)
+
+
 cdef class ValueScanner:
 
     def __dealloc__(self):
@@ -45,9 +61,19 @@ cdef class ValueScanner:
         free(self._scratch.data)
 
     cdef int32_t _intern(self, StringTable table, const uint8_t* data, int64_t size) noexcept nogil:
+        cdef Recent* recent = &self._recent[place_of(data, size)]
+        if recent.table == <void*>table and recent.size == size and memcmp(recent.data, data, size) == 0:
+            return recent.id
         if size > 0x7fffffff:
             return -1
-        return table.find_or_add(data, <uint32_t>size)
+        recent.id = table.find_or_add(data, <uint32_t>size)
+        if recent.id < 0:
+            recent.table = NULL
+            return -1
+        recent.table = <void*>table
+        recent.data = table.entry(recent.id).data
+        recent.size = size
+        return recent.id
 
     # The inside of a string without its escapes, in `_scratch`.
     cdef Scanned _unescape(self, const uint8_t* data, int64_t size) noexcept nogil:

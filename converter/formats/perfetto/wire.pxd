@@ -2,6 +2,8 @@
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memcpy
 
+from converter.kernels.byte_order cimport HOST_IS_BIG, load64
+
 cdef enum:
     WIRE_VARINT = 0
     WIRE_FIXED64 = 1
@@ -20,21 +22,35 @@ cdef struct WireField:
     int64_t size
 
 
+cdef extern from *:
+    int __builtin_ctzll(unsigned long long) noexcept nogil
+
+
 # The varint at `at`; the position behind it, or -1 where it is cut off or longer than ten bytes.
 cdef inline int64_t read_varint(const uint8_t* data, int64_t at, int64_t end, uint64_t* value) noexcept nogil:
-    cdef uint64_t result
+    cdef uint64_t result, last
     cdef uint8_t byte
     cdef int shift
     if at >= end:
         return -1
     byte = data[at]
-    at += 1
     if byte < 0x80:
         value[0] = byte
-        return at
-    result = byte & 0x7F
-    shift = 7
-    while at < end and shift < 64:
+        return at + 1
+    if end - at >= 8:
+        result = load64(data + at, HOST_IS_BIG)
+        # The byte that ends a varint lacks the highest bit; what is behind it belongs to others.
+        last = ~result & <uint64_t>0x8080808080808080
+        if last:
+            result &= (last ^ (last - 1)) & <uint64_t>0x7F7F7F7F7F7F7F7F
+            # Seven bits of each byte, put together in twos, fours and eights.
+            result = (result & <uint64_t>0x007F007F007F007F) | (result & <uint64_t>0x7F007F007F007F00) >> 1
+            result = (result & <uint64_t>0x00003FFF00003FFF) | (result & <uint64_t>0x3FFF00003FFF0000) >> 2
+            value[0] = (result & <uint64_t>0x0FFFFFFF) | (result & <uint64_t>0x0FFFFFFF00000000) >> 4
+            return at + (__builtin_ctzll(last) >> 3) + 1
+    result = 0
+    shift = 0
+    while at < end and shift < 70:
         byte = data[at]
         at += 1
         result |= <uint64_t>(byte & 0x7F) << shift
@@ -76,10 +92,6 @@ cdef inline int64_t next_field(const uint8_t* data, int64_t at, int64_t end, Wir
         field.value = narrow
         return at + 4
     return -1
-
-
-cdef extern from *:
-    int __builtin_ctzll(unsigned long long) nogil
 
 
 # The position behind a varint, whatever it says; -1 where it is cut off or longer than ten bytes.

@@ -1,0 +1,48 @@
+"""Varints of every length, at every place of a window."""
+
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from converter.formats.perfetto.scan_fields import VARINT, decode_messages
+
+
+def varint(value: int, padding: int = 0) -> bytes:
+    """A varint, with so many bytes that add nothing."""
+    size = max(1, -(-value.bit_length() // 7)) + padding
+    groups = [value >> 7 * k & 0x7F for k in range(size)]
+    return bytes([*(group | 0x80 for group in groups[:-1]), groups[-1]])
+
+
+def decoded(message: bytes, behind: bytes) -> tuple[list[int], int]:
+    columns = [np.zeros(1, np.uint64) for _ in range(2)]
+    damaged = decode_messages(
+        np.frombuffer(message + behind, np.uint8),
+        np.zeros(1, np.int64),
+        np.array([len(message)], np.int64),
+        [1, 2],
+        [VARINT, VARINT],
+        columns,
+    )
+    return [int(column[0]) for column in columns], damaged
+
+
+values = st.integers(0, 64).flatmap(lambda bits: st.integers(0, (1 << bits) - 1))
+
+
+@given(values, values, st.integers(0, 9), st.binary(max_size=12))
+def test_varints_are_read_wherever_they_end(
+    one: int, other: int, padding: int, behind: bytes
+) -> None:
+    padding = min(padding, 10 - len(varint(one)))
+    message = b"\x08" + varint(one, padding) + b"\x10" + varint(other)
+    assert decoded(message, behind) == ([one, other], 0)
+    cut = message[: -len(varint(other))] + varint(other)[:-1]
+    assert decoded(cut, behind) == ([one, 0], 1)
+
+
+@given(st.binary(max_size=12))
+def test_varints_of_more_than_ten_bytes_are_damage(behind: bytes) -> None:
+    assert decoded(b"\x08" + b"\x80" * 10 + b"\x01", behind) == ([0, 0], 1)

@@ -111,6 +111,7 @@ cdef inline int32_t id_of(const ColumnView* view, int64_t row) noexcept nogil:
 
 # Which elements a list has; false where its offsets descend or begin below 0.
 cdef inline bint elements_of(const ColumnView* view, int64_t row, int64_t* first, int64_t* last) noexcept nogil:
+    __builtin_prefetch(view.offsets + row + AHEAD)
     first[0] = view.offsets[row]
     last[0] = view.offsets[row + 1]
     return 0 <= first[0] <= last[0]

@@ -18,11 +18,11 @@ from converter.formats.chrome.json_text cimport (
     FINE, append_padded, append_signed, append_unsigned, compact, is_hexadecimal, special_number,
 )
 from converter.kernels.column_view cimport (
-    ColumnView, TAKES_BYTES, TAKES_LIST, TAKES_NOTHING, TAKES_SCALAR, TAKES_TEXT, Takes, __builtin_prefetch, bits_of,
-    elements_of, id_of, span_of, value_at,
+    ColumnView, TAKES_BYTES, TAKES_LIST, TAKES_NOTHING, TAKES_SCALAR, TAKES_TEXT, Takes, bits_of, elements_of,
+    fetch_ahead, id_of, span_of, value_at,
 )
 from converter.kernels.columns cimport BoundColumns
-from converter.kernels.output cimport Blocks, Output, append, ensure
+from converter.kernels.output cimport Blocks, Output, append, ensure, put8
 from converter.kernels.strings cimport Entry, PADDING, StringTable
 
 #: Bytes that must follow the texts of threads.
@@ -33,8 +33,6 @@ cdef enum:
     MAX_LEVELS = 32
     #: Text is handed over in blocks, each by the interpreter, for which others wait.
     BLOCK = 1 << 20
-    #: How many events ahead memory is fetched: the rows of their classes lie in many columns.
-    EVENTS_AHEAD = 10
     #: Quoted forms are kept of strings of up to so many bytes, and of so many bytes in all, by each emitter.
     LONGEST_KEPT = 200
     MOST_KEPT = 1 << 23
@@ -123,16 +121,31 @@ cdef class Program:
         self._columns.release()
 
 
-cdef inline void fetch(BoundColumns columns, int64_t row) noexcept nogil:
-    """The values of a row, which need not exist."""
-    cdef const ColumnView* view = columns.views
-    cdef const ColumnView* end = view + columns.count
-    while view < end:
-        if view.offsets is NULL:
-            __builtin_prefetch(value_at(view, row))
-        else:
-            __builtin_prefetch(view.offsets + row)
-        view += 1
+# A number that JSON's readers may not hold is put in quotes.
+cdef inline bint put_unsigned(Output* out, uint64_t value) noexcept nogil:
+    if value >> 63 == 0:
+        return append_unsigned(out, value)
+    return append(out, b'"', 1) and append_unsigned(out, value) and append(out, b'"', 1)
+
+
+# The elements of a list of numbers, which are in range, with commas between them; false without memory.
+cdef inline bint put_integers(
+    Output* out, const ColumnView* view, int64_t first, int64_t last, bint signed
+) noexcept nogil:
+    cdef int64_t k
+    fetch_ahead(view, first)
+    for k in range(first, last):
+        if k > first:
+            put8(out, 44)
+        if signed:
+            if not append_signed(out, <int64_t>bits_of(view, k, 8)):
+                return False
+        elif not put_unsigned(out, bits_of(view, k, 8)):
+            return False
+        # Of the comma.
+        if not ensure(out, 1):
+            return False
+    return True
 
 
 # Where the quoted form of a string is among those that are kept, and its size; 0 where it is not. Of one that could be
@@ -181,7 +194,7 @@ cdef class Emitter:
         const int32_t[::1] thread, const int32_t[::1] cpu, threads, owners, int64_t start, int64_t stop,
     ):
         cdef int64_t count = class_id.shape[0]
-        cdef int64_t i, number, ahead
+        cdef int64_t i, number
         cdef int64_t classes = len(programs)
         cdef Program program
         cdef ColumnView* view
@@ -215,9 +228,6 @@ cdef class Emitter:
                 if class_id[i] < 0 or class_id[i] >= classes or found[class_id[i]] is NULL or row[i] < 0:
                     good = False
                     break
-                ahead = i + EVENTS_AHEAD
-                if ahead < count and 0 <= class_id[ahead] < classes and found[class_id[ahead]] is not NULL:
-                    fetch((<Program>found[class_id[ahead]])._columns, row[ahead])
                 self._ts = ts[i]
                 self._thread = thread[i]
                 self._cpu = cpu[i]
@@ -292,7 +302,6 @@ cdef class Emitter:
         cdef int64_t first, last, k, number
         cdef int64_t size = 0
         cdef int64_t after = 0
-        cdef uint64_t bits = 0
         cdef double floating
         cdef Output* out = &self._out
         cdef bint good
@@ -302,6 +311,7 @@ cdef class Emitter:
                 view = &views[operation.column]
                 if row >= view.length:
                     return False
+                fetch_ahead(view, row)
             if operation.code == LITERAL:
                 good = append_padded(out, text + operation.place, operation.size)
             elif operation.code == EVENT_TIME:
@@ -336,11 +346,7 @@ cdef class Emitter:
             elif operation.code == SIGNED:
                 good = append_signed(out, <int64_t>bits_of(view, row, 8))
             elif operation.code == UNSIGNED:
-                bits = bits_of(view, row, 8)
-                if bits >> 63:
-                    good = append(out, b'"', 1) and append_unsigned(out, bits) and append(out, b'"', 1)
-                else:
-                    good = append_unsigned(out, bits)
+                good = put_unsigned(out, bits_of(view, row, 8))
             elif operation.code == HEXADECIMAL:
                 good = put_address(out, bits_of(view, row, 8))
             elif operation.code == FLOAT:
@@ -370,6 +376,12 @@ cdef class Emitter:
                 if level >= MAX_LEVELS or not elements_of(view, row, &first, &last):
                     return False
                 good = append(out, b"[", 1)
+                if operation.place == 1 and (operation[1].code == SIGNED or operation[1].code == UNSIGNED):
+                    view = &views[operation[1].column]
+                    if last > view.length and first < last:
+                        return False
+                    good = good and put_integers(out, view, first, last, operation[1].code == SIGNED)
+                    last = first
                 for k in range(first, last):
                     if k > first:
                         good = good and append(out, b",", 1)

@@ -12,16 +12,15 @@ from libc.stdlib cimport calloc, free
 from libc.string cimport memcpy
 
 from converter.formats.chrome.emit_text cimport (
-    Seconds, put_address, put_base64, put_decimal, put_float, put_microseconds, put_string,
+    Seconds, append_integers, put_address, put_base64, put_decimal, put_float, put_microseconds, put_string, put_unsigned,
 )
-from converter.formats.chrome.json_text cimport (
-    FINE, append_padded, append_signed, append_unsigned, compact, is_hexadecimal, special_number,
-)
+from converter.formats.chrome.json_text cimport FINE, compact, copy_padded, is_hexadecimal, special_number
 from converter.kernels.column_view cimport (
     ColumnView, TAKES_BYTES, TAKES_LIST, TAKES_NOTHING, TAKES_SCALAR, TAKES_TEXT, Takes, bits_of, elements_of,
     fetch_ahead, id_of, span_of, value_at,
 )
 from converter.kernels.columns cimport BoundColumns
+from converter.kernels.decimal cimport write_digits, write_integer
 from converter.kernels.output cimport Blocks, Output, append, ensure, put8
 from converter.kernels.strings cimport Entry, PADDING, StringTable
 
@@ -36,6 +35,8 @@ cdef enum:
     #: Quoted forms are kept of strings of up to so many bytes, and of so many bytes in all, by each emitter.
     LONGEST_KEPT = 200
     MOST_KEPT = 1 << 23
+    # Bytes of an operation at most, texts and literals apart: two numbers, and what each is called.
+    MOST_OF_OPERATION = 80
 
 # What each operation takes, and how wide that is.
 cdef Takes[COLUMN_OPERATIONS] TAKES
@@ -67,6 +68,8 @@ cdef class Program:
     cdef uint8_t* _text
     cdef Need* _needs
     cdef BoundColumns _columns
+    # How many bytes its operations write at most that are of no size but their own.
+    cdef int64_t _room
 
     def __cinit__(self, const int32_t[::1] code, bytes literals not None, int columns):
         cdef int64_t i
@@ -85,6 +88,8 @@ cdef class Program:
         for i in range(self._count):
             operation = &self._operations[i]
             operation[0] = Operation(code[i * 4], code[i * 4 + 1], code[i * 4 + 2], code[i * 4 + 3])
+            # A literal is copied with its padding.
+            self._room += MOST_OF_OPERATION + (0 if operation.code == ARRAY else operation.size)
             if not 0 <= operation.code <= LITERAL:
                 raise ValueError(f"no operation {operation.code}")
             if operation.code < COLUMN_OPERATIONS:
@@ -121,33 +126,6 @@ cdef class Program:
         self._columns.release()
 
 
-# A number that JSON's readers may not hold is put in quotes.
-cdef inline bint put_unsigned(Output* out, uint64_t value) noexcept nogil:
-    if value >> 63 == 0:
-        return append_unsigned(out, value)
-    return append(out, b'"', 1) and append_unsigned(out, value) and append(out, b'"', 1)
-
-
-# The elements of a list of numbers, which are in range, with commas between them; false without memory.
-cdef inline bint put_integers(
-    Output* out, const ColumnView* view, int64_t first, int64_t last, bint signed
-) noexcept nogil:
-    cdef int64_t k
-    fetch_ahead(view, first)
-    for k in range(first, last):
-        if k > first:
-            put8(out, 44)
-        if signed:
-            if not append_signed(out, <int64_t>bits_of(view, k, 8)):
-                return False
-        elif not put_unsigned(out, bits_of(view, k, 8)):
-            return False
-        # Of the comma.
-        if not ensure(out, 1):
-            return False
-    return True
-
-
 # Where the quoted form of a string is among those that are kept, and its size; 0 where it is not. Of one that could be
 # taken for a number the size is below 0.
 cdef struct Quoted:
@@ -173,6 +151,8 @@ cdef class Emitter:
     cdef int64_t _ts
     cdef int32_t _thread
     cdef int32_t _cpu
+    # Of the program that runs.
+    cdef int64_t _room
 
     def __cinit__(self, StringTable strings, int places):
         if not 0 <= places <= 18:
@@ -265,11 +245,13 @@ cdef class Emitter:
         cdef Output* out = &self._out
         cdef Entry* entry
         cdef Quoted* quoted = &self._quoted[id]
-        cdef int64_t start
-        if quoted.size > 0:
-            return append_padded(out, self._kept.data + quoted.start, quoted.size)
-        if quoted.size < 0 and plain:
-            return append_padded(out, self._kept.data + quoted.start, -quoted.size)
+        cdef int64_t start, size
+        if quoted.size > 0 or (quoted.size < 0 and plain):
+            size = quoted.size if quoted.size > 0 else -quoted.size
+            if not ensure(out, size + PADDING):
+                return False
+            out.used = copy_padded(out.data + out.used, self._kept.data + quoted.start, size) - out.data
+            return True
         entry = self._strings.entry(<int32_t>id)
         start = out.used
         if not put_string(out, entry.data, entry.size, plain):
@@ -286,12 +268,18 @@ cdef class Emitter:
         return append(&self._kept, out.data + start, out.used - start) and ensure(&self._kept, PADDING)
 
     cdef bint _program(self, void* program, int64_t row) noexcept nogil:
+        self._room = (<Program>program)._room
+        if not ensure(&self._out, self._room):
+            self._no_memory = True
+            return False
         return self._run(
             (<Program>program)._operations, (<Program>program)._count, (<Program>program)._columns.views,
             (<Program>program)._text, row, 0,
         )
 
-    # Run `count` operations for one row; false where a column ends before it, or there is no memory.
+    # Run `count` operations for one row; false where a column ends before it, or there is no memory. There is room for
+    # all of the program's operations, which is made again behind each one whose text can be of any size: up to there
+    # what is written ends at `at`.
     cdef bint _run(
         self, const Operation* operation, int64_t count, const ColumnView* views, const uint8_t* text, int64_t row,
         int level,
@@ -299,114 +287,147 @@ cdef class Emitter:
         cdef const Operation* end = operation + count
         cdef const ColumnView* view = NULL
         cdef const uint8_t* data = NULL
-        cdef int64_t first, last, k, number
+        cdef int64_t number
         cdef int64_t size = 0
-        cdef int64_t after = 0
-        cdef double floating
         cdef Output* out = &self._out
-        cdef bint good
+        cdef uint8_t* at = out.data + out.used
         while operation < end:
-            good = True
             if operation.code < COLUMN_OPERATIONS:
                 view = &views[operation.column]
                 if row >= view.length:
                     return False
                 fetch_ahead(view, row)
             if operation.code == LITERAL:
-                good = append_padded(out, text + operation.place, operation.size)
+                at = copy_padded(at, text + operation.place, operation.size)
             elif operation.code == EVENT_TIME:
-                good = self._time(self._ts)
+                at = self._time(at, self._ts)
             elif operation.code == EVENT_CPU:
                 if self._cpu >= 0:
-                    good = append(out, b',"cpu":', 7) and append_unsigned(out, <uint64_t>self._cpu)
+                    memcpy(at, b',"cpu":', 7)
+                    at += 7 + write_digits(at + 7, <uint64_t>self._cpu)
             elif operation.code == ARGUMENT_CPU:
-                good = append(out, b"null", 4) if self._cpu < 0 else append_unsigned(out, <uint64_t>self._cpu)
+                if self._cpu < 0:
+                    memcpy(at, b"null", 4)
+                    at += 4
+                else:
+                    at += write_digits(at, <uint64_t>self._cpu)
             elif operation.code == EVENT_THREAD or operation.code == EVENT_OWNER or operation.code == THREAD_OF:
                 number = id_of(view, row) if operation.code == THREAD_OF else self._thread
                 view = &self._texts.views[operation.code == EVENT_OWNER]
                 if 0 <= number < view.length:
                     if not span_of(view, number, 1, &data, &size):
                         return False
-                    good = append_padded(out, data, size)
+                    out.used = at - out.data
+                    if not ensure(out, size + PADDING + self._room):
+                        self._no_memory = True
+                        return False
+                    at = copy_padded(out.data + out.used, data, size)
                 elif operation.code == EVENT_OWNER:
-                    good = append(out, b',"event_tid":null', 17)
+                    memcpy(at, b',"event_tid":null', 17)
+                    at += 17
                 elif operation.code == THREAD_OF:
                     view = &views[operation.place]
                     if row >= view.length:
                         return False
-                    number = <int64_t>bits_of(view, row, 8)
-                    good = (
-                        append(out, b',"pid":', 7) and append_signed(out, number)
-                        and append(out, b',"tid":', 7) and append_signed(out, number)
-                    )
+                    memcpy(at, b',"pid":', 7)
+                    at += 7 + write_integer(at + 7, bits_of(view, row, 8), True)
+                    memcpy(at, b',"tid":', 7)
+                    at += 7 + write_integer(at + 7, bits_of(view, row, 8), True)
             elif operation.code == TIME:
-                good = self._time(<int64_t>bits_of(view, row, 8))
-            elif operation.code == DURATION:
-                good = self._duration(<int64_t>bits_of(view, row, 8))
+                at = self._time(at, <int64_t>bits_of(view, row, 8))
             elif operation.code == SIGNED:
-                good = append_signed(out, <int64_t>bits_of(view, row, 8))
+                at += write_integer(at, bits_of(view, row, 8), True)
             elif operation.code == UNSIGNED:
-                good = put_unsigned(out, bits_of(view, row, 8))
+                at = put_unsigned(at, bits_of(view, row, 8))
             elif operation.code == HEXADECIMAL:
-                good = put_address(out, bits_of(view, row, 8))
-            elif operation.code == FLOAT:
-                memcpy(&floating, value_at(view, row), 8)
-                good = put_float(out, floating)
+                at = put_address(at, bits_of(view, row, 8))
             elif operation.code == BOOLEAN:
-                good = append(out, b"true", 4) if value_at(view, row)[0] else append(out, b"false", 5)
+                size = 4 if value_at(view, row)[0] else 5
+                memcpy(at, b"true" if size == 4 else b"false", size)
+                at += size
             elif operation.code == IF_TRUE:
                 if value_at(view, row)[0]:
-                    good = append_padded(out, text + operation.place, operation.size)
-            elif operation.code == STRING or operation.code == STRING_IF:
-                if view.offsets is NULL:
-                    number = id_of(view, row)
-                    if number < 0 or number >= self._known:
-                        return False
-                    if operation.code == STRING:
-                        good = self._string(number, False)
-                    elif number:
-                        good = append_padded(out, text + operation.place, operation.size) and self._string(number, True)
-                elif not span_of(view, row, 1, &data, &size):
+                    at = copy_padded(at, text + operation.place, operation.size)
+            else:
+                out.used = at - out.data
+                if not self._append(operation, views, view, text, row, level):
                     return False
-                elif operation.code == STRING:
-                    good = put_string(out, data, size, False)
-                elif size:
-                    good = append_padded(out, text + operation.place, operation.size) and put_string(out, data, size, True)
-            elif operation.code == ARRAY:
-                if level >= MAX_LEVELS or not elements_of(view, row, &first, &last):
+                if not ensure(out, self._room):
+                    self._no_memory = True
                     return False
-                good = append(out, b"[", 1)
-                if operation.place == 1 and (operation[1].code == SIGNED or operation[1].code == UNSIGNED):
-                    view = &views[operation[1].column]
-                    if last > view.length and first < last:
-                        return False
-                    good = good and put_integers(out, view, first, last, operation[1].code == SIGNED)
-                    last = first
+                at = out.data + out.used
+                if operation.code == ARRAY:
+                    operation += operation.place
+            operation += 1
+        out.used = at - out.data
+        return True
+
+    # Text of any size: that of an operation which `_run` has no room for; false as there.
+    cdef bint _append(
+        self, const Operation* operation, const ColumnView* views, const ColumnView* view, const uint8_t* text,
+        int64_t row, int level,
+    ) noexcept nogil:
+        cdef const uint8_t* data = NULL
+        cdef int64_t first, last, k, number
+        cdef int64_t size = 0
+        cdef int64_t after = 0
+        cdef double floating
+        cdef Output* out = &self._out
+        cdef bint good = True
+        if operation.code == DURATION:
+            good = self._duration(<int64_t>bits_of(view, row, 8))
+        elif operation.code == FLOAT:
+            memcpy(&floating, value_at(view, row), 8)
+            good = put_float(out, floating)
+        elif (operation.code == STRING or operation.code == STRING_IF) and view.offsets is NULL:
+            number = id_of(view, row)
+            if number < 0 or number >= self._known:
+                return False
+            if operation.code == STRING:
+                good = self._string(number, False)
+            elif number:
+                out.used = copy_padded(out.data + out.used, text + operation.place, operation.size) - out.data
+                good = self._string(number, True)
+        elif operation.code == ARRAY:
+            if level >= MAX_LEVELS or not elements_of(view, row, &first, &last):
+                return False
+            put8(out, 91)
+            if operation.place == 1 and (operation[1].code == SIGNED or operation[1].code == UNSIGNED):
+                view = &views[operation[1].column]
+                if last > view.length and first < last:
+                    return False
+                good = append_integers(out, view, first, last, operation[1].code == SIGNED)
+            else:
                 for k in range(first, last):
                     if k > first:
-                        good = good and append(out, b",", 1)
-                    if not good or not self._run(operation + 1, operation.place, views, text, k, level + 1):
+                        put8(out, 44)
+                    if not self._run(operation + 1, operation.place, views, text, k, level + 1):
                         return False
-                good = good and append(out, b"]", 1)
-                operation += operation.place
-            else:
-                if not span_of(view, row, 1, &data, &size):
-                    return False
-                if operation.code == BASE64:
-                    good = put_base64(out, &self._scratch, data, size)
-                elif operation.code == MEMBERS:
-                    good = self._members(data, size)
-                else:
-                    k = out.used
-                    if compact(data, 0, size, out, &after) != FINE or after != size:
-                        # What claims to be JSON and is not goes out as text.
-                        out.used = k
-                        good = put_string(out, data, size, False)
-            if not good:
-                self._no_memory = True
-                return False
-            operation += 1
-        return True
+                    if not ensure(out, self._room):
+                        self._no_memory = True
+                        return False
+            good = good and append(out, b"]", 1)
+        elif not span_of(view, row, 1, &data, &size):
+            return False
+        elif operation.code == STRING:
+            good = put_string(out, data, size, False)
+        elif operation.code == STRING_IF:
+            if size:
+                out.used = copy_padded(out.data + out.used, text + operation.place, operation.size) - out.data
+                good = put_string(out, data, size, True)
+        elif operation.code == BASE64:
+            good = put_base64(out, &self._scratch, data, size)
+        elif operation.code == MEMBERS:
+            good = self._members(data, size)
+        else:
+            k = out.used
+            if compact(data, 0, size, out, &after) != FINE or after != size:
+                # What claims to be JSON and is not goes out as text.
+                out.used = k
+                good = put_string(out, data, size, False)
+        if not good:
+            self._no_memory = True
+        return good
 
     # The members of a JSON object, behind a comma; nothing for what is none.
     cdef bint _members(self, const uint8_t* data, int64_t size) noexcept nogil:
@@ -421,13 +442,15 @@ cdef class Emitter:
         out.used -= 1
         return True
 
-    cdef bint _time(self, int64_t value) noexcept nogil:
+    cdef inline uint8_t* _time(self, uint8_t* at, int64_t value) noexcept nogil:
         if self._places == 3:
-            return put_microseconds(&self._out, &self._seconds, value)
-        return put_decimal(&self._out, value, self._places)
+            return put_microseconds(at, &self._seconds, value)
+        return put_decimal(at, value, self._places)
 
     # A duration; one below 0 is not known yet, and gets room for 20 digits.
     cdef bint _duration(self, int64_t value) noexcept nogil:
+        cdef Output* out = &self._out
         if value >= 0:
-            return put_decimal(&self._out, value, self._places)
-        return append(&self._pending, <uint8_t*>&self._out.used, 8) and append(&self._out, b"0                   ", 20)
+            out.used = put_decimal(out.data + out.used, value, self._places) - out.data
+            return True
+        return append(&self._pending, <uint8_t*>&out.used, 8) and append(out, b"0                   ", 20)

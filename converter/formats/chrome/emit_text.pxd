@@ -5,9 +5,10 @@ from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memcpy
 
 from converter.formats.chrome.json_text cimport (
-    append_unsigned, is_hexadecimal, put_escaped, special_number,
+    is_hexadecimal, put_escaped, special_number,
 )
-from converter.kernels.decimal cimport decimal_pairs
+from converter.kernels.column_view cimport ColumnView, bits_of, fetch_ahead
+from converter.kernels.decimal cimport decimal_pairs, write_digits, write_integer
 from converter.kernels.doubles cimport put_shortest
 from converter.kernels.output cimport Output, append, ensure, put8, put_bytes
 
@@ -37,6 +38,11 @@ cdef extern from *:
     void eight_digits(uint8_t* to, uint64_t value) noexcept nogil
     const int64_t* powers_of_ten
     int __builtin_clzll(unsigned long long) noexcept nogil
+
+
+cdef enum:
+    # Bytes of a number in decimal at most, with a sign, a point and decimals; some are written that it does not take.
+    MOST_OF_NUMBER = 48
 
 
 cdef inline int64_t next_escape(const uint8_t* data, int64_t at, int64_t size) noexcept nogil:
@@ -88,56 +94,77 @@ cdef inline bint put_string(Output* out, const uint8_t* data, int64_t size, bint
     return append(out, b'"', 1)
 
 
-cdef inline bint put_decimal(Output* out, int64_t value, int places) noexcept nogil:
-    """value / 10**places, without zeros at the end."""
+cdef inline uint8_t* put_decimal(uint8_t* at, int64_t value, int places) noexcept nogil:
+    """value / 10**places, without zeros at the end, where there are MOST_OF_NUMBER bytes; the place behind it."""
     cdef uint64_t magnitude = <uint64_t>value
     cdef uint64_t whole, part
-    cdef uint8_t* text
     cdef int i
     if value < 0:
         magnitude = <uint64_t>0 - magnitude
-        if not append(out, b"-", 1):
-            return False
+        at[0] = 45
+        at += 1
     whole = magnitude // <uint64_t>powers_of_ten[places]
     part = magnitude - whole * <uint64_t>powers_of_ten[places]
-    if not append_unsigned(out, whole):
-        return False
+    at += write_digits(at, whole)
     if part == 0:
-        return True
-    if not ensure(out, places + 1):
-        return False
-    text = out.data + out.used
-    text[0] = 46
+        return at
+    at[0] = 46
     for i in range(places, 0, -1):
-        text[i] = <uint8_t>(48 + part % 10)
+        at[i] = <uint8_t>(48 + part % 10)
         part //= 10
-    while text[places] == 48:
+    while at[places] == 48:
         places -= 1
-    out.used += places + 1
+    return at + places + 1
+
+
+cdef inline uint8_t* put_unsigned(uint8_t* at, uint64_t value) noexcept nogil:
+    """A number, in quotes where JSON's readers may not hold it; where there are MOST_OF_NUMBER bytes, the place behind it."""
+    if value >> 63 == 0:
+        return at + write_digits(at, value)
+    at[0] = 34
+    at += 1 + write_digits(at + 1, value)
+    at[0] = 34
+    return at + 1
+
+
+cdef inline bint append_integers(
+    Output* out, const ColumnView* view, int64_t first, int64_t last, bint signed
+) noexcept nogil:
+    """The elements of a list of integers, rows that the view has, with commas between them."""
+    cdef uint8_t* at
+    cdef int64_t k
+    fetch_ahead(view, first)
+    for k in range(first, last):
+        if not ensure(out, MOST_OF_NUMBER):
+            return False
+        at = out.data + out.used
+        if k > first:
+            at[0] = 44
+            at += 1
+        if signed:
+            at += write_integer(at, bits_of(view, k, 8), True)
+        else:
+            at = put_unsigned(at, bits_of(view, k, 8))
+        out.used = at - out.data
     return True
 
 
-cdef inline bint put_hexadecimal(Output* out, uint64_t value, int size) noexcept nogil:
-    """The lowest `size` digits, up to 16."""
+cdef inline uint8_t* put_hexadecimal(uint8_t* at, uint64_t value, int size) noexcept nogil:
+    """The lowest `size` digits, up to 16, where there are 16 bytes; the place behind them."""
     cdef uint8_t[32] digits
-    if not ensure(out, 16):
-        return False
     eight_digits(digits, value >> 32)
     eight_digits(digits + 8, value & <uint64_t>0xFFFFFFFF)
     # A copy of a fixed size is two instructions; what it has beyond `size` is written over.
-    memcpy(out.data + out.used, digits + 16 - size, 16)
-    out.used += size
-    return True
+    memcpy(at, digits + 16 - size, 16)
+    return at + size
 
 
-cdef inline bint put_address(Output* out, uint64_t value) noexcept nogil:
-    """"0x..." in quotes, without zeros in front."""
-    if not ensure(out, 24):
-        return False
-    put_bytes(out, b'"0x', 3)
-    put_hexadecimal(out, value, 1 if value == 0 else (67 - __builtin_clzll(value)) >> 2)
-    put8(out, 34)
-    return True
+cdef inline uint8_t* put_address(uint8_t* at, uint64_t value) noexcept nogil:
+    """"0x..." in quotes, without zeros in front, where there are 20 bytes; the place behind it."""
+    memcpy(at, b'"0x', 3)
+    at = put_hexadecimal(at + 3, value, 1 if value == 0 else (67 - __builtin_clzll(value)) >> 2)
+    at[0] = 34
+    return at + 1
 
 
 cdef inline bint put_float(Output* out, double value) noexcept nogil:
@@ -150,7 +177,12 @@ cdef inline bint put_float(Output* out, double value) noexcept nogil:
             memcpy(&bits, &value, 8)
             if bits == <uint64_t>0x7FF8000000000000:
                 return append(out, b'"NaN"', 5)
-            return append(out, b'"NaN:', 5) and put_hexadecimal(out, bits, 16) and append(out, b'"', 1)
+            if not ensure(out, 32):
+                return False
+            put_bytes(out, b'"NaN:', 5)
+            out.used = put_hexadecimal(out.data + out.used, bits, 16) - out.data
+            put8(out, 34)
+            return True
         return append(out, b'"-Infinity"', 11) if value < 0 else append(out, b'"Infinity"', 10)
     if value == 0:
         return append(out, b"-0.0", 4) if signbit(value) else append(out, b"0.0", 3)
@@ -160,8 +192,9 @@ cdef inline bint put_float(Output* out, double value) noexcept nogil:
             break
         # Both are exact doubles, so the quotient is the double nearest to the decimal number.
         if floor(scaled) == scaled and scaled / <double>powers_of_ten[places] == value:
-            if not put_decimal(out, <int64_t>scaled, places):
+            if not ensure(out, MOST_OF_NUMBER):
                 return False
+            out.used = put_decimal(out.data + out.used, <int64_t>scaled, places) - out.data
             return append(out, b".0", 2) if places == 0 else True
     return put_shortest(out, value)
 
@@ -197,44 +230,34 @@ cdef struct Seconds:
     uint8_t text[16]
 
 
-cdef inline bint put_microseconds(Output* out, Seconds* seconds, int64_t value) noexcept nogil:
+cdef inline uint8_t* put_microseconds(uint8_t* at, Seconds* seconds, int64_t value) noexcept nogil:
     """What `put_decimal` says with three places. Most times are in the same second as the one before."""
     cdef uint64_t beyond = <uint64_t>value - <uint64_t>seconds.start
     cdef uint32_t whole, part, pair
-    cdef uint8_t* place
-    cdef int64_t start
     if seconds.size == 0 or beyond >= 1000000000:
         if value < 1000000000:
-            return put_decimal(out, value, 3)
+            return put_decimal(at, value, 3)
         # Up to ten digits.
-        start = out.used
-        if not append_unsigned(out, <uint64_t>value // 1000000000):
-            return False
-        seconds.size = out.used - start
-        memcpy(seconds.text, out.data + start, seconds.size)
-        out.used = start
+        seconds.size = write_digits(at, <uint64_t>value // 1000000000)
+        memcpy(seconds.text, at, 16)
         beyond = <uint64_t>value % 1000000000
         seconds.start = value - <int64_t>beyond
-    if not ensure(out, 32):
-        return False
-    place = out.data + out.used
-    memcpy(place, seconds.text, 16)
-    place += seconds.size
+    memcpy(at, seconds.text, 16)
+    at += seconds.size
     whole = <uint32_t>beyond // 1000
     part = <uint32_t>beyond - whole * 1000
     pair = whole // 10000
-    memcpy(place, decimal_pairs + 2 * pair, 2)
+    memcpy(at, decimal_pairs + 2 * pair, 2)
     whole -= pair * 10000
     pair = whole // 100
-    memcpy(place + 2, decimal_pairs + 2 * pair, 2)
-    memcpy(place + 4, decimal_pairs + 2 * (whole - pair * 100), 2)
-    place += 6
+    memcpy(at + 2, decimal_pairs + 2 * pair, 2)
+    memcpy(at + 4, decimal_pairs + 2 * (whole - pair * 100), 2)
+    at += 6
     if part:
-        place[0] = 46
+        at[0] = 46
         pair = part // 10
-        memcpy(place + 1, decimal_pairs + 2 * pair, 2)
+        memcpy(at + 1, decimal_pairs + 2 * pair, 2)
         part -= pair * 10
-        place[3] = <uint8_t>(48 + part)
-        place += 4 if part else 3 if place[2] != 48 else 2
-    out.used = place - out.data
-    return True
+        at[3] = <uint8_t>(48 + part)
+        at += 4 if part else 3 if at[2] != 48 else 2
+    return at

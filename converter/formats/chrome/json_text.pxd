@@ -1,4 +1,4 @@
-"""What scanning and emitting JSON share: text that grows, numbers in decimal, and a checked compact copy of a value.
+"""What scanning and emitting JSON share: text that grows, times in decimal, and a checked compact copy of a value.
 
 All functions are inline and touch nothing but the memory they are given; `end` is always the first byte that is not
 readable.
@@ -8,7 +8,6 @@ from libc.stdint cimport int64_t, uint8_t, uint64_t
 from libc.string cimport memcpy
 
 from converter.kernels.byte_order cimport HOST_IS_BIG, load64
-from converter.kernels.decimal cimport MOST_DIGITS, write_digits, write_integer
 from converter.kernels.output cimport Output, append, ensure, put8, put_bytes
 from converter.kernels.strings cimport PADDING
 from converter.kernels.utf8 cimport is_utf8
@@ -35,18 +34,14 @@ cdef extern from *:
     int __builtin_ctzll(unsigned long long) noexcept nogil
 
 
-# As `append` of data with PADDING readable bytes behind it, in steps of so many, which are faster than a call.
-cdef inline bint append_padded(Output* out, const uint8_t* data, int64_t size) noexcept nogil:
+# Copy data with PADDING readable bytes behind it to where there is room for as many more, in steps of so many, which are
+# faster than a call; the place behind it.
+cdef inline uint8_t* copy_padded(uint8_t* at, const uint8_t* data, int64_t size) noexcept nogil:
     cdef int64_t i = 0
-    cdef uint8_t* place
-    if not ensure(out, size + PADDING):
-        return False
-    place = out.data + out.used
     while i < size:
-        memcpy(place + i, data + i, PADDING)
+        memcpy(at + i, data + i, PADDING)
         i += PADDING
-    out.used += size
-    return True
+    return at + size
 
 
 cdef inline int64_t skip_space(const uint8_t* data, int64_t at, int64_t end) noexcept nogil:
@@ -372,21 +367,6 @@ cdef inline Scanned compact(
         result = UNFINISHED
     out.used = started
     return result
-
-
-# Append a number in decimal.
-cdef inline bint append_unsigned(Output* out, uint64_t value) noexcept nogil:
-    if not ensure(out, MOST_DIGITS):
-        return False
-    out.used += write_digits(out.data + out.used, value)
-    return True
-
-
-cdef inline bint append_signed(Output* out, int64_t value) noexcept nogil:
-    if not ensure(out, MOST_DIGITS + 1):
-        return False
-    out.used += write_integer(out.data + out.used, <uint64_t>value, True)
-    return True
 
 
 # The end of a number at `at` that is digits, or digits, a point and no more decimals than ticks have, with its ticks and

@@ -279,7 +279,7 @@ cdef class PacketSequence:
         self._order = None
 
     def group(self):
-        """(status, where each CPU's events of the kernel begin and end among all of them by CPU, number of an event)."""
+        """(status, where each CPU's events of the kernel begin and end by CPU, number of an event)."""
         cdef const int32_t[::1] program = self._program
         cdef const int32_t[::1] cpu = self._cpu
         cdef int64_t count = cpu.shape[0]

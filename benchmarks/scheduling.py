@@ -12,6 +12,7 @@ import filecmp
 import os
 import tempfile
 import time
+from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
 
@@ -41,6 +42,60 @@ def tasks(folder: Path, sources: list[Path], format: str) -> list[Task]:
     return [Task(str(source), str(folder / source.stem), format) for source in sources]
 
 
+def processors() -> float:
+    """The processor's seconds of this process, and of those that were waited for."""
+    spent = os.times()
+    return spent.user + spent.system + spent.children_user + spent.children_system
+
+
+class Way(NamedTuple):
+    """What a way to convert all of them took, in seconds by the clock and of processors."""
+
+    what: str
+    seconds: float
+    processors: float
+
+
+def alone(what: str, todo: list[Task]) -> Way:
+    """One after the other in this process."""
+    begin, before = time.perf_counter(), processors()
+    for task in todo:
+        convert(task)
+    return Way(what, time.perf_counter() - begin, processors() - before)
+
+
+def on_one_cpu(todo: list[Task]) -> Way:
+    """The same with one CPU, as a process has where there are as many processes as CPUs."""
+    allowed = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {min(allowed)})
+    try:
+        return alone("one process on one CPU", todo)
+    finally:
+        os.sched_setaffinity(0, allowed)
+
+
+def shared(count: int, warming: list[Task], todo: list[Task]) -> tuple[Way, float]:
+    """By workers, and what starting these took by the clock."""
+    begin = time.perf_counter()
+    with scheduler(f"local:{count}") as workers:
+        # What a worker does first is to import.
+        done(workers.run(convert, warming))
+        started = time.perf_counter() - begin
+        begin = time.perf_counter()
+        spent = sum(done(workers.run(convert, todo)))
+        return Way(f"{count} workers", time.perf_counter() - begin, spent), started
+
+
+def done(results: Iterable[tuple[int, float | BaseException]]) -> list[float]:
+    """What tasks took of processors."""
+    found = []
+    for _, result in results:
+        if isinstance(result, BaseException):
+            raise result
+        found.append(result)
+    return found
+
+
 def main() -> None:
     """Measure, compare the outputs, and print what a gigabyte costs."""
     parser = argparse.ArgumentParser()
@@ -60,37 +115,26 @@ def main() -> None:
             os.link(first, sources[-1])
         gigabytes = given.traces * first.stat().st_size / 1e9
         convert(tasks(folder / "warm", sources[:1], given.format)[0])
-
-        begin = time.perf_counter()
-        alone = [convert(task) for task in tasks(folder / "one", sources, given.format)]
-        one = time.perf_counter() - begin
-
-        begin = time.perf_counter()
-        with scheduler(f"local:{given.workers}") as workers:
-            # What a worker does first is to import.
-            list(workers.run(convert, tasks(folder / "starting", sources[:1], given.format)))
-            started = time.perf_counter() - begin
-            begin = time.perf_counter()
-            results = dict(workers.run(convert, tasks(folder / "several", sources, given.format)))
-            several = time.perf_counter() - begin
-        for result in results.values():
-            if isinstance(result, BaseException):
-                raise result
-        spent = sum(result for result in results.values() if isinstance(result, float))
+        one = alone("one process, all CPUs", tasks(folder / "one", sources, given.format))
+        slow = on_one_cpu(tasks(folder / "slow", sources, given.format))
+        several, started = shared(
+            given.workers,
+            tasks(folder / "starting", sources, given.format),
+            tasks(folder / "several", sources, given.format),
+        )
         same = all(
             filecmp.cmp(folder / "one" / source.stem, folder / "several" / source.stem, False)
             for source in sources
         )
     print(f"{given.traces} traces, {gigabytes:.2f} GB, to {given.format}; {os.cpu_count()} CPUs")
-    print(f"one process        {one:8.2f} s  {one / gigabytes:6.2f} s/GB")
-    print(f"{given.workers} workers          {several:8.2f} s  {several / gigabytes:6.2f} s/GB")
-    print(f"faster by          {one / several:8.2f}")
-    print(
-        f"processor          {sum(alone) / gigabytes:8.2f} s/GB alone, {spent / gigabytes:.2f} s/GB"
-    )
-    print(f"starting them      {started:8.2f} s, which is not in the above")
-    print(f"same outputs       {same}")
-    print(f"load               {os.getloadavg()[0]:8.2f}")
+    print(f"{'':24}{'seconds':>10}{'s/GB':>8}{'CPU s/GB':>10}{'workers are faster by':>24}")
+    for way in (one, slow, several):
+        print(
+            f"{way.what:24}{way.seconds:10.2f}{way.seconds / gigabytes:8.2f}"
+            f"{way.processors / gigabytes:10.2f}{way.seconds / several.seconds:24.2f}"
+        )
+    print(f"starting them and converting all once: {started:.2f} s, which is not in the above")
+    print(f"same outputs: {same}; load {os.getloadavg()[0]:.2f}")
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@ Dask is an extra (``pip install traceconv[dask]``). What tasks read and write mu
 from __future__ import annotations
 
 import logging
+import multiprocessing
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -21,6 +22,8 @@ from converter.storage.locations import is_remote
 from converter.storage.workers import use_workers
 
 if TYPE_CHECKING:
+    from distributed import LocalCluster
+
     from converter.ir.trace import Trace
     from converter.selection.selection import Selection
 
@@ -28,6 +31,17 @@ _LOCAL = re.compile(r"local(?::([1-9]\d{0,3}))?", re.ASCII)
 #: How often a task that an error of the machine has ended is tried again, besides those whose worker was lost.
 _RETRIES: Final = 2
 _CONNECTING: Final = "15s"
+#: What every worker takes (Dask has each report the version of pandas, where that is installed), and every conversion
+#: besides its two formats.
+_NEEDED: Final = (
+    "distributed",
+    "numpy",
+    "pandas",
+    "converter.conversion",
+    "converter.projection.preparation",
+    "converter.projection.project",
+    "converter.streaming.pipeline",
+)
 
 _Task = TypeVar("_Task")
 _Result = TypeVar("_Result")
@@ -128,29 +142,50 @@ def scheduler(name: str) -> Iterator[Scheduler]:
         TraceError: there is none at that address.
 
     """
-    try:
-        from distributed import Client, LocalCluster
-    except ModuleNotFoundError:
-        message = "a scheduler needs Dask: pip install 'traceconv[dask]'"
-        raise UnsupportedError(message) from None
     with ExitStack() as stack:
         here = _LOCAL.fullmatch(name)
         try:
             if here is not None:
-                cluster = stack.enter_context(
-                    LocalCluster(
-                        n_workers=int(here[1] or os.cpu_count() or 1),
-                        threads_per_worker=1,
-                        dashboard_address=None,
-                        silence_logs=logging.ERROR,
-                    )
-                )
-                client = stack.enter_context(Client(cluster))
+                stack.enter_context(_forking())
+            from distributed import Client
+        except ModuleNotFoundError:
+            message = "a scheduler needs Dask: pip install 'traceconv[dask]'"
+            raise UnsupportedError(message) from None
+        try:
+            if here is not None:
+                count = int(here[1] or os.cpu_count() or 1)
+                client = stack.enter_context(Client(stack.enter_context(_workers_here(count))))
             else:
                 client = stack.enter_context(Client(name, timeout=_CONNECTING))
         except (OSError, ValueError) as error:
             raise TraceError(f"no scheduler: {error}", path=name) from error
         yield Scheduler(client)
+
+
+@contextmanager
+def _forking() -> Iterator[None]:
+    """Have workers of this machine forked off one process, which imports what they need once.
+
+    Where there is none (Windows), or such a process of this one runs already, each worker imports it for itself.
+    """
+    import dask
+    from distributed.utils import get_mp_context
+
+    if "forkserver" not in multiprocessing.get_all_start_methods():
+        yield
+        return
+    with dask.config.set({"distributed.worker.multiprocessing-method": "forkserver"}):
+        # Dask names modules of its own when it is first asked.
+        get_mp_context().set_forkserver_preload(list(_NEEDED))
+        yield
+
+
+def _workers_here(count: int) -> LocalCluster:
+    from distributed import LocalCluster
+
+    return LocalCluster(
+        n_workers=count, threads_per_worker=1, dashboard_address=None, silence_logs=logging.ERROR
+    )
 
 
 def _run(function: Callable[[_Task], _Result], task: _Task) -> _Result | TraceError:

@@ -187,9 +187,8 @@ def test_a_killed_worker(distributed, capfd):
 
     def kill():
         while not killed and threading.main_thread().is_alive():
-            # Only processes of this one, which Dask has started for its workers.
-            for pid in children(os.getpid()):
-                if any(Path("out").glob("*.pftrace")) and b"spawn_main" in command(pid):
+            for pid in worker_processes():
+                if any(Path("out").glob("*.pftrace")):
                     os.kill(pid, signal.SIGKILL)
                     killed.append(pid)
                     return
@@ -217,9 +216,8 @@ def test_a_worker_killed_while_several_write_one_output(distributed, capfd, monk
 
     def kill():
         while not killed and threading.main_thread().is_alive():
-            for pid in children(os.getpid()):
-                writes = any(path.stat().st_size for path in Path().glob(".traceconv-*/.*"))
-                if writes and b"spawn_main" in command(pid):
+            for pid in worker_processes():
+                if any(path.stat().st_size for path in Path().glob(".traceconv-*/.*")):
                     os.kill(pid, signal.SIGKILL)
                     killed.append(pid)
                     return
@@ -240,9 +238,22 @@ def test_a_worker_killed_while_several_write_one_output(distributed, capfd, monk
     ]
 
 
+def worker_processes():
+    """Only processes of this one: those that the server which Dask has started forks off as workers."""
+    return [
+        worker
+        for server in children(os.getpid())
+        for worker in children(server)
+        if b"multiprocessing.forkserver" in command(worker)
+    ]
+
+
 def children(pid):
-    tasks = Path(f"/proc/{pid}/task").iterdir()
-    return [int(one) for task in tasks for one in (task / "children").read_text().split()]
+    try:
+        tasks = list(Path(f"/proc/{pid}/task").iterdir())
+        return [int(one) for task in tasks for one in (task / "children").read_text().split()]
+    except OSError:
+        return []
 
 
 def command(pid):

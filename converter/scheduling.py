@@ -31,6 +31,7 @@ _LOCAL = re.compile(r"local(?::([1-9]\d{0,3}))?", re.ASCII)
 #: How often a task that an error of the machine has ended is tried again, besides those whose worker was lost.
 _RETRIES: Final = 2
 _CONNECTING: Final = "15s"
+_ENVIRONMENT: Final = "distributed.nanny.pre-spawn-environ"
 #: What every worker takes (Dask has each report the version of pandas, where that is installed), and every conversion
 #: besides its two formats.
 _NEEDED: Final = (
@@ -146,7 +147,7 @@ def scheduler(name: str) -> Iterator[Scheduler]:
         here = _LOCAL.fullmatch(name)
         try:
             if here is not None:
-                stack.enter_context(_forking())
+                stack.enter_context(_local_settings())
             from distributed import Client
         except ModuleNotFoundError:
             message = "a scheduler needs Dask: pip install 'traceconv[dask]'"
@@ -163,20 +164,26 @@ def scheduler(name: str) -> Iterator[Scheduler]:
 
 
 @contextmanager
-def _forking() -> Iterator[None]:
-    """Have workers of this machine forked off one process, which imports what they need once.
+def _local_settings() -> Iterator[None]:
+    """How Dask starts workers of this machine.
 
-    Where there is none (Windows), or such a process of this one runs already, each worker imports it for itself.
+    They are forked off one process, which imports what they need once. Where there is none (Windows), or such a process
+    of this one runs already, each worker imports it for itself. And they keep the memory that they have: Dask has
+    them return what is free to the system, which takes longer than all else to bring large pieces again.
     """
     import dask
     from distributed.utils import get_mp_context
 
-    if "forkserver" not in multiprocessing.get_all_start_methods():
-        yield
-        return
-    with dask.config.set({"distributed.worker.multiprocessing-method": "forkserver"}):
-        # Dask names modules of its own when it is first asked.
-        get_mp_context().set_forkserver_preload(list(_NEEDED))
+    environment = dict(dask.config.get(_ENVIRONMENT))
+    environment.pop("MALLOC_TRIM_THRESHOLD_", None)
+    settings: dict[str, Any] = {_ENVIRONMENT: environment}
+    forks = "forkserver" in multiprocessing.get_all_start_methods()
+    if forks:
+        settings["distributed.worker.multiprocessing-method"] = "forkserver"
+    with dask.config.set(settings):
+        if forks:
+            # Dask names modules of its own when it is first asked.
+            get_mp_context().set_forkserver_preload(list(_NEEDED))
         yield
 
 

@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 
 import converter
+from converter import scheduling
 from converter.cli import batching, main
 from converter.selection.parts import parse_division
 from converter.splitting_by_workers import Parts, written
@@ -178,6 +179,33 @@ def test_one_output_of_several_workers(distributed, monkeypatch, capfd):
     assert Path("t.json").read_bytes() == Path("one.json").read_bytes()
     assert Path("losses").read_text() == report.to_json()
     assert sorted(path.name for path in Path().iterdir()) == ["in", "losses", "one.json", "t.json"]
+
+
+@long
+@pytest.mark.filterwarnings("default")
+def test_workers_here_are_ready_and_keep_their_memory(distributed, monkeypatch):
+    # The process that they are forked off looks for packages as any new one does.
+    monkeypatch.setenv("PYTHONPATH", str(RECORDINGS.parents[1]))
+    with scheduling.scheduler("local:2") as workers:
+        for _, result in workers.run(_what_there_is, range(4)):
+            assert result == (None, True)
+
+
+def _what_there_is(_):
+    """On a worker: when it returns memory to the system, and whether it could convert at once."""
+    return os.environ.get("MALLOC_TRIM_THRESHOLD_"), "converter.projection.project" in sys.modules
+
+
+def test_settings_of_workers_here_are_theirs(distributed):
+    import dask
+
+    place = "distributed.nanny.pre-spawn-environ"
+    before = dask.config.get(place)
+    with scheduling._local_settings():
+        now = dask.config.get(place)
+        assert before.keys() - now.keys() <= {"MALLOC_TRIM_THRESHOLD_"}
+        assert "MALLOC_TRIM_THRESHOLD_" not in now
+    assert dask.config.get(place) == before
 
 
 @long

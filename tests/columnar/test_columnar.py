@@ -231,6 +231,7 @@ def test_small_batches_are_one_group_whose_encoding_is_what_pays(target, tmp_pat
     assert columns["state"]["has_dictionary_page"] and columns["what"]["has_dictionary_page"]
     assert columns["address"]["is_stats_set"] and columns["ts"]["is_stats_set"]
     assert not columns["what"]["is_stats_set"]
+    assert {column["compression"] for column in columns.values()} == {"UNCOMPRESSED"}
 
 
 @pytest.mark.parametrize("spans", [b"", b"{}", b"[[1, 2]]", b'[["1", 2, 3]]', b"[[1, 2, 3]] * 9"])

@@ -42,7 +42,8 @@ _GROWING: Final = frozenset({"ts", "time", TICKS, EVENT})
 _COMPRESSION: Final = "zstd"
 #: Rows that an encoder takes at once.
 _ENCODED_ROWS: Final = 1 << 16
-#: Values of a column by which it is decided how the column is encoded.
+#: Values of a column by which it is decided how the column is encoded. Compressing fewer takes longer than writing them,
+#: and hardly makes them smaller.
 _LOOKED_AT: Final = 1 << 12
 
 
@@ -124,7 +125,7 @@ class _File:
             self._writer = pq.ParquetWriter(
                 SinkFile(self._sink),
                 self.schema,
-                compression=_COMPRESSION,
+                compression=_COMPRESSION if len(table) >= _LOOKED_AT else "none",
                 use_dictionary=[
                     held.name
                     for held in self.schema

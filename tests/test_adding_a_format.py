@@ -1,5 +1,6 @@
 """What `traceconv new-format` makes is a format as soon as it is installed, and does what every format has to."""
 
+import os
 import re
 import subprocess
 import sys
@@ -63,6 +64,21 @@ def test_the_page_has_what_is_generated_in_a_hundred_lines_or_so():
     assert examples == modules("tally", "converter.formats.tally")
     code = [line for text in examples.values() for line in text.splitlines() if line.strip()]
     assert len(code) <= 120
+
+
+def test_the_new_package_is_typed(tally, site):
+    pytest.importorskip("mypy", reason="mypy is not installed")
+    # As the package itself is checked, so that what is known of it is used.
+    checking = [sys.executable, "-m", "mypy", "--config-file", "pyproject.toml", "--strict"]
+    done = subprocess.run(
+        [*checking, "-p", "traceconv_tally"],
+        env={**os.environ, "MYPYPATH": str(site)},
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
 
 
 def test_the_new_package_passes_its_tests(tally, site):

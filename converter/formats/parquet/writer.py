@@ -42,8 +42,8 @@ _GROWING: Final = frozenset({"ts", "time", TICKS, EVENT})
 _COMPRESSION: Final = "zstd"
 #: Rows that an encoder takes at once.
 _ENCODED_ROWS: Final = 1 << 16
-#: Values of a column by which it is decided how the column is encoded. Compressing fewer takes longer than writing them,
-#: and hardly makes them smaller.
+#: Values of a column by which it is decided how the column is encoded. Compressing fewer takes longer than writing
+#: them, and hardly makes them smaller.
 _LOOKED_AT: Final = 1 << 12
 
 

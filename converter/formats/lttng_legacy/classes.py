@@ -294,6 +294,7 @@ class Classes:
             layout.size,
             layout.offset("magic_number"),
             layout.offset("cycle_count_begin"),
+            layout.offset("cycle_count_end"),
             layout.offset("data_size" if version.own_sizes else "lost_size"),
             layout.offset("sb_size" if version.own_sizes else "buf_size"),
             layout.offset("events_lost"),

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from converter.errors import TraceWarning
+from converter.errors import TraceWarning, too_many_holes
 from converter.formats.lttng_legacy.classes import Classes, Records
 from converter.formats.lttng_legacy.recording import ChannelFile, Recording
 from converter.formats.lttng_legacy.scan import DONE, NEEDS_DATA, Scanner, ThreadIndex
@@ -49,7 +49,7 @@ class StreamReader:
         self._window = min(window, max(self._size, 1))
         self._memory = WindowMemory()
         self.scanner = Scanner(
-            classes.tables[file.marker_channel], threads, *classes.geometry(file)
+            classes.tables[file.marker_channel], threads, *classes.geometry(file), limit("holes")
         )
         self._data: NDArray[np.uint8] = np.zeros(0, np.uint8)
         self._base = 0
@@ -119,9 +119,20 @@ class StreamReader:
         """What was found to be wrong with the file; complete when it has been read."""
         scanner = self.scanner
         name = f"{path}/{self.file.path}"
-        if scanner.damaged:
+        for behind, found, ts in scanner.holes:
+            yield TraceWarning(
+                message=f"a damaged block: events behind tick {ts:,} are lost up to {found:#x}",
+                format="lttng_legacy",
+                path=name,
+                offset=behind,
+            )
+        if scanner.given_up >= 0:
+            error = too_many_holes(scanner.given_up)
+            yield error.within(format="lttng_legacy", path=name).to_warning()
+        if scanner.damaged > scanner.resumed:
             what = "the file ends within a block" if scanner.truncated else None
-            what = what if scanner.damaged == 1 and what else f"{scanner.damaged:,} damaged blocks"
+            count = scanner.damaged - scanner.resumed
+            what = what if scanner.damaged == 1 and what else f"{count:,} damaged blocks"
             yield TraceWarning(
                 message=f"{what}: read up to the damage",
                 format="lttng_legacy",

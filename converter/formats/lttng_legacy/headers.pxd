@@ -42,6 +42,8 @@ cdef struct EventHeader:
     uint32_t id
     # Nothing but zeros: what a block that the tracer never closed has behind its last event.
     bint blank
+    # All bits of the time, not only the lowest.
+    bint whole
     # Of the payload, -1 where the header does not say it.
     int64_t size
 
@@ -53,6 +55,17 @@ cdef inline uint64_t later(uint64_t before, uint64_t low, uint32_t bits) noexcep
     if low < (before & mask):
         tsc += mask + 1
     return tsc
+
+
+# What the bits of the time can say: those of later events begin again. 0 where they are all.
+cdef inline uint64_t period(const HeaderForm* form) noexcept nogil:
+    if form.form == HEADER_64:
+        return 0
+    if form.form == HEADER_32:
+        return <uint64_t>1 << 32
+    if form.form == HEADER_2:
+        return 1 << TIME_BITS
+    return <uint64_t>1 << (form.tscbits + form.truncate)
 
 
 # Read the header at `at` of the window, `inside` bytes into its block, behind an event at the time `before`. Returns the
@@ -69,6 +82,7 @@ cdef inline int64_t read_header(
     cdef int64_t begin = at
     cdef uint32_t word, kind
     header.size = -1
+    header.whole = form.form == HEADER_64
     if form.form == HEADER_2:
         at += padding(inside, 4, form.alignment)
         if limit - at < 4:
@@ -101,6 +115,7 @@ cdef inline int64_t read_header(
             if limit - at < 8:
                 return -1
             header.tsc = load64(window + at, form.swap)
+            header.whole = True
             at += 8
         return at
     if form.form == HEADER_COMPACT:

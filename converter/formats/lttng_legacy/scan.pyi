@@ -30,16 +30,18 @@ class Scanner:
     `position` is where the next window must begin or contain; `damaged` counts damaged places (the first at
     `first_damage`), `mismatches` payloads whose stored size is not that of their format, `undeclared` records of ids
     that nobody declared, `unclosed` blocks that the tracer never closed; `truncated` says that the file ends within
-    one.
+    one. `resumed` counts places where events go on behind damage, `holes` are the first of them: where the last
+    event in front ends, where the next begins, and the time of the one in front. `given_up` is where no more were looked for.
 
     Args:
         table: the channel's markers.
         threads: for markers of kind 1.
-        header: size of a block's header, then the offsets of magic, begin, data or lost size, block size, lost events
+        header: size of a block's header, then the offsets of magic, begin, end, data or lost size, block size, lost events
             and corrupt sub-buffers (-1: none) in it.
         geometry: own sizes, big-endian, big-endian ids, block size, alignment, pointer size, form of event headers
             (0: 32-bit time, 1: 64-bit, 2: compact, 3: version 2), tscbits, shift, truncation, classes of native
             records and of lost events.
+        holes: places of the file where reading goes on behind damage.
 
     """
 
@@ -52,13 +54,17 @@ class Scanner:
     unclosed: int
     blocks: int
     truncated: bool
-
+    resumed: int
+    given_up: int
+    @property
+    def holes(self) -> list[tuple[int, int, int]]: ...
     def __init__(
         self,
         table: MarkerTable,
         threads: ThreadIndex | None,
         header: Sequence[int],
         geometry: Sequence[int],
+        holes: int,
     ) -> None: ...
     def scan(
         self,

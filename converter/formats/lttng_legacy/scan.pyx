@@ -15,7 +15,7 @@ from libc.stdlib cimport calloc, free
 from libc.string cimport memcpy
 
 from converter.formats.lttng_legacy.headers cimport (
-    EventHeader, HEADER_2, HEADER_32, HeaderForm, read_header,
+    EventHeader, HEADER_2, HEADER_32, HeaderForm, period, read_header,
 )
 from converter.formats.lttng_legacy.payload cimport padding, STEP_ALIGN, walk
 from converter.kernels.columns cimport HeldBuffers
@@ -36,6 +36,18 @@ cdef enum:
     BLOCK_END = 3
     # So many zeros, whose time is not that of their block's beginning, are a hole in the file.
     HOLE = 16
+    # So many events must follow each other behind damage, or these and then the block's end.
+    IN_A_ROW = 8
+    UP_TO_THE_END = 3
+    # Events that are looked for take no more, and of what the bits of a time can say only such a part is between two.
+    LARGEST_SOUGHT = 4096
+    # Behind the first place at which events may go on, others are tried so far.
+    NEAR = 512
+    # Of larger blocks the rest is not looked at.
+    LARGEST_BLOCK = 1 << 26
+    PART = 16
+    # Places where events go on that are told.
+    TOLD = 8
 
 # What `scan` ended with.
 DONE = 0
@@ -149,6 +161,8 @@ cdef struct Record:
     # Of the payload, from the start of the window; -1 for a size that the header does not tell.
     int64_t start
     int64_t size
+    # Whether its header has all bits of the time, and whether it is nothing but zeros.
+    bint whole, blank
 
 
 cdef bint _is_hole(const uint8_t* window, int64_t at, int64_t limit) noexcept nogil:
@@ -163,7 +177,7 @@ cdef class Scanner:
     cdef MarkerTable _table
     cdef ThreadIndex _threads
     # Where members of a block's header are.
-    cdef int64_t _header_size, _magic_at, _begin_at, _data_at, _size_at, _lost_at, _corrupt_at
+    cdef int64_t _header_size, _magic_at, _begin_at, _end_at, _data_at, _size_at, _lost_at, _corrupt_at
     cdef bint _own_sizes, _swap
     cdef int64_t _block_size
     cdef HeaderForm _form
@@ -172,20 +186,29 @@ cdef class Scanner:
     cdef readonly int64_t position
     cdef int64_t _block, _data_end, _next_block
     cdef bint _unclosed
-    cdef uint64_t _tsc, _begin
+    cdef uint64_t _tsc, _begin, _end
+    # Whether the next event, or block, is to be looked for; where the last one ended.
+    cdef bint _seeking
+    cdef int64_t _behind
+    cdef int64_t _hurt
+    cdef int64_t _holes_left
+    cdef int64_t _told[TOLD][3]
     cdef uint32_t _lost, _corrupt
-    cdef readonly int64_t damaged, first_damage, mismatches, first_mismatch, undeclared, unclosed, blocks
+    cdef readonly int64_t damaged, first_damage, mismatches, first_mismatch, undeclared, unclosed, blocks, resumed
+    # Where damage was behind which nothing was looked for any more, -1 for nowhere.
+    cdef readonly int64_t given_up
     cdef readonly bint truncated
 
-    def __init__(self, MarkerTable table not None, ThreadIndex threads, header, geometry):
+    def __init__(self, MarkerTable table not None, ThreadIndex threads, header, geometry, int64_t holes):
         self._table = table
         self._threads = threads
-        (self._header_size, self._magic_at, self._begin_at, self._data_at, self._size_at, self._lost_at,
+        self._holes_left = holes
+        (self._header_size, self._magic_at, self._begin_at, self._end_at, self._data_at, self._size_at, self._lost_at,
          self._corrupt_at) = header
         (self._own_sizes, big, ids_big, self._block_size, self._form.alignment, self._form.arch_size, self._form.form,
          self._form.tscbits, self._form.shift, self._form.truncate, self._native_class,
          self._discarded_class) = geometry
-        for at, size in ((self._magic_at, 4), (self._begin_at, 8), (self._data_at, 4), (self._size_at, 4)):
+        for at, size in ((self._magic_at, 4), (self._begin_at, 8), (self._end_at, 8), (self._data_at, 4), (self._size_at, 4)):
             if not 0 <= at <= self._header_size - size:
                 raise ValueError("a member lies outside the block's header")
         if self._lost_at > self._header_size - 8 or self._corrupt_at != (-1 if self._lost_at < 0 else self._lost_at + 4):
@@ -201,7 +224,11 @@ cdef class Scanner:
         self._swap = self._form.swap = bool(big) != HOST_IS_BIG
         self._form.ids_swap = bool(ids_big) != HOST_IS_BIG
         self._block = -1
-        self.first_damage = self.first_mismatch = -1
+        self.first_damage = self.first_mismatch = self.given_up = -1
+
+    @property
+    def holes(self):
+        return [tuple(self._told[i]) for i in range(min(self.resumed, TOLD))]
 
     def scan(
         self,
@@ -235,6 +262,17 @@ cdef class Scanner:
                 if count == room:
                     status = NO_ROOM
                     break
+                if self._seeking:
+                    # What is left of a block is looked at as a whole; of the file, piece after piece.
+                    limit = file_size if self._block < 0 else min(self._data_end, file_size)
+                    if self._block >= 0 and base + length < limit:
+                        status = NO_DATA
+                        break
+                    self._seek(window, base, length, file_size)
+                    if self._seeking:
+                        status = NO_DATA
+                        break
+                    continue
                 if self._block < 0:
                     found = self._open(window, self.position - base, length, file_size, &record)
                     if found == INCOMPLETE:
@@ -257,7 +295,7 @@ cdef class Scanner:
                 found = self._next(window, self.position - base, limit, &record)
                 if found == RECORD:
                     marker = &self._table._markers[record.id] if record.id < self._table._count else NULL
-                    self.position = base + record.start + record.size
+                    self.position = self._behind = base + record.start + record.size
                     self._tsc = record.tsc
                     if marker is NULL or marker.class_id < 0:
                         if marker is not NULL and marker.kind >= HEARTBEAT:
@@ -289,8 +327,169 @@ cdef class Scanner:
                     break
                 if found != BLOCK_END and not self._unclosed:
                     self._damage(self.position)
+                    if min(self._data_end, file_size) - self.position <= LARGEST_BLOCK and self._may_seek():
+                        continue
                 self._close()
         return count, status
+
+    # Whether what comes next is to be looked for behind damage at `position`.
+    cdef inline bint _may_seek(self) noexcept nogil:
+        if self._holes_left == 0:
+            if self.given_up < 0:
+                self.given_up = self.position
+            return False
+        self._holes_left -= 1
+        self._seeking = True
+        return True
+
+    # Go on at the next block's header or, within a block, at events that follow each other, from `position` on.
+    cdef void _seek(self, uint8_t* window, int64_t base, int64_t length, int64_t file_size) noexcept nogil:
+        cdef int64_t end = base + length
+        cdef int64_t limit = end if self._block < 0 else min(self._data_end, end)
+        cdef int64_t place = self.position
+        cdef int64_t step = max(min(self._form.alignment, 4), 1)
+        cdef int64_t best = -1, farthest = -1, tried = 0, reached
+        cdef uint64_t unseen = 0, missing = 0
+        while place < limit:
+            if place + self._header_size > end and self._block < 0:
+                break
+            if place + self._header_size <= end and self._is_block(window + place - base):
+                self._block = -1
+                self._go_on(place, load64(window + place - base + self._begin_at, self._swap))
+                return
+            if self._block >= 0 and place > self.position and (place - self._block) % step == 0 and self._are_events(window, base, place, limit):
+                # Fields of events can look like others; then one of the next places leads farther.
+                reached = self._reach(window, base, place, limit, &unseen)
+                if reached > farthest:
+                    farthest, best, missing = reached, place, unseen
+                tried += 1
+            if best >= 0 and (tried == IN_A_ROW or place - best >= NEAR or farthest > limit):
+                break
+            place += 1
+        if best >= 0:
+            self._go_on(best, self._tsc + missing)
+            return
+        if self._block >= 0:
+            self._seeking = False
+            self._close()
+            return
+        self.position = place
+        if end >= file_size:
+            self._seeking = False
+            self.position = file_size
+
+    cdef inline void _go_on(self, int64_t place, uint64_t tsc) noexcept nogil:
+        cdef int64_t* told
+        if self.resumed < TOLD:
+            told = self._told[self.resumed]
+            told[0], told[1], told[2] = self._behind, place, <int64_t>self._tsc
+        self.resumed += 1
+        self._tsc = tsc
+        self.position = place
+        self._seeking = False
+
+    cdef inline bint _is_block(self, const uint8_t* header) noexcept nogil:
+        cdef uint32_t size, used
+        cdef uint64_t begin
+        if load32(header + self._magic_at, self._swap) != <uint32_t>0x00D6B7ED:
+            return False
+        size = load32(header + self._size_at, self._swap)
+        used = load32(header + self._data_at, self._swap)
+        begin = load64(header + self._begin_at, self._swap)
+        if size < self._header_size or (not self._own_sizes and size != self._block_size):
+            return False
+        return not begin >> 63 and begin >= self._begin and (used <= size or used == <uint32_t>0xffffffff)
+
+    # Whether events follow each other from `place` on, each of a marker that is declared, as long as that says, and
+    # not long behind the one before.
+    cdef bint _are_events(self, const uint8_t* window, int64_t base, int64_t place, int64_t limit) noexcept nogil:
+        cdef int64_t position = self.position
+        cdef uint64_t tsc = self._tsc
+        cdef int64_t mismatches = self.mismatches, first_mismatch = self.first_mismatch
+        cdef int64_t end, count = 0
+        cdef int found
+        cdef bint are = False
+        cdef uint64_t unit = period(&self._form)
+        cdef Record record
+        self.position = place
+        while True:
+            if count == IN_A_ROW or (self.position == self._data_end and count >= UP_TO_THE_END):
+                are = True
+                break
+            end = min(limit, self.position + LARGEST_SOUGHT)
+            found = self._next(window, self.position - base, end - base, &record)
+            if found == BLOCK_END and end == self._data_end:
+                are = count >= UP_TO_THE_END
+                break
+            if found != RECORD or record.blank or self.mismatches != mismatches or not self._is_declared(record.id):
+                break
+            # Of other times at least so much is known.
+            if self._end >= self._begin and record.tsc > self._end:
+                break
+            if record.whole:
+                if record.tsc < self._tsc:
+                    break
+            elif count and (record.tsc - self._tsc > unit // PART or (record.tsc == self._tsc and not self._form.truncate)):
+                break
+            self._tsc = record.tsc
+            self.position = base + record.start + record.size
+            count += 1
+        self.position, self._tsc = position, tsc
+        self.mismatches, self.first_mismatch = mismatches, first_mismatch
+        return are
+
+    cdef inline bint _is_declared(self, uint32_t id) noexcept nogil:
+        cdef Marker* marker
+        if id >= self._table._count:
+            return False
+        marker = &self._table._markers[id]
+        return marker.class_id >= 0 or marker.kind >= HEARTBEAT
+
+    # How far events follow each other from `place` on: beyond `limit` where they lead to the block's end.
+    #
+    # Their time is known but for a multiple of what its bits can say: so much is missing (`unseen`) that the next with
+    # all bits, or else the block's end, is not much later than the one before.
+    cdef int64_t _reach(
+        self, const uint8_t* window, int64_t base, int64_t place, int64_t limit, uint64_t* unseen
+    ) noexcept nogil:
+        cdef int64_t position = self.position
+        cdef uint64_t tsc = self._tsc
+        cdef int64_t mismatches = self.mismatches, first_mismatch = self.first_mismatch
+        cdef uint64_t unit = period(&self._form)
+        cdef int64_t at, reached
+        cdef int found
+        cdef bint known = unit == 0
+        cdef Record record
+        unseen[0] = 0
+        self.position = place
+        while True:
+            reached = self.position
+            if reached >= limit:
+                reached += reached == self._data_end
+                break
+            found = self._next(window, reached - base, limit - base, &record)
+            if found == RECORD and self.mismatches == mismatches and self._is_declared(record.id):
+                if self._table._markers[record.id].kind == HEARTBEAT_64 and record.size >= 8:
+                    record.tsc = load64(window + record.start + record.size - 8, self._swap)
+                    record.whole = True
+                if record.whole and not known:
+                    known = True
+                    unseen[0] = (record.tsc - self._tsc) // unit * unit if record.tsc > self._tsc else 0
+                self._tsc = record.tsc
+                self.position = base + record.start + record.size
+                continue
+            # Where a piece is lost the next block begins earlier.
+            at = reached - base
+            if found == BLOCK_END or (
+                limit - reached >= self._header_size and self._is_block(window + at)
+            ):
+                reached = limit + 1
+            break
+        if reached > limit and not known and self._end > self._tsc:
+            unseen[0] = (self._end - self._tsc) // unit * unit
+        self.position, self._tsc = position, tsc
+        self.mismatches, self.first_mismatch = mismatches, first_mismatch
+        return reached
 
     cdef inline int32_t _thread_of(self, const uint8_t* context) noexcept nogil:
         cdef uint64_t pid = load32(context, self._swap)
@@ -300,6 +499,10 @@ cdef class Scanner:
     cdef inline void _damage(self, int64_t place) noexcept nogil:
         if self.damaged == 0:
             self.first_damage = place
+        # No event was found since the last: that a block has no header is the same damage.
+        elif self._hurt >= self._behind:
+            return
+        self._hurt = place
         self.damaged += 1
 
     cdef inline void _close(self) noexcept nogil:
@@ -324,6 +527,10 @@ cdef class Scanner:
         size = <uint32_t>self._block_size
         if load32(header + self._magic_at, self._swap) != <uint32_t>0x00D6B7ED:
             self._damage(self.position)
+            if self._may_seek():
+                # The block in front may be shorter than it says, where a piece is lost.
+                self.position = max(self._behind, self.position - at)
+                return UNDECODABLE
             # Blocks of one size have a next one all the same.
             self.position = file_size if self._own_sizes else self.position + size
             return UNDECODABLE
@@ -331,10 +538,14 @@ cdef class Scanner:
             size = load32(header + self._size_at, self._swap)
         if size < self._header_size:
             self._damage(self.position)
-            self.position = file_size
+            if self._may_seek():
+                self.position += 1
+            else:
+                self.position = file_size
             return UNDECODABLE
         self.blocks += 1
         self._begin = self._tsc = load64(header + self._begin_at, self._swap)
+        self._end = load64(header + self._end_at, self._swap)
         self._next_block = self.position + size
         if self._tsc >> 63:
             self._damage(self.position)
@@ -353,6 +564,7 @@ cdef class Scanner:
         self._block = self.position
         self._data_end = self.position + used
         self.position += self._header_size
+        self._behind = self.position
         if self._lost_at < 0:
             return UNDECODABLE
         lost = load32(header + self._lost_at, self._swap)
@@ -391,6 +603,8 @@ cdef class Scanner:
             return UNDECODABLE
         record.tsc = header.tsc
         record.id = header.id
+        record.whole = header.whole
+        record.blank = header.blank
         marker = &self._table._markers[header.id] if header.id < self._table._count else NULL
         if marker is not NULL and marker.size < 0 and marker.count == 0:
             # An id that nobody declared.

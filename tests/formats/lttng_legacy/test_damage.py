@@ -202,7 +202,7 @@ def test_tables_of_another_trace(tmp_path):
 
 @pytest.mark.parametrize("options", VERSIONS[3:], ids=str)
 def test_zeros_are_no_events(tmp_path, options):
-    """The block ends where they begin; the next one is read."""
+    """The block goes on behind them, and the next one is read."""
     trace = Trace(**options)
     trace.declare("kernel", "number", 0, "n %d")
     for number in range(40):
@@ -214,7 +214,11 @@ def test_zeros_are_no_events(tmp_path, options):
     hole = files[name].index((11).to_bytes(4, "little")) - 4
     files[name] = files[name][:hole] + bytes(80) + files[name][hole + 80 :]
     read = opened(save(files, tmp_path))
-    assert [one[5] for one in events(read)] == [*([n] for n in range(1, 11)), [100]]
+    size = (files[name].index((12 + 20).to_bytes(4, "little")) - hole) // 21
+    behind = 11 + -(-80 // size)
+    expected = [*range(1, 11), *range(behind, 41)]
+    assert [one[5] for one in events(read)] == [*([n] for n in expected), [100]]
+    assert [one[0] for one in events(read)][:-1] == [START + n for n in expected]
     (warning,) = read.warnings
     assert warning.offset == hole
     assert "damaged block" in warning.message
@@ -320,3 +324,47 @@ def test_times_before_zero_are_refused(tmp_path):
     trace = trace_of([EventClass(Kind.TYPED, "a", "b")], [(0, -5, 0, 0, ())])
     with pytest.raises(UnsupportedError, match="before zero"):
         written(trace, tmp_path / "out")
+
+
+def _numbered(count, options):
+    """A trace of one block of events with numbers, and the file that they are in."""
+    trace = Trace(**options, block_size=8192)
+    trace.declare("kernel", "number", 0, "n %d")
+    for number in range(count):
+        trace.event("kernel", 0, START + 7 * number, 0, trace.payload(("i", number + 1)))
+    files = trace.build()
+    return files, next(one for one in files if one.rpartition("/")[2] == "kernel_0")
+
+
+@pytest.mark.parametrize("options", VERSIONS, ids=str)
+@pytest.mark.parametrize("kind", ["overwritten", "lost"])
+def test_a_block_goes_on_behind_a_hole(tmp_path, options, kind):
+    files, name = _numbered(300, options)
+    data = files[name]
+    order = "big" if options.get("big_endian") else "little"
+    begin, end = (data.index(number.to_bytes(4, order)) for number in (100, 120))
+    filling = Random(1).randbytes(end - begin) if kind == "overwritten" else b""
+    read = opened(save({**files, name: data[:begin] + filling + data[end:]}, tmp_path))
+    found = {one[5][0]: one[0] for one in events(read)}
+    expected = {number: START + 7 * (number - 1) for number in range(1, 301)}
+    missing = expected.items() - found.items()
+    assert len(missing) <= 24, sorted(missing)
+    assert {number for number, _ in missing} <= set(range(98, 124))
+    # What is left of one event, and of another, may make one more.
+    assert len(found.items() - expected.items()) <= 2
+    if kind == "overwritten":
+        assert any("damaged block" in str(warning) for warning in read.warnings)
+
+
+def test_places_where_a_block_goes_on_are_counted(tmp_path):
+    files, name = _numbered(300, {"version": (2, 6)})
+    data = bytearray(files[name])
+    for number in range(20, 300, 20):
+        at = data.index(number.to_bytes(4, "little"))
+        data[at : at + 24] = b"\xff" * 24
+    save({**files, name: bytes(data)}, tmp_path)
+    with limited({"holes": 4}):
+        few = opened(tmp_path)
+        assert 70 < len(events(few)) < 110
+        assert "--limit holes=8" in "".join(map(str, few.warnings))
+    assert len(events(opened(tmp_path))) > 200

@@ -34,6 +34,7 @@ LIMITS: Final[Mapping[str, Limit]] = {
     "xz-memory": Limit(1 << 28, "bytes", "of memory to unpack xz"),
     "members": Limit(1_000_000, "files", "in an archive"),
     "folder-files": Limit(1000, "files", "in a folder that is looked through for traces"),
+    "folder-depth": Limit(64, "levels", "of folders in a folder elsewhere", 200),
     "aix.template-steps": Limit(100_000, "steps", "of a template for an entry"),
     "aix.template-depth": Limit(80, "levels", "of descriptors in each other", 80),
     "aix.template-calls": Limit(10, "levels", "of subroutines in each other", 10),

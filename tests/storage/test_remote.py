@@ -4,14 +4,18 @@ import os
 import struct
 from functools import partial
 from pathlib import Path
+from urllib.parse import unquote
 
 import pytest
 from support.web_server import serving
 
 import converter
 from converter.cli import main
+from converter.conversion import detect
 from converter.errors import OutputError, TraceError, UnknownFormatError
+from converter.limits import limited
 from converter.storage import transfers
+from converter.storage.lookup import matches
 from converter.storage.opening import open_source
 from converter.storage.outputs import open_sink
 
@@ -87,6 +91,25 @@ class TestPlaces:
         converter.convert("memory://a.dat", f"memory://{name}")
         assert converter.read(f"memory://{name}").batches()
         assert len(memory.find("/")) == 2
+
+    @pytest.mark.parametrize("pattern", ["memory://in/**", "memory://in/*", "memory://in/sub/*"])
+    def test_names_that_match_stay_in_the_folder(self, memory, pattern):
+        for name in ("a.fxt", "x/../../y/b.fxt", "../c.fxt", "%2e%2e/d.fxt", "sub/..", "sub/e.fxt"):
+            memory.store[f"/in/{name}"] = fsspec.implementations.memory.MemoryFile(
+                memory, f"/in/{name}", b"x"
+            )
+        found = matches(pattern)
+        assert not [one for one in found if ".." in unquote(one)]
+        assert f"memory:///in/{'sub/e' if 'sub' in pattern else 'a'}.fxt" in found
+
+    def test_folders_lie_only_so_deep_in_each_other(self, memory):
+        memory.pipe("/deep/" + "x/" * 9 + "metadata", b"/* CTF 1.8 */")
+        with (
+            pytest.raises(TraceError, match="--limit folder-depth=10"),
+            limited({"folder-depth": 5}),
+        ):
+            detect("memory://deep")
+        assert detect("memory://deep").name == "ctf"
 
     def test_file_urls_are_paths(self, tmp_path):
         target = tmp_path / "a b.json"

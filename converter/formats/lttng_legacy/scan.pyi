@@ -31,13 +31,14 @@ class Scanner:
     `first_damage`), `mismatches` payloads whose stored size is not that of their format, `undeclared` records of ids
     that nobody declared, `unclosed` blocks that the tracer never closed; `truncated` says that the file ends within
     one. `resumed` counts places where events go on behind damage, `holes` are the first of them: where the last
-    event in front ends, where the next begins, and the time of the one in front. `given_up` is where no more were looked for.
+    event in front ends, where the next begins, and the time of the one in front. `given_up` is where no more were
+    looked for.
 
     Args:
         table: the channel's markers.
         threads: for markers of kind 1.
-        header: size of a block's header, then the offsets of magic, begin, end, data or lost size, block size, lost events
-            and corrupt sub-buffers (-1: none) in it.
+        header: size of a block's header, then the offsets of magic, begin, end, data or lost size, block size, lost
+            events and corrupt sub-buffers (-1: none) in it.
         geometry: own sizes, big-endian, big-endian ids, block size, alignment, pointer size, form of event headers
             (0: 32-bit time, 1: 64-bit, 2: compact, 3: version 2), tscbits, shift, truncation, classes of native
             records and of lost events.

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from datetime import datetime
 from typing import Any, NamedTuple
+from urllib.parse import unquote
 
 from converter.errors import OutputError, TraceError
 from converter.storage.locations import protocol, shown
@@ -132,7 +133,23 @@ def matching(pattern: str) -> list[str]:
         return [pattern] if find(pattern) is not None else []
     fs, path = place_of(pattern)
     with talking(pattern):
-        return sorted(fs.unstrip_protocol(found) for found in fs.glob(path))
+        matched = fs.glob(path)
+    # What a server lists must not lead out of the folder that the pattern is about.
+    folder = (
+        f"{path[: min(path.find(letter) for letter in '*[' if letter in path)].rpartition('/')[0]}/"
+    )
+    return sorted(
+        fs.unstrip_protocol(found)
+        for found in matched
+        if found.startswith(folder)
+        and all(map(is_name, found.removeprefix(folder).rstrip("/").split("/")))
+    )
+
+
+def is_name(name: str) -> bool:
+    """Whether a name that a server lists is that of something right in a folder."""
+    plain = unquote(name)
+    return bool(plain) and plain not in (".", "..") and not set(plain) & {"/", "\0", "?", "#"}
 
 
 @contextmanager

@@ -11,9 +11,10 @@ from typing import Final
 from urllib.parse import unquote
 
 from converter.errors import TraceError
+from converter.limits import allowed, limit
 from converter.storage.locations import protocol, shown
 from converter.storage.remote.cache import BlockCache
-from converter.storage.remote.files import RemoteFile, find, place_of, talking
+from converter.storage.remote.files import RemoteFile, find, is_name, place_of, talking
 from converter.storage.remote.objects import MOST_FETCHED, RemoteObject, StoredObject
 from converter.storage.remote.web import WebObject
 from converter.storage.source import MemorySource, Source, check_relative, spooled
@@ -161,6 +162,8 @@ class RemoteFolder(Source):
 
     def _below(self, relative: str) -> Iterator[str]:
         folders = []
+        if relative.count("/") >= limit("folder-depth"):
+            raise TraceError(path=self.name, expected=allowed("folder-depth"), found="more")
         for name, is_folder in sorted(self._entries(relative)):
             path = f"{relative}/{name}" if relative else name
             if is_folder:
@@ -184,7 +187,7 @@ class RemoteFolder(Source):
             whole = str(entry.get("name", ""))
             name = whole.removeprefix(start).rstrip("/")
             kind = "directory" if whole.endswith("/") else entry.get("type")
-            if whole.startswith(start) and _is_name(name) and kind in ("file", "directory"):
+            if whole.startswith(start) and is_name(name) and kind in ("file", "directory"):
                 yield name, kind == "directory"
 
     def _check(self, relative: str) -> None:
@@ -201,9 +204,3 @@ class RemoteFolder(Source):
 
     def _available(self, offset: int, size: int) -> int:
         raise TraceError("is a directory", path=self.name)
-
-
-def _is_name(name: str) -> bool:
-    """Whether a name that a server lists is that of something right in the folder."""
-    plain = unquote(name)
-    return bool(plain) and plain not in (".", "..") and not set(plain) & {"/", "\0", "?", "#"}

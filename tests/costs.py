@@ -7,15 +7,20 @@ bound and does not grow with the size, nor does what is in memory beyond the inp
 from __future__ import annotations
 
 import argparse
+import bz2
+import copy
 import gzip
 import io
 import json
+import lzma
 import os
 import resource
 import struct
 import sys
 import tarfile
+import tempfile
 import time
+import zipfile
 import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -24,10 +29,13 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
 
+import zstandard  # noqa: E402
 from fuzz import Files, packed  # noqa: E402 - the path is set above
+from support.lttng_legacy_files import START  # noqa: E402
+from support.lttng_legacy_files import Trace as Recording  # noqa: E402
 from support.trace_cmd_files import File, Kernel, format_text  # noqa: E402
 
-from converter.conversion import open_trace  # noqa: E402
+from converter.conversion import open_trace, write  # noqa: E402
 from converter.errors import TraceError  # noqa: E402
 from converter.ir.events import decode  # noqa: E402
 from converter.registry import FORMATS  # noqa: E402
@@ -316,6 +324,61 @@ def aix_holes(size: int) -> Files:
 _AIX = bytes.fromhex("efdf1114")
 
 
+def _legacy(size: int, kernel: Callable[[Recording], None]) -> Files:
+    recording = Recording(version=(2, 6), block_size=2 * size + (1 << 16))
+    recording.declare("kernel", "number", 0, "n %d")
+    kernel(recording)
+    return {name: data.rstrip(b"\0") for name, data in recording.build().items()}
+
+
+def lttng_legacy_events(size: int) -> Files:
+    """Events of 8 bytes."""
+
+    def numbers(recording: Recording) -> None:
+        for number in range(size // 8):
+            recording.event("kernel", 0, START + number, 0, struct.pack("<i", 1 + number))
+
+    return _legacy(size, numbers)
+
+
+def lttng_legacy_holes(size: int) -> Files:
+    """Damage behind each few events of one block."""
+    files = lttng_legacy_events(size)
+    data = bytearray(files["kernel_0"])
+    for at in range(512, len(data) - 24, 256):
+        data[at : at + 24] = b"\xff" * 24
+    return {**files, "kernel_0": bytes(data)}
+
+
+def lttng_legacy_texts(size: int) -> Files:
+    """Behind damage, headers of texts that do not end."""
+
+    def texts(recording: Recording) -> None:
+        recording.declare("kernel", "text", 1, "t %s")
+        recording.event("kernel", 0, START, 0, struct.pack("<i", 1))
+        words = b"".join(struct.pack("<I", 1 << 27 | 4096 + i) for i in range(1 << 16))
+        recording.event("kernel", 0, START + 1, 0, b"\0\0\0\0" + (words * (size >> 18))[:size])
+
+    return _legacy(size, texts)
+
+
+def lttng_legacy_markers(size: int) -> Files:
+    """Declarations of markers that there are no events of."""
+
+    def declared(recording: Recording) -> None:
+        for number in range(size // 100):
+            recording.declare("kernel", f"m{number}", number & 0xFFFF, "a %d b %s")
+        recording.event("kernel", 0, START, 0, struct.pack("<i", 1))
+
+    return _legacy(size, declared)
+
+
+def aix_templates(size: int) -> Files:
+    """A template that loops as long as it may, for each entry."""
+    template = b"5000 1.0 LOOP 9999999 { LOOP 9999999 { X0 } }\n"
+    return {"trace": aix_entries(size)[""], "trace.trcfmt": template}
+
+
 def trace_cmd_formats(size: int) -> Files:
     """Formats of events that there are none of."""
     formats = [format_text("e", i & 0xFFFF, "u32 v 8 4 0", '"x"') for i in range(size // 420)]
@@ -382,6 +445,48 @@ def fxt_gzip(size: int) -> Files:
     return {"": gzip.compress(fxt_events(400 * size)[""], 9)}
 
 
+def fxt_zstd(size: int) -> Files:
+    """Events in zstd, ten thousand times smaller: only so much is unpacked."""
+    return {"": _often(zstandard.compress(fxt_events(1 << 25)[""], 19), size)}
+
+
+def fxt_xz(size: int) -> Files:
+    """The same in xz, five thousand times smaller."""
+    return {"": _often(lzma.compress(fxt_events(1 << 23)[""]), size)}
+
+
+def fxt_bzip2(size: int) -> Files:
+    """The same in bzip2."""
+    return {"": _often(bz2.compress(fxt_events(1 << 23)[""]), size)}
+
+
+def _often(member: bytes, size: int) -> bytes:
+    return member * max(size // len(member), 1)
+
+
+def fxt_zip(size: int) -> Files:
+    """Many names of one file, which shrinks a thousand times."""
+    archive = io.BytesIO()
+    with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as into:
+        into.writestr("0.fxt", fxt_events(500 * size)[""])
+        for number in range(1, 10):
+            same = copy.copy(into.filelist[0])
+            same.filename = f"{number}.fxt"
+            into.filelist.append(same)
+    return {"": archive.getvalue()}
+
+
+def fxt_links(size: int) -> Files:
+    """A tar archive of nothing but links that lead out of it."""
+    archive = io.BytesIO()
+    with tarfile.open(fileobj=archive, mode="w", format=tarfile.USTAR_FORMAT) as tar:
+        for i in range(size // 512):
+            link = tarfile.TarInfo(f"{i}")
+            link.type, link.linkname = tarfile.SYMTYPE, "../x"
+            tar.addfile(link)
+    return {"": archive.getvalue()}
+
+
 def fxt_members(size: int) -> Files:
     """An archive of nothing but empty files."""
     archive = io.BytesIO()
@@ -389,6 +494,28 @@ def fxt_members(size: int) -> Files:
         for i in range(size // 512):
             tar.addfile(tarfile.TarInfo(f"{i}"))
     return {"": archive.getvalue()}
+
+
+def trace_cmd_zstd(size: int) -> Files:
+    """Chunks of the same pages, ten thousand times smaller."""
+    kernel = Kernel()
+    page = kernel.page(5, *[kernel.record(1, kernel.slice(1, 2))] * 60)
+    data = File(kernel, {0: page * 1000}).version_7("zstd")
+    begin = data.rindex(b"\x28\xb5\x2f\xfd") - 8
+    chunk = zstandard.compress(page * 10_000, 19)
+    chunk = struct.pack("<II", len(chunk), len(page) * 10_000) + chunk
+    count = max(size // len(chunk), 1)
+    return {"": data[: begin - 4] + struct.pack("<I", count) + chunk * count}
+
+
+def ir_zstd(size: int) -> Files:
+    """Records that unpack to ten thousand times their size."""
+    with open_trace(fxt_events(1 << 10)[""]) as trace, tempfile.TemporaryDirectory() as folder:
+        write(trace, f"{folder}/out.tcir")
+        whole = Path(f"{folder}/out.tcir").read_bytes()
+    text = _field(1, _field(15, bytes(1 << 26)))
+    record = _field(1, _field(2, zstandard.compress(text, 19)))
+    return {"": whole + record * max(size // len(record), 1)}
 
 
 def ir_events(size: int) -> Files:

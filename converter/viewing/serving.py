@@ -25,6 +25,8 @@ _METHODS: Final = "GET, HEAD, OPTIONS"
 #: A browser that asks for nothing on a connection that it has opened, or takes nothing, is left alone after that.
 _IDLE_SECONDS: Final = 30
 _PIECE: Final = 1 << 20
+#: As many connections as a browser opens in all; others are closed at once, as each takes a thread.
+_MOST_CONNECTIONS: Final = 256
 
 
 class FileServer:
@@ -79,6 +81,7 @@ class _Server(ThreadingHTTPServer):
         self.origin = origin
         self.place = f"/{secrets.token_urlsafe(16)}/{quote(name, safe='')}"
         self.fetched = threading.Event()
+        self._free = threading.Semaphore(_MOST_CONNECTIONS)
         super().__init__((_HOST, port), _Handler)
 
     def server_bind(self) -> None:
@@ -86,6 +89,20 @@ class _Server(ThreadingHTTPServer):
         socketserver.TCPServer.server_bind(self)
         self.server_name = _HOST
         self.server_port = self.server_address[1]
+
+    def process_request(self, request: Any, client_address: Any) -> None:
+        """Answer on a thread, where there are not too many."""
+        if self._free.acquire(blocking=False):
+            super().process_request(request, client_address)
+        else:
+            self.shutdown_request(request)
+
+    def process_request_thread(self, request: Any, client_address: Any) -> None:
+        """What such a thread does."""
+        try:
+            super().process_request_thread(request, client_address)
+        finally:
+            self._free.release()
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """A browser may hang up at any time: it asks again, or nothing comes of it, which is said."""
@@ -132,7 +149,7 @@ class _Handler(BaseHTTPRequestHandler):
         """Why the request gets nothing, if so."""
         if self.headers.get_all("Host") != [f"{_HOST}:{self.server.server_port}"]:
             return HTTPStatus.MISDIRECTED_REQUEST
-        if self.headers.get("Origin", self.server.origin) != self.server.origin:
+        if self.headers.get_all("Origin", [self.server.origin]) != [self.server.origin]:
             return HTTPStatus.FORBIDDEN
         if not secrets.compare_digest(self.path.encode(), self.server.place.encode()):
             return HTTPStatus.NOT_FOUND

@@ -1,13 +1,16 @@
 import base64
 import hashlib
 import http.client
+import socket
 import threading
+from contextlib import ExitStack, suppress
 from urllib.parse import parse_qs, quote, urlsplit
 
 import pytest
 from support.browser import Browser, needs_browser
 
 from converter.errors import TraceError
+from converter.viewing import serving
 from converter.viewing.perfetto_ui import ADDRESS, link, origin_of
 from converter.viewing.serving import FileServer
 
@@ -112,6 +115,62 @@ def test_others_get_nothing(server, given, status, method):
     assert response.headers["Access-Control-Allow-Origin"] is None
     assert DATA[:100] not in body
     assert not server.wait(0)
+
+
+def sent(server, data):
+    """What comes back for some bytes."""
+    with socket.create_connection(("127.0.0.1", asked(server.address).port), timeout=20) as one:
+        one.sendall(data)
+        one.shutdown(socket.SHUT_WR)
+        return b"".join(iter(lambda: one.recv(1 << 16), b""))
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        "GET {place}\r\n",
+        "GET http://{host}{place} HTTP/1.1\r\nHost: {host}\r\nOrigin: {origin}\r\n",
+        "GET {place} HTTP/1.1\r\nHost: {host}\r\nHost: elsewhere.example\r\n",
+        "GET {place} HTTP/1.1\r\nHost: {host}\r\nOrigin: {origin}\r\nOrigin: https://b.example\r\n",
+        "GET /..{place} HTTP/1.1\r\nHost: {host}\r\n",
+        "GET {place}\0 HTTP/1.1\r\nHost: {host}\r\n",
+        "GET {place}?{long} HTTP/1.1\r\nHost: {host}\r\n",
+        "GET {place} HTTP/1.1\r\nHost: {host}\r\nX: {long}\r\n",
+        "GET {place} HTTP/1.1\r\nHost: {host}\r\n{many}",
+        "GET {place} HTTP/9.9\r\nHost: {host}\r\n",
+        "CONNECT {host} HTTP/1.1\r\nHost: {host}\r\n",
+        "\0\1\2",
+    ],
+)
+def test_requests_that_mean_harm_get_nothing(server, head):
+    file = asked(server.address)
+    told = {"place": file.path, "host": file.netloc, "origin": ADDRESS}
+    given = head.format(**told, long="a" * 200_000, many="X: a\r\n" * 200)
+    with suppress(ConnectionError):
+        assert DATA[:100] not in sent(server, f"{given}\r\n".encode())
+    assert not server.wait(0)
+
+
+def test_what_a_file_is_called_is_in_no_header(path):
+    with FileServer(str(path), "a\r\nSet-Cookie: b=c.pftrace", port=0) as server:
+        assert "\r" not in asked(server.address).path
+        response, _ = answer(server)
+        assert response.headers["Set-Cookie"] is None
+
+
+def test_connections_are_only_so_many(path, monkeypatch):
+    monkeypatch.setattr(serving, "_MOST_CONNECTIONS", 3)
+    with FileServer(str(path), "a.pftrace", port=0) as server, ExitStack() as stack:
+        place = ("127.0.0.1", asked(server.address).port)
+        held = [stack.enter_context(socket.create_connection(place, timeout=20)) for _ in range(3)]
+        with socket.create_connection(place, timeout=20) as one, suppress(ConnectionError):
+            assert one.recv(1) == b""
+        for one in held:
+            one.close()
+        # Their threads take a moment to end.
+        while not server.wait(0.01):
+            with suppress(ConnectionError):
+                answer(server)
 
 
 def test_it_is_there_for_this_machine_only(server):

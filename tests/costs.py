@@ -328,7 +328,8 @@ def _legacy(size: int, kernel: Callable[[Recording], None]) -> Files:
     recording = Recording(version=(2, 6), block_size=2 * size + (1 << 16))
     recording.declare("kernel", "number", 0, "n %d")
     kernel(recording)
-    return {name: data.rstrip(b"\0") for name, data in recording.build().items()}
+    # Without the padding of the last block.
+    return {name: data.rstrip(b"\0") + bytes(16) for name, data in recording.build().items()}
 
 
 def lttng_legacy_events(size: int) -> Files:
@@ -356,8 +357,9 @@ def lttng_legacy_texts(size: int) -> Files:
     def texts(recording: Recording) -> None:
         recording.declare("kernel", "text", 1, "t %s")
         recording.event("kernel", 0, START, 0, struct.pack("<i", 1))
-        words = b"".join(struct.pack("<I", 1 << 27 | 4096 + i) for i in range(1 << 16))
-        recording.event("kernel", 0, START + 1, 0, b"\0\0\0\0" + (words * (size >> 18))[:size])
+        words = b"".join(struct.pack("<I", 1 << 27 | 0x010101 + i) for i in range(1 << 12))
+        recording.event("kernel", 0, START + 1, 0, bytes(4))
+        recording.event("kernel", 0, START + 2, 9, words * (size // len(words) + 1))
 
     return _legacy(size, texts)
 
@@ -371,12 +373,6 @@ def lttng_legacy_markers(size: int) -> Files:
         recording.event("kernel", 0, START, 0, struct.pack("<i", 1))
 
     return _legacy(size, declared)
-
-
-def aix_templates(size: int) -> Files:
-    """A template that loops as long as it may, for each entry."""
-    template = b"5000 1.0 LOOP 9999999 { LOOP 9999999 { X0 } }\n"
-    return {"trace": aix_entries(size)[""], "trace.trcfmt": template}
 
 
 def trace_cmd_formats(size: int) -> Files:

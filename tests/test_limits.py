@@ -28,7 +28,7 @@ from converter.errors import TraceError
 from converter.formats.aix.trcfmt import parse
 from converter.formats.trace_cmd.print_expressions import parse_print_fmt
 from converter.ir.events import decode
-from converter.limits import LIMITS, limit, limited, parse_limit, shown
+from converter.limits import LIMITS, Limit, limit, limited, parse_limit, shown
 from converter.scheduling import Share
 
 ROOT = Path(__file__).parent.parent
@@ -262,6 +262,7 @@ CASES = {
     "ctf.operations": (3, made(lambda: ctf(tsdl(b"u8 a; string b; u8 c;"), stream=b"\1ab\0c")), {}),
     "fxt.suspects": (2, made(suspects), {}),
     "ir.record": (20, representation(FIXTURES / "trace_cmd/small.dat"), {}),
+    "ir.unpacked": (20, representation(FIXTURES / "trace_cmd/small.dat"), {}),
     "ir.events": (5, representation(FIXTURES / "trace_cmd/small.dat"), {}),
     "ir.equal": (1, representation(FIXTURES / "trace_cmd/small.dat"), {}),
     "ir.symbols": (1, representation(kernel_symbols()), {}),
@@ -503,3 +504,12 @@ def test_limits_go_to_other_processes():
     with limited({"holes": 4}):
         share = pickle.loads(pickle.dumps(Share(source="in", path="out", target_format=None)))
     assert share.limits == {"holes": 4}
+
+
+def test_what_is_written_is_within_the_limits_of_readers(tmp_path, monkeypatch):
+    monkeypatch.setitem(LIMITS, "ir.unpacked", Limit(1000, "bytes", ""))
+    source = FIXTURES / "trace_cmd" / "small.dat"
+    converter.convert(source, tmp_path / "out.tcir")
+    assert (
+        converter.difference(converter.read(source), converter.read(tmp_path / "out.tcir")) is None
+    )

@@ -10,7 +10,7 @@ from converter.errors import TraceError, TruncatedError
 from converter.formats.ir import MAGIC
 from converter.formats.ir import messages as pb
 from converter.kernels.union import number_rows
-from converter.limits import allowed, limit
+from converter.limits import LIMITS, allowed, limit
 from converter.storage.source import Source
 from converter.storage.unpacked import no_room
 
@@ -29,10 +29,13 @@ def frame(record: bytes) -> bytes:
 
 
 def compressed(records: pb.Trace) -> bytes:
-    """One framed record that holds others, compressed."""
+    """One framed record that holds others, compressed; these themselves where they are too large for readers."""
     import zstandard
 
-    frame_data = zstandard.ZstdCompressor(level=LEVEL).compress(records.SerializeToString())
+    serialised = records.SerializeToString()
+    if len(serialised) > LIMITS["ir.unpacked"].default:
+        return b"".join(frame(record.SerializeToString()) for record in records.record)
+    frame_data = zstandard.ZstdCompressor(level=LEVEL).compress(serialised)
     return frame(pb.Record(zstd=frame_data).SerializeToString())
 
 
@@ -98,12 +101,12 @@ def _decompressed(source: Source, data: bytes, offset: int) -> bytes:
 
     try:
         size = zstandard.frame_content_size(data)
-        if not 0 <= size <= limit("ir.record"):
-            expected = allowed("ir.record")
+        if not 0 <= size <= limit("ir.unpacked"):
+            expected = allowed("ir.unpacked")
             raise TraceError(offset=offset, field="zstd", expected=expected, found=size)
         if not source.unpacked.take(offset, size):
             raise no_room(offset)
-        return zstandard.ZstdDecompressor().decompress(data, max_output_size=limit("ir.record"))
+        return zstandard.ZstdDecompressor().decompress(data, max_output_size=limit("ir.unpacked"))
     except zstandard.ZstdError as error:
         raise TraceError(str(error), offset=offset, field="zstd") from None
 

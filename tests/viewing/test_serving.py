@@ -146,7 +146,8 @@ def test_requests_that_mean_harm_get_nothing(server, head):
     file = asked(server.address)
     told = {"place": file.path, "host": file.netloc, "origin": ADDRESS}
     given = head.format(**told, long="a" * 200_000, many="X: a\r\n" * 200)
-    with suppress(ConnectionError):
+    # The server may hang up before all is sent.
+    with suppress(OSError):
         assert DATA[:100] not in sent(server, f"{given}\r\n".encode())
     assert not server.wait(0)
 

@@ -141,7 +141,14 @@ def unpack_column(
     """
     held = message.WhichOneof("values")
     match field_class, held:
-        case (IntegerClass() | FloatClass(), "numbers"):
+        case (IntegerClass(bits, signed), "numbers"):
+            integers = unpack(message.numbers, field_class.dtype, count, what)
+            if bits < 8 * integers.itemsize and count:
+                end = 1 << bits - signed
+                if int(integers.min()) < -end * signed or int(integers.max()) >= end:
+                    raise TraceError(field=what, expected=f"integers of {bits} bits")
+            return integers
+        case (FloatClass(), "numbers"):
             return unpack(message.numbers, field_class.dtype, count, what)
         case (BooleanClass(), "numbers"):
             return unpack(message.numbers, _BOOL, count, what)

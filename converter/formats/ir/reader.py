@@ -55,6 +55,7 @@ def _read_canonical(source: Source) -> Trace:
     import json
 
     from converter.ir.canonical import load
+    from converter.ir.invariants import check
 
     text = source.read(0, source.size).decode("utf-8", "surrogateescape")
     damage: TraceError | None = None
@@ -67,6 +68,7 @@ def _read_canonical(source: Source) -> Trace:
             if form is None:
                 raise
         trace = load(form)
+        check(trace)
     except (ValueError, KeyError, TypeError, IndexError, RecursionError, OverflowError) as error:
         raise _no_form(source, error) from error
     if damage is not None:
@@ -258,7 +260,7 @@ class _Reader:
         class_id = unpack(message.event_class, _INT32, count, "event_class")
         checked_ids(class_id, len(trace.event_classes), "event_class")
         rows = np.bincount(class_id, minlength=len(trace.event_classes))
-        for number in np.flatnonzero(rows).tolist():
+        for number in {*tables, *np.flatnonzero(rows).tolist()}:
             if number not in tables or len(tables[number]) != rows[number]:
                 raise TraceError(field="batch", expected=f"{rows[number]} rows of class {number}")
         if message.HasField("row"):

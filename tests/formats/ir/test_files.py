@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
+from support.small_traces import event_class, trace_of
 from support.strategies import traces
 
 import converter
@@ -22,7 +23,9 @@ from converter.formats.ir.values import pack_value, unpack_value
 from converter.formats.ir.writer import write
 from converter.ir.canonical import difference
 from converter.ir.collect import collect
+from converter.ir.field_classes import ArrayClass, IntegerClass
 from converter.ir.invariants import check
+from converter.ir.kinds import Kind
 from converter.registry import format_named
 from converter.storage.opening import open_source
 from converter.storage.sink import BufferSink
@@ -203,6 +206,33 @@ def test_defects_have_names(record, message):
     result = outcome(plain(record))
     assert isinstance(result, TraceError)
     assert message in str(result)
+
+
+@pytest.mark.parametrize("variant", ["", "json"])
+@pytest.mark.parametrize(
+    ("type", "value"), [(IntegerClass(2), 4), (IntegerClass(7, signed=True), -65)]
+)
+def test_integers_are_within_their_bits(variant, type, value):
+    wide = replace(type, bits=8)
+    made = event_class(Kind.TYPED, a=wide, b=ArrayClass(wide))
+    for values in ([value, []], [0, [value]]):
+        trace = trace_of([made], [(0, 1, 0, 0, values)])
+        assert not isinstance(outcome(written(trace, variant)), TraceError)
+        trace.event_classes[0] = event_class(Kind.TYPED, a=type, b=ArrayClass(type))
+        assert isinstance(outcome(written(trace, variant)), TraceError)
+
+
+def test_rows_without_events_are_damage():
+    made = pb.Record(tables={"event_class": [{"kind": int(Kind.TYPED)}]})
+    batch = pb.Record(batch=pb.Batch(table=[{"event_class": 0, "rows": 1}]))
+    assert "rows" in str(outcome(plain(made, batch)))
+
+
+def test_a_canonical_form_refers_to_threads_that_are_there():
+    trace = trace_of([event_class(Kind.TYPED)], [(0, 1, 0, 0, [])])
+    text = written(trace, "json")
+    assert text.count(b"[1,0,0,0,null,[]]") == 1
+    assert isinstance(outcome(text.replace(b"[1,0,0,0,", b"[1,0,0,4,")), TraceError)
 
 
 @pytest.mark.parametrize(

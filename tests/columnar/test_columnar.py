@@ -393,3 +393,48 @@ def test_many_traces_are_one_table_for_who_queries_them(tmp_path, monkeypatch):
         with converter.open_trace(f"fleet/run{number}.parquet") as trace:
             expected += trace.events("sched_switch").count
     assert sum(count for _, _, count in found) == expected
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        # The type of the texts' column, behind which stands how they are encoded.
+        (b"\x15\x0c\x19", b"\x15\x04\x19"),
+        # That of the times' column: bounds of 64 bits are too long for it.
+        (b"\x15\x04\x19", b"\x15\x02\x19"),
+        # A bound that ends the footer.
+        (b"\x18\x08" + bytes([3, *bytes(7)]), b"\x18\x7f" + bytes([3, *bytes(7)])),
+    ],
+)
+def test_a_footer_that_contradicts_itself_ends_nothing(tmp_path, change):
+    # PyArrow ends the process when it is asked for the statistics of such a column.
+    pq = pytest.importorskip("pyarrow.parquet")
+    path = tmp_path / "foreign.parquet"
+    pq.write_table(pa.table({"ts": [1, 2, 3], "name": ["a", "b", "c"]}), path)
+    data = path.read_bytes()
+    start = len(data) - 8 - int.from_bytes(data[-8:-4], "little")
+    footer = data[start:].replace(*change)
+    assert footer != data[start:]
+    path.write_bytes(data[:start] + footer)
+    only = converter.Selection(since="0s")
+    with (
+        suppress(TraceError),
+        converter.open_trace(path, options={"time": "ts"}, selection=only) as trace,
+    ):
+        assert sum(map(len, trace.batches())) == 3
+
+
+@pytest.mark.parametrize("at", [1, 9, 60, 110])
+def test_a_footer_that_is_cut_is_damage(at, tmp_path):
+    from converter.formats.parquet.footer import row_groups
+
+    pq = pytest.importorskip("pyarrow.parquet")
+    pq.write_table(pa.table({"ts": [1, 2, 3]}), tmp_path / "a.parquet", row_group_size=2)
+    data = (tmp_path / "a.parquet").read_bytes()
+    footer = data[len(data) - 8 - int.from_bytes(data[-8:-4], "little") : -8]
+    whole = row_groups(footer)
+    assert [group.rows for group in whole] == [2, 1]
+    assert [group.columns[0].bounds for group in whole] == [(1, 2), (3, 3)]
+    assert [group.columns[0].nulls for group in whole] == [0, 0]
+    with pytest.raises(TraceError, match="footer"):
+        row_groups(footer[:at])

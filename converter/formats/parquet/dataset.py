@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 import pyarrow as pa
@@ -17,7 +17,7 @@ from converter.columnar.own import GroupSeeking, OwnRows, check_columns, warn
 from converter.columnar.stored import Group
 from converter.errors import TraceError
 from converter.formats.parquet import ABOUT_FILE, TABLES_FILE
-from converter.formats.parquet.stored import ParquetFile
+from converter.formats.parquet.stored import Footer, ParquetFile
 from converter.ir.events import Batch
 from converter.ir.trace import Trace
 from converter.storage.source import Source
@@ -55,7 +55,7 @@ class _Dataset:
             found = _FILE.fullmatch(name)
             if found is not None and int(found[1]) in self._files:
                 self._files[int(found[1])].append((int(found[2]), name))
-        self._footers: dict[str, Any] = {}
+        self._footers: dict[str, Footer] = {}
         self._wanted: Callable[[Group], bool] | None = None
         self._done = 0
         trace.make_batches = trace.source_batches = self._batches

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 from typing import Final
 
 import pyarrow as pa
@@ -11,11 +12,25 @@ import pyarrow.parquet as pq
 
 from converter.columnar.files import SourceFile
 from converter.columnar.stored import BATCH_ROWS, Group
+from converter.formats.parquet.footer import Chunk, RowGroup, row_groups
 from converter.storage.source import Source
 
 _MAGIC: Final = b"PAR1"
 #: What a file ends with: the size of its footer, and the magic bytes.
 _END: Final = struct.Struct("<I4s")
+
+
+class Footer:
+    """What stands at the end of a file; without metadata where PyArrow is to say what is wrong with it."""
+
+    def __init__(self, data: bytes, metadata: pq.FileMetaData | None) -> None:
+        self._data = data
+        self.metadata = metadata
+
+    @cached_property
+    def groups(self) -> list[RowGroup]:
+        """The groups of rows."""
+        return row_groups(self._data)
 
 
 class ParquetFile:
@@ -27,12 +42,13 @@ class ParquetFile:
 
     """
 
-    def __init__(self, source: Source, footer: pq.FileMetaData | None = None) -> None:
-        footer = footer or _footer(source)
-        # Pages of columns that are not wanted are not read.
-        self._file = pq.ParquetFile(SourceFile(source), metadata=footer, pre_buffer=False)
+    def __init__(self, source: Source, footer: Footer | None = None) -> None:
         #: For who opens it again.
-        self.footer: pq.FileMetaData = self._file.metadata
+        self.footer = footer or _footer(source)
+        # Pages of columns that are not wanted are not read.
+        self._file = pq.ParquetFile(
+            SourceFile(source), metadata=self.footer.metadata, pre_buffer=False
+        )
         held = self._file.schema_arrow
         self.metadata: dict[bytes, bytes] = {
             **(held.metadata or {}),
@@ -48,18 +64,18 @@ class ParquetFile:
 
     def groups(self, time: str) -> list[Group]:
         """The groups of rows, and their times."""
-        metadata = self._file.metadata
         found = []
-        place = _leaf(self._file.schema, time)
-        for number in range(metadata.num_row_groups):
-            group = metadata.row_group(number)
-            first = last = None
-            if place is not None:
-                statistics = group.column(place).statistics
-                if statistics is not None and statistics.has_min_max and not statistics.null_count:
-                    first, last = _ticks(statistics.min_raw), _ticks(statistics.max_raw)
-            found.append(Group(number, group.num_rows, first, last))
+        for number, group in enumerate(self.footer.groups):
+            told = self._told(group, time)
+            first, last = (told.bounds or (None, None)) if not told.nulls else (None, None)
+            found.append(Group(number, group.rows, first, last))
         return found
+
+    def _told(self, group: RowGroup, column: str) -> Chunk:
+        place = _leaf(self._file.schema, column)
+        if place is None or place >= len(group.columns):
+            return Chunk()
+        return group.columns[place]
 
     def batches(
         self, columns: Sequence[str], groups: Sequence[Group] | None
@@ -75,30 +91,22 @@ class ParquetFile:
 
     def nulls(self, column: str) -> bool:
         """Whether there may be nulls in a column."""
-        place = _leaf(self._file.schema, column)
-        if place is None:
-            return True
-        metadata = self._file.metadata
-        every = [
-            metadata.row_group(number).column(place).statistics
-            for number in range(metadata.num_row_groups)
-        ]
-        return any(one is None or not one.has_null_count or one.null_count for one in every)
+        return any(self._told(group, column).nulls != 0 for group in self.footer.groups)
 
 
-def _footer(source: Source) -> pq.FileMetaData | None:
-    """The footer of a file, of which no more is read; None where PyArrow is to say what is wrong with it.
+def _footer(source: Source) -> Footer:
+    """The footer of a file, of which no more is read.
 
     PyArrow reads 64 KiB, which is more than most files of a class have.
     """
     end = source.size - _END.size
     if end < len(_MAGIC):
-        return None
+        return Footer(b"", None)
     size, magic = _END.unpack(source.read(end, _END.size))
     if magic != _MAGIC or size > end - len(_MAGIC):
-        return None
+        return Footer(b"", None)
     footer = source.read(end - size, size + _END.size)
-    return pq.read_metadata(pa.BufferReader(_MAGIC + footer))
+    return Footer(footer, pq.read_metadata(pa.BufferReader(_MAGIC + footer)))
 
 
 def _leaf(schema: pq.ParquetSchema, name: str) -> int | None:
@@ -107,7 +115,3 @@ def _leaf(schema: pq.ParquetSchema, name: str) -> int | None:
         if schema.column(number).path == name:
             return number
     return None
-
-
-def _ticks(bound: object) -> int | None:
-    return bound if isinstance(bound, int) else None

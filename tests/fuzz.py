@@ -51,8 +51,10 @@ from converter.transcription import transcribe  # noqa: E402
 LARGEST = 32 << 10
 #: Events of the smallest inputs.
 FEW = 8
-#: Seconds of a processor for one input, and memory beyond what it had before and the input itself.
+#: Seconds of a processor for one input, and how many times that with sanitizers.
 SECONDS_EACH = 5
+SANITIZED = 8
+#: Memory beyond what there was before and the input itself.
 GROWTH = 512 << 20
 #: The share of inputs that are checked and written, and for which lines of Python count.
 WRITTEN = 0.125
@@ -267,7 +269,10 @@ class Child:
         for number in (signal.SIGPROF, signal.SIGALRM):
             faulthandler.register(number, chain=True)
         used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
-        if "asan" not in os.environ.get("LD_PRELOAD", ""):
+        self._seconds = SECONDS_EACH
+        if "asan" in os.environ.get("LD_PRELOAD", ""):
+            self._seconds *= SANITIZED
+        else:
             # A backstop; what counts is what has really been used.
             resource.setrlimit(resource.RLIMIT_AS, (used + 4 * GROWTH, used + 4 * GROWTH))
         self._before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss << 10
@@ -284,14 +289,14 @@ class Child:
                 self._try(number, files, random.choice(targets()), lossless=False)
         self._shared.tell(first + ROUND, self._usable, self._failed)
 
-    def start(self) -> None:
+    def start(self, first: int) -> None:
         """Meet what the inputs at the beginning reach; of those kept earlier, let go what reaches nothing new."""
         for number, entry in enumerate(self._corpus.entries):
-            self._try(0, entry.files, targets()[number % len(targets())], lossless=False)
+            self._try(first, entry.files, targets()[number % len(targets())], lossless=False)
         for path in self._corpus.kept():
             files = unpacked(path.read_bytes())
             path.unlink()
-            if self._try(0, files, random.choice(targets()), lossless=False):
+            if self._try(first, files, random.choice(targets()), lossless=False):
                 self._corpus.add(files)
 
     def _try(self, number: int, files: Files, target: str, lossless: bool) -> int:
@@ -300,8 +305,8 @@ class Child:
         job = f"{self._format} {target}{' whole' * lossless}"
         self._shared.tell(number, self._usable, self._failed, job, data)
         # Of the processor, as other programs may have it too; what waits for ever is found later.
-        signal.setitimer(signal.ITIMER_PROF, SECONDS_EACH)
-        signal.setitimer(signal.ITIMER_REAL, 60 * SECONDS_EACH)
+        signal.setitimer(signal.ITIMER_PROF, self._seconds)
+        signal.setitimer(signal.ITIMER_REAL, 60 * self._seconds)
         EDGES.begin(lines=bool(target))
         try:
             self._usable += attempt(self._format, data, target, lossless)
@@ -339,7 +344,7 @@ def fuzz(format: str, seconds: float, number: int) -> int:
             try:
                 reader = Child(format, corpus, shared)
                 if number == first and EDGES.are_counted:
-                    reader.start()
+                    reader.start(number)
                 reader.run(number, until)
                 os._exit(0)
             except BaseException:  # noqa: BLE001

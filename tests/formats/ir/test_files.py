@@ -210,15 +210,15 @@ def test_defects_have_names(record, message):
 
 @pytest.mark.parametrize("variant", ["", "json"])
 @pytest.mark.parametrize(
-    ("type", "value"), [(IntegerClass(2), 4), (IntegerClass(7, signed=True), -65)]
+    ("held", "value"), [(IntegerClass(2), 4), (IntegerClass(7, signed=True), -65)]
 )
-def test_integers_are_within_their_bits(variant, type, value):
-    wide = replace(type, bits=8)
+def test_integers_are_within_their_bits(variant, held, value):
+    wide = replace(held, bits=8)
     made = event_class(Kind.TYPED, a=wide, b=ArrayClass(wide))
     for values in ([value, []], [0, [value]]):
         trace = trace_of([made], [(0, 1, 0, 0, values)])
         assert not isinstance(outcome(written(trace, variant)), TraceError)
-        trace.event_classes[0] = event_class(Kind.TYPED, a=type, b=ArrayClass(type))
+        trace.event_classes[0] = event_class(Kind.TYPED, a=held, b=ArrayClass(held))
         assert isinstance(outcome(written(trace, variant)), TraceError)
 
 

@@ -119,25 +119,14 @@ def fixtures(format: str) -> list[Files]:
     return [files for files in found if size_of(files) <= LARGEST]
 
 
-def originals(format: str) -> list[Files]:
-    """The small fixtures of a format, and those of the others and a few events of each group of kinds, written in it.
-
-    Every other of those that were written holds the whole trace (`lossless`).
-    """
+def small(format: str) -> list[Files]:
+    """The small fixtures of a format, a few events of each group of kinds, and for trace_cmd files of every version."""
     found = fixtures(format)
     target = source_format(format)[0]
     if target.writable:
-        for other in FORMATS:
-            if other.name != format and other.readable:
-                for number, files in enumerate(fixtures(other.name)):
-                    trace = opened(other.name, packed(files))
-                    found.append(written(trace, format, lossless=bool(number & 1)))
         for variant in target.variants or ("",):
-            found += [
-                written(synthetic_trace(group, FEW), f"{format}+{variant}".rstrip("+"))
-                for group in GROUPS
-            ]
-    found = [files for files in found if size_of(files) <= 4 * LARGEST]
+            name = f"{format}+{variant}".rstrip("+")
+            found += [written(synthetic_trace(group, FEW), name) for group in GROUPS]
     if format == "trace_cmd":
         from support.trace_cmd_files import Kernel, rich
 
@@ -146,6 +135,21 @@ def originals(format: str) -> list[Files]:
         found += [{"": rich(version, kernel)} for version, kernel in versions]
         found += [{"": rich("zstd")}, {"": rich("zlib")}]
     return found
+
+
+def originals(format: str) -> list[Files]:
+    """The small inputs of a format, and the fixtures of the others written in it.
+
+    Every other of those that were written holds the whole trace (`lossless`).
+    """
+    found = small(format)
+    if source_format(format)[0].writable:
+        for other in FORMATS:
+            if other.name != format and other.readable:
+                for number, files in enumerate(fixtures(other.name)):
+                    trace = opened(other.name, packed(files))
+                    found.append(written(trace, format, lossless=bool(number & 1)))
+    return [files for files in found if size_of(files) <= 4 * LARGEST]
 
 
 @cache

@@ -232,10 +232,11 @@ class _Reader:
             TrackScope.CPU: _MAX_CPU,
             TrackScope.GLOBAL: 0,
         }
+        lowest = -1 if message.scope == TrackScope.GLOBAL else 0
         if (
             message.index != len(trace.tracks)
             or message.scope not in owners
-            or not -1 <= message.owner < owners[TrackScope(message.scope)]
+            or not lowest <= message.owner < owners[TrackScope(message.scope)]
             or not -1 <= message.parent < len(trace.tracks)
         ):
             raise TraceError(field="track", expected="its number, owner and parent")

@@ -26,6 +26,7 @@ from converter.ir.collect import collect
 from converter.ir.field_classes import ArrayClass, IntegerClass
 from converter.ir.invariants import check
 from converter.ir.kinds import Kind
+from converter.ir.trace import TrackScope
 from converter.registry import format_named
 from converter.storage.opening import open_source
 from converter.storage.sink import BufferSink
@@ -198,6 +199,7 @@ def plain(*records):
         (pb.Record(tables={"event_class": [{"kind": 19}]}), "kind"),
         (pb.Record(tables={"thread": [{"process": 3}]}), "process"),
         (pb.Record(tables={"track": [{"index": 3}]}), "track"),
+        (pb.Record(tables={"track": [{"scope": int(TrackScope.CPU), "owner": -1}]}), "track"),
         (pb.Record(tables=pb.Tables(string=[b"a", b"a"])), "string"),
         (pb.Record(zstd=b"no zstd"), "zstd"),
     ],

@@ -1,6 +1,7 @@
 """Which lines of kernels and readers the fuzzer's inputs reach: ``python -m tests.instrumented covered tests.reached``.
 
-Every input that changes start from, and what runs of ``tests.fuzz`` have kept, is read and written.
+Every input that changes start from, and what runs of ``tests.fuzz`` have kept, is read and written; the first changed
+ones are read, and an eighth of them written, as the fuzzer does it.
 Kernels are measured by gcov, modules of Python by what Python says of each line. ``--missing`` lists the lines that
 are not reached.
 """
@@ -24,14 +25,14 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
 
-from fuzz import KEPT, attempt, originals, targets  # noqa: E402 - the path is set above
+from fuzz import KEPT, attempt, numbered, originals, targets  # noqa: E402 - the path is set above
 from support.fuzz_corpus import Corpus, packed  # noqa: E402
 
 from converter.registry import FORMATS  # noqa: E402
 
 _MARK = re.compile(r'^ +/\* "(converter/[\w/]+\.p(?:yx|xd))":(\d+)$')
-#: Each input is written in every third of the formats.
-SHARE = 3
+#: Each input is written in every so manieth of the formats.
+SHARE = 8
 #: Lines of a file, and whether each is reached.
 Lines = dict[str, dict[int, bool]]
 
@@ -107,7 +108,7 @@ def readers(format: str) -> Iterator[Path]:
                 waiting += [node.module or "", *(f"{node.module}.{n.name}" for n in node.names)]
 
 
-def read_and_write(names: list[str], kept: Path) -> Lines:
+def read_and_write(names: list[str], kept: Path, changed: int) -> Lines:
     """Read and write the inputs of formats; the lines of their readers."""
     reached = Reached()
     reached.start()
@@ -119,7 +120,11 @@ def read_and_write(names: list[str], kept: Path) -> Lines:
             for target in targets()[number % SHARE :: SHARE]:
                 with contextlib.suppress(Exception):  # that is the fuzzer's part
                     attempt(name, data, target, lossless=bool(number & 1))
-        sys.stderr.write(f"{name}: {len(corpus.entries)} inputs\n")
+        for number in range(changed):
+            files, target, lossless = numbered(name, number, corpus)
+            with contextlib.suppress(Exception):
+                attempt(name, packed(files), target, lossless)
+        sys.stderr.write(f"{name}: {len(corpus.entries)} inputs, {changed} changed\n")
     reached.stop()
     paths = {path for name in names for path in readers(name)}
     return {str(path.relative_to(ROOT)): reached.lines(path) for path in sorted(paths)}
@@ -183,17 +188,19 @@ def main() -> None:
     parser.add_argument("--kept", type=Path, default=KEPT, help="what runs of the fuzzer have kept")
     names = [format.name for format in FORMATS if format.readable]
     parser.add_argument("--format", choices=names, action="append", help="whose inputs")
+    parser.add_argument("--changed", type=int, default=2000, help="changed inputs of each format")
     parser.add_argument("--measure", type=Path, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.measure:
         options.measure.write_text(
-            json.dumps(read_and_write(options.format or names, options.kept))
+            json.dumps(read_and_write(options.format or names, options.kept, options.changed))
         )
         return
     for counts in (ROOT / "build").glob("temp.*/**/*.gcda"):
         counts.unlink()
     told = ROOT / "build" / "reached.json"
     command = [sys.executable, "-m", "tests.reached", "--measure", told, "--kept", options.kept]
+    command += ["--changed", str(options.changed)]
     command += [f"--format={name}" for name in options.format or names]
     subprocess.run(command, cwd=ROOT, check=True)
     report(kernels(), options.missing)

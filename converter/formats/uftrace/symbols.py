@@ -67,20 +67,17 @@ class Module:
 
     @property
     def symbols(self) -> Symbols:
-        """The symbols; none, with a warning, where they cannot be read."""
+        """The symbols; without those, with a warning, that cannot be read."""
         if self._symbols is None:
             self._symbols = self._load()
         return self._symbols
 
     def _load(self) -> Symbols:
-        starts: list[int] = []
-        ends: list[int] = []
-        names: list[bytes] = []
         text = self._directory.read_if_there(self._file) or b""
-        try:
-            starts, ends, names = parse_symbols(text)
-        except ValueError as error:
-            self._directory.warn(TraceError(str(error), field="symbols"), self._file)
+        starts, ends, names, bad = parse_symbols(text)
+        if bad:
+            error = TraceError(f"{bad} lines are no symbols", field="symbols")
+            self._directory.warn(error, self._file)
         info = DebugInfo()
         if self._directory.header.features & Feature.DEBUG_INFO:
             name = f"{self._file.removesuffix('.sym')}.dbg"
@@ -98,20 +95,17 @@ class Mapping:
     build_id: bytes = b""
 
 
-def parse_symbols(text: bytes) -> tuple[list[int], list[int], list[bytes]]:
-    """Starts, ends and names of the symbols of a .sym file, ascending.
-
-    Raises:
-        ValueError: a line is no symbol.
-
-    """
+def parse_symbols(text: bytes) -> tuple[list[int], list[int], list[bytes], int]:
+    """Starts, ends and names of the symbols of a .sym file, ascending, and how many lines are none."""
+    bad = 0
     found: list[tuple[int, int | None, bytes | None]] = []
     for line in text.split(b"\n"):
         if not line or line.startswith(b"#"):
             continue
         match = _SYMBOL.fullmatch(line)
         if match is None:
-            raise ValueError(f"not a symbol: {line[:60]!r}")
+            bad += 1
+            continue
         size = int(match[2], 16) if match[2] else None
         name = None if match[3] == _END else match[4]
         found.append((int(match[1], 16), size, name))
@@ -126,7 +120,7 @@ def parse_symbols(text: bytes) -> tuple[list[int], list[int], list[bytes]]:
         starts.append(start)
         ends.append(min(start + size, following) if size else following)
         names.append(name)
-    return starts, ends, names
+    return starts, ends, names, bad
 
 
 def parse_mappings(text: bytes) -> tuple[list[Mapping], int]:

@@ -191,12 +191,15 @@ def test_a_map_that_makes_no_sense(tmp_path):
     assert kinds(trace).count(Kind.SLICE_BEGIN) == 2
 
 
-def test_symbols_that_make_no_sense(tmp_path):
-    directory = whole(symbols={"app": "nonsense\n"})
+@pytest.mark.parametrize("line", ["nonsense", "T main", "0000000000001000app", "1000 T"])
+def test_symbols_that_make_no_sense(tmp_path, line):
+    symbols = whole().symbols["app"]
+    directory = whole(symbols={"app": f"{line}\n{symbols}{line}\n"})
     directory.tasks = {TID: calls(directory)}
     trace = opened(directory, tmp_path)
-    assert warnings_of(trace) == ["uftrace: symbols: not a symbol: b'nonsense'"]
+    assert warnings_of(trace) == ["uftrace: symbols: 2 lines are no symbols"]
     assert kinds(trace).count(Kind.SLICE_BEGIN) == 3
+    assert trace.strings.intern(b"main") < len(trace.strings) - 1
 
 
 def test_links_that_lead_out_of_the_directory(tmp_path):

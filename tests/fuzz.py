@@ -14,6 +14,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import faulthandler
+import json
 import mmap
 import os
 import random
@@ -120,7 +121,7 @@ def fixtures(format: str) -> list[Files]:
 
 
 def small(format: str) -> list[Files]:
-    """The small fixtures of a format, a few events of each group of kinds, and for trace_cmd files of every version."""
+    """The small fixtures of a format, a few events of each group of kinds, every version, Firefox's profiles."""
     found = fixtures(format)
     target = source_format(format)[0]
     if target.writable:
@@ -134,6 +135,10 @@ def small(format: str) -> list[Files]:
         versions = [*((version, kernel) for version in ("6", "none") for kernel in kernels)]
         found += [{"": rich(version, kernel)} for version, kernel in versions]
         found += [{"": rich("zstd")}, {"": rich("zlib")}]
+    if format == "chrome":
+        from support.gecko_profiles import FORMS
+
+        found += [{"": json.dumps(profile()).encode()} for profile in FORMS.values()]
     return found
 
 

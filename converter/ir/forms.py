@@ -234,8 +234,8 @@ def value_of(form: Json, field_class: FieldClass) -> Any:
             ]
         case VariantClass(options):
             ((name, item),) = form.items()
-            option = next(option for option in options if option.name == name)
-            return (name, value_of(item, option.type))
+            types = {option.name: option.type for option in options}
+            return (name, value_of(item, types[name]))
         case OptionalClass(element):
             return None if form is None else value_of(form, element)
         case _:

@@ -23,7 +23,7 @@ from converter.formats.ir.values import pack_value, unpack_value
 from converter.formats.ir.writer import write
 from converter.ir.canonical import difference
 from converter.ir.collect import collect
-from converter.ir.field_classes import ArrayClass, IntegerClass
+from converter.ir.field_classes import ArrayClass, IntegerClass, Member, VariantClass
 from converter.ir.invariants import check
 from converter.ir.kinds import Kind
 from converter.ir.trace import TrackScope
@@ -222,6 +222,13 @@ def test_integers_are_within_their_bits(variant, held, value):
         assert not isinstance(outcome(written(trace, variant)), TraceError)
         trace.event_classes[0] = event_class(Kind.TYPED, a=held, b=ArrayClass(held))
         assert isinstance(outcome(written(trace, variant)), TraceError)
+
+
+def test_a_canonical_form_has_options_that_are_declared():
+    made = event_class(Kind.TYPED, a=VariantClass((Member("x", IntegerClass(8)),)))
+    text = written(trace_of([made], [(0, 1, 0, 0, [("x", 1)])]), "json")
+    assert text.count(b'{"x":1}') == 1
+    assert isinstance(outcome(text.replace(b'{"x":1}', b'{"y":1}')), TraceError)
 
 
 def test_rows_without_events_are_damage():

@@ -39,6 +39,7 @@ from support.edges import Edges  # noqa: E402 - the path is set above
 from support.fuzz_corpus import Corpus, Files, packed, size_of, unpacked  # noqa: E402
 from support.mutation import damaged, matched, mended, rearranged  # noqa: E402
 
+from converter.cli.reporting import write_report  # noqa: E402
 from converter.conversion import detect, read  # noqa: E402
 from converter.errors import TraceError  # noqa: E402
 from converter.fixtures.kinds import GROUPS  # noqa: E402
@@ -49,7 +50,7 @@ from converter.registry import FORMATS, format_named, source_format  # noqa: E40
 from converter.storage.sink import BufferSink, Sink  # noqa: E402
 from converter.transcription import transcribe  # noqa: E402
 
-LARGEST = 32 << 10
+LARGEST = 64 << 10
 #: Events of the smallest inputs.
 FEW = 8
 #: Seconds of a processor for one input, and how many times that with sanitizers.
@@ -59,6 +60,9 @@ SANITIZED = 8
 GROWTH = 512 << 20
 #: The share of inputs that are checked and written, and for which lines of Python count.
 WRITTEN = 0.125
+#: What is written as lines of text, by templates and print formats of the input; so is this share of what is written.
+REPORT = "report"
+REPORTED = 0.25
 #: Inputs of one child process.
 ROUND = 10_000
 #: The largest input that is tried.
@@ -93,7 +97,11 @@ class MemoryDirectory(BufferSink):
 
 
 def written(trace: Trace, target: str, *, lossless: bool = False) -> Files:
-    """A trace in a format."""
+    """A trace in a format, or its report."""
+    if target == REPORT:
+        lines = BufferSink()
+        write_report(trace, lines.write)
+        return {"": lines.getvalue()}
     format, variant = format_named(target)
     sink = MemoryDirectory() if format.is_directory(variant) else BufferSink()
     transcribe(trace, sink, format, variant, lossless=lossless)
@@ -207,6 +215,8 @@ def numbered(format: str, number: int, corpus: Corpus) -> tuple[Files, str, bool
     files = changed(entry.files, corpus, rng, entry.pairs)
     # What is written takes several times as long as what is read.
     target = rng.choice(targets()) if rng.random() < WRITTEN else ""
+    if target and rng.random() < REPORTED:
+        target = REPORT
     return files, target, rng.random() < 0.2
 
 

@@ -52,20 +52,18 @@ def run(
             write = partial(sink.write, handover=True)
             if form is not None:
                 write_lines(_FORMS[form](trace), write)
-            elif not _own_report(trace, write):
-                print_lines(trace, write)
+            else:
+                write_report(trace, write)
         if not quiet:
             print_warnings(trace, source)
             say(source)
 
 
-def _own_report(trace: Trace, write: Write) -> bool:
-    """Write the report as the trace's own tools print it, if there is such a form."""
+def write_report(trace: Trace, write: Write) -> None:
+    """Write the report as the trace's own tools print it, where there is such a form."""
     module = _OWN_REPORTS.get(trace.format)
-    if module is None:
-        return False
-    done: bool = import_module(module).print_report(trace, write)
-    return done
+    if module is None or not import_module(module).print_report(trace, write):
+        print_lines(trace, write)
 
 
 #: What makes the lines of the forms for programs.

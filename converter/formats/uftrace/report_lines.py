@@ -18,7 +18,7 @@ from converter.formats.uftrace.mapping import EXTERNAL, SCHEDULE, TASK_EXIT, TAS
 from converter.formats.uftrace.report_texts import EventColumns, EventTexts, is_kernel_function
 from converter.ir.events import Batch, EventClass, Table
 from converter.ir.kinds import Kind, Role
-from converter.ir.text import printable
+from converter.ir.text import printable, utf8_text
 from converter.ir.trace import Trace
 from converter.printing.code import Printed
 from converter.printing.lines import Write
@@ -210,7 +210,7 @@ class _Report:
 
         def name(address: int) -> str:
             found = None if symbols is None else symbols.lookup(address)
-            return f"<{address:x}>" if found is None else printable(found[0].decode())
+            return f"<{address:x}>" if found is None else printable(utf8_text(found[0]))
 
         return names_by_value(addresses, name, self._trace.strings)
 

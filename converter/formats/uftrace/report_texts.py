@@ -31,7 +31,7 @@ from converter.formats.uftrace.report_values import ValueTexts
 from converter.formats.uftrace.shown_values import is_text_of
 from converter.ir.events import EventClass, Table
 from converter.ir.kinds import Kind, Role
-from converter.ir.text import class_label, printable
+from converter.ir.text import class_label, printable, utf8_text
 from converter.ir.trace import Trace
 from converter.printing import program as op
 from converter.printing.code import Code, Form, Printed
@@ -104,7 +104,7 @@ class EventTexts:
     def _function(self, address: int) -> tuple[bytes, int] | None:
         symbols = self._trace.symbols
         found = None if symbols is None else symbols.lookup(address)
-        return None if found is None else (printable(found[0].decode()).encode(), found[1])
+        return None if found is None else (printable(utf8_text(found[0])).encode(), found[1])
 
     def _called(self, id: int) -> tuple[bytes, int]:
         """A function whose arguments are not known, as it is called."""

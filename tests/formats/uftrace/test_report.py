@@ -391,3 +391,10 @@ def test_functions_of_the_kernel_are_nested_in_those_of_the_program(tmp_path, op
     assert report_of(path) == HEADING + shown
     for version in filter(shutil.which, VERSIONS):
         assert replayed(path, version) == HEADING + shown
+
+
+@pytest.mark.parametrize("options", ["", "--kernel-full\n"])
+def test_names_of_the_kernel_need_not_be_utf_8(tmp_path, options):
+    path = in_the_kernel(tmp_path / "data", options)
+    (path / "kallsyms").write_bytes(SYMBOLS.encode().replace(b"leaf_c", b"leaf_\xff"))
+    assert r"leaf_\xff();" in report_of(path)

@@ -9,6 +9,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.reports import reported
+from support.small_traces import event_class, trace_of
 from support.strategies import traces
 
 from converter.ir.collect import with_batches
@@ -164,3 +165,12 @@ def test_clocks_of_any_rate():
         for first in (-1, 2**62, -(2**62)):
             trace = of_values(IntegerClass(8, signed=False), [1, 2, 3], first, clock=clock)
             assert lines(trace) == account(trace)
+
+
+def test_events_of_one_class_may_share_its_number():
+    trace = trace_of([event_class(Kind.TYPED, "a", "s")], [(0, ts, 0, 0, []) for ts in range(3)])
+    expected = lines(trace)
+    batches = list(trace.batches())
+    for batch in batches:
+        batch.class_id = np.broadcast_to(np.int32(0), len(batch))
+    assert lines(with_batches(trace, batches)) == expected

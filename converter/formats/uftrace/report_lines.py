@@ -258,7 +258,9 @@ class _Report:
             records = table.records if isinstance(table, RecordTable) else None
             located = None if records is None else (records.segments, *records.located)
             bound[number] = self._program(number, table, records).bind(columns.get, located)
-        self._printer.print(bound, batch.class_id, batch.row, write)
+        # Of events of one class these are broadcast.
+        class_id, row = map(np.ascontiguousarray, (batch.class_id, batch.row))
+        self._printer.print(bound, class_id, row, write)
         for program in bound:
             if program is not None:
                 program.release()

@@ -6,12 +6,13 @@ python -m benchmarks.inputs SEED TARGET MEGABYTES {events | pages [FORMAT]}
 from __future__ import annotations
 
 import dataclasses
+import re
 import shutil
 import struct
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import converter
@@ -20,6 +21,13 @@ from converter.ir.events import Batch
 _MAGIC = b"\x17\x08\x44tracing"
 _FLYRECORD = b"flyrecord\0"
 _OPTIONS = b"options  \0"
+
+#: Of a page of the ring buffer: the bits of its size, kinds of records, and the bits of a time beside the kind.
+_SIZE_BITS = 0xFFFFF
+_PADDING = 29
+_TIME_EXTEND = 30
+_TIME_STAMP = 31
+_LOW_BITS = (1 << 27) - 1
 
 #: Between two copies, so that events at the end of a page are over when the next copy begins.
 _PAUSE_NS = 1_000_000_000
@@ -44,6 +52,9 @@ def repeat_trace_dat(source: Path, target: Path, megabytes: int) -> None:
         [data[at : at + page_size] for at in range(offset, offset + size, page_size)]
         for offset, size in spans
     ]
+    declared = re.search(rb"field: char data;\s*offset:(\d+)", data)
+    header = int(declared[1]) if declared is not None else 16
+    stamps = [[list(_time_stamps(page, header, order)) for page in column] for column in pages]
     # A page begins with the time of its first event.
     times = [struct.unpack_from(f"{order}Q", page)[0] for column in pages for page in column]
     step = max(times) - min(times) + _PAUSE_NS
@@ -57,11 +68,43 @@ def repeat_trace_dat(source: Path, target: Path, megabytes: int) -> None:
             file.write(struct.pack(f"{order}QQ", offset, size))
             offset += size
         file.write(bytes(start - file.tell()))
-        for column in pages:
+        for column, stamped in zip(pages, stamps, strict=True):
             for copy in range(copies):
-                for page in column:
-                    (ts,) = struct.unpack_from(f"{order}Q", page)
-                    file.write(struct.pack(f"{order}Q", ts + copy * step) + page[8:])
+                for page, places in zip(column, stamped, strict=True):
+                    file.write(_later(page, places, copy * step, order))
+
+
+def _time_stamps(page: bytes, header: int, order: str) -> Iterator[int]:
+    """Where the absolute times are among the records of a page (kernel, Documentation/trace/ring-buffer-design)."""
+    (size,) = struct.unpack_from(f"{order}{'Q' if header == 16 else 'I'}", page, 8)
+    at = header
+    end = min(at + (size & _SIZE_BITS), len(page) - 7)
+    while at < end:
+        word, second = struct.unpack_from(f"{order}II", page, at)
+        kind = word & 31 if order == "<" else word >> 27
+        if kind == _TIME_STAMP:
+            yield at
+        if kind >= _TIME_EXTEND:
+            at += 8
+        elif kind in (0, _PADDING):
+            at += 4 + second
+        else:
+            at += 4 + 4 * kind
+
+
+def _later(page: bytes, stamps: Sequence[int], by: int, order: str) -> bytes:
+    """A page whose events are so many nanoseconds later."""
+    result = bytearray(page)
+    (ts,) = struct.unpack_from(f"{order}Q", page)
+    struct.pack_into(f"{order}Q", result, 0, ts + by)
+    for at in stamps:
+        word, high = struct.unpack_from(f"{order}II", page, at)
+        low = word >> 5 if order == "<" else word & _LOW_BITS
+        ts = (high << 27 | low) + by
+        low = ts & _LOW_BITS
+        word = low << 5 | _TIME_STAMP if order == "<" else _TIME_STAMP << 27 | low
+        struct.pack_into(f"{order}II", result, at, word, ts >> 27 & 0xFFFFFFFF)
+    return bytes(result)
 
 
 def repeat_trace(source: Path, target: Path, megabytes: int) -> None:

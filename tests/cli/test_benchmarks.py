@@ -9,6 +9,9 @@ from pathlib import Path
 from xml.etree import ElementTree as ET
 
 import pytest
+from support.trace_cmd_files import File, Kernel
+
+from converter import read
 
 ROOT = Path(__file__).parents[2]
 
@@ -128,6 +131,35 @@ print(*counts, target.stat().st_size)
     assert many % few == 0
     assert many > 100 * few
     assert 1 << 20 <= size < 2 << 20
+
+
+@pytest.mark.parametrize("kernel", [Kernel(), Kernel(big_endian=True, long_size=4)], ids=str)
+def test_absolute_times_are_later_in_each_copy(kernel, tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(ROOT)
+    event = kernel.slice(42, 5)
+    start = (5 << 27) + 7
+    page = kernel.page(
+        start,
+        kernel.record(3, event),
+        kernel.stamp(start + (1 << 27)),
+        kernel.record(1, event + bytes(120)),
+        kernel.discarded(2, 8),
+        kernel.extend(1 << 27),
+        kernel.record(0, event),
+        kernel.stamp(start + (4 << 27)),
+        kernel.record(0, event),
+    )
+    seed, target = tmp_path / "seed.dat", tmp_path / "target.dat"
+    seed.write_bytes(File(kernel, {0: page}).version_6())
+    import_module("benchmarks.inputs").repeat_trace_dat(seed, target, 1)
+    own, times = (
+        [ts for batch in read(path).batches() for ts in batch.ts.tolist()]
+        for path in (seed, target)
+    )
+    assert len(own) == 4 and len(times) == 4 * (1 << 20) // len(page)
+    firsts = times[::4]
+    assert firsts == sorted(firsts) and firsts[0] == own[0]
+    assert times == [first + ts - own[0] for first in firsts for ts in own]
 
 
 @pytest.mark.parametrize(

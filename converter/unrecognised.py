@@ -41,10 +41,7 @@ _BEGINNINGS: Final[tuple[tuple[re.Pattern[bytes], str], ...]] = tuple(
             "it is the file `info` of a uftrace recording: name the directory that it is in",
         ),
         (rb"\A(7z\xbc\xaf|\x1f\x9d|Rar!)", "it is compressed: unpack it first"),
-        (
-            rb"\A(\x1f\x8b\x08|\x28\xb5\x2f\xfd|\xfd7zXZ\0|BZh[1-9]|\x04\x22\x4d\x18|PK\x03\x04)",
-            "it is compressed more than twice: unpack it first",
-        ),
+        (rb"\APK\x03\x04", "it is an archive in another: unpack that first"),
         (
             rb"\A(\xff\xfe|\xfe\xff|\0{0,3}[\[{]\0{1,3}[^\0])",
             "it is text in UTF-16 or UTF-32: make it UTF-8 first (`iconv -f UTF-16 -t UTF-8`)",

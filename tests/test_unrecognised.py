@@ -1,8 +1,10 @@
 """Inputs are recognised by what is in them, wherever it is; those that are not are told what they may be."""
 
 import gzip
+import io
 import json
 import lzma
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -81,6 +83,14 @@ def test_perfetto_is_recognised_behind_packets_of_nothing(empty, tmp_path):
     assert (tmp_path / "out.pftrace").read_bytes() == data
 
 
+def zipped(name, data):
+    """An archive of one file."""
+    archive = io.BytesIO()
+    with zipfile.ZipFile(archive, "w") as file:
+        file.writestr(name, data)
+    return archive.getvalue()
+
+
 HINTS = {
     b"PERFILE2" + bytes(90): "perf data convert",
     b"\xc1\x1f\xfc\xc1" + bytes(40): "name the directory",
@@ -101,7 +111,7 @@ HINTS = {
     ("[" + json.dumps(EVENT) + "]").encode("utf-16-be"): "UTF-16",
     b"\xfe\xff" + json.dumps({"traceEvents": [EVENT]}).encode("utf-16-be"): "UTF-16",
     ("[" + json.dumps(EVENT) + "]").encode("utf-32"): "UTF-32",
-    gzip.compress(gzip.compress(gzip.compress(b"[]"))): "unpack it",
+    zipped("inner.zip", zipped("a.json", b"[]")): "an archive in another",
     json.dumps(EVENT).encode() + b"\n" + json.dumps(EVENT).encode(): "jq -s",
     b" \r\n": "white space",
     b"\xef\xbb\xbf": "white space",

@@ -68,6 +68,15 @@ class Outputs:
     strict: bool | Strictness = False
     lossless: bool = False
 
+    def __post_init__(self) -> None:
+        if self.format.reads_twice:
+            raise UnsupportedError(
+                "parts are written as they come, and this format takes two passes",
+                format=self.format.name,
+                path=self.path,
+                expected="parts in .tcir, then `traceconv batch` of these into the format",
+            )
+
     def place(self, label: str) -> str:
         """The path of a part: that of the whole with a label in front of its suffixes."""
         stem, suffixes = without_suffixes(self.path, self.format)
@@ -120,7 +129,7 @@ def split(
     Raises:
         SelectionError: `by` says none of these, or the clock knows no seconds.
         ValueError: there is no such strictness.
-        UnsupportedError: there are more CPUs or processes than can be written at a time.
+        UnsupportedError: there are more CPUs or processes than can be written at a time; the format takes two passes.
         Exception: whatever `convert` raises; parts that were written before stay.
 
     """

@@ -94,7 +94,7 @@ def test_parts_by_time_have_all_events(tmp_path, target):
 def test_parts_by_size_are_as_large_as_is_said(tmp_path):
     trace = synthetic_trace(["timeline", "sched"], 20_000)
     converter.write(trace, tmp_path / "all.fxt")
-    parts = converter.split(tmp_path / "all.fxt", tmp_path / "part.fxt", "200kB")
+    parts = converter.split(tmp_path / "all.fxt", tmp_path / "part.fxt", "200KB")
     sizes = [os.path.getsize(part.path) for part in parts]
     assert len(sizes) > 3
     assert all(200_000 <= size < 250_000 for size in sizes[:-1])
@@ -202,3 +202,13 @@ def test_batches_of_parts_are_there_or_not(tmp_path, monkeypatch, capfd):
     assert not list(tmp_path.rglob(".traceconv*"))
     code, out, _ = run(capfd, *arguments, "--compress", "gz", "-q")
     assert out.splitlines()[-1] == "1 skipped, 1 failed"
+
+
+@pytest.mark.parametrize("by", ["10ms", "20kB", "cpu"])
+@pytest.mark.parametrize("target", ["part.parquet", "part.arrow"])
+def test_a_format_of_two_passes_says_what_to_do(by, target, tmp_path, capfd):
+    pytest.importorskip("pyarrow")
+    code, _, err = run(capfd, SMALL, tmp_path / target, "--split", by)
+    assert code == 1
+    assert "two passes" in err and ".tcir" in err
+    assert list(tmp_path.iterdir()) == []

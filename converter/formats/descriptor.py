@@ -70,6 +70,8 @@ class Format:
     travels_whole: bool = False
     #: In a lossless output the source travels in place of the events: `portable` has also `source_files`.
     sends_source: bool = False
+    #: The writer goes through the trace twice, which a part of one cannot be.
+    reads_twice: bool = False
     #: Files have room for a residual: the module `residual` says where. Directories always have.
     embeds: bool = False
     #: The beginning of a file may not tell: the module `search` says whether the rest of it does.

@@ -13,8 +13,8 @@ from converter.errors import SelectionError
 from converter.ir.trace import Trace
 from converter.selection.moments import parse_span
 
-_SIZE: Final = re.compile(r"(\d{1,15}(?:\.\d{1,6})?)\s*([kMGT]?)(i?)B", re.ASCII)
-_POWERS: Final = {"": 0, "k": 1, "M": 2, "G": 3, "T": 4}
+_SIZE: Final = re.compile(r"(\d{1,15}(?:\.\d{1,6})?)\s*([kKMGT]?)(i?)B", re.ASCII)
+_POWERS: Final = {"": 0, "k": 1, "K": 1, "M": 2, "G": 3, "T": 4}
 #: Smaller parts would be headers above all.
 _LEAST_BYTES: Final = 1 << 10
 

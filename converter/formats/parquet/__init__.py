@@ -40,6 +40,7 @@ FORMAT = Format(
     sniff=sniff,
     holds_all=True,
     files_when_lossless=True,
+    reads_twice=True,
     options=("time", "unit", "event", "cpu", "tid", "pid"),
     needs=("pyarrow", "arrow"),
 )

@@ -66,12 +66,7 @@ class _Lines:
             }
             for number, table in batch.tables.items():
                 bound[number] = self._program(number).bind(partial(_column, of_batch, table))
-            # Of events of one class these are broadcast.
-            class_id, row = map(np.ascontiguousarray, (batch.class_id, batch.row))
-            printer.print(bound, class_id, row, write)
-            for program in bound:
-                if program is not None:
-                    program.release()
+            printer.print(bound, batch.class_id, batch.row, write)
         printer.flush(write)
 
     def _take(self, batch: Batch) -> None:

@@ -16,11 +16,10 @@ class Printer:
         class_id: NDArray[int32],
         row: NDArray[int32],
         write: Callable[[memoryview], object],
-        start: int = 0,
     ) -> None:
-        """Print the events of a batch from `start` on by the programs of their classes; those without one not at all.
+        """Print the events of a batch by the programs of their classes; those without one not at all.
 
-        Blocks of text are written when they are full.
+        Blocks of text are written when they are full. Programs let go of the columns that they are bound to.
         """
     def flush(self, write: Callable[[memoryview], object]) -> None:
         """Write what has not been."""

@@ -53,15 +53,15 @@ cdef class Printer:
     def __dealloc__(self):
         free(self._out.data)
 
-    def print(self, list programs, const int32_t[::1] class_id, const int32_t[::1] row, write, int64_t start=0):
-        """Print the events of a batch from `start` on by the programs of their classes (None: not at all)."""
+    def print(self, list programs, const int32_t[:] class_id, const int32_t[:] row, write):
+        """Print the events of a batch by the programs of their classes (None: not at all), which are released."""
         cdef int64_t count = class_id.shape[0]
         cdef int64_t classes = len(programs)
         cdef int64_t i, ahead
         cdef int32_t number
         cdef Program program
         cdef void** found
-        if row.shape[0] != count or start < 0:
+        if row.shape[0] != count:
             raise ValueError("an event has a class and a row")
         # Borrowed: the list keeps the programs.
         found = <void**>calloc(classes + 1, sizeof(void*))
@@ -75,7 +75,7 @@ cdef class Printer:
             if not ensure(&self._out, BLOCK + BLOCK // 8):
                 raise MemoryError
             with nogil:
-                for i in range(start, count):
+                for i in range(count):
                     ahead = i + EVENTS_AHEAD
                     if ahead < count and 0 <= class_id[ahead] < classes and found[class_id[ahead]] is not NULL:
                         (<Program>found[class_id[ahead]]).fetch(row[ahead])
@@ -91,6 +91,9 @@ cdef class Printer:
                                 raise MemoryError
         finally:
             free(found)
+            for program in programs:
+                if program is not None:
+                    program.release()
 
     def flush(self, write):
         """Hand over what is printed."""

@@ -131,12 +131,7 @@ class _Report:
                 entries = table.entries if isinstance(table, EntryTable) else None
                 located = None if entries is None else (entries.segments, *entries.located)
                 bound[number] = self.program(number, table).bind(columns.__getitem__, located)
-            # Of events of one class these are broadcast.
-            class_id, row = map(np.ascontiguousarray, (batch.class_id, batch.row))
-            printer.print(bound, class_id, row, write)
-            for program in bound:
-                if program is not None:
-                    program.release()
+            printer.print(bound, batch.class_id, batch.row, write)
             if self.stopped:
                 break
         printer.flush(write)

@@ -136,12 +136,7 @@ class _Report:
             columns.table = table
             located = None if records is None else (records.segments, *records.located)
             bound[number] = printed.bind(columns.get, located)
-        # Of events of one class these are broadcast.
-        class_id, row = map(np.ascontiguousarray, (settled.class_id, batch.row))
-        self._printer.print(bound, class_id, row, write)
-        for program in bound:
-            if program is not None:
-                program.release()
+        self._printer.print(bound, settled.class_id, batch.row, write)
 
     def _pids(self, batch: Batch) -> NDArray[np.int64]:
         """The number of each event's task, -1 without one, as in records."""

@@ -258,12 +258,7 @@ class _Report:
             records = table.records if isinstance(table, RecordTable) else None
             located = None if records is None else (records.segments, *records.located)
             bound[number] = self._program(number, table, records).bind(columns.get, located)
-        # Of events of one class these are broadcast.
-        class_id, row = map(np.ascontiguousarray, (batch.class_id, batch.row))
-        self._printer.print(bound, class_id, row, write)
-        for program in bound:
-            if program is not None:
-                program.release()
+        self._printer.print(bound, batch.class_id, batch.row, write)
 
     def _program(self, number: int, table: Table, records: Records | None) -> Printed:
         """What prints the events of a class, made when it is first met."""

@@ -121,10 +121,9 @@ def text_of(file: TraceFile, buffer: Buffer) -> bytes:
     assert section is not None
     size = min(section.size, max(file.source.size - section.offset, 0))
     most = limit("trace_cmd.section")
-    cut = TraceError("the text is cut", field="BUFFER_TEXT", expected=allowed("trace_cmd.section"))
     if not buffer.compressed:
         if size > most:
-            file.warn(cut)
+            file.warn(_is_cut(section.offset))
         return file.source.read(section.offset, min(size, most))
     # Text is compressed in chunks as pages are; it counts as pages of a byte.
     plain = Buffer(buffer.name, buffer.clock, 1, True)
@@ -137,7 +136,7 @@ def text_of(file: TraceFile, buffer: Buffer) -> bytes:
             file.warn(window)
             break
         if window.size > left:
-            file.warn(cut)
+            file.warn(_is_cut(window.offset))
             break
         pages, errors = stream.load(window)
         parts.append(bytes(pages))
@@ -145,6 +144,11 @@ def text_of(file: TraceFile, buffer: Buffer) -> bytes:
         for error in errors:
             file.warn(error)
     return b"".join(parts)
+
+
+def _is_cut(offset: int) -> TraceError:
+    expected = allowed("trace_cmd.section")
+    return TraceError("the text is cut", offset=offset, field="BUFFER_TEXT", expected=expected)
 
 
 class TextPart(NamedTuple):

@@ -167,7 +167,7 @@ class Rows:
         """
         for batch in self._batches():
             for start in range(0, len(batch), most):
-                yield self._table(stretch(batch, start, start + most), schema)
+                yield self._table(batch.select(slice(start, start + most)), schema)
 
     def parts(self, wanted: Callable[[int], bool]) -> Iterator[tuple[int, Part]]:
         """The events of each class, batch by batch: of those that are `wanted`, which is told how many events one has.
@@ -230,28 +230,6 @@ class Rows:
                 values = arrow_array(fields[index].type, rows.column(index), self._trace.strings)
                 arrays[name] = scattering.whole([(number, values)])
         return self._tables.finished(piece, schema)
-
-
-def stretch(batch: Batch, start: int, end: int) -> Batch:
-    """Some consecutive events of a batch."""
-    if start == 0 and end >= len(batch):
-        return batch
-    row = batch.row[start:end].copy()
-    tables = {}
-    for number, table in batch.tables.items():
-        places = np.flatnonzero(batch.class_id[start:end] == number)
-        if len(places):
-            tables[number] = table.select(row[places])
-            row[places] = np.arange(len(places), dtype=np.int32)
-    return Batch(
-        ts=batch.ts[start:end],
-        class_id=batch.class_id[start:end],
-        row=row,
-        tables=tables,
-        thread=batch.thread[start:end],
-        cpu=batch.cpu[start:end],
-        track=batch.track[start:end],
-    )
 
 
 def _part(batch: Batch, number: int, before: int) -> Part:

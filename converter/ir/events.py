@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -193,6 +193,30 @@ class Batch:
             thread=self.thread,
             cpu=self.cpu,
             track=self.track,
+        )
+
+    def select(self, places: NDArray[Any] | slice) -> Batch:
+        """The events at these places, in their order; tables without one of them are left out."""
+        class_id = self.class_id[places]
+        of = self.row[places]
+        row = np.empty(len(of), np.int32)
+        tables = {}
+        present = np.flatnonzero(np.bincount(class_id)).tolist() if len(class_id) else []
+        for number in present:
+            at = np.flatnonzero(class_id == number)
+            rows = of[at]
+            row[at] = np.arange(len(at), dtype=np.int32)
+            table = self.tables[number]
+            is_whole = len(rows) == len(table) and bool(np.all(rows[1:] > rows[:-1]))
+            tables[number] = table if is_whole else table.select(rows)
+        return Batch(
+            ts=self.ts[places],
+            class_id=class_id,
+            row=row,
+            tables=tables,
+            thread=self.thread[places],
+            cpu=self.cpu[places],
+            track=self.track[places],
         )
 
     def positions(self, class_id: int) -> NDArray[np.int32]:

@@ -39,40 +39,30 @@ def durations(event_class: EventClass, table: Table) -> NDArray[np.int64] | None
     return known if valid is None else np.where(valid, known, -1)
 
 
-def kept_events(trace: Trace, batch: Batch, places: NDArray[Any], window: Window) -> Batch:
-    """The events at some places of a batch, moved into a window where they are not in it."""
+def clipped(trace: Trace, batch: Batch, window: Window) -> Batch:
+    """The events of a batch, moved into a window where they are not in it."""
     start, end = bounds(window)
-    ts = batch.ts[places]
-    class_id = batch.class_id[places]
-    present = np.flatnonzero(np.bincount(class_id)).tolist() if len(class_id) else []
-    row = np.empty(len(places), np.int32)
-    tables = {}
-    for number in present:
-        at = np.flatnonzero(class_id == number)
-        rows = batch.row[places[at]]
-        row[at] = np.arange(len(at), dtype=np.int32)
-        table = batch.tables[number]
-        whole = len(rows) == len(table) and bool(np.all(rows[1:] > rows[:-1]))
-        kept = table if whole else table.select(rows)
-        tables[number] = _clipped(trace.event_classes[number], kept, ts[at], start, end)
     return Batch(
-        ts=np.clip(ts, start, end),
-        class_id=class_id,
-        row=row,
-        tables=tables,
-        thread=batch.thread[places],
-        cpu=batch.cpu[places],
-        track=batch.track[places],
+        ts=np.clip(batch.ts, start, end),
+        class_id=batch.class_id,
+        row=batch.row,
+        tables={
+            number: _clipped(trace.event_classes[number], batch, number, start, end)
+            for number in batch.tables
+        },
+        thread=batch.thread,
+        cpu=batch.cpu,
+        track=batch.track,
     )
 
 
-def _clipped(
-    event_class: EventClass, table: Table, ts: NDArray[np.int64], start: int, end: int
-) -> Table:
-    """The rows with complete slices cut to the window."""
+def _clipped(event_class: EventClass, batch: Batch, number: int, start: int, end: int) -> Table:
+    """The rows of a class with complete slices cut to the window."""
+    table = batch.tables[number]
     known = durations(event_class, table)
     if known is None:
         return table
+    ts = batch.ts[batch.positions(number)]
     first = np.clip(ts, start, end)
     # Sums that do not fit are beyond any window.
     last = np.where(known > I64.max - np.maximum(ts, 0), I64.max, ts + known)

@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 
 from converter.ir.events import Batch
 from converter.ir.trace import Trace
-from converter.selection.clipping import I64, kept_events
+from converter.selection.clipping import I64, clipped
 from converter.selection.closing import Closing
 from converter.selection.moments import Window, ticks
-from converter.selection.open_events import ALWAYS, OpenEvents, decoded
+from converter.selection.open_events import OpenEvents, decoded
 from converter.selection.parts import Part, TimeLength
 from converter.selection.reaching import reaching
 from converter.selection.steps import StepsOf
@@ -156,8 +156,8 @@ class Consecutive:
         times = self._times(batch)
         behind = times > end
         if behind.any():
-            self._held_back.append(kept_events(self._source, batch, np.flatnonzero(behind), ALWAYS))
-            batch = kept_events(self._source, batch, np.flatnonzero(~behind), ALWAYS)
+            self._held_back.append(batch.select(np.flatnonzero(behind)))
+            batch = batch.select(np.flatnonzero(~behind))
             times = times[~behind]
         if not len(batch):
             return
@@ -173,7 +173,7 @@ class Consecutive:
         self._keep_reaching(batch, end)
         self._follow_tables(part.trace)
         part.events += len(batch)
-        yield kept_events(self._source, batch, np.arange(len(batch)), window)
+        yield clipped(self._source, batch, window)
 
     def _opening(self, part: Part, start: int) -> Iterator[Batch]:
         """What says how it is when the part begins."""
@@ -182,14 +182,14 @@ class Consecutive:
         window = Window(start, None)
         for origin in self._open.still_open():
             part.added += len(origin.places)
-            yield kept_events(self._source, origin.batch, origin.places, window)
+            yield clipped(self._source, origin.events(), window)
         for batch in sorted(self._reaching, key=lambda batch: int(batch.ts.min())):
             part.added += len(batch)
-            yield kept_events(self._source, batch, np.arange(len(batch)), window)
+            yield clipped(self._source, batch, window)
 
     def _ends(self, part: Part, closing: Closing, last: int) -> Iterator[Batch]:
         for origin in reversed(self._open.still_open()):
-            begins = kept_events(self._source, origin.batch, origin.places, ALWAYS)
+            begins = origin.events()
             ends = closing.ends(begins, last)
             if ends is not None:
                 part.added += len(ends)
@@ -204,7 +204,7 @@ class Consecutive:
                 kept.append(one)
             elif len(places):
                 by_time = places[np.argsort(one.ts[places], kind="stable")]
-                kept.append(decoded(self._source, one, by_time))
+                kept.append(decoded(one, by_time))
         self._reaching = kept
 
     def _follow_tables(self, target: Trace) -> None:

@@ -15,12 +15,12 @@ from numpy.typing import NDArray
 
 from converter.ir.events import Batch
 from converter.ir.trace import Trace
-from converter.selection.clipping import bounds, durations, kept_events
+from converter.selection.clipping import bounds, clipped, durations
 from converter.selection.closing import Closing
 from converter.selection.conditions import Conditions
 from converter.selection.cut_flows import CutFlows
 from converter.selection.moments import Window
-from converter.selection.open_events import ALWAYS, OpenEvents, Provenance, decoded
+from converter.selection.open_events import OpenEvents, Provenance, decoded
 from converter.selection.reaching import reaching
 from converter.selection.selection import Selection
 from converter.selection.stacks import END, UNMATCHED
@@ -129,7 +129,7 @@ class Cut:
             yield opening
 
     def _kept(self, origin: Provenance, came_from: Callable[[Batch, Provenance], None]) -> Batch:
-        result = kept_events(self._source, origin.batch, origin.places, self._window)
+        result = clipped(self._source, origin.events(), self._window)
         came_from(result, origin)
         return result
 
@@ -169,7 +169,7 @@ class Cut:
             keep[self._open_events.places_in(batch)] = True
         elif len(reaches):
             by_time = reaches[np.argsort(batch.ts[reaches], kind="stable")]
-            self._reaching.append(decoded(self._source, batch, by_time))
+            self._reaching.append(decoded(batch, by_time))
         if steps is not None:
             late = ~before[steps.at] & ~after[steps.at]
             if late.any():
@@ -213,7 +213,7 @@ class Cut:
     def _ends(self) -> Iterator[Batch]:
         """The ends of what is open when the window ends."""
         for origin in reversed(self._open_events.still_open()):
-            begins = kept_events(self._source, origin.batch, origin.places, ALWAYS)
+            begins = origin.events()
             ends = self._closing.ends(begins, self._end)
             if ends is not None:
                 self.counts.added += len(ends)

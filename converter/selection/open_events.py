@@ -10,8 +10,6 @@ from numpy.typing import NDArray
 
 from converter.ir.events import Batch, decode
 from converter.ir.trace import Trace
-from converter.selection.clipping import kept_events
-from converter.selection.moments import Window
 from converter.selection.pending_wakeups import PendingWakeups
 from converter.selection.stacks import Closed, Stacks
 from converter.selection.steps import Steps
@@ -19,7 +17,6 @@ from converter.selection.steps import Steps
 #: Batches that are kept whole for what they began; of older ones only the events that are still open are.
 _WHOLE: Final = 3
 _NOWHERE: Final = np.zeros(0, np.intp)
-ALWAYS: Final = Window(None, None)
 
 
 @dataclass(slots=True)
@@ -28,6 +25,10 @@ class Provenance:
 
     batch: Batch
     places: NDArray[np.intp]
+
+    def events(self) -> Batch:
+        """Those events."""
+        return self.batch.select(self.places)
 
 
 @dataclass(slots=True)
@@ -99,9 +100,7 @@ class OpenEvents:
             if not len(places):
                 continue
             if age >= _WHOLE and one.numbers is None:
-                held.append(
-                    _Held(decoded(self._trace, one.batch, places), one.first, one.first + places)
-                )
+                held.append(_Held(decoded(one.batch, places), one.first, one.first + places))
             else:
                 held.append(one)
         self._held = held[::-1]
@@ -117,8 +116,8 @@ class OpenEvents:
         return found
 
 
-def decoded(trace: Trace, batch: Batch, places: NDArray[np.intp]) -> Batch:
+def decoded(batch: Batch, places: NDArray[np.intp]) -> Batch:
     """Some events of a batch, without the rest of it."""
-    result = kept_events(trace, batch, places, ALWAYS)
+    result = batch.select(places)
     decode(result)
     return result

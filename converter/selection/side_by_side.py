@@ -10,8 +10,6 @@ from numpy.typing import NDArray
 
 from converter.ir.events import Batch
 from converter.ir.trace import Trace, TrackScope
-from converter.selection.clipping import kept_events
-from converter.selection.open_events import ALWAYS
 from converter.selection.parts import Division
 from converter.selection.stacks import END, UNMATCHED, Stacks
 from converter.selection.steps import StepsOf
@@ -63,7 +61,7 @@ class SideBySide:
         order = np.argsort(numbers, kind="stable")
         present, starts = np.unique(numbers[order], return_index=True)
         for one, which in zip(present.tolist(), np.split(order, starts[1:]), strict=True):
-            yield one, kept_events(self._source, batch, places[which], ALWAYS)
+            yield one, batch.select(places[which])
 
     def _numbered(self, groups: _Groups) -> _Groups:
         """The numbers of the parts of CPUs or processes."""

@@ -213,15 +213,13 @@ def test_a_window_reads_a_few_hundredths_of_the_rows(target, tmp_path, monkeypat
 @pytest.mark.parametrize("target", ["parquet", "parquet+dataset"])
 def test_small_batches_are_one_group_whose_encoding_is_what_pays(target, tmp_path):
     """Dictionaries of what repeats, and statistics of all but texts, of which a group has nearly all."""
-    from converter.columnar.rows import stretch
-
     numbers = np.arange(1000)
     builder = converter.TraceBuilder()
     fields = {"address": numbers * 0x9E3779B97F, "state": numbers % 3, "what": ["a", "b"] * 500}
     builder.event("tick", numbers * 1000, fields=fields)
     whole = collect(builder.trace())
     (events,) = whole.batches()
-    parts = [stretch(events, start, start + 100) for start in range(0, 1000, 100)]
+    parts = [events.select(slice(start, start + 100)) for start in range(0, 1000, 100)]
     converter.write(with_batches(whole, parts), tmp_path / "out", target)
     files = [tmp_path / "out", *tmp_path.glob("out/*/*.parquet")]
     (group,) = (pq.read_metadata(file).to_dict()["row_groups"] for file in files if file.is_file())

@@ -17,8 +17,6 @@ from converter.ir.field_classes import IntegerClass, OptionalClass, StringClass
 from converter.ir.invariants import check
 from converter.ir.kinds import Kind, Role
 from converter.ir.trace import Process, Thread, Track, TrackScope
-from converter.selection.clipping import kept_events
-from converter.selection.moments import Window
 from converter.selection.select import select, selected
 from converter.selection.selection import Selection
 
@@ -372,9 +370,7 @@ def split(trace):
     trace = collect(trace)
     batches: list[Batch] = []
     for batch in trace.batches():
-        batches += [
-            kept_events(trace, batch, np.array([i]), Window(None, None)) for i in range(len(batch))
-        ]
+        batches += [batch.select(slice(i, i + 1)) for i in range(len(batch))]
     return with_batches(trace, batches)
 
 

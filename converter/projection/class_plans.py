@@ -139,7 +139,7 @@ class Rehearsal:
         made = self._of(stored)
         if isinstance(stored, ComputedColumn) and _is_of_constant(made):
             (of,) = stored.columns
-            given = of() if callable(of) else of
+            given = _settled(of)
             # What comes back as it is does so whenever it is asked for.
             return _constant(given) if table.column(index) is given else made
         return made

@@ -18,7 +18,6 @@ SET_MARKER_FORMAT: Final = 1
 HEARTBEAT_32: Final = 2
 HEARTBEAT_64: Final = 3
 
-
 #: Names of the core markers, in the order of their ids: of version 1.0, those before 2.3, and since.
 _OLDEST_NAMES: Final = ("set_marker_id", "set_marker_format", "heartbeat_32", "heartbeat_64")
 _OLD_NAMES: Final = _OLDEST_NAMES[:2]

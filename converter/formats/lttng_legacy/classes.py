@@ -26,6 +26,8 @@ from converter.formats.lttng_legacy.mapping import (
     own_class,
 )
 from converter.formats.lttng_legacy.marker_formats import TypeSizes
+from converter.formats.lttng_legacy.markers import MarkerTable
+from converter.formats.lttng_legacy.payloads import Payloads
 from converter.formats.lttng_legacy.programs import (
     FieldPlace,
     Program,
@@ -33,7 +35,6 @@ from converter.formats.lttng_legacy.programs import (
     step_array,
 )
 from converter.formats.lttng_legacy.recording import ChannelFile
-from converter.formats.lttng_legacy.scan import MarkerTable, Payloads
 from converter.formats.lttng_legacy.sidecar import HeldClass
 from converter.ir.columns import Column, ListColumn, value
 from converter.ir.events import Batch, EventClass, Field

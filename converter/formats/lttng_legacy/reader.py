@@ -19,8 +19,8 @@ from converter.formats.lttng_legacy.declarations import (
 from converter.formats.lttng_legacy.decode import Decoder, damage_of
 from converter.formats.lttng_legacy.layout import MACHINES, Version
 from converter.formats.lttng_legacy.mapping import NumberNames
+from converter.formats.lttng_legacy.markers import ThreadIndex
 from converter.formats.lttng_legacy.recording import TABLES_NAME, ChannelFile, Recording
-from converter.formats.lttng_legacy.scan import ThreadIndex
 from converter.formats.lttng_legacy.sidecar import Held
 from converter.formats.lttng_legacy.state_dump import first_threads, read_state_dump
 from converter.formats.lttng_legacy.tables import TraceTables, parse_tables

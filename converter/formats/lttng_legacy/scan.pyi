@@ -3,26 +3,11 @@ from collections.abc import Sequence
 from numpy import int32, int64, uint8, uint32
 from numpy.typing import NDArray
 
-from converter.kernels.columns import HeldBuffers
+from converter.formats.lttng_legacy.markers import MarkerTable, ThreadIndex
 
 DONE: int
 FULL: int
 NEEDS_DATA: int
-
-class MarkerTable:
-    """The markers of a channel, by id.
-
-    A marker is (first step, steps, payload size or -1, largest alignment, class or -1, kind); a step (code, argument).
-    Steps: 0 so many bytes, 1 a string, 2 alignment to so many bytes. Kinds: 0 plain, 1 with pid and tid at its end,
-    2 heartbeat, 3 heartbeat with all bits of the time. A marker of size -1 without steps is not declared.
-    """
-
-    def __init__(self, markers: NDArray[int32], steps: NDArray[int32]) -> None: ...
-
-class ThreadIndex:
-    """Threads by pid and tid: number i is (pids[i], tids[i])."""
-
-    def __init__(self, pids: NDArray[int32], tids: NDArray[int32]) -> None: ...
 
 class Scanner:
     """One file being scanned.
@@ -82,20 +67,4 @@ class Scanner:
 
         Counts of lost events are changed in the window to what each block adds. The thread of a native record is its
         id. Returns the number of events and DONE, FULL (the columns are) or NEEDS_DATA. Releases the GIL.
-        """
-
-class Payloads(HeldBuffers):
-    """The windows in which a batch's payloads lie, kept alive; a location is ``segment << 32 | offset``."""
-
-    def locate(
-        self,
-        location: NDArray[int64],
-        size: NDArray[uint32],
-        steps: NDArray[int32],
-        place: NDArray[int64],
-        left: NDArray[int64],
-    ) -> None:
-        """Where each payload stands behind `steps` (code, argument), and how many bytes of it are left.
-
-        Nothing is left where the payload ends before. Releases the GIL.
         """

@@ -6,29 +6,21 @@ that format texts compile to, since most event headers do not say how long the p
 and goes on with the next, so that blocks of any size take no more memory than a window.
 
 Sources: block and event headers of LTTV's tracefile.c and the tracer's ltt-tracer.h; see docs/formats/lttng_legacy.md.
-
-Where a field is in each payload of a marker, when strings stand in front of it.
 """
 
 from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t, uint8_t
-from libc.stdlib cimport calloc, free
 from libc.string cimport memcpy
 
 from converter.formats.lttng_legacy.headers cimport (
     EventHeader, HEADER_2, HEADER_32, HeaderForm, period, read_header,
 )
-from converter.formats.lttng_legacy.payload cimport padding, STEP_ALIGN, walk
-from converter.kernels.columns cimport HeldBuffers
+from converter.formats.lttng_legacy.markers cimport (
+    HEARTBEAT, HEARTBEAT_64, Marker, MarkerTable, ON_THREAD, ThreadIndex,
+)
+from converter.formats.lttng_legacy.payload cimport padding, walk
 from converter.kernels.byte_order cimport HOST_IS_BIG, load32, load64
 
-
-
 cdef enum:
-    # What a marker's events are.
-    PLAIN = 0
-    ON_THREAD = 1  # the last two 32-bit numbers are pid and tid
-    HEARTBEAT = 2  # no event, only time
-    HEARTBEAT_64 = 3  # the same, with all bits of the time
     # What became of a record.
     RECORD = 0
     INCOMPLETE = 1
@@ -58,101 +50,6 @@ cdef enum:
     ENDED = 0
     NO_ROOM = 1
     NO_DATA = 2
-
-
-cdef struct Marker:
-    const int32_t* steps
-    int64_t count
-    # Of the payload, -1 where it varies.
-    int64_t size
-    int64_t largest
-    int32_t class_id
-    int32_t kind
-
-
-cdef class MarkerTable:
-    cdef Marker* _markers
-    cdef int64_t _count
-    cdef int32_t* _steps
-
-    def __init__(self, const int32_t[:, ::1] markers, const int32_t[:, ::1] steps):
-        cdef int64_t i
-        cdef int64_t total = steps.shape[0]
-        cdef Marker* marker
-        if self._markers is not NULL:
-            raise TypeError("markers cannot be set anew")
-        if markers.shape[0] > 65536 or (markers.shape[0] and markers.shape[1] != 6) or (total and steps.shape[1] != 2):
-            raise ValueError("markers have six numbers, steps two")
-        self._markers = <Marker*>calloc(markers.shape[0] + 1, sizeof(Marker))
-        self._steps = <int32_t*>calloc(2 * total + 1, sizeof(int32_t))
-        if self._markers is NULL or self._steps is NULL:
-            raise MemoryError
-        for i in range(total):
-            if steps[i, 0] < 0 or steps[i, 0] > STEP_ALIGN or steps[i, 1] < 0:
-                raise ValueError(f"no step {steps[i, 0]}")
-            if steps[i, 0] == STEP_ALIGN and (steps[i, 1] & (steps[i, 1] - 1) or steps[i, 1] == 0):
-                raise ValueError(f"an alignment to {steps[i, 1]}")
-            self._steps[2 * i] = steps[i, 0]
-            self._steps[2 * i + 1] = steps[i, 1]
-        for i in range(markers.shape[0]):
-            marker = &self._markers[i]
-            if markers[i, 0] < 0 or markers[i, 1] < 0 or <int64_t>markers[i, 0] + markers[i, 1] > total:
-                raise ValueError("a marker's steps lie outside the steps")
-            marker.steps = self._steps + 2 * markers[i, 0]
-            marker.count = markers[i, 1]
-            marker.size = markers[i, 2]
-            marker.largest = markers[i, 3]
-            marker.class_id = markers[i, 4]
-            marker.kind = markers[i, 5]
-        self._count = markers.shape[0]
-
-    def __dealloc__(self):
-        free(self._markers)
-        free(self._steps)
-
-
-cdef struct Slot:
-    uint64_t key
-    # The thread's number and 1, 0 for an empty slot.
-    int32_t known
-
-
-cdef class ThreadIndex:
-    cdef Slot* _slots
-    cdef uint64_t _mask
-
-    def __init__(self, const int32_t[::1] pids, const int32_t[::1] tids):
-        cdef int64_t i
-        cdef uint64_t size = 16
-        cdef uint64_t key, slot
-        if self._slots is not NULL:
-            raise TypeError("threads cannot be set anew")
-        if pids.shape[0] != tids.shape[0]:
-            raise ValueError("pids and tids differ in length")
-        while size < 2 * <uint64_t>pids.shape[0] + 2:
-            size *= 2
-        self._slots = <Slot*>calloc(size, sizeof(Slot))
-        if self._slots is NULL:
-            raise MemoryError
-        self._mask = size - 1
-        for i in range(pids.shape[0]):
-            key = <uint64_t><uint32_t>pids[i] << 32 | <uint32_t>tids[i]
-            slot = self._place(key)
-            if self._slots[slot].known == 0:
-                self._slots[slot].key = key
-                self._slots[slot].known = <int32_t>(i + 1)
-
-    def __dealloc__(self):
-        free(self._slots)
-
-    cdef inline uint64_t _place(self, uint64_t key) noexcept nogil:
-        cdef uint64_t slot = (key * <uint64_t>0x9E3779B97F4A7C15) >> 20 & self._mask
-        while self._slots[slot].known and self._slots[slot].key != key:
-            slot = (slot + 1) & self._mask
-        return slot
-
-    cdef inline int32_t find(self, uint64_t key) noexcept nogil:
-        return self._slots[self._place(key)].known - 1
 
 
 cdef struct Record:
@@ -645,38 +542,3 @@ cdef class Scanner:
             if window[i]:
                 return INCOMPLETE
         return INCOMPLETE if self._data_end - self.position > limit - at else BLOCK_END
-
-
-cdef class Payloads(HeldBuffers):
-    def locate(
-        self,
-        const int64_t[::1] location,
-        const uint32_t[::1] size,
-        const int32_t[:, ::1] steps,
-        int64_t[::1] place,
-        int64_t[::1] left,
-    ):
-        cdef int64_t count = location.shape[0]
-        cdef int64_t i, segment, offset, at
-        cdef const int32_t* program = NULL
-        if size.shape[0] != count or place.shape[0] != count or left.shape[0] != count:
-            raise ValueError("the columns differ in length")
-        if steps.shape[0]:
-            if steps.shape[1] != 2:
-                raise ValueError("a step has two numbers")
-            program = &steps[0, 0]
-        for i in range(steps.shape[0]):
-            if steps[i, 1] < 0 or (steps[i, 0] == STEP_ALIGN and (steps[i, 1] == 0 or steps[i, 1] & (steps[i, 1] - 1))):
-                raise ValueError("a step goes nowhere")
-        with nogil:
-            for i in range(count):
-                segment = location[i] >> 32
-                offset = location[i] & <int64_t>0xffffffff
-                place[i] = location[i]
-                left[i] = 0
-                if segment < 0 or segment >= self.count or offset + size[i] > self.sizes[segment]:
-                    continue
-                at = walk(program, steps.shape[0], self.data[segment] + offset, size[i])
-                if at >= 0:
-                    place[i] = location[i] + at
-                    left[i] = size[i] - at

@@ -14,9 +14,9 @@ from pathlib import Path
 
 import pytest
 import zstandard
-from costs import INPUTS
 from fuzz import packed
 from support import lttng_legacy_files, perfetto_files, uftrace_files
+from support.costly_inputs import INPUTS
 from support.ctf2_fragments import STREAM, U8, event, sequence
 from support.trace_cmd_files import File
 from support.trcfmt_entries import report

@@ -109,7 +109,7 @@ limits = click.option(
     expose_value=False,
     is_eager=True,
     callback=_as_limits,
-    help='How much IN may ask for: holes=5000, ctf.metadata=64M; "help" lists all.',
+    help='How much an input may ask for: holes=5000, ctf.metadata=64M; "help" lists all.',
 )
 
 

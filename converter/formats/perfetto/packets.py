@@ -159,9 +159,7 @@ def _expanded(window: Window, damage: Damage, unpacked: Unpacked) -> Iterator[Wi
             inflated = None
         pieces.append(window.data[last:before])
         last = int(ends[place])
-        if inflated is None:
-            pass
-        else:
+        if inflated is not None:
             pieces.append(_whole_packets(inflated, damage, offset))
         held += sum(len(piece) for piece in pieces[-2:])
         if held >= WINDOW_BYTES:

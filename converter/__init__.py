@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 
     from converter.building.builder import TraceBuilder
     from converter.building.places import Place
-    from converter.comparison import TraceDifference, diff
+    from converter.comparing.differences import TraceDifference
+    from converter.comparison import diff
     from converter.conversion import convert, detect, open_merged, open_trace, read, write
     from converter.errors import (
         ArgumentError,
@@ -100,7 +101,8 @@ _MODULES = {
     "converter.building.builder": ("TraceBuilder",),
     "converter.building.places": ("Place",),
     "converter.conversion": ("convert", "detect", "open_merged", "open_trace", "read", "write"),
-    "converter.comparison": ("TraceDifference", "diff"),
+    "converter.comparing.differences": ("TraceDifference",),
+    "converter.comparison": ("diff",),
     "converter.errors": (
         "ArgumentError",
         "OutputError",

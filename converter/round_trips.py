@@ -8,7 +8,8 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from converter import registry
-from converter.comparison import TraceDifference, diff
+from converter.comparing.differences import TraceDifference
+from converter.comparison import diff
 from converter.conversion import open_trace, write
 from converter.projection.losses import LossReport
 

@@ -26,7 +26,7 @@ FLOORS = [
     ["converter.joining_by_workers", "converter.splitting_by_workers"],
     ["converter.round_trips", "converter.scheduling", "converter.splitting"],
     ["converter.comparison"],
-    ["converter.conversion"],
+    ["converter.comparing", "converter.conversion"],
     ["converter.transcription"],
     # Formats are looked up there; what none of them knows has a hint.
     ["converter.registry"],

@@ -9,7 +9,8 @@ from typing import Any
 
 from converter.cli.progress import Progress
 from converter.cli.selected_part import part_of
-from converter.comparison import TraceDifference, diff
+from converter.comparing.differences import TraceDifference
+from converter.comparison import diff
 from converter.conversion import open_trace
 from converter.ir.text import printable
 from converter.round_trips import RoundTrip, roundtrip

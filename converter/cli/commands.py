@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 import click
 
 from converter.cli.batch_command import batch
+from converter.cli.comparison_commands import diff, roundtrip
+from converter.cli.fixture_command import fixtures
 from converter.cli.merging import Relations, relating
 from converter.cli.plugin_commands import new_format
 from converter.cli.rescue_commands import check, recover
@@ -14,7 +16,6 @@ from converter.cli.selecting import EXAMPLES, selects
 from converter.cli.shared_options import SETTINGS as _SETTINGS
 from converter.cli.shared_options import Strict, WithStrictness
 from converter.cli.shared_options import input_argument as _input
-from converter.cli.shared_options import limits as _limits
 from converter.cli.shared_options import reader_options as _reader_options
 from converter.cli.shared_options import source_format as _source_format
 from converter.cli.shared_options import split as _split
@@ -283,188 +284,6 @@ def formats(as_json: bool) -> None:
     from converter.cli.listing import run
 
     run(as_json=as_json)
-
-
-_ASPECTS = ("clock-offset", "native", "names", "environment", "types", "places")
-
-
-def _as_aspects(
-    _context: click.Context, _parameter: click.Parameter, given: str | None
-) -> list[str]:
-    names = [name.strip() for name in given.split(",")] if given else []
-    for name in names:
-        if name not in _ASPECTS:
-            raise click.BadParameter(f"unknown {name!r}; there are {', '.join(_ASPECTS)}")
-    return names
-
-
-_ignore = click.option(
-    "--ignore",
-    metavar="ASPECT[,ASPECT]",
-    callback=_as_aspects,
-    help=f"What is not compared: {', '.join(_ASPECTS)}.",
-)
-_quiet_comparison = click.option(
-    "-q", "--quiet", is_flag=True, help="Print nothing; the exit code says."
-)
-_comparison_as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-
-
-_DIFF_EPILOG = f"""\b
-Examples:
-  traceconv diff trace.dat trace.pftrace --ignore native,environment
-  traceconv diff before/ after/ --json
-  traceconv diff trace.dat trace.pftrace --event "sched:*"
-
-{EXAMPLES}"""
-
-
-@click.command(context_settings=_SETTINGS, epilog=_DIFF_EPILOG)
-@click.argument("first", metavar="A")
-@click.argument("second", metavar="B")
-@click.option("--format-a", metavar="FORMAT", help="Format of A, where not recognised.")
-@click.option("--format-b", metavar="FORMAT", help="Format of B, where not recognised.")
-@_limits
-@_ignore
-@_comparison_as_json
-@_quiet_comparison
-@selects
-def diff(
-    first: str,
-    second: str,
-    format_a: str | None,
-    format_b: str | None,
-    ignore: list[str],
-    as_json: bool,
-    quiet: bool,
-    selection: Selection | None,
-) -> None:
-    """Compare the traces A and B, of any formats: exit code 1 if they differ."""
-    from converter.cli.comparing import run_diff
-
-    formats = (format_a, format_b)
-    if run_diff(first, second, formats, ignore, as_json=as_json, quiet=quiet, selection=selection):
-        raise click.exceptions.Exit(1)
-
-
-_ROUNDTRIP_EPILOG = """\b
-Examples:
-  traceconv roundtrip trace.dat --via perfetto
-  traceconv roundtrip trace.dat --via fxt,chrome --lossless
-"""
-
-
-@click.command(context_settings=_SETTINGS, epilog=_ROUNDTRIP_EPILOG)
-@_input
-@click.option(
-    "--via", metavar="FORMAT[,FORMAT]", required=True, help="The formats to go through, in order."
-)
-@click.option("--lossless", is_flag=True, help="Let what does not fit travel along.")
-@_source_format
-@_reader_options
-@_ignore
-@_comparison_as_json
-@_quiet_comparison
-def roundtrip(
-    source: str,
-    via: str,
-    lossless: bool,
-    source_format: str | None,
-    reader_options: dict[str, str],
-    ignore: list[str],
-    as_json: bool,
-    quiet: bool,
-) -> None:
-    """Convert the trace IN to other formats and back: exit code 1 if anything has changed."""
-    from converter.cli.comparing import run_roundtrip
-
-    changed = run_roundtrip(
-        source,
-        source_format,
-        reader_options,
-        [name.strip() for name in via.split(",")],
-        ignore,
-        lossless=lossless,
-        as_json=as_json,
-        quiet=quiet,
-    )
-    if changed:
-        raise click.exceptions.Exit(1)
-
-
-_FIXTURES_EPILOG = """\b
-Examples:
-  traceconv fixtures samples/
-  traceconv fixtures samples/ --formats fxt,trace_cmd+v6 --kinds sched,interrupts --events 1000
-  traceconv fixtures samples/ --formats perfetto --seed 7 --corrupt
-
-\b
-Groups of kinds:
-  all, typed, timeline, kernel, sched, interrupts, calls, power, tasks, text, messages, objects,
-  recording
-"""
-
-
-def _as_names(
-    _context: click.Context, _parameter: click.Parameter, given: str | None
-) -> list[str] | None:
-    return None if given is None else [name.strip() for name in given.split(",")]
-
-
-@click.command(context_settings=_SETTINGS, epilog=_FIXTURES_EPILOG)
-@click.argument("directory", metavar="OUTDIR")
-@click.option(
-    "--formats",
-    metavar="FORMAT[,FORMAT]",
-    callback=_as_names,
-    help="NAME for all variants of a format, or NAME+VARIANT; all formats by default.",
-)
-@click.option(
-    "--kinds",
-    metavar="KIND[,KIND]",
-    default="all",
-    show_default=True,
-    callback=_as_names,
-    help="Kinds of events, or groups of them.",
-)
-@click.option(
-    "--events",
-    metavar="N",
-    type=click.IntRange(min=1),
-    default=128,
-    show_default=True,
-    help="How many events the trace has.",
-)
-@click.option(
-    "--seed",
-    metavar="S",
-    type=int,
-    default=0,
-    show_default=True,
-    help="Decides values and times.",
-)
-@click.option("--corrupt", is_flag=True, help="Write copies with one defect each, too.")
-@click.option("--force", is_flag=True, help="Replace OUTDIR, with all that is in it.")
-@click.option("-q", "--quiet", is_flag=True, help="Print errors only.")
-def fixtures(
-    directory: str,
-    formats: list[str] | None,
-    kinds: list[str],
-    events: int,
-    seed: int,
-    corrupt: bool,
-    force: bool,
-    quiet: bool,
-) -> None:
-    """Write small, valid trace files of every format and variant to the directory OUTDIR.
-
-    All hold the same synthetic trace. Beside each is what reading it gives, in canonical form, and
-    what of the trace did not fit; manifest.json lists them with checksums. The same arguments give
-    the same bytes, on every machine.
-    """
-    from converter.cli.generating import run
-
-    run(directory, formats, kinds, events, seed, corrupt=corrupt, force=force, quiet=quiet)
 
 
 #: As the first page of help lists them.

@@ -23,6 +23,8 @@ BASIC = HELP | {
     "converter.viewing.perfetto_ui",
     "converter.cli.batch_command",
     "converter.cli.commands",
+    "converter.cli.comparison_commands",
+    "converter.cli.fixture_command",
     "converter.cli.merging",
     "converter.cli.messages",
     "converter.cli.plugin_commands",

@@ -4,12 +4,13 @@ from numpy import int32, int64, uint8, uint32
 from numpy.typing import NDArray
 
 from converter.formats.lttng_legacy.markers import MarkerTable, ThreadIndex
+from converter.formats.lttng_legacy.scan_records import RecordWalk
 
 DONE: int
 FULL: int
 NEEDS_DATA: int
 
-class Scanner:
+class Scanner(RecordWalk):
     """One file being scanned.
 
     `position` is where the next window must begin or contain; `damaged` counts damaged places (the first at
@@ -31,17 +32,7 @@ class Scanner:
 
     """
 
-    position: int
-    damaged: int
-    first_damage: int
-    mismatches: int
-    first_mismatch: int
-    undeclared: int
-    unclosed: int
-    blocks: int
-    truncated: bool
     resumed: int
-    given_up: int
     @property
     def holes(self) -> list[tuple[int, int, int]]: ...
     def __init__(

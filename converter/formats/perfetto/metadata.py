@@ -26,6 +26,7 @@ from converter.formats.perfetto.layout import (
     SEQUENCE_CLOCKS,
     PacketField,
 )
+from converter.formats.perfetto.numbers import Numbers
 from converter.formats.perfetto.packets import Damage, Window
 from converter.formats.perfetto.scan import (
     DAMAGED,
@@ -76,8 +77,16 @@ _EVENT_PACKETS: Final = (
     PacketField.PERF_SAMPLE,
     PacketField.GENERIC_KERNEL_TASK_STATE_EVENT,
 )
+#: Packets that `Metadata` takes in, those of them for the sidecar, and those that events or tables are made of.
+_METADATA: Final = Numbers(*TABLE_PACKETS, *SIDECAR_PACKETS)
+_SIDECAR: Final = Numbers(*SIDECAR_PACKETS)
+_READ: Final = Numbers(0, DAMAGED, RESIDUAL, *TABLE_PACKETS, *_EVENT_PACKETS)
+#: Packets that change what the time or place of those behind them means.
+_CHANGING: Final = Numbers(PacketField.CLOCK_SNAPSHOT, PacketField.THREAD_DESCRIPTOR)
 #: Packets whose sequence's state nothing needs to keep: what they are read as has its texts itself.
-_NOT_NATIVE: Final = (0, DAMAGED, RESIDUAL, *TABLE_PACKETS, *SIDECAR_PACKETS, *_EVENT_PACKETS)
+_NOT_NATIVE: Final = Numbers(
+    0, DAMAGED, RESIDUAL, *TABLE_PACKETS, *SIDECAR_PACKETS, *_EVENT_PACKETS
+)
 #: What the sidecar calls the state of sequences with packets that stay as they are.
 SEQUENCE_STATES: Final = "interned_data"
 #: The trace attribute in which this package's writer says what packets have no fields for: names and rates of clocks,
@@ -115,11 +124,10 @@ class Metadata:
     def note(self, window: Window) -> None:
         """Take in the metadata packets of a window."""
         rows = window.rows
-        self._states.note(window, ~np.isin(rows[:, DATA], _NOT_NATIVE))
+        self._states.note(window, ~_NOT_NATIVE.among(rows[:, DATA]))
         self._note_marks(rows)
         self._note_defaults(window)
-        kinds = [*TABLE_PACKETS, *SIDECAR_PACKETS]
-        for place in np.flatnonzero(np.isin(rows[:, DATA], kinds)).tolist():
+        for place in np.flatnonzero(_METADATA.among(rows[:, DATA])).tolist():
             kind = PacketField(int(rows[place, DATA]))
             if kind is PacketField.TRACE_ATTRIBUTES and self._is_declarations(window, place):
                 self._note_declarations(window, place)
@@ -303,8 +311,7 @@ class Metadata:
 
     def state_changes(self, window: Window) -> list[int]:
         """Packets that change what the time or place of those behind them means."""
-        changing = (PacketField.CLOCK_SNAPSHOT, PacketField.THREAD_DESCRIPTOR)
-        return [int(i) for i in np.flatnonzero(np.isin(window.rows[:, DATA], changing))]
+        return [int(i) for i in np.flatnonzero(_CHANGING.among(window.rows[:, DATA]))]
 
     def apply(self, window: Window, place: int, timeline: Timeline) -> None:
         """Let one of these packets have its effect."""
@@ -333,11 +340,11 @@ class Metadata:
     def not_read(self, window: Window) -> NDArray[np.bool_]:
         """The packets of a window whose data nothing else takes: neither events, tables nor the sidecar."""
         data = window.rows[:, DATA]
-        result = ~np.isin(data, (0, DAMAGED, RESIDUAL, *TABLE_PACKETS, *_EVENT_PACKETS))
+        result = ~_READ.among(data)
         if (data == RESIDUAL).any():
             # At a file's end they are taken away before.
             self._damage.warn("a trace that travels in this one is not at its end, and left alone")
-        for place in np.flatnonzero(np.isin(data, SIDECAR_PACKETS)).tolist():
+        for place in np.flatnonzero(_SIDECAR.among(data)).tolist():
             kind = PacketField(int(data[place]))
             if kind is PacketField.TRACE_ATTRIBUTES and self._is_declarations(window, place):
                 continue

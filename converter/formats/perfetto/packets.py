@@ -14,6 +14,7 @@ from converter.errors import TraceError, TraceWarning, TruncatedError, note
 from converter.formats.perfetto.layout import (
     PacketField,
 )
+from converter.formats.perfetto.numbers import Numbers
 from converter.formats.perfetto.resuming import Search
 from converter.formats.perfetto.scan import (
     COLUMNS,
@@ -34,7 +35,7 @@ WINDOW_BYTES = 1 << 22
 #: Packets of a window at most.
 WINDOW_PACKETS = 1 << 17
 
-_COMPRESSED = (PacketField.COMPRESSED_PACKETS, PacketField.ZSTD_COMPRESSED_PACKETS)
+_COMPRESSED = Numbers(PacketField.COMPRESSED_PACKETS, PacketField.ZSTD_COMPRESSED_PACKETS)
 #: Warnings of one kind after which no more are given.
 _MAX_WARNINGS = 8
 
@@ -139,7 +140,7 @@ def _stop(source: Source, damage: Damage, offset: int, stopped: int, at_end: boo
 
 def _expanded(window: Window, damage: Damage, unpacked: Unpacked) -> Iterator[Window]:
     """The window with each compressed packet replaced by the packets in it."""
-    places = np.flatnonzero(np.isin(window.rows[:, DATA], _COMPRESSED))
+    places = np.flatnonzero(_COMPRESSED.among(window.rows[:, DATA]))
     if not len(places):
         yield window
         return

@@ -33,6 +33,7 @@ from converter.formats.perfetto.layout import (
     TaskStateField,
 )
 from converter.formats.perfetto.messages import message_type
+from converter.formats.perfetto.numbers import Numbers
 from converter.formats.perfetto.packets import Window
 from converter.formats.perfetto.scan import (
     DATA,
@@ -81,6 +82,7 @@ _DATA: Final[_Fields] = {
     PacketField.PERF_SAMPLE: "PerfSample",
     PacketField.GENERIC_KERNEL_TASK_STATE_EVENT: "GenericKernelTaskStateEvent",
 }
+_WITH_DATA: Final = Numbers(*_DATA)
 #: By message: the fields that have a rule.
 MESSAGES: Final[dict[str, _Fields]] = {
     "TracePacket": {
@@ -222,7 +224,7 @@ class FieldsWithoutRule:
         rows = window.rows
         low, high = _tables()
         # Scanning has seen that the others that are taken apart have no such fields.
-        whole = ((rows[:, FLAGS] & FURTHER) != 0) & np.isin(rows[:, DATA], list(_DATA)) & ~stays
+        whole = ((rows[:, FLAGS] & FURTHER) != 0) & _WITH_DATA.among(rows[:, DATA]) & ~stays
         spans = [(rows[whole][:, [START, SIZE]], "TracePacket")]
         for flag, columns, message in _STATE:
             told = ((rows[:, FLAGS] & flag) != 0) & ~whole & ~stays

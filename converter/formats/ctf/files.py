@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -23,7 +24,7 @@ from converter.formats.ctf.special_fields import empty_program, header_program
 from converter.formats.ctf.statements import Statement, read_statement
 from converter.formats.ctf.stream_types import StreamType
 from converter.formats.ctf.trace_class import TraceClass
-from converter.limits import allowed, limit
+from converter.limits import allowed, changed_limits, limit
 from converter.storage.source import Source
 
 #: The most that is read of a packet's header and context at first.
@@ -146,10 +147,16 @@ def _read_metadata(source: Source, path: str) -> TraceDirectory:
     with source.open(relative) as file:
         data = file.read(0, limit("ctf.metadata") + 1)
         try:
-            trace = parse_metadata(data)
+            trace = _declared(data, frozenset(changed_limits().items()))
             return TraceDirectory(path, data, trace, read_statement(trace.environment))
         except TraceError as error:
             raise error.within(path=file.name) from error
+
+
+@lru_cache(maxsize=1)
+def _declared(metadata: bytes, _limits: frozenset[tuple[str, int]]) -> TraceClass:
+    """What a trace's metadata declare, within these limits: those of a rotated session are all the same."""
+    return parse_metadata(metadata)
 
 
 def _open_stream(

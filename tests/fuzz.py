@@ -59,7 +59,9 @@ SANITIZED = 8
 #: Memory beyond what there was before and the input itself.
 GROWTH = 512 << 20
 #: The share of inputs that are checked and written, and for which lines of Python count.
-WRITTEN = 0.125
+WRITTEN = 1 / 32
+#: So many inputs after each other are changes of the same one: what only depends on its unchanged parts is known.
+CHANGES = 32
 #: What is written as lines of text, by templates and print formats of the input; so is this share of what is written.
 REPORT = "report"
 REPORTED = 0.25
@@ -206,7 +208,7 @@ def numbered(format: str, number: int, corpus: Corpus) -> tuple[Files, str, bool
     Most are not written: these have no name.
     """
     rng = random.Random(f"{format} {number}")
-    entry = corpus.chosen(rng)
+    entry = corpus.chosen(random.Random(f"{format} {number // CHANGES}"))
     if entry.pairs is None:
         EDGES.begin(compares=True, lines=False)
         attempt(format, packed(entry.files), "", lossless=False)

@@ -247,7 +247,7 @@ def _field(key: bytes) -> Callable[[bytes], bytes]:
     return lambda body: key + varint(len(body)) + body
 
 
-@lru_cache(maxsize=128)
+@lru_cache(maxsize=1024)
 def _every_part(name: str, data: bytes) -> list[Part]:
     """The parts of a file that have pieces, the file itself first; kept, as changes begin with few files."""
     waiting = [parts(name, data)]

@@ -12,6 +12,6 @@ from converter.limits import limited
 def test_metadata_that_is_known_is_held_to_the_limits_of_each_trace():
     data = packed(fixtures("ctf")[0])
     read(data, "ctf")
-    with limited({"ctf.fields": 1}), pytest.raises(TraceError, match="ctf.fields"):
+    with limited({"ctf.fields": 1}), pytest.raises(TraceError, match=r"ctf\.fields"):
         read(data, "ctf")
     read(data, "ctf")

@@ -104,6 +104,9 @@ class Rules:
     cpus_last: bool = False
     #: Where records, packets or pages end, as far as that is not where a file may end.
     parts: Callable[[bytes], Callable[[int], bool]] | None = None
+    #: Data that also say of events in other files in which thread they are, or what their numbers are called.
+    #: Of these files only the numbers of events are compared.
+    tells_of_others: re.Pattern[str] = re.compile("(?!)")
 
     def ends(self, data: bytes) -> Callable[[int], bool]:
         """Whether a record, packet or page of a file ends in front of so many bytes."""
@@ -117,7 +120,10 @@ RULES = {
     "fxt": Rules(re.compile(""), after_records),
     "ir": Rules(re.compile(""), nowhere),
     "lttng_legacy": Rules(
-        re.compile(r"(.*/)?(?!metadata_|facilities_|traceconv.json)[^/]+"), after_pages
+        re.compile(r"(.*/)?(?!metadata_|facilities_|traceconv.json)[^/]+"),
+        after_pages,
+        # Switches between threads, and names of interrupts.
+        tells_of_others=re.compile(r"(.*/)?(kernel|irq_state)_\d+"),
     ),
     "perfetto": Rules(re.compile(""), after_packets),
     "trace_cmd": Rules(re.compile(""), nowhere, cpus_last=True, parts=after_pages),
@@ -167,6 +173,7 @@ def faults(format: str, files: Files, name: str, step: int = 1) -> Iterator[tupl
     if whole is None:
         raise RuntimeError(f"{name} cannot be read")
     is_data = rules.data.fullmatch(name) is not None
+    tells = rules.tells_of_others.fullmatch(name) is not None
     may_end = rules.may_end(files[name])
     before, since = Reading(0, Counter(), (), whole.rate), 0
     for number, cut in enumerate(cuts_of(len(files[name]), step)):
@@ -181,8 +188,8 @@ def faults(format: str, files: Files, name: str, step: int = 1) -> Iterator[tupl
             if found.count != before.count or not number % SAMPLED:
                 found = read(shorter)
                 assert found is not None
-                wrong = _wrong(before, found, whole)
-                if wrong is None and found.events != before.events:
+                wrong = _wrong(before, found, whole, counted=tells)
+                if wrong is None and not tells and found.events != before.events:
                     if step == 1 and cut and not matters(read, files, name, since, cut, found):
                         wrong = f"{found.count - before.count} events come late"
                     since = cut
@@ -192,9 +199,9 @@ def faults(format: str, files: Files, name: str, step: int = 1) -> Iterator[tupl
         yield cut, wrong
 
 
-def _wrong(before: Reading, found: Reading, whole: Reading) -> str | None:
-    if not whole.rate == before.rate == found.rate:
-        # What comes later makes ticks smaller. Numbers are left.
+def _wrong(before: Reading, found: Reading, whole: Reading, *, counted: bool) -> str | None:
+    if counted or not whole.rate == before.rate == found.rate:
+        # What comes later makes ticks smaller, or tells more of the same events. Numbers are left.
         return None if before.count <= found.count <= whole.count else "other numbers of events"
     if missing := before.events - found.events:
         return f"{missing.total()} events that a shorter prefix has are not there"

@@ -14,14 +14,15 @@ if TYPE_CHECKING:
 # with a phase or another member of an event, or an object whose first member is one of the format's.
 _SPACE = rb"[ \t\r\n]*"
 _EVENT_MEMBERS = rb"ph|ts|dur|tts|tdur|pid|tid|name|cat|id|id2|scope|s|args|bind_id|flow_in|flow_out|cname|bp|sf|stack"
-_TRACE_MEMBERS = (
+#: Members of the object with the events, as a pattern.
+TRACE_MEMBERS = (
     rb"traceEvents|traceconv|displayTimeUnit|systemTraceEvents|stackFrames|samples|otherData|metadata|traceAnnotations"
     rb"|powerTraceAsString|androidProcessDump|cgroupDump|controllerTraceDataKey|clientInfo"
 )
 _ARRAY = re.compile(
     rb"\[" + _SPACE + rb"(\]|$|\{" + _SPACE + rb'("(' + _EVENT_MEMBERS + rb')"|\}|$))'
 )
-_OBJECT = re.compile(rb"\{" + _SPACE + rb'(\}|$|"(' + _TRACE_MEMBERS + rb')")')
+_OBJECT = re.compile(rb"\{" + _SPACE + rb'(\}|$|"(' + TRACE_MEMBERS + rb')")')
 _EVENTS = re.compile(rb'"traceEvents"' + _SPACE + rb":" + _SPACE + rb"\[")
 # Other JSON files that begin alike: CTF 2 metadata is a text sequence whose fragments are objects with a "type".
 _PHASE = re.compile(rb'"(ph|ts)"' + _SPACE + rb":")

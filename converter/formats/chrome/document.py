@@ -12,10 +12,10 @@ from typing import Any
 
 from converter.errors import TraceError, TruncatedError
 from converter.formats.chrome.layout import BYTE_ORDER_MARK, SPACE, TRACE_EVENTS
-from converter.formats.chrome.resuming import LARGEST, Search
+from converter.formats.chrome.resuming import LARGEST, LONGEST, MEMBER, Search
 from converter.formats.chrome.scan import EventScanner
 from converter.formats.chrome.scan_values import end_of_value
-from converter.limits import allowed
+from converter.limits import allowed, limit
 from converter.storage.source import Source
 
 WINDOW = 1 << 22
@@ -38,6 +38,8 @@ class Document:
         #: What is damaged behind what was read: there, events are left out.
         self.damage: list[TraceError] = []
         self._search = Search()
+        #: How often members were gone on with behind damage.
+        self._skipped = 0
         self._source = source
         self._window = window
         self._sample = sample
@@ -73,35 +75,61 @@ class Document:
             raise self._error("the end of the file", "more text")
 
     def _members(self, scanner: EventScanner, batch_size: int) -> Iterator[Step]:
+        found: str | None = None
         while True:
-            byte = self._next()
-            if byte == b",":
+            try:
+                name = found or self._name()
+                found = None
+                is_list = name == TRACE_EVENTS and self._next() == b"["
+                text = None if is_list or name is None else self._value()
+            except TraceError as error:
+                found = self._name_behind(error)
+                if found is None:
+                    raise
+                continue
+            if is_list:
                 self._at += 1
-            elif byte == b"}":
-                self._at += 1
+                yield from self._events(scanner, batch_size, may_end=False)
+            elif name is None or text is None:
                 return
-            elif byte != b'"':
-                if self._sample and not byte:
-                    return
-                raise self._error("a member or the end of the object", byte)
             else:
-                text = self._value()
-                if text is None:
-                    return
-                name = json.loads(text)
-                byte = self._next()
-                if byte != b":":
-                    raise self._error("a colon", byte)
-                self._at += 1
-                if name == TRACE_EVENTS and self._next() == b"[":
-                    self._at += 1
-                    yield from self._events(scanner, batch_size, may_end=False)
-                    continue
-                text = self._value()
-                if text is None:
-                    return
                 self.member = (name, _parsed(text))
                 yield Step.MEMBER
+
+    def _name(self) -> str | None:
+        """The name of the next member, whose value is read then; None at the end of the object, or of a sample."""
+        while (byte := self._next()) == b",":
+            self._at += 1
+        if byte == b"}":
+            self._at += 1
+            return None
+        if byte != b'"':
+            if self._sample and not byte:
+                return None
+            raise self._error("a member or the end of the object", byte)
+        text = self._value()
+        if text is None:
+            return None
+        byte = self._next()
+        if byte != b":":
+            raise self._error("a colon", byte)
+        self._at += 1
+        return str(json.loads(text))
+
+    def _name_behind(self, error: TraceError) -> str | None:
+        """The name of the next member of a trace behind damage, whose value is read then; None where there is none."""
+        if self._skipped == limit("holes"):
+            return None
+        self._skipped += 1
+        while (found := MEMBER.search(self._data, self._at)) is None:
+            # A name may be cut off by the end of the window.
+            self._at = max(self._at, len(self._data) - LONGEST)
+            if not self._more():
+                return None
+        self._at = found.end()
+        message = "members go on behind the damage"
+        self.damage += [error, TraceError(message, offset=self._base + found.start())]
+        return found[1].decode()
 
     def _events(self, scanner: EventScanner, batch_size: int, *, may_end: bool) -> Iterator[Step]:
         while True:

@@ -1,16 +1,21 @@
-"""Where events go on behind damage: an object with a phase, as an element of a list."""
+"""Where a text goes on behind damage: events at an object with a phase, members at the name of one that traces have."""
 
 from __future__ import annotations
 
 import json
 import re
 
+from converter.formats.chrome import TRACE_MEMBERS
 from converter.formats.chrome.scan_values import end_of_value
 from converter.limits import limit
 
 _OBJECT = re.compile(rb'[,\[\s]\s*(\{)\s*"')
 #: An event that is larger is not found again.
 LARGEST = 1 << 16
+#: A member of a trace, whose name may have lost its first quote. Members of events and of members are called otherwise.
+MEMBER = re.compile(rb"(?<![\w\\])(" + TRACE_MEMBERS + rb')"[ \t\r\n]{0,256}:')
+#: More bytes than any of these take.
+LONGEST = 1 << 10
 
 
 class Search:

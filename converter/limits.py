@@ -27,7 +27,7 @@ class Limit(NamedTuple):
 LIMITS: Final[Mapping[str, Limit]] = {
     "warnings": Limit(1000, "warnings", "of an input; the last says that there is more"),
     "holes": Limit(1000, "places", "of a file or stream where reading goes on behind damage"),
-    "unpacked": Limit(1 << 30, "bytes", "that a compressed input may become in any case"),
+    "unpacked": Limit(1 << 28, "bytes", "that a compressed input may become in any case"),
     "unpacked-ratio": Limit(1000, "times its size", "that a larger one may become"),
     "wrappers": Limit(2, "wrappers", "around each other that are taken off"),
     "zstd-window": Limit(1 << 27, "bytes", "of memory to unpack zstd", 1 << 31),

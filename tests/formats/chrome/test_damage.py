@@ -16,7 +16,10 @@ DAMAGED = {
         12,
     ),
     "text": ('{"metadata":"v,"traceEvents":EVENTS,"displayTimeUnit":"ns"}', 16),
-    "behind": ('{"traceEvents":EVENTS,"metadata":{"a"},"displayTimeUnit":"ns"}', 33 + len(EVENTS) - 6),
+    "behind": (
+        '{"traceEvents":EVENTS,"metadata":{"a"},"displayTimeUnit":"ns"}',
+        33 + len(EVENTS) - 6,
+    ),
 }
 
 

@@ -168,15 +168,21 @@ def _local_settings() -> Iterator[None]:
     """How Dask starts workers of this machine.
 
     They are forked off one process, which imports what they need once. Where there is none (Windows), or such a process
-    of this one runs already, each worker imports it for itself. And they keep the memory that they have: Dask has
-    them return what is free to the system, which takes longer than all else to bring large pieces again.
+    of this one runs already, each worker imports it for itself. They keep the memory that they have: Dask has
+    them return what is free to the system, which takes longer than all else to bring large pieces again. And nobody
+    looks a hundred times a second at what they do, for a dashboard that there is not: to look takes the interpreter's
+    lock, for which three threads of a conversion wait.
     """
     import dask
     from distributed.utils import get_mp_context
 
     environment = dict(dask.config.get(_ENVIRONMENT))
     environment.pop("MALLOC_TRIM_THRESHOLD_", None)
-    settings: dict[str, Any] = {_ENVIRONMENT: environment}
+    settings: dict[str, Any] = {
+        _ENVIRONMENT: environment,
+        "distributed.worker.profile.enabled": False,
+        "distributed.admin.tick.interval": "1s",
+    }
     forks = "forkserver" in multiprocessing.get_all_start_methods()
     if forks:
         settings["distributed.worker.multiprocessing-method"] = "forkserver"

@@ -188,12 +188,16 @@ def test_workers_here_are_ready_and_keep_their_memory(distributed, monkeypatch):
     monkeypatch.setenv("PYTHONPATH", str(RECORDINGS.parents[1]))
     with scheduling.scheduler("local:2") as workers:
         for _, result in workers.run(_what_there_is, range(4)):
-            assert result == (None, True)
+            assert result == (None, True, False)
 
 
 def _what_there_is(_):
-    """On a worker: when it returns memory to the system, and whether it could convert at once."""
-    return os.environ.get("MALLOC_TRIM_THRESHOLD_"), "converter.projection.project" in sys.modules
+    """On a worker: when it returns memory to the system, whether it could convert at once, whether it is profiled."""
+    return (
+        os.environ.get("MALLOC_TRIM_THRESHOLD_"),
+        "converter.projection.project" in sys.modules,
+        any(thread.name == "Profile" for thread in threading.enumerate()),
+    )
 
 
 def test_settings_of_workers_here_are_theirs(distributed):
@@ -201,11 +205,14 @@ def test_settings_of_workers_here_are_theirs(distributed):
 
     place = "distributed.nanny.pre-spawn-environ"
     before = dask.config.get(place)
+    profiled = dask.config.get("distributed.worker.profile.enabled")
     with scheduling._local_settings():
         now = dask.config.get(place)
+        assert not dask.config.get("distributed.worker.profile.enabled")
         assert before.keys() - now.keys() <= {"MALLOC_TRIM_THRESHOLD_"}
         assert "MALLOC_TRIM_THRESHOLD_" not in now
     assert dask.config.get(place) == before
+    assert dask.config.get("distributed.worker.profile.enabled") == profiled
 
 
 @long

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
+from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -24,7 +25,7 @@ from converter.columnar.layout import (
 )
 from converter.columns.field_columns import FieldColumn
 from converter.errors import TraceError
-from converter.ir.columns import concatenate, constant_column
+from converter.ir.columns import bytes_held, concatenate, constant_column
 from converter.ir.events import Batch, Table
 from converter.ir.field_classes import IntegerClass
 from converter.ir.kinds import TICK_ROLES
@@ -46,6 +47,16 @@ class Part(NamedTuple):
 
     def __len__(self) -> int:
         return len(self.batch)
+
+    @property
+    def bytes_held(self) -> int:
+        """How much memory they take."""
+        batch = self.batch
+        own = (batch.ts, batch.row, batch.thread, batch.cpu, batch.track, self.events)
+        fields = (
+            table.column(index) for table in batch.tables.values() for index in range(table.width)
+        )
+        return sum(map(bytes_held, chain(own, fields)))
 
 
 class Rows:
@@ -184,9 +195,10 @@ class Rows:
                     yield number, _part(batch, number, count)
             count += len(batch)
 
-    def table_of_class(self, parts: Sequence[Part], schema: pa.Schema) -> pa.Table:
-        """The rows of some parts of a class, one behind the other."""
+    def table_of_class(self, parts: list[Part], schema: pa.Schema) -> pa.Table:
+        """The rows of some parts of a class, one behind the other; there are no parts any more."""
         part = _joined(parts)
+        parts.clear()
         return self._table(part.batch, schema, part.events)
 
     def _batches(self) -> Iterator[Batch]:

@@ -104,6 +104,23 @@ def renumbered(column: NDArray[np.int32], numbers: Sequence[int]) -> NDArray[np.
     return looked_up(np.array([*numbers, -1], np.int32), column)
 
 
+def bytes_held(column: Column) -> int:
+    """How much memory the values of a column take."""
+    match column:
+        case np.ndarray():
+            return column.itemsize if column.strides == (0,) else column.nbytes
+        case NullColumn():
+            return 0
+        case ListColumn(offsets, values):
+            return offsets.nbytes + bytes_held(values)
+        case StructColumn(_, members):
+            return sum(map(bytes_held, members))
+        case UnionColumn(tags, rows, options):
+            return tags.nbytes + rows.nbytes + sum(map(bytes_held, options))
+        case OptionalColumn(valid, values):
+            return valid.nbytes + bytes_held(values)
+
+
 def take(column: Column, rows: NDArray[np.integer[Any]]) -> Column:
     """The values of `column` at `rows`, in that order (shape of `rows`)."""
     match column:

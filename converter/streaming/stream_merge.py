@@ -15,8 +15,8 @@ from converter.ir.locations import Locations
 from converter.ir.trace import Trace
 from converter.kernels.order import Merge
 
-#: Events of a batch.
-BATCH_SIZE: Final = 1 << 18
+#: Events of a batch: with more, memory is new more often and no longer in the caches; with fewer, there are more calls.
+BATCH_SIZE: Final = 1 << 17
 
 #: The next events of a stream, as its reader has them.
 Window = TypeVar("Window")
@@ -101,7 +101,7 @@ class MergedEvents(Generic[Segment]):
 class StreamMerge(ABC, Generic[Window, Segment]):
     """Streams merged by time; at equal times the lower stream goes first. A reader says how windows come by.
 
-    `cpus` and `tracks` are those of the events of each stream, -1 for none. A batch ends at 262,144 events, or when it
+    `cpus` and `tracks` are those of the events of each stream, -1 for none. A batch ends at 131,072 events, or when it
     holds more than `most_bytes`; with `trace`, at the events that its batches may have at most.
     """
 

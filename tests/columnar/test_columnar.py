@@ -232,6 +232,28 @@ def test_small_batches_are_one_group_whose_encoding_is_what_pays(target, tmp_pat
     assert {column["compression"] for column in columns.values()} == {"UNCOMPRESSED"}
 
 
+def test_rows_that_wait_are_bounded_by_the_memory_that_they_take(tmp_path, monkeypatch):
+    """However few they are: what has most of it is written first."""
+    from converter.columnar.rows import stretch
+    from converter.formats.parquet import writer
+
+    monkeypatch.setattr(writer, "_WAITING_BYTES", 20_000)
+    numbers = np.arange(1000)
+    builder = converter.TraceBuilder()
+    builder.event("large", numbers * 1000, fields={"data": [b"x" * 100] * 1000})
+    builder.event("small", numbers * 1000 + 1, fields={"state": numbers % 3})
+    whole = collect(builder.trace())
+    parts = [stretch(b, at, at + 200) for b in whole.batches() for at in range(0, len(b), 200)]
+    converter.write(with_batches(whole, parts), tmp_path / "out", "parquet+dataset")
+    groups = {
+        name: pq.read_metadata(next(tmp_path.glob(f"out/event={name}/*"))).num_row_groups
+        for name in ("large", "small")
+    }
+    assert groups["large"] >= 5
+    assert groups["small"] <= 3
+    assert not difference(converter.read(tmp_path / "out"), whole)
+
+
 @pytest.mark.parametrize("spans", [b"", b"{}", b"[[1, 2]]", b'[["1", 2, 3]]', b"[[1, 2, 3]] * 9"])
 def test_spans_that_say_nothing_skip_nothing(tmp_path, spans):
     from converter.columnar.layout import SPANS

@@ -31,8 +31,8 @@ GROUP_ROWS: Final = 1 << 16
 CLASS_GROUP_ROWS: Final = 1 << 16
 #: Rows of a file in a directory.
 _FILE_ROWS: Final = 1 << 22
-#: Rows of all classes that wait for their groups to become large.
-_WAITING_ROWS: Final = 1 << 19
+#: Bytes of the rows of all classes that wait for their groups to become large.
+_WAITING_BYTES: Final = 1 << 23
 #: Files that are open at once.
 _OPEN_FILES: Final = 128
 #: Of a folder's name, in bytes.
@@ -92,8 +92,8 @@ def _write_dataset(rows: Rows, sink: Sink) -> None:
             for held in files.values():
                 held.close()
         files[number].add(part, run)
-        while sum(held.waiting for held in files.values()) > _WAITING_ROWS:
-            max(files.values(), key=lambda held: held.waiting).flush()
+        while sum(held.bytes_held for held in files.values()) > _WAITING_BYTES:
+            max(files.values(), key=lambda held: held.bytes_held).flush()
         opened = [held for held in files.values() if held.is_open]
         if len(opened) > _OPEN_FILES:
             min(opened, key=lambda held: held.rows).close()
@@ -178,8 +178,8 @@ class _ClassFiles:
         self._sink: Sink | None = None
         self._count = 0
         self._parts: list[Part] = []
-        #: How many rows are not yet written, and how many the file that is open has or will have.
-        self.waiting = self.rows = 0
+        #: How many rows the file that is open has or will have, how many are not yet written, and what these take.
+        self.rows = self.waiting = self.bytes_held = 0
 
     @property
     def is_open(self) -> bool:
@@ -196,6 +196,7 @@ class _ClassFiles:
             self.rows = 0
         self._parts.append(part)
         self.waiting += len(part)
+        self.bytes_held += part.bytes_held
         self.rows += len(part)
         if self.rows >= _FILE_ROWS:
             self.close()
@@ -207,7 +208,7 @@ class _ClassFiles:
         if self._file is not None and self._parts:
             self._file.write(self._rows.table_of_class(self._parts, self._schema))
         self._parts = []
-        self.waiting = 0
+        self.waiting = self.bytes_held = 0
 
     def close(self) -> None:
         """End the file that is open, if any."""

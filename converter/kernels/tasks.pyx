@@ -4,7 +4,7 @@
 from cpython.bytes cimport PyBytes_FromStringAndSize
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
-from libc.string cimport memcpy
+from libc.string cimport memcmp, memcpy, memset
 
 from converter.kernels.numbers cimport find_key, find_or_add_key, free_numbers
 
@@ -45,10 +45,15 @@ cdef class TaskTable:
             return
         if room > 16:
             room = 16
+        # Most records repeat it.
+        if room == 16 and task.name_size and memcmp(task.name, name, 16) == 0:
+            task.name_ts = ts
+            return
         while size < room and name[size]:
             size += 1
         if size:
-            memcpy(task.name, name, size)
+            memset(task.name, 0, 16)
+            memcpy(task.name, name, room)
             task.name_size = <uint8_t>size
             task.name_ts = ts
 

@@ -155,6 +155,19 @@ class FileSource(Source):
         self._descriptor = -1
         self._release()
 
+    def read(self, offset: int, size: int) -> bytes:
+        # What one call reads, as almost always all, needs no copy.
+        size = self._available(offset, size)
+        if not size:
+            return b""
+        if self._descriptor < 0:
+            raise ValueError("read of a closed source")
+        try:
+            data = os.pread(self._descriptor, min(size, MOST_AT_ONCE), offset)
+        except OSError as error:
+            raise os_error(error, self.name, offset) from error
+        return data if len(data) == size else super().read(offset, size)
+
     def _fill(self, offset: int, view: memoryview) -> int:
         if self._descriptor < 0:
             raise ValueError("read of a closed source")

@@ -32,15 +32,15 @@ def single_file(source: Source) -> SourceFiles:
     return SourceFiles(name, [(name, source.size, parts_of(source))])
 
 
-def parts_of(source: Source, end: int | None = None) -> Iterator[bytes]:
-    """The content of a file, or of what is in front of `end`, part after part.
+def parts_of(source: Source, end: int | None = None, *, start: int = 0) -> Iterator[bytes]:
+    """The content of a file from `start` on, or of what is in front of `end`, part after part.
 
     Raises:
         TraceError: it cannot be read, or has become shorter.
 
     """
     size = source.size if end is None else end
-    for offset in range(0, size, PART_SIZE):
+    for offset in range(start, size, PART_SIZE):
         yield source.read_exactly(offset, min(PART_SIZE, size - offset))
 
 

@@ -114,6 +114,8 @@ class TraceFile:
     buffers: list[Buffer] = field(default_factory=list)
     #: The number of CPUs that version 6 states in front of its options.
     cpu_count: int | None = None
+    #: Where a CPU's chunks begin and end, and how many they are, by where its data begins; once all were found.
+    extents: dict[int, tuple[int, int, int]] = field(default_factory=dict)
     #: By how much things stand earlier than the file says, behind pieces of it that were lost.
     moved: set[int] = field(default_factory=set)
     warnings: list[TraceWarning] = field(default_factory=list)

@@ -286,7 +286,7 @@ class _NativeContents:
             for stream in self._streams(buffer):
                 pages: PageData
                 if buffer.compressed and self._compression == self._file.compression:
-                    pages = CopiedChunks(stream, order)
+                    pages = CopiedChunks(self._file.source, stream, order)
                 elif self._compression == b"none":
                     pages = PlainPages(stream)
                 else:

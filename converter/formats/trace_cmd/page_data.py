@@ -18,7 +18,9 @@ from numpy.typing import NDArray
 
 from converter.errors import TraceError
 from converter.formats.trace_cmd.compressor import Compress
-from converter.formats.trace_cmd.pages import PageStream, Window
+from converter.formats.trace_cmd.pages import PageStream
+from converter.storage.source import Source
+from converter.storage.source_files import parts_of
 from converter.storage.workers import Workers, workers
 
 if TYPE_CHECKING:
@@ -46,26 +48,16 @@ class PageData(Protocol):
 class CopiedChunks:
     """The compressed chunks of another file, as they are."""
 
-    def __init__(self, stream: PageStream, byte_order: str) -> None:
-        self._stream = stream
-        self._count = struct.Struct(f"{byte_order}I")
-        self._chunks = 0
-        self.size = 4
-        for window in self._windows():
-            self._chunks += len(window.chunks)
-            self.size += len(window.data)
+    def __init__(self, source: Source, stream: PageStream, byte_order: str) -> None:
+        self._source = source
+        self._begin, self._end, count = stream.extent()
+        self._count = struct.pack(f"{byte_order}I", count)
+        self.size = len(self._count) + self._end - self._begin
 
     def parts(self) -> Iterator[Buffer]:
         """The chunks' count, then each with its sizes."""
-        yield self._count.pack(self._chunks)
-        for window in self._windows():
-            yield window.data
-
-    def _windows(self) -> Iterator[Window]:
-        for window in self._stream.windows():
-            if isinstance(window, TraceError):
-                return
-            yield window
+        yield self._count
+        yield from parts_of(self._source, self._end, start=self._begin)
 
 
 class PlainPages:

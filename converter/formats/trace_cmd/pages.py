@@ -110,6 +110,7 @@ class PageStream:
             yield self._cut(self._data.offset)
             return
         at, left = counted
+        extent = at, left
         limit = self._data.limit
         block, start = memoryview(b""), at
         chunks = np.empty((_CHUNKS, 3), np.int64)
@@ -164,6 +165,18 @@ class PageStream:
                 break
         if left:
             yield self._cut(at)
+        elif not holes and self._chunks is None:
+            first, count = extent
+            self._file.extents[self._data.offset] = first, at, count
+
+    def extent(self) -> tuple[int, int, int]:
+        """Where the chunks begin and end, and how many there are, none of which is damaged."""
+        known = self._file.extents
+        if self._data.offset not in known:
+            for window in self.windows():
+                if isinstance(window, TraceError):
+                    raise window
+        return known[self._data.offset]
 
     def chunk_count(self) -> tuple[int, int] | None:
         """Where the first chunk is, and how many there are; None where the data does not say."""
@@ -205,18 +218,34 @@ class PageStream:
         sizes = window.chunks[:, 2]
         # What a chunk claims beyond this is refused below.
         pages = self._memory.take(int(sizes[sizes <= limit_of("trace_cmd.section")].sum()))
+        room = pages.data
         errors: list[TraceError] = []
         filled = 0
+        for data in self._unpacked(window):
+            if isinstance(data, TraceError):
+                errors.append(data)
+            else:
+                room[filled : filled + len(data)] = data
+                filled += len(data)
+        return pages[:filled], errors
+
+    def pieces(self, window: Window) -> Iterator[Pages | TraceError]:
+        """The pages of a window in pieces that end where a page does, which takes no room for all of them."""
+        if window.is_compressed and not (window.chunks[:, 2] % self.buffer.page_size).any():
+            yield from self._unpacked(window)
+            return
+        pages, errors = self.load(window)
+        yield from errors
+        yield pages
+
+    def _unpacked(self, window: Window) -> Iterator[bytes | TraceError]:
+        """What each chunk of a window becomes."""
         for start, packed, size in window.chunks.tolist():
             base = window.offset + start
             try:
-                data = self._decompressed(base, window.data[start : start + packed], size)
+                yield self._decompressed(base, window.data[start : start + packed], size)
             except TraceError as error:
-                errors.append(error.within(field=f"buffer.cpu {self.cpu}", base=base))
-            else:
-                pages[filled : filled + size] = np.frombuffer(data, np.uint8)
-                filled += size
-        return pages[:filled], errors
+                yield error.within(field=f"buffer.cpu {self.cpu}", base=base)
 
     def damage(self, window: Window, pages: int, first: int) -> list[TraceError]:
         """What is wrong with a window that has so many damaged pages, from this byte on."""

@@ -164,8 +164,6 @@ class _Reader:
         for buffer, lines in text_buffers:
             self._add_text(buffer, lines, classes, found.tasks, counts)
         formats.keep(types)
-        if trace.symbols is not None and _names_functions(trace.event_classes):
-            trace.symbols.prefetch()
         trace.sidecar["trace_cmd"]["counts"] = counts
         own = {} if self._tables is not None else own_print_formats(formats, types)
         if own:
@@ -223,6 +221,9 @@ class _Reader:
 
     def _batches(self) -> Iterator[Batch]:
         decoding = self._decoded_by()
+        symbols = self.trace.symbols
+        if symbols is not None and _names_functions(self.trace.event_classes):
+            symbols.prefetch()
         self._batched = 0
         for batch in batches(
             decoding,

@@ -15,6 +15,8 @@ cdef enum:
     MISSED_EVENTS = 1 << 31
     MISSED_STORED = 1 << 30
     COMMIT_MASK = (1 << 27) - 1
+    # Of zeros behind the last record of a page.
+    MOST_ZEROS = 512
 
 cdef enum:
     # Values of a record's type_len that are not a length in words.
@@ -73,7 +75,26 @@ cdef inline bint no_header(const PageCursor* cursor, int64_t page_size) noexcept
 
 
 # Go to the next record with data. After DAMAGED, `cursor.at` is where the page stops making sense.
+#
+# Almost all records are of the first kind: small enough to be compiled into each loop.
 cdef inline int next_record(PageCursor* cursor) noexcept nogil:
+    cdef int64_t left = cursor.end - cursor.at - 4
+    cdef uint32_t word
+    cdef int64_t size
+    if left >= 0:
+        word = load32(cursor.page + cursor.at, cursor.swap)
+        size = 4 * <int64_t>(word >> 27 if cursor.big_endian else word & 31)
+        if 0 < size < 4 * PADDING and size <= left:
+            cursor.ts += word & 0x7ffffff if cursor.big_endian else word >> 5
+            cursor.start = cursor.at + 4
+            cursor.size = size
+            cursor.at += 4 + size
+            return RECORD
+    return next_of_any(cursor)
+
+
+# Likewise, whatever follows.
+cdef inline int next_of_any(PageCursor* cursor) noexcept nogil:
     cdef uint32_t word, kind, extra
     cdef uint64_t delta, absolute
     cdef int64_t size
@@ -129,3 +150,25 @@ cdef inline int next_record(PageCursor* cursor) noexcept nogil:
             if cursor.at > cursor.end:
                 cursor.at = cursor.end
             return RECORD
+
+
+# Whether zeros were taken for the end of a page that holds more: a few stand behind the last record of some kernels.
+cdef inline bint cut_by_zeros(const PageCursor* cursor) noexcept nogil:
+    cdef int64_t at = cursor.at
+    if cursor.end - at < 4 or load32(cursor.page + at, cursor.swap) != 0:
+        return False
+    while at < cursor.end and cursor.page[at] == 0:
+        at += 1
+    return at < cursor.end or at - cursor.at > MOST_ZEROS
+
+
+cdef inline int check_geometry(int64_t total, int64_t page_size, int64_t long_size, uint32_t shift) except -1:
+    if page_size < 16 or page_size > 1 << 30:
+        raise ValueError(f"pages of {page_size} bytes")
+    if long_size != 4 and long_size != 8:
+        raise ValueError(f"longs of {long_size} bytes")
+    if total > 0xffffffff:
+        raise ValueError("more than 4 GiB of pages at once")
+    if shift > 32:
+        raise ValueError(f"a shift of {shift} bits")
+    return 0

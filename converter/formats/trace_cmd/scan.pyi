@@ -3,18 +3,6 @@ from numpy.typing import NDArray
 
 from converter.kernels.tasks import TaskTable
 
-#: Steps of a survey; the columns of `steps` are (step, next step or -1, a, b, c), offsets within the record:
-#: NAME: a task's pid at a has the name in the c bytes at b.
-SURVEY_NAME: int
-#: NEW_TASK: the record's own task made the task whose pid is at a; clone flags of c bytes at b.
-SURVEY_NEW_TASK: int
-#: FORK: the task whose pid is at a made the one whose pid is at b.
-SURVEY_FORK: int
-#: LEADER: the task whose pid is at a is the leader of a process.
-SURVEY_LEADER: int
-#: MARKER: text at a may name the process of the record's own task ("B|1234|name").
-SURVEY_MARKER: int
-
 def scan_pages(
     data: memoryview | bytes | NDArray[uint8],
     page_size: int,
@@ -42,25 +30,6 @@ def scan_pages(
     Times are ``(raw * multiplier >> shift) + time_offset``; a multiplier of 0 means raw. The columns must have room
     for `most_records_in` records. A page is left at its first record that makes no sense; the last page may be cut.
     Raises ValueError for columns that are too short and impossible geometry. Releases the GIL.
-    """
-
-def survey_pages(
-    data: memoryview | bytes | NDArray[uint8],
-    page_size: int,
-    long_size: int,
-    big_endian: bool,
-    type_offset: int,
-    pid_offset: int,
-    first_step: NDArray[int32],
-    steps: NDArray[int32],
-    tasks: TaskTable,
-    counts: NDArray[int64],
-) -> tuple[int, int, int]:
-    """Count records by type into `counts` (65,536 entries) and collect what they say about tasks.
-
-    `first_step[type]` is the row of `steps` (int32, n x 5) to take for a record of the type, or -1.
-    Returns (pages with missed events, damaged pages, where the damage begins, or -1), as `scan_pages` finds them.
-    Raises ValueError for impossible geometry and steps. Releases the GIL.
     """
 
 def find_chunks(

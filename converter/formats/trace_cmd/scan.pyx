@@ -12,26 +12,11 @@ from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t, uint8_t
 from libc.string cimport memcmp
 
 from converter.kernels.byte_order cimport HOST_IS_BIG, load16, load32, load64
-from converter.kernels.tasks cimport FORKED, PROCESS_OF, TaskTable, THREAD_OF
+from converter.kernels.tasks cimport TaskTable
 
 cdef enum:
-    # Steps of a survey: see the .pyi.
-    STEP_NAME = 1
-    STEP_NEW_TASK = 2
-    STEP_FORK = 3
-    STEP_LEADER = 4
-    STEP_MARKER = 5
-    CLONE_THREAD = 0x10000
-    # Of zeros behind the last record of a page.
-    MOST_ZEROS = 512
     # Between the flags and the length of a commit word.
     UNUSED_FLAGS = 7 << 27
-
-SURVEY_NAME = STEP_NAME
-SURVEY_NEW_TASK = STEP_NEW_TASK
-SURVEY_FORK = STEP_FORK
-SURVEY_LEADER = STEP_LEADER
-SURVEY_MARKER = STEP_MARKER
 
 
 cdef inline uint64_t scaled(uint64_t ts, uint64_t multiplier, uint32_t shift) noexcept nogil:
@@ -151,97 +136,6 @@ def scan_pages(
     return count, damaged, first_damage
 
 
-def survey_pages(
-    const uint8_t[::1] data,
-    int64_t page_size,
-    int64_t long_size,
-    bint big_endian,
-    int64_t type_offset,
-    int64_t pid_offset,
-    const int32_t[::1] first_step,
-    const int32_t[:, ::1] steps,
-    TaskTable tasks,
-    int64_t[::1] counts,
-):
-    cdef int64_t total = data.shape[0]
-    cdef int64_t page, available
-    cdef int64_t damaged = 0
-    cdef int64_t first_damage = -1
-    cdef int64_t missed = 0
-    cdef int64_t number_of_steps = steps.shape[0]
-    cdef int64_t step
-    cdef int found
-    cdef int32_t pid
-    cdef int32_t last_pid = -1
-    cdef uint32_t kind
-    cdef PageCursor cursor
-    check_geometry(total, page_size, long_size, 0)
-    if counts.shape[0] != 65536 or first_step.shape[0] != 65536:
-        raise ValueError("counts and first_step have not an entry for each of the 65,536 types")
-    if type_offset < 0 or pid_offset < 0 or type_offset > 4096 or pid_offset > 4096:
-        raise ValueError("common fields lie outside a record")
-    if number_of_steps and steps.shape[1] != 5:
-        raise ValueError("a step has not five columns")
-    for step in range(number_of_steps):
-        if steps[step, 1] >= number_of_steps or -1 < steps[step, 1] <= step:
-            raise ValueError("a step does not lead to a later one")
-        if steps[step, 2] < 0 or steps[step, 3] < 0 or steps[step, 4] < 0:
-            raise ValueError("a step reads outside a record")
-    cursor.big_endian = big_endian
-    cursor.swap = big_endian != HOST_IS_BIG
-    with nogil:
-        page = 0
-        while page < total:
-            available = total - page if total - page < page_size else page_size
-            if not open_page(&cursor, &data[page], available, long_size):
-                damaged += 1
-                if first_damage < 0:
-                    first_damage = page
-                break
-            if no_header(&cursor, page_size):
-                damaged += 1
-                if first_damage < 0:
-                    first_damage = page
-                page += page_size
-                continue
-            missed += (cursor.flags & <uint32_t>MISSED_EVENTS) != 0
-            while True:
-                found = next_record(&cursor)
-                if found != RECORD:
-                    break
-                if type_offset + 2 > cursor.size:
-                    found = DAMAGED
-                    break
-                kind = load16(cursor.page + cursor.start + type_offset, cursor.swap)
-                counts[kind] += 1
-                pid = -1
-                if pid_offset + 4 <= cursor.size:
-                    pid = <int32_t>load32(cursor.page + cursor.start + pid_offset, cursor.swap)
-                if pid != last_pid and pid >= 0:
-                    last_pid = pid
-                    tasks.find_or_add(pid)
-                step = first_step[kind]
-                while 0 <= step < number_of_steps:
-                    take_step(&cursor, &steps[step, 0], pid, tasks)
-                    step = steps[step, 1]
-            if found == DAMAGED or cursor.clipped or cut_by_zeros(&cursor):
-                damaged += 1
-                if first_damage < 0:
-                    first_damage = page + cursor.at
-            page += page_size
-    return missed, damaged, first_damage
-
-
-# Whether zeros were taken for the end of a page that holds more: a few stand behind the last record of some kernels.
-cdef inline bint cut_by_zeros(const PageCursor* cursor) noexcept nogil:
-    cdef int64_t at = cursor.at
-    if cursor.end - at < 4 or load32(cursor.page + at, cursor.swap) != 0:
-        return False
-    while at < cursor.end and cursor.page[at] == 0:
-        at += 1
-    return at < cursor.end or at - cursor.at > MOST_ZEROS
-
-
 # Whether a page begins here: with a header that has no other flags than the kernel's, and a record.
 cdef bint first_record(PageCursor* cursor, const uint8_t* page, int64_t page_size, int64_t long_size) noexcept nogil:
     cdef uint32_t above
@@ -320,65 +214,6 @@ def find_page(
     return at if at + page_size <= total else -1
 
 
-cdef void take_step(PageCursor* cursor, const int32_t* step, int32_t pid, TaskTable tasks) noexcept nogil:
-    cdef const uint8_t* record = cursor.page + cursor.start
-    cdef int64_t size = cursor.size
-    cdef int64_t a = step[2]
-    cdef int64_t b = step[3]
-    cdef int64_t c = step[4]
-    cdef int64_t ts = <int64_t>cursor.ts
-    cdef int32_t first, second
-    cdef int64_t index
-    cdef uint64_t flags
-    if step[0] == STEP_NAME:
-        if a + 4 <= size and b + c <= size:
-            first = <int32_t>load32(record + a, cursor.swap)
-            if first >= 0:
-                tasks.note_name(first, ts, record + b, c)
-    elif step[0] == STEP_NEW_TASK:
-        if a + 4 <= size and b + c <= size and (c == 4 or c == 8):
-            first = <int32_t>load32(record + a, cursor.swap)
-            flags = load32(record + b, cursor.swap) if c == 4 else load64(record + b, cursor.swap)
-            if first >= 0 and pid >= 0:
-                tasks.note_creator(first, ts, pid, THREAD_OF if flags & CLONE_THREAD else PROCESS_OF)
-    elif step[0] == STEP_FORK:
-        if a + 4 <= size and b + 4 <= size:
-            first = <int32_t>load32(record + a, cursor.swap)
-            second = <int32_t>load32(record + b, cursor.swap)
-            if first >= 0 and second >= 0:
-                tasks.note_creator(second, ts, first, FORKED)
-    elif step[0] == STEP_LEADER:
-        if a + 4 <= size:
-            first = <int32_t>load32(record + a, cursor.swap)
-            index = tasks.find_or_add(first) if first >= 0 else -1
-            if index >= 0:
-                tasks._tasks[index].leader = True
-    elif step[0] == STEP_MARKER:
-        if pid > 0 and a < size:
-            first = process_in_marker(record + a, size - a)
-            index = tasks.find_or_add(pid) if first > 0 else -1
-            if index >= 0:
-                tasks._tasks[index].process = first
-
-
-# The process id in "B|1234|name", "E|1234" or "C|1234|name|5", -1 in any other text.
-cdef int32_t process_in_marker(const uint8_t* text, int64_t size) noexcept nogil:
-    cdef int64_t value = 0
-    cdef int64_t at = 2
-    if size < 3 or text[1] != c'|' or (text[0] != c'B' and text[0] != c'E' and text[0] != c'C'):
-        return -1
-    while at < size and c'0' <= text[at] <= c'9':
-        value = value * 10 + (text[at] - c'0')
-        if value > 0x7fffffff:
-            return -1
-        at += 1
-    if at == 2:
-        return -1
-    if at == size or text[at] == c'|' or text[0] == c'E':
-        return <int32_t>value
-    return -1
-
-
 def find_chunks(
     const uint8_t[::1] block, int64_t limit, bint big_endian, int64_t most, int64_t target, int64_t page_size,
     int64_t most_odd, const uint8_t[::1] magic, int64_t[:, ::1] chunks,
@@ -435,17 +270,6 @@ def most_records_in(int64_t total, int64_t page_size):
 cdef inline int64_t most_records(int64_t total, int64_t page_size) noexcept nogil:
     # A record takes 8 bytes or more; each page may add one for missed events, and one slot is written ahead.
     return total // 8 + total // page_size + 2
-
-
-cdef check_geometry(int64_t total, int64_t page_size, int64_t long_size, uint32_t shift):
-    if page_size < 16 or page_size > 1 << 30:
-        raise ValueError(f"pages of {page_size} bytes")
-    if long_size != 4 and long_size != 8:
-        raise ValueError(f"longs of {long_size} bytes")
-    if total > 0xffffffff:
-        raise ValueError("more than 4 GiB of pages at once")
-    if shift > 32:
-        raise ValueError(f"a shift of {shift} bits")
 
 
 def scan_symbols(

@@ -6,7 +6,7 @@ It decides the event classes and threads before the first batch.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,15 +15,15 @@ from converter.errors import TraceError
 from converter.formats.trace_cmd.event_format import EventFormat, FormatField, Location
 from converter.formats.trace_cmd.formats import EventFormats
 from converter.formats.trace_cmd.mapping import NAMING_ROLES
-from converter.formats.trace_cmd.pages import PageStream, Window
-from converter.formats.trace_cmd.scan import (
+from converter.formats.trace_cmd.page_survey import (
     SURVEY_FORK,
     SURVEY_LEADER,
     SURVEY_MARKER,
     SURVEY_NAME,
     SURVEY_NEW_TASK,
-    survey_pages,
+    Surveyor,
 )
+from converter.formats.trace_cmd.pages import PageStream, Window
 from converter.ir.kinds import Kind, Role
 from converter.kernels.tasks import TaskTable
 from converter.projection.linux_tracepoints import meaning
@@ -37,10 +37,10 @@ TYPES = 1 << 16
 class Survey:
     """What the pages hold: records by type (int64, 65,536), pages before which events were lost, tasks, damage."""
 
-    counts: NDArray[np.int64] = field(default_factory=lambda: np.zeros(TYPES, np.int64))
-    missed: int = 0
-    tasks: TaskTable = field(default_factory=TaskTable)
-    errors: list[TraceError] = field(default_factory=list)
+    counts: NDArray[np.int64]
+    missed: int
+    tasks: TaskTable
+    errors: list[TraceError]
 
 
 def survey(
@@ -51,47 +51,47 @@ def survey(
     big_endian: bool,
 ) -> Survey:
     """Walk all pages of all streams once."""
-    first_step, steps = _steps(formats)
 
-    def look_at(mine: Survey, place: tuple[PageStream, Window | TraceError]) -> list[TraceError]:
+    def look_at(mine: Surveyor, place: tuple[PageStream, Window | TraceError]) -> list[TraceError]:
         stream, window = place
         if isinstance(window, TraceError):
             return [window]
-        data, errors = stream.load(window)
-        missed, damaged, first = survey_pages(
-            data,
-            stream.buffer.page_size,
-            long_size,
-            big_endian,
-            formats.type_offset,
-            formats.pid_offset,
-            first_step,
-            steps,
-            mine.tasks,
-            mine.counts,
-        )
-        mine.missed += missed
-        return errors + stream.damage(window, damaged, first)
+        errors: list[TraceError] = []
+        damaged, first_damage, at = 0, -1, 0
+        for pages in stream.pieces(window):
+            if isinstance(pages, TraceError):
+                errors.append(pages)
+                continue
+            found, first = mine.look_at(pages, stream.buffer.page_size)
+            if found and not damaged:
+                first_damage = at + first
+            damaged += found
+            at += len(pages)
+        return errors + stream.damage(window, damaged, first_damage)
 
+    steps = _steps(formats)
     # Each thread counts for itself.
-    surveys = [Survey() for _ in range(workers())]
-    result = surveys[0]
-    work = OrderedWork(surveys, "traceconv-survey")
+    surveyors = [
+        Surveyor(long_size, big_endian, formats.type_offset, formats.pid_offset, *steps)
+        for _ in range(workers())
+    ]
+    errors: list[TraceError] = []
+    work = OrderedWork(surveyors, "traceconv-survey")
     try:
         windows = ((stream, window) for stream in streams for window in stream.windows())
-        for errors in work.results(look_at, windows):
-            result.errors += errors
+        for found in work.results(look_at, windows):
+            errors += found
     finally:
         work.close()
-    for other in surveys[1:]:
-        result.counts += other.counts
-        result.missed += other.missed
-        result.tasks.absorb(other.tasks)
-    return result
+    first, *others = surveyors
+    for other in others:
+        first.tasks.absorb(other.tasks)
+    counts = sum((other.counts for other in others), first.counts)
+    return Survey(counts, sum(each.missed for each in surveyors), first.tasks, errors)
 
 
 def _steps(formats: EventFormats) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    """The steps that `survey_pages` takes for each type that says something about tasks."""
+    """The steps that a `Surveyor` takes for each type that says something about tasks."""
     first_step = np.full(TYPES, -1, np.int32)
     rows: list[list[int]] = []
     for type_id in formats.about_tasks():

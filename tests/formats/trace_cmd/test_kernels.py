@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.trace_cmd_files import Kernel
 
-from converter.formats.trace_cmd.scan import most_records_in, scan_pages, scan_symbols, survey_pages
+from converter.formats.trace_cmd.page_survey import Surveyor
+from converter.formats.trace_cmd.scan import most_records_in, scan_pages, scan_symbols
 from converter.kernels.gather import Segments
 from converter.kernels.order import Merge, group_by_class
 from converter.kernels.strings import StringTable
@@ -47,10 +48,8 @@ def test_any_bytes_can_be_scanned(data, big_endian, long_size, commit):
         assert 0 <= start <= start + size <= len(page)
     assert (damaged > 0) == (first >= 0)
     nowhere, no_steps = np.full(65536, -1, np.int32), np.zeros((0, 5), np.int32)
-    surveyed = survey_pages(
-        page, 256, long_size, big_endian, 0, 4, nowhere, no_steps, TaskTable(), np.zeros(65536, np.int64)
-    )  # fmt: skip
-    assert surveyed[1:] == (damaged, first)
+    surveyor = Surveyor(long_size, big_endian, 0, 4, nowhere, no_steps)
+    assert surveyor.look_at(page, 256) == (damaged, first)
 
 
 def test_a_damaged_page_loses_only_its_tail():

@@ -19,6 +19,7 @@ from support.trace_cmd_writing import (
     written,
 )
 
+from converter.formats.trace_cmd.pages import PageStream
 from converter.formats.trace_cmd.reader import read
 from converter.ir.canonical import difference
 from converter.ir.collect import collect
@@ -132,6 +133,23 @@ FIXTURES = sorted(
     for path in (Path(__file__).parents[3] / "roundtrip_fixtures").rglob("*.dat")
     if path.read_bytes().startswith(b"\x17\x08\x44tracing")
 )
+
+
+def test_what_is_copied_is_looked_through_once(monkeypatch):
+    """One pass over its chunks tells whether it is damaged, and how large it is; names of functions nobody asks for."""
+    source = next(path for path in FIXTURES if path.name == "small.dat")
+    with open_source(source) as opened:
+        packed = written(read(opened), "v7")
+    walked = []
+    walk = PageStream.windows
+    monkeypatch.setattr(
+        PageStream, "windows", lambda stream: (walked.append(stream), walk(stream))[1]
+    )
+    trace = read(open_source(packed))
+    assert written(trace, "") == packed
+    assert len(walked) == sum(len(buffer.cpus) for buffer in trace.sidecar["trace_cmd"]["buffers"])
+    assert trace.symbols is not None
+    assert trace.symbols._loading is None
 
 
 @needs_trace_cmd

@@ -189,7 +189,13 @@ def _open_stream(
                     found=stream_class,
                 )
             stream_type = types[stream_class] = StreamType(trace, declared, directory.statement)
-        scanner = Scanner(stream_type.packet_program, stream_type.header_program, 8, False)
+        scanner = Scanner(
+            stream_type.packet_program,
+            stream_type.header_program,
+            stream_type.common_program,
+            8,
+            False,
+        )
         status = _first(scanner, head)
         if status != PACKET:
             raise TraceError(
@@ -230,7 +236,8 @@ def _first(scanner: Scanner, head: np.ndarray[Any, np.dtype[np.uint8]]) -> int:
 def _stream_class(head: np.ndarray[Any, np.dtype[np.uint8]], trace: TraceClass) -> int:
     """The id of the stream class that a file's first packet names."""
     if trace.packet_header is not None and trace.packet_header.members:
-        scanner = Scanner(header_program(trace), empty_program(), 8, False)
+        nothing = empty_program()
+        scanner = Scanner(header_program(trace), nothing, nothing, 8, False)
         if _first(scanner, head) != PACKET:
             raise TraceError(
                 offset=0, field="packet.header", expected="a header", found=f"{len(head)} bytes"

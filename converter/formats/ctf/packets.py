@@ -168,6 +168,7 @@ class _Scan:
         self._scanner = Scanner(
             declared.packet_program,
             declared.header_program,
+            declared.common_program,
             declared.alignment,
             declared.from_header,
         )

@@ -31,8 +31,10 @@ FIRST_FREE: int
 class Scanner:
     """The scan of one stream. Positions are bits of the window at hand."""
 
-    def __init__(self, packet: Program, header: Program, alignment: int, from_header: bool) -> None:
-        """Programs of a packet's header and context, and of a record's header and common context.
+    def __init__(
+        self, packet: Program, header: Program, common: Program, alignment: int, from_header: bool
+    ) -> None:
+        """Programs of a packet's header and context, of a record's header, and of its common context.
 
         `alignment` is the largest of any field; records start with their header if `from_header`, else behind both.
         """
@@ -67,7 +69,7 @@ class Scanner:
     def add_class(self, id: int, program: Program, placed: bool, lasting: bool) -> None:
         """Declare the next record class; its events have the number of the call.
 
-        `lasting`: they say what is so from then on. With `placed` the program, or that of the header, sets the
+        `lasting`: they say what is so from then on. With `placed` the program, or that of the header or common context, sets the
         registers "pid", "tid" and perhaps "name" and "track".
         """
     def register(self, number: int) -> int: ...

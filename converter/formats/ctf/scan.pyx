@@ -15,7 +15,7 @@ from libc.stdlib cimport calloc, free, malloc, realloc
 from libc.string cimport memset
 
 from converter.formats.ctf.scan_places cimport (
-    find_or_add_place, free_places, init_places, mixed, Place, Places,
+    Context, find_or_add_place, free_places, init_places, is_context, mixed, note_context, Place, Places,
 )
 from converter.formats.ctf.scan_programs cimport (
     BAD_LENGTH, Code, Machine, MIXED_ORDERS, NO_MEMORY, NO_OPTION, OUT_OF_BOUNDS, Program, run, TOO_WIDE,
@@ -125,6 +125,8 @@ cdef extern from *:
 cdef struct RecordClass:
     uint64_t id
     const Code* code
+    # Bits of a record that says nothing to the scan; -1: its program is run.
+    int64_t width
     int32_t number
     bint placed
     bint lasting
@@ -147,6 +149,7 @@ cdef inline int is_hole(const uint8_t* data, int64_t at, int64_t end, int64_t co
 cdef class Scanner:
     cdef Program _packet
     cdef Program _header
+    cdef Program _common
     cdef list _programs
     cdef RecordClass* _classes
     cdef int64_t _class_count
@@ -174,14 +177,19 @@ cdef class Scanner:
     cdef readonly int64_t header_end
     cdef readonly int64_t defect
     cdef Places _places
+    # The context of the event before, and whether it alone says where an event is.
+    cdef Context _context
+    cdef bint _places_alone
 
-    def __init__(self, Program packet, Program header, int64_t alignment, bint from_header):
+    def __init__(self, Program packet, Program header, Program common, int64_t alignment, bint from_header):
         if self._classes is not NULL:
             raise TypeError("a scanner cannot be set anew")
         if alignment < 8 or alignment & (alignment - 1):
             raise ValueError(f"an alignment of {alignment} bits")
         self._packet = packet
         self._header = header
+        self._common = common
+        self._places_alone = common.stands_alone() and not header.sets(R_PID, R_TRACK)
         self._programs = []
         self._alignment = alignment
         self._from_header = from_header
@@ -199,6 +207,7 @@ cdef class Scanner:
         self._registers[R_TRACK] = <uint64_t>-1
         self._need_registers(packet.register_count)
         self._need_registers(header.register_count)
+        self._need_registers(common.register_count)
 
     def __dealloc__(self):
         free(self._classes)
@@ -254,11 +263,15 @@ cdef class Scanner:
         moved = &self._classes[self._class_count]
         moved.id = id
         moved.code = &program.code
+        moved.width = program.only_passes()
         moved.number = <int32_t>self._class_count
         moved.placed = placed
         moved.lasting = lasting
         self._enter_class(self._class_count)
         self._class_count += 1
+        if program.sets(R_PID, R_TRACK):
+            self._places_alone = False
+            self._context.size = 0
 
     cdef void _enter_class(self, int64_t number) noexcept:
         cdef uint64_t slot = mixed(self._classes[number].id) & self._mask
@@ -352,7 +365,8 @@ cdef class Scanner:
     ):
         cdef int64_t end = data.shape[0] * 8
         cdef int64_t room = ts.shape[0]
-        cdef int64_t after, body
+        cdef int64_t after, body, inside
+        cdef bint known
         cdef int64_t status = S_DONE
         cdef int64_t number
         cdef Machine machine
@@ -360,6 +374,7 @@ cdef class Scanner:
         cdef StringTable strings = None
         cdef const Code* packet = &self._packet.code
         cdef const Code* header = &self._header.code
+        cdef const Code* common = &self._common.code
         if (
             class_id.shape[0] != room or place.shape[0] != room or start.shape[0] != room
             or begin.shape[0] != room or size.shape[0] != room or not 0 <= filled <= room
@@ -413,7 +428,17 @@ cdef class Scanner:
                 self._clock = machine.clock
                 self._registers[R_NAME_SIZE] = 0
                 self._registers[R_EVENT] = 0
-                body = run(&machine, header, strings, at)
+                inside = run(&machine, header, strings, at)
+                known = inside >= 0 and is_context(
+                    &self._context, machine.data, inside, machine.end, self._alignment
+                )
+                body = inside
+                if known:
+                    body += self._context.size
+                elif inside >= 0:
+                    # Its registers are no longer those of the one before.
+                    self._context.size = 0
+                    body = run(&machine, common, strings, inside)
                 after = body
                 record = NULL
                 if body >= 0:
@@ -422,7 +447,10 @@ cdef class Scanner:
                         machine.clock = self._clock
                         status = S_NEW_CLASS
                         break
-                    after = run(&machine, record.code, strings, body)
+                    if record.width < 0 or body & 7:
+                        after = run(&machine, record.code, strings, body)
+                    else:
+                        after = body + record.width if record.width <= machine.end - body else OUT_OF_BOUNDS
                 if after >= 0 and after == at:
                     after = NO_BITS
                 if after >= 0 and not self._time(machine.clock, &ts[filled]):
@@ -444,7 +472,9 @@ cdef class Scanner:
                     continue
                 self._passed = ts[filled] > self._last
                 place[filled] = -1
-                if record.placed:
+                if record.placed and known:
+                    place[filled] = <int32_t>self._context.place
+                elif record.placed:
                     number = find_or_add_place(
                         &self._places,
                         <int64_t>self._registers[R_PID],
@@ -458,6 +488,8 @@ cdef class Scanner:
                         status = S_DAMAGED
                         break
                     place[filled] = <int32_t>number
+                    if self._places_alone:
+                        note_context(&self._context, machine.data, inside, body, self._alignment, number)
                 class_id[filled] = record.number
                 if self._from_header:
                     body = at

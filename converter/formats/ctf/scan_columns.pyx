@@ -8,7 +8,7 @@ import numpy as np
 
 from converter.formats.ctf.scan_fields cimport gather
 from converter.formats.ctf.scan_programs cimport (
-    Code, Field, INTERNED, Machine, NO_MEMORY, Operation, Pending, Program, run, Slot,
+    Code, Field, GATHERED, INTERNED, Machine, NO_MEMORY, Operation, Pending, Program, run, Slot,
 )
 from converter.kernels.columns cimport HeldBuffers
 from converter.kernels.strings cimport StringTable
@@ -39,6 +39,8 @@ def decode(
     cdef int64_t shared = packet_registers.shape[1]
     cdef int64_t current = -1
     cdef int64_t done = 0
+    cdef int64_t width = program.only_passes()
+    cdef Pending* pending = NULL
     cdef HeldBuffers held = HeldBuffers(windows)
     cdef Machine machine
     cdef const Operation* operations = program.operations
@@ -68,6 +70,9 @@ def decode(
     try:
         if machine.slots is NULL or machine.registers is NULL or machine.pending is NULL:
             raise MemoryError
+        if width > 0 and program.group_count:
+            # Its only group, of records without anything else.
+            pending = machine.pending
         columns = []
         for k in range(slots):
             machine.slots[k].item = item_sizes[k]
@@ -100,8 +105,15 @@ def decode(
                     machine.data = held.data[window]
                     if shared:
                         memcpy(machine.registers, &packet_registers[window, 0], shared * sizeof(uint64_t))
-                machine.end = at + size[i]
-                done = run(&machine, code, strings, at)
+                if pending is not NULL and at & 7 == 0 and width <= size[i]:
+                    pending.at[pending.count] = machine.data + (at >> 3)
+                    pending.count += 1
+                    if pending.count < GATHERED:
+                        continue
+                    done = 0 if gather(machine.slots, code.fields, code.groups, pending) else NO_MEMORY
+                else:
+                    machine.end = at + size[i]
+                    done = run(&machine, code, strings, at)
                 if done < 0:
                     failed = i
                     break

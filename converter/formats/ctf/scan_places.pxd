@@ -137,3 +137,39 @@ cdef inline int64_t find_or_add_place(
             places.last = found - 1
             return found - 1
         slot = (slot + 1) & places.mask
+
+
+cdef enum:
+    # Of contexts that are known again.
+    MOST_CONTEXT = 128
+
+
+# The common context of an event, and its place: other events with the same bytes are there, too.
+cdef struct Context:
+    # Bits; 0: there is none.
+    int64_t size
+    # Where it began, as far as alignment goes.
+    int64_t phase
+    int64_t place
+    uint8_t data[MOST_CONTEXT]
+
+
+cdef inline bint is_context(
+    const Context* context, const uint8_t* data, int64_t at, int64_t end, int64_t alignment
+) noexcept nogil:
+    return (
+        context.size > 0 and context.size <= end - at and at & (alignment - 1) == context.phase
+        and memcmp(context.data, data + (at >> 3), context.size >> 3) == 0
+    )
+
+
+cdef inline void note_context(
+    Context* context, const uint8_t* data, int64_t at, int64_t end, int64_t alignment, int64_t place
+) noexcept nogil:
+    context.size = end - at
+    if at & 7 or context.size & 7 or context.size > 8 * MOST_CONTEXT:
+        context.size = 0
+        return
+    context.phase = at & (alignment - 1)
+    context.place = place
+    memcpy(context.data, data + (at >> 3), context.size >> 3)

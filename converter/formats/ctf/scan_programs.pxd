@@ -165,6 +165,13 @@ cdef class Program:
     cdef readonly int64_t register_count
     cdef readonly int64_t slot_count
 
+    # Whether its bytes alone say what it reads, where it begins at the same alignment.
+    cdef bint stands_alone(self) noexcept
+    # Whether it sets one of these registers.
+    cdef bint sets(self, int64_t first, int64_t last) noexcept
+    # How many bits it goes past, from a whole byte on, if it does nothing but gather columns of them; -1 where it does more.
+    cdef int64_t only_passes(self) noexcept
+
 
 # Walk from bit `at` on; where the record ends, or one of the codes above. `strings` must be locked.
 cdef int64_t run(Machine* machine, const Code* code, StringTable strings, int64_t at) noexcept nogil

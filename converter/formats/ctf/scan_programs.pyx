@@ -230,6 +230,43 @@ cdef class Program:
                     raise ValueError(f"operation {i} has no slot for the contents")
 
 
+    cdef bint stands_alone(self) noexcept:
+        cdef int64_t i, k
+        cdef Operation* op
+        for i in range(self.size):
+            op = &self.operations[i]
+            if op.code == FIXED:
+                for k in range(op.target, op.target + op.aux):
+                    if self.fields[k].clock:
+                        return False
+            elif op.aux >= 0 or op.flags & CLOCK:
+                return False
+        return True
+
+    cdef bint sets(self, int64_t first, int64_t last) noexcept:
+        cdef int64_t i, k
+        cdef Operation* op
+        for i in range(self.size):
+            op = &self.operations[i]
+            if op.code == FIXED:
+                for k in range(op.target, op.target + op.aux):
+                    if first <= self.fields[k].reg <= last:
+                        return True
+            elif first <= op.reg <= last:
+                return True
+        return False
+
+    cdef int64_t only_passes(self) noexcept:
+        cdef Operation* op = self.operations
+        if op.code == END:
+            return 0
+        if op.code == FIXED and op.aux == 0 and op.align <= 8 and op[op.reg].code == END:
+            return op.width if op[op.reg].align == 1 else -1
+        if op.code == SKIP and op.align <= 8 and op.width & 7 == 0 and op[1].code == END and op[1].align == 1:
+            return op.width
+        return -1
+
+
 cdef inline const Range* selected(const Range* ranges, const Operation* op, uint64_t value) noexcept nogil:
     cdef int64_t k
     cdef const Range* item

@@ -100,7 +100,9 @@ def _packets(file: StreamFile, time: tuple[int, int, int], state: StreamState) -
     places = np.zeros(0, np.uint32)
     offset = 0
     while offset < file.source.size:
-        scanner = Scanner(declared.packet_program, declared.header_program, 8, False)
+        scanner = Scanner(
+            declared.packet_program, declared.header_program, declared.common_program, 8, False
+        )
         scanner.set_time(*time)
         head = file.source.read(offset, _HEAD)
         status, _, _ = scanner.scan(

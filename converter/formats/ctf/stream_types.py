@@ -118,12 +118,14 @@ class StreamType:
         assembler.structure(trace.packet_header, Scope.PACKET_HEADER)
         assembler.structure(stream.packet_context, Scope.PACKET_CONTEXT)
         self.packet_program = assembler.program()
-        # What all records begin with: their header and the common context.
+        # What all records begin with: their header, and the common context, which few events change.
         assembler = FieldAssembler(self._registers, self._header_special)
         assembler.structure(stream.event_header, Scope.EVENT_HEADER)
-        assembler.structure(stream.common_context, Scope.COMMON_CONTEXT)
         self.header_program = assembler.program()
-        self._header_state = assembler.state
+        assembler = FieldAssembler(self._registers, self._header_special, assembler.state)
+        assembler.structure(stream.common_context, Scope.COMMON_CONTEXT)
+        self.common_program = assembler.program()
+        self._common_state = assembler.state
         self.alignment = max([8, *self._alignments()])
         if self.alignment > MAX_ALIGNMENT:
             raise TraceError(
@@ -253,14 +255,14 @@ class StreamType:
                 name = {PERF_THREAD: "tid", PERF_PROCESS: "pid"}.get(".".join(path))
             return (REGISTERS[name], 0) if name is not None else None
 
-        scan = FieldAssembler(self._registers, special, self._header_state)
+        scan = FieldAssembler(self._registers, special, self._common_state)
         scan.structure(record.specific_context, Scope.SPECIFIC_CONTEXT)
         scan.structure(record.payload, Scope.PAYLOAD)
 
         consumed = frozenset(threads) - {NAME_CONTEXT if named else ""}
         whole = self.from_header or named
         decode = FieldAssembler(
-            self._registers, nothing_special, State() if whole else self._header_state
+            self._registers, nothing_special, State() if whole else self._common_state
         )
         extras = (
             decode.members(

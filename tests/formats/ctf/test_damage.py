@@ -445,8 +445,8 @@ def test_programs_are_checked(operation: list[int]) -> None:
 def test_scanning_and_decoding_check_their_columns() -> None:
     nothing = Program(words(END), NO_RANGES, 20, 0)
     with pytest.raises(ValueError, match="alignment"):
-        Scanner(nothing, nothing, 12, False)
-    scanner = Scanner(nothing, nothing, 8, False)
+        Scanner(nothing, nothing, nothing, 12, False)
+    scanner = Scanner(nothing, nothing, nothing, 8, False)
     long, whole, places = np.zeros(4, np.int64), np.zeros(4, np.int32), np.zeros(4, np.uint32)
     with pytest.raises(ValueError, match="differ in length"):
         scanner.scan(

@@ -144,6 +144,47 @@ def test_windows_cut_records_anywhere(tmp_path: Path, monkeypatch: pytest.Monkey
     assert events_of(open_trace(path)) == expected
 
 
+def test_contexts_are_those_of_each_event_whatever_came_before(tmp_path: Path) -> None:
+    """Also where the one before was cut within its payload, and where lengths are read of a context seen before."""
+    stream = Stream(
+        {"app:listed": "uint8_t _items[stream.event.context._count];", "app:plain": "uint32_t _n;"},
+        context="int32_t _vtid; string _procname; uint8_t _count;",
+    )
+
+    def listed(ts: int, tid: int, name: bytes, items: bytes) -> bytes:
+        head = stream.record(0, ts).number(tid, 4).text(name).u8(len(items))
+        return head.raw(items).tobytes()
+
+    def plain(ts: int, tid: int, name: bytes) -> bytes:
+        return stream.record(1, ts).number(tid, 4).text(name).u8(2).number(ts, 4).tobytes()
+
+    first = stream.packet(
+        [
+            listed(1, 7, b"one", b"ab"),
+            listed(2, 7, b"one", b"cd"),
+            plain(3, 7, b"one"),
+            plain(4, 7, b"on"),
+            listed(5, 8, b"two", b"efg"),
+            listed(6, 7, b"one", b""),
+            plain(7, 7, b"one"),
+            listed(8, 9, b"three", b"cut")[:-1],
+        ]
+    )
+    second = stream.packet([plain(11, 7, b"one"), listed(12, 7, b"one", b"hi")], sequence=1)
+    trace = open_trace(stream.write(tmp_path, first, second))
+    threads = [
+        (trace.threads[thread].tid, trace.threads[thread].name)
+        for batch in trace.batches()
+        for thread in batch.thread.tolist()
+    ]
+    assert [(ts, fields.get("items", fields.get("n"))) for ts, _, fields in events_of(trace)] == [
+        (1, [*b"ab"]), (2, [*b"cd"]), (3, 3), (4, 4), (5, [*b"efg"]), (6, []), (7, 7),
+        (11, 11), (12, [*b"hi"]),
+    ]  # fmt: skip
+    assert [tid for tid, _ in threads] == [7, 7, 7, 7, 8, 7, 7, 7, 7]
+    assert [str(warning) for warning in trace.warnings] != []
+
+
 def test_batches_are_bounded_and_can_be_iterated_again(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("converter.streaming.stream_merge.BATCH_SIZE", 100)
     trace = open_trace(FIXTURES / "ctf_small")

@@ -233,15 +233,24 @@ class _PacketMerge(StreamMerge[Events, Events]):
             return numbers
         places, renamed = self._tasks.places(events.places)
         if renamed.any():
-            # These events carry the name that their thread has here.
-            begin, start, size = events.begin, events.start, events.size
-            for i in np.flatnonzero(renamed[numbers]).tolist():
-                named = events.types[events.class_id[i]].named
-                if named is not None:
-                    class_id[i] = self._classes.id_of(named())
-                    size[i] += start[i] - begin[i]
-                    start[i] = begin[i]
+            here = np.flatnonzero(looked_up(renamed.astype(np.int32), numbers))
+            if len(here):
+                self._name(events, class_id, here)
         return looked_up(places, numbers)
+
+    def _name(self, events: Events, class_id: NDArray[np.int32], here: NDArray[np.intp]) -> None:
+        """Have these events carry the name that their thread has here."""
+        begin, start, size = events.begin, events.start, events.size
+        of_types = events.class_id[here]
+        types, first = np.unique(of_types, return_index=True)
+        # Classes are declared in the order of their events.
+        for number in types[np.argsort(first)].tolist():
+            named = events.types[number].named
+            if named is not None:
+                of_type = here[of_types == number]
+                class_id[of_type] = self._classes.id_of(named())
+                size[of_type] += start[of_type] - begin[of_type]
+                start[of_type] = begin[of_type]
 
     def batch(self) -> Batch | None:
         """The next batch, None after the last."""

@@ -69,8 +69,8 @@ class Scanner:
     def add_class(self, id: int, program: Program, placed: bool, lasting: bool) -> None:
         """Declare the next record class; its events have the number of the call.
 
-        `lasting`: they say what is so from then on. With `placed` the program, or that of the header or common context, sets the
-        registers "pid", "tid" and perhaps "name" and "track".
+        `lasting`: they say what is so from then on. With `placed` the program, or that of the header or of the common
+        context, sets the registers "pid", "tid" and perhaps "name" and "track".
         """
     def register(self, number: int) -> int: ...
     def registers(self) -> list[int]: ...

@@ -5,7 +5,7 @@ from libc.string cimport memcpy, memmove
 
 from converter.formats.perfetto.emit cimport BAD_COLUMN, NO_MEMORY
 from converter.formats.perfetto.emit_output cimport (
-    MARGIN, begin_at, close_message, end_at, ensure_at, open_message, put, put_size, varint_size,
+    MARGIN, begin_at, close_message, end_at, ensure_at, open_message, put, put_size, put_time, varint_size,
 )
 from converter.formats.perfetto.emit_programs cimport Program, fFTRACE, fLOST
 from converter.formats.perfetto.emit_steps cimport Emission, failed, run
@@ -120,7 +120,7 @@ cdef inline uint8_t* kernel_event(
     at[0] = 2 << 3 | 2
     at = open_message(&to.messages, at + 1)
     at[0] = 1 << 3
-    at = put(at + 1, <uint64_t>events.ts[i])
+    at = put_time(&to.upper, at + 1, <uint64_t>events.ts[i])
     if thread >= events.threads:
         return failed(to, BAD_COLUMN)
     to.placed = thread >= 0

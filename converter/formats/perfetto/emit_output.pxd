@@ -2,10 +2,10 @@
 #
 # What is under construction ends at a place `at`, which each function takes and gives; `used` is where it begins.
 
-from libc.stdint cimport int64_t, uint8_t, uint64_t
-from libc.string cimport memmove
+from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
+from libc.string cimport memcpy, memmove
 
-from converter.kernels.byte_order cimport HOST_IS_BIG, store64
+from converter.kernels.byte_order cimport HOST_IS_BIG, store32, store64
 from converter.kernels.output cimport Output, grow
 
 cdef extern from *:
@@ -27,6 +27,12 @@ cdef struct Messages:
     int depth
 
 
+# 28 bits as seven a byte.
+cdef inline uint32_t spread(uint32_t value) noexcept nogil:
+    value = (value & <uint32_t>0x3FFF) | ((value & <uint32_t>0x0FFFC000) << 2)
+    return (value & <uint32_t>0x007F007F) | ((value & <uint32_t>0x3F803F80) << 1)
+
+
 # A varint; the place behind it. Writes up to ten bytes.
 cdef inline uint8_t* put(uint8_t* at, uint64_t value) noexcept nogil:
     cdef uint64_t low
@@ -38,6 +44,10 @@ cdef inline uint8_t* put(uint8_t* at, uint64_t value) noexcept nogil:
         at[0] = <uint8_t>(value | 0x80)
         at[1] = <uint8_t>(value >> 7)
         return at + 2
+    if value >> 28 == 0:
+        size = 3 + (value >> 21 != 0)
+        store32(at, spread(<uint32_t>value) | <uint32_t>0x808080 >> (8 * (4 - size)), HOST_IS_BIG)
+        return at + size
     # Seven bits a byte, by moving ever smaller groups apart.
     low = (value & <uint64_t>0x000000000FFFFFFF) | ((value & <uint64_t>0x00FFFFFFF0000000) << 4)
     low = (low & <uint64_t>0x00003FFF00003FFF) | ((low & <uint64_t>0x0FFFC0000FFFC000) << 2)
@@ -54,6 +64,26 @@ cdef inline uint8_t* put(uint8_t* at, uint64_t value) noexcept nogil:
     # Its highest bit says that one more byte follows.
     at[9] = 1
     return at + 10
+
+
+# The upper bits of a time, and what is written of them: they stay as they are for many events.
+cdef struct UpperBits:
+    uint64_t value
+    uint8_t data[8]
+    int size
+
+
+# A time as a varint, likewise.
+cdef inline uint8_t* put_time(UpperBits* upper, uint8_t* at, uint64_t ts) noexcept nogil:
+    cdef uint64_t above = ts >> 28
+    if above == 0:
+        return put(at, ts)
+    if above != upper.value:
+        upper.value = above
+        upper.size = <int>(put(upper.data, above) - upper.data)
+    store32(at, spread(<uint32_t>(ts & <uint64_t>0x0FFFFFFF)) | <uint32_t>0x80808080, HOST_IS_BIG)
+    memcpy(at + 4, upper.data, 8)
+    return at + 4 + upper.size
 
 
 cdef inline int varint_size(uint64_t value) noexcept nogil:

@@ -3,7 +3,7 @@
 from converter.formats.perfetto.emit cimport BAD_COLUMN, NO_MEMORY, OK
 from converter.formats.perfetto.emit_interning cimport begin_interned, put_interned
 from converter.formats.perfetto.emit_output cimport (
-    Messages, begin_at, close_message, end_at, open_message, put,
+    Messages, begin_at, close_message, end_at, open_message, put, put_time,
 )
 from converter.formats.perfetto.emit_programs cimport Program, fRAW, fRECORD
 from converter.formats.perfetto.emit_steps cimport Emission, run
@@ -34,7 +34,7 @@ cdef inline int put_packet(
     at[0] = 1 << 3 | 2
     at = open_message(messages, at + 1)
     at[0] = 8 << 3
-    at = put(at + 1, <uint64_t>ts)
+    at = put_time(&to.upper, at + 1, <uint64_t>ts)
     at[0] = 10 << 3
     at = put(at + 1, sequence)
     if one.frame == fRECORD:

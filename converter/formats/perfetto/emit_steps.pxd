@@ -5,7 +5,9 @@ from libc.string cimport memcpy
 
 from converter.formats.perfetto.emit cimport BAD_COLUMN, NEW_TEXT, NO_MEMORY, TOO_LARGE
 from converter.formats.perfetto.emit_interning cimport Interned, Interning, intern, is_interned, tSTRINGS
-from converter.formats.perfetto.emit_output cimport Messages, close_message, ensure_at, open_message, put
+from converter.formats.perfetto.emit_output cimport (
+    Messages, UpperBits, close_message, ensure_at, open_message, put,
+)
 from converter.formats.perfetto.emit_programs cimport (
     Program, Step, sCLOSE, sEACH, sFIXED32, sFIXED64, sFLAGS, sI16, sI32, sI64, sI8, sINTERNED, sLITERAL, sNAME, sOPEN,
     sOPTIONAL, sPLACE, sRAW, sSYMBOL, sTEXT, sU16, sU32, sU64, sU8, sUNION,
@@ -30,6 +32,8 @@ cdef struct Emission:
     uint64_t place
     # The flags of a kernel event.
     uint64_t flags
+    # What times have in common.
+    UpperBits upper
 
 
 cdef inline uint8_t* failed(Emission* to, int status) noexcept nogil:
@@ -119,10 +123,11 @@ cdef inline uint8_t* put_interned_id(
     return put(put_tag(at, step), to.interning.numbers[id])
 
 
-# The steps `first` to `last` of a program for one row; NULL where that fails, with `to.status`. There is room for all
-# steps, which is made again behind each text and element.
-cdef inline uint8_t* run(
-    Emission* to, StringTable strings, const Program* one, int first, int last, int64_t row, uint8_t* at
+# The steps of a program from `following` on, up to that `behind` them, for one row; NULL where that fails, with
+# `to.status`. There is room for all steps, which is made again behind each text and element.
+cdef inline uint8_t* run_steps(
+    Emission* to, StringTable strings, const Program* one, const Step* following, const Step* behind, int64_t row,
+    uint8_t* at,
 ) noexcept nogil:
     cdef const Step* step
     cdef const ColumnView* view
@@ -130,16 +135,17 @@ cdef inline uint8_t* run(
     cdef int64_t begin, end, k
     cdef int32_t id
     cdef int16_t tag
-    cdef int i = first
-    cdef int which, op
-    while i < last:
-        step = &one.step[i]
+    cdef const Step* which
+    cdef int op
+    while following < behind:
+        step = following
         view = step.view
-        i += 1
-        if row >= view.length:
-            return failed(to, BAD_COLUMN)
-        fetch_ahead(view, row)
+        following += 1
         op = step.op
+        if op < sLITERAL or op > sCLOSE:
+            if row >= view.length:
+                return failed(to, BAD_COLUMN)
+            fetch_ahead(view, row)
         # Each width at compile time, so that it is one load.
         if op == sI32:
             at = put_number(at, step, integer_of(view, row, 4, True))
@@ -202,37 +208,43 @@ cdef inline uint8_t* run(
         elif op == sEACH:
             if not elements_of(view, row, &begin, &end):
                 return failed(to, BAD_COLUMN)
-            if step.count == 1 and one.step[i].op <= sI64:
-                at = put_numbers(to, one, &one.step[i], begin, end, at)
-                i += 1
+            if step.count == 1 and following.op <= sI64:
+                at = put_numbers(to, one, following, begin, end, at)
+                following += 1
                 if at is NULL:
                     return NULL
                 continue
             for k in range(begin, end):
-                at = run(to, strings, one, i, i + step.count, k, at)
+                at = run_steps(to, strings, one, following, following + step.count, k, at)
                 if at is NULL:
                     return NULL
                 at = ensure_at(&to.messages.out, at, one.room)
                 if at is NULL:
                     return failed(to, NO_MEMORY)
-            i += step.count
+            following += step.count
         elif op == sOPTIONAL:
             if value_at(view, row)[0]:
-                at = run(to, strings, one, i, i + step.count, row, at)
-            i += step.count
+                at = run_steps(to, strings, one, following, following + step.count, row, at)
+            following += step.count
         elif op == sUNION:
             if not option_of(view, row, &tag, &id):
                 return failed(to, BAD_COLUMN)
             # Each option is a step of its own with those of its value behind it.
-            end = i + step.count
-            which = i
-            while tag > 0 and which < end:
-                which += 1 + one.step[which].count
+            which = following
+            following += step.count
+            while tag > 0 and which < following:
+                which += 1 + which.count
                 tag -= 1
-            if which >= end:
+            if which >= following:
                 return failed(to, BAD_COLUMN)
-            at = run(to, strings, one, which + 1, which + 1 + one.step[which].count, id, at)
-            i = <int>end
+            at = run_steps(to, strings, one, which + 1, which + 1 + which.count, id, at)
         if at is NULL:
             return NULL
     return at
+
+
+# The same of steps `first` to `last`.
+cdef inline uint8_t* run(
+    Emission* to, StringTable strings, const Program* one, int first, int last, int64_t row, uint8_t* at
+) noexcept nogil:
+    return run_steps(to, strings, one, one.step + first, one.step + last, row, at)

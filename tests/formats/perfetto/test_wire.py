@@ -6,7 +6,9 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
+from converter.formats.perfetto.emit import FRAME_RECORD, OK, U64, Emitter, PacketSequence
 from converter.formats.perfetto.scan_fields import VARINT, decode_messages
+from converter.kernels.strings import StringTable
 
 
 def varint(value: int, padding: int = 0) -> bytes:
@@ -46,3 +48,22 @@ def test_varints_are_read_wherever_they_end(
 @given(st.binary(max_size=12))
 def test_varints_of_more_than_ten_bytes_are_damage(behind: bytes) -> None:
     assert decoded(b"\x08" + b"\x80" * 10 + b"\x01", behind) == ([0, 0], 1)
+
+
+@given(st.lists(st.tuples(values, values), min_size=1, max_size=20))
+def test_varints_are_written_with_no_byte_too_many(pairs: list[tuple[int, int]]) -> None:
+    """Of times and of fields, whatever the times before."""
+    sequence = PacketSequence(StringTable(), 1)
+    program = sequence.add_program(FRAME_RECORD, [(U64, 3 << 3, 0, 0, 0, b"")])
+    sequence.bind(program, len(pairs), [np.array([value for _, value in pairs], np.uint64)])
+    times = np.array([ts for ts, _ in pairs], np.uint64).view(np.int64)
+    none = np.full(len(pairs), -1, np.int32)
+    rows = np.arange(len(pairs), dtype=np.int32)
+    sequence.begin(times, np.full(len(pairs), program, np.int32), rows, none, none, none)
+    emitter = Emitter(sequence)
+    assert emitter.emit(0, len(pairs), True) == (OK, len(pairs))
+    packets = [
+        b"\x40" + varint(ts) + b"\x50\x01\x68\x02\x18" + varint(value) for ts, value in pairs
+    ]
+    expected = b"".join(b"\x0a" + varint(len(packet)) + packet for packet in packets)
+    assert bytes(emitter.take()) == expected

@@ -70,15 +70,13 @@ def looked_up(const int32_t[::1] table, const int32_t[:] numbers):
     cdef int64_t size = table.shape[0]
     cdef int64_t i
     cdef int64_t failed = -1
-    cdef int64_t number
+    cdef uint64_t number
     found = np.empty(count, np.int32)
     cdef int32_t[::1] out = found
     with nogil:
         for i in range(count):
-            number = numbers[i]
-            if number < 0:
-                number += size
-            if number < 0 or number >= size or numbers[i] < -1:
+            number = <uint64_t>(numbers[i] if numbers[i] != -1 else size - 1)
+            if number >= <uint64_t>size:
                 failed = i
                 break
             out[i] = table[number]
@@ -109,13 +107,11 @@ def mark(uint8_t[::1] marks, const int32_t[:] numbers):
     cdef int64_t size = marks.shape[0]
     cdef int64_t i
     cdef int64_t failed = -1
-    cdef int64_t number
+    cdef uint64_t number
     with nogil:
         for i in range(numbers.shape[0]):
-            number = numbers[i]
-            if number < 0:
-                number += size
-            if number < 0 or number >= size or numbers[i] < -1:
+            number = <uint64_t>(numbers[i] if numbers[i] != -1 else size - 1)
+            if number >= <uint64_t>size:
                 failed = i
                 break
             marks[number] = 1

@@ -1,4 +1,4 @@
-from libc.stdint cimport int64_t, uint8_t, uint64_t
+from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memcpy
 
 
@@ -6,6 +6,7 @@ from libc.string cimport memcpy
 cdef inline bint is_utf8(const uint8_t* data, int64_t size) noexcept nogil:
     cdef int64_t i = 0
     cdef uint64_t word
+    cdef uint32_t half
     cdef uint8_t first, low, high
     cdef int64_t more
     while i < size:
@@ -13,6 +14,16 @@ cdef inline bint is_utf8(const uint8_t* data, int64_t size) noexcept nogil:
             memcpy(&word, data + i, 8)
             if not word & <uint64_t>0x8080808080808080:
                 i += 8
+                continue
+        elif size >= 8:
+            # The last eight bytes, some of them once more.
+            memcpy(&word, data + size - 8, 8)
+            if not word & <uint64_t>0x8080808080808080:
+                return True
+        elif size - i >= 4:
+            memcpy(&half, data + i, 4)
+            if not half & <uint32_t>0x80808080:
+                i += 4
                 continue
         first = data[i]
         if first < 0x80:

@@ -4,8 +4,10 @@ import threading
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from converter.kernels.strings import StringTable
+from converter.kernels.strings import StringTable, unfit_texts
 
 
 def test_strings_are_interned_once_and_the_empty_one_is_0():
@@ -91,3 +93,25 @@ def test_unfit_names_long_and_broken_strings_among_those_asked_for():
     assert table.unfit(asked, -1, False).tolist() == []
     late = table.intern(b"\xed\xa0\x80")
     assert table.unfit(np.array([late], np.int32), -1, True).tolist() == [late]
+
+
+def _is_utf8(data):
+    try:
+        data.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+@given(
+    st.lists(
+        st.tuples(st.text(max_size=12), st.binary(max_size=3), st.text("ab", max_size=12)).map(
+            lambda parts: parts[0].encode("utf-8", "surrogatepass") + parts[1] + parts[2].encode()
+        )
+    )
+)
+def test_what_is_no_utf8_is_found_wherever_it_stands(texts):
+    offsets = np.cumsum([0, *map(len, texts)])
+    values = np.frombuffer(b"".join(texts), np.uint8)
+    expected = [row for row, text in enumerate(texts) if not _is_utf8(text)]
+    assert unfit_texts(values, offsets, -1, True).tolist() == expected

@@ -9,7 +9,6 @@ from libc.string cimport memcpy
 
 from converter.kernels.byte_order cimport HOST_IS_BIG, load64
 from converter.kernels.output cimport Output, append, ensure, put8, put_bytes
-from converter.kernels.strings cimport PADDING
 from converter.kernels.utf8 cimport is_utf8
 
 
@@ -32,16 +31,6 @@ cdef extern from *:
     """
     const char* hexadecimal_digits
     int __builtin_ctzll(unsigned long long) noexcept nogil
-
-
-# Copy data with PADDING readable bytes behind it to where there is room for as many more, in steps of so many, which are
-# faster than a call; the place behind it.
-cdef inline uint8_t* copy_padded(uint8_t* at, const uint8_t* data, int64_t size) noexcept nogil:
-    cdef int64_t i = 0
-    while i < size:
-        memcpy(at + i, data + i, PADDING)
-        i += PADDING
-    return at + size
 
 
 cdef inline int64_t skip_space(const uint8_t* data, int64_t at, int64_t end) noexcept nogil:

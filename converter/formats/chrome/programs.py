@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from converter.formats.chrome import emit as op
-from converter.formats.chrome.emit import Program
+from converter.formats.chrome import emit_programs as op
+from converter.formats.chrome.emit_programs import Program
 from converter.formats.chrome.layout import Phase
 from converter.formats.chrome.mapping import (
     CATEGORY,
@@ -95,9 +95,11 @@ def bindable(column: Column) -> Iterator[Bindable]:
 class Compiler:
     """Makes one program."""
 
-    _code: list[tuple[int, int, int, int]] = field(default_factory=list)
+    #: A number, a column, a literal or count, and the literal in front of it.
+    _code: list[tuple[int, int, int, int, int, int]] = field(default_factory=list)
     _literals: bytearray = field(default_factory=bytearray)
-    _pending: bytearray = field(default_factory=bytearray)
+    #: What is written in front of the next operation.
+    _front: str = ""
     _column: int = 0
 
     def program(self) -> Program:
@@ -107,13 +109,13 @@ class Compiler:
         return Program(code, bytes(self._literals), self._column)
 
     def literal(self, text: str) -> None:
-        """Emit a text; neighbouring ones become one operation."""
-        self._pending += text.encode("utf-8", "replace")
+        """Emit a text."""
+        self._front += text
 
     def operation(self, number: int, column: int = 0, text: str = "") -> None:
         """Emit by an operation, which may have a literal."""
-        self._flush()
-        self._code.append((number, column, *self._place(text)))
+        front, self._front = self._front, ""
+        self._code.append((number, column, *self._place(text), *self._place(front)))
 
     def next_column(self, count: int = 1) -> int:
         """Number the next columns; the first of them."""
@@ -141,12 +143,12 @@ class Compiler:
                 self.operation(op.TIME if time else _operation(field_class), self.next_column())
 
     def _array(self, element: FieldClass) -> None:
-        self._flush()
         at = len(self._code)
-        self._code.append((op.ARRAY, self.next_column(), 0, 0))
+        self.operation(op.ARRAY, self.next_column())
         self.value(element)
         self._flush()
-        self._code[at] = (op.ARRAY, self._code[at][1], len(self._code) - at - 1, 0)
+        code, column, _, _, *front = self._code[at]
+        self._code[at] = (code, column, 0, len(self._code) - at - 1, front[0], front[1])
 
     def members(self) -> None:
         """Emit a column of members that are not standard."""
@@ -158,21 +160,16 @@ class Compiler:
 
     def thread_of(self) -> None:
         """Emit the thread of an int32 column, or pid and tid from the int64 column behind it."""
-        self._flush()
-        column = self.next_column(2)
-        self._code.append((op.THREAD_OF, column, column + 1, 0))
+        self.operation(op.THREAD_OF, self.next_column(2))
 
     def _flush(self) -> None:
-        if self._pending:
-            text, self._pending = bytes(self._pending), bytearray()
-            self._code.append((op.LITERAL, 0, *self._bytes_place(text)))
+        if self._front:
+            self.operation(op.LITERAL)
 
     def _place(self, text: str) -> tuple[int, int]:
-        return self._bytes_place(text.encode("utf-8", "replace"))
-
-    def _bytes_place(self, text: bytes) -> tuple[int, int]:
-        self._literals += text
-        return len(self._literals) - len(text), len(text)
+        data = text.encode("utf-8", "replace")
+        self._literals += data
+        return len(self._literals) - len(data), len(data)
 
 
 def json_text(text: str) -> str:
@@ -308,11 +305,11 @@ class Outline:
             self._standard(compiler, fields[index])
         if binds and kind is Kind.FLOW_END and BINDS not in fields:
             compiler.literal(',"bp":"e"')
-        if not has_phase:
+        if has_phase:
+            compiler.operation(op.EVENT_PLACE)
+        else:
             compiler.literal(',"ts":')
-            compiler.operation(op.EVENT_TIME)
-        compiler.operation(op.EVENT_THREAD)
-        compiler.operation(op.EVENT_CPU)
+            compiler.operation(op.EVENT)
         self._arguments(compiler, opened=False)
 
     def _standard(self, compiler: Compiler, part: Field) -> None:

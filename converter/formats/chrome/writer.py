@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from converter.errors import UnsupportedError
-from converter.formats.chrome.emit import TEXT_PADDING, Emitter, Program
+from converter.formats.chrome.emit import TEXT_PADDING, Emitter
+from converter.formats.chrome.emit_programs import Program
 from converter.formats.chrome.layout import (
     BIND_POINT,
     DISPLAY_TIME_UNIT,

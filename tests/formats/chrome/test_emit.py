@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
-from converter.formats.chrome import emit as op
-from converter.formats.chrome.emit import TEXT_PADDING, Emitter, Program
+from converter.formats.chrome import emit_programs as op
+from converter.formats.chrome.emit import TEXT_PADDING, Emitter
+from converter.formats.chrome.emit_programs import Program
 from converter.kernels.strings import StringTable
 
 NO_TEXTS = (np.zeros(TEXT_PADDING, np.uint8), np.zeros(1, np.int64))
@@ -12,7 +13,7 @@ OFFSETS = np.array([0, 1, 3], np.int64)
 
 
 def program(*operations, columns=0, literals=b""):
-    code = [(*operation, 0, 0, 0)[:4] for operation in operations]
+    code = [(*operation, 0, 0, 0, 0, 0)[:6] for operation in operations]
     return Program(np.array(code, np.int32).reshape(-1), literals, columns)
 
 
@@ -39,9 +40,27 @@ def test_a_string_is_taken_as_it_is_stored():
 
 
 def test_columns_may_have_any_stride():
-    one = program((op.SIGNED, 0), (op.ARRAY, 1, 1), (op.BOOLEAN, 2), columns=3)
+    one = program((op.SIGNED, 0), (op.ARRAY, 1, 0, 1), (op.BOOLEAN, 2), columns=3)
     one.bind([np.arange(4)[::-2], OFFSETS, np.broadcast_to(np.True_, 3)])
     assert text_of(one, [0, 1]) == b"3[true]1[true,true]"
+
+
+@pytest.mark.parametrize("size", [0, 1, 31, 32, 33, 64, 65, 300])
+def test_literals_of_any_size_stand_in_front(size):
+    front = bytes(range(48, 58)) * 30
+    one = program(
+        (op.BOOLEAN, 0, 0, 0, 0, size), (op.STRING_IF, 1, 0, size), (op.LITERAL, 0, 0, 0, 0, size),
+        columns=2, literals=front,
+    )  # fmt: skip
+    strings = StringTable()
+    text = "x" * size
+    one.bind([np.array([True, False]), np.array([strings.intern(text), 0], np.int32)])
+    before = front[:size]
+    quoted = before + b'"%b"' % text.encode() if size else b""
+    expected = before + b"true" + quoted + before + before + b"false" + before
+    assert text_of(one, [0, 1], strings) == expected
+    # What is kept of the string is the same.
+    assert text_of(one, [0, 1] * 300, strings) == expected * 300
 
 
 @pytest.mark.parametrize(
@@ -50,9 +69,10 @@ def test_columns_may_have_any_stride():
         lambda: program((99, 0), columns=1),
         lambda: program((op.TIME, 1), columns=1),
         lambda: program((op.TIME, 0), (op.TIME, 0), columns=1),
-        lambda: program((op.THREAD_OF, 0, 0), columns=1),
-        lambda: program((op.LITERAL, 0, 1, 2), literals=b"ab"),
-        lambda: program((op.ARRAY, 0, 1), columns=1),
+        lambda: program((op.THREAD_OF, 0), columns=1),
+        lambda: program((op.LITERAL, 0, 0, 0, 1, 2), literals=b"ab"),
+        lambda: program((op.STRING_IF, 0, 1, 2), columns=1, literals=b"ab"),
+        lambda: program((op.ARRAY, 0, 0, 1), columns=1),
         lambda: program((op.TIME, 0), columns=1).bind([np.zeros(1, np.int32)]),
         lambda: program((op.TIME, 0), columns=1).bind([]),
         lambda: program((op.BASE64, 0), columns=1).bind([np.zeros(1, np.uint8)]),
@@ -90,7 +110,7 @@ def test_a_program_that_let_go_of_its_columns_has_no_rows():
 
 
 def test_texts_of_threads_lie_inside_and_have_padding_behind_them():
-    one = program((op.EVENT_THREAD,))
+    one = program((op.EVENT_PLACE,))
     padded = np.frombuffer(b"xyz" + bytes(TEXT_PADDING), np.uint8)
     assert text_of(one, [0], threads=(padded, OFFSETS)) == b"x"
     with pytest.raises(ValueError, match="outside"):

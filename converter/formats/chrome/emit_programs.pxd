@@ -1,0 +1,69 @@
+# Programs: the operations that write an event of a class, and the columns that they take their values from.
+
+from libc.stdint cimport int32_t, int64_t, uint8_t
+
+from converter.kernels.column_view cimport ColumnView, Takes
+from converter.kernels.columns cimport BoundColumns
+
+
+# What they do is told in emit_programs.pyi.
+cpdef enum:
+    # Those that take a column come first.
+    TIME = 0
+    DURATION = 1
+    SIGNED = 2
+    UNSIGNED = 3
+    HEXADECIMAL = 4
+    FLOAT = 5
+    BOOLEAN = 6
+    IF_TRUE = 7
+    THREAD_OF = 8
+    STRING = 9
+    STRING_IF = 10
+    JSON = 11
+    MEMBERS = 12
+    BASE64 = 13
+    ARRAY = 14
+
+    EVENT_TIME = 15
+    EVENT_PLACE = 16
+    EVENT = 17
+    EVENT_OWNER = 18
+    ARGUMENT_CPU = 19
+    LITERAL = 20
+
+cdef enum:
+    COLUMN_OPERATIONS = 15
+    # Bytes behind a literal that are readable, so that it is copied in steps of so many.
+    STEP = 32
+
+
+cdef struct Operation:
+    int32_t code
+    # The literal in front of what it writes.
+    int32_t front_size
+    const uint8_t* front
+    # That of IF_TRUE and STRING_IF; of ARRAY how many operations are inside.
+    const uint8_t* text
+    int64_t size
+    # The second column of THREAD_OF follows.
+    const ColumnView* view
+
+
+# What an operation takes of a column.
+cdef struct Need:
+    Takes takes
+    int64_t width
+
+
+cdef class Program:
+    cdef Operation* operations
+    cdef int64_t count
+    # How many bytes its operations write at most that are of no size but their own.
+    cdef int64_t room
+    cdef uint8_t* _text
+    cdef Need* _needs
+    cdef BoundColumns _columns
+
+    cdef int _set(self, Operation* operation, const int32_t[::1] given, int64_t size, int64_t behind) except -1
+    cdef int _need(self, int64_t column, Takes takes, int64_t width) except -1

@@ -20,6 +20,7 @@ class Emitter:
         ts: NDArray[int64],
         thread: NDArray[int32],
         cpu: NDArray[int32],
+        durations: NDArray[int64],
         threads: tuple[NDArray[uint8], NDArray[int64]],
         owners: tuple[NDArray[uint8], NDArray[int64]],
         start: int,

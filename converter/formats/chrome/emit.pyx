@@ -11,8 +11,9 @@ from libc.stdlib cimport calloc, free
 from libc.string cimport memcpy
 
 from converter.formats.chrome.emit_programs cimport (
-    ARGUMENT_CPU, ARRAY, BASE64, BOOLEAN, COLUMN_OPERATIONS, DURATION, EVENT, EVENT_OWNER, EVENT_PLACE, EVENT_TIME, FLOAT,
-    HEXADECIMAL, IF_TRUE, LITERAL, MEMBERS, SIGNED, STEP, STRING, STRING_IF, THREAD_OF, TIME, UNSIGNED, Operation, Program,
+    ARGUMENT_CPU, ARRAY, BASE64, BOOLEAN, COLUMN_OPERATIONS, EVENT, EVENT_DURATION, EVENT_OWNER, EVENT_PLACE, EVENT_TIME,
+    FLOAT, HEXADECIMAL, IF_TRUE, LITERAL, MEMBERS, SIGNED, STEP, STRING, STRING_IF, THREAD_OF, TIME, UNSIGNED, Operation,
+    Program,
 )
 from converter.formats.chrome.emit_strings cimport Quoted, QuotedStrings, make_room_for, quote
 from converter.formats.chrome.emit_text cimport (
@@ -61,10 +62,12 @@ cdef class Emitter:
     # Of the batch: the number of strings, the texts of threads and owners.
     cdef int64_t _known
     cdef BoundColumns _texts
-    # Of the event.
-    cdef int64_t _ts
-    cdef int32_t _thread
-    cdef int32_t _cpu
+    # Of its events, and which of them is emitted.
+    cdef const int64_t* _ts
+    cdef const int32_t* _thread
+    cdef const int32_t* _cpu
+    cdef const int64_t* _durations
+    cdef int64_t _event
     # Of its program.
     cdef int64_t _room
 
@@ -85,7 +88,8 @@ cdef class Emitter:
 
     def emit(
         self, list programs, const int32_t[::1] class_id, const int32_t[::1] row, const int64_t[::1] ts,
-        const int32_t[::1] thread, const int32_t[::1] cpu, threads, owners, int64_t start, int64_t stop,
+        const int32_t[::1] thread, const int32_t[::1] cpu, const int64_t[::1] durations, threads, owners, int64_t start,
+        int64_t stop,
     ):
         cdef int64_t count = class_id.shape[0]
         cdef int64_t i, number
@@ -94,7 +98,8 @@ cdef class Emitter:
         cdef void** found
         cdef void* program
         cdef bint good = True
-        if row.shape[0] != count or ts.shape[0] != count or thread.shape[0] != count or cpu.shape[0] != count:
+        if row.shape[0] != count or ts.shape[0] != count or thread.shape[0] != count or cpu.shape[0] != count \
+                or durations.shape[0] < count:
             raise ValueError("columns differ in length")
         if not 0 <= start <= stop <= count:
             raise ValueError(f"events {start} to {stop} of {count}")
@@ -106,6 +111,8 @@ cdef class Emitter:
         self._pending.used = 0
         self._no_memory = False
         self._known = self._strings._count
+        if count:
+            self._ts, self._thread, self._cpu, self._durations = &ts[0], &thread[0], &cpu[0], &durations[0]
         if not ensure(&self._out, BLOCK + BLOCK // 8) or not make_room_for(&self._quoted, self._known):
             raise MemoryError
         # Borrowed: the list keeps the programs.
@@ -122,9 +129,7 @@ cdef class Emitter:
                     good = False
                     break
                 program = found[class_id[i]]
-                self._ts = ts[i]
-                self._thread = thread[i]
-                self._cpu = cpu[i]
+                self._event = i
                 self._room = (<Program>program).room
                 good = self._run((<Program>program).operations, (<Program>program).count, row[i], 0)
                 if not good:
@@ -164,8 +169,8 @@ cdef class Emitter:
                 pass
             elif operation.code == EVENT or operation.code == EVENT_PLACE:
                 if operation.code == EVENT:
-                    at = self._time(at, self._ts)
-                number = self._thread
+                    at = self._time(at, self._ts[self._event])
+                number = self._thread[self._event]
                 view = &self._texts.views[0]
                 if 0 <= number < view.length:
                     if not span_of(view, number, 1, &data, &size):
@@ -175,9 +180,10 @@ cdef class Emitter:
                         if at is NULL:
                             return False
                     at = copy_in_steps(at, data, size)
-                if self._cpu >= 0:
+                number = self._cpu[self._event]
+                if number >= 0:
                     memcpy(at, b',"cpu":', 7)
-                    at += 7 + write_digits(at + 7, <uint64_t>self._cpu)
+                    at += 7 + write_digits(at + 7, <uint64_t>number)
             elif (operation.code == STRING or operation.code == STRING_IF) and view.offsets is NULL:
                 number = id_of(view, row)
                 if number < 0 or number >= self._known:
@@ -191,15 +197,27 @@ cdef class Emitter:
                 if at is NULL:
                     return False
             elif operation.code == EVENT_TIME:
-                at = self._time(at, self._ts)
+                at = self._time(at, self._ts[self._event])
+            elif operation.code == EVENT_DURATION:
+                if self._durations[self._event] >= 0:
+                    at = put_decimal(at, self._durations[self._event], self._places)
+                else:
+                    # Not known yet: it gets room for 20 digits.
+                    out.used = at - out.data
+                    if not append(&self._pending, <uint8_t*>&out.used, 8):
+                        self._no_memory = True
+                        return False
+                    memcpy(at, b"0                   ", 20)
+                    at += 20
             elif operation.code == ARGUMENT_CPU:
-                if self._cpu < 0:
+                number = self._cpu[self._event]
+                if number < 0:
                     memcpy(at, b"null", 4)
                     at += 4
                 else:
-                    at += write_digits(at, <uint64_t>self._cpu)
+                    at += write_digits(at, <uint64_t>number)
             elif operation.code == EVENT_OWNER or operation.code == THREAD_OF:
-                number = id_of(view, row) if operation.code == THREAD_OF else self._thread
+                number = id_of(view, row) if operation.code == THREAD_OF else self._thread[self._event]
                 view = &self._texts.views[operation.code == EVENT_OWNER]
                 if 0 <= number < view.length:
                     if not span_of(view, number, 1, &data, &size):
@@ -286,9 +304,7 @@ cdef class Emitter:
         cdef double floating
         cdef Output* out = &self._out
         cdef bint good = True
-        if operation.code == DURATION:
-            good = self._duration(<int64_t>bits_of(view, row, 8))
-        elif operation.code == FLOAT:
+        if operation.code == FLOAT:
             memcpy(&floating, value_at(view, row), 8)
             good = put_float(out, floating)
         elif operation.code == ARRAY:
@@ -350,11 +366,3 @@ cdef class Emitter:
         if self._places == 3:
             return put_microseconds(at, &self._seconds, value)
         return put_decimal(at, value, self._places)
-
-    # A duration; one below 0 is not known yet, and gets room for 20 digits.
-    cdef bint _duration(self, int64_t value) noexcept nogil:
-        cdef Output* out = &self._out
-        if value >= 0:
-            out.used = put_decimal(out.data + out.used, value, self._places) - out.data
-            return True
-        return append(&self._pending, <uint8_t*>&out.used, 8) and append(out, b"0                   ", 20)

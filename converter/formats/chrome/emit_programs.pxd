@@ -10,30 +10,30 @@ from converter.kernels.columns cimport BoundColumns
 cpdef enum:
     # Those that take a column come first.
     TIME = 0
-    DURATION = 1
-    SIGNED = 2
-    UNSIGNED = 3
-    HEXADECIMAL = 4
-    FLOAT = 5
-    BOOLEAN = 6
-    IF_TRUE = 7
-    THREAD_OF = 8
-    STRING = 9
-    STRING_IF = 10
-    JSON = 11
-    MEMBERS = 12
-    BASE64 = 13
-    ARRAY = 14
+    SIGNED = 1
+    UNSIGNED = 2
+    HEXADECIMAL = 3
+    FLOAT = 4
+    BOOLEAN = 5
+    IF_TRUE = 6
+    THREAD_OF = 7
+    STRING = 8
+    STRING_IF = 9
+    JSON = 10
+    MEMBERS = 11
+    BASE64 = 12
+    ARRAY = 13
 
-    EVENT_TIME = 15
-    EVENT_PLACE = 16
-    EVENT = 17
-    EVENT_OWNER = 18
+    EVENT_TIME = 14
+    EVENT_PLACE = 15
+    EVENT = 16
+    EVENT_OWNER = 17
+    EVENT_DURATION = 18
     ARGUMENT_CPU = 19
     LITERAL = 20
 
 cdef enum:
-    COLUMN_OPERATIONS = 15
+    COLUMN_OPERATIONS = 14
     # Bytes behind a literal that are readable, so that it is copied in steps of so many.
     STEP = 32
 

@@ -9,8 +9,6 @@ from numpy.typing import NDArray
 
 #: (column): int64 units as a decimal number without zeros at its end.
 TIME: int
-#: (column): like TIME, but what is below 0 is not known yet: "0" and room for 19 more characters.
-DURATION: int
 #: (column): int64.
 SIGNED: int
 #: (column): uint64, in quotes from 2**63 on.
@@ -43,6 +41,8 @@ EVENT_TIME: int
 EVENT_PLACE: int
 #: Both, one behind the other.
 EVENT: int
+#: The event's duration; of what is below 0, which is not known yet, "0" and room for 19 more characters.
+EVENT_DURATION: int
 #: The event's thread as an owner; its CPU as a value.
 EVENT_OWNER: int
 ARGUMENT_CPU: int

@@ -94,6 +94,19 @@ cdef inline bint put_string(Output* out, const uint8_t* data, int64_t size, bint
     return append(out, b'"', 1)
 
 
+cdef inline uint8_t* put_thousandths(uint8_t* at, uint32_t part) noexcept nogil:
+    """A point and three decimals without zeros at the end, nothing for 0; the place behind them."""
+    cdef uint32_t tenths = part // 10
+    cdef uint32_t last = part - tenths * 10
+    if part == 0:
+        return at
+    at[0] = 46
+    memcpy(at + 1, decimal_pairs + 2 * tenths, 2)
+    at[3] = <uint8_t>(48 + last)
+    # Which of them are zeros nobody can predict.
+    return at + 2 + ((at[2] ^ <uint32_t>48 | last) != 0) + (last != 0)
+
+
 cdef inline uint8_t* put_decimal(uint8_t* at, int64_t value, int places) noexcept nogil:
     """value / 10**places, without zeros at the end, where there are MOST_OF_NUMBER bytes; the place behind it."""
     cdef uint64_t magnitude = <uint64_t>value
@@ -103,6 +116,9 @@ cdef inline uint8_t* put_decimal(uint8_t* at, int64_t value, int places) noexcep
         magnitude = <uint64_t>0 - magnitude
         at[0] = 45
         at += 1
+    if places == 3:
+        whole = magnitude // 1000
+        return put_thousandths(at + write_digits(at, whole), <uint32_t>(magnitude - whole * 1000))
     whole = magnitude // <uint64_t>powers_of_ten[places]
     part = magnitude - whole * <uint64_t>powers_of_ten[places]
     at += write_digits(at, whole)
@@ -252,12 +268,4 @@ cdef inline uint8_t* put_microseconds(uint8_t* at, Seconds* seconds, int64_t val
     pair = whole // 100
     memcpy(at + 2, decimal_pairs + 2 * pair, 2)
     memcpy(at + 4, decimal_pairs + 2 * (whole - pair * 100), 2)
-    at += 6
-    if part:
-        at[0] = 46
-        pair = part // 10
-        memcpy(at + 1, decimal_pairs + 2 * pair, 2)
-        part -= pair * 10
-        at[3] = <uint8_t>(48 + part)
-        at += 4 if part else 3 if at[2] != 48 else 2
-    return at
+    return put_thousandths(at + 6, part)

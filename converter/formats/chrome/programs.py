@@ -279,13 +279,18 @@ class Outline:
         text = json.dumps(forms, ensure_ascii=False, separators=(",", ":"))
         return f',"arg_types":{text}'
 
+    @property
+    def is_switch(self) -> bool:
+        """Whether its events are states of the CPU's thread, which last until the next of them."""
+        return self.event_class.kind is Kind.SCHED_SWITCH
+
     def compile(self, *, binds: bool) -> Program:
         """The program. With `binds`, flows end at the slice around them."""
         compiler = Compiler()
         if self.event_class.kind is Kind.NATIVE:
             compiler.literal(",\n")
             compiler.value(JSON_TEXT)
-        elif self.event_class.kind is Kind.SCHED_SWITCH:
+        elif self.is_switch:
             self._compile_switch(compiler)
         else:
             self._compile_event(compiler, binds=binds)
@@ -352,9 +357,9 @@ class Outline:
         fields = self.event_class.fields
         compiler.literal(f',\n{{"ph":"{STATE_PHASE}","name":"{RUNNING}","ts":')
         compiler.operation(op.EVENT_TIME)
-        # In front of the table's own columns: the duration, the next thread and its tid once more.
         compiler.literal(',"dur":')
-        compiler.operation(op.DURATION, compiler.next_column())
+        compiler.operation(op.EVENT_DURATION)
+        # In front of the table's own columns: the next thread and its tid once more.
         compiler.thread_of()
         compiler.operation(op.EVENT_OWNER)
         compiler.literal(',"args":{"cpu":')

@@ -11,14 +11,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import IO
 
-import numpy as np
-from numpy.typing import NDArray
-
 from converter.errors import OutputError
 from converter.storage.sink import Sink
 
-#: A duration that is not known yet.
-UNKNOWN = -1
 #: Room for a duration, in characters (the emitter's placeholder).
 _ROOM = 20
 #: How much is held back in memory, and the size of the blocks that are moved at a time.
@@ -35,32 +30,19 @@ class Durations:
     _waiting: deque[tuple[int, int]] = field(default_factory=deque)
 
     def of_batch(
-        self, cpu: NDArray[np.int32], ts: NDArray[np.int64]
-    ) -> tuple[NDArray[np.int64], list[tuple[int, int]]]:
-        """Durations of the switches of a batch, in its order, and (place in the output, duration) of earlier ones.
+        self, firsts: list[tuple[int, int]], lasts: list[tuple[int, int]]
+    ) -> list[tuple[int, int]]:
+        """(place in the output, duration) of earlier switches, by the first and last one, (CPU, time), of each CPU.
 
-        `place` must be told where the text of `UNKNOWN` ones is, in the same order.
+        `place` must be told where the text of the last ones is, in the same order.
         """
-        result = np.full(len(cpu), UNKNOWN, np.int64)
-        # A stable sort of 16-bit keys is a radix sort.
-        is_narrow = len(cpu) and int(cpu.min()) >= -1 << 15 and int(cpu.max()) < 1 << 15
-        order = np.argsort(cpu.astype(np.int16) if is_narrow else cpu, kind="stable")
-        ordered_cpu, ordered_ts = cpu[order], ts[order]
-        same = ordered_cpu[1:] == ordered_cpu[:-1]
-        result[order[:-1][same]] = np.maximum(ordered_ts[1:] - ordered_ts[:-1], 0)[same]
         known = []
-        firsts = np.flatnonzero(np.concatenate([[True], ~same])) if len(cpu) else order
-        for first in firsts.tolist():
-            number = int(ordered_cpu[first])
-            if number in self._open:
-                place, since = self._open.pop(number)
-                if place is not None:
-                    known.append((place, max(int(ordered_ts[first]) - since, 0)))
-        # Switches on no known CPU end at once, as nothing ends them.
-        result[(cpu < 0) & (result == UNKNOWN)] = 0
-        last = np.flatnonzero(result == UNKNOWN)
-        self._waiting.extend((int(cpu[i]), int(ts[i])) for i in last.tolist())
-        return result, known
+        for number, ts in firsts:
+            place, since = self._open.pop(number, (None, 0))
+            if place is not None:
+                known.append((place, max(ts - since, 0)))
+        self._waiting.extend(lasts)
+        return known
 
     def place(self, places: list[int]) -> None:
         """Where in the output the next durations of the batch stand that are not known yet."""

@@ -26,13 +26,13 @@ from converter.formats.chrome.mapping import SWITCH_FIELDS
 from converter.formats.chrome.metadata import Tables, process_name, thread_name
 from converter.formats.chrome.native import wrapped
 from converter.formats.chrome.programs import Bindable, Evidence, Outline, bindable, untold
+from converter.formats.chrome.running import running_times
 from converter.formats.chrome.switches import Durations, Patched
 from converter.formats.chrome.times import Scale
 from converter.ir.columns import Column
 from converter.ir.events import Batch
 from converter.ir.kinds import Kind, Role
 from converter.ir.trace import Trace
-from converter.kernels.union import mark
 from converter.projection.pieces import map_distinct
 from converter.projection.timeline_fields import DURATION, THREAD_DURATION, THREAD_TIME
 from converter.storage.sink import Sink
@@ -96,7 +96,9 @@ class _Writer:
         self._durations = Durations()
         self._texts = _ThreadTexts(trace, self._known)
         # By thread; the last entry is that of -1, which is none.
-        self._used = np.zeros(1, np.bool_)
+        self._used = np.zeros(1, np.uint8)
+        # By event of a batch, for one after the other.
+        self._room_for_durations = np.empty(0, np.int64)
         self._thread_of_tid: dict[int, int] = {}
         self._tids_done = 0
         self._last_ts = 0
@@ -207,7 +209,7 @@ class _Writer:
             (replayed.processes[thread.process].pid, thread.tid): thread.name
             for thread in replayed.threads
         }
-        used = np.zeros(len(trace.threads), np.bool_)
+        used = np.zeros(len(trace.threads), np.uint8)
         used[: len(self._used) - 1] = self._used[:-1]
         seen = set()
         named = []
@@ -243,11 +245,25 @@ class _Writer:
             return
         self._share_text_ids()
         self._texts.extend()
-        self._mark_used(batch.thread)
         units = self._units(batch)
-        self._last_ts = max(self._last_ts, int(units.max()))
+        class_ids = np.ascontiguousarray(batch.class_id)
+        row = np.ascontiguousarray(batch.row)
+        thread = np.ascontiguousarray(batch.thread)
+        cpu = np.ascontiguousarray(batch.cpu)
+        self._make_room(len(batch))
+        durations = self._room_for_durations
+        latest, firsts, lasts = running_times(
+            np.array([outline.is_switch for outline in self._outlines], np.uint8),
+            class_ids,
+            cpu,
+            units,
+            thread,
+            self._used,
+            durations,
+        )
+        self._last_ts = max(self._last_ts, latest)
         is_own = self._output.begin_batch(len(batch))
-        durations = self._switch_durations(batch, units)
+        self._finish_durations(self._durations.of_batch(firsts, lasts))
         if not is_own:
             self._durations.pass_over()
             self._first = False
@@ -255,11 +271,7 @@ class _Writer:
         programs: list[Program | None] = [None] * len(self._outlines)
         for class_id, table in batch.tables.items():
             if len(table):
-                programs[class_id] = self._bound(batch, class_id, durations)
-        class_ids = np.ascontiguousarray(batch.class_id)
-        row = np.ascontiguousarray(batch.row)
-        thread = np.ascontiguousarray(batch.thread)
-        cpu = np.ascontiguousarray(batch.cpu)
+                programs[class_id] = self._bound(batch, class_id)
 
         def emit(emitter: Emitter, events: range, _: bool) -> _Emitted:
             """The text of these events, or so much of it as may be held."""
@@ -273,6 +285,7 @@ class _Writer:
                     units,
                     thread,
                     cpu,
+                    durations,
                     *self._texts.arrays,
                     at,
                     events.stop,
@@ -292,13 +305,15 @@ class _Writer:
             if program is not None:
                 program.release()
 
-    def _mark_used(self, threads: NDArray[np.int32]) -> None:
+    def _make_room(self, events: int) -> None:
+        """For marks of all threads, and for the durations of so many events."""
         count = len(self._trace.threads)
         if len(self._used) <= count:
-            grown = np.zeros(count + 1, np.bool_)
+            grown = np.zeros(count + 1, np.uint8)
             grown[: len(self._used) - 1] = self._used[:-1]
             self._used = grown
-        mark(self._used.view(np.uint8), threads[:1] if threads.strides == (0,) else threads)
+        if len(self._room_for_durations) < events:
+            self._room_for_durations = np.empty(events, np.int64)
 
     def _units(self, batch: Batch) -> NDArray[np.int64]:
         units = self._scale.to_file(np.ascontiguousarray(batch.ts))
@@ -311,7 +326,7 @@ class _Writer:
             raise UnsupportedError(format="chrome", message="a time does not fit 64 bits")
         return units - self._scale.offset
 
-    def _bound(self, batch: Batch, class_id: int, durations: NDArray[np.int64]) -> Program:
+    def _bound(self, batch: Batch, class_id: int) -> Program:
         """The program of a class with its columns."""
         outline = self._outlines[class_id]
         event_class = outline.event_class
@@ -323,7 +338,7 @@ class _Writer:
         elif event_class.kind is Kind.SCHED_SWITCH:
             tids = columns[_NEXT_TID]
             assert isinstance(tids, np.ndarray)
-            bound += durations[batch.positions(class_id)], self._next_threads(tids), tids
+            bound += self._next_threads(tids), tids
         for part, column in zip(event_class.fields, columns, strict=True):
             if part in _TIMES:
                 assert isinstance(column, np.ndarray)
@@ -342,22 +357,6 @@ class _Writer:
             program = self._programs[class_id] = outline.compile(binds=BIND_POINT in self._added())
         program.bind(bound)
         return program
-
-    def _switch_durations(self, batch: Batch, units: NDArray[np.int64]) -> NDArray[np.int64]:
-        """How long the thread of each switch runs, by place in the batch; of no meaning at other events."""
-        classes = [
-            class_id
-            for class_id, table in batch.tables.items()
-            if len(table) and self._trace.event_classes[class_id].kind is Kind.SCHED_SWITCH
-        ]
-        if not classes:
-            return units
-        places = np.sort(np.concatenate([batch.positions(class_id) for class_id in classes]))
-        durations, known = self._durations.of_batch(batch.cpu[places], units[places])
-        self._finish_durations(known)
-        result = np.zeros(len(batch), np.int64)
-        result[places] = durations
-        return result
 
     def _next_threads(self, tids: NDArray[Any]) -> NDArray[np.int32]:
         """The first thread in the table that has each tid, -1 for those of no thread and for the idle one."""

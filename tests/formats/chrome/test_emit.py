@@ -17,12 +17,13 @@ def program(*operations, columns=0, literals=b""):
     return Program(np.array(code, np.int32).reshape(-1), literals, columns)
 
 
-def text_of(one, rows, strings=None, threads=NO_TEXTS):
+def text_of(one, rows, strings=None, threads=NO_TEXTS, durations=None):
     count = len(rows)
     zeros = np.zeros(count, np.int32)
+    durations = np.zeros(count, np.int64) if durations is None else durations
     text, _, done = Emitter(strings or StringTable(), 3).emit(
         [one], zeros, np.array(rows, np.int32), zeros.astype(np.int64), zeros, zeros - 1,
-        threads, NO_TEXTS, 0, count,
+        durations, threads, NO_TEXTS, 0, count,
     )  # fmt: skip
     assert done == count
     return bytes(text)
@@ -43,6 +44,13 @@ def test_columns_may_have_any_stride():
     one = program((op.SIGNED, 0), (op.ARRAY, 1, 0, 1), (op.BOOLEAN, 2), columns=3)
     one.bind([np.arange(4)[::-2], OFFSETS, np.broadcast_to(np.True_, 3)])
     assert text_of(one, [0, 1]) == b"3[true]1[true,true]"
+
+
+def test_durations_that_are_not_known_have_room():
+    one = program((op.LITERAL, 0, 0, 0, 0, 1), (op.EVENT_DURATION,), literals=b";")
+    durations = np.array([1_500, -1, 0, 12_345_678_901, 1, 20, 999], np.int64)
+    text = text_of(one, [0] * 7, durations=durations)
+    assert text == b";1.5;0" + b" " * 19 + b";0;12345678.901;0.001;0.02;0.999"
 
 
 @pytest.mark.parametrize("size", [0, 1, 31, 32, 33, 64, 65, 300])

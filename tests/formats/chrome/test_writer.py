@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import jsonschema
-import numpy as np
 import pytest
 from support.chrome_files import FEATURES, dump, event, load, written
 from support.strategies import batch_of
@@ -288,9 +287,10 @@ def test_switches_last_until_the_next_one_of_their_cpu(batches: int, *, seekable
 
 def test_durations_do_not_run_backwards() -> None:
     durations = Durations()
-    cpu = np.zeros(2, np.int32)
-    found, _ = durations.of_batch(cpu, np.array([5, 3], np.int64))
-    assert found.tolist() == [0, -1]
+    assert durations.of_batch([(0, 5)], [(0, 3)]) == []
+    durations.place([40])
+    assert durations.of_batch([(0, 2)], []) == [(40, 0)]
+    durations.of_batch([], [(0, 3)])
     durations.place([40])
     assert durations.earliest() == 40
     assert durations.rest(1) == [(40, 0)]

@@ -13,7 +13,7 @@ Block = TypeVar("Block")
 
 #: Emitters at work at the same time: from about three on, it is batches that they wait for.
 _MOST_EMITTERS = 4
-#: How many events one of them emits at a time.
+#: How many events one of them emits at a time, unless it is known how large they are.
 _EVENTS_AT_ONCE = 1 << 13
 #: How many bytes of a part an emitter holds for who writes, about.
 MOST_HELD = 1 << 22
@@ -24,10 +24,11 @@ def emitter_count() -> int:
     return min(workers(), _MOST_EMITTERS)
 
 
-def parts_of(events: range) -> Iterator[range]:
+def parts_of(events: range, at_once: int | None = None) -> Iterator[range]:
     """Events in parts, each for one emitter."""
-    for at in events[::_EVENTS_AT_ONCE]:
-        yield range(at, min(at + _EVENTS_AT_ONCE, events.stop))
+    at_once = at_once or _EVENTS_AT_ONCE
+    for at in events[::at_once]:
+        yield range(at, min(at + at_once, events.stop))
 
 
 class BlockEmission(Generic[Emitter, Block]):

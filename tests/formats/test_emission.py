@@ -30,9 +30,9 @@ def with_kernel_events() -> Trace:
 
 
 def with_long_texts() -> Trace:
-    """Events of which two fill a block, each the first to use some texts."""
+    """Events of which a few fill a block, each the first to use some texts."""
     events = [
-        {"ph": "i", "name": f"{i}", "ts": i, "pid": 1, "tid": 1, "args": {"text": f"{i}" * 600_000}}
+        {"ph": "i", "name": f"{i}", "ts": i, "pid": 1, "tid": 1, "args": {"text": f"{i}" * 800_000}}
         for i in range(9)
     ]
     return converter.read(json.dumps({"traceEvents": events}).encode())

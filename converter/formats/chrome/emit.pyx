@@ -35,7 +35,7 @@ cdef enum:
     #: Programs' levels of arrays.
     MAX_LEVELS = 32
     #: Text is handed over in blocks, each by the interpreter, for which others wait.
-    BLOCK = 1 << 20
+    BLOCK = 1 << 21
 
 
 # Copy data with STEP readable bytes behind it to where there is room for as many more. Most of it is short, and takes no

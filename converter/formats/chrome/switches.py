@@ -85,6 +85,11 @@ class Patched:
         """Whether what follows is written here, as the sink says it."""
         return self._sink.begin_batch(events)
 
+    @property
+    def holds(self) -> bool:
+        """Whether something waits for `release`."""
+        return self._size > 0
+
     def tell(self) -> int:
         """The place in the output of what is written next."""
         return self._start + self._size if self._size else self._sink.tell()

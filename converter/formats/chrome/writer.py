@@ -48,6 +48,9 @@ _NANOSECOND_RATE = Fraction(10**9)
 _EXACT_MICROSECONDS = 1 << 42
 _MAX_TICKS = (1 << 63) - 1
 _TIMES = (DURATION, THREAD_TIME, THREAD_DURATION)
+#: How much text a part of a batch is to become, which is less than a block: each part costs calls of the interpreter.
+_PART = 7 << 18
+_MOST_AT_ONCE = 1 << 15
 _NEXT_TID = next(i for i, part in enumerate(SWITCH_FIELDS) if part.role is Role.NEXT_TID)
 
 
@@ -95,6 +98,8 @@ class _Writer:
         self._programs: dict[int, Program] = {}
         self._durations = Durations()
         self._texts = _ThreadTexts(trace, self._known)
+        # How many events are emitted at a time, once it is known how large they are.
+        self._at_once: int | None = None
         # By thread; the last entry is that of -1, which is none.
         self._used = np.zeros(1, np.uint8)
         # By event of a batch, for one after the other.
@@ -294,13 +299,19 @@ class _Writer:
                 size += len(text)
             return blocks, at
 
-        for text, pending in self._emission.blocks(emit, parts_of(range(len(batch)))):
+        start = self._output.tell()
+        parts = parts_of(range(len(batch)), self._at_once)
+        for text, pending in self._emission.blocks(emit, parts):
             # The first event has no comma in front.
             skipped = int(self._first)
             self._first = False
-            self._durations.place((pending - skipped + self._output.tell()).tolist())
+            if len(pending):
+                self._durations.place((pending - skipped + self._output.tell()).tolist())
             self._output.write(text[skipped:], hold=len(pending) > 0)
-            self._output.release(self._durations.earliest())
+            if self._output.holds:
+                self._output.release(self._durations.earliest())
+        written = self._output.tell() - start
+        self._at_once = min(max(len(batch) * _PART // written, 1), _MOST_AT_ONCE)
         for program in programs:
             if program is not None:
                 program.release()

@@ -45,22 +45,46 @@ cdef enum:
     MOST_OF_NUMBER = 48
 
 
+cdef inline bint has_escape(const uint8_t* data) noexcept nogil:
+    """Whether eight bytes have one that a string has escaped."""
+    cdef uint64_t word, quote, slash, found
+    memcpy(&word, data, 8)
+    quote = word ^ <uint64_t>0x2222222222222222
+    slash = word ^ <uint64_t>0x5C5C5C5C5C5C5C5C
+    found = (word - <uint64_t>0x2020202020202020) & ~word
+    found |= (quote - <uint64_t>0x0101010101010101) & ~quote
+    found |= (slash - <uint64_t>0x0101010101010101) & ~slash
+    return (found & <uint64_t>0x8080808080808080) != 0
+
+
 cdef inline int64_t next_escape(const uint8_t* data, int64_t at, int64_t size) noexcept nogil:
     """The place of the first byte from `at` on that a string has escaped, or `size`. Eight bytes are ruled out at once."""
-    cdef uint64_t word, quote, slash, found
     while size - at >= 8:
-        memcpy(&word, data + at, 8)
-        quote = word ^ <uint64_t>0x2222222222222222
-        slash = word ^ <uint64_t>0x5C5C5C5C5C5C5C5C
-        found = (word - <uint64_t>0x2020202020202020) & ~word
-        found |= (quote - <uint64_t>0x0101010101010101) & ~quote
-        found |= (slash - <uint64_t>0x0101010101010101) & ~slash
-        if found & <uint64_t>0x8080808080808080:
+        if has_escape(data + at):
             break
         at += 8
+    else:
+        # What is left are the last of eight bytes, of which the others are none.
+        if size >= 8 and not has_escape(data + size - 8):
+            return size
     while at < size and data[at] >= 32 and data[at] != 34 and data[at] != 92:
         at += 1
     return at
+
+
+cdef inline void copy_run(uint8_t* to, const uint8_t* data, int64_t size) noexcept nogil:
+    """A copy without a call, where it is short: its beginning and its end, which may overlap."""
+    if size > 16:
+        memcpy(to, data, size)
+    elif size >= 8:
+        memcpy(to, data, 8)
+        memcpy(to + size - 8, data + size - 8, 8)
+    elif size >= 4:
+        memcpy(to, data, 4)
+        memcpy(to + size - 4, data + size - 4, 4)
+    else:
+        for i in range(size):
+            to[i] = data[i]
 
 
 cdef inline bint put_string(Output* out, const uint8_t* data, int64_t size, bint plain) noexcept nogil:
@@ -77,13 +101,13 @@ cdef inline bint put_string(Output* out, const uint8_t* data, int64_t size, bint
     while i < size:
         run = i
         i = next_escape(data, i, size)
-        if not append(out, data + run, i - run):
-            return False
+        copy_run(out.data + out.used, data + run, i - run)
+        out.used += i - run
         if i == size:
             break
         byte = data[i]
         i += 1
-        # Room for this escape and for the closing quote.
+        # Room for this escape, for what follows and for the closing quote.
         if not ensure(out, size - i + 16):
             return False
         if byte != 34 and byte != 92 and byte != 10 and byte != 9:
@@ -91,7 +115,8 @@ cdef inline bint put_string(Output* out, const uint8_t* data, int64_t size, bint
         else:
             put8(out, 92)
             put8(out, 110 if byte == 10 else 116 if byte == 9 else byte)
-    return append(out, b'"', 1)
+    put8(out, 34)
+    return True
 
 
 cdef inline uint8_t* put_thousandths(uint8_t* at, uint32_t part) noexcept nogil:

@@ -1,5 +1,7 @@
 """Programs of the emitter: what they take, and that they are checked."""
 
+import json
+
 import numpy as np
 import pytest
 
@@ -44,6 +46,23 @@ def test_columns_may_have_any_stride():
     one = program((op.SIGNED, 0), (op.ARRAY, 1, 0, 1), (op.BOOLEAN, 2), columns=3)
     one.bind([np.arange(4)[::-2], OFFSETS, np.broadcast_to(np.True_, 3)])
     assert text_of(one, [0, 1]) == b"3[true]1[true,true]"
+
+
+def test_strings_are_escaped_wherever_it_is_needed():
+    texts = ["z" * size for size in range(40)]
+    texts += [
+        f"{'z' * at}{mark}{'z' * after}"
+        for mark in '"\\\n\x1f'
+        for at in range(20)
+        for after in (0, 3, 9)
+    ]
+    texts += ['"' * size for size in range(1, 40)] + ["\x7fé" * 20]
+    data = [text.encode() for text in texts]
+    one = program((op.STRING, 0), columns=1)
+    offsets = np.cumsum([0, *map(len, data)], dtype=np.int64)
+    one.bind([(np.frombuffer(b"".join(data), np.uint8), offsets)])
+    found = text_of(one, range(len(texts))).decode()
+    assert found == "".join(json.dumps(text, ensure_ascii=False) for text in texts)
 
 
 def test_durations_that_are_not_known_have_room():

@@ -41,6 +41,7 @@ class BlockEmission(Generic[Emitter, Block]):
         self,
         emit: Callable[[Emitter, range, bool], tuple[list[Block], int]],
         parts: Iterable[range],
+        ground: Callable[[], int] = lambda: 0,
     ) -> Iterator[Block]:
         """The blocks of all parts, one part's behind the other's.
 
@@ -49,14 +50,17 @@ class BlockEmission(Generic[Emitter, Block]):
                 next part's. What is left of a part is emitted with True: it follows all events whose blocks were
                 given so far. Then one event must be emitted.
             parts: in order. What is emitted of one that was begun before is thrown away.
+            ground: what parts were emitted on: one that was begun on another than there is when its turn comes is
+                thrown away, too.
 
         """
         done = 0
         results = self._work.results(
-            lambda emitter, part: (part, *emit(emitter, part, False)), parts
+            lambda emitter, part: (part, ground(), *emit(emitter, part, False)), parts
         )
-        for part, blocks, end in results:
-            if done <= part.start:
+        for part, began_on, blocks, end in results:
+            done = max(done, part.start)
+            if done == part.start and began_on == ground():
                 yield from blocks
                 done = end
             while done < part.stop:

@@ -10,6 +10,7 @@ import pytest
 
 import converter
 from converter.formats.chrome import writer as chrome
+from converter.formats.fxt import writer as fxt
 from converter.formats.perfetto import writer as perfetto
 from converter.ir.trace import Trace
 from converter.storage.workers import use_workers
@@ -48,7 +49,7 @@ def with_texts_old_and_new() -> Trace:
     return converter.read(json.dumps({"traceEvents": events}).encode())
 
 
-@pytest.mark.parametrize("target", ["json", "pftrace"])
+@pytest.mark.parametrize("target", ["fxt", "json", "pftrace"])
 @pytest.mark.parametrize("made", [with_kernel_events, with_long_texts, with_texts_old_and_new])
 def test_the_bytes_are_the_same_for_any_number_of_threads(made, target, tmp_path, monkeypatch):
     trace = made()
@@ -57,6 +58,7 @@ def test_the_bytes_are_the_same_for_any_number_of_threads(made, target, tmp_path
     def limit(events: int, held: int) -> None:
         monkeypatch.setattr(block_emission, "_EVENTS_AT_ONCE", events)
         monkeypatch.setattr(chrome, "MOST_HELD", held)
+        monkeypatch.setattr(fxt, "MOST_HELD", held)
         monkeypatch.setattr(perfetto, "MOST_HELD", held)
 
     limit(1 << 30, 1 << 30)

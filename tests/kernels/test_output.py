@@ -1,11 +1,11 @@
 """Blocks of output are used again, but not while somebody has them."""
 
-from converter.formats.fxt.emit import Emitter
+from converter.formats.fxt.emit import Emitter, Provider
 from converter.kernels.strings import StringTable
 
 
 def test_a_block_stays_as_it_is_while_somebody_has_it():
-    emitter = Emitter(StringTable(), big_endian=False)
+    emitter = Emitter(Provider(StringTable(), big_endian=False))
     held = []
     for number in range(20):
         emitter.put(bytes([number]) * 16)
@@ -21,7 +21,7 @@ def test_a_block_stays_as_it_is_while_somebody_has_it():
 
 
 def test_a_block_outlives_its_emitter():
-    emitter = Emitter(StringTable(), big_endian=False)
+    emitter = Emitter(Provider(StringTable(), big_endian=False))
     emitter.put(b"12345678")
     block = emitter.take()
     del emitter
@@ -29,7 +29,7 @@ def test_a_block_outlives_its_emitter():
 
 
 def test_what_was_taken_does_not_come_again():
-    emitter = Emitter(StringTable(), big_endian=False)
+    emitter = Emitter(Provider(StringTable(), big_endian=False))
     emitter.put(b"12345678")
     emitter.take()
     assert emitter.size == 0

@@ -12,18 +12,16 @@ TEXT_TOO_LONG: int
 RECORD_TOO_LARGE: int
 BAD_COLUMN: int
 BAD_RECORD: int
+#: The event refers to what only an emission that follows all in front of it can register.
+MUST_FOLLOW: int
 
-class Emitter:
-    """Makes records of events, with the string and thread records that they need in front of them."""
+class Provider:
+    """What is known of a provider whose records several emitters make: programs, and what its slots hold."""
 
-    #: Bytes emitted and not yet taken.
-    size: int
+    #: How often a slot was taken from one string for another.
+    slots_taken: int
 
     def __init__(self, strings: StringTable, *, big_endian: bool) -> None: ...
-    def put(self, data: bytes) -> None:
-        """Emit whole records as they are."""
-    def take(self) -> memoryview:
-        """What was emitted since the last time: a block that nobody changes, used again when it is let go of."""
     def add_program(
         self,
         shape: int,
@@ -37,32 +35,46 @@ class Emitter:
         Raises ValueError where the fields are not those of the shape.
         """
     def bind(self, number: int, rows: int, columns: Sequence[Any]) -> None:
-        """Columns of a class for the next `emit`: an array each, None for nulls, (values, offsets) for lists.
+        """Columns of a class for the next batch: an array each, None for nulls, (values, offsets) for lists.
 
         Raises ValueError for arrays that are too short or of another width than the codec's.
         """
-    def release(self) -> None:
-        """Let go of the columns that were bound."""
     def add_threads(self, koids: Sequence[tuple[int, int]]) -> None:
         """Process and thread koid of the threads that follow those known."""
-    def name_process(self, koid: int, name: bytes) -> None:
-        """A kernel object record that names a process."""
-    def name_thread(self, thread: int, name: bytes) -> None:
-        """A kernel object record that names a thread."""
     def forget_slots(self) -> None:
         """Register anew what the next records refer to: others have written since, or the file is another."""
-    def declare_threads(self) -> None:
-        """Thread records for all threads that no record has mentioned."""
-    def emit(
+    def begin(
         self,
         ts: NDArray[int64],
         program: NDArray[int32],
         row: NDArray[int32],
         thread: NDArray[int32],
         cpu: NDArray[int32],
-        start: int,
-    ) -> tuple[int, int]:
-        """Emit events from number `start` on until there is a MiB to take: (status, number of the next event).
+    ) -> None:
+        """The events of the next batch, whose columns are bound. Raises ValueError for columns of different lengths."""
+    def release(self) -> None:
+        """Let go of the batch and of its columns."""
 
-        Releases the GIL. Raises ValueError for columns of different lengths.
+class Emitter:
+    """Makes records of events, with the string and thread records that they need in front of them."""
+
+    #: Bytes emitted and not yet taken.
+    size: int
+
+    def __init__(self, provider: Provider) -> None: ...
+    def put(self, data: bytes) -> None:
+        """Emit whole records as they are."""
+    def take(self) -> memoryview:
+        """What was emitted since the last time: a block that nobody changes, used again when it is let go of."""
+    def name_process(self, koid: int, name: bytes) -> None:
+        """A kernel object record that names a process."""
+    def name_thread(self, thread: int, name: bytes) -> None:
+        """A kernel object record that names a thread."""
+    def declare_threads(self) -> None:
+        """Thread records for all threads that no record has mentioned."""
+    def emit(self, start: int, stop: int, follows: bool) -> tuple[int, int]:
+        """Emit events of the batch from number `start` on until there is a MiB to take: (status, number of the next).
+
+        Only who `follows` everything in front of them registers strings; others stop with MUST_FOLLOW, and may be at
+        work at the same time. Releases the GIL. Raises ValueError for events that the batch does not have.
         """

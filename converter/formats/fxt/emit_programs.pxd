@@ -54,6 +54,15 @@ cdef inline uint64_t number_of(const Program* program, int index, int64_t row, i
     return bits_of(&program.views[index], row, width)
 
 
+# Whether a record of the program's shape refers to a thread.
+cdef inline bint has_thread(const Program* program) noexcept nogil:
+    cdef int shape = program.shape
+    return (
+        shape >> 4 == EVENT or shape == SHAPE_LOG or shape == SHAPE_LARGE_TIMED or shape == SHAPE_MODULE
+        or shape == SHAPE_MAPPING or shape == SHAPE_SAMPLE
+    )
+
+
 # Whether a program has the fixed fields that its shape's code reads, and one for each argument.
 cdef inline bint shape_fits(Program* program) noexcept nogil:
     cdef int shape = program.shape

@@ -6,7 +6,9 @@
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memcpy
 
-from converter.formats.fxt.emit cimport BAD_COLUMN, BAD_RECORD, NO_MEMORY, OK, RECORD_TOO_LARGE, TEXT_TOO_LONG
+from converter.formats.fxt.emit cimport (
+    BAD_COLUMN, BAD_RECORD, MUST_FOLLOW, NO_MEMORY, OK, RECORD_TOO_LARGE, TEXT_TOO_LONG,
+)
 from converter.formats.fxt.emit_output cimport (
     Records, begin_record, put_stream, put_word, record_size, reserve, set_size,
 )
@@ -14,7 +16,9 @@ from converter.formats.fxt.emit_programs cimport (
     Argument, CODEC_BOOLEAN, CODEC_F64, CODEC_I32, CODEC_NULL, CODEC_STRING, CODEC_U32, CODEC_U64, CODEC_UNKNOWN,
     Program, number_of,
 )
-from converter.formats.fxt.emit_slots cimport StringSlots, ThreadSlots, register_string, string_slot, thread_slot
+from converter.formats.fxt.emit_slots cimport (
+    NEWLY, StringSlots, ThreadSlots, register_string, register_thread, string_slot,
+)
 from converter.formats.fxt.words cimport (
     BLOB, EVENT, INLINE, KERNEL_OBJECT, LARGE, LOG, MAX_RECORD, MAX_TEXT, METADATA, PROFILER, SCHEDULING,
     SHAPE_LARGE_TIMED, SHAPE_MAPPING, SHAPE_SAMPLE, SHAPE_SWITCH, SHAPE_USERSPACE_OBJECT, USERSPACE_OBJECT, padded,
@@ -32,8 +36,14 @@ cdef enum:
 
 cdef struct Emission:
     Records records
-    StringSlots strings
-    ThreadSlots threads
+    # The provider's, of all its emitters.
+    StringSlots* strings
+    ThreadSlots* threads
+    # Whether this follows all records in front, so that it may register strings.
+    bint follows
+    # The event's thread, and that one's slot.
+    int32_t thread
+    int slot
     # Whether texts in lists get slots, too.
     bint all_registered
 
@@ -50,6 +60,17 @@ cdef inline void put_text(Records* out, Text* text) noexcept nogil:
         put_stream(out, text.data, text.length)
 
 
+# The slot of the event's thread, which is registered in front of the record under construction where it must be.
+cdef inline int thread_slot(Emission* to) noexcept nogil:
+    if rarely(to.slot < 0):
+        return BAD_COLUMN
+    if rarely(to.slot & NEWLY):
+        to.slot &= ~NEWLY
+        if not register_thread(to.threads, &to.records, to.thread, to.slot):
+            return NO_MEMORY
+    return to.slot
+
+
 # The text of a string column as a record has it: by its slot, or inline if it is a list of bytes.
 cdef inline int reference_of(
     Emission* to, StringTable table, const ColumnView* column, int64_t row, Text* text
@@ -58,7 +79,7 @@ cdef inline int reference_of(
     if rarely(column.offsets is not NULL):
         return listed_text_of(to, column, row, text)
     fetch_ahead(column, row)
-    reference = string_slot(&to.strings, &to.records, table, id_of(column, row))
+    reference = string_slot(to.strings, &to.records, table, id_of(column, row), to.follows)
     text.reference = <uint32_t>reference
     text.data = NULL
     text.length = 0
@@ -73,7 +94,9 @@ cdef inline int listed_text_of(Emission* to, const ColumnView* column, int64_t r
     if text.length > MAX_TEXT:
         return TEXT_TOO_LONG
     if text.length and to.all_registered:
-        reference = register_string(&to.strings, out, text.data, text.length, -1)
+        if not to.follows:
+            return MUST_FOLLOW
+        reference = register_string(to.strings, out, text.data, text.length, -1)
         if reference < 0:
             return <int>reference
         text.length = 0
@@ -86,7 +109,7 @@ cdef inline int listed_text_of(Emission* to, const ColumnView* column, int64_t r
 
 
 cdef inline int emit_event(
-    Emission* to, StringTable table, Program* program, int64_t ts, int64_t row, int32_t thread
+    Emission* to, StringTable table, Program* program, int64_t ts, int64_t row
 ) noexcept nogil:
     cdef Records* out = &to.records
     cdef Text name, category
@@ -100,7 +123,7 @@ cdef inline int emit_event(
     status = reference_of(to, table, &program.views[1], row, &category)
     if status != OK:
         return status
-    slot = thread_slot(&to.threads, out, thread)
+    slot = thread_slot(to)
     if slot < 0:
         return slot
     header = (
@@ -185,14 +208,16 @@ cdef inline int emit_arguments(
     cdef const uint8_t* data
     cdef int64_t length
     for i in range(program.arguments):
-        if rarely(to.strings.scarce or argument.header == 0):
+        header = argument.header
+        if rarely(to.strings.scarce or header == 0):
             output.used = at - output.data
-            name = string_slot(&to.strings, out, table, argument.name)
+            name = string_slot(to.strings, out, table, argument.name, to.follows)
             if name < 0:
                 return <int>name
-            argument.header = <uint64_t>argument.kind | <uint64_t>name << 16
+            header = <uint64_t>argument.kind | <uint64_t>name << 16
+            if to.follows:
+                argument.header = header
             at = output.data + output.used
-        header = argument.header
         codec = codecs[i]
         if codec == CODEC_U32 or codec == CODEC_I32 or codec == CODEC_BOOLEAN:
             fetch_ahead(column, row)
@@ -285,13 +310,13 @@ cdef inline int emit_legacy_switch(
 
 
 cdef inline int emit_log(
-    Emission* to, StringTable table, Program* program, int64_t ts, int64_t row, int32_t thread
+    Emission* to, StringTable table, Program* program, int64_t ts, int64_t row
 ) noexcept nogil:
     cdef Records* out = &to.records
     cdef const uint8_t* data
     cdef int64_t length
     cdef uint64_t header
-    cdef int slot = thread_slot(&to.threads, out, thread)
+    cdef int slot = thread_slot(to)
     if slot < 0:
         return slot
     if not text_of(&program.views[0], table, to.strings.known, row, &data, &length):
@@ -374,7 +399,7 @@ cdef inline int emit_object(Emission* to, StringTable table, Program* program, i
 
 
 cdef inline int emit_profiler(
-    Emission* to, StringTable table, Program* program, int64_t ts, int64_t row, int32_t thread
+    Emission* to, StringTable table, Program* program, int64_t ts, int64_t row
 ) noexcept nogil:
     cdef Records* out = &to.records
     cdef uint64_t header = PROFILER | <uint64_t>(program.shape & 15) << 16
@@ -382,7 +407,7 @@ cdef inline int emit_profiler(
     cdef const uint8_t* name
     cdef int64_t length, name_length, at
     cdef uint64_t frame
-    cdef int slot = thread_slot(&to.threads, out, thread)
+    cdef int slot = thread_slot(to)
     if slot < 0:
         return slot
     header |= <uint64_t>slot << 20
@@ -419,7 +444,7 @@ cdef inline int emit_profiler(
 
 
 cdef inline int emit_large(
-    Emission* to, StringTable table, Program* program, int64_t ts, int64_t row, int32_t thread
+    Emission* to, StringTable table, Program* program, int64_t ts, int64_t row
 ) noexcept nogil:
     cdef Records* out = &to.records
     cdef bint timed = program.shape == SHAPE_LARGE_TIMED
@@ -436,7 +461,7 @@ cdef inline int emit_large(
     if status == OK:
         status = reference_of(to, table, &program.views[1], row, &category)
     if status == OK and timed:
-        slot = thread_slot(&to.threads, out, thread)
+        slot = thread_slot(to)
         status = slot if slot < 0 else OK
     if status == OK:
         put_word(out, header)

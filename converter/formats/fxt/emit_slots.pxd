@@ -1,12 +1,13 @@
 # The string and thread slots of the provider that is written: each a ring, whose next slot goes to what has none.
 #
-# What is not registered yet when a record refers to it is inserted in front of that record.
+# What is not registered yet when a record refers to it is inserted in front of that record: strings when the record is
+# made, of which one emitter at a time may register some, threads as decided before of all events of a batch.
 
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport free, realloc
 from libc.string cimport memset
 
-from converter.formats.fxt.emit cimport BAD_COLUMN, NO_MEMORY, TEXT_TOO_LONG
+from converter.formats.fxt.emit cimport BAD_COLUMN, MUST_FOLLOW, NO_MEMORY, TEXT_TOO_LONG
 from converter.formats.fxt.emit_output cimport Records, insert, store_stream
 from converter.formats.fxt.words cimport MAX_TEXT, STRING, STRING_SLOTS, THREAD, THREAD_SLOTS, padded, rarely
 from converter.kernels.byte_order cimport store64
@@ -15,6 +16,9 @@ from converter.kernels.strings cimport StringTable
 cdef enum:
     # Slots left when it begins to matter which ones a record under construction uses: a record uses at most 32.
     SCARCE = 64
+    # With the slot of an event's thread: that its record registers it there. Instead of one: that there is no such thread.
+    NEWLY = 0x100
+    NO_THREAD = -1
 
 
 cdef struct StringSlots:
@@ -28,6 +32,8 @@ cdef struct StringSlots:
     uint32_t record
     int32_t last
     int64_t registered
+    # How often a slot was taken from one string for another: records that were made in front of that may be wrong.
+    int64_t taken
     # Slots are used again, so that those of the record under construction must be left alone.
     bint scarce
 
@@ -58,8 +64,11 @@ cdef inline bint strings_follow(StringSlots* strings, int64_t count) noexcept no
     return True
 
 
-# The slot of a string, registered when it has none; or why there is none.
-cdef inline int64_t string_slot(StringSlots* strings, Records* out, StringTable table, int32_t id) noexcept nogil:
+# The slot of a string, registered when it has none; or why there is none. Unless what is emitted `follows` all in front
+# of it, others may be registering strings.
+cdef inline int64_t string_slot(
+    StringSlots* strings, Records* out, StringTable table, int32_t id, bint follows
+) noexcept nogil:
     cdef uint32_t slot
     if id == 0:
         return 0
@@ -67,8 +76,10 @@ cdef inline int64_t string_slot(StringSlots* strings, Records* out, StringTable 
         return BAD_COLUMN
     slot = strings.slots[id]
     if rarely(slot == 0):
+        if not follows:
+            return MUST_FOLLOW
         return register_string(strings, out, table.entry(id).data, table.entry(id).size, id)
-    if strings.scarce:
+    if strings.scarce and follows:
         strings.stamps[slot] = strings.record
     return slot
 
@@ -90,6 +101,7 @@ cdef inline int64_t register_string(
             break
     strings.last = slot
     if strings.owners[slot]:
+        strings.taken += 1
         strings.slots[strings.owners[slot] - 1] = 0
     strings.owners[slot] = id + 1
     if id >= 0:
@@ -106,34 +118,35 @@ cdef inline int64_t register_string(
     return slot
 
 
-# The slot of a thread, registered when it has none; 0 for no thread; or why there is none.
-cdef inline int thread_slot(ThreadSlots* threads, Records* out, int32_t thread) noexcept nogil:
-    cdef int slot
+# The slot for the thread of the next event, which the event's record registers if it is NEWLY there; or NO_THREAD.
+cdef inline int16_t next_thread_slot(ThreadSlots* threads, int32_t thread) noexcept nogil:
+    cdef int16_t slot
     if thread < 0:
         return 0
     if thread >= threads.count:
-        return BAD_COLUMN
+        return NO_THREAD
     slot = threads.slots[thread]
-    return register_thread(threads, out, thread) if rarely(slot == 0) else slot
+    if rarely(slot == 0):
+        slot = threads.last + 1 if threads.last + 1 < THREAD_SLOTS else 1
+        threads.last = slot
+        if threads.owners[slot]:
+            threads.slots[threads.owners[slot] - 1] = 0
+        threads.owners[slot] = thread + 1
+        threads.slots[thread] = <uint8_t>slot
+        threads.seen[thread] = 1
+        slot |= NEWLY
+    return slot
 
 
-# Put a thread into the next slot.
-cdef inline int register_thread(ThreadSlots* threads, Records* out, int32_t thread) noexcept nogil:
+# Put the record of a thread in front of the record under construction; false without memory.
+cdef inline bint register_thread(const ThreadSlots* threads, Records* out, int32_t thread, int slot) noexcept nogil:
     cdef uint8_t* place = insert(out, 24)
-    cdef int slot
     if place is NULL:
-        return NO_MEMORY
-    slot = threads.last + 1 if threads.last + 1 < THREAD_SLOTS else 1
-    threads.last = slot
-    if threads.owners[slot]:
-        threads.slots[threads.owners[slot] - 1] = 0
-    threads.owners[slot] = thread + 1
-    threads.slots[thread] = <uint8_t>slot
-    threads.seen[thread] = 1
+        return False
     store64(place, THREAD | <uint64_t>3 << 4 | <uint64_t>slot << 16, out.swap)
     store64(place + 8, threads.koids[2 * thread], out.swap)
     store64(place + 16, threads.koids[2 * thread + 1], out.swap)
-    return slot
+    return True
 
 
 # Add a thread behind those known; false without memory.

@@ -11,10 +11,12 @@ from converter.errors import UnsupportedError
 from converter.formats.fxt.emit import (
     BAD_COLUMN,
     BAD_RECORD,
+    MUST_FOLLOW,
     OK,
     RECORD_TOO_LARGE,
     TEXT_TOO_LONG,
     Emitter,
+    Provider,
 )
 from converter.formats.fxt.mapping import (
     EXTENSION,
@@ -39,6 +41,12 @@ from converter.ir.kinds import Kind
 from converter.ir.trace import Trace
 from converter.kernels.union import looked_up
 from converter.storage.sink import Sink
+from converter.streaming.block_emission import (
+    MOST_HELD,
+    BlockEmission,
+    emitter_count,
+    parts_of,
+)
 
 _NANOSECONDS: Final = 1_000_000_000
 _KOID: Final = (1 << 64) - 1
@@ -89,24 +97,28 @@ def write(trace: Trace, sink: Sink, variant: str) -> None:
     large = variant != "" or trace.format == "fxt"
     encoder: _Encoder | None = None
     replayed = False
-    for batch in trace.batches():
-        native = batch.native
-        if (
-            encoder is None
-            and native is not None
-            and native.format == "fxt"
-            and (replayed or _starts_file(native, order))
-        ):
-            sink.write(native.data)
-            replayed = True
-            continue
-        if encoder is None:
-            encoder = _Encoder(trace, sink, order, large=large, continues=replayed)
-        encoder.write(batch)
-    if encoder is None and not replayed:
-        encoder = _Encoder(trace, sink, order, large=large, continues=False)
-    if encoder is not None:
-        encoder.finish()
+    try:
+        for batch in trace.batches():
+            native = batch.native
+            if (
+                encoder is None
+                and native is not None
+                and native.format == "fxt"
+                and (replayed or _starts_file(native, order))
+            ):
+                sink.write(native.data)
+                replayed = True
+                continue
+            if encoder is None:
+                encoder = _Encoder(trace, sink, order, large=large, continues=replayed)
+            encoder.write(batch)
+        if encoder is None and not replayed:
+            encoder = _Encoder(trace, sink, order, large=large, continues=False)
+        if encoder is not None:
+            encoder.finish()
+    finally:
+        if encoder is not None:
+            encoder.close()
 
 
 def _starts_file(native: NativeRecords, order: ByteOrder) -> bool:
@@ -114,7 +126,10 @@ def _starts_file(native: NativeRecords, order: ByteOrder) -> bool:
 
 
 class _Encoder:
-    """Encodes batches; knows which classes, threads and names are in the output already."""
+    """Encodes batches; knows which classes, threads and names are in the output already.
+
+    Emitters emit parts of a batch's events, up to one that needs a string to be registered: that waits for its turn.
+    """
 
     def __init__(
         self, trace: Trace, sink: Sink, order: ByteOrder, *, large: bool, continues: bool
@@ -122,17 +137,22 @@ class _Encoder:
         self._trace = trace
         self._sink = sink
         self._large = large
-        self._emitter = Emitter(trace.strings, big_endian=order == "big")
+        self._provider = provider = Provider(trace.strings, big_endian=order == "big")
+        #: Of what is not made of a batch's events.
+        self._emitter = Emitter(provider)
+        self._blocks: BlockEmission[Emitter, memoryview] = BlockEmission(
+            [Emitter(provider) for _ in range(emitter_count())]
+        )
         #: By class id: its program, -1 before its first event.
         self._programs = np.zeros(0, np.int32)
         self._codecs: list[list[Codec]] = []
-        self._names = _Names(trace, self._emitter)
+        self._names = _Names(trace, provider, self._emitter)
         self._was_own = True
         self._emitter.put(_head(trace, order, continues=continues))
 
     def write(self, batch: Batch) -> None:
         """Encode a batch; of one that another process writes, the names of its classes and threads are followed."""
-        emitter = self._emitter
+        provider = self._provider
         is_own = self._begin(len(batch))
         added = len(self._trace.event_classes) - len(self._programs)
         self._programs = np.append(self._programs, np.full(added, -1, np.int32))
@@ -147,26 +167,41 @@ class _Encoder:
             columns = [
                 _bindable(table.column(i), codec) for i, codec in enumerate(self._codecs[program])
             ]
-            emitter.bind(program, len(table), columns)
+            provider.bind(program, len(table), columns)
         self._names.follow()
-        if not is_own:
-            self._flush()
-            return
-        programs = looked_up(self._programs, batch.class_id)
-        done = 0
-        while done < len(batch):
-            status, done = emitter.emit(
-                batch.ts, programs, batch.row, batch.thread, batch.cpu, done
-            )
-            self._flush()
-            if status != OK:
+        self._flush()
+        if is_own:
+            programs = looked_up(self._programs, batch.class_id)
+            provider.begin(batch.ts, programs, batch.row, batch.thread, batch.cpu)
+            self._emit(batch)
+            provider.release()
+
+    def _emit(self, batch: Batch) -> None:
+        def emitted(emitter: Emitter, part: range, follows: bool) -> tuple[list[memoryview], int]:
+            """The blocks of a part, up to an event that must follow all that were emitted."""
+            blocks: list[memoryview] = []
+            done, size, status = part.start, 0, OK
+            while done < part.stop and size < MOST_HELD and status == OK:
+                status, done = emitter.emit(done, part.stop, follows)
+                size += emitter.size
+                if emitter.size:
+                    blocks.append(emitter.take())
+            if status not in (OK, MUST_FOLLOW):
                 raise UnsupportedError(
                     _REASONS[status],
                     format="fxt",
                     path=self._sink.name,
                     field=self._trace.event_classes[int(batch.class_id[done])].kind.name.lower(),
                 )
-        emitter.release()
+            return blocks, done
+
+        parts = parts_of(range(len(batch)))
+        for block in self._blocks.blocks(emitted, parts, lambda: self._provider.slots_taken):
+            self._sink.write(block, handover=True)
+
+    def close(self) -> None:
+        """End its threads, when they are done with what they have begun."""
+        self._blocks.close()
 
     def finish(self) -> None:
         """Write what only the end of the trace tells: names given late, threads without events."""
@@ -178,7 +213,7 @@ class _Encoder:
         """Whether what follows is written here; if it was not so before, slots hold what other processes put there."""
         is_own = self._sink.begin_batch(events)
         if is_own and not self._was_own:
-            self._emitter.forget_slots()
+            self._provider.forget_slots()
         self._was_own = is_own
         return is_own
 
@@ -211,7 +246,7 @@ class _Encoder:
         if shape.kind in _SCHEDULING:
             self._names.scheduling = True
         self._codecs.append(codecs)
-        return self._emitter.add_program(shape.code, codecs, arguments, extended)
+        return self._provider.add_program(shape.code, codecs, arguments, extended)
 
     def _unsupported(self, event_class: EventClass, message: str) -> UnsupportedError:
         kind = event_class.kind.name.lower()
@@ -225,8 +260,9 @@ class _Names:
     scheduling records threads without a name get one too.
     """
 
-    def __init__(self, trace: Trace, emitter: Emitter) -> None:
+    def __init__(self, trace: Trace, provider: Provider, emitter: Emitter) -> None:
         self._trace = trace
+        self._provider = provider
         self._emitter = emitter
         self._processes = 0
         self._threads = 0
@@ -250,7 +286,7 @@ class _Names:
         self._unnamed_processes = unnamed
         new = range(self._threads, len(trace.threads))
         self._threads = len(trace.threads)
-        emitter.add_threads(
+        self._provider.add_threads(
             [
                 (trace.processes[thread.process].pid & _KOID, thread.tid & _KOID)
                 for thread in trace.threads[new.start :]

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from support.fxt_files import event, start
 
-from converter.formats.fxt.emit import BAD_COLUMN, Emitter
+from converter.formats.fxt.emit import BAD_COLUMN, Emitter, Provider
 from converter.formats.fxt.mapping import BLOB, Codec
 from converter.formats.fxt.record_types import EventType
 from converter.formats.fxt.scan import DONE, Scanner
@@ -28,17 +28,19 @@ def scanned(data, room=100):
     return scanner, result
 
 
-def emitter():
-    strings = StringTable()
-    return Emitter(strings, big_endian=False)
+def provider():
+    return Provider(StringTable(), big_endian=False)
 
 
 def emitted(one, program, rows=1):
-    """The status of an emission of a row."""
+    """The status of an emission of a row, and how much it left."""
     numbers = np.array([program], np.int32)
     none = np.full(1, -1, np.int32)
     row = np.array([rows - 1], np.int32)
-    return one.emit(np.zeros(1, np.int64), numbers, row, none, none, 0)[0]
+    one.begin(np.zeros(1, np.int64), numbers, row, none, none)
+    emitter = Emitter(one)
+    status, _ = emitter.emit(0, 1, True)
+    return status, emitter.size
 
 
 def test_threads_that_would_share_a_slot_do_not():
@@ -86,7 +88,7 @@ def test_scanner_refuses_arrays_without_room(short):
 
 
 def test_programs_that_were_refused_cannot_be_run():
-    one = emitter()
+    one = provider()
     for codecs, arguments in (
         ([Codec.STRING], []),
         ([Codec.STRING, 99], []),
@@ -98,11 +100,11 @@ def test_programs_that_were_refused_cannot_be_run():
             one.add_program(INSTANT, codecs, arguments, False)
         with pytest.raises(ValueError, match="no program 0"):
             one.bind(0, 1, [np.zeros(1, np.int32)] * len(codecs))
-    assert emitted(one, 0) == BAD_COLUMN
+    assert emitted(one, 0)[0] == BAD_COLUMN
 
 
 def test_columns_have_what_their_program_reads():
-    one = emitter()
+    one = provider()
     program = one.add_program(BLOB.code, BLOB_CODECS, [], False)
     ids, types = np.zeros(2, np.int32), np.zeros(2, np.uint8)
     payload = (np.zeros(5, np.uint8), np.array([0, 2, 5]))
@@ -119,20 +121,19 @@ def test_columns_have_what_their_program_reads():
     ):
         with pytest.raises(ValueError, match=r"column|elements|rows"):
             one.bind(program, rows, columns)
-        assert emitted(one, program) == BAD_COLUMN
+        assert emitted(one, program)[0] == BAD_COLUMN
     one.bind(program, 2, [ids, types, payload])
-    assert emitted(one, program, 2) != BAD_COLUMN
-    assert emitted(one, program, 3) == BAD_COLUMN
+    assert emitted(one, program, 2)[0] != BAD_COLUMN
+    assert emitted(one, program, 3)[0] == BAD_COLUMN
 
 
 @pytest.mark.parametrize("offsets", [[0, 6], [-1, 2], [3, 2], [5, 2**62]])
 def test_offsets_outside_their_values_are_refused(offsets):
-    one = emitter()
+    one = provider()
     program = one.add_program(BLOB.code, BLOB_CODECS, [], False)
     payload = (np.zeros(5, np.uint8), np.array(offsets))
     one.bind(program, 1, [np.zeros(1, np.int32), np.zeros(1, np.uint8), payload])
-    assert emitted(one, program) == BAD_COLUMN
-    assert one.size == 0
+    assert emitted(one, program) == (BAD_COLUMN, 0)
 
 
 def test_threads_may_be_of_any_number():
@@ -140,7 +141,8 @@ def test_threads_may_be_of_any_number():
         def __len__(self):
             return 0
 
-    one = emitter()
+    one = provider()
     one.add_threads(Many([(1, i) for i in range(1000)]))
-    one.declare_threads()
-    assert one.size == 24 * 1000
+    emitter = Emitter(one)
+    emitter.declare_threads()
+    assert emitter.size == 24 * 1000

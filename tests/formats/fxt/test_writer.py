@@ -29,6 +29,7 @@ from support.fxt_files import (
 )
 
 from converter.errors import UnsupportedError
+from converter.formats.fxt import writer
 from converter.formats.fxt.layout import layout
 from converter.formats.fxt.mapping import (
     BLOB,
@@ -47,6 +48,7 @@ from converter.ir.collect import with_batches
 from converter.ir.columns import Column, ListColumn, list_of_bytes
 from converter.ir.events import Batch, EventClass, Table
 from converter.ir.trace import ClockDomain, Process, Thread, Trace
+from converter.streaming import block_emission
 
 INSTANT = SHAPES[RecordType.EVENT << 4 | EventType.INSTANT]
 
@@ -145,6 +147,33 @@ def test_more_strings_than_slots():
     again = opened(data)
     assert not again.warnings
     assert difference(trace, again) is None
+
+
+@pytest.mark.parametrize("threads", [3, 700])
+def test_slots_are_the_same_for_any_number_of_emitters(threads, monkeypatch):
+    """Emitted ahead, records refer to what is in slots by then, not to what was when they were emitted."""
+    slots, part = 0x7FFF, 100
+    texts = list(range(slots))
+    # By turns a part of new strings, then one of strings whose slots those have taken.
+    while len(texts) < slots + 40 * 2 * part:
+        texts += range(max(texts) + 1, max(texts) + 1 + 2 * part)
+        texts += texts[len(texts) - slots - 2 * part + 20 :][:part] * 2
+    texts = texts[len(texts) % (2 * part) :]
+    count = len(texts) // 2
+
+    def columns(trace):
+        ids = np.array([trace.strings.intern(b"%d" % text) for text in texts], np.int32)
+        return [ids[::2], constant(trace, b"category", count), ids[1::2]]
+
+    arguments = [(ArgumentType.STRING, "argument")]
+    trace = trace_of(columns, arguments=arguments, threads=threads)
+    monkeypatch.setattr(block_emission, "_EVENTS_AT_ONCE", 1 << 30)
+    whole = written(trace)
+    assert difference(trace, opened(whole)) is None
+    monkeypatch.setattr(block_emission, "_EVENTS_AT_ONCE", part)
+    for emitters in (1, 3):
+        monkeypatch.setattr(writer, "emitter_count", lambda emitters=emitters: emitters)
+        assert written(trace) == whole
 
 
 def test_texts_in_lists_are_inline():

@@ -379,7 +379,7 @@ NO_LIMITS = {
     "what is read, kept or searched at a time; the rest is then": """
         aix/report_text._MAX_LINE aix/report_text._MAX_ROWS aix/decode._MOST_BESIDE
         chrome/search._LONGEST chrome/resuming.LARGEST chrome/resuming.LONGEST
-        chrome/switches._MOST_IN_MEMORY
+        chrome/switches._MOST_IN_MEMORY chrome/writer._MOST_AT_ONCE
         ctf/program._LONGEST_SKIP
         lttng_legacy/recording._MOST_OPEN lttng_legacy/decode._LARGEST_WINDOW
         perfetto/callstacks._MAX_CACHED trace_cmd/pages._LARGEST_WINDOW trace_cmd/pages._MOST_ODD

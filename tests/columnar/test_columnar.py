@@ -7,6 +7,7 @@ import re
 import shutil
 import sys
 import tempfile
+from collections import Counter
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
@@ -132,15 +133,21 @@ def read(monkeypatch):
     """How many bytes were read of each file."""
     from converter.storage.source import FileSource
 
-    found = {}
-    fill = FileSource._fill
+    found = Counter()
+    read, fill = FileSource.read, FileSource._fill
 
-    def counting(self, offset, view):
+    def reading(self, offset, size):
+        data = read(self, offset, size)
+        found[self.name] += len(data)
+        return data
+
+    def filling(self, offset, view):
         count = fill(self, offset, view)
-        found[self.name] = found.get(self.name, 0) + count
+        found[self.name] += count
         return count
 
-    monkeypatch.setattr(FileSource, "_fill", counting)
+    monkeypatch.setattr(FileSource, "read", reading)
+    monkeypatch.setattr(FileSource, "_fill", filling)
     return found
 
 
@@ -234,7 +241,6 @@ def test_small_batches_are_one_group_whose_encoding_is_what_pays(target, tmp_pat
 
 def test_rows_that_wait_are_bounded_by_the_memory_that_they_take(tmp_path, monkeypatch):
     """However few they are: what has most of it is written first."""
-    from converter.columnar.rows import stretch
     from converter.formats.parquet import writer
 
     monkeypatch.setattr(writer, "_WAITING_BYTES", 20_000)
@@ -243,7 +249,7 @@ def test_rows_that_wait_are_bounded_by_the_memory_that_they_take(tmp_path, monke
     builder.event("large", numbers * 1000, fields={"data": [b"x" * 100] * 1000})
     builder.event("small", numbers * 1000 + 1, fields={"state": numbers % 3})
     whole = collect(builder.trace())
-    parts = [stretch(b, at, at + 200) for b in whole.batches() for at in range(0, len(b), 200)]
+    parts = [b.select(slice(at, at + 200)) for b in whole.batches() for at in range(0, len(b), 200)]
     converter.write(with_batches(whole, parts), tmp_path / "out", "parquet+dataset")
     groups = {
         name: pq.read_metadata(next(tmp_path.glob(f"out/event={name}/*"))).num_row_groups

@@ -49,17 +49,27 @@ class SelectionCounts:
 
 
 class Cut:
-    """One pass over the batches of a trace. Events are numbered in the order in which they come."""
+    """One pass over the batches of a trace. Events are numbered in the order in which they come.
+
+    Unless `pairs_named`, an end of a class that has a name stays where that is wanted, not where its begin does.
+    """
 
     def __init__(
-        self, source: Trace, target: Trace, selection: Selection, window: Window, closing: Closing
+        self,
+        source: Trace,
+        target: Trace,
+        selection: Selection,
+        window: Window,
+        closing: Closing,
+        *,
+        pairs_named: bool = True,
     ) -> None:
         self._source = source
         self._target = target
         self._window = window
         self._start, self._end = bounds(window)
         self._conditions = Conditions(source, selection) if selection.is_filter else None
-        self._steps_of = StepsOf(source, values=window.start is not None)
+        self._steps_of = StepsOf(source, values=window.start is not None, named=pairs_named)
         self._closing = closing
         self._flows = CutFlows(source)
         self._stops_early = source.in_time_order and source.is_as_read

@@ -43,14 +43,20 @@ def select(trace: Trace, selection: Selection) -> Trace:
     return selected(trace, selection).trace
 
 
-def selected(trace: Trace, selection: Selection, *, narrow: bool = False) -> Selected:
-    """As `select`, with counts; with `narrow`, the reader may leave out what the part does not need, for good."""
+def selected(
+    trace: Trace, selection: Selection, *, narrow: bool = False, pairs_named: bool = True
+) -> Selected:
+    """As `select`, with counts; with `narrow`, the reader may leave out what the part does not need, for good.
+
+    Unless `pairs_named`, ends of classes that have names stay where these are wanted, as all else does, not where their
+    begins do: what it is called is all that it depends on.
+    """
     result = Selected(
         dataclasses.replace(trace, event_classes=list(trace.event_classes)), SelectionCounts()
     )
     if not selection:
         return Selected(trace, result.counts)
-    part = _Part(trace, selection, result, narrow=narrow)
+    part = _Part(trace, selection, result, narrow=narrow, pairs_named=pairs_named)
     result.trace.make_batches = part.batches
     result.trace.source_batches = result.trace.seeking = result.trace.leave_out = None
     if trace.describe is not None:
@@ -60,13 +66,20 @@ def selected(trace: Trace, selection: Selection, *, narrow: bool = False) -> Sel
 
 class _Part:
     def __init__(
-        self, source: Trace, selection: Selection, result: Selected, *, narrow: bool
+        self,
+        source: Trace,
+        selection: Selection,
+        result: Selected,
+        *,
+        narrow: bool,
+        pairs_named: bool,
     ) -> None:
         self._source = source
         self._selection = selection
         self._result = result
         self._closing = Closing(result.trace)
         self._narrow = narrow
+        self._pairs_named = pairs_named
         self._window: Window | None = None
         self._narrowed = Narrowed(leaves_out=False, goes_on=False)
         self._latest: tuple[Batch, Provenance] | None = None
@@ -84,7 +97,14 @@ class _Part:
                 wanted = classes_wanted(self._selection, source.event_classes)
                 if wanted is not None and source.leave_out(wanted):
                     self._narrowed = self._narrowed._replace(leaves_out=True)
-        cut = Cut(source, self._result.trace, self._selection, self._window, self._closing)
+        cut = Cut(
+            source,
+            self._result.trace,
+            self._selection,
+            self._window,
+            self._closing,
+            pairs_named=self._pairs_named,
+        )
         self._result.counts = cut.counts
         cut.counts.all_read = not self._narrowed.leaves_out
         batches = source.batches()

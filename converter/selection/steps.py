@@ -115,11 +115,12 @@ class Steps:
 
 
 class StepsOf:
-    """The steps of the events of a trace."""
+    """The steps of the events of a trace; unless `named`, only of classes that have no names of their own."""
 
-    def __init__(self, trace: Trace, *, values: bool) -> None:
+    def __init__(self, trace: Trace, *, values: bool, named: bool = True) -> None:
         self._trace = trace
         self._with_values = values
+        self._with_named = named
         #: By class number: what distinguishes its lanes from those of other classes.
         self._families: dict[int, int] = {}
         self._keys: dict[str, int] = {}
@@ -129,7 +130,7 @@ class StepsOf:
         parts = []
         for number, table in batch.tables.items():
             event_class = self._trace.event_classes[number]
-            if len(table):
+            if len(table) and (self._with_named or not event_class.name):
                 part = self._of_class(batch, number, event_class, table)
                 if part is not None and len(part):
                     parts.append(part)

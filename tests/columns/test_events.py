@@ -131,6 +131,25 @@ def test_classes_share_a_column_if_its_type_is_the_same():
     assert events["text"].tolist() == ["x", None, "\\xff"]
 
 
+def test_events_are_those_that_are_called_so():
+    """The end of a call is an event of its own; that of a slice has no name, and comes with its begin."""
+    number = (IntegerClass(64), Role.SYSCALL_NUMBER)
+    classes = [
+        event_class(Kind.SYSCALL_ENTRY, "sys_enter", "raw", nr=number),
+        event_class(Kind.SYSCALL_EXIT, "sys_exit", "raw", nr=number),
+        event_class(Kind.SLICE_BEGIN, name=(StringClass(), Role.NAME)),
+        event_class(Kind.SLICE_END),
+    ]
+    rows = [(0, 1, [1]), (2, 2, [b"f"]), (2, 3, [b"g"]), (3, 4, []), (3, 5, []), (1, 6, [1])]
+    trace = trace_of(classes, [(number, ts, 0, 0, values, -1) for number, ts, values in rows])
+
+    assert trace.events("sys_exit")["ts"].tolist() == [6]
+    assert trace.events("raw:sys_enter")["ts"].tolist() == [1]
+    assert trace.events("raw:*")["ts"].tolist() == [1, 6]
+    assert trace.events("!sys_enter", "!g")["ts"].tolist() == [2, 5, 6]
+    assert trace.events("g")["ts"].tolist() == [3, 4]
+
+
 def test_only_the_fields_that_are_wanted_are_read():
     events = small_trace().events("a", fields=["n_label"])
     assert list(events)[11:] == ["n_label"]

@@ -211,13 +211,18 @@ def convert(
     force: bool = False,
     strict: bool | Strictness = False,
     lossless: bool = False,
+    on_warning: Callable[[TraceWarning], object] | None = None,
 ) -> LossReport:
     """Convert an input, or the part of it that a selection wants, to a file.
 
-    All other arguments, the result and errors are those of `open_trace` and `write`.
+    `on_warning` hears, at the end, of all that is damaged in the input and was read around. All other arguments, the
+    result and errors are those of `open_trace` and `write`.
     """
     path = source if isinstance(source, str | os.PathLike) else None
-    with open_trace(source, source_format, options, selection, limits) as trace:
+    with (
+        open_trace(source, source_format, options, selection, limits) as trace,
+        warnings_told(trace, on_warning),
+    ):
         return write(
             trace,
             target,
@@ -227,6 +232,19 @@ def convert(
             lossless=lossless,
             source=path,
         )
+
+
+@contextmanager
+def warnings_told(
+    trace: Trace, on_warning: Callable[[TraceWarning], object] | None
+) -> Iterator[None]:
+    """Have somebody hear of a trace's warnings at the end of the context, also where an error ends it."""
+    try:
+        yield
+    finally:
+        if on_warning is not None:
+            for warning in trace.warnings:
+                on_warning(warning)
 
 
 def _part(trace: Trace, selection: Selection) -> Trace:

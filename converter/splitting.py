@@ -16,8 +16,9 @@ from converter.conversion import (
     check_strictness,
     open_trace,
     refuse,
+    warnings_told,
 )
-from converter.errors import UnsupportedError
+from converter.errors import TraceWarning, UnsupportedError
 from converter.formats.descriptor import Format
 from converter.ir.events import Batch
 from converter.ir.trace import Trace
@@ -107,6 +108,7 @@ def split(
     force: bool = False,
     strict: bool | Strictness = False,
     lossless: bool = False,
+    on_warning: Callable[[TraceWarning], object] | None = None,
 ) -> list[SplitPart]:
     """Convert an input to several files, in one pass over it.
 
@@ -122,6 +124,7 @@ def split(
         force: likewise, of each part.
         strict: likewise, of each part.
         lossless: likewise, of each part.
+        on_warning: likewise, of all that is damaged in the input.
 
     Returns:
         What was written, in the order in which it began.
@@ -152,7 +155,10 @@ def split(
         strict=strict,
         lossless=lossless,
     )
-    with open_trace(source, source_format, options, selection) as trace:
+    with (
+        open_trace(source, source_format, options, selection) as trace,
+        warnings_told(trace, on_warning),
+    ):
         return list(split_trace(trace, division, outputs))
 
 

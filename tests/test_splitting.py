@@ -138,6 +138,31 @@ def test_what_was_written_before_an_error_stays(tmp_path, capfd):
     assert (tmp_path / "part-0003.fxt").read_text() == "mine"
 
 
+@pytest.mark.parametrize("by", ["5ms", "cpu", "20KB"])
+def test_a_program_hears_of_damage(tmp_path, by):
+    whole = SMALL.read_bytes()
+    (tmp_path / "cut.dat").write_bytes(whole[: len(whole) - 3000])
+    with converter.open_trace(tmp_path / "cut.dat") as trace:
+        for _ in trace.batches():
+            pass
+        expected = list(trace.warnings)
+    assert expected
+    heard, also = [], []
+    converter.split(tmp_path / "cut.dat", tmp_path / "part.fxt", by, on_warning=heard.append)
+    converter.convert(tmp_path / "cut.dat", tmp_path / "all.fxt", on_warning=also.append)
+    assert heard == also == expected
+
+
+def test_a_program_hears_of_damage_also_where_it_is_refused(tmp_path):
+    (tmp_path / "cut.json").write_bytes(b'[{"ph":"i","ts":1,"name":"a","pid":1,"tid":1},\n{"ph":')
+    heard = []
+    with pytest.raises(converter.TraceError) as refused:
+        converter.split(
+            tmp_path / "cut.json", tmp_path / "p.fxt", "1s", strict="all", on_warning=heard.append
+        )
+    assert str(heard[0]) == str(refused.value)
+
+
 @pytest.mark.parametrize("strict", ["some", ""])
 def test_a_strictness_that_does_not_exist(tmp_path, strict):
     with pytest.raises(ValueError, match="there are shown, kept, all"):

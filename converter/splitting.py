@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import tempfile
 import threading
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from contextvars import copy_context
 from dataclasses import dataclass, field, replace
 from queue import SimpleQueue
@@ -17,8 +19,9 @@ from converter.conversion import (
     open_trace,
     refuse,
     warnings_told,
+    write,
 )
-from converter.errors import TraceWarning, UnsupportedError
+from converter.errors import TraceWarning, UnsupportedError, note
 from converter.formats.descriptor import Format
 from converter.ir.events import Batch
 from converter.ir.trace import Trace
@@ -69,15 +72,6 @@ class Outputs:
     strict: bool | Strictness = False
     lossless: bool = False
 
-    def __post_init__(self) -> None:
-        if self.format.reads_twice:
-            raise UnsupportedError(
-                "parts are written as they come, and this format takes two passes",
-                format=self.format.name,
-                path=self.path,
-                expected="parts in .tcir, then `traceconv batch` of these into the format",
-            )
-
     def place(self, label: str) -> str:
         """The path of a part: that of the whole with a label in front of its suffixes."""
         stem, suffixes = without_suffixes(self.path, self.format)
@@ -86,14 +80,28 @@ class Outputs:
     def write(self, part: Part, *, ahead: bool = True) -> SplitPart:
         """Write a part. It appears whole or not at all."""
         place = self.place(part.label)
-        with self.open(place) as sink:
+        with self.open(place) as sink, ExitStack() as stack:
             part.written = sink.tell
+            trace = part.trace
+            if self.format.reads_twice:
+                trace = stack.enter_context(_kept(trace))
             report = transcribe(
-                part.trace, sink, self.format, self.variant, lossless=self.lossless, ahead=ahead
+                trace, sink, self.format, self.variant, lossless=self.lossless, ahead=ahead
             )
-            refuse(part.trace, report, self.strict, lossless=self.lossless)
+            refuse(trace, report, self.strict, lossless=self.lossless)
             size = sink.tell()
         return SplitPart(place, part.first, part.last, part.events, part.added, size, report)
+
+
+@contextmanager
+def _kept(trace: Trace) -> Iterator[Trace]:
+    """The trace of a part, whose batches come once, to be read as often as a format needs it: from a file of ours."""
+    with tempfile.TemporaryDirectory(prefix="traceconv-") as folder:
+        path = os.path.join(folder, "part.tcir")
+        write(trace, path)
+        with open_trace(path) as kept:
+            note(kept.warnings, *trace.warnings)
+            yield kept
 
 
 def split(
@@ -132,7 +140,8 @@ def split(
     Raises:
         SelectionError: `by` says none of these, or the clock knows no seconds.
         ValueError: there is no such strictness.
-        UnsupportedError: there are more CPUs or processes than can be written at a time; the format takes two passes.
+        UnsupportedError: there are more CPUs or processes than can be written at a time; or parts of a size are wanted
+            in a format that takes two passes.
         Exception: whatever `convert` raises; parts that were written before stay.
 
     """
@@ -172,6 +181,13 @@ def split_trace(
     if isinstance(division, Division):
         yield from _side_by_side(trace, division, outputs)
         return
+    if isinstance(division, int) and outputs.format.reads_twice:
+        raise UnsupportedError(
+            "how large a part is shows when all of it is written",
+            format=outputs.format.name,
+            path=outputs.path,
+            expected="parts of a length of time, CPU or process",
+        )
     # How large a part is must not depend on how far a thread is ahead.
     ahead = not isinstance(division, int)
     for number, part in enumerate(Consecutive(trace, division).parts()):

@@ -229,11 +229,25 @@ def test_batches_of_parts_are_there_or_not(tmp_path, monkeypatch, capfd):
     assert out.splitlines()[-1] == "1 skipped, 1 failed"
 
 
-@pytest.mark.parametrize("by", ["10ms", "20kB", "cpu"])
-@pytest.mark.parametrize("target", ["part.parquet", "part.arrow"])
-def test_a_format_of_two_passes_says_what_to_do(by, target, tmp_path, capfd):
+@pytest.mark.parametrize(
+    ("target", "by"),
+    [("part.parquet", "20ms"), ("part.arrow", "20ms"), ("part+dataset.parquet", "cpu")],
+)
+def test_parts_in_formats_of_two_passes_are_those_of_ours(target, by, tmp_path):
     pytest.importorskip("pyarrow")
-    code, _, err = run(capfd, SMALL, tmp_path / target, "--split", by)
+    format = "parquet+dataset" if "+" in target else None
+    expected = converter.split(SMALL, tmp_path / "ours.tcir", by)
+    parts = converter.split(SMALL, tmp_path / target, by, target_format=format)
+    assert len(parts) == len(expected) > 1
+    for part, ours in zip(parts, expected, strict=True):
+        assert (part.first, part.last, part.events) == (ours.first, ours.last, ours.events)
+        assert not converter.difference(converter.read(part.path), converter.read(ours.path))
+
+
+@pytest.mark.parametrize("target", ["part.parquet", "part.arrow"])
+def test_a_format_of_two_passes_has_no_parts_of_a_size(target, tmp_path, capfd):
+    pytest.importorskip("pyarrow")
+    code, _, err = run(capfd, SMALL, tmp_path / target, "--split", "20kB")
     assert code == 1
-    assert "two passes" in err and ".tcir" in err
+    assert "how large a part is shows when all of it is written" in err
     assert list(tmp_path.iterdir()) == []

@@ -70,7 +70,7 @@ class Format:
     travels_whole: bool = False
     #: In a lossless output the source travels in place of the events: `portable` has also `source_files`.
     sends_source: bool = False
-    #: The writer goes through the trace twice, which a part of one cannot be.
+    #: The writer goes through the trace twice; a part of one is kept in a file for it.
     reads_twice: bool = False
     #: Files have room for a residual: the module `residual` says where. Directories always have.
     embeds: bool = False

@@ -40,7 +40,10 @@ STRICTNESS: tuple[Strictness, ...] = get_args(Strictness)
 
 
 def detect(source: SourceArgument) -> Format:
-    """The format of an input: a path or URL ("-": standard input), a binary file object, or the bytes themselves.
+    """The format of an input.
+
+    Args:
+        source: a path or URL ("-": standard input), a binary file object, or the bytes themselves.
 
     Raises:
         UnknownFormatError: no format recognises it.
@@ -138,7 +141,16 @@ def read(
     options: Mapping[str, str] | None = None,
     limits: Mapping[str, int | str] | None = None,
 ) -> Trace:
-    """The trace of an input in memory; arguments and errors are those of `open_trace`.
+    """The trace of an input in memory.
+
+    Args:
+        source: as `open_trace` takes it, like all others.
+        format: likewise.
+        options: likewise.
+        limits: likewise.
+
+    Raises:
+        Exception: whatever `open_trace` raises.
 
     What only the source's own format has may still be read from the file when needed, which is closed with the trace.
     """
@@ -215,8 +227,25 @@ def convert(
 ) -> LossReport:
     """Convert an input, or the part of it that a selection wants, to a file.
 
-    `on_warning` hears, at the end, of all that is damaged in the input and was read around. All other arguments, the
-    result and errors are those of `open_trace` and `write`.
+    Args:
+        source: as `open_trace` takes it.
+        target: what is written: the `path` of `write`.
+        source_format: the `format` of `open_trace`.
+        target_format: the `format` of `write`.
+        options: as `open_trace` takes them.
+        selection: likewise.
+        limits: likewise.
+        force: as `write` takes it.
+        strict: likewise.
+        lossless: likewise.
+        on_warning: hears, at the end, of all that is damaged in the input and was read around.
+
+    Returns:
+        What did not fit.
+
+    Raises:
+        Exception: whatever `open_trace` and `write` raise.
+
     """
     path = source if isinstance(source, str | os.PathLike) else None
     with (

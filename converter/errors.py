@@ -113,7 +113,7 @@ class SelectionError(TraceError):
     position = -1
 
     def pointing_at(self, text: str, position: int) -> Self:
-        """The same error with the place that it is about."""
+        """The same error, which is about the character of `text` at a `position`."""
         self.text, self.position = text, position
         return self
 

@@ -47,7 +47,12 @@ class TraceBuilder(Places):
 
     Times are integers in ticks of the clock, nanoseconds by default; the order of calls does not matter, but for events
     at the same time. Where a method takes a time it also takes many (a list, an array, a column of a data frame), and
-    then in place of every other value a column, too; what is given once is so for all.
+    then in place of every other value a column, too; what is given once is so for all. Columns are of shape (n,), as
+    many as there are times; integers have up to 64 bits, texts are `str`.
+
+    What most methods take: `name` is text; `ts` and `start` are ticks since the clock's zero, `duration` is in ticks,
+    too; `on` is a place (that of `thread` or `track`) or the number of a thread; `cpu` is the number of a CPU;
+    `category` is what viewers group by; `args` are fields by name, of any type.
 
     Args:
         clock: the name of the clock.
@@ -100,7 +105,10 @@ class TraceBuilder(Places):
         category: str = "",
         args: Mapping[str, Values] = _NO_FIELDS,
     ) -> None:
-        """Something that took some time; what overlaps on one place has to lie inside one another."""
+        """Something that took some time; what overlaps on one place has to lie inside one another.
+
+        Arguments are those of the class: `name`, `start`, `duration` (0 or more), `on`, `category` and `args`.
+        """
         count = count_of(start)
         parts = _named(name, category)
         if count is None:
@@ -119,13 +127,13 @@ class TraceBuilder(Places):
         category: str = "",
         args: Mapping[str, Values] = _NO_FIELDS,
     ) -> None:
-        """A slice begins; `end` ends it."""
+        """A slice begins; `end` ends it. There is one at a time: `name`, `ts`, `on`, `category` and `args` are its."""
         place = self._placed(on)
         self._add(Kind.SLICE_BEGIN, _named(name, category), integer("ts", ts), on, None, args)
         self._open.setdefault(place[:2], []).append(ts)
 
     def end(self, ts: int, on: Place | int, *, args: Mapping[str, Values] = _NO_FIELDS) -> None:
-        """The slice that `begin` has begun last there ends."""
+        """The slice that `begin` has begun last on the place `on` ends, at the time `ts`, with more `args`."""
         place = self._placed(on)
         begun = self._open.get(place[:2])
         if not begun:
@@ -145,11 +153,19 @@ class TraceBuilder(Places):
         category: str = "",
         args: Mapping[str, Values] = _NO_FIELDS,
     ) -> None:
-        """Something that happened."""
+        """Something that happened: `name`, `ts`, `on`, `cpu`, `category` and `args` are those of the class."""
         self._add(Kind.INSTANT, _named(name, category), ts, on, cpu, args)
 
     def counter(self, name: Names, ts: Integers, value: Values, on: Where = None) -> None:
-        """A number that changed, to this value; of the process of a thread, or of what a track is of."""
+        """A number that changed, to this value; of the process of a thread, or of what a track is of.
+
+        Args:
+            name: what is counted.
+            ts: when it changed.
+            value: an integer or a floating-point number, in the unit of the track.
+            on: a thread or a track; without one it is of the whole trace.
+
+        """
         parts: dict[Role, Values] = {Role.NAME: name, Role.VALUE: value}
         numbers = np.asarray(value)
         if numbers.dtype.kind not in "iuf":
@@ -159,7 +175,15 @@ class TraceBuilder(Places):
     def flow(
         self, id: int, ts: Sequence[int], on: Sequence[Place | int], *, name: str = "flow"
     ) -> None:
-        """An arrow through what happened at these times at these places, in slices that are there then."""
+        """An arrow through what happened at some places, in slices that are there then.
+
+        Args:
+            id: a number that no other arrow has, 0 or more.
+            ts: the times of two places or more, none before the one in front of it.
+            on: the place at each of these times.
+            name: what it is called.
+
+        """
         if len(ts) != len(on) or len(ts) < 2:
             raise ArgumentError(
                 f"a flow is through two places and more: {len(ts)} times, {len(on)} places"
@@ -180,7 +204,7 @@ class TraceBuilder(Places):
     def log(
         self, message: Names, ts: Integers, on: Where = None, *, cpu: Integers | None = None
     ) -> None:
-        """A line of text."""
+        """A line of text: the `message`; `ts`, `on` and `cpu` are those of the class."""
         self._add(Kind.LOG, {Role.MESSAGE: message}, ts, on, cpu, _NO_FIELDS)
 
     # Tracepoints.

@@ -40,7 +40,15 @@ class Places:
     def process(
         self, pid: int, name: str = "", *, parent: int | None = None, command: Sequence[str] = ()
     ) -> None:
-        """Declare a process, or say more of it; threads declare theirs by themselves."""
+        """Declare a process, or say more of it; threads declare theirs by themselves.
+
+        Args:
+            pid: its number, 0 or more.
+            name: what it is called.
+            parent: the number of the process that began it, where known.
+            command: the words of its command line, where known.
+
+        """
         number = integer("pid", pid, least=0)
         index = self._processes.get(number)
         if index is None:
@@ -54,7 +62,17 @@ class Places:
         process.command_line = tuple(command) or process.command_line
 
     def thread(self, tid: int, name: str = "", *, pid: int | None = None) -> Place:
-        """Declare a thread, of process `pid` (by default the one of its own number), and give its place."""
+        """Declare a thread, or say more of it.
+
+        Args:
+            tid: its number, 0 or more.
+            name: what it is called.
+            pid: the number of its process; by default that of its own number.
+
+        Returns:
+            The place of events on it.
+
+        """
         number = integer("tid", tid, least=0)
         of = number if pid is None else integer("pid", pid, least=0)
         if of not in self._processes:
@@ -77,7 +95,19 @@ class Places:
         cpu: int | None = None,
         unit: str = "",
     ) -> Place:
-        """Make a track of the timeline: of a process, a thread, a CPU, or of the whole trace; `unit` is of counters."""
+        """Make a track of the timeline: of one of these, or of the whole trace.
+
+        Args:
+            name: what it is called; two of one name are two tracks.
+            pid: the number of a process that was declared.
+            thread: the place of a thread.
+            cpu: the number of a CPU, 0 or more.
+            unit: what a counter on it counts (``"bytes"``).
+
+        Returns:
+            The place of events on it.
+
+        """
         if sum(owner is not None for owner in (pid, thread, cpu)) > 1:
             raise ArgumentError("a track is of a process, a thread or a CPU: give one of them")
         scope, owner = TrackScope.GLOBAL, -1

@@ -101,19 +101,25 @@ class Format:
         return self.variants[0] if self.variants else ""
 
     def is_directory(self, variant: str) -> bool:
-        """Whether an output is a directory."""
+        """Whether an output of a `variant` is a directory."""
         return self.directory or variant in self.directories
 
     def reader(self) -> Reader:
-        """The format's `read`; UnsupportedError when it has none."""
+        """The format's `read`; UnsupportedError when it has none, or needs a library that is not installed."""
         if not self.readable:
             raise UnsupportedError(format=self.name, message="this format cannot be read")
         return cast(Reader, self._function("reader", "read"))
 
     def open(self, source: Source, options: Mapping[str, str], *, travelled: bool = False) -> Trace:
-        """The trace of a source, which knows where it comes from, and whether that was in another format's file.
+        """The trace of a source, which knows where it comes from.
+
+        Args:
+            source: an input of this format.
+            options: what its reader is told, by name (`Format.options`).
+            travelled: whether the source was in another format's file.
 
         Raises:
+            UnsupportedError: the format cannot be read, or only with a library that is not installed.
             TraceError: as the reader does.
 
         """
@@ -126,13 +132,18 @@ class Format:
         return trace
 
     def writer(self) -> Writer:
-        """The format's `write`; UnsupportedError when it has none."""
+        """The format's `write`; UnsupportedError when it has none, or needs a library that is not installed."""
         if not self.writable:
             raise UnsupportedError(format=self.name, message="this format cannot be written")
         return cast(Writer, self._function("writer", "write"))
 
     def search(self) -> Callable[[Source, bytes], bool]:
-        """The format's `search`: whether a source is of the format, whose beginning nothing recognises."""
+        """The format's `search`: whether a source is of the format, whose beginning nothing recognises.
+
+        Raises:
+            UnsupportedError: it needs a library that is not installed.
+
+        """
         return cast("Callable[[Source, bytes], bool]", self._function("search", "search"))
 
     def embedding(self) -> Embedding:
@@ -145,13 +156,16 @@ class Format:
         """The format's part of a trace's sidecar as JSON-like values and bytes, of which its writer makes the same.
 
         What does not travel so, and comes back from no file of another format, "left_behind" in that part then says.
+        UnsupportedError where a library is needed that is not installed.
         """
         if not self.has_portable:
             return trace.sidecar.get(self.name, {})
         return cast(dict[str, Any], self._function("portable", "portable")(trace))
 
     def travelling(self, trace: Trace) -> dict[str, Any]:
-        """What travels of the format's part of a sidecar: the source as it is where the trace is, too."""
+        """What travels of the format's part of a trace's sidecar: the source as it is where the trace is, too; else
+        `portable` with its errors.
+        """
         if self.travels_whole and trace.is_as_read:
             whole = cast(dict[str, Any], self._function("portable", "whole")(trace))
             if whole:
@@ -159,13 +173,17 @@ class Format:
         return self.portable(trace)
 
     def symbols(self, sidecar: dict[str, Any]) -> SymbolTable | None:
-        """The symbols that are in what has travelled, and need not travel besides."""
+        """The symbols that are in the `sidecar` that has travelled; they need not travel besides. Errors are those of
+        `portable`.
+        """
         if not self.travels_whole:
             return None
         return cast("SymbolTable | None", self._function("portable", "symbols")(sidecar))
 
     def source_files(self, trace: Trace) -> SourceFiles | None:
-        """The files that a trace was read from, if they can travel in place of its events, and are all that it is."""
+        """The files that a trace was read from, if they can travel in place of its events, and are all that it is;
+        errors as of `portable`.
+        """
         from converter.ir.origin import is_unchanged
 
         if not self.sends_source or not is_unchanged(trace):

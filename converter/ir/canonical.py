@@ -121,7 +121,17 @@ def load(form: str | Mapping[str, Json]) -> Trace:
 
 
 def difference(first: Trace, second: Trace, *, sidecar: bool = False) -> str | None:
-    """Where the canonical forms of two traces first differ, for people to read; None where they are equal."""
+    """Where the canonical forms of two traces first differ, for people to read; None where they are equal.
+
+    Args:
+        first: any trace; both are read to their ends, and their events are in memory then.
+        second: likewise.
+        sidecar: whether what only their own formats have is compared, too.
+
+    Raises:
+        TraceError: as `Trace.batches` does.
+
+    """
     one, other = canonical(first, sidecar=sidecar), canonical(second, sidecar=sidecar)
     for key in one:
         # Text tells 1 from true, which Python's comparison does not.

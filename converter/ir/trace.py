@@ -237,7 +237,16 @@ class Trace:
     def stream_events(
         self, *patterns: str, fields: Collection[str] | None = None
     ) -> Iterator[EventColumns]:
-        """The same batch by batch, of those with such events: memory is bounded by a batch."""
+        """The same batch by batch, of those with such events: memory is bounded by a batch.
+
+        Args:
+            *patterns: as `events` takes them.
+            fields: likewise.
+
+        Raises:
+            TraceError: when the next is asked for: the source is damaged before its first usable event.
+
+        """
         stream: Iterator[EventColumns] = HOOKS["column_stream"]()(self, patterns, fields)
         return stream
 
@@ -282,7 +291,16 @@ class Trace:
         return HOOKS["table"]()(self, patterns)
 
     def to_arrow_reader(self, *patterns: str) -> Any:
-        """The same as a `pyarrow.RecordBatchReader`, whose memory is bounded by a batch: the trace is read twice."""
+        """The same as a `pyarrow.RecordBatchReader`, whose memory is bounded by a batch: the trace is read twice.
+
+        Args:
+            *patterns: as `events` takes them.
+
+        Raises:
+            ModuleNotFoundError: PyArrow is not installed.
+            TraceError: the source is damaged before its first usable event.
+
+        """
         return HOOKS["table_reader"]()(self, patterns)
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
@@ -331,7 +349,7 @@ class Trace:
         self.progress = self.seeking = self.leave_out = None
 
     def watch(self, passed: Callable[[int], None]) -> None:
-        """Have something told, from now on, how many events of a pass have been written: 0 at its beginning."""
+        """Have `passed` told, from now on, how many events of a pass have been written: 0 at its beginning."""
         make_batches, is_as_read = self.make_batches, self.is_as_read
 
         def watched() -> Iterator[Batch]:
@@ -350,14 +368,14 @@ class Trace:
             self.source_batches = watched
 
     def events_of_a_batch(self, usual: int) -> int:
-        """How many events a reader puts into a batch, which alone would put so many."""
+        """How many events a reader puts into a batch, which would put `usual` if it were alone."""
         return max(usual // self.readers, min(usual, _LEAST_BATCH))
 
     def bytes_of_a_window(self, usual: int) -> int:
-        """How much of its source a reader looks at at a time, which alone would look at so much."""
+        """How many bytes of its source a reader looks at at a time, which would look at `usual` if it were alone."""
         return max(usual // self.readers, min(usual, _LEAST_WINDOW))
 
     def add_class(self, event_class: EventClass) -> int:
-        """Append an event class; its id."""
+        """Append `event_class` to the classes; its number among them."""
         self.event_classes.append(event_class)
         return len(self.event_classes) - 1

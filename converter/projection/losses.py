@@ -144,7 +144,18 @@ class LossReport:
         aspect: Aspect | None = None,
         event_kinds: frozenset[Kind] = frozenset(),
     ) -> None:
-        """Count a loss; its class is that of its kind where none is given. The first is the earliest one."""
+        """Count a loss.
+
+        Args:
+            kind: what became of it.
+            what: the thing that did not fit; equal ones are counted together.
+            count: how often.
+            first_ts: the ticks of the earliest one, None for metadata.
+            loss_class: who would miss it; by default as its kind says.
+            aspect: what it is about, where there is one for each field or class: summaries give them as one.
+            event_kinds: the kinds of the events that it happened to.
+
+        """
         if count <= 0 or not self.counts:
             return
         self._add(kind, what, count, first_ts, loss_class, aspect, event_kinds)
@@ -194,7 +205,9 @@ class LossReport:
     def add_planned(
         self, losses: PlannedLosses, count: int, first_ts: int, event_kinds: frozenset[Kind]
     ) -> None:
-        """Count all of these losses, the same object whenever they come again."""
+        """Count all of `losses`, the same object whenever they come again; `count`, `first_ts` and `event_kinds` are as
+        `add` takes them.
+        """
         if not self.counts:
             return
         repeated = self._repeated.get(id(losses))
@@ -208,7 +221,7 @@ class LossReport:
             self._repeated[id(losses)] = _Repeated(losses, event_kinds, first_ts)
 
     def repeat(self, losses: PlannedLosses, count: int, first_ts: int) -> None:
-        """Count losses again that were counted with their kinds of events, the same object whenever they come."""
+        """Count `losses` again (`add_planned`), `count` times from `first_ts` on."""
         if not self.counts:
             return
         repeated = self._repeated.get(id(losses))
@@ -233,7 +246,7 @@ class LossReport:
     __hash__ = None  # type: ignore[assignment]
 
     def include(self, other: LossReport) -> None:
-        """Count the losses of another report, too."""
+        """Count the losses of the `other` report, too."""
         for loss in other:
             self.add(
                 loss.kind,
@@ -264,7 +277,7 @@ class LossReport:
         return len(self._entries)
 
     def of_class(self, loss_class: LossClass) -> list[Loss]:
-        """The losses of one class."""
+        """The losses of the class `loss_class`."""
         return [loss for loss in self if loss.loss_class is loss_class]
 
     @property

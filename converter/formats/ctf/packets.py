@@ -344,7 +344,7 @@ class _Scan:
             )
             return False
         if self._starts.known:
-            moved = self._next_within(start, length)
+            moved = self._next_within(events.window, start, length)
             if moved is not None:
                 if moved < max(header, 8):
                     return False
@@ -387,11 +387,11 @@ class _Scan:
         self._note_losses(events, registers)
         return True
 
-    def _next_within(self, start: int, length: int) -> int | None:
+    def _next_within(self, window: NDArray[np.uint8], start: int, length: int) -> int | None:
         """The bits up to the next packet where that begins within this one, out of which a piece was lost then."""
         first = self._offset + start // 8
         end = first + length // 8
-        if end == self._end or (end < self._end and self._starts.at(end)):
+        if end == self._end or (end < self._end and self._starts.at(end, window, self._offset)):
             return None
         found = self._starts.within(first + 1, min(end, self._end))
         if found is None:

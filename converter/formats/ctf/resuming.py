@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final, Literal
 
+import numpy as np
+from numpy.typing import NDArray
+
 from converter.formats.ctf.layout import PACKET_MAGIC
 from converter.formats.ctf.stream_types import StreamType
 from converter.storage.source import Source
@@ -30,9 +33,13 @@ class PacketStarts:
         self.known = bool(self._starts)
         self._size = max(map(len, self._starts), default=0)
 
-    def at(self, place: int) -> bool:
-        """Whether a packet begins at a byte of the file."""
-        return self._source.read(place, self._size).startswith(tuple(self._starts))
+    def at(self, place: int, window: NDArray[np.uint8], offset: int) -> bool:
+        """Whether a packet begins at a byte of the file, of which a window from an offset on is at hand."""
+        inside = place - offset
+        head = window[inside : inside + self._size].tobytes()
+        if len(head) < self._size:
+            head = self._source.read(place, self._size)
+        return head.startswith(tuple(self._starts))
 
     def within(self, place: int, end: int) -> int | None:
         """The first byte from a place on, in front of an end, where a packet begins."""

@@ -17,6 +17,7 @@ from converter.ir.events import Batch, EventClass, Table
 from converter.ir.field_classes import IntegerClass, StringClass
 from converter.ir.kinds import Kind, Role
 from converter.ir.trace import Process, Thread, Trace
+from converter.kernels.union import looked_up
 from converter.projection.pieces import distinct
 
 #: Process and thread of records without a thread.
@@ -109,7 +110,8 @@ class Tasks:
         if not self._stated:
             return place, None
         table = np.array([*self._places, (-1, -1)], np.int32)
-        return table[place, 0], table[place, 1]
+        thread, track = table.T.copy()
+        return looked_up(thread, place), looked_up(track, place)
 
     def process(self, pid: int) -> int:
         """The process of this id, added when new."""

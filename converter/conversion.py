@@ -24,7 +24,6 @@ from converter.ir.collect import collect
 from converter.ir.trace import Trace
 from converter.limits import allowed, changed_limits, iterated, limit, limited
 from converter.lossless.footer import has_residual
-from converter.merging.merged_trace import MergedTrace
 from converter.projection.losses import LossClass, LossKind, LossReport
 from converter.storage.opening import SourceArgument, open_source
 from converter.storage.outputs import open_sink
@@ -306,6 +305,8 @@ def refuse(
 
 def _left_behind(trace: Trace) -> LossReport:
     """What reading a lossless conversion of a trace, which is done, does not bring back."""
+    from converter.merging.merged_trace import MergedTrace
+
     report = LossReport()
     source = format_read(trace)
     if source is not None:

@@ -8,7 +8,6 @@ from functools import partial
 from typing import Final, NamedTuple
 
 from converter.errors import TraceError
-from converter.storage.archives import ArchiveSource
 from converter.storage.source import Source, View, check_relative
 
 #: What is read of a file at a time.
@@ -59,6 +58,8 @@ def source_of_files(
         TraceError: one of the names leads out of a directory, or that of the input is not among them.
 
     """
+    from converter.storage.archives import ArchiveSource  # which those who write files do without
+
     members = {}
     offset = 0
     for relative, size in sizes:

@@ -135,6 +135,7 @@ def test_what_needs_no_trace_loads_next_to_nothing(arguments, expected, packages
     [
         ("trace_cmd/small.dat", "out.fxt", {"trace_cmd", "fxt"}, {"zstandard"}),
         ("trace_cmd/scratch_v6_min.dat", "out.fxt", {"trace_cmd", "fxt"}, set()),
+        ("trace_cmd/small.dat", "out.dat", {"trace_cmd"}, {"zstandard"}),
     ],
 )
 def test_a_conversion_loads_what_it_uses(source, target, rooms, packages, tmp_path):

@@ -24,6 +24,9 @@ def sniff(head: bytes) -> bool:
     """
     if head.startswith((MAGIC, OWN_START_32)):
         return True
+    # What every report's heading has; most that has not is looked at for what it is not.
+    if b"SYSCALL" not in head:
+        return False
     from converter.formats.aix import report_text
 
     return report_text.sniff(head)

@@ -47,7 +47,7 @@ _DEPTH = Field("interrupt_depth", IntegerClass(16, signed=True), Role.CONTEXT)
 
 def sniff(head: bytes) -> bool:
     """Whether the beginning of a file has the heading of a report."""
-    if b"SYSCALL" not in head or b"\0" in head:
+    if b"\0" in head:
         return False
     lines = head.split(b"\n")
     return any(

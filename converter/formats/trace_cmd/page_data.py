@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 import struct
-import tempfile
 from collections import deque
 from collections.abc import Iterator
 from concurrent.futures import Future
@@ -109,6 +108,8 @@ class PageSpool:
     """A temporary file that takes pages of many streams as they come, compressed by threads in chunks."""
 
     def __init__(self, compress: Compress | None, byte_order: str, chunk_size: int) -> None:
+        import tempfile  # which pages that are copied do without
+
         self.compress = compress
         self.byte_order = byte_order
         self._chunk_size = chunk_size

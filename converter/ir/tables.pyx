@@ -18,7 +18,7 @@ cdef class Table:
     cdef Py_ssize_t _length
     cdef list _columns
     cdef PyThread_type_lock _lock
-    # Who holds the lock, and how often: a column may be made of others of its table.
+    # Who holds the lock, 0 for nobody, and how often: a column may be made of others of its table.
     cdef unsigned long _holder
     cdef int _held
 
@@ -61,7 +61,8 @@ cdef class Table:
 
     cdef int _enter(self) except -1:
         cdef unsigned long me = PyThread_get_thread_ident()
-        if self._held and self._holder == me:
+        # No other thread sets it to this one.
+        if self._holder == me:
             self._held += 1
             return 0
         if not PyThread_acquire_lock(self._lock, NOWAIT_LOCK):
@@ -74,6 +75,7 @@ cdef class Table:
     cdef int _leave(self) except -1:
         self._held -= 1
         if not self._held:
+            self._holder = 0
             PyThread_release_lock(self._lock)
         return 0
 

@@ -4,6 +4,7 @@
 New memory takes the system longer to come by than filling it with text does.
 """
 
+cimport cython
 from cpython.buffer cimport PyBuffer_FillInfo
 from libc.stdlib cimport free
 from libc.string cimport memset
@@ -18,10 +19,12 @@ cdef class Blocks:
     cdef Output take(self) noexcept:
         cdef Output memory
         memset(&memory, 0, sizeof(Output))
-        if self._spares:
-            self._spares -= 1
-            memory = self._spare[self._spares]
-            memory.used = 0
+        # Blocks are let go of by other threads, which interpreters without a lock do not keep apart.
+        with cython.critical_section(self):
+            if self._spares:
+                self._spares -= 1
+                memory = self._spare[self._spares]
+                memory.used = 0
         return memory
 
     cdef object hand_over(self, Output* out):
@@ -38,11 +41,15 @@ cdef class Blocks:
         return view
 
     cdef bint _take_back(self, Output memory) noexcept:
-        if memory.data is NULL or self._spares == SPARE_BLOCKS or memory.room > MOST_ROOM:
+        cdef bint taken = False
+        if memory.data is NULL or memory.room > MOST_ROOM:
             return False
-        self._spare[self._spares] = memory
-        self._spares += 1
-        return True
+        with cython.critical_section(self):
+            if self._spares < SPARE_BLOCKS:
+                self._spare[self._spares] = memory
+                self._spares += 1
+                taken = True
+        return taken
 
 
 cdef class Block:

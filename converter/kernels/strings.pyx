@@ -7,6 +7,7 @@ thread still interns those of the next. Id 0 is the empty string.
 Columns of text: checking it and making it from numbers.
 """
 
+cimport cython
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
 from cpython.pythread cimport (
     PyThread_acquire_lock, PyThread_allocate_lock, PyThread_free_lock, PyThread_release_lock, WAIT_LOCK,
@@ -241,13 +242,14 @@ cdef class StringTable:
         cdef int64_t count = self._count
         cdef Entry* known
         cdef bint bad
-        checked, found = self._unfit.get((limit, utf8_only), (0, []))
-        for i in range(checked, count):
-            known = self.entry(<int32_t>i)
-            bad = (limit >= 0 and known.size > limit) or (utf8_only and not is_utf8(known.data, known.size))
-            if bad:
-                found.append(i)
-        self._unfit[limit, utf8_only] = (count, found)
+        with cython.critical_section(self):
+            checked, found = self._unfit.get((limit, utf8_only), (0, []))
+            for i in range(checked, count):
+                known = self.entry(<int32_t>i)
+                bad = (limit >= 0 and known.size > limit) or (utf8_only and not is_utf8(known.data, known.size))
+                if bad:
+                    found.append(i)
+            self._unfit[limit, utf8_only] = (count, found)
         if not found:
             return np.zeros(0, np.int32)
         return np.intersect1d(np.asarray(ids), np.array(found, np.int32))

@@ -1,187 +1,43 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
-"""Columns to FXT records: each event class has a program, run row by row in stream order into one buffer.
+"""Columns to FXT records: each event class has a program, run over the rows that it has in a group of events.
 
-A record refers to strings and threads that records before it have registered. What is not registered yet when it is
-met, in the middle of a record under construction, is inserted in front of that record. Several emitters emit for one
-provider at the same time, each a part of a batch: until one comes to what is not registered, which it must wait for.
+A record refers to strings and threads that records before it have registered, at the latest right in front of it.
+Several emitters emit for one provider at the same time, each a part of a batch: up to what is not registered yet.
 """
 
 
 from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t, uint32_t, uint64_t
-from libc.stdlib cimport free, realloc
+from libc.stdlib cimport calloc, free, realloc
 from libc.string cimport memset
 
-import numpy as np
-
-from converter.formats.fxt.emit_records cimport (
-    Emission, Text, emit_blob, emit_discarded, emit_event, emit_large, emit_legacy_switch, emit_log, emit_native,
-    emit_object, emit_profiler, emit_scheduling, put_text, thread_slot,
+from converter.formats.fxt.emit_arguments cimport (
+    COLUMNS, CPU, GROUP, One, PROGRAM, ROW, Rows, SLOT, THREAD, TS, put_records, size_of,
 )
-from converter.formats.fxt.emit_output cimport BLOCK, Records, begin_record, put_word, reserve, set_size
-from converter.formats.fxt.emit_programs cimport CODEC_UNKNOWN, MAX_ARGUMENTS, MAX_COLUMNS, Program, has_thread, shape_fits
-from converter.formats.fxt.emit_slots cimport (
-    NEWLY, StringSlots, ThreadSlots, next_thread_slot, register_string, slots_forget, slots_free, string_slot,
-    strings_follow, thread_add,
-)
+from converter.formats.fxt.emit_output cimport BLOCK, Records, begin_record, put_stream, put_word, reserve, set_size
+from converter.formats.fxt.emit_programs cimport Program
+from converter.formats.fxt.emit_provider cimport Provider
+from converter.formats.fxt.emit_records cimport emit_record
+from converter.formats.fxt.emit_references cimport Emission, register_all, register_thread
+from converter.formats.fxt.emit_slots cimport next_thread_slot, register_string, string_slot
 from converter.formats.fxt.words cimport (
-    EVENT, INLINE, KERNEL_OBJECT, MAX_RECORD, SHAPE_BLOB, SHAPE_DISCARDED, SHAPE_KERNEL_OBJECT, SHAPE_LARGE,
-    SHAPE_LARGE_TIMED, SHAPE_LEGACY_SWITCH, SHAPE_LOG, SHAPE_MAPPING, SHAPE_MODULE, SHAPE_NATIVE, SHAPE_SAMPLE,
-    SHAPE_SWITCH, SHAPE_USERSPACE_OBJECT, SHAPE_WAKEUP, rarely,
+    INLINE, KERNEL_OBJECT, MAX_RECORD, SHAPE_LARGE, SHAPE_LARGE_TIMED, SHAPE_NATIVE, rarely,
 )
-from converter.kernels.column_view cimport TAKES_BYTES, TAKES_NOTHING, TAKES_SCALAR, TAKES_TEXT, Takes
-from converter.kernels.columns cimport BoundColumns
+from converter.kernels.column_view cimport ColumnView, bits_of, id_of
 from converter.kernels.output cimport Blocks, put_bytes
-from converter.kernels.strings cimport StringTable
 
 cdef enum:
     OBJECT_PROCESS = 1
     OBJECT_THREAD = 2
     ARGUMENT_KOID = 8
+    # Of so few events behind one that has registered something the next may be such a one, too.
+    FEW = 16
 
-# What each codec takes, and the bytes of its elements.
-cdef Takes[CODEC_UNKNOWN + 1] TAKES
-TAKES[:] = [
-    TAKES_NOTHING, TAKES_TEXT, TAKES_BYTES, TAKES_SCALAR, TAKES_SCALAR, TAKES_SCALAR, TAKES_SCALAR, TAKES_SCALAR,
-    TAKES_SCALAR, TAKES_SCALAR, TAKES_SCALAR, TAKES_BYTES, TAKES_BYTES, TAKES_BYTES,
-]
-cdef int[CODEC_UNKNOWN + 1] WIDTHS
-WIDTHS[:] = [0, 4, 1, 1, 2, 4, 4, 8, 8, 8, 1, 8, 1, 1]
-
-
-cdef class Provider:
-    cdef StringTable _names
-    cdef StringSlots _strings
-    cdef ThreadSlots _threads
-    cdef bint _big_endian
-    cdef Program* _programs
-    cdef int64_t _program_count
-    cdef list _columns
-    # Of the batch: what is known of its events, and the slots of their threads.
-    cdef const int64_t[:] _ts
-    cdef const int32_t[:] _program
-    cdef const int32_t[:] _row
-    cdef const int32_t[:] _thread
-    cdef const int32_t[:] _cpu
-    cdef const int16_t[::1] _slot
-
-    def __cinit__(self, StringTable strings not None, *, bint big_endian):
-        self._names = strings
-        self._big_endian = big_endian
-        self._columns = []
-
-    def __dealloc__(self):
-        free(self._programs)
-        slots_free(&self._strings, &self._threads)
-
-    @property
-    def slots_taken(self):
-        return self._strings.taken
-
-    def add_program(self, int shape, codecs, arguments, bint extended):
-        """A program for a class; its number. `arguments` are (type, string id of the name)."""
-        cdef Program program
-        cdef BoundColumns columns
-        cdef void* moved
-        cdef int i
-        memset(&program, 0, sizeof(Program))
-        if len(codecs) > MAX_COLUMNS or len(arguments) > MAX_ARGUMENTS:
-            raise ValueError("too many fields for a record")
-        program.shape = shape
-        program.extended = extended
-        program.fields = len(codecs)
-        program.arguments = len(arguments)
-        for i in range(program.fields):
-            if not 0 <= codecs[i] <= CODEC_UNKNOWN:
-                raise ValueError(f"no codec {codecs[i]}")
-            program.codecs[i] = codecs[i]
-        if not shape_fits(&program):
-            raise ValueError(f"shape {shape:#x} does not have these fields")
-        for i in range(program.arguments):
-            program.names[i].kind, program.names[i].name = arguments[i]
-            if not 0 <= program.names[i].kind <= 15:
-                raise ValueError(f"no argument type {program.names[i].kind}")
-            if not 0 <= program.names[i].name < len(self._names):
-                raise ValueError(f"no string {program.names[i].name}")
-        columns = BoundColumns(program.fields)
-        program.views = columns.views
-        moved = realloc(self._programs, (self._program_count + 1) * sizeof(Program))
-        if moved is NULL:
-            raise MemoryError
-        self._programs = <Program*>moved
-        self._programs[self._program_count] = program
-        self._columns.append(columns)
-        self._program_count += 1
-        return self._program_count - 1
-
-    def bind(self, int number, int64_t rows, columns):
-        """Columns for the next `emit`: an array each, None for nulls, or (values, offsets) for lists."""
-        cdef Program* program
-        cdef BoundColumns bound
-        cdef int i
-        if not 0 <= number < self._program_count:
-            raise ValueError(f"no program {number}")
-        if rows < 0:
-            raise ValueError(f"{rows} rows")
-        program = &self._programs[number]
-        if len(columns) != program.fields:
-            raise ValueError(f"{len(columns)} columns for {program.fields} fields")
-        program.rows = 0
-        bound = self._columns[number]
-        bound.release()
-        for i in range(program.fields):
-            bound.bind(i, TAKES[program.codecs[i]], WIDTHS[program.codecs[i]], columns[i], rows)
-        program.rows = rows
-
-    def add_threads(self, koids):
-        """(process koid, thread koid) of the threads that follow those known."""
-        for pid, tid in koids:
-            if not thread_add(&self._threads, pid, tid):
-                raise MemoryError
-
-    def forget_slots(self):
-        """Register anew what the next records refer to."""
-        cdef int64_t i
-        cdef int j
-        for i in range(self._program_count):
-            for j in range(self._programs[i].arguments):
-                self._programs[i].names[j].header = 0
-        slots_forget(&self._strings, &self._threads)
-
-    def begin(
-        self,
-        const int64_t[:] ts,
-        const int32_t[:] program,
-        const int32_t[:] row,
-        const int32_t[:] thread,
-        const int32_t[:] cpu,
-    ):
-        """The events of the next batch, whose columns are bound."""
-        cdef int64_t count = ts.shape[0]
-        cdef int64_t i
-        if program.shape[0] != count or row.shape[0] != count or thread.shape[0] != count or cpu.shape[0] != count:
-            raise ValueError("columns differ in length")
-        self._follow_strings()
-        slots = np.zeros(count, np.int16)
-        cdef int16_t[::1] slot = slots
-        with nogil:
-            for i in range(count):
-                if 0 <= program[i] < self._program_count and has_thread(&self._programs[program[i]]):
-                    slot[i] = next_thread_slot(&self._threads, thread[i])
-        self._ts, self._program, self._row, self._thread, self._cpu, self._slot = ts, program, row, thread, cpu, slots
-
-    def release(self):
-        """Let go of the columns that were bound."""
-        cdef int64_t i
-        for i in range(self._program_count):
-            self._programs[i].rows = 0
-            (<BoundColumns>self._columns[i]).release()
-        self._ts = self._program = self._row = self._thread = self._cpu = self._slot = None
-
-    cdef int _follow_strings(self) except -1:
-        """Room for the slots of all strings there are."""
-        if not strings_follow(&self._strings, len(self._names)):
-            raise MemoryError
-        return 0
+# What records of a group of events take, where they go, and the events in the order of their programs.
+cdef struct Group:
+    uint32_t[GROUP] size
+    uint32_t[GROUP] place
+    int32_t[GROUP] order
+    int32_t[GROUP] programs
 
 
 cdef class Emitter:
@@ -189,17 +45,35 @@ cdef class Emitter:
     cdef Emission _emission
     cdef Blocks _blocks
     cdef int32_t _process
+    cdef Rows* _rows
+    cdef Group* _group
+    # The event that is emitted by itself, and columns of this one.
+    cdef One _one
+    cdef ColumnView[COLUMNS] _of_one
+    # By program: how many events of the group it has, and then where the next one goes; 0 between groups.
+    cdef int32_t* _counts
 
     def __cinit__(self, Provider provider not None):
         self._provider = provider
         self._blocks = Blocks()
-        self._emission.records.swap = provider._big_endian
-        self._emission.strings = &provider._strings
-        self._emission.threads = &provider._threads
-        self._process = provider._names.intern(b"process")
+        self._emission.records.swap = provider.big_endian
+        self._emission.strings = &provider.strings
+        self._emission.threads = &provider.threads
+        self._process = provider.names.intern(b"process")
+        self._of_one[TS].data = <const uint8_t*>&self._one.ts
+        self._of_one[THREAD].data = <const uint8_t*>&self._one.thread
+        self._of_one[CPU].data = <const uint8_t*>&self._one.cpu
+        self._of_one[SLOT].data = <const uint8_t*>&self._one.slot
+        self._rows = <Rows*>calloc(1, sizeof(Rows))
+        self._group = <Group*>calloc(1, sizeof(Group))
+        if self._rows is NULL or self._group is NULL:
+            raise MemoryError
 
     def __dealloc__(self):
         free(self._emission.records.out.data)
+        free(self._rows)
+        free(self._group)
+        free(self._counts)
 
     @property
     def size(self):
@@ -221,37 +95,48 @@ cdef class Emitter:
 
     def name_thread(self, int64_t thread, bytes name):
         """A kernel object record that names a thread."""
-        cdef const uint64_t* koids = self._provider._threads.koids
-        if not 0 <= thread < self._provider._threads.count:
+        cdef const uint64_t* koids = self._provider.threads.koids
+        if not 0 <= thread < self._provider.threads.count:
             raise ValueError(f"no thread {thread}")
         self._name(OBJECT_THREAD, koids[2 * thread + 1], koids[2 * thread], name)
-        self._provider._threads.seen[thread] = 1
+        self._provider.threads.seen[thread] = 1
 
     def declare_threads(self):
         """Thread records for all threads that no record has mentioned."""
         cdef Emission* to = &self._emission
         cdef int64_t i
+        cdef int16_t slot
         for i in range(to.threads.count):
             if not to.threads.seen[i]:
-                begin_record(&to.records)
-                to.thread = <int32_t>i
-                to.slot = next_thread_slot(to.threads, to.thread)
-                if thread_slot(to) < 0:
+                slot = next_thread_slot(to.threads, <int32_t>i)
+                if not register_thread(to, <int32_t>i, &slot):
                     raise MemoryError
 
     def emit(self, int64_t start, int64_t stop, bint follows):
         """Emit events from number `start` on until a block is full: (status, number of the next event)."""
         cdef int64_t at = start
+        cdef int64_t most = FEW if follows else GROUP
+        cdef int64_t made
         cdef int status = OK
-        if self._provider._ts is None or not 0 <= start <= stop <= self._provider._ts.shape[0]:
-            raise ValueError(f"events {start} to {stop} of a batch without them")
+        if not 0 <= start <= stop <= self._provider.count:
+            raise ValueError(f"events {start} to {stop} of {self._provider.count}")
+        self._counts = <int32_t*>counted(self._counts, self._provider.program_count)
         with nogil:
-            self._emission.follows = follows
             while at < stop and self._emission.records.out.used < BLOCK:
-                status = self._emit(at)
-                if status != OK:
-                    break
-                at += 1
+                made = 0
+                # Where slots are scarce, what a record refers to must be noted of each.
+                if not self._emission.strings.scarce and not (follows and at == start):
+                    made = self._emit_group(at, min(stop, at + most))
+                    at += made
+                    if made == most:
+                        most = min(<int64_t>GROUP, 2 * most)
+                        continue
+                    most = FEW if follows else GROUP
+                if at < stop:
+                    status = self._emit_one(at, follows)
+                    if status != OK:
+                        break
+                    at += 1
         if status == NO_MEMORY:
             raise MemoryError
         return status, at
@@ -260,92 +145,179 @@ cdef class Emitter:
         cdef Emission* to = &self._emission
         cdef Records* out = &to.records
         cdef const uint8_t[::1] view = name
-        cdef Text text
+        cdef const uint8_t* text
         cdef int64_t reference = 0
         cdef int64_t of_process = 0
+        cdef int64_t length = view.shape[0]
         cdef uint64_t header
-        self._provider._follow_strings()
-        to.follows = True
-        text.length = view.shape[0]
-        text.data = &view[0] if text.length else NULL
+        self._provider.follow_strings()
+        text = &view[0] if length else NULL
         to.strings.record += 1
-        begin_record(out)
-        if text.length > MAX_RECORD - 32:
-            reference = register_string(to.strings, out, text.data, text.length, -1)
+        if length > MAX_RECORD - 32:
+            reference = register_string(to.strings, out, text, length, -1)
             if reference == TEXT_TOO_LONG:
                 raise ValueError("name too long")
-        elif text.length:
-            reference = INLINE | text.length
+        elif length:
+            reference = INLINE | length
         if kind == OBJECT_THREAD:
-            of_process = string_slot(to.strings, out, self._provider._names, self._process, True)
-        if reference < 0 or of_process < 0 or not reserve(out, text.length):
+            of_process = string_slot(to.strings, out, self._provider.names, self._process)
+        if reference < 0 or of_process < 0 or not reserve(out, length):
             raise MemoryError
-        text.reference = <uint32_t>reference
-        header = KERNEL_OBJECT | <uint64_t>kind << 16 | <uint64_t>text.reference << 24
+        begin_record(out)
+        header = KERNEL_OBJECT | <uint64_t>kind << 16 | <uint64_t>reference << 24
         if kind == OBJECT_THREAD:
             header |= <uint64_t>1 << 40
         put_word(out, header)
         put_word(out, koid)
-        put_text(out, &text)
+        if reference & INLINE:
+            put_stream(out, text, length)
         if kind == OBJECT_THREAD:
             put_word(out, ARGUMENT_KOID | <uint64_t>2 << 4 | <uint64_t>of_process << 16)
             put_word(out, process_koid)
         set_size(out, header)
 
-    cdef int _emit(self, int64_t event) noexcept nogil:
+    # Emit events up to `stop`, as many as need nothing to be registered and have arguments: how many.
+    cdef int64_t _emit_group(self, int64_t start, int64_t stop) noexcept nogil:
         cdef Emission* to = &self._emission
-        cdef int32_t number = self._provider._program[event]
-        cdef int64_t row = self._provider._row[event]
-        cdef int64_t ts = self._provider._ts[event]
-        cdef int32_t cpu = self._provider._cpu[event]
+        cdef const ColumnView* events = self._provider.events.views
+        cdef Group* group = self._group
+        cdef Rows* rows = self._rows
+        cdef int32_t* counts = self._counts
+        cdef const Program* program
+        cdef int64_t most = min(stop - start, <int64_t>GROUP)
+        cdef int64_t count = 0
+        cdef int64_t total = 0
+        cdef int64_t row, size, i, k
+        cdef int32_t number, first, end, at
+        cdef int32_t programs = 0
+        while count < most and total < BLOCK:
+            number = id_of(&events[PROGRAM], start + count)
+            row = id_of(&events[ROW], start + count)
+            if number < 0 or number >= self._provider.program_count:
+                break
+            program = &self._provider.programs[number]
+            if not program.regular or row < 0 or row >= program.rows or (program.arguments and not program.named):
+                break
+            size = size_of(to, program, row, <int16_t>bits_of(&events[SLOT], start + count, 2))
+            if size < 0:
+                break
+            if counts[number] == 0:
+                group.programs[programs] = number
+                programs += 1
+            counts[number] += 1
+            group.size[count] = <uint32_t>size
+            group.place[count] = <uint32_t>total
+            total += size
+            count += 1
+        if not reserve(&to.records, total):
+            for i in range(programs):
+                counts[group.programs[i]] = 0
+            return 0
+        end = 0
+        for i in range(programs):
+            first = end
+            end += counts[group.programs[i]]
+            counts[group.programs[i]] = first
+        for i in range(count):
+            number = id_of(&events[PROGRAM], start + i)
+            group.order[counts[number]] = <int32_t>i
+            counts[number] += 1
+        rows.failed = <int32_t>count
+        rows.events = events
+        rows.start = start
+        end = 0
+        for i in range(programs):
+            number = group.programs[i]
+            first = end
+            end = counts[number]
+            counts[number] = 0
+            rows.count = end - first
+            for k in range(rows.count):
+                at = group.order[first + k]
+                rows.event[k] = at
+                rows.row[k] = id_of(&events[ROW], start + at)
+                rows.size[k] = group.size[at]
+                rows.at[k] = to.records.out.data + to.records.out.used + group.place[at]
+            put_records(to, &self._provider.programs[number], rows)
+        to.records.out.used += group.place[rows.failed] if rows.failed < count else total
+        return rows.failed
+
+    cdef int _emit_one(self, int64_t event, bint follows) noexcept nogil:
+        cdef Emission* to = &self._emission
         cdef int64_t start = to.records.out.used
+        cdef const ColumnView* events = self._provider.events.views
+        cdef Rows* rows = self._rows
+        cdef int32_t number = id_of(&events[PROGRAM], event)
         cdef Program* program
         cdef int status
-        if number < 0 or number >= self._provider._program_count:
+        if number < 0 or number >= self._provider.program_count:
             return BAD_COLUMN
-        program = &self._provider._programs[number]
-        if row < 0 or row >= program.rows:
+        program = &self._provider.programs[number]
+        self._one.ts = <int64_t>bits_of(&events[TS], event, 8)
+        self._one.thread = id_of(&events[THREAD], event)
+        self._one.cpu = id_of(&events[CPU], event)
+        self._one.slot = <int16_t>bits_of(&events[SLOT], event, 2)
+        rows.events = &self._of_one[0]
+        rows.start = rows.event[0] = 0
+        rows.row[0] = id_of(&events[ROW], event)
+        rows.count = rows.failed = 1
+        rows.status = OK
+        if not 0 <= rows.row[0] < program.rows or program.threaded and self._one.slot < 0:
             return BAD_COLUMN
-        to.thread = self._provider._thread[event]
-        to.slot = self._provider._slot[event]
-        begin_record(&to.records)
-        if to.follows:
+        if follows:
             to.strings.record += 1
-        if not reserve(&to.records, 0):
-            return NO_MEMORY
-        status = self._run(program, ts, row, cpu)
-        if rarely(status == RECORD_TOO_LARGE) and program.shape != SHAPE_NATIVE:
-            # Once more, with all its texts in slots. What was inserted before stays.
-            to.records.out.used = to.records.begin
+        # Texts in slots: their inline form gains nothing in a record of this size.
+        to.all_registered = program.shape == SHAPE_LARGE or program.shape == SHAPE_LARGE_TIMED
+        status = self._make(program, follows)
+        if rarely(status == RECORD_TOO_LARGE) and program.shape != SHAPE_NATIVE and not to.all_registered:
+            # Once more, with all its texts in slots. What was registered before stays.
             to.all_registered = True
-            status = self._run(program, ts, row, cpu)
-            to.all_registered = False
+            status = self._make(program, follows)
+        to.all_registered = False
         if status != OK:
-            # With what was inserted: the record is made again, or never.
             to.records.out.used = start
         return status
 
-    cdef int _run(
-        self, Program* program, int64_t ts, int64_t row, int32_t cpu
-    ) noexcept nogil:
+    # The record of the only row, behind what it needs to be registered.
+    cdef int _make(self, Program* program, bint follows) noexcept nogil:
         cdef Emission* to = &self._emission
-        cdef int shape = program.shape
-        if shape >> 4 == EVENT:
-            return emit_event(to, self._provider._names, program, ts, row)
-        if shape == SHAPE_SWITCH or shape == SHAPE_WAKEUP:
-            return emit_scheduling(to, self._provider._names, program, ts, row, cpu)
-        if shape == SHAPE_LEGACY_SWITCH:
-            return emit_legacy_switch(to, program, ts, row, cpu)
-        if shape == SHAPE_LOG:
-            return emit_log(to, self._provider._names, program, ts, row)
-        if shape == SHAPE_BLOB:
-            return emit_blob(to, self._provider._names, program, row)
-        if shape == SHAPE_USERSPACE_OBJECT or shape == SHAPE_KERNEL_OBJECT:
-            return emit_object(to, self._provider._names, program, row)
-        if shape == SHAPE_MODULE or shape == SHAPE_MAPPING or shape == SHAPE_SAMPLE:
-            return emit_profiler(to, self._provider._names, program, ts, row)
-        if shape == SHAPE_LARGE or shape == SHAPE_LARGE_TIMED:
-            return emit_large(to, self._provider._names, program, ts, row)
-        if shape == SHAPE_DISCARDED:
-            return emit_discarded(to, program, row)
-        return emit_native(to, program, row)
+        cdef Rows* rows = self._rows
+        cdef int64_t row = rows.row[0]
+        cdef One* one = &self._one
+        cdef int64_t size
+        cdef int status = OK
+        if follows:
+            status = register_all(to, self._provider.names, program, row, one.thread, &one.slot)
+        elif to.all_registered or to.strings.scarce or (program.arguments and not program.named):
+            status = MUST_FOLLOW
+        elif program.threaded and not register_thread(to, one.thread, &one.slot):
+            status = NO_MEMORY
+        if status == OK and not reserve(&to.records, 0):
+            status = NO_MEMORY
+        if status != OK:
+            return status
+        begin_record(&to.records)
+        if program.regular:
+            size = size_of(to, program, row, one.slot)
+            if size < 0:
+                return <int>size
+            if not reserve(&to.records, size):
+                return NO_MEMORY
+            rows.size[0] = <uint32_t>size
+            rows.at[0] = to.records.out.data + to.records.out.used
+            put_records(to, program, rows)
+            to.records.out.used += size
+            return rows.status
+        status = emit_record(to, self._provider.names, program, one, rows)
+        if status == RECORD_TOO_LARGE:
+            to.records.out.used = to.records.begin
+        return status
+
+
+# Zeros, one for each of so many.
+cdef void* counted(void* counts, int64_t count) except NULL:
+    cdef void* moved = realloc(counts, (count + 1) * sizeof(int32_t))
+    if moved is NULL:
+        raise MemoryError
+    memset(moved, 0, (count + 1) * sizeof(int32_t))
+    return moved

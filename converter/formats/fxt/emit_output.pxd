@@ -1,7 +1,7 @@
-# The records of FXT under construction: words of either byte order, and room in front of a record.
+# The records of FXT under construction: words of either byte order.
 
 from libc.stdint cimport int64_t, uint8_t, uint64_t
-from libc.string cimport memcpy, memmove
+from libc.string cimport memcpy
 
 from converter.formats.fxt.words cimport padded
 from converter.kernels.byte_order cimport store64
@@ -57,15 +57,3 @@ cdef inline int64_t record_size(const Records* to) noexcept nogil:
 # Write the record's header again, with the size that it now has.
 cdef inline void set_size(Records* to, uint64_t header) noexcept nogil:
     store64(to.out.data + to.begin, header | <uint64_t>(record_size(to) >> 3) << 4, to.swap)
-
-
-# Room for `size` bytes in front of the record under construction; NULL without memory.
-cdef inline uint8_t* insert(Records* to, int64_t size) noexcept nogil:
-    cdef uint8_t* place
-    if not reserve(to, size):
-        return NULL
-    place = to.out.data + to.begin
-    memmove(place + size, place, record_size(to))
-    to.begin += size
-    to.out.used += size
-    return place

@@ -33,7 +33,7 @@ cdef enum:
 cdef struct Argument:
     int32_t kind
     int32_t name
-    # With the slot of the name, once that is registered and for as long as slots are plenty; 0 before.
+    # With the slot of the name, once that is registered; 0 before.
     uint64_t header
 
 
@@ -42,6 +42,15 @@ cdef struct Program:
     int32_t fields
     int32_t arguments
     bint extended
+    # Whether its records refer to threads.
+    bint threaded
+    # Whether records are made column by column (`emit_arguments`): of so many bytes, and what is in lists.
+    bint regular
+    int64_t size
+    # Whether the headers of its arguments have slots, which they keep for as long as slots are plenty.
+    bint named
+    # Whether a column that is bound has lists, which add to the bytes of a record.
+    bint has_lists
     int64_t rows
     int32_t codecs[MAX_COLUMNS]
     const ColumnView* views
@@ -54,13 +63,17 @@ cdef inline uint64_t number_of(const Program* program, int index, int64_t row, i
     return bits_of(&program.views[index], row, width)
 
 
-# Whether a record of the program's shape refers to a thread.
-cdef inline bint has_thread(const Program* program) noexcept nogil:
-    cdef int shape = program.shape
+# Whether a record of a shape refers to a thread.
+cdef inline bint has_thread(int shape) noexcept nogil:
     return (
         shape >> 4 == EVENT or shape == SHAPE_LOG or shape == SHAPE_LARGE_TIMED or shape == SHAPE_MODULE
         or shape == SHAPE_MAPPING or shape == SHAPE_SAMPLE
     )
+
+
+# The column of the first argument.
+cdef inline int first_argument(const Program* program) noexcept nogil:
+    return program.fields - program.arguments - (1 if program.extended else 0)
 
 
 # Whether a program has the fixed fields that its shape's code reads, and one for each argument.

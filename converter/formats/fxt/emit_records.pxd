@@ -1,4 +1,4 @@
-# The records of FXT made of events, each by the program of its class.
+# Records that are made one by one: of events that have no arguments, or are few.
 #
 # Each function gives OK or why the event cannot be written; what it has put into the output by then is taken back by
 # its caller. Words go where RESERVE has room for them, texts and bytes where `reserve` made some.
@@ -7,45 +7,25 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memcpy
 
 from converter.formats.fxt.emit cimport (
-    BAD_COLUMN, BAD_RECORD, MUST_FOLLOW, NO_MEMORY, OK, RECORD_TOO_LARGE, TEXT_TOO_LONG,
+    BAD_COLUMN, BAD_RECORD, NO_MEMORY, OK, RECORD_TOO_LARGE, TEXT_TOO_LONG,
 )
+from converter.formats.fxt.emit_arguments cimport One, Rows, listed_size, put_arguments
 from converter.formats.fxt.emit_output cimport (
     Records, begin_record, put_stream, put_word, record_size, reserve, set_size,
 )
-from converter.formats.fxt.emit_programs cimport (
-    Argument, CODEC_BOOLEAN, CODEC_F64, CODEC_I32, CODEC_NULL, CODEC_STRING, CODEC_U32, CODEC_U64, CODEC_UNKNOWN,
-    Program, number_of,
-)
-from converter.formats.fxt.emit_slots cimport (
-    NEWLY, StringSlots, ThreadSlots, register_string, register_thread, string_slot,
-)
+from converter.formats.fxt.emit_programs cimport Program, first_argument, number_of
+from converter.formats.fxt.emit_references cimport Emission, reference
 from converter.formats.fxt.words cimport (
-    BLOB, EVENT, INLINE, KERNEL_OBJECT, LARGE, LOG, MAX_RECORD, MAX_TEXT, METADATA, PROFILER, SCHEDULING,
-    SHAPE_LARGE_TIMED, SHAPE_MAPPING, SHAPE_SAMPLE, SHAPE_SWITCH, SHAPE_USERSPACE_OBJECT, USERSPACE_OBJECT, padded,
-    rarely,
+    BLOB, INLINE, KERNEL_OBJECT, LARGE, LOG, MAX_RECORD, MAX_TEXT, METADATA, PROFILER, SCHEDULING, SHAPE_BLOB,
+    SHAPE_DISCARDED, SHAPE_KERNEL_OBJECT, SHAPE_LARGE, SHAPE_LARGE_TIMED, SHAPE_LEGACY_SWITCH, SHAPE_LOG, SHAPE_MAPPING,
+    SHAPE_MODULE, SHAPE_SAMPLE, SHAPE_USERSPACE_OBJECT, USERSPACE_OBJECT, padded,
 )
-from converter.kernels.byte_order cimport store64
-from converter.kernels.column_view cimport ColumnView, bits_of, fetch_ahead, id_of, span_of, text_of
-from converter.kernels.output cimport Output
+from converter.kernels.column_view cimport span_of, text_of
 from converter.kernels.strings cimport StringTable
 
 cdef enum:
     # Payload bytes of the records that a blob is divided into.
     CHUNK = 32000
-
-
-cdef struct Emission:
-    Records records
-    # The provider's, of all its emitters.
-    StringSlots* strings
-    ThreadSlots* threads
-    # Whether this follows all records in front, so that it may register strings.
-    bint follows
-    # The event's thread, and that one's slot.
-    int32_t thread
-    int slot
-    # Whether texts in lists get slots, too.
-    bint all_registered
 
 
 # A text as a record has it: a reference and, if that is inline, the bytes.
@@ -60,94 +40,10 @@ cdef inline void put_text(Records* out, Text* text) noexcept nogil:
         put_stream(out, text.data, text.length)
 
 
-# The slot of the event's thread, which is registered in front of the record under construction where it must be.
-cdef inline int thread_slot(Emission* to) noexcept nogil:
-    if rarely(to.slot < 0):
-        return BAD_COLUMN
-    if rarely(to.slot & NEWLY):
-        to.slot &= ~NEWLY
-        if not register_thread(to.threads, &to.records, to.thread, to.slot):
-            return NO_MEMORY
-    return to.slot
-
-
-# The text of a string column as a record has it: by its slot, or inline if it is a list of bytes.
-cdef inline int reference_of(
-    Emission* to, StringTable table, const ColumnView* column, int64_t row, Text* text
-) noexcept nogil:
-    cdef int64_t reference
-    if rarely(column.offsets is not NULL):
-        return listed_text_of(to, column, row, text)
-    fetch_ahead(column, row)
-    reference = string_slot(to.strings, &to.records, table, id_of(column, row), to.follows)
-    text.reference = <uint32_t>reference
-    text.data = NULL
-    text.length = 0
-    return OK if reference >= 0 else <int>reference
-
-
-cdef inline int listed_text_of(Emission* to, const ColumnView* column, int64_t row, Text* text) noexcept nogil:
-    cdef Records* out = &to.records
-    cdef int64_t reference = 0
-    if not span_of(column, row, 1, &text.data, &text.length):
-        return BAD_COLUMN
-    if text.length > MAX_TEXT:
-        return TEXT_TOO_LONG
-    if text.length and to.all_registered:
-        if not to.follows:
-            return MUST_FOLLOW
-        reference = register_string(to.strings, out, text.data, text.length, -1)
-        if reference < 0:
-            return <int>reference
-        text.length = 0
-    elif text.length:
-        if not reserve(out, text.length):
-            return NO_MEMORY
-        reference = INLINE | text.length
-    text.reference = <uint32_t>reference
-    return OK
-
-
-cdef inline int emit_event(
-    Emission* to, StringTable table, Program* program, int64_t ts, int64_t row
-) noexcept nogil:
-    cdef Records* out = &to.records
-    cdef Text name, category
-    cdef uint64_t kind = program.shape & 15
-    cdef bint tailed = kind == 1 or kind >= 4
-    cdef uint64_t header
-    cdef int slot
-    cdef int status = reference_of(to, table, &program.views[0], row, &name)
-    if status != OK:
-        return status
-    status = reference_of(to, table, &program.views[1], row, &category)
-    if status != OK:
-        return status
-    slot = thread_slot(to)
-    if slot < 0:
-        return slot
-    header = (
-        EVENT | kind << 16 | <uint64_t>program.arguments << 20 | <uint64_t>slot << 24
-        | <uint64_t>category.reference << 32 | <uint64_t>name.reference << 48
-    )
-    put_time(out, header, ts, slot)
-    if category.reference & INLINE:
-        if not reserve(out, category.length):
-            return NO_MEMORY
-        put_stream(out, category.data, category.length)
-    if name.reference & INLINE:
-        if not reserve(out, name.length):
-            return NO_MEMORY
-        put_stream(out, name.data, name.length)
-    status = emit_arguments(to, table, program, 3 if tailed else 2, row)
-    if status != OK:
-        return status
-    if tailed:
-        if kind == 4:
-            put_word(out, <uint64_t>ts + number_of(program, 2, row, 8))
-        else:
-            put_word(out, number_of(program, 2, row, 8))
-    return finish_extended(out, program, header, row)
+cdef inline int find_text(const Emission* to, const Program* program, int column, int64_t row, Text* text) noexcept nogil:
+    cdef int64_t found = reference(to, program, column, row, &text.data, &text.length)
+    text.reference = <uint32_t>found
+    return <int>found if found < 0 else OK
 
 
 # A header, a time and, without a slot, the koids of no thread.
@@ -188,108 +84,21 @@ cdef inline int put_extension(Records* out, Program* program, int64_t row) noexc
     return OK
 
 
-# An argument for each field from column `index` on. Where the next word goes is kept apart from the output while no
-# other function writes: the compiler takes it that any word may be written over what it knows of the output.
-cdef inline int emit_arguments(
-    Emission* to, StringTable table, Program* program, int index, int64_t row
-) noexcept nogil:
+# The arguments of the record under construction, which is that of the only one of the rows.
+cdef inline int emit_arguments(Emission* to, Program* program, Rows* row) noexcept nogil:
     cdef Records* out = &to.records
-    cdef Output* output = &out.out
-    cdef uint8_t* at = output.data + output.used
-    cdef bint swap = out.swap
-    cdef Argument* argument = &program.names[0]
-    cdef const ColumnView* column = &program.views[index]
-    cdef const int32_t* codecs = &program.codecs[index]
-    cdef int i, status, codec
-    cdef int64_t name
-    cdef uint64_t header
-    cdef uint32_t upper
-    cdef Text text
-    cdef const uint8_t* data
-    cdef int64_t length
-    for i in range(program.arguments):
-        header = argument.header
-        if rarely(to.strings.scarce or header == 0):
-            output.used = at - output.data
-            name = string_slot(to.strings, out, table, argument.name, to.follows)
-            if name < 0:
-                return <int>name
-            header = <uint64_t>argument.kind | <uint64_t>name << 16
-            if to.follows:
-                argument.header = header
-            at = output.data + output.used
-        codec = codecs[i]
-        if codec == CODEC_U32 or codec == CODEC_I32 or codec == CODEC_BOOLEAN:
-            fetch_ahead(column, row)
-            store64(at, header | <uint64_t>1 << 4 | bits_of(column, row, 1 if codec == CODEC_BOOLEAN else 4) << 32, swap)
-            at += 8
-        elif CODEC_U64 <= codec <= CODEC_F64:
-            fetch_ahead(column, row)
-            store64(at, header | <uint64_t>2 << 4, swap)
-            store64(at + 8, bits_of(column, row, 8), swap)
-            at += 16
-        elif codec == CODEC_NULL:
-            store64(at, header | <uint64_t>1 << 4, swap)
-            at += 8
-        elif codec == CODEC_STRING:
-            output.used = at - output.data
-            status = reference_of(to, table, column, row, &text)
-            if status != OK:
-                return status
-            length = 0
-            if text.reference & INLINE:
-                if not reserve(out, text.length):
-                    return NO_MEMORY
-                length = padded(text.length)
-            put_word(out, header | <uint64_t>(1 + (length >> 3)) << 4 | <uint64_t>text.reference << 32)
-            put_text(out, &text)
-            at = output.data + output.used
-        else:
-            if not span_of(column, row, 1, &data, &length):
-                return BAD_COLUMN
-            upper = <uint32_t>length
-            if codec == CODEC_UNKNOWN:
-                upper = 0
-                memcpy(&upper, data, 4 if length > 4 else length)
-                data += 4
-                length = length - 4 if length > 4 else 0
-            # An argument's size has 12 bits, as a record's, which not only large records are checked for.
-            if length > MAX_RECORD - 8:
-                return RECORD_TOO_LARGE
-            output.used = at - output.data
-            if not reserve(out, length):
-                return NO_MEMORY
-            put_word(out, header | <uint64_t>(1 + (padded(length) >> 3)) << 4 | <uint64_t>upper << 32)
-            put_stream(out, data, length)
-            at = output.data + output.used
-        argument += 1
-        column += 1
-    output.used = at - output.data
-    return OK
-
-
-cdef inline int emit_scheduling(
-    Emission* to, StringTable table, Program* program, int64_t ts, int64_t row, int32_t cpu
-) noexcept nogil:
-    cdef Records* out = &to.records
-    cdef uint64_t header = (
-        SCHEDULING | <uint64_t>program.arguments << 16 | <uint64_t>(cpu & 0xffff) << 20
-        | <uint64_t>(program.shape & 15) << 60
-    )
-    cdef int first = 1
-    cdef int status
-    if program.shape == SHAPE_SWITCH:
-        header |= (number_of(program, 2, row, 1) & 15) << 36
-        first = 3
-    put_word(out, header)
-    put_word(out, <uint64_t>ts)
-    put_word(out, number_of(program, 0, row, 8))
-    if program.shape == SHAPE_SWITCH:
-        put_word(out, number_of(program, 1, row, 8))
-    status = emit_arguments(to, table, program, first, row)
-    if status != OK:
-        return status
-    return finish_extended(out, program, header, row)
+    cdef int first = first_argument(program)
+    cdef int64_t listed = listed_size(to, program, first, first + program.arguments, row.row[0])
+    cdef int64_t size
+    if listed < 0:
+        return <int>listed
+    if not reserve(out, listed):
+        return NO_MEMORY
+    row.at[0] = out.out.data + out.out.used
+    size = put_arguments(to, program, row, 0)
+    # Lists have moved the beginning.
+    out.out.used = row.at[0] + size - out.out.data
+    return row.status
 
 
 cdef inline int emit_legacy_switch(
@@ -310,15 +119,12 @@ cdef inline int emit_legacy_switch(
 
 
 cdef inline int emit_log(
-    Emission* to, StringTable table, Program* program, int64_t ts, int64_t row
+    Emission* to, StringTable table, Program* program, int64_t ts, int64_t row, int slot
 ) noexcept nogil:
     cdef Records* out = &to.records
     cdef const uint8_t* data
     cdef int64_t length
     cdef uint64_t header
-    cdef int slot = thread_slot(to)
-    if slot < 0:
-        return slot
     if not text_of(&program.views[0], table, to.strings.known, row, &data, &length):
         return BAD_COLUMN
     if length > MAX_TEXT:
@@ -331,7 +137,7 @@ cdef inline int emit_log(
     return finish_extended(out, program, header, row)
 
 
-cdef inline int emit_blob(Emission* to, StringTable table, Program* program, int64_t row) noexcept nogil:
+cdef inline int emit_blob(Emission* to, Program* program, int64_t row) noexcept nogil:
     cdef Records* out = &to.records
     cdef Text name
     cdef const uint8_t* data
@@ -346,7 +152,7 @@ cdef inline int emit_blob(Emission* to, StringTable table, Program* program, int
         return BAD_COLUMN
     if program.extended and not span_of(&program.views[program.fields - 1], row, 1, &extension, &extension_length):
         return BAD_COLUMN
-    status = reference_of(to, table, &program.views[0], row, &name)
+    status = find_text(to, program, 0, row, &name)
     if status != OK:
         return status
     room -= padded(extension_length) + padded(name.length)
@@ -371,12 +177,13 @@ cdef inline int emit_blob(Emission* to, StringTable table, Program* program, int
     return OK
 
 
-cdef inline int emit_object(Emission* to, StringTable table, Program* program, int64_t row) noexcept nogil:
+cdef inline int emit_object(Emission* to, Program* program, Rows* rows) noexcept nogil:
     cdef Records* out = &to.records
     cdef bint userspace = program.shape == SHAPE_USERSPACE_OBJECT
     cdef Text name
     cdef uint64_t header
-    cdef int status = reference_of(to, table, &program.views[1 if userspace else 2], row, &name)
+    cdef int64_t row = rows.row[0]
+    cdef int status = find_text(to, program, 1 if userspace else 2, row, &name)
     if status != OK:
         return status
     header = (
@@ -391,15 +198,17 @@ cdef inline int emit_object(Emission* to, StringTable table, Program* program, i
         header |= number_of(program, 0, row, 1) << 16
         put_word(out, header)
         put_word(out, number_of(program, 1, row, 8))
+    if not reserve(out, name.length):
+        return NO_MEMORY
     put_text(out, &name)
-    status = emit_arguments(to, table, program, 3, row)
+    status = emit_arguments(to, program, rows)
     if status != OK:
         return status
     return finish_extended(out, program, header, row)
 
 
 cdef inline int emit_profiler(
-    Emission* to, StringTable table, Program* program, int64_t ts, int64_t row
+    Emission* to, StringTable table, Program* program, int64_t ts, int64_t row, int slot
 ) noexcept nogil:
     cdef Records* out = &to.records
     cdef uint64_t header = PROFILER | <uint64_t>(program.shape & 15) << 16
@@ -407,9 +216,6 @@ cdef inline int emit_profiler(
     cdef const uint8_t* name
     cdef int64_t length, name_length, at
     cdef uint64_t frame
-    cdef int slot = thread_slot(to)
-    if slot < 0:
-        return slot
     header |= <uint64_t>slot << 20
     if program.shape == SHAPE_SAMPLE:
         if not span_of(&program.views[0], row, 8, &data, &length):
@@ -443,40 +249,34 @@ cdef inline int emit_profiler(
     return finish_extended(out, program, header, row)
 
 
-cdef inline int emit_large(
-    Emission* to, StringTable table, Program* program, int64_t ts, int64_t row
-) noexcept nogil:
+cdef inline int emit_large(Emission* to, Program* program, int64_t ts, Rows* rows, int slot) noexcept nogil:
     cdef Records* out = &to.records
     cdef bint timed = program.shape == SHAPE_LARGE_TIMED
     cdef Text name, category
     cdef const uint8_t* data
     cdef int64_t length
-    cdef int slot = 0
+    cdef int64_t row = rows.row[0]
     cdef int status
     cdef uint64_t word
     cdef uint64_t header = LARGE | <uint64_t>(0 if timed else 1) << 40
-    # Texts in slots: their inline form gains nothing in a record of this size.
-    to.all_registered = True
-    status = reference_of(to, table, &program.views[0], row, &name)
-    if status == OK:
-        status = reference_of(to, table, &program.views[1], row, &category)
-    if status == OK and timed:
-        slot = thread_slot(to)
-        status = slot if slot < 0 else OK
-    if status == OK:
-        put_word(out, header)
-        word = (
-            <uint64_t>category.reference | <uint64_t>name.reference << 16
-            | <uint64_t>(program.arguments if timed else 0) << 32 | <uint64_t>slot << 36
-        )
-        if timed:
-            put_time(out, word, ts, slot)
-            status = emit_arguments(to, table, program, 3, row)
-        else:
-            put_word(out, word)
-    to.all_registered = False
+    status = find_text(to, program, 0, row, &name)
     if status != OK:
         return status
+    status = find_text(to, program, 1, row, &category)
+    if status != OK:
+        return status
+    put_word(out, header)
+    word = (
+        <uint64_t>category.reference | <uint64_t>name.reference << 16
+        | <uint64_t>(program.arguments if timed else 0) << 32 | <uint64_t>(slot if timed else 0) << 36
+    )
+    if timed:
+        put_time(out, word, ts, slot)
+        status = emit_arguments(to, program, rows)
+        if status != OK:
+            return status
+    else:
+        put_word(out, word)
     if not span_of(&program.views[2], row, 1, &data, &length):
         return BAD_COLUMN
     if length >> 34:
@@ -519,3 +319,26 @@ cdef inline int emit_native(Emission* to, Program* program, int64_t row) noexcep
     put_word(out, header)
     put_stream(out, data + 8, length - 8)
     return OK
+
+
+# The record of an event that is not regular, from what it refers to being registered on.
+cdef inline int emit_record(
+    Emission* to, StringTable table, Program* program, const One* one, Rows* rows
+) noexcept nogil:
+    cdef int shape = program.shape
+    cdef int64_t row = rows.row[0]
+    if shape == SHAPE_LEGACY_SWITCH:
+        return emit_legacy_switch(to, program, one.ts, row, one.cpu)
+    if shape == SHAPE_LOG:
+        return emit_log(to, table, program, one.ts, row, one.slot)
+    if shape == SHAPE_BLOB:
+        return emit_blob(to, program, row)
+    if shape == SHAPE_USERSPACE_OBJECT or shape == SHAPE_KERNEL_OBJECT:
+        return emit_object(to, program, rows)
+    if shape == SHAPE_MODULE or shape == SHAPE_MAPPING or shape == SHAPE_SAMPLE:
+        return emit_profiler(to, table, program, one.ts, row, one.slot)
+    if shape == SHAPE_LARGE or shape == SHAPE_LARGE_TIMED:
+        return emit_large(to, program, one.ts, rows, one.slot)
+    if shape == SHAPE_DISCARDED:
+        return emit_discarded(to, program, row)
+    return emit_native(to, program, row)

@@ -1,14 +1,14 @@
 # The string and thread slots of the provider that is written: each a ring, whose next slot goes to what has none.
 #
-# What is not registered yet when a record refers to it is inserted in front of that record: strings when the record is
-# made, of which one emitter at a time may register some, threads as decided before of all events of a batch.
+# What is not registered yet is registered in front of the record that refers to it: strings when the record is to be
+# made, by one emitter at a time, threads as decided before of all events of a batch.
 
 from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport free, realloc
 from libc.string cimport memset
 
-from converter.formats.fxt.emit cimport BAD_COLUMN, MUST_FOLLOW, NO_MEMORY, TEXT_TOO_LONG
-from converter.formats.fxt.emit_output cimport Records, insert, store_stream
+from converter.formats.fxt.emit cimport BAD_COLUMN, NO_MEMORY, TEXT_TOO_LONG
+from converter.formats.fxt.emit_output cimport Records, put_stream, put_word, reserve
 from converter.formats.fxt.words cimport MAX_TEXT, STRING, STRING_SLOTS, THREAD, THREAD_SLOTS, padded, rarely
 from converter.kernels.byte_order cimport store64
 from converter.kernels.strings cimport StringTable
@@ -19,6 +19,7 @@ cdef enum:
     # With the slot of an event's thread: that its record registers it there. Instead of one: that there is no such thread.
     NEWLY = 0x100
     NO_THREAD = -1
+    THREAD_BYTES = 24
 
 
 cdef struct StringSlots:
@@ -64,11 +65,8 @@ cdef inline bint strings_follow(StringSlots* strings, int64_t count) noexcept no
     return True
 
 
-# The slot of a string, registered when it has none; or why there is none. Unless what is emitted `follows` all in front
-# of it, others may be registering strings.
-cdef inline int64_t string_slot(
-    StringSlots* strings, Records* out, StringTable table, int32_t id, bint follows
-) noexcept nogil:
+# The slot of a string, registered when it has none; or why there is none.
+cdef inline int64_t string_slot(StringSlots* strings, Records* out, StringTable table, int32_t id) noexcept nogil:
     cdef uint32_t slot
     if id == 0:
         return 0
@@ -76,10 +74,8 @@ cdef inline int64_t string_slot(
         return BAD_COLUMN
     slot = strings.slots[id]
     if rarely(slot == 0):
-        if not follows:
-            return MUST_FOLLOW
         return register_string(strings, out, table.entry(id).data, table.entry(id).size, id)
-    if strings.scarce and follows:
+    if strings.scarce:
         strings.stamps[slot] = strings.record
     return slot
 
@@ -89,11 +85,9 @@ cdef inline int64_t register_string(
     StringSlots* strings, Records* out, const uint8_t* data, int64_t length, int32_t id
 ) noexcept nogil:
     cdef int32_t slot = strings.last
-    cdef uint8_t* place
     if length > MAX_TEXT:
         return TEXT_TOO_LONG
-    place = insert(out, 8 + padded(length))
-    if place is NULL:
+    if not reserve(out, length):
         return NO_MEMORY
     while True:
         slot = slot + 1 if slot + 1 < STRING_SLOTS else 1
@@ -109,12 +103,8 @@ cdef inline int64_t register_string(
     strings.stamps[slot] = strings.record
     strings.registered += 1
     strings.scarce = strings.registered > STRING_SLOTS - SCARCE
-    store64(
-        place, STRING | <uint64_t>(1 + (padded(length) >> 3)) << 4 | <uint64_t>slot << 16 | <uint64_t>length << 32,
-        out.swap,
-    )
-    if length:
-        store_stream(place + 8, data, length)
+    put_word(out, STRING | <uint64_t>(1 + (padded(length) >> 3)) << 4 | <uint64_t>slot << 16 | <uint64_t>length << 32)
+    put_stream(out, data, length)
     return slot
 
 
@@ -138,15 +128,11 @@ cdef inline int16_t next_thread_slot(ThreadSlots* threads, int32_t thread) noexc
     return slot
 
 
-# Put the record of a thread in front of the record under construction; false without memory.
-cdef inline bint register_thread(const ThreadSlots* threads, Records* out, int32_t thread, int slot) noexcept nogil:
-    cdef uint8_t* place = insert(out, 24)
-    if place is NULL:
-        return False
-    store64(place, THREAD | <uint64_t>3 << 4 | <uint64_t>slot << 16, out.swap)
-    store64(place + 8, threads.koids[2 * thread], out.swap)
-    store64(place + 16, threads.koids[2 * thread + 1], out.swap)
-    return True
+# Put the record of a thread at `at`, where there are THREAD_BYTES for it.
+cdef inline void put_thread(uint8_t* at, const ThreadSlots* threads, int32_t thread, int slot, bint swap) noexcept nogil:
+    store64(at, THREAD | <uint64_t>3 << 4 | <uint64_t>slot << 16, swap)
+    store64(at + 8, threads.koids[2 * thread], swap)
+    store64(at + 16, threads.koids[2 * thread + 1], swap)
 
 
 # Add a thread behind those known; false without memory.

@@ -16,8 +16,8 @@ from converter.formats.fxt.emit import (
     RECORD_TOO_LARGE,
     TEXT_TOO_LONG,
     Emitter,
-    Provider,
 )
+from converter.formats.fxt.emit_provider import Provider
 from converter.formats.fxt.mapping import (
     EXTENSION,
     LARGE,

@@ -1,0 +1,24 @@
+# What is known of a provider whose records are written.
+
+from libc.stdint cimport int64_t
+
+from converter.formats.fxt.emit_programs cimport Program
+from converter.formats.fxt.emit_slots cimport StringSlots, ThreadSlots
+from converter.kernels.columns cimport BoundColumns
+from converter.kernels.strings cimport StringTable
+
+
+cdef class Provider:
+    cdef StringTable names
+    cdef StringSlots strings
+    cdef ThreadSlots threads
+    cdef bint big_endian
+    cdef Program* programs
+    cdef int64_t program_count
+    cdef list _columns
+    # What is known of the events of the batch, of which there are so many.
+    cdef BoundColumns events
+    cdef int64_t count
+
+    # Room for the slots of all strings there are.
+    cdef int follow_strings(self) except -1

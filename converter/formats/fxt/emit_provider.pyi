@@ -1,0 +1,47 @@
+from collections.abc import Sequence
+from typing import Any
+
+from numpy import int32, int64
+from numpy.typing import NDArray
+
+from converter.kernels.strings import StringTable
+
+class Provider:
+    """What is known of a provider whose records several emitters make: programs, and what its slots hold."""
+
+    #: How often a slot was taken from one string for another.
+    slots_taken: int
+
+    def __init__(self, strings: StringTable, *, big_endian: bool) -> None: ...
+    def add_program(
+        self,
+        shape: int,
+        codecs: Sequence[int],
+        arguments: Sequence[tuple[int, int]],
+        extended: bool,
+    ) -> int:
+        """A program for an event class; its number.
+
+        `shape` and `codecs` (one a field) are `mapping`'s; `arguments` are (argument type, string id of the name).
+        Raises ValueError where the fields are not those of the shape.
+        """
+    def bind(self, number: int, rows: int, columns: Sequence[Any]) -> None:
+        """Columns of a class for the next batch: an array each, None for nulls, (values, offsets) for lists.
+
+        Raises ValueError for arrays that are too short or of another width than the codec's.
+        """
+    def add_threads(self, koids: Sequence[tuple[int, int]]) -> None:
+        """Process and thread koid of the threads that follow those known."""
+    def forget_slots(self) -> None:
+        """Register anew what the next records refer to: others have written since, or the file is another."""
+    def begin(
+        self,
+        ts: NDArray[int64],
+        program: NDArray[int32],
+        row: NDArray[int32],
+        thread: NDArray[int32],
+        cpu: NDArray[int32],
+    ) -> None:
+        """The events of the next batch, whose columns are bound. Raises ValueError for columns of different lengths."""
+    def release(self) -> None:
+        """Let go of the batch and of its columns."""

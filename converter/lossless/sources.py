@@ -86,8 +86,8 @@ def reopened(content: Source) -> Trace | None:
     header, *_ = layout.parse_record(content, *places[0])
     if header.header.version != layout.SOURCE_VERSION:
         return None
-    if damage is not None:
-        raise damage
+    if damage:
+        raise damage[0]
     records = (layout.parse_record(content, *place)[0] for place in places[1:])
     described = next(records).source
     format = format_of(header.header.format)

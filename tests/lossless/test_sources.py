@@ -39,7 +39,7 @@ def records(trace):
     """What travels of a trace, by kind."""
     with recording_of(trace) as recording, open_source(b"".join(recording.chunks(1))) as held:
         places, damage = layout.record_places(held)
-        assert damage is None
+        assert not damage
         return [
             record.WhichOneof("content")
             for place in places

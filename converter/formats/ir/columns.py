@@ -108,6 +108,16 @@ class StringIds:
         self._ids.append(id)
         self._column = None
 
+    def __len__(self) -> int:
+        return len(self._ids)
+
+    def pass_over(self, count: int) -> None:
+        """Take strings that are not there for the empty one."""
+        if count:
+            self._same = False
+            self._ids += [0] * count
+            self._column = None
+
     def of(self, numbers: NDArray[np.int32], what: str) -> NDArray[np.int32]:
         """The ids of numbers.
 

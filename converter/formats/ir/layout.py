@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 import numpy as np
 from google.protobuf.message import DecodeError
 from numpy.typing import NDArray
 
-from converter.errors import TraceError, TruncatedError
+from converter.errors import TraceError, TruncatedError, too_many_holes
 from converter.formats.ir import MAGIC
 from converter.formats.ir import messages as pb
 from converter.kernels.union import number_rows
@@ -19,6 +21,18 @@ VERSION = 1
 SOURCE_VERSION = 2
 #: Field 1 of `Trace`, length-delimited.
 _RECORD_TAG = 0x0A
+#: What a record's place begins with (schemas/ir.proto, `Place`).
+MARK: Final = bytes.fromhex("9e74636972018af5")
+#: Fields 8 of `Record` and 1 of `Place`, length-delimited.
+_PLACE_TAG = 0x42
+_MARK_TAG = 0x0A
+#: Bytes of the longest place, with its tag and its length: a mark and six varints.
+_LONGEST_PLACE: Final = 2 + 2 + len(MARK) + 6 * 11
+#: Bytes of a place in front of its mark, and of the longest size of a record in front of that.
+_BEFORE_MARK: Final = 4
+_LONGEST_HEAD: Final = 11
+#: What is searched at a time.
+_BLOCK: Final = 1 << 20
 #: zstd's fastest level: the trace is written while it is converted.
 LEVEL = 1
 
@@ -28,15 +42,22 @@ def frame(record: bytes) -> bytes:
     return bytes([_RECORD_TAG]) + _varint(len(record)) + record
 
 
-def compressed(records: pb.Trace) -> bytes:
+def compressed(records: pb.Trace, place: pb.Place) -> bytes:
     """One framed record that holds others, compressed; these themselves where they are too large for readers."""
     import zstandard
 
+    # What is serialised in pieces is one message; the place is the first.
     serialised = records.SerializeToString()
     if len(serialised) > LIMITS["ir.unpacked"].default:
-        return b"".join(frame(record.SerializeToString()) for record in records.record)
-    frame_data = zstandard.ZstdCompressor(level=LEVEL).compress(serialised)
-    return frame(pb.Record(zstd=frame_data).SerializeToString())
+        mark = _placed(pb.Place(mark=MARK))
+        return b"".join(frame(mark + record.SerializeToString()) for record in records.record)
+    compressor = zstandard.ZstdCompressor(level=LEVEL, write_checksum=True)
+    record = pb.Record(zstd=compressor.compress(serialised))
+    return frame(_placed(place) + record.SerializeToString())
+
+
+def _placed(place: pb.Place) -> bytes:
+    return pb.Record(place=place).SerializeToString()
 
 
 def _varint(number: int) -> bytes:
@@ -48,35 +69,120 @@ def _varint(number: int) -> bytes:
     return bytes(data)
 
 
-def record_places(source: Source) -> tuple[list[tuple[int, int]], TraceError | None]:
-    """The offset and size of each record's contents, and what is wrong behind the last."""
+def record_places(source: Source) -> tuple[list[tuple[int, int]], list[TraceError]]:
+    """The offset and size of each record's contents, and what is wrong between them or behind the last.
+
+    Behind damage records go on where one has a mark.
+    """
     places: list[tuple[int, int]] = []
-    offset = 0
+    damage: list[TraceError] = []
+    offset = holes = searched = 0
+    is_marked = False
     while offset < source.size:
-        head = source.read(offset, 11)
-        size = shift = 0
-        length = 1
-        for byte in head[1:]:
-            length += 1
-            size |= (byte & 0x7F) << shift
-            shift += 7
-            if byte < 0x80:
+        try:
+            start, size = _record_at(source, offset)
+            marked = is_marked_at(source, start)
+            if is_marked and not marked:
+                raise TraceError(offset=offset, expected="the mark of a record", found="none")
+        except TraceError as error:
+            damage.append(error)
+            holes += 1
+            if holes > limit("holes"):
+                damage.append(too_many_holes(offset))
                 break
-        else:
-            return places, TruncatedError(offset=offset, field="record", expected="its size")
-        if head[0] != _RECORD_TAG:
-            return places, TraceError(offset=offset, expected="a record", found=head)
-        if size > limit("ir.record"):
-            expected = f"a record of {allowed('ir.record')}"
-            return places, TraceError(offset=offset, expected=expected, found=size)
-        if offset + length + size > source.size:
-            found = f"{source.size - offset - length} before the end of the file"
-            return places, TruncatedError(
-                offset=offset, field="record", expected=f"{size} bytes", found=found
-            )
-        places.append((offset + length, size))
-        offset += length + size
-    return places, None
+            # The record in front may have lost a part, and its size lead into another one.
+            searched = max(searched, places[-1][0] if places else offset + 1)
+            following = _marked_behind(source, searched)
+            if following == offset:
+                following = _marked_behind(source, offset + 1)
+            if following is None:
+                break
+            searched = following + 1
+            damage.append(TraceError("records go on behind the damage", offset=following))
+            offset = following
+            continue
+        is_marked = is_marked or marked
+        places.append((start, size))
+        offset = start + size
+    return places, damage
+
+
+def _record_at(source: Source, offset: int) -> tuple[int, int]:
+    """The offset and size of the contents of the record here."""
+    head = source.read(offset, _LONGEST_HEAD)
+    size, length = _size_of(head)
+    if not length:
+        raise TruncatedError(offset=offset, field="record", expected="its size")
+    if head[0] != _RECORD_TAG:
+        raise TraceError(offset=offset, expected="a record", found=head)
+    if size > limit("ir.record"):
+        expected = f"a record of {allowed('ir.record')}"
+        raise TraceError(offset=offset, expected=expected, found=size)
+    if offset + length + size > source.size:
+        found = f"{source.size - offset - length} before the end of the file"
+        raise TruncatedError(offset=offset, field="record", expected=f"{size} bytes", found=found)
+    return offset + length, size
+
+
+def _size_of(head: bytes) -> tuple[int, int]:
+    """The size that a record's first bytes say, and how many these are; 0 where that is no end of them."""
+    size = 0
+    for i, byte in enumerate(head[1:]):
+        size |= (byte & 0x7F) << 7 * i
+        if byte < 0x80:
+            return size, i + 2
+    return size, 0
+
+
+def is_marked_at(source: Source, start: int) -> bool:
+    """Whether the contents of a record begin with a mark."""
+    return _is_place(source.read(start, _BEFORE_MARK + len(MARK)))
+
+
+def _is_place(data: bytes) -> bool:
+    return (
+        data[_BEFORE_MARK:] == MARK
+        and data[0] == _PLACE_TAG
+        and data[2:_BEFORE_MARK] == bytes([_MARK_TAG, len(MARK)])
+    )
+
+
+def _marked_behind(source: Source, offset: int) -> int | None:
+    """Where the next record with a mark begins, from an offset on."""
+    at = offset
+    while block := source.read(at, _BLOCK):
+        found = block.find(MARK)
+        while found >= 0:
+            begin = max(at + found - _BEFORE_MARK - _LONGEST_HEAD, offset)
+            data = source.read(begin, at + found + len(MARK) - begin)
+            start = len(data) - len(MARK) - _BEFORE_MARK
+            if start > 0 and _is_place(data[start:]):
+                for i in range(start):
+                    if data[i] == _RECORD_TAG and _size_of(data[i:start])[1] == start - i:
+                        return begin + i
+            found = block.find(MARK, found + 1)
+        if len(block) < _BLOCK:
+            return None
+        # A mark may lie across two blocks.
+        at += len(block) - len(MARK) + 1
+    return None
+
+
+def place_of(source: Source, start: int, size: int) -> pb.Place | None:
+    """What the place of a record says stands in front of it; None where it says nothing.
+
+    Raises:
+        TraceError: it is damaged.
+
+    """
+    data = source.read(start, min(size, _LONGEST_PLACE))
+    if not _is_place(data[: _BEFORE_MARK + len(MARK)]):
+        return None
+    try:
+        place = pb.Place.FromString(data[2 : 2 + data[1]])
+    except DecodeError as error:
+        raise TraceError(str(error), offset=start, field="place") from None
+    return place if place.string else None
 
 
 def parse_record(source: Source, offset: int, size: int) -> list[pb.Record]:

@@ -19,6 +19,7 @@ class Record(Message):
     tail: Tail
     source: Source
     file: SourceFile
+    place: Place
     def __init__(
         self,
         *,
@@ -29,6 +30,27 @@ class Record(Message):
         tail: Tail | None = ...,
         source: Source | None = ...,
         file: SourceFile | None = ...,
+        place: Place | None = ...,
+    ) -> None: ...
+
+class Place(Message):
+    mark: bytes
+    string: int
+    process: int
+    thread: int
+    track: int
+    event_class: int
+    events: int
+    def __init__(
+        self,
+        *,
+        mark: bytes | None = ...,
+        string: int | None = ...,
+        process: int | None = ...,
+        thread: int | None = ...,
+        track: int | None = ...,
+        event_class: int | None = ...,
+        events: int | None = ...,
     ) -> None: ...
 
 class Header(Message):
@@ -342,6 +364,7 @@ class Tail(Message):
     sidecar: RepeatedCompositeFieldContainer[Entry]
     symbols: Symbols
     warning: RepeatedCompositeFieldContainer[Damage]
+    tables: Tables
     def __init__(
         self,
         *,
@@ -351,6 +374,7 @@ class Tail(Message):
         sidecar: Iterable[Entry] | None = ...,
         symbols: Symbols | None = ...,
         warning: Iterable[Damage] | None = ...,
+        tables: Tables | None = ...,
     ) -> None: ...
 
 class Entry(Message):

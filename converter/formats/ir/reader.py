@@ -105,7 +105,7 @@ class _Reader:
         self._source = source
         self._places, damage = layout.record_places(source)
         if not self._places:
-            raise damage or TraceError(field="header", expected="a header record")
+            raise damage[0] if damage else TraceError(field="header", expected="a header record")
         header = layout.parse_header(layout.parse_record(source, *self._places[0]))
         self.trace = Trace(
             format=header.format,
@@ -119,8 +119,11 @@ class _Reader:
         self._strings = StringIds()
         #: How many records have filled the tables.
         self._read = 1
-        if damage is not None:
-            self._warn(damage)
+        #: Whether records are found again behind one that is damaged; what tables say as a whole, if that is there.
+        self._is_marked = layout.is_marked_at(source, self._places[-1][0])
+        self._again = pb.Tables()
+        for error in damage:
+            self._warn(error)
         self._read_tail()
 
     def _read_tail(self) -> None:
@@ -132,6 +135,7 @@ class _Reader:
             if not tails:
                 raise TraceError(expected="a tail record at the end of the file", found="none")
             tail = tails[-1]
+            self._again = tail.tables
             environment = unpack_entries(tail.environment)
             if not all(type(value) in (str, int) for value in environment.values()):
                 raise TraceError(field="environment", expected="texts and integers")
@@ -156,35 +160,74 @@ class _Reader:
         note(self.trace.warnings, warning)
 
     def _batches(self) -> Iterator[Batch]:
+        events = 0
         delivered = False
+        failed: TraceError | None = None
         for number, (offset, size) in enumerate(self._places):
             try:
+                place = layout.place_of(self._source, offset, size)
+                if place is not None:
+                    self._go_on(number, place)
                 batches = self._parsed(number, offset, size)
             except TraceError as error:
+                if error.offset is None:
+                    error.offset = offset
                 error.within(format="ir", path=self._source.name)
-                if not delivered:
-                    raise
+                if not self._is_marked:
+                    if not delivered:
+                        raise
+                    self._warn(error)
+                    return
+                failed = failed or error
                 self._warn(error)
-                return
+                continue
+            if place is not None and place.events > events:
+                missing = place.events - events
+                self._warn(TraceError(f"{missing:,} events are missing in front", offset=offset))
+                events = place.events
             self._done = offset + size
             for batch in batches:
                 delivered = True
+                events += len(batch)
                 yield batch
+        if failed is not None and not delivered:
+            raise failed
+
+    def _go_on(self, number: int, place: pb.Place) -> None:
+        """Have the tables that there were in front of a record, unless an earlier pass had more."""
+        if number < self._read:
+            return
+        trace, strings, again = self.trace, self._strings, self._again
+        for text in again.string[len(strings) - 1 : place.string - 1]:
+            strings.add(trace.strings.intern(text))
+        for process in again.process[len(trace.processes) : place.process]:
+            self._set_process(process)
+        for thread in again.thread[len(trace.threads) : place.thread]:
+            self._set_thread(thread)
+        for track in again.track[len(trace.tracks) : place.track]:
+            self._add_track(track)
+        for event_class in again.event_class[len(trace.event_classes) : place.event_class]:
+            trace.add_class(unpack_class(event_class))
+        if place.string > limit("ir.events"):
+            raise TraceError(field="place.string", expected="fewer", found=place.string)
+        if place.string > len(strings):
+            missing = f"{place.string - len(strings):,} texts are missing"
+            self._warn(TraceError(missing, offset=self._places[number][0]))
+            strings.pass_over(place.string - len(strings))
+        found = (len(strings), len(trace.processes), len(trace.threads), len(trace.tracks))
+        said = (place.string, place.process, place.thread, place.track)
+        if (*found, len(trace.event_classes)) != (*said, place.event_class):
+            raise TraceError(field="place", expected="the tables in front of it", found="others")
 
     def _parsed(self, number: int, offset: int, size: int) -> list[Batch]:
         """The batches of a record; its tables are added unless an earlier pass has."""
         batches = []
-        try:
-            for record in layout.parse_record(self._source, offset, size):
-                match record.WhichOneof("content"):
-                    case "tables" if number >= self._read:
-                        self._extend(record.tables)
-                    case "batch":
-                        batches.append(self._batch(record.batch))
-        except TraceError as error:
-            if error.offset is None:
-                error.offset = offset
-            raise
+        for record in layout.parse_record(self._source, offset, size):
+            match record.WhichOneof("content"):
+                case "tables" if number >= self._read:
+                    self._extend(record.tables)
+                case "batch":
+                    batches.append(self._batch(record.batch))
         self._read = max(self._read, number + 1)
         return batches
 

@@ -6,6 +6,7 @@ from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future
 from dataclasses import replace
+from itertools import count
 from typing import Final, Self
 
 import numpy as np
@@ -33,6 +34,8 @@ from converter.storage.workers import Workers
 
 #: Every table of strings has the empty one.
 _FIRST_STRING: Final = 1
+#: Bytes of strings that stand at the end again.
+_REPEATED: Final = 1 << 20
 #: Batches that wait to be packed.
 _WAITING: Final = 2
 
@@ -89,15 +92,17 @@ class RecordWriter:
 
     def add(self, batch: Batch) -> None:
         """Write a batch, which has just been iterated."""
-        self._events += len(batch)
+        place = self._place()
         # What decoding them adds to the strings stands in front of the batch.
         decode(batch)
         records = pb.Trace()
         self._pack_new(records.record.add().tables)
-        self._submit(records, batch)
+        self._submit(records, place, batch)
+        self._events += len(batch)
 
     def finish(self) -> None:
         """Write what is complete only at the end."""
+        place = self._place()
         trace = self._trace
         records = pb.Trace()
         self._pack_new(records.record.add().tables)
@@ -115,12 +120,25 @@ class RecordWriter:
             pack(addresses, tail.symbols.address)
             held = names.as_list() if isinstance(names, SymbolNames) else list_of_bytes(names)
             pack_list(held, tail.symbols.names)
-        self._submit(records)
+        _pack_all(trace, tail.tables)
+        self._submit(records, place)
         while self._pending:
             self._put(self._pending.popleft().result())
 
-    def _submit(self, records: pb.Trace, batch: Batch | None = None) -> None:
-        self._pending.append(self._pool.submit(_packed, records, batch))
+    def _place(self) -> pb.Place:
+        """What stands in front of the next record."""
+        return pb.Place(
+            mark=layout.MARK,
+            string=self._strings,
+            process=len(self._processes),
+            thread=len(self._threads),
+            track=self._tracks,
+            event_class=self._classes,
+            events=self._events,
+        )
+
+    def _submit(self, records: pb.Trace, place: pb.Place, batch: Batch | None = None) -> None:
+        self._pending.append(self._pool.submit(_packed, records, place, batch))
         while len(self._pending) > _WAITING:
             self._put(self._pending.popleft().result())
 
@@ -182,11 +200,25 @@ def _pack_track(index: int, track: Track) -> pb.Track:
     return message
 
 
-def _packed(records: pb.Trace, batch: Batch | None) -> bytes:
+def _pack_all(trace: Trace, tables: pb.Tables) -> None:
+    """The tables again, for readers that miss a part; strings as far as they are few."""
+    left = _REPEATED
+    for i in range(_FIRST_STRING, len(trace.strings)):
+        left -= len(trace.strings[i])
+        if left < 0:
+            break
+        tables.string.append(trace.strings[i])
+    tables.process.extend(map(_pack_process, count(), trace.processes))
+    tables.thread.extend(map(_pack_thread, count(), trace.threads))
+    tables.track.extend(map(_pack_track, count(), trace.tracks))
+    tables.event_class.extend(map(pack_class, trace.event_classes))
+
+
+def _packed(records: pb.Trace, place: pb.Place, batch: Batch | None) -> bytes:
     """A record of others and a batch: what can be made on another thread."""
     if batch is not None:
         _pack_batch(batch, records.record.add().batch)
-    return layout.compressed(records)
+    return layout.compressed(records, place)
 
 
 def _pack_batch(batch: Batch, message: pb.Batch) -> None:

@@ -27,10 +27,10 @@ MARK: Final = bytes.fromhex("9e74636972018af5")
 _PLACE_TAG = 0x42
 _MARK_TAG = 0x0A
 #: Bytes of the longest place, with its tag and its length: a mark and six varints.
-_LONGEST_PLACE: Final = 2 + 2 + len(MARK) + 6 * 11
+_PLACE_BYTES: Final = 2 + 2 + len(MARK) + 6 * 11
 #: Bytes of a place in front of its mark, and of the longest size of a record in front of that.
 _BEFORE_MARK: Final = 4
-_LONGEST_HEAD: Final = 11
+_HEAD_BYTES: Final = 11
 #: What is searched at a time.
 _BLOCK: Final = 1 << 20
 #: zstd's fastest level: the trace is written while it is converted.
@@ -109,7 +109,7 @@ def record_places(source: Source) -> tuple[list[tuple[int, int]], list[TraceErro
 
 def _record_at(source: Source, offset: int) -> tuple[int, int]:
     """The offset and size of the contents of the record here."""
-    head = source.read(offset, _LONGEST_HEAD)
+    head = source.read(offset, _HEAD_BYTES)
     size, length = _size_of(head)
     if not length:
         raise TruncatedError(offset=offset, field="record", expected="its size")
@@ -153,7 +153,7 @@ def _marked_behind(source: Source, offset: int) -> int | None:
     while block := source.read(at, _BLOCK):
         found = block.find(MARK)
         while found >= 0:
-            begin = max(at + found - _BEFORE_MARK - _LONGEST_HEAD, offset)
+            begin = max(at + found - _BEFORE_MARK - _HEAD_BYTES, offset)
             data = source.read(begin, at + found + len(MARK) - begin)
             start = len(data) - len(MARK) - _BEFORE_MARK
             if start > 0 and _is_place(data[start:]):
@@ -175,7 +175,7 @@ def place_of(source: Source, start: int, size: int) -> pb.Place | None:
         TraceError: it is damaged.
 
     """
-    data = source.read(start, min(size, _LONGEST_PLACE))
+    data = source.read(start, min(size, _PLACE_BYTES))
     if not _is_place(data[: _BEFORE_MARK + len(MARK)]):
         return None
     try:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from sys import getrefcount
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -31,6 +30,7 @@ from converter.formats.ctf.stream_types import RecordType, StreamType
 from converter.formats.ctf.windows import LOST_EVENTS, LOST_PACKETS, ROOM, Events
 from converter.limits import limit
 from converter.storage.source import Source
+from converter.storage.window_memory import WindowMemory
 
 #: Bytes of a stream that are read at a time, and the most that one record can have.
 WINDOW: Final = 1 << 20
@@ -178,7 +178,7 @@ class _Scan:
         self._scanner.set_clock(state.clock)
         self._types: list[RecordType] = []
         self._places: list[tuple[int, int, int, bytes]] = []
-        self._memory = [np.zeros(0, np.uint8)]
+        self._memory = WindowMemory()
         self._offset, self._end = start, file.range.end
         self._starts = starts
         #: The byte of the file where something stands that is no packet.
@@ -205,7 +205,7 @@ class _Scan:
         wanted = WINDOW
         while self._offset < self._end:
             size = min(wanted, self._end - self._offset)
-            window = self._window(size)
+            window = self._memory.take(size)
             count = source.read_into(self._offset, window.data)
             last = self._offset + count >= self._end or count < size
             events = Events(ROOM)
@@ -236,23 +236,6 @@ class _Scan:
             at -= step
             self._offset += step // 8
             self._file.done = self._offset
-
-    def _window(self, size: int) -> NDArray[np.uint8]:
-        """Memory for a window; that of one that nobody has any more, if there is: new memory has to be cleared."""
-        if size > WINDOW:
-            return np.empty(size, np.uint8)
-        # How many references there are to unused memory, interpreters count in their own ways: the first, which
-        # is never used, shows it.
-        unused = None
-        for memory in self._memory:
-            references = getrefcount(memory)
-            if unused is None:
-                unused = references
-            elif references == unused:
-                return memory[:size]
-        memory = np.empty(min(WINDOW, self._file.source.size), np.uint8)
-        self._memory.append(memory)
-        return memory[:size]
 
     def _scan_window(self, events: Events, at: int, *, last: bool) -> tuple[int | None, int]:
         """Scan a window: why it ended and at which bit; None where the file can be read no further."""

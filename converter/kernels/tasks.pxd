@@ -1,3 +1,4 @@
+from cython cimport final
 from libc.stdint cimport int32_t, int64_t, uint8_t
 
 from converter.kernels.numbers cimport Numbers
@@ -28,6 +29,7 @@ cdef struct Task:
     uint8_t name[16]
 
 
+@final
 cdef class TaskTable:
     # By pid, and the tasks, which are its items.
     cdef Numbers _numbers

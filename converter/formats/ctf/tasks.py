@@ -111,7 +111,7 @@ class Tasks:
             return place, None
         table = np.array([*self._places, (-1, -1)], np.int32)
         thread, track = table.T.copy()
-        return looked_up(thread, place), looked_up(track, place)
+        return looked_up(thread, place), looked_up(track, place) if (track >= 0).any() else None
 
     def process(self, pid: int) -> int:
         """The process of this id, added when new."""

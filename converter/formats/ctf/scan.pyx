@@ -14,6 +14,7 @@ from libc.stdint cimport INT64_MAX, INT64_MIN, int32_t, int64_t, uint8_t, uint32
 from libc.stdlib cimport calloc, free, malloc, realloc
 from libc.string cimport memset
 
+from converter.formats.ctf.scan_paths cimport Path, follow, path_of
 from converter.formats.ctf.scan_places cimport (
     Context, find_or_add_place, free_places, init_places, is_context, mixed, note_context, Place, Places,
 )
@@ -149,6 +150,8 @@ cdef inline int is_hole(const uint8_t* data, int64_t at, int64_t end, int64_t co
 cdef class Scanner:
     cdef Program _packet
     cdef Program _header
+    # Of the header, the way that almost all take.
+    cdef Path _path
     cdef Program _common
     cdef list _programs
     cdef RecordClass* _classes
@@ -188,6 +191,7 @@ cdef class Scanner:
             raise ValueError(f"an alignment of {alignment} bits")
         self._packet = packet
         self._header = header
+        self._path = path_of(header)
         self._common = common
         self._places_alone = common.stands_alone() and not header.sets(R_PID, R_TRACK)
         self._programs = []
@@ -428,7 +432,9 @@ cdef class Scanner:
                 self._clock = machine.clock
                 self._registers[R_NAME_SIZE] = 0
                 self._registers[R_EVENT] = 0
-                inside = run(&machine, header, strings, at)
+                inside = follow(&self._path, &machine, at)
+                if inside < 0:
+                    inside = run(&machine, header, strings, at)
                 known = inside >= 0 and is_context(
                     &self._context, machine.data, inside, machine.end, self._alignment
                 )

@@ -27,7 +27,7 @@ cdef struct Messages:
     int depth
 
 
-# 28 bits as seven a byte.
+# 28 bits as seven a byte, by moving ever smaller groups apart.
 cdef inline uint32_t spread(uint32_t value) noexcept nogil:
     value = (value & <uint32_t>0x3FFF) | ((value & <uint32_t>0x0FFFC000) << 2)
     return (value & <uint32_t>0x007F007F) | ((value & <uint32_t>0x3F803F80) << 1)
@@ -48,14 +48,11 @@ cdef inline uint8_t* put(uint8_t* at, uint64_t value) noexcept nogil:
         size = 3 + (value >> 21 != 0)
         store32(at, spread(<uint32_t>value) | <uint32_t>0x808080 >> (8 * (4 - size)), HOST_IS_BIG)
         return at + size
-    # Seven bits a byte, by moving ever smaller groups apart.
-    low = (value & <uint64_t>0x000000000FFFFFFF) | ((value & <uint64_t>0x00FFFFFFF0000000) << 4)
-    low = (low & <uint64_t>0x00003FFF00003FFF) | ((low & <uint64_t>0x0FFFC0000FFFC000) << 2)
-    low = (low & <uint64_t>0x007F007F007F007F) | ((low & <uint64_t>0x3F803F803F803F80) << 1)
+    low = <uint64_t>spread(<uint32_t>(value >> 28) & <uint32_t>0x0FFFFFFF) << 32
+    low |= spread(<uint32_t>value & <uint32_t>0x0FFFFFFF)
     if value >> 56 == 0:
         size = (70 - __builtin_clzll(value)) // 7
-        low |= <uint64_t>0x8080808080808080 & ((<uint64_t>1 << (8 * (size - 1))) - 1)
-        store64(at, low, HOST_IS_BIG)
+        store64(at, low | <uint64_t>0x8080808080808080 >> (72 - 8 * size), HOST_IS_BIG)
         return at + size
     store64(at, low | <uint64_t>0x8080808080808080, HOST_IS_BIG)
     at[8] = <uint8_t>(value >> 56)

@@ -7,9 +7,12 @@ import re
 import struct
 from fractions import Fraction
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from support.ctf_files import Bits, Stream, events_of, open_trace, single
 
 
@@ -42,6 +45,45 @@ def test_compact_and_extended_headers_update_the_clock(tmp_path: Path, order: st
         (1 << 40, "b", {"x": 9}),
         ((1 << 40) + 3, "a", {}),
     ]
+
+
+@given(
+    st.sampled_from(["le", "be"]),
+    st.sampled_from([5, 8, 13, 16]),
+    st.sampled_from([27, 32, 56]),
+    st.sampled_from([1, 8]),
+    st.lists(st.tuples(st.booleans(), st.integers(0, 2)), min_size=1, max_size=12),
+)
+@settings(max_examples=30)
+def test_headers_of_any_widths(
+    order: str, id_bits: int, time_bits: int, align: int, records: list[tuple[bool, int]]
+) -> None:
+    """Whether they are as almost all are, or the other option, whichever came before."""
+    last = (1 << id_bits) - 1
+    header = (
+        f"struct {{ enum : integer {{ size = {id_bits}; align = {align}; }}"
+        f" {{ compact = 0 ... {last - 1}, extended = {last} }} id; variant <id> {{"
+        f" struct {{ integer {{ size = {time_bits}; align = {align}; map = clock.c.value; }} timestamp; }}"
+        " compact; struct { uint32_t id; integer { size = 64; align = 8; map = clock.c.value; } timestamp; }"
+        " extended; } v; } align(8)"
+    )
+    fields = {"a": "", "b": "uint8_t x;", "c": "string x;"}
+    stream = Stream(fields, order=order, header=header)
+    payloads = (b"", b"\x07", b"text\0")
+    parts, expected = [], []
+    for ts, (extended, id) in enumerate(records, 1):
+        bits = stream.bits().integer(last if extended else id, id_bits, align)
+        if extended:
+            bits.number(id, 4).number(ts, 8)
+        else:
+            bits.integer(ts, time_bits, align)
+        parts.append(bits.raw(payloads[id]) if id else bits)
+        value: dict[str, Any] = {} if id == 0 else {"x": 7 if id == 1 else b"text"}
+        expected.append((ts, "abc"[id], value))
+    for part in parts[:-1]:
+        part.align(8)
+    with TemporaryDirectory() as folder:
+        assert single(Path(folder), stream, stream.packet(parts)) == expected
 
 
 def test_clocks_are_exact(tmp_path: Path) -> None:

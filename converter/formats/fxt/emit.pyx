@@ -190,15 +190,22 @@ cdef class Emitter:
         cdef int64_t row, size, i, k
         cdef int32_t number, first, end, at
         cdef int32_t programs = 0
+        # Apart: the compiler takes it that what is written may be written over what it knows of these.
+        cdef ColumnView numbers = events[PROGRAM]
+        cdef ColumnView row_of = events[ROW]
+        cdef ColumnView slots = events[SLOT]
+        cdef const Program* of = self._provider.programs
+        cdef int64_t known = self._provider.program_count
+        cdef uint8_t* begin
         while count < most and total < BLOCK:
-            number = id_of(&events[PROGRAM], start + count)
-            row = id_of(&events[ROW], start + count)
-            if number < 0 or number >= self._provider.program_count:
+            number = id_of(&numbers, start + count)
+            row = id_of(&row_of, start + count)
+            if number < 0 or number >= known:
                 break
-            program = &self._provider.programs[number]
+            program = &of[number]
             if not program.regular or row < 0 or row >= program.rows or (program.arguments and not program.named):
                 break
-            size = size_of(to, program, row, <int16_t>bits_of(&events[SLOT], start + count, 2))
+            size = size_of(to, program, row, <int16_t>bits_of(&slots, start + count, 2))
             if size < 0:
                 break
             if counts[number] == 0:
@@ -219,9 +226,10 @@ cdef class Emitter:
             end += counts[group.programs[i]]
             counts[group.programs[i]] = first
         for i in range(count):
-            number = id_of(&events[PROGRAM], start + i)
+            number = id_of(&numbers, start + i)
             group.order[counts[number]] = <int32_t>i
             counts[number] += 1
+        begin = to.records.out.data + to.records.out.used
         rows.failed = <int32_t>count
         rows.events = events
         rows.start = start
@@ -235,10 +243,10 @@ cdef class Emitter:
             for k in range(rows.count):
                 at = group.order[first + k]
                 rows.event[k] = at
-                rows.row[k] = id_of(&events[ROW], start + at)
+                rows.row[k] = id_of(&row_of, start + at)
                 rows.size[k] = group.size[at]
-                rows.at[k] = to.records.out.data + to.records.out.used + group.place[at]
-            put_records(to, &self._provider.programs[number], rows)
+                rows.at[k] = begin + group.place[at]
+            put_records(to, &of[number], rows)
         to.records.out.used += group.place[rows.failed] if rows.failed < count else total
         return rows.failed
 

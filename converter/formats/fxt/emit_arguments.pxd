@@ -3,10 +3,10 @@
 #
 # How large a record becomes is known before, so that records of different programs stand in each other's gaps.
 
-from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t, uint32_t, uint64_t
+from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.string cimport memcpy
 
-from converter.formats.fxt.emit cimport BAD_COLUMN, OK, RECORD_TOO_LARGE, TEXT_TOO_LONG
+from converter.formats.fxt.emit cimport BAD_COLUMN, MUST_FOLLOW, OK, RECORD_TOO_LARGE, TEXT_TOO_LONG
 from converter.formats.fxt.emit_output cimport store_stream
 from converter.formats.fxt.emit_programs cimport (
     CODEC_BOOLEAN, CODEC_F64, CODEC_I32, CODEC_NULL, CODEC_STRING, CODEC_U32, CODEC_U64, CODEC_UNKNOWN, Program,
@@ -248,6 +248,8 @@ cdef inline int64_t put_arguments(
             offset += 8
         elif codec == CODEC_NULL:
             put_nulls(rows, header | <uint64_t>1 << 4, offset, swap)
+        elif codec == CODEC_STRING and program.views[column].offsets is NULL:
+            put_slots(to, &program.views[column], rows, header | <uint64_t>1 << 4, offset)
         elif codec == CODEC_STRING:
             put_texts(to, program, column, rows, header, offset)
         else:
@@ -289,6 +291,27 @@ cdef inline void put_nulls(Rows* rows, uint64_t header, int64_t offset, bint swa
         store64(rows.at[k] + offset, header, swap)
 
 
+cdef inline void put_slots(
+    const Emission* to, const ColumnView* view, Rows* rows, uint64_t header, int64_t offset
+) noexcept nogil:
+    cdef ColumnView column = view[0]
+    cdef bint swap = to.records.swap
+    cdef const uint16_t* slots = to.strings.slots
+    cdef int64_t known = to.strings.known
+    cdef int64_t count = rows.count
+    cdef int64_t k
+    cdef int32_t id
+    cdef uint64_t slot
+    for k in range(count):
+        fetch_ahead(&column, rows.row[k])
+        id = id_of(&column, rows.row[k])
+        slot = slots[id] if 0 <= id < known else 0
+        if rarely(slot == 0 and id):
+            fail(rows, k, MUST_FOLLOW if 0 <= id < known else BAD_COLUMN)
+        store64(rows.at[k] + offset, header | slot << 32, swap)
+
+
+# Texts in lists, which stand in the records or have slots by now.
 cdef inline void put_texts(
     const Emission* to, const Program* program, int column, Rows* rows, uint64_t header, int64_t offset
 ) noexcept nogil:
@@ -301,12 +324,10 @@ cdef inline void put_texts(
             fail(rows, k, <int>of)
             continue
         at = rows.at[k] + offset
-        if rarely(of & INLINE):
-            store64(at, header | <uint64_t>(1 + (padded(length) >> 3)) << 4 | <uint64_t>of << 32, to.records.swap)
+        store64(at, header | <uint64_t>(1 + (padded(length) >> 3)) << 4 | <uint64_t>of << 32, to.records.swap)
+        if of & INLINE:
             store_stream(at + 8, text, length)
             rows.at[k] += padded(length)
-        else:
-            store64(at, header | <uint64_t>1 << 4 | <uint64_t>of << 32, to.records.swap)
 
 
 cdef inline void put_bytes(

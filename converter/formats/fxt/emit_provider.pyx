@@ -126,6 +126,7 @@ cdef class Provider:
         cdef int64_t i
         cdef int32_t number
         cdef const ColumnView* events = self.events.views
+        cdef ColumnView programs, threads
         self.follow_strings()
         slots = np.zeros(count, np.int16)
         cdef int16_t[::1] slot = slots
@@ -136,10 +137,11 @@ cdef class Provider:
                 raise ValueError("columns differ in length")
             self.events.bind(i, TAKES_SCALAR, EVENT_WIDTHS[i], column, count)
         with nogil:
+            programs, threads = events[PROGRAM], events[THREAD]
             for i in range(count):
-                number = id_of(&events[PROGRAM], i)
+                number = id_of(&programs, i)
                 if 0 <= number < self.program_count and self.programs[number].threaded:
-                    slot[i] = next_thread_slot(&self.threads, id_of(&events[THREAD], i))
+                    slot[i] = next_thread_slot(&self.threads, id_of(&threads, i))
         self.count = count
 
     def release(self):

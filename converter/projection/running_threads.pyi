@@ -13,26 +13,18 @@ class RunningThreads:
         step: NDArray[np.uint8],
         first: NDArray[np.int64],
         columns: Sequence[NDArray[Any] | None],
-    ) -> NDArray[np.uint8]:
-        """Go on with a batch: the division of each row, those of class n from `first[n]` on.
+    ) -> tuple[NDArray[np.int32], NDArray[np.int32], dict[int, NDArray[np.int32] | None]]:
+        """Go on with a batch: the part of each event, its row there, and the rows of each part of wakeups that has some.
 
-        It is 2 for wakeups of threads that have a CPU, 1 more where nobody is known to have woken them, else 0.
+        There are four parts a class: part 4 n + d has division d of class n. That is 2 for wakeups of threads that have a
+        CPU, 1 more where nobody is known to have woken them, else 0. None stands for all rows of the class, in order.
 
         Args:
             class_id: of each event, in the order of time.
             row: of each event.
             thread: of each event, -1 for none.
             step: of each class: 1 for switches, 2 for wakeups, else 0.
-            first: of each class, and the end of the last.
+            first: of each class the number of the rows in front of its own, and of all rows.
             columns: two of each class: of switches who leaves the CPU and who gets it, of wakeups who is woken.
 
         """
-
-def renumber_divided(
-    class_id: NDArray[np.int32],
-    row: NDArray[np.int32],
-    first: NDArray[np.int64],
-    division: NDArray[np.uint8],
-    numbers: NDArray[np.int32],
-) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    """Classes and rows where each division is a class of its own; that of division d of class n is `numbers[n, d]`."""

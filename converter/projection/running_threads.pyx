@@ -41,7 +41,7 @@ cdef class RunningThreads:
     ):
         cdef int64_t count = class_id.shape[0]
         cdef int64_t classes = step.shape[0]
-        cdef int64_t i, of, known
+        cdef int64_t i, of, at, known
         cdef int64_t failed = -1
         cdef bint full = False
         cdef uint8_t division
@@ -61,21 +61,37 @@ cdef class RunningThreads:
                 signed[i] = columns[i].dtype.kind == "i"
             elif step[i // 2] == SWITCH or (step[i // 2] == WAKEUP and i % 2 == 0):
                 raise ValueError("a scheduling event without its threads")
-        by_row = np.zeros(first[classes], np.uint8)
-        cdef uint8_t[::1] divisions = by_row
+        parts, rows = np.empty(count, np.int32), np.empty(count, np.int32)
+        counts, in_order = np.zeros(DIVISIONS * classes, np.int32), np.ones(DIVISIONS * classes, np.uint8)
+        chosen = np.empty((DIVISIONS, first[classes]), np.int32)
+        cdef int32_t[::1] part = parts
+        cdef int32_t[::1] row_of = rows
+        cdef int32_t[::1] filled = counts
+        cdef uint8_t[::1] ordered = in_order
+        cdef int32_t[:, ::1] row_in = chosen
         with nogil:
             for i in range(count):
                 of = class_id[i]
                 if of < 0 or of >= classes or row[i] < 0 or row[i] >= first[of + 1] - first[of]:
                     failed = i
                     break
+                part[i] = <int32_t>(DIVISIONS * of)
+                row_of[i] = row[i]
                 if step[of] == WAKEUP:
                     division = UNKNOWN_WAKER if thread[i] < 0 else 0
                     view = &bound.views[2 * of]
                     known = find_key(&self._numbers, integer_of(view, row[i], <int>view.width, signed[2 * of]))
                     if known >= 0 and (<uint8_t*>self._numbers.items)[known]:
                         division |= RUNNING
-                    divisions[first[of] + row[i]] = division
+                    part[i] += division
+                    at = filled[part[i]]
+                    if at == first[of + 1] - first[of]:
+                        failed = i
+                        break
+                    row_of[i] = <int32_t>at
+                    row_in[division, first[of] + at] = row[i]
+                    ordered[part[i]] &= at == row[i]
+                    filled[part[i]] += 1
                 elif step[of] == SWITCH:
                     view = &bound.views[2 * of]
                     full = not self._set(integer_of(view, row[i], <int>view.width, signed[2 * of]), False)
@@ -88,7 +104,12 @@ cdef class RunningThreads:
             raise MemoryError("no room for more threads")
         if failed >= 0:
             raise ValueError(f"event {failed} is row {row[failed]} of class {class_id[failed]}, which does not exist")
-        return by_row
+        rows_of = {
+            number: None if in_order[number] and counts[number] == first[number // DIVISIONS + 1] - first[number // DIVISIONS]
+            else chosen[number % DIVISIONS, first[number // DIVISIONS]:][:counts[number]].copy()
+            for number in np.flatnonzero(counts).tolist()
+        }
+        return parts, rows, rows_of
 
     cdef bint _set(self, uint64_t thread, bint runs) noexcept nogil:
         cdef int64_t number = find_or_add_key(&self._numbers, thread)
@@ -96,43 +117,3 @@ cdef class RunningThreads:
             return False
         (<uint8_t*>self._numbers.items)[number] = runs
         return True
-
-
-def renumber_divided(
-    const int32_t[:] class_id,
-    const int32_t[:] row,
-    const int64_t[::1] first,
-    const uint8_t[::1] division,
-    const int32_t[:, ::1] numbers,
-):
-    cdef int64_t count = class_id.shape[0]
-    cdef int64_t classes = numbers.shape[0]
-    cdef int64_t i, of, at
-    cdef int64_t failed = -1
-    cdef int32_t[DIVISIONS] filled
-    if row.shape[0] != count or numbers.shape[1] != DIVISIONS or first.shape[0] != classes + 1:
-        raise ValueError("the columns differ in length")
-    if division.shape[0] != first[classes]:
-        raise ValueError("not every row has a division")
-    new_class_id, new_row = np.empty(count, np.int32), np.empty(count, np.int32)
-    cdef int32_t[::1] class_out = new_class_id
-    cdef int32_t[::1] row_out = new_row
-    of_division = np.empty(first[classes], np.int32)
-    cdef int32_t[::1] row_in = of_division
-    with nogil:
-        for of in range(classes):
-            filled[0] = filled[1] = filled[2] = filled[3] = 0
-            for at in range(first[of], first[of + 1]):
-                row_in[at] = filled[division[at] & (DIVISIONS - 1)]
-                filled[division[at] & (DIVISIONS - 1)] += 1
-        for i in range(count):
-            of = class_id[i]
-            if of < 0 or of >= classes or row[i] < 0 or row[i] >= first[of + 1] - first[of]:
-                failed = i
-                break
-            at = first[of] + row[i]
-            class_out[i] = numbers[of, division[at] & (DIVISIONS - 1)]
-            row_out[i] = row_in[at]
-    if failed >= 0:
-        raise ValueError(f"event {failed} is row {row[failed]} of class {class_id[failed]}, which does not exist")
-    return new_class_id, new_row

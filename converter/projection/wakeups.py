@@ -17,7 +17,8 @@ from converter.ir.columns import constant_column
 from converter.ir.events import Batch, Table
 from converter.ir.kinds import Kind, Role
 from converter.ir.trace import Trace
-from converter.projection.running_threads import RunningThreads, renumber_divided
+from converter.kernels.union import looked_up
+from converter.projection.running_threads import RunningThreads
 
 _WAKEUPS = frozenset({Kind.SCHED_WAKING, Kind.SCHED_WAKEUP, Kind.SCHED_WAKEUP_NEW})
 #: What an event is to `RunningThreads`.
@@ -65,20 +66,19 @@ class _Wakeups:
                 columns[2 * number] = self._column(batch, number, Role.PREV_TID)
                 columns[2 * number + 1] = self._column(batch, number, Role.NEXT_TID)
         np.cumsum(first, out=first)
-        events = (batch.class_id, batch.row)
-        division = threads.divided(*events, batch.thread, step, first, columns)
+        parts, row, rows_of = threads.divided(
+            batch.class_id, batch.row, batch.thread, step, first, columns
+        )
         tables: dict[int, Table] = {}
-        numbers = np.zeros((count, _DIVISIONS), np.int32)
+        numbers = np.zeros(_DIVISIONS * count, np.int32)
         for source, table in batch.tables.items():
-            of_rows = division[first[source] : first[source + 1]]
-            divisions = [0]
-            if step[source] == _WAKEUP and len(table):
-                divisions = np.flatnonzero(np.bincount(of_rows)).tolist()
-            for one in divisions:
-                number = numbers[source, one] = self._number(source, one)
-                rows = None if len(divisions) == 1 else np.flatnonzero(of_rows == one)
+            whole = _DIVISIONS * source
+            divisions = [part for part in range(whole, whole + _DIVISIONS) if part in rows_of]
+            for part in divisions or [whole]:
+                number = numbers[part] = self._number(source, part - whole)
+                rows = rows_of.get(part)
                 tables[number] = table if rows is None else table.select(rows)
-        class_id, row = renumber_divided(*events, first, division, numbers)
+        class_id = looked_up(numbers, parts)
         return Batch(
             ts=batch.ts,
             class_id=class_id,

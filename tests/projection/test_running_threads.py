@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from converter.projection.running_threads import RunningThreads, renumber_divided
+from converter.projection.running_threads import RunningThreads
 
 EVENTS = {
     "class_id": np.array([0, 1, 1, 0, 1], np.int32),
@@ -26,15 +26,22 @@ def divided(columns, **changed):
 
 @pytest.mark.parametrize("dtype", COLUMNS)
 def test_rows_are_divided_by_who_runs_and_who_wakes(dtype):
-    division = divided(COLUMNS[dtype])
-    # Rows of a class stand in any order in the batch.
-    assert division.tolist() == [0, 0, 3, 2, 1]
-    numbers = np.array([[9, -1, -1, -1], [-1, 4, 5, 6]], np.int32)
-    class_id, row = renumber_divided(
-        EVENTS["class_id"], EVENTS["row"], EVENTS["first"], division, numbers
-    )
-    assert class_id.tolist() == [9, 5, 6, 9, 4]
+    part, row, rows = divided(COLUMNS[dtype])
+    # Rows of a class stand in any order in the batch: those of a part stand in that of its events.
+    assert part.tolist() == [0, 6, 7, 0, 5]
     assert row.tolist() == [0, 0, 0, 1, 0]
+    assert {number: chosen.tolist() for number, chosen in rows.items()} == {5: [2], 6: [1], 7: [0]}
+
+
+@pytest.mark.parametrize(("order", "rows"), [([0, 1, 2], None), ([0, 2, 1], [0, 2, 1])])
+def test_rows_of_one_part_are_taken_as_they_are_where_they_are_in_order(order, rows):
+    row = np.array([0, order[0], order[1], 1, order[2]], np.int32)
+    woken = np.array([1, 2, 3])
+    part, row, chosen = divided([*COLUMNS["i4"][:2], woken], row=row, thread=np.zeros(5, np.int32))
+    assert part.tolist() == [0, 4, 4, 0, 4]
+    assert row.tolist() == [0, 0, 1, 1, 2]
+    found = chosen[4]
+    assert (found if found is None else found.tolist()) == rows
 
 
 @pytest.mark.parametrize(
@@ -56,12 +63,11 @@ def test_what_does_not_fit_is_refused(changed):
         divided(COLUMNS["i4"], **changed)
 
 
-def test_divisions_are_those_of_the_rows():
-    with pytest.raises(ValueError, match="not every row"):
-        renumber_divided(
-            EVENTS["class_id"],
-            EVENTS["row"],
-            EVENTS["first"],
-            np.zeros(4, np.uint8),
-            np.zeros((2, 4), np.int32),
+def test_a_class_has_no_more_events_than_rows():
+    with pytest.raises(ValueError, match="event 3"):
+        divided(
+            COLUMNS["i4"],
+            class_id=np.ones(5, np.int32),
+            row=np.zeros(5, np.int32),
+            thread=np.zeros(5, np.int32),
         )

@@ -23,7 +23,7 @@ from converter.formats.fxt.words cimport (
     INLINE, KERNEL_OBJECT, MAX_RECORD, SHAPE_LARGE, SHAPE_LARGE_TIMED, SHAPE_NATIVE, rarely,
 )
 from converter.kernels.column_view cimport ColumnView, bits_of, id_of
-from converter.kernels.output cimport Blocks, put_bytes
+from converter.kernels.output cimport put_bytes
 
 cdef extern from *:
     void __builtin_prefetch(const void*, int) noexcept nogil
@@ -48,7 +48,6 @@ cdef struct Group:
 cdef class Emitter:
     cdef Provider _provider
     cdef Emission _emission
-    cdef Blocks _blocks
     cdef int32_t _process
     cdef Rows* _rows
     cdef Group* _group
@@ -60,7 +59,6 @@ cdef class Emitter:
 
     def __cinit__(self, Provider provider not None):
         self._provider = provider
-        self._blocks = Blocks()
         self._emission.records.swap = provider.big_endian
         self._emission.strings = &provider.strings
         self._emission.threads = &provider.threads
@@ -86,7 +84,7 @@ cdef class Emitter:
 
     def take(self):
         """What was emitted since the last time."""
-        return self._blocks.hand_over(&self._emission.records.out)
+        return self._provider.blocks.hand_over(&self._emission.records.out)
 
     def put(self, const uint8_t[::1] data):
         if data.shape[0]:

@@ -5,6 +5,7 @@ from libc.stdint cimport int64_t
 from converter.formats.fxt.emit_programs cimport Program
 from converter.formats.fxt.emit_slots cimport StringSlots, ThreadSlots
 from converter.kernels.columns cimport BoundColumns
+from converter.kernels.output cimport Blocks
 from converter.kernels.strings cimport StringTable
 
 
@@ -16,6 +17,8 @@ cdef class Provider:
     cdef Program* programs
     cdef int64_t program_count
     cdef list _columns
+    # Of all emitters, as one writes to what another has written and somebody has stored.
+    cdef Blocks blocks
     # What is known of the events of the batch, of which there are so many.
     cdef BoundColumns events
     cdef int64_t count

@@ -15,6 +15,7 @@ from converter.kernels.column_view cimport (
     ColumnView, TAKES_BYTES, TAKES_NOTHING, TAKES_SCALAR, TAKES_TEXT, Takes, id_of,
 )
 from converter.kernels.columns cimport BoundColumns
+from converter.kernels.output cimport Blocks
 from converter.kernels.strings cimport StringTable
 
 # What each codec takes, and the bytes of its elements.
@@ -34,6 +35,7 @@ cdef class Provider:
         self.names = strings
         self.big_endian = big_endian
         self._columns = []
+        self.blocks = Blocks()
         self.events = BoundColumns(COLUMNS)
 
     def __dealloc__(self):

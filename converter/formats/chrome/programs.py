@@ -245,13 +245,14 @@ def untold(field_class: FieldClass, column: Column) -> NDArray[np.bool_] | None:
 
 @dataclass(frozen=True, slots=True)
 class Outline:
-    """What the emission of a class needs to know before its columns: standard and argument fields, by index, and how
-    far the arguments tell their classes.
+    """What the emission of a class needs to know before its columns: standard and argument fields, by index, which
+    fields are times, and how far the arguments tell their classes.
     """
 
     event_class: EventClass
     standard: tuple[int, ...]
     arguments: tuple[int, ...]
+    times: tuple[bool, ...]
     evidence: int
 
     @classmethod
@@ -266,7 +267,8 @@ class Outline:
             )
         arguments = tuple(i for i in range(len(fields)) if i not in standard)
         levels = (evidence(fields[i].type, 1) for i in arguments)
-        return cls(event_class, standard, arguments, max(levels, default=Evidence.ALWAYS))
+        times = tuple(part in _TIMES for part in fields)
+        return cls(event_class, standard, arguments, times, max(levels, default=Evidence.ALWAYS))
 
     @property
     def declaration(self) -> str:

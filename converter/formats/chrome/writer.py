@@ -34,7 +34,6 @@ from converter.ir.events import Batch
 from converter.ir.kinds import Kind, Role
 from converter.ir.trace import Trace
 from converter.projection.pieces import map_distinct
-from converter.projection.timeline_fields import DURATION, THREAD_DURATION, THREAD_TIME
 from converter.storage.sink import Sink
 from converter.streaming.block_emission import (
     MOST_HELD,
@@ -47,7 +46,6 @@ _NANOSECOND_RATE = Fraction(10**9)
 #: From about 50 days on (2**42 microseconds) a double no longer holds every nanosecond; readers use doubles.
 _EXACT_MICROSECONDS = 1 << 42
 _MAX_TICKS = (1 << 63) - 1
-_TIMES = (DURATION, THREAD_TIME, THREAD_DURATION)
 #: How much text a part of a batch is to become, which is less than a block: each part costs calls of the interpreter.
 _PART = 7 << 18
 _MOST_AT_ONCE = 1 << 15
@@ -95,6 +93,7 @@ class _Writer:
         # A trace of this format says itself what it has of these.
         self._foreign = trace.format != "chrome"
         self._outlines: list[Outline] = []
+        self._is_switch = np.zeros(0, np.uint8)
         self._programs: dict[int, Program] = {}
         self._durations = Durations()
         self._texts = _ThreadTexts(trace, self._known)
@@ -244,8 +243,10 @@ class _Writer:
 
     def _write_batch(self, batch: Batch) -> None:
         trace = self._trace
-        while len(self._outlines) < len(trace.event_classes):
-            self._outlines.append(Outline.of(trace.event_classes[len(self._outlines)]))
+        if len(self._outlines) < len(trace.event_classes):
+            new = map(Outline.of, trace.event_classes[len(self._outlines) :])
+            self._outlines.extend(new)
+            self._is_switch = np.array([of.is_switch for of in self._outlines], np.uint8)
         if not len(batch):
             return
         self._share_text_ids()
@@ -258,7 +259,7 @@ class _Writer:
         self._make_room(len(batch))
         durations = self._room_for_durations
         latest, firsts, lasts = running_times(
-            np.array([outline.is_switch for outline in self._outlines], np.uint8),
+            self._is_switch,
             class_ids,
             cpu,
             units,
@@ -350,8 +351,8 @@ class _Writer:
             tids = columns[_NEXT_TID]
             assert isinstance(tids, np.ndarray)
             bound += self._next_threads(tids), tids
-        for part, column in zip(event_class.fields, columns, strict=True):
-            if part in _TIMES:
+        for is_time, column in zip(outline.times, columns, strict=True):
+            if is_time:
                 assert isinstance(column, np.ndarray)
                 bound.append(self._scale.to_file(np.ascontiguousarray(column)))
             else:

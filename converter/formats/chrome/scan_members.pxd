@@ -151,6 +151,7 @@ cdef inline Scanned scan_member(
 ) noexcept nogil:
     cdef const uint8_t* data = scanner._data
     cdef int64_t value = at
+    cdef Place cpu
     cdef Scanned result
     if member == HAS_NAME:
         return scan_text(scanner, at, after, &members.name, &members.odd)
@@ -214,12 +215,14 @@ cdef inline Scanned scan_member(
         return scan_text(scanner, at, after, &members.scope, &members.odd)
     elif member == HAS_ID_SCOPE:
         return scan_text(scanner, at, after, &members.id_scope, &members.odd)
+    elif member == HAS_CPU:
+        result = scan_task(scanner, at, after, True, &cpu, &members.odd)
+        members.cpu = cpu_of(data + at, after[0] - at, &members.odd) if result == FINE else -1
+        return result
     result = scanner._skip(at, after)
     if result != FINE:
         return result
-    if member == HAS_CPU:
-        members.cpu = cpu_of(data + value, after[0] - value, &members.odd)
-    elif member == HAS_TYPES:
+    if member == HAS_TYPES:
         members.types = scanner._intern(scanner._names, data + value, after[0] - value)
         if members.types < 0:
             return NO_MEMORY
@@ -305,7 +308,7 @@ cdef inline void note_ticks(Clock* clock, int64_t ticks, int places) noexcept no
         clock.largest = -ticks
 
 
-# The id of a process or thread. `literals` says that it may be true, false or null.
+# The number of a process, thread or CPU. `literals` says that it may be true, false or null.
 cdef inline Scanned scan_task(
     ValueScanner scanner, int64_t at, int64_t* after, bint literals, Place* place, bint* odd
 ) noexcept nogil:

@@ -1,4 +1,4 @@
-from libc.stdint cimport int32_t, int64_t, uint8_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 
 from converter.formats.chrome.json_text cimport Scanned
 from converter.kernels.output cimport Output
@@ -10,11 +10,18 @@ cdef enum:
     RECENT = 256
 
 
+# The first and last bytes of a text, up to eight of each; together with its size they are all of up to 16 bytes.
+cdef struct Ends:
+    uint64_t first
+    uint64_t last
+
+
 # A text of a table; NULL: none.
 cdef struct Recent:
     void* table
     const uint8_t* data
     int64_t size
+    Ends ends
     int32_t id
 
 

@@ -36,20 +36,23 @@ cdef inline uint32_t hex4(const uint8_t* text) noexcept nogil:
     return value
 
 
-# Where a text is among the recent ones: its size, and its first and last bytes tell most apart.
-cdef inline int64_t place_of(const uint8_t* data, int64_t size) noexcept nogil:
-    cdef uint64_t first = 0
-    cdef uint64_t last = 0
+cdef inline Ends ends_of(const uint8_t* data, int64_t size) noexcept nogil:
+    cdef Ends ends = Ends(0, 0)
     if size >= 8:
-        memcpy(&first, data, 8)
-        memcpy(&last, data + size - 8, 8)
+        memcpy(&ends.first, data, 8)
+        memcpy(&ends.last, data + size - 8, 8)
     elif size >= 4:
-        memcpy(&first, data, 4)
-        memcpy(&last, data + size - 4, 4)
+        memcpy(&ends.first, data, 4)
+        memcpy(&ends.last, data + size - 4, 4)
     elif size:
-        first = data[0] | <uint64_t>data[size >> 1] << 8 | <uint64_t>data[size - 1] << 16
-    first = (first ^ <uint64_t>size) * <uint64_t>0x9E3779B97F4A7C15 + last
-    return <int64_t>((first * <uint64_t>0x9E3779B97F4A7C15) >> 56)
+        ends.first = data[0] | <uint64_t>data[size >> 1] << 8 | <uint64_t>data[size - 1] << 16
+    return ends
+
+
+# Where a text is among the recent ones: its size and its ends tell most apart.
+cdef inline int64_t place_of(const Ends* ends, int64_t size) noexcept nogil:
+    cdef uint64_t mixed = (ends.first ^ <uint64_t>size) * <uint64_t>0x9E3779B97F4A7C15 + ends.last
+    return <int64_t>((mixed * <uint64_t>0x9E3779B97F4A7C15) >> 56)
 
 
 cdef class ValueScanner:
@@ -61,8 +64,13 @@ cdef class ValueScanner:
         free(self._scratch.data)
 
     cdef int32_t _intern(self, StringTable table, const uint8_t* data, int64_t size) noexcept nogil:
-        cdef Recent* recent = &self._recent[place_of(data, size)]
-        if recent.table == <void*>table and recent.size == size and memcmp(recent.data, data, size) == 0:
+        cdef Ends ends = ends_of(data, size)
+        cdef Recent* recent = &self._recent[place_of(&ends, size)]
+        if (
+            recent.table == <void*>table and recent.size == size
+            and recent.ends.first == ends.first and recent.ends.last == ends.last
+            and (size <= 16 or memcmp(recent.data, data, size) == 0)
+        ):
             return recent.id
         if size > 0x7fffffff:
             return -1
@@ -73,6 +81,7 @@ cdef class ValueScanner:
         recent.table = <void*>table
         recent.data = table.entry(recent.id).data
         recent.size = size
+        recent.ends = ends
         return recent.id
 
     # The inside of a string without its escapes, in `_scratch`.

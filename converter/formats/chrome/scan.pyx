@@ -21,7 +21,7 @@ from converter.formats.chrome.members cimport (
     HAS_THREAD_TIME, HAS_TS, OPTIONAL,
 )
 from converter.formats.chrome.scan_members cimport Clock, Members, Place, add_member, scan_members
-from converter.formats.chrome.scan_values cimport ValueScanner
+from converter.formats.chrome.scan_values cimport Ends, ValueScanner, ends_of
 from converter.kernels.output cimport Output, append, ensure, put64
 from converter.kernels.strings cimport StringTable
 
@@ -31,7 +31,7 @@ cdef enum:
     # So does each class key: events with others than so many become NATIVE.
     MAX_KEYS = 1 << 16
     MAX_TEXT = 1 << 26
-    # Longer texts of ids of tasks are not those of the last one.
+    # Longer texts of ids of tasks are not those of the last one: of so many bytes their ends are all.
     LONGEST_TASK = 16
 
 # What a phase needs, as the reader's table says.
@@ -66,8 +66,8 @@ cdef class EventScanner(ValueScanner):
     cdef int32_t _last_key_id
     # Sizes of the texts of pid and tid of the last thread, the texts, and its id.
     cdef int64_t[2] _last_task
-    cdef uint8_t[LONGEST_TASK] _last_pid
-    cdef uint8_t[LONGEST_TASK] _last_tid
+    cdef Ends _last_pid
+    cdef Ends _last_tid
     cdef int32_t _last_thread
 
     def __cinit__(self, StringTable strings, StringTable names, StringTable shapes, StringTable keys,
@@ -335,10 +335,12 @@ cdef class EventScanner(ValueScanner):
     cdef int32_t _thread_of(self, const Place* pid, const Place* tid) noexcept nogil:
         cdef int64_t pid_size = pid.end - pid.start
         cdef int64_t tid_size = tid.end - tid.start
+        cdef Ends pid_ends = ends_of(self._data + pid.start, pid_size)
+        cdef Ends tid_ends = ends_of(self._data + tid.start, tid_size)
         if (
             pid_size == self._last_task[0] and tid_size == self._last_task[1]
-            and memcmp(self._data + pid.start, &self._last_pid[0], pid_size) == 0
-            and memcmp(self._data + tid.start, &self._last_tid[0], tid_size) == 0
+            and pid_ends.first == self._last_pid.first and pid_ends.last == self._last_pid.last
+            and tid_ends.first == self._last_tid.first and tid_ends.last == self._last_tid.last
         ):
             return self._last_thread
         self._scratch.used = 0
@@ -351,8 +353,7 @@ cdef class EventScanner(ValueScanner):
         self._last_task[0] = -1
         if pid_size <= LONGEST_TASK and tid_size <= LONGEST_TASK and self._last_thread >= 0:
             self._last_task[0], self._last_task[1] = pid_size, tid_size
-            memcpy(&self._last_pid[0], self._data + pid.start, pid_size)
-            memcpy(&self._last_tid[0], self._data + tid.start, tid_size)
+            self._last_pid, self._last_tid = pid_ends, tid_ends
         return self._last_thread
 
 

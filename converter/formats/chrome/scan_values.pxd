@@ -1,4 +1,5 @@
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
+from libc.string cimport memcpy
 
 from converter.formats.chrome.json_text cimport Scanned
 from converter.kernels.output cimport Output
@@ -14,6 +15,19 @@ cdef enum:
 cdef struct Ends:
     uint64_t first
     uint64_t last
+
+
+cdef inline Ends ends_of(const uint8_t* data, int64_t size) noexcept nogil:
+    cdef Ends ends = Ends(0, 0)
+    if size >= 8:
+        memcpy(&ends.first, data, 8)
+        memcpy(&ends.last, data + size - 8, 8)
+    elif size >= 4:
+        memcpy(&ends.first, data, 4)
+        memcpy(&ends.last, data + size - 4, 4)
+    elif size:
+        ends.first = data[0] | <uint64_t>data[size >> 1] << 8 | <uint64_t>data[size - 1] << 16
+    return ends
 
 
 # A text of a table; NULL: none.

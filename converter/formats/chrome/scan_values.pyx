@@ -36,19 +36,6 @@ cdef inline uint32_t hex4(const uint8_t* text) noexcept nogil:
     return value
 
 
-cdef inline Ends ends_of(const uint8_t* data, int64_t size) noexcept nogil:
-    cdef Ends ends = Ends(0, 0)
-    if size >= 8:
-        memcpy(&ends.first, data, 8)
-        memcpy(&ends.last, data + size - 8, 8)
-    elif size >= 4:
-        memcpy(&ends.first, data, 4)
-        memcpy(&ends.last, data + size - 4, 4)
-    elif size:
-        ends.first = data[0] | <uint64_t>data[size >> 1] << 8 | <uint64_t>data[size - 1] << 16
-    return ends
-
-
 # Where a text is among the recent ones: its size and its ends tell most apart.
 cdef inline int64_t place_of(const Ends* ends, int64_t size) noexcept nogil:
     cdef uint64_t mixed = (ends.first ^ <uint64_t>size) * <uint64_t>0x9E3779B97F4A7C15 + ends.last

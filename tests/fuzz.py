@@ -12,9 +12,11 @@ that reach something new are kept in ``build/fuzz/FORMAT/``, changed further, an
 from __future__ import annotations
 
 import argparse
+import bz2
 import contextlib
 import faulthandler
-import json
+import gzip
+import lzma
 import mmap
 import os
 import random
@@ -28,27 +30,29 @@ import traceback
 import warnings
 import zlib
 from collections import Counter
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from typing import Any
+
+import zstandard
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
 
 from support.edges import Edges  # noqa: E402 - the path is set above
 from support.fuzz_corpus import Corpus, Files, packed, size_of, unpacked  # noqa: E402
+from support.fuzz_inputs import made  # noqa: E402
+from support.fuzz_outputs import PART, REPORT, read_in_part, written  # noqa: E402
 from support.mutation import damaged, matched, mended, rearranged  # noqa: E402
 
-from converter.cli.reporting import write_report  # noqa: E402
 from converter.conversion import detect, read  # noqa: E402
 from converter.errors import TraceError  # noqa: E402
 from converter.fixtures.kinds import GROUPS  # noqa: E402
 from converter.fixtures.synthetic import synthetic_trace  # noqa: E402
 from converter.ir.invariants import check  # noqa: E402
 from converter.ir.trace import Trace  # noqa: E402
-from converter.registry import FORMATS, format_named, source_format  # noqa: E402
-from converter.storage.sink import BufferSink, Sink  # noqa: E402
-from converter.transcription import transcribe  # noqa: E402
+from converter.registry import FORMATS, source_format  # noqa: E402
 
 LARGEST = 64 << 10
 #: Events of the smallest inputs.
@@ -62,52 +66,23 @@ GROWTH = 512 << 20
 WRITTEN = 1 / 32
 #: So many inputs after each other are changes of the same one: what only depends on its unchanged parts is known.
 CHANGES = 32
-#: What is written as lines of text, by templates and print formats of the input; so is this share of what is written.
-REPORT = "report"
+#: Of what is written, the share that is a report; of what is only read, the share that is read in part.
 REPORTED = 0.25
+READ_IN_PART = 1 / 16
+#: The share of inputs that are compressed before they are changed, or afterwards.
+COMPRESSED = 1 / 64
 #: Inputs of one child process.
 ROUND = 10_000
 #: The largest input that is tried.
 _ROOM = 16 << 20
+COMPRESSORS: tuple[Callable[[bytes], bytes], ...] = (
+    gzip.compress,
+    bz2.compress,
+    lzma.compress,
+    zstandard.compress,
+)
 KEPT = ROOT / "build" / "fuzz"
 _HEAD = struct.Struct("QQQQ64s")
-
-
-class MemoryDirectory(BufferSink):
-    """An output directory in memory."""
-
-    is_directory = True
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._files: dict[str, BufferSink] = {}
-
-    def create(self, relative: str) -> BufferSink:
-        """A new file."""
-        if relative in self._files:
-            raise TraceError("there already", path=relative)
-        self._files[relative] = BufferSink(relative)
-        return self._files[relative]
-
-    def files(self) -> dict[str, Sink]:
-        """The files so far."""
-        return dict(self._files)
-
-    def contents(self) -> Files:
-        """What is in the files."""
-        return {name: sink.getvalue() for name, sink in self._files.items()}
-
-
-def written(trace: Trace, target: str, *, lossless: bool = False) -> Files:
-    """A trace in a format, or its report."""
-    if target == REPORT:
-        lines = BufferSink()
-        write_report(trace, lines.write)
-        return {"": lines.getvalue()}
-    format, variant = format_named(target)
-    sink = MemoryDirectory() if format.is_directory(variant) else BufferSink()
-    transcribe(trace, sink, format, variant, lossless=lossless)
-    return sink.contents() if isinstance(sink, MemoryDirectory) else {"": sink.getvalue()}
 
 
 def opened(format: str, data: bytes) -> Trace:
@@ -131,24 +106,14 @@ def fixtures(format: str) -> list[Files]:
 
 
 def small(format: str) -> list[Files]:
-    """The small fixtures of a format, a few events of each group of kinds, every version, Firefox's profiles."""
+    """The small fixtures of a format, a few events of each group of kinds, and what no fixture is like."""
     found = fixtures(format)
     target = source_format(format)[0]
     if target.writable:
         for variant in target.variants or ("",):
             name = f"{format}+{variant}".rstrip("+")
             found += [written(synthetic_trace(group, FEW), name) for group in GROUPS]
-    if format == "trace_cmd":
-        from support.trace_cmd_files import Kernel, rich
-
-        kernels = [Kernel(), Kernel(big_endian=True), Kernel(long_size=4)]
-        versions = [*((version, kernel) for version in ("6", "none") for kernel in kernels)]
-        found += [{"": rich(version, kernel)} for version, kernel in versions]
-        found += [{"": rich("zstd")}, {"": rich("zlib")}]
-    if format == "chrome":
-        from support.gecko_profiles import FORMS
-
-        found += [{"": json.dumps(profile()).encode()} for profile in FORMS.values()]
+    found += made(format)
     return found
 
 
@@ -188,6 +153,9 @@ def changed(
         del files[name]
         return files
     data = files[name]
+    wrapped = rng.choice(COMPRESSORS) if rng.random() < COMPRESSED else bytes
+    if rng.random() < 0.5:
+        data, wrapped = wrapped(data), bytes
     way = rng.random()
     if way < 0.3 and pairs:
         data = matched(data, pairs, rng)
@@ -198,7 +166,7 @@ def changed(
         data = damaged(data, rng) if data else data
     if rng.random() < 0.5:
         data = mended(data)
-    files[name] = data
+    files[name] = wrapped(data)
     return files
 
 
@@ -219,6 +187,8 @@ def numbered(format: str, number: int, corpus: Corpus) -> tuple[Files, str, bool
     target = rng.choice(targets()) if rng.random() < WRITTEN else ""
     if target and rng.random() < REPORTED:
         target = REPORT
+    elif not target and rng.random() < READ_IN_PART:
+        target = PART
     return files, target, rng.random() < 0.2
 
 
@@ -226,7 +196,9 @@ def attempt(format: str, data: bytes, target: str, lossless: bool) -> bool:
     """Read an input, check it and write it in a format, if that has a name; whether it could be read."""
     try:
         trace = opened(format, data)
-        if not target:
+        if target == PART:
+            read_in_part(trace)
+        if target in {"", PART}:
             return True
         check(trace)
     except TraceError as error:

@@ -13,7 +13,7 @@ def test_changed_inputs(format):
     assert len(corpus.entries) > 10
     # Those that fail kill the process or raise; most others are read in part.
     usable = number = 0
-    while number < 5 or (not usable and number < 80):
+    while number < 5 or (not usable and number < 400):
         files, target, lossless = numbered(format, number, corpus)
         usable += attempt(format, packed(files), target, lossless)
         number += 1

@@ -1,0 +1,63 @@
+"""What is done with the traces of changed inputs."""
+
+from __future__ import annotations
+
+from support.fuzz_corpus import Files
+
+from converter.cli.reporting import write_report
+from converter.errors import TraceError
+from converter.ir.trace import Trace
+from converter.registry import format_named
+from converter.selection.select import selected
+from converter.selection.selection import Selection
+from converter.storage.sink import BufferSink, Sink
+from converter.transcription import transcribe
+
+#: What is written as lines of text, by templates and print formats of the input.
+REPORT = "report"
+#: What is read from a moment to another, which lets readers seek.
+PART = "part"
+
+
+class MemoryDirectory(BufferSink):
+    """An output directory in memory."""
+
+    is_directory = True
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._files: dict[str, BufferSink] = {}
+
+    def create(self, relative: str) -> BufferSink:
+        """A new file."""
+        if relative in self._files:
+            raise TraceError("there already", path=relative)
+        self._files[relative] = BufferSink(relative)
+        return self._files[relative]
+
+    def files(self) -> dict[str, Sink]:
+        """The files so far."""
+        return dict(self._files)
+
+    def contents(self) -> Files:
+        """What is in the files."""
+        return {name: sink.getvalue() for name, sink in self._files.items()}
+
+
+def written(trace: Trace, target: str, *, lossless: bool = False) -> Files:
+    """A trace in a format, or its report."""
+    if target == REPORT:
+        lines = BufferSink()
+        write_report(trace, lines.write)
+        return {"": lines.getvalue()}
+    format, variant = format_named(target)
+    sink = MemoryDirectory() if format.is_directory(variant) else BufferSink()
+    transcribe(trace, sink, format, variant, lossless=lossless)
+    return sink.contents() if isinstance(sink, MemoryDirectory) else {"": sink.getvalue()}
+
+
+def read_in_part(trace: Trace) -> None:
+    """Read what is between two moments."""
+    part = selected(trace, Selection(since="+10us", until="+1ms"), narrow=True)
+    for _ in part.trace.batches():
+        pass

@@ -72,7 +72,7 @@ class Corpus:
         self.entries.append(Entry(files))
         # The larger an input, the longer it takes, and the less a change of it matters.
         before = self._weights[-1] if self._weights else 0
-        self._weights.append(before + (1024 + size_of(files)) ** -1.5)
+        self._weights.append(before + (4096 + size_of(files)) ** -1.5)
 
     def chosen(self, rng: random.Random) -> Entry:
         """One of the inputs, rather a small one."""

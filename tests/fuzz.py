@@ -46,10 +46,11 @@ from support.fuzz_inputs import made  # noqa: E402
 from support.fuzz_outputs import PART, REPORT, read_in_part, written  # noqa: E402
 from support.mutation import damaged, matched, mended, rearranged  # noqa: E402
 
-from converter.conversion import detect, read  # noqa: E402
+from converter.conversion import detect, open_trace, read  # noqa: E402
 from converter.errors import TraceError  # noqa: E402
 from converter.fixtures.kinds import GROUPS  # noqa: E402
 from converter.fixtures.synthetic import synthetic_trace  # noqa: E402
+from converter.ir.collect import collect  # noqa: E402
 from converter.ir.invariants import check  # noqa: E402
 from converter.ir.trace import Trace  # noqa: E402
 from converter.registry import FORMATS, source_format  # noqa: E402
@@ -194,22 +195,26 @@ def numbered(format: str, number: int, corpus: Corpus) -> tuple[Files, str, bool
 
 def attempt(format: str, data: bytes, target: str, lossless: bool) -> bool:
     """Read an input, check it and write it in a format, if that has a name; whether it could be read."""
+    is_read = False
     try:
-        trace = opened(format, data)
-        if target == PART:
-            read_in_part(trace)
-        if target in {"", PART}:
-            return True
-        check(trace)
-    except TraceError as error:
-        str(error)
-        return False
-    try:
-        written(trace, target, lossless=lossless)
+        # Only of a trace that is open its reader prints texts, and seeks.
+        with open_trace(data, format) as trace:
+            if target == PART:
+                read_in_part(trace)
+                return True
+            if target == REPORT:
+                written(trace, target)
+                return True
+            if not target:
+                collect(trace)
+                return True
+            check(trace)
+            is_read = True
+            written(trace, target, lossless=lossless)
     except TraceError as error:
         # What has travelled of another file is looked at only when that is written again.
         str(error)
-    return True
+    return is_read
 
 
 EDGES = Edges()

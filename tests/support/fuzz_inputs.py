@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import random
+import re
 import struct
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 from support.fuzz_corpus import Files
@@ -16,6 +19,7 @@ _MANGLED = (
     "_ZN12_GLOBAL__N_11fILi3EEEvPFiRKT_ES5_",
     "_RNvC3foo3bar",
 )
+_EVENTS_OF_A_FILE = 32
 #: What tracers of latencies leave behind: text.
 _LATENCY = b"""\
 # tracer: wakeup
@@ -59,7 +63,32 @@ def _trace_cmd() -> list[Files]:
     versions = [*((version, kernel) for version in ("6", "none") for kernel in kernels)]
     found = [{"": rich(version, kernel)} for version, kernel in versions]
     lines = [{"": File(text=_LATENCY).version_6()}, {"": File(text=_LATENCY).version_7("zstd")}]
-    return [*found, {"": rich("zstd")}, {"": rich("zlib")}, *lines]
+    return [*found, {"": rich("zstd")}, {"": rich("zlib")}, *lines, *_kernel_events()]
+
+
+def _kernel_events() -> Iterator[Files]:
+    """Every event of a kernel, whose print formats are of every sort: a few in a file, with any values."""
+    from support.print_format_events import all_formats
+    from support.trace_cmd_files import File, Kernel
+
+    rng = random.Random(0)
+    texts = all_formats()
+    for first in range(0, len(texts), _EVENTS_OF_A_FILE):
+        kernel = Kernel()
+        formats, records = texts[first : first + _EVENTS_OF_A_FILE], []
+        for text in formats:
+            fields = re.findall(rb"offset:(\d+);\s+size:(\d+);", text)
+            size = max(int(at) + int(length) for at, length in fields)
+            (number,) = re.findall(rb"\nID: (\d+)", text)
+            small = rng.choices((0, 1, 5, 255), (9, 3, 2, 1), k=max(size - 8, 0) + 24)
+            records.append(kernel.record(3, kernel.common(int(number), 42) + bytes(small)))
+        # Some have arrays of a kilobyte.
+        pages = (
+            kernel.page(1000, *records)
+            if sum(map(len, records)) < 4000
+            else b"".join(kernel.page(1000 + i, record) for i, record in enumerate(records))
+        )
+        yield {"": File(kernel, {0: pages}, formats={"kernel": formats}).version_7("zlib")}
 
 
 def _chrome() -> list[Files]:

@@ -25,13 +25,13 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
 
-from fuzz import KEPT, REPORT, attempt, numbered, originals, targets  # noqa: E402 - the path is set above
+from fuzz import KEPT, PART, REPORT, attempt, numbered, originals, targets  # noqa: E402 - the path is set above
 from support.fuzz_corpus import Corpus, packed  # noqa: E402
 
 from converter.registry import FORMATS  # noqa: E402
 
 _MARK = re.compile(r'^ +/\* "(converter/[\w/]+\.p(?:yx|xd))":(\d+)$')
-#: Each input is written in every so manieth of the formats, and its report.
+#: Each input is read in part, and written in every so manieth of the formats and as its report.
 SHARE = 8
 #: Lines of a file, and whether each is reached.
 Lines = dict[str, dict[int, bool]]
@@ -117,7 +117,7 @@ def read_and_write(names: list[str], kept: Path, changed: int) -> Lines:
         corpus.load()
         for number, entry in enumerate(corpus.entries):
             data = packed(entry.files)
-            for target in (REPORT, *targets()[number % SHARE :: SHARE]):
+            for target in (REPORT, PART, *targets()[number % SHARE :: SHARE]):
                 with contextlib.suppress(Exception):  # that is the fuzzer's part
                     attempt(name, data, target, lossless=bool(number & 1))
         for number in range(changed):

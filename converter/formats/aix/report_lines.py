@@ -59,6 +59,8 @@ _SECOND: Final = 10**9
 _MILLISECOND: Final = 10**6
 _WIDE_ID: Final = 10**10
 _ALL_BITS: Final = (1 << 64) - 1
+#: Differences of times below fit into 64 bits.
+_LARGE: Final = 1 << 62
 #: Macros that every event has a part in.
 _OF_ALL: Final = frozenset({"RELLINENO", "SKIP", "STOP"})
 #: Whose events change the name of a process, which is in front of each line; what $SVC and $PRI say.
@@ -159,6 +161,9 @@ class _Report:
         self.times = times = _nanoseconds(trace, batch.ts)
         if self.first is None and count:
             self.first = self.last = int(times[0])
+        if max(abs(self.first or 0), abs(self.last)) >= _LARGE:
+            # Those of batches before are not held by 64 bits.
+            times = times.astype(object)
         before = np.empty_like(times)
         before[:1] = self.last
         before[1:] = times[:-1]
@@ -373,6 +378,6 @@ def _nanoseconds(trace: Trace, ts: NDArray[np.int64]) -> NDArray[Any]:
     factor = Fraction(_SECOND) / rate
     over, under = factor.numerator, factor.denominator
     largest = max(abs(int(ts.min())), abs(int(ts.max())), under)
-    if (largest // under + 2) * over >= 1 << 62 or over * under >= 1 << 62:
+    if (largest // under + 2) * over >= _LARGE or over * under >= _LARGE:
         return np.array([time * over // under for time in ts.tolist()], object)
     return ts // under * over + ts % under * over // under

@@ -81,6 +81,17 @@ def test_places_in_the_file_go_on_from_batch_to_batch(tmp_path, monkeypatch):
     assert found == [str(4 + 24 * n) for n in range(5)]
 
 
+def test_times_beyond_64_bits_are_followed_by_others(tmp_path, monkeypatch):
+    monkeypatch.setattr("converter.formats.aix.decode._ROOM", 1)
+    slow = b"".join(word.to_bytes(8, "big") for word in (1000, 512, 2))
+    entries = (
+        entry_64(0x00A0, slow, word=0, sub=0x25C, ts=1),
+        words_64(0x5000, tid=7, ts=(1 << 63) - 1),
+        words_64(0x5000, tid=7, ts=5),
+    )
+    assert [line.split()[-1] for line in texts(tmp_path, '"x"', *entries)] == ["x"] * 3
+
+
 def test_counts_of_cpus(tmp_path):
     counts = "$TOTALCPUS $TRACEDCPUS $REPORTEDCPUS"
     assert texts(tmp_path, counts, ENTRIES[0]) == ["1 1 1"]

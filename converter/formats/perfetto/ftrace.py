@@ -191,6 +191,13 @@ class FtraceBundles:
             events.switches,
             events.wakings,
         )
+        damaged = np.flatnonzero(rows[:, kernel.DAMAGE] == kernel.IN_AN_EVENT)
+        for place in damaged[:1]:
+            self._damage.warn(
+                "events that cannot be read to their ends",
+                window.offset + int(chosen[place, DATA_START]),
+                found=f"in {len(damaged)} ftrace bundles of this stretch",
+            )
         further = (rows[:, kernel.FURTHER] | rows[:, kernel.DAMAGE]) != 0
         window.rows[packets[further], FLAGS] |= FURTHER
         if count == 0:

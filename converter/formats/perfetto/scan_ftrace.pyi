@@ -21,6 +21,7 @@ DESCRIPTORS: int
 PREVIOUS_END: int
 #: Not 0 when the bundle cannot be read.
 DAMAGE: int
+IN_AN_EVENT: int
 #: Not 0 when the bundle, or an event that was read of it, may have fields without a rule (`rules`).
 FURTHER: int
 BUNDLE_COLUMNS: int

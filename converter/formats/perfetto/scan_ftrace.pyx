@@ -46,7 +46,10 @@ cdef enum:
     GENERIC_FIELD = 327
     NOT_COUNTED = 1
     COUNTED = 2
+    # Of damage: in an event, of which the rest is left out.
+    cIN_AN_EVENT = 2
 
+IN_AN_EVENT = cIN_AN_EVENT
 EVENTS, SWITCHES, WAKINGS, CPU, LOST, CLOCK = bEVENTS, bSWITCHES, bWAKINGS, bCPU, bLOST, bCLOCK
 FTRACE_TIMESTAMP, BOOT_TIMESTAMP, PREVIOUS_END = bFTRACE_TIMESTAMP, bBOOT_TIMESTAMP, bPREVIOUS_END
 COMPACT_START, COMPACT_SIZE, DESCRIPTORS = bCOMPACT_START, bCOMPACT_SIZE, bDESCRIPTORS
@@ -153,6 +156,7 @@ cdef struct Event:
     uint32_t flags
     # Whether it has fields besides these, or a message of them.
     uint32_t further
+    uint32_t is_damaged
 
 
 cdef inline void read_event(const uint8_t* data, int64_t at, int64_t end, Event* event) noexcept nogil:
@@ -163,11 +167,13 @@ cdef inline void read_event(const uint8_t* data, int64_t at, int64_t end, Event*
     event.key = 0
     event.flags = 0
     event.further = 0
+    event.is_damaged = 0
     event.start = at
     event.size = 0
     while at < end:
         at = next_field(data, at, end, &field)
         if at < 0:
+            event.is_damaged = 1
             return
         if field.wire == WIRE_BYTES:
             event.start = field.start
@@ -333,6 +339,8 @@ cdef int fill_bundle(
                     read_event(data, field.start, field.start + field.size, &event)
                     take_note(data, &notes, &event)
                     row[bFURTHER] |= event.further
+                    if event.is_damaged:
+                        row[bDAMAGE] = cIN_AN_EVENT
                     has_event = True
                     break
         if (

@@ -287,6 +287,21 @@ def test_times_are_on_the_trace_clock():
     assert any("clock 200" in str(warning) for warning in trace.warnings)
 
 
+@pytest.mark.parametrize("rest", [b"\x1a\x7f", b"\x0b", b"\xff" * 11])
+def test_an_event_of_a_bundle_that_is_damaged_is_told(rest: bytes) -> None:
+    # A time, and what is no field, or one that is longer than the event.
+    event = b"\x08\x05" + rest
+    bundle = b"\x08\x01" + b"".join(
+        b"\x12" + bytes([len(one)]) + one for one in (b"\x08\x04", event, b"\x08\x06")
+    )
+    packet = b"\x0a" + bytes([len(bundle)]) + bundle
+    trace = read(open_source(b"\x0a" + bytes([len(packet)]) + packet))
+    assert [ts for batch in trace.batches() for ts in batch.ts.tolist()] == [4, 5, 6]
+    (warning,) = trace.warnings
+    assert warning.message == "events that cannot be read to their ends"
+    assert warning.offset == 4
+
+
 def test_bundles_on_other_clocks():
     file = File()
     snapshot = file.packet().clock_snapshot

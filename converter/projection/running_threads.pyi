@@ -14,10 +14,10 @@ class RunningThreads:
         first: NDArray[np.int64],
         columns: Sequence[NDArray[Any] | None],
     ) -> tuple[NDArray[np.int32], NDArray[np.int32], dict[int, NDArray[np.int32] | None]]:
-        """Go on with a batch: the part of each event, its row there, and the rows of each part of wakeups that has some.
+        """Go on with a batch: the part of each event, its row there, and the rows of parts of wakeups that have some.
 
-        There are four parts a class: part 4 n + d has division d of class n. That is 2 for wakeups of threads that have a
-        CPU, 1 more where nobody is known to have woken them, else 0. None stands for all rows of the class, in order.
+        There are four parts a class: part 4 n + d has division d of class n. That is 2 for wakeups of threads that have
+        a CPU, 1 more where nobody is known to have woken them, else 0. None stands for all rows of the class, in order.
 
         Args:
             class_id: of each event, in the order of time.

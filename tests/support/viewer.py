@@ -12,12 +12,21 @@ class Viewer:
 
     def __init__(self) -> None:
         self.opened: list[str] = []
-        self.got: dict[str, bytes] = {}
+        self._got: dict[str, bytes] = {}
+        self._fetching: list[threading.Thread] = []
+
+    @property
+    def got(self) -> dict[str, bytes]:
+        """What was fetched; a server can be done before who asked has it all."""
+        for thread in self._fetching:
+            thread.join()
+        return self._got
 
     def open(self, address: str) -> bool:
         """Begin to fetch; whether there is a browser."""
         self.opened.append(address)
-        threading.Thread(target=self.fetch, args=[address]).start()
+        self._fetching.append(threading.Thread(target=self.fetch, args=[address]))
+        self._fetching[-1].start()
         return True
 
     def fetch(self, address: str) -> None:
@@ -26,5 +35,5 @@ class Viewer:
         place = urlsplit(unquote(file))
         connection = http.client.HTTPConnection(place.netloc, timeout=20)
         connection.request("GET", place.path, headers={"Origin": perfetto_ui.origin_of(ui)})
-        self.got[place.path.rpartition("/")[2]] = connection.getresponse().read()
+        self._got[place.path.rpartition("/")[2]] = connection.getresponse().read()
         connection.close()

@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from converter.arrow.buffers import array_of, text_array_of
 from converter.ir.columns import (
     Column,
     ListColumn,
@@ -126,25 +127,25 @@ def arrow_array(
     as_text = exact_text if exact else utf8_text
     match field_class, column:
         case (IntegerClass() | FloatClass() | BooleanClass(), np.ndarray()):
-            return pa.array(column, arrow_type(field_class))
+            return array_of(column)
         case (StringClass(), np.ndarray()):
             array = text_array(column, strings, as_text)
             return array if text == TEXT else array.dictionary_decode()
         case (StringClass(), ListColumn(offsets, values)):
-            plain = pa.array(map(as_text, _spans(offsets, values).to_pylist()), pa.string())
+            plain = text_array_of([as_text(one) for one in _spans(offsets, values).to_pylist()])
             return plain.dictionary_encode() if text == TEXT else plain
         case (BytesClass(), ListColumn(offsets, values)):
             return _spans(offsets, values)
         case (NullClass(), NullColumn(length)):
             return pa.nulls(length)
         case (ArrayClass(element), ListColumn(offsets, values)):
-            return pa.LargeListArray.from_arrays(pa.array(offsets), inside(element, values))
+            return pa.LargeListArray.from_arrays(array_of(offsets), inside(element, values))
         case (StructureClass(members), StructColumn(length, columns)):
             arrays = [
                 inside(member.type, inner) for member, inner in zip(members, columns, strict=True)
             ]
             if not arrays:
-                return pa.array([{}] * length, arrow_type(field_class, exact=exact))
+                return _empty_structures(length, arrow_type(field_class, exact=exact))
             fields = struct_fields(field_class, members, exact=exact)
             return pa.StructArray.from_arrays(arrays, fields=fields)
         case (VariantClass(options), UnionColumn(tags, rows, columns)):
@@ -154,15 +155,15 @@ def arrow_array(
             ]
             fields = struct_fields(field_class, options, exact=exact)
             if exact:
-                names = pa.array([one.name for one in fields[1:]], pa.string())
-                arrays.insert(0, names.take(pa.array(tags)))
+                names = text_array_of([one.name for one in fields[1:]])
+                arrays.insert(0, names.take(array_of(tags)))
             return pa.StructArray.from_arrays(arrays, fields=fields)
         case (OptionalClass(element), OptionalColumn(valid, values)):
             array = arrow_array(element, values, strings, exact=exact, text=text)
             if exact and is_nullable(element):
                 array = inside(element, values)
                 fields = [pa.field("value", array.type)]
-                return pa.StructArray.from_arrays([array], fields=fields, mask=pa.array(~valid))
+                return pa.StructArray.from_arrays([array], fields=fields, mask=array_of(~valid))
             return taken(array, np.arange(len(valid)), valid)
     raise TypeError(f"a {type(column).__name__} does not hold {field_class}")
 
@@ -213,10 +214,8 @@ def _looked_up(indices: NDArray[np.int32], texts: Sequence[str | None]) -> pa.Di
         return pa.nulls(len(indices), TEXT)
     numbers = {text: number for number, text in enumerate(known)}
     found = renumbered(indices, [-1 if text is None else numbers[text] for text in texts])
-    mask = found < 0 if None in texts else None
-    return pa.DictionaryArray.from_arrays(
-        pa.array(found, pa.int32(), mask=mask), pa.array(known, pa.string())
-    )
+    valid = found >= 0 if None in texts else None
+    return pa.DictionaryArray.from_arrays(array_of(found, valid=valid), text_array_of(known))
 
 
 def label_array(field_class: IntegerClass, column: NDArray[Any]) -> pa.DictionaryArray:
@@ -227,7 +226,13 @@ def label_array(field_class: IntegerClass, column: NDArray[Any]) -> pa.Dictionar
 
 def taken(array: pa.Array, rows: NDArray[np.integer[Any]], valid: NDArray[np.bool_]) -> pa.Array:
     """The values at `rows` (shape (n,)), null where not `valid`."""
-    return array.take(pa.array(rows, pa.int64(), mask=~valid))
+    return array.take(array_of(rows, valid=valid))
+
+
+def _empty_structures(length: int, kind: pa.DataType) -> pa.Array:
+    """Structures without members, or with one that is null (`struct_fields`)."""
+    nulls = [pa.nulls(length, held.type) for held in kind]
+    return pa.Array.from_buffers(kind, length, [None], children=nulls)
 
 
 def _spans(offsets: NDArray[np.int64], values: Column) -> pa.Array:

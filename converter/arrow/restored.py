@@ -9,6 +9,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from converter.arrow.arrays import is_nullable, text_bytes
+from converter.arrow.buffers import array_of, numbers
 from converter.errors import TraceError
 from converter.ir.columns import (
     Column,
@@ -70,7 +71,7 @@ def restored(
         case BytesClass():
             return _spans(array)
         case ArrayClass(element, length):
-            offsets = array.offsets.to_numpy()
+            offsets = numbers(array.offsets)
             inner = array.values.slice(int(offsets[0]), int(offsets[-1] - offsets[0]))
             if length is not None and (np.diff(offsets) != length).any():
                 raise TraceError(expected=f"arrays of {length} elements")
@@ -90,12 +91,6 @@ def restored(
     raise TypeError(f"no column of {field_class}")
 
 
-def numbers(array: pa.Array) -> NDArray[Any]:
-    """The numbers of an array without nulls."""
-    found: NDArray[Any] = array.to_numpy(zero_copy_only=False)
-    return found
-
-
 def text_ids(array: pa.Array, strings: StringTable, *, escaped: bool = True) -> NDArray[np.int32]:
     """The ids of the texts of an array, -1 where there is none."""
     if not pa.types.is_dictionary(array.type):
@@ -103,10 +98,7 @@ def text_ids(array: pa.Array, strings: StringTable, *, escaped: bool = True) -> 
     texts = array.dictionary.to_pylist()
     ids = [strings.intern(text_bytes(text) if escaped else text) for text in texts]
     lookup = np.array([*ids, -1], np.int32)
-    indices = array.indices
-    if indices.null_count:
-        indices = indices.fill_null(len(ids))
-    found: NDArray[np.int32] = lookup[numbers(indices)]
+    found: NDArray[np.int32] = lookup[numbers(array.indices, null=len(ids))]
     return found
 
 
@@ -146,7 +138,7 @@ def _union(
     for tag, option in enumerate(options):
         places = np.flatnonzero(tags == tag)
         rows[places] = np.arange(len(places), dtype=np.int32)
-        values = array.field(tag + 1).take(pa.array(places))
+        values = array.field(tag + 1).take(array_of(places))
         held.append(restored(option.type, values, strings, escaped=escaped))
     return UnionColumn(tags, rows, tuple(held))
 
@@ -155,7 +147,7 @@ def _optional(
     element: FieldClass, array: pa.Array, strings: StringTable, escaped: bool
 ) -> OptionalColumn:
     valid: NDArray[np.bool_] = numbers(array.is_valid())
-    there = array.filter(pa.array(valid))
+    there = array.filter(array_of(valid))
     inner = there.field(0) if is_nullable(element) else there
     values = restored(element, inner, strings, escaped=escaped)
     if not valid.all():

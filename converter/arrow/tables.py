@@ -31,6 +31,7 @@ from converter.arrow.arrays import (
     label_array,
     named_array,
 )
+from converter.arrow.buffers import array_of
 from converter.arrow.tasks import TASK_COLUMNS, task_arrays
 from converter.columns.field_columns import COMMON, FieldColumn, FieldColumns
 from converter.columns.named import named
@@ -59,7 +60,7 @@ def table(trace: Trace, events: Iterable[str] = ()) -> pa.Table:
     pieces = [tables.piece(batch) for batch in tables.batches() if len(batch)]
     # Names of threads may come with later events, and columns with later classes.
     found = [tables.finished(piece) for piece in pieces]
-    return pa.concat_tables([tables.schema.empty_table(), *found]).unify_dictionaries()
+    return pa.concat_tables([pa.Table.from_batches([], tables.schema), *found]).unify_dictionaries()
 
 
 def reader(trace: Trace, events: Iterable[str] = ()) -> pa.RecordBatchReader:
@@ -194,9 +195,9 @@ class EventTables:
         ids, numbers = distinct(batch.class_id)
         names = self._class_names(ids.tolist())
         return {
-            "ts": pa.array(batch.ts).view(self._ts),
+            "ts": array_of(batch.ts, self._ts),
             "time": self._time(batch.ts),
-            "cpu": pa.array(batch.cpu, mask=batch.cpu < 0),
+            "cpu": array_of(batch.cpu, valid=batch.cpu >= 0),
             **{name: named_array(numbers, texts) for name, texts in names.items()},
         }
 
@@ -215,7 +216,7 @@ class EventTables:
             return pa.nulls(len(ts), self._common["time"])
         # Beyond what 64 bits of nanoseconds are (the year 2262) there is no such type.
         beyond = ts > _LATEST - epoch if epoch >= 0 else ts < -_LATEST - epoch
-        return pa.array(np.where(beyond, 0, ts) + epoch, self._common["time"], mask=beyond)
+        return array_of(np.where(beyond, 0, ts) + epoch, self._common["time"], valid=~beyond)
 
     def _array(self, batch: Batch, id: int, column: FieldColumn[pa.DataType]) -> pa.Array:
         values = batch.tables[id].column(column.field)
@@ -227,7 +228,7 @@ class EventTables:
             assert isinstance(values, np.ndarray)
             # More than 63 bits of nanoseconds are no time: those of a file only come back.
             fitting = values if self._exact else np.minimum(values, values.dtype.type(_LATEST))
-            return pa.array(fitting.astype(np.int64)).view(_DURATION)
+            return array_of(fitting.astype(np.int64), _DURATION)
         return arrow_array(held, values, self._trace.strings, exact=self._exact)
 
 
@@ -273,4 +274,4 @@ class Scattering:
         for held in places:
             put(rows, held, np.arange(start, start + len(held), dtype=np.int32))
             start += len(held)
-        return pa.array(rows, mask=rows < 0)
+        return array_of(rows, valid=rows >= 0)

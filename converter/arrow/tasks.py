@@ -9,6 +9,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from converter.arrow.arrays import TEXT, named_array
+from converter.arrow.buffers import array_of
 from converter.ir.trace import Trace
 from converter.projection.pieces import distinct
 
@@ -47,5 +48,6 @@ def task_arrays(
 
 def _numbers(rows: NDArray[np.integer[Any]], numbers: list[int | None]) -> pa.Array:
     # Negative ones, which only some formats have, by their 64 bits.
-    unsigned = [None if number is None else number & _BITS for number in numbers]
-    return pa.array(unsigned, pa.uint64()).take(pa.array(rows))
+    unsigned = np.array([0 if number is None else number & _BITS for number in numbers], np.uint64)
+    valid = np.array([number is not None for number in numbers], np.bool_)
+    return array_of(unsigned, valid=valid).take(array_of(rows))

@@ -13,7 +13,8 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from converter.arrow.arrays import TEXT, arrow_type
-from converter.arrow.restored import numbers, restored
+from converter.arrow.buffers import numbers
+from converter.arrow.restored import restored
 from converter.columnar.files import errors_of
 from converter.columnar.own import GroupSeeking, columns_of, warn
 from converter.columnar.stored import Group, Stored
@@ -227,7 +228,7 @@ class _ForeignTable:
 
     def _cpu(self, rows: pa.RecordBatch) -> NDArray[np.int32]:
         name = self._places["cpu"]
-        found = numbers(rows.column(name).cast(pa.int64()).fill_null(-1))
+        found = numbers(rows.column(name).cast(pa.int64()), null=-1)
         if len(found) and (int(found.min()) < -1 or int(found.max()) >= _MAX_CPU):
             raise TraceError("these are no numbers of CPUs: -O cpu= makes them a field", field=name)
         return found.astype(np.int32)
@@ -275,8 +276,8 @@ def _distinct(array: pa.Array) -> tuple[list[int | None], NDArray[np.int64]]:
     """The distinct numbers of an array and None, and which of them each is."""
     encoded = array.dictionary_encode()
     found = [*encoded.dictionary.to_pylist(), None]
-    indices = encoded.indices.cast(pa.int64()).fill_null(len(found) - 1)
-    return found, numbers(indices)
+    indices = encoded.indices.cast(pa.int64())
+    return found, numbers(indices, null=len(found) - 1)
 
 
 def _is_time(held: pa.DataType) -> bool:

@@ -11,7 +11,8 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from converter.arrow.arrays import TEXT, arrow_type
-from converter.arrow.restored import numbers, restored
+from converter.arrow.buffers import array_of, numbers
+from converter.arrow.restored import restored
 from converter.columnar.files import errors_of
 from converter.columnar.layout import CLASS, THREAD, TICKS, TRACK, About
 from converter.columnar.stored import Group, Stored
@@ -82,7 +83,7 @@ class OwnRows:
         if self.is_part:
             keep = np.isin(class_id, list(self.wanted))
             if not keep.all():
-                rows, class_id = rows.filter(pa.array(keep)), class_id[keep]
+                rows, class_id = rows.filter(array_of(keep)), class_id[keep]
         tables = {}
         for number in np.flatnonzero(np.bincount(class_id)).tolist():
             at = np.flatnonzero(class_id == number)
@@ -117,8 +118,8 @@ class OwnRows:
         )
 
     def _numbers(self, rows: pa.RecordBatch, name: str, low: int, end: int) -> NDArray[np.int32]:
-        held = rows.column(name).cast(pa.int64()).fill_null(-1)
-        found = numbers(held)
+        held = rows.column(name).cast(pa.int64())
+        found = numbers(held, null=-1)
         if len(found) and (int(found.min()) < low or int(found.max()) >= end):
             raise TraceError(field=name, expected=f"numbers from {low} to {end - 1}")
         return found.astype(np.int32)
@@ -145,7 +146,7 @@ class OwnRows:
             try:
                 array = rows.column(name)
                 if places is not None:
-                    array = array.take(pa.array(places))
+                    array = array.take(array_of(places))
                 expected = arrow_type(field.type, exact=True)
                 if pa.types.is_duration(array.type) and field.role in TICK_ROLES:
                     array = _of_width(array.view(pa.int64()), expected)

@@ -13,6 +13,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from converter.arrow.arrays import arrow_array, arrow_type
+from converter.arrow.buffers import array_of
 from converter.arrow.tables import EventTables, Scattering
 from converter.columnar.layout import (
     CLASS,
@@ -226,12 +227,12 @@ class Rows:
     ) -> pa.Table:
         piece = self._tables.piece(self._shown(batch))
         arrays = piece.arrays
-        arrays[CLASS] = pa.array(batch.class_id)
-        arrays[THREAD] = pa.array(batch.thread)
-        arrays[TRACK] = pa.array(batch.track)
-        arrays[TICKS] = pa.array(batch.ts)
+        arrays[CLASS] = array_of(batch.class_id)
+        arrays[THREAD] = array_of(batch.thread)
+        arrays[TRACK] = array_of(batch.track)
+        arrays[TICKS] = array_of(batch.ts)
         if events is not None:
-            arrays[EVENT] = pa.array(events)
+            arrays[EVENT] = array_of(events)
         scattering = Scattering(batch)
         for number, names in self._ticks.items():
             rows = batch.tables.get(number)

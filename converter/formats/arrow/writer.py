@@ -10,6 +10,7 @@ from typing import Final
 import numpy as np
 import pyarrow as pa
 
+from converter.arrow.buffers import array_of, text_array_of
 from converter.arrow.tasks import TASK_COLUMNS, task_arrays
 from converter.columnar.files import SinkFile
 from converter.columnar.layout import ABOUT, SPANS, TABLES, encoded_tables
@@ -102,7 +103,7 @@ class Dictionaries:
     def _renumbered(self, name: str, array: pa.DictionaryArray) -> pa.DictionaryArray:
         numbers = self._numbers.get(name, {})
         if name not in self._arrays:
-            self._arrays[name] = pa.array(numbers, pa.string())
+            self._arrays[name] = text_array_of(list(numbers))
         own = [numbers[text] for text in array.dictionary.to_pylist()]
-        indices = pa.array(own, pa.int32()).take(array.indices)
+        indices = array_of(np.array(own, np.int32)).take(array.indices)
         return pa.DictionaryArray.from_arrays(indices, self._arrays[name])

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from converter.arrow.restored import numbers
+from converter.arrow.buffers import numbers
 from converter.columnar.files import errors_of
 from converter.columnar.layout import EVENT, About, about_of, unpacked_tables
 from converter.columnar.own import GroupSeeking, OwnRows, check_columns, warn
@@ -164,7 +164,7 @@ class _Stream:
             if self._held is None:
                 return False
             before = self._events
-            self._events = numbers(self._held.column(EVENT).cast(pa.int64()).fill_null(-1))
+            self._events = numbers(self._held.column(EVENT).cast(pa.int64()), null=-1)
             if (np.diff(self._events, prepend=before[-1:]) <= 0).any():
                 raise TraceError(field=EVENT, expected="growing numbers")
         return True

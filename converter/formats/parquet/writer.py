@@ -141,7 +141,7 @@ class _File:
 
     def close(self) -> None:
         """Write what is about all of it."""
-        writer = self._begun(self.schema.empty_table())
+        writer = self._begun(pa.Table.from_batches([], self.schema))
         writer.add_key_value_metadata(self._metadata)
         writer.close()
 

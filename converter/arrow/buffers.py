@@ -1,0 +1,62 @@
+"""Arrow arrays of NumPy's and back, by their buffers.
+
+PyArrow's own conversions (`pa.array`, `Array.to_numpy`) import pandas where that is installed, which takes longer and
+more memory than many a trace.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+
+def array_of(
+    values: NDArray[Any],
+    kind: pa.DataType | None = None,
+    *,
+    valid: NDArray[np.bool_] | None = None,
+) -> pa.Array:
+    """Numbers or truth values (shape (n,)), whose memory is shared where they lie one behind the other.
+
+    Args:
+        values: the values.
+        kind: a type of values of that width; by default NumPy's.
+        valid: where they are not null (shape (n,)); everywhere by default.
+
+    """
+    known = None if valid is None or valid.all() else _bits(valid)
+    held = _bits(values) if values.dtype == np.bool_ else pa.py_buffer(np.ascontiguousarray(values))
+    kind = kind or pa.from_numpy_dtype(values.dtype)
+    return pa.Array.from_buffers(kind, len(values), [known, held])
+
+
+def text_array_of(texts: Sequence[str]) -> pa.StringArray:
+    """Plain texts."""
+    encoded = [text.encode() for text in texts]
+    offsets = np.zeros(len(encoded) + 1, np.int64)
+    np.cumsum([len(one) for one in encoded], out=offsets[1:])
+    buffers = [None, pa.py_buffer(offsets), pa.py_buffer(b"".join(encoded))]
+    return pa.Array.from_buffers(pa.large_string(), len(encoded), buffers).cast(pa.string())
+
+
+def numbers(array: pa.Array, null: int | None = None) -> NDArray[Any]:
+    """The numbers, or truth values, of an array without nulls; or integers as int64, with `null` for nulls."""
+    if null is not None:
+        if not array.null_count:
+            return numbers(array).astype(np.int64, copy=False)
+        held = pa.Array.from_buffers(
+            array.type, len(array), [None, array.buffers()[1]], offset=array.offset
+        )
+        return np.where(numbers(array.is_valid()), numbers(held).astype(np.int64), null)
+    is_truth = pa.types.is_boolean(array.type)
+    found: NDArray[Any] = np.from_dlpack(array.cast(pa.uint8()) if is_truth else array)
+    found.flags.writeable = False
+    return found.view(np.bool_) if is_truth else found
+
+
+def _bits(values: NDArray[np.bool_]) -> pa.Buffer:
+    return pa.py_buffer(np.packbits(values, bitorder="little"))

@@ -45,7 +45,10 @@ class Reached:
         self._left: dict[int, tuple[CodeType, set[int]]] = {}
 
     def start(self) -> None:
-        """Note lines from here on, on every thread."""
+        """Note lines from here on, on every thread.
+
+        Python stops by itself where noting one is a call too deep.
+        """
         threading.settrace(self._enter)
         sys.settrace(self._enter)
 
@@ -111,17 +114,18 @@ def readers(format: str) -> Iterator[Path]:
 def read_and_write(names: list[str], kept: Path, changed: int) -> Lines:
     """Read and write the inputs of formats; the lines of their readers."""
     reached = Reached()
-    reached.start()
     for name in names:
         corpus = Corpus(originals(name), kept / name)
         corpus.load()
         for number, entry in enumerate(corpus.entries):
             data = packed(entry.files)
             for target in (REPORT, PART, *targets()[number % SHARE :: SHARE]):
+                reached.start()
                 with contextlib.suppress(Exception):  # that is the fuzzer's part
                     attempt(name, data, target, lossless=bool(number & 1))
         for number in range(changed):
             files, target, lossless = numbered(name, number, corpus)
+            reached.start()
             with contextlib.suppress(Exception):
                 attempt(name, packed(files), target, lossless)
         sys.stderr.write(f"{name}: {len(corpus.entries)} inputs, {changed} changed\n")

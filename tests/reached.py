@@ -1,7 +1,7 @@
 """Which lines of kernels and readers the fuzzer's inputs reach: ``python -m tests.instrumented covered tests.reached``.
 
 Every input that changes start from, and what runs of ``tests.fuzz`` have kept, is read and written; the first changed
-ones are read, and an eighth of them written, as the fuzzer does it.
+ones are read, in part or written, as the fuzzer does it.
 Kernels are measured by gcov, modules of Python by what Python says of each line. ``--missing`` lists the lines that
 are not reached.
 """

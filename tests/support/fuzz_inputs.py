@@ -12,6 +12,9 @@ from pathlib import Path
 
 from support.fuzz_corpus import Files
 
+_FIXTURES = Path(__file__).parents[2] / "roundtrip_fixtures"
+#: Of larger recordings this much of each file with events is enough.
+_BEGINNING = 8 << 10
 _MANGLED = (
     "_ZNKSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEE8capacityEv",
     "_ZNSt6thread6_StateD2Ev",
@@ -169,6 +172,16 @@ def _ctf() -> list[Files]:
             text = print_sequence(trace) if version == 2 else print_tsdl(trace).encode()
             packets = _in_packets(text, "<" if trace.byte_order == "little" else ">")
             found += [{"metadata": text, **streams}, {"metadata": packets, **streams}]
+    for name in ("ctf_small", "ctf2_small", "ctf_cyg"):
+        folder = _FIXTURES / "ctf" / name
+        files = {str(file.relative_to(folder)): file for file in folder.rglob("*")}
+        found.append(
+            {
+                path: file.read_bytes()[: None if path.endswith("metadata") else _BEGINNING]
+                for path, file in files.items()
+                if file.is_file()
+            }
+        )
     return found
 
 

@@ -128,11 +128,18 @@ class _Reader:
         ts, clock, scope = (np.empty(count, np.int64) for _ in range(3))
         unread = np.empty(count, np.uint8)
         begin = 0
+        damaged = timeline.damaged
         for end in self._metadata.state_changes(window):
             timeline.run(window.data, window.rows, begin, end + 1, ts, clock, scope, unread)
             self._metadata.apply(window, end, timeline)
             begin = end + 1
         timeline.run(window.data, window.rows, begin, count, ts, clock, scope, unread)
+        if timeline.damaged > damaged:
+            self._damage.warn(
+                "interned data or defaults that cannot be read to their ends",
+                window.offset,
+                found=str(timeline.damaged - damaged),
+            )
         self._convert_times(window, ts, clock)
         events = timeline.take()
         found: list[Part | None] = []

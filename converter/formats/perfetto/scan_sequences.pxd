@@ -80,6 +80,8 @@ cdef class Sequences:
     cdef Vector _uuids
     cdef uint32_t _scopes
     cdef int64_t _kept
+    # Messages of interned data or defaults that could not be read to their ends.
+    cdef readonly int64_t damaged
 
     # The sequence of an id, added when new; NULL when memory runs out. The next call may move it.
     cdef Sequence* _sequence(self, uint32_t id) noexcept nogil

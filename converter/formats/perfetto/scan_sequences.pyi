@@ -8,6 +8,8 @@ from converter.kernels.strings import StringTable
 class Sequences:
     """The state of packet sequences in one pass over a trace: interned data, defaults, clocks and counters."""
 
+    #: Messages of interned data or defaults that could not be read to their ends.
+    damaged: int
     def __init__(self, strings: StringTable, messages: StringTable, *_: object) -> None:
         """`messages` takes the interned messages that are no texts."""
     def set_clock(

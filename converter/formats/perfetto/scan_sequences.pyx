@@ -112,7 +112,7 @@ cdef class Sequences:
         self._kept = len(self._interned)
 
     cdef int _intern(self, const uint8_t* data, int64_t at, int64_t end, uint32_t scope) noexcept nogil:
-        """Take in an InternedData message; -1 when memory runs out. Damage ends it."""
+        """Take in an InternedData message; -1 when memory runs out. Damage ends it, and is counted."""
         cdef WireField field
         cdef WireField part
         cdef int64_t inner, inner_end
@@ -121,6 +121,7 @@ cdef class Sequences:
         while at < end:
             at = next_field(data, at, end, &field)
             if at < 0:
+                self.damaged += 1
                 return 0
             if field.wire != WIRE_BYTES or field.number > 0xFFFF:
                 continue
@@ -131,6 +132,7 @@ cdef class Sequences:
             while inner < inner_end:
                 inner = next_field(data, inner, inner_end, &part)
                 if inner < 0:
+                    self.damaged += is_text(field.number)
                     break
                 if part.number == 1 and part.wire == WIRE_VARINT:
                     iid = part.value
@@ -149,6 +151,7 @@ cdef class Sequences:
         while at < end:
             at = next_field(data, at, end, &field)
             if at < 0:
+                self.damaged += 1
                 return
             if field.number == 58 and field.wire == WIRE_VARINT:
                 sequence.has_clock = 1
@@ -161,6 +164,7 @@ cdef class Sequences:
                 while inner < inner_end:
                     inner = next_field(data, inner, inner_end, &part)
                     if inner < 0:
+                        self.damaged += 1
                         break
                     if part.number == 11 and part.wire == WIRE_VARINT:
                         sequence.has_track = 1

@@ -302,6 +302,20 @@ def test_an_event_of_a_bundle_that_is_damaged_is_told(rest: bytes) -> None:
     assert warning.offset == 4
 
 
+@pytest.mark.parametrize("field", [12, 59])
+def test_state_of_a_sequence_that_is_damaged_is_told(field: int) -> None:
+    """Interned data and defaults that are longer than what holds them."""
+    state = bytes([field << 3 & 127 | 2 | (0x80 if field > 15 else 0)])
+    state += bytes([field >> 4]) * (field > 15) + b"\x03\x5a\x7f\x08"
+    packet = (
+        b"\x50\x01\x68\x01" + state
+    )  # trusted_packet_sequence_id, SEQ_INCREMENTAL_STATE_CLEARED
+    trace = read(open_source(b"\x0a" + bytes([len(packet)]) + packet + FILES["timeline"]()))
+    assert sum(map(len, trace.batches()))
+    (warning,) = (one for one in trace.warnings if "ends" in one.message)
+    assert warning.message == "interned data or defaults that cannot be read to their ends"
+
+
 def test_bundles_on_other_clocks():
     file = File()
     snapshot = file.packet().clock_snapshot

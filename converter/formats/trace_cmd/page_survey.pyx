@@ -6,7 +6,8 @@ import numpy as np
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 
 from converter.formats.trace_cmd.scan cimport (
-    DAMAGED, MISSED_EVENTS, PageCursor, RECORD, check_geometry, cut_by_zeros, next_record, no_header, open_page,
+    DAMAGED, MISSED_EVENTS, PageCursor, PageDamage, RECORD, check_geometry, cut_by_zeros, next_record, no_header,
+    note_damage, open_page,
 )
 from converter.kernels.byte_order cimport HOST_IS_BIG, load16, load32, load64
 from converter.kernels.tasks cimport FORKED, PROCESS_OF, TaskTable, THREAD_OF
@@ -81,8 +82,7 @@ cdef class Surveyor:
         cdef int64_t[::1] counts = self._counts
         cdef TaskTable tasks = self.tasks
         cdef int64_t page, available
-        cdef int64_t damaged = 0
-        cdef int64_t first_damage = -1
+        cdef PageDamage damage = PageDamage(0, -1)
         cdef int64_t missed = 0
         cdef int64_t step
         cdef int found
@@ -98,14 +98,10 @@ cdef class Surveyor:
             while page < total:
                 available = total - page if total - page < page_size else page_size
                 if not open_page(&cursor, &data[page], available, long_size):
-                    damaged += 1
-                    if first_damage < 0:
-                        first_damage = page
+                    note_damage(&damage, page)
                     break
                 if no_header(&cursor, page_size):
-                    damaged += 1
-                    if first_damage < 0:
-                        first_damage = page
+                    note_damage(&damage, page)
                     page += page_size
                     continue
                 missed += (cursor.flags & <uint32_t>MISSED_EVENTS) != 0
@@ -129,12 +125,10 @@ cdef class Surveyor:
                         take_step(&cursor, &self._steps[step, 0], pid, tasks)
                         step = self._steps[step, 1]
                 if found == DAMAGED or cursor.clipped or cut_by_zeros(&cursor):
-                    damaged += 1
-                    if first_damage < 0:
-                        first_damage = page + cursor.at
+                    note_damage(&damage, page + cursor.at)
                 page += page_size
         self.missed += missed
-        return damaged, first_damage
+        return damage.count, damage.first
 
 
 cdef void take_step(PageCursor* cursor, const int32_t* step, int32_t pid, TaskTable tasks) noexcept nogil:

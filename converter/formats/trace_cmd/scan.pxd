@@ -26,6 +26,12 @@ cdef enum:
     TIME_STAMP = 31
 
 
+# How many places are damaged, and the first of them, -1 for none.
+cdef struct PageDamage:
+    int64_t count
+    int64_t first
+
+
 cdef struct PageCursor:
     const uint8_t* page
     # The next record's place in the page, and the end of what is committed.
@@ -42,6 +48,13 @@ cdef struct PageCursor:
     int64_t stated
     bint swap
     bint big_endian
+
+
+# A place where pages make no sense.
+cdef inline void note_damage(PageDamage* damage, int64_t place) noexcept nogil:
+    if damage.count == 0:
+        damage.first = place
+    damage.count += 1
 
 
 # Start on a page of which `available` bytes are there; False when its header is not whole.

@@ -52,8 +52,7 @@ def scan_pages(
     cdef int64_t page, available
     cdef int64_t count = 0
     cdef int64_t first_of_page
-    cdef int64_t damaged = 0
-    cdef int64_t first_damage = -1
+    cdef PageDamage damage = PageDamage(0, -1)
     cdef int found
     cdef int32_t last_pid = -1
     cdef int32_t last_thread = -1
@@ -77,14 +76,10 @@ def scan_pages(
         while page < total:
             available = total - page if total - page < page_size else page_size
             if not open_page(&cursor, &data[page], available, long_size):
-                damaged += 1
-                if first_damage < 0:
-                    first_damage = page
+                note_damage(&damage, page)
                 break
             if no_header(&cursor, page_size):
-                damaged += 1
-                if first_damage < 0:
-                    first_damage = page
+                note_damage(&damage, page)
                 page += page_size
                 continue
             first_of_page = count
@@ -122,9 +117,7 @@ def scan_pages(
                 # Records of types that are not to be delivered have class -1: the next one takes their place.
                 count += class_id[count] >= 0
             if found == DAMAGED or cursor.clipped or cut_by_zeros(&cursor):
-                damaged += 1
-                if first_damage < 0:
-                    first_damage = page + cursor.at
+                note_damage(&damage, page + cursor.at)
                 if page + 2 * page_size <= total:
                     # What was read behind the damage may be later than anything that the page can hold.
                     open_page(&cursor, &data[page + page_size], page_size, long_size)
@@ -133,7 +126,7 @@ def scan_pages(
                         while count > first_of_page and <uint64_t>ts[count - 1] - time_offset > time:
                             count -= 1
             page += page_size
-    return count, damaged, first_damage
+    return count, damage.count, damage.first
 
 
 # Whether a page begins here: with a header that has no other flags than the kernel's, and a record.

@@ -2,49 +2,25 @@
 
 from __future__ import annotations
 
-import contextlib
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
-from google.protobuf.descriptor_pb2 import DescriptorProto
 from perfetto.protos.perfetto.trace import perfetto_trace_pb2 as pb
 from support import perfetto_oracle
 from support.perfetto_files import BEGIN, COUNTER, END, FILES, INSTANT, File, kernel_event
-from support.small_traces import fields_at
+from support.perfetto_reading import events, opened
 
-from converter.errors import TraceError
 from converter.formats.perfetto import FORMAT, mapping, tracepoints
 from converter.formats.perfetto.descriptors import (
-    described_event,
     typed_event,
     typed_event_numbers,
 )
-from converter.formats.perfetto.reader import read
 from converter.ir import canonical, invariants
 from converter.ir.kinds import Kind, Role
-from converter.ir.trace import Trace, TrackScope
-from converter.limits import limited
+from converter.ir.trace import TrackScope
 from converter.projection.linux_tracepoints import MEANINGS
 from converter.storage.opening import open_source
-
-
-def opened(data: bytes) -> Trace:
-    return read(open_source(data))
-
-
-def events(trace: Trace) -> list[tuple[Any, ...]]:
-    """(ts, kind name or event name, thread's tid, {field: value}) of each event, in order."""
-    result = []
-    for batch in trace.batches():
-        for i in range(len(batch)):
-            event_class = trace.event_classes[int(batch.class_id[i])]
-            thread = int(batch.thread[i])
-            tid = trace.threads[thread].tid if thread >= 0 else None
-            label = event_class.name or event_class.kind.name
-            result.append((int(batch.ts[i]), label, tid, fields_at(trace, batch, i)))
-    return result
 
 
 @pytest.mark.parametrize("name", FILES)
@@ -287,35 +263,6 @@ def test_times_are_on_the_trace_clock():
     assert any("clock 200" in str(warning) for warning in trace.warnings)
 
 
-@pytest.mark.parametrize("rest", [b"\x1a\x7f", b"\x0b", b"\xff" * 11])
-def test_an_event_of_a_bundle_that_is_damaged_is_told(rest: bytes) -> None:
-    # A time, and what is no field, or one that is longer than the event.
-    event = b"\x08\x05" + rest
-    bundle = b"\x08\x01" + b"".join(
-        b"\x12" + bytes([len(one)]) + one for one in (b"\x08\x04", event, b"\x08\x06")
-    )
-    packet = b"\x0a" + bytes([len(bundle)]) + bundle
-    trace = read(open_source(b"\x0a" + bytes([len(packet)]) + packet))
-    assert [ts for batch in trace.batches() for ts in batch.ts.tolist()] == [4, 5, 6]
-    (warning,) = trace.warnings
-    assert warning.message == "events that cannot be read to their ends"
-    assert warning.offset == 4
-
-
-@pytest.mark.parametrize("field", [12, 59])
-def test_state_of_a_sequence_that_is_damaged_is_told(field: int) -> None:
-    """Interned data and defaults that are longer than what holds them."""
-    state = bytes([field << 3 & 127 | 2 | (0x80 if field > 15 else 0)])
-    state += bytes([field >> 4]) * (field > 15) + b"\x03\x5a\x7f\x08"
-    packet = (
-        b"\x50\x01\x68\x01" + state
-    )  # trusted_packet_sequence_id, SEQ_INCREMENTAL_STATE_CLEARED
-    trace = read(open_source(b"\x0a" + bytes([len(packet)]) + packet + FILES["timeline"]()))
-    assert sum(map(len, trace.batches()))
-    (warning,) = (one for one in trace.warnings if "ends" in one.message)
-    assert warning.message == "interned data or defaults that cannot be read to their ends"
-
-
 def test_bundles_on_other_clocks():
     file = File()
     snapshot = file.packet().clock_snapshot
@@ -516,81 +463,6 @@ def test_windows_join_without_a_gap(monkeypatch):
     assert canonical.dump(opened(FILES["interned"]())) == whole
 
 
-@pytest.mark.parametrize("name", ["kernel_compact", "timeline", "interned", "compressed", "tables"])
-def test_every_cut_ends_in_a_prefix_or_an_error(name):
-    data = FILES[name]()
-    whole = sum(len(batch) for batch in opened(data).batches())
-    cuts = set()
-    # By a step that meets each place of a packet.
-    for end in range(0, len(data), 3):
-        try:
-            trace = opened(data[:end])
-            count = sum(len(batch) for batch in trace.batches())
-        except TraceError:
-            continue
-        assert count <= whole
-        cuts.add(bool(trace.warnings))
-    assert True in cuts
-
-
-@pytest.mark.parametrize("name", FILES)
-def test_flipped_bytes_end_in_a_trace_or_an_error(name):
-    data = FILES[name]()
-    random = np.random.default_rng(len(name))
-    for _ in range(20 if len(data) < 10_000 else 5):
-        damaged = bytearray(data)
-        for _ in range(int(random.integers(1, 6))):
-            damaged[int(random.integers(len(data)))] = int(random.integers(256))
-        with contextlib.suppress(TraceError):
-            invariants.check(opened(bytes(damaged)))
-
-
-@pytest.mark.parametrize(
-    "data", [b"", b"\x0a", b"\x0a\xff\xff\xff\xff\x7f", b"\x07rubbish", bytes(40)]
-)
-def test_nothing_usable_is_an_error(data):
-    with pytest.raises(TraceError) as caught:
-        list(opened(data).batches())
-    assert caught.value.offset == 0
-
-
-@pytest.mark.parametrize("hole", [bytes(100), b"\xff" * 100, b"\x0a\xff\x7f"])
-def test_packets_go_on_behind_a_hole(hole):
-    def packets(first):
-        file = File()
-        for ts in range(first, first + 6):
-            kernel_event(file.bundle(0), ts, 1, "softirq_raise")
-            file.trace.packet[-1].trusted_packet_sequence_id = 1
-        return file.bytes()
-
-    before = packets(1)
-    trace = opened(before + hole + packets(7))
-    assert [ts for ts, *_ in events(trace)] == list(range(1, 13))
-    assert [one.offset for one in trace.warnings] == [len(before), len(before) + len(hole)]
-    assert "go on behind" in str(trace.warnings[1])
-
-
-def test_a_file_of_nothing_but_damage_is_given_up():
-    file = File()
-    for _ in range(5):
-        kernel_event(file.bundle(0), 1, 1, "softirq_raise")
-        file.trace.packet[-1].trusted_packet_sequence_id = 1
-    with limited({"holes": 10}):
-        trace = opened((file.bytes() + b"\xff" * 11) * 20)
-        assert sum(len(batch) for batch in trace.batches()) == 5 * 11
-    assert "--limit holes=20" in str(trace.warnings[-1])
-
-
-def test_a_compressed_packet_that_is_damaged_costs_only_itself():
-    file = File()
-    kernel_event(file.bundle(0), 1, 1, "softirq_raise")
-    file.packet().compressed_packets = b"rubbish"
-    kernel_event(file.bundle(0), 2, 1, "softirq_raise")
-    trace = opened(file.bytes())
-    assert [ts for ts, *_ in events(trace)] == [1, 2]
-    assert [warning.message for warning in trace.warnings] == ["a compressed packet is damaged"]
-
-
 @pytest.mark.parametrize("name", FILES)
 def test_sniff_knows_each_file(name):
     assert FORMAT.sniff(FILES[name]()[:4096])
@@ -608,21 +480,3 @@ def test_fixtures_are_what_the_functions_make(name):
     folder = Path(__file__).parents[3] / "roundtrip_fixtures" / "perfetto"
     stored = pb.Trace.FromString((folder / f"{name}.pftrace").read_bytes())
     assert stored == pb.Trace.FromString(FILES[name]())
-
-
-@pytest.mark.parametrize("name", [b"my_event", b"value_name"])
-def test_described_names_that_are_not_utf8_are_text_or_damage(name):
-    described = DescriptorProto(name="my_event")
-    described.field.add(name="value_name", number=1, type=4, label=1)
-    event = described_event(described.SerializeToString().replace(name[-4:], b"\xff" * 4))
-    if event is not None:
-        assert "\udcff" * 4 in event[0] + event[1][0].name
-
-
-def test_a_bundle_of_nothing_but_damaged_switches_has_no_events():
-    switches = b'\t"\x01x*\x01x2\t"\x01x*\x01x2\x01\0'
-    bundle = b'\x08\0"' + bytes([len(switches)]) + switches
-    packet = b"\n" + bytes([len(bundle)]) + bundle + b"P\x03"
-    trace = read(open_source(b"\n" + bytes([len(packet)]) + packet))
-    assert sum(len(batch) for batch in trace.batches()) == 0
-    assert "compact_sched" in str(trace.warnings[0])

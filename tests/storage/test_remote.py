@@ -227,6 +227,16 @@ class TestRanges:
             assert site.sent == sent
             assert sent < 1.1 * len(BIG)
 
+    def test_what_is_read_ahead_ends_where_others_have_read(self, site):
+        site.files["/a"] = BIG
+        with open_source(f"{site.address}/a") as source:
+            # As two threads do, of which the second is sometimes first.
+            for offset in (0, 20_480, 40_960, 140_000, 61_440, 102_400, 160_480, 200_960, 400_000):
+                assert source.read(offset, 20_480) == BIG[offset : offset + 20_480]
+            assert source.read(0, len(BIG)) == BIG
+            # And what told its size and kind.
+            assert len(BIG) <= site.sent <= len(BIG) + 16_384
+
     def test_a_cache_that_is_full_begins_anew(self, memory, monkeypatch):
         from converter.storage.remote import sources
 

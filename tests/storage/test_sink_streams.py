@@ -18,7 +18,12 @@ pytestmark = pytest.mark.usefixtures("no_temporary_files")
 
 
 def run(program, **arguments):
-    program = "from converter.storage.outputs import open_sink\n" + program
+    # What a shell starts in the background, tests too, ignores interruptions.
+    program = f"""
+import signal
+from converter.storage.outputs import open_sink
+signal.signal(signal.SIGINT, signal.default_int_handler)
+{program}"""
     return subprocess.Popen([sys.executable, "-c", program], **arguments)
 
 

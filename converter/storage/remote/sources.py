@@ -120,7 +120,9 @@ class RemoteSource(Source):
     def _fetch(self, cache: BlockCache, start: int, end: int) -> None:
         # Asked again each time: to keep a stretch, the cache may let go of what was there.
         while (stretch := next(cache.missing(start, end), None)) is not None:
-            begin, ahead = stretch[0], self._ahead(*stretch)
+            begin = stretch[0]
+            # Others may have read farther along: nothing is fetched twice.
+            ahead = next(cache.missing(begin, min(self._ahead(*stretch), self.size)))[1]
             self._remember(begin, ahead)
             cache.put(begin, self._contents.fetch(begin, min(ahead, self.size)))
 

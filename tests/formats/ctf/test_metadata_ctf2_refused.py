@@ -347,4 +347,5 @@ def test_hostile_metadata_end_in_an_error_soon(fragments: tuple[Json, ...]) -> N
     start = time.process_time()
     with pytest.raises(TraceError):
         parse_metadata(data)
-    assert time.process_time() - start < 1
+    # What doubles with each level takes years; a busy machine takes a tenth of a second, or one.
+    assert time.process_time() - start < 5

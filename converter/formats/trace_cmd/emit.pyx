@@ -162,7 +162,7 @@ cdef class PageEmitter:
     def emit(
         self,
         int64_t start,
-        const int64_t[::1] ts,
+        const int64_t[:] ts,
         const int32_t[:] class_id,
         const int32_t[:] row,
         const int32_t[:] stream,

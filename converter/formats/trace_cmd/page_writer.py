@@ -43,7 +43,7 @@ class Records:
     def select(self, which: NDArray[Any]) -> Records:
         """Some of the events, or all in another order."""
         return Records(
-            np.ascontiguousarray(self.ts[which]),
+            self.ts[which],
             self.class_id[which],
             self.row[which],
             self.cpu[which],

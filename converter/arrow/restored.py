@@ -95,6 +95,8 @@ def text_ids(array: pa.Array, strings: StringTable, *, escaped: bool = True) -> 
     """The ids of the texts of an array, -1 where there is none."""
     if not pa.types.is_dictionary(array.type):
         array = array.dictionary_encode()
+    if array.dictionary.type not in (pa.string(), pa.large_string()):
+        raise TraceError(expected="texts", found=str(array.dictionary.type))
     texts = array.dictionary.to_pylist()
     ids = [strings.intern(text_bytes(text) if escaped else text) for text in texts]
     lookup = np.array([*ids, -1], np.int32)

@@ -450,6 +450,37 @@ def test_a_footer_that_contradicts_itself_ends_nothing(tmp_path, change):
         assert sum(map(len, trace.batches())) == 3
 
 
+def as_other(count):
+    """Columns of other types than any of ours has."""
+    yield pa.array([b"\xff", b"a"] * count, pa.binary())[:count].dictionary_encode()
+    yield pa.array(["a"] * count)
+    yield pa.array([1.5] * count)
+    yield pa.array([-1] * count, pa.int64())
+    yield pa.array([[1]] * count, pa.list_(pa.int8()))
+    yield pa.array([{"a": None}] * count)
+    yield pa.nulls(count)
+
+
+@pytest.mark.parametrize("number", range(7))
+def test_a_column_of_another_type_is_damage(number):
+    ipc = pytest.importorskip("pyarrow.ipc")
+    table = ipc.open_file(written(synthetic_trace("typed", 24), "arrow")).read_all()
+    refused = 0
+    for place, name in enumerate(table.column_names):
+        other = [*as_other(table.num_rows)][number]
+        changed = table.set_column(place, name, other).replace_schema_metadata(
+            table.schema.metadata
+        )
+        sink = pa.BufferOutputStream()
+        with ipc.new_file(sink, changed.schema) as file:
+            file.write_table(changed)
+        try:
+            check(collect(opened(sink.getvalue().to_pybytes(), "arrow")))
+        except TraceError:
+            refused += 1
+    assert refused
+
+
 @pytest.mark.parametrize("at", [1, 9, 60, 110])
 def test_a_footer_that_is_cut_is_damage(at, tmp_path):
     from converter.formats.parquet.footer import row_groups

@@ -105,12 +105,10 @@ def text_ids(array: pa.Array, strings: StringTable, *, escaped: bool = True) -> 
 
 
 def _in_range(field_class: IntegerClass, values: NDArray[Any]) -> NDArray[Any]:
-    bits, width = field_class.bits, 8 * values.itemsize
-    if bits == width or not len(values):
+    if field_class.bits == 8 * values.itemsize or not len(values):
         return values
-    low, high = (-(1 << (bits - 1)), 1 << (bits - 1)) if field_class.signed else (0, 1 << bits)
-    if int(values.min()) < low or int(values.max()) >= high:
-        raise TraceError(expected=f"integers of {bits} bits")
+    if int(values.min()) < field_class.least or int(values.max()) > field_class.most:
+        raise TraceError(expected=f"integers of {field_class.bits} bits")
     return values
 
 

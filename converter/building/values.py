@@ -129,15 +129,13 @@ def fitted(what: str, held: FieldClass, value: Any) -> Any:
     """A value, or a column, as the integers that a class has declared."""
     if not isinstance(held, IntegerClass) or getattr(value, "dtype", None) == held.dtype:
         return value
-    least = -(1 << (held.bits - 1)) if held.signed else 0
-    most = least + (1 << held.bits) - 1
     if isinstance(value, np.ndarray):
         low, high = int(value.min(initial=0)), int(value.max(initial=0))
     else:
         low = high = int(value)
-    if low < least or high > most:
-        wrong = low if low < least else high
-        raise ArgumentError(f"{what} is from {least} to {most}, not {wrong}")
+    if low < held.least or high > held.most:
+        wrong = low if low < held.least else high
+        raise ArgumentError(f"{what} is from {held.least} to {held.most}, not {wrong}")
     return value.astype(held.dtype) if isinstance(value, np.ndarray) else value
 
 

@@ -54,6 +54,16 @@ class IntegerClass:
         width = 8 if self.bits <= 8 else 16 if self.bits <= 16 else 32 if self.bits <= 32 else 64
         return np.dtype(f"{'i' if self.signed else 'u'}{width // 8}")
 
+    @property
+    def least(self) -> int:
+        """The lowest number of so many bits."""
+        return -(1 << self.bits - 1) if self.signed else 0
+
+    @property
+    def most(self) -> int:
+        """The highest."""
+        return (1 << self.bits - self.signed) - 1
+
 
 @dataclass(frozen=True, slots=True)
 class FloatClass:

@@ -263,11 +263,9 @@ def integer_ranges(trace: Trace, batch: Batch) -> Iterator[str]:
     """Integers are in the range of their declared bits."""
     for node in _nodes(trace, batch):
         if isinstance(node.type, IntegerClass) and isinstance(node.column, np.ndarray):
-            bits, signed = node.type.bits, node.type.signed
-            if bits != node.column.dtype.itemsize * 8 and node.column.dtype.kind in "iu":
-                limit = 1 << (bits - 1) if signed else 1 << bits
-                lowest = -limit if signed else 0
-                yield from _outside(f"{node.path}: value", node.column, lowest, limit)
+            held, column = node.type, node.column
+            if held.bits != column.dtype.itemsize * 8 and column.dtype.kind in "iu":
+                yield from _outside(f"{node.path}: value", column, held.least, held.most + 1)
 
 
 def native_spans(_: Trace, batch: Batch) -> Iterator[str]:

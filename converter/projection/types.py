@@ -138,9 +138,9 @@ def keeps_all(source: FieldClass, target: FieldClass) -> bool:
             if source.labels:
                 return not target.labels or target.labels == source.labels
             # What no value can be says nothing of any.
-            least = -(1 << source.bits - 1) if source.signed else 0
-            most = least + (1 << source.bits) - 1
-            return all(label.high < least or label.low > most for label in target.labels)
+            return all(
+                label.high < source.least or label.low > source.most for label in target.labels
+            )
         case (StringClass(), IntegerClass()):
             return False
     return True

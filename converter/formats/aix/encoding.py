@@ -248,8 +248,7 @@ class Decoded:
         """Values that the declared bits have no room for read as zero."""
         if held.bits == 8 * held.dtype.itemsize or not len(column):
             return column
-        low = -(1 << held.bits - 1) if held.signed else 0
-        outside = (column < low) | (column >= low + (1 << held.bits))
+        outside = (column < held.least) | (column > held.most)
         if not outside.any():
             return column
         self._damage(int(outside.sum()))

@@ -126,6 +126,8 @@ def declared_column(
         case _ if found == declared:
             return column
         case (IntegerClass(), IntegerClass(), np.ndarray()):
+            if len(column) and not declared.least <= column.min() <= column.max() <= declared.most:
+                return None
             return column.astype(declared.dtype)
         case (FloatClass() | IntegerClass(), FloatClass(), np.ndarray()):
             return column.astype(declared.dtype)
@@ -190,7 +192,9 @@ def _retyped(item: Any, found: FieldClass, declared: FieldClass) -> Any:
         case IntegerClass(), StringClass():
             # Hexadecimal text that was meant as text is always written with an escape.
             raise ValueError(item)
-        case ArrayClass(inner), ArrayClass(element):
+        case ArrayClass(inner), ArrayClass(element, length):
+            if length is not None and len(item) != length:
+                raise ValueError(item)
             return [_retyped(one, inner, element) for one in item]
         case StructureClass(members), StructureClass(theirs):
             if [member.name for member in members] != [member.name for member in theirs]:

@@ -320,11 +320,9 @@ class FieldWriter:
 
 def _mappings(held: IntegerClass) -> tuple[Mapping, ...]:
     """The labels that an enumeration can have."""
-    lowest = -(1 << (held.bits - 1)) if held.signed else 0
-    highest = (1 << (held.bits - held.signed)) - 1
     ranges: dict[str, list[Range]] = {}
     for low, high, text in held.labels:
-        if text and "\0" not in text and lowest <= low <= high <= highest:
+        if text and "\0" not in text and held.least <= low <= high <= held.most:
             ranges.setdefault(text, []).append(Range(low, high))
     return tuple(Mapping(text, tuple(spans)) for text, spans in ranges.items())
 

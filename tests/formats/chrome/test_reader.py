@@ -14,6 +14,7 @@ from converter.errors import TraceError
 from converter.formats.chrome import FORMAT
 from converter.formats.chrome.document import Document
 from converter.formats.chrome.mapping import CAPABILITIES, HEXADECIMAL, JSON_TEXT
+from converter.ir.collect import collect
 from converter.ir.field_classes import ArrayClass, IntegerClass, StructureClass
 from converter.ir.invariants import check
 from converter.ir.kinds import Kind, Role
@@ -337,3 +338,21 @@ def test_text_that_is_not_utf_8_is_named_so(encoding: str) -> None:
     data = '{"traceEvents":[{"ph":"X","ts":1,"dur":1}]}'.encode(encoding)
     with pytest.raises(TraceError, match="UTF-16 or UTF-32"):
         FORMAT.reader()(open_source(data))
+
+
+@pytest.mark.parametrize(
+    ("value", "declared"),
+    [
+        ("-1", '"u64"'),
+        ("9223372036854775808", '"i64"'),
+        ("[1,2]", '{"array":"u64","length":3}'),
+        ("[[1,2],[3]]", '{"array":{"array":"u64","length":2}}'),
+    ],
+)
+def test_arguments_that_are_not_what_is_declared_become_nothing_else(
+    value: str, declared: str
+) -> None:
+    one = f'{{"ph":"i","name":"a","ts":1,"pid":1,"tid":1,"args":{{"x":{value}}},"arg_types":[%s]}}'
+    check(collect(load(f'{{"traceEvents":[{one % "null"}]}}')))
+    with pytest.raises(TraceError, match="what arg_types declares"):
+        collect(load(f'{{"traceEvents":[{one % declared}]}}'))

@@ -150,7 +150,8 @@ cdef class Merge:
         cdef int32_t kind
         cdef Stream* stream
         cdef bint yields
-        cdef int64_t bad = -1
+        cdef int64_t bad = 0
+        cdef bint is_bad = False
         cdef int32_t empty = -1
         if (
             class_id.shape[0] != room or row.shape[0] != room or thread.shape[0] != room or cpu.shape[0] != room
@@ -181,7 +182,7 @@ cdef class Merge:
                         break
                     kind = stream.class_id[at]
                     if kind < 0 or kind >= classes:
-                        bad = kind
+                        is_bad, bad = True, kind
                         break
                     ts[filled] = stream.ts[at]
                     class_id[filled] = kind
@@ -195,7 +196,7 @@ cdef class Merge:
                     filled += 1
                     at += 1
                 stream.at = at
-                if bad != -1:
+                if is_bad:
                     break
                 if at == stream.end:
                     self._waiting -= 1
@@ -205,7 +206,7 @@ cdef class Merge:
                     empty = top
                     break
                 self._sink(0)
-        if bad != -1:
+        if is_bad:
             raise ValueError(f"an event is of class {bad} of {classes}")
         return filled, empty
 

@@ -22,6 +22,7 @@ from converter.kernels.open_slices cimport (
     start,
 )
 from converter.kernels.numbers cimport Numbers, find_or_add_pair, free_numbers
+from converter.kernels.places cimport are_within
 
 cdef enum:
     BEGIN = 1
@@ -126,6 +127,8 @@ cdef class NestedSlices:
         crossed[0] = crossed[1] = 0
         if min(thread.shape[0], track.shape[0], ts.shape[0], end.shape[0], order.shape[0]) != count:
             raise ValueError("columns differ in length")
+        if count and not are_within(&order[0], count, count):
+            raise ValueError("an event is outside of the columns")
         result = np.zeros(count, np.int32)
         cdef int32_t[::1] line = result
         with nogil:
@@ -269,6 +272,8 @@ cdef class SliceDepths:
         lengths = {thread.shape[0], track.shape[0], cpu.shape[0], ts.shape[0], end.shape[0]}
         if lengths != {count} or (not is_ordered and order.shape[0] != count):
             raise ValueError("columns differ in length")
+        if count and not is_ordered and not are_within(&order[0], count, count):
+            raise ValueError("an event is outside of the columns")
         if of_cpus.shape[0] != steps.shape[0]:
             raise ValueError("steps and of_cpus differ in length")
         if steps.shape[0] > INT32_MAX:

@@ -8,6 +8,7 @@ import numpy as np
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 
 from converter.kernels.numbers cimport Numbers, find_or_add_key, free_numbers
+from converter.kernels.places cimport are_within
 
 cdef enum:
     BEGIN = 1
@@ -40,6 +41,8 @@ cdef class SliceArrows:
         cdef Flow* flow
         if terminates.shape[0] != count or order.shape[0] != count:
             raise ValueError("columns differ in length")
+        if count and not are_within(&order[0], count, count):
+            raise ValueError("an event is outside of the columns")
         steps, earlier = np.zeros(count, np.uint8), np.zeros(count, np.int32)
         cdef uint8_t[::1] step = steps
         cdef int32_t[::1] ended = earlier

@@ -76,10 +76,10 @@ def decode(
         columns = []
         for k in range(slots):
             machine.slots[k].item = item_sizes[k]
-            machine.slots[k].room = expected[k]
-            # A slot of one value a row is the column.
+            # A slot of one value a row is the column; the others get memory as they need it.
             machine.slots[k].lent = expected[k] == rows > 0
             if machine.slots[k].lent:
+                machine.slots[k].room = rows
                 column = np.empty(rows * item_sizes[k], np.uint8)
                 memory = column
                 machine.slots[k].data = &memory[0]

@@ -34,7 +34,9 @@ cdef enum:
 
 cdef int64_t load_of(const Operation* op):
     """How a BYTEWISE integer is loaded."""
-    cdef int64_t load = {8: U8, 16: U16, 32: U32, 64: U64}[op.width]
+    cdef int64_t load = {8: U8, 16: U16, 32: U32, 64: U64}.get(op.width, -1)
+    if load < 0:
+        raise ValueError(f"an integer of {op.width} bits is no whole bytes")
     if (op.flags & BIG != 0) != HOST_IS_BIG and op.width > 8:
         load += U16_SWAPPED - U16
     if op.flags & SIGNED and op.width < 64:

@@ -1,0 +1,176 @@
+"""Makes the calls of kernels again with changed bytes: ``python -m tests.fuzz_kernels --minutes 10``.
+
+`tests.fuzz` changes whole inputs, and most of the time of each goes into opening it. Here inputs are read and written
+once, and the calls of compiled modules are kept; then single calls are made anew, with those that they need and some
+behind them, and one of their buffers or arrays changed: a window of an input, the places of records in it, the columns
+of a batch. Whatever a kernel is given, it ends with a result or refuses; it never reads or writes elsewhere, which
+``python -m tests.instrumented sanitized tests.fuzz_kernels`` watches. A call depends on its format and number alone:
+``--first NUMBER --count 1`` makes it again.
+"""
+
+from __future__ import annotations
+
+import argparse
+import faulthandler
+import os
+import random
+import resource
+import signal
+import sys
+import time
+import traceback
+import warnings
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
+
+from fuzz import GROWTH, REPORT, SANITIZED, SECONDS_EACH, Shared, attempt, originals, targets  # noqa: E402 - the path is set above
+from support.fuzz_corpus import Files, packed, size_of  # noqa: E402
+from support.kernel_calls import Recording, changed, recorded  # noqa: E402
+
+from converter.registry import FORMATS  # noqa: E402
+from converter.storage.workers import use_workers  # noqa: E402
+
+#: So many of the smallest inputs of a format are read, and each written once.
+INPUTS = 80
+#: Calls of one child process.
+ROUND = 500_000
+#: After so many calls the clock is looked at.
+LOOK = 4096
+
+
+def recordings(format: str, inputs: list[Files]) -> list[Recording]:
+    """The calls of reading inputs of a format, and of writing each in one of the formats."""
+    use_workers(1)
+    found = []
+    smallest = sorted(inputs, key=size_of)[:INPUTS]
+    names = ["", REPORT, *targets()]
+    for name in names:  # modules are imported before their calls can be kept
+        attempt(format, packed(smallest[-1]), name, lossless=False)
+    for number, files in enumerate(smallest):
+        for name in ("", names[1 + number % (len(names) - 1)]):
+            with recorded() as recording:
+                attempt(format, packed(files), name, lossless=False)
+            if recording.inputs:
+                found.append(recording)
+    use_workers(None)
+    return found
+
+
+def chosen(
+    format: str, number: int, among: list[Recording]
+) -> tuple[Recording, int, list[int | str], Any]:
+    """The call of this number: whose it is, which one, the place of what is changed, and what it becomes."""
+    rng = random.Random(f"{format} {number}")
+    recording = rng.choice(among)
+    step, path, value = rng.choice(recording.inputs)
+    return recording, step, path, changed(value, rng)
+
+
+class Child:
+    """A process that makes calls until one of them ends it."""
+
+    def __init__(self, format: str, among: list[Recording], shared: Shared) -> None:
+        self._format = format
+        self._among = among
+        self._shared = shared
+        self._known: Counter[str] = Counter()
+        self._seconds = SECONDS_EACH
+        warnings.simplefilter("error")
+        faulthandler.enable()
+        faulthandler.register(signal.SIGPROF, chain=True)
+        used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+        if "asan" in os.environ.get("LD_PRELOAD", ""):
+            self._seconds *= SANITIZED
+        else:
+            resource.setrlimit(resource.RLIMIT_AS, (used + 4 * GROWTH, used + 4 * GROWTH))
+        self._most = _most_memory()
+
+    def run(self, first: int, end: int, until: float) -> None:
+        """Make calls."""
+        failed = 0
+        for number in range(first, min(first + ROUND, end)):
+            self._shared.tell(number, 0, failed)
+            if number % LOOK == 0 and time.monotonic() > until and number > first:
+                return
+            signal.setitimer(signal.ITIMER_PROF, self._seconds)
+            failed += self._fails(number)
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        self._shared.tell(min(first + ROUND, end), 0, failed)
+
+    def _fails(self, number: int) -> bool:
+        recording, step, path, value = chosen(self._format, number, self._among)
+        try:
+            recording.again(step, path, value)
+        except Exception:  # noqa: BLE001 - any that `again` lets through is a finding
+            fault = traceback.format_exc()
+            place = "\n".join(fault.splitlines()[-3:])
+            if not self._known[place]:
+                sys.stdout.write(
+                    f"{fault}{self._format} {number}: {recording.named(step)} failed\n"
+                )
+                sys.stdout.flush()
+            self._known[place] += 1
+            return True
+        finally:
+            # Arrays come from Python, which knows how large their results may be; bytes are anybody's.
+            grown, self._most = _most_memory() - self._most, _most_memory()
+            if grown > GROWTH and isinstance(value, bytes):
+                sys.stdout.write(f"{grown >> 20} MiB of memory\n")
+                sys.stdout.flush()
+                os._exit(1)
+        return False
+
+
+def _most_memory() -> int:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss << 10
+
+
+def fuzz(format: str, seconds: float, first: int, count: int) -> int:
+    """Make calls from a number on, and say which fail; how many did."""
+    among = recordings(format, originals(format))
+    until, end = time.monotonic() + seconds, first + count
+    shared = Shared()
+    number, failed = first, 0
+    while number == first or (number < end and time.monotonic() < until):
+        shared.tell(number, 0, 0)
+        sys.stdout.flush()
+        child = os.fork()
+        if not child:
+            try:
+                Child(format, among, shared).run(number, end, until)
+                os._exit(0)
+            except BaseException:  # noqa: BLE001 - the end of the child must not be that of the program
+                sys.excepthook(*sys.exc_info())
+                sys.stderr.flush()
+                os._exit(1)
+        status = os.waitpid(child, 0)[1]
+        number, _, bad, *_ = shared.told()
+        if status:
+            recording, step, *_ = chosen(format, number, among)
+            sys.stdout.write(f"{format} {number}: {recording.named(step)} ended with {status}\n")
+        number, failed = number + (status != 0), failed + bad + (status != 0)
+    calls = sum(len(recording.steps) for recording in among)
+    sys.stdout.write(f"{format}: {number - first} of {calls} calls changed, {failed} failed\n")
+    sys.stdout.flush()
+    return failed
+
+
+if __name__ == "__main__":
+    names = [format.name for format in FORMATS if format.readable]
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--minutes", type=float, default=1, help="for each format")
+    parser.add_argument("--format", choices=names, action="append")
+    parser.add_argument("--first", type=int, default=0, help="number of the first call")
+    parser.add_argument("--count", type=int, default=1 << 60, help="of calls, for each format")
+    options = parser.parse_args()
+    found = [
+        fuzz(name, 60 * options.minutes, options.first, options.count)
+        for name in options.format or names
+    ]
+    sys.exit(any(found))

@@ -14,7 +14,6 @@ from converter.kernels.open_slices cimport (
     find_open,
     forget_closed,
     free_lanes,
-    how_many,
     innermost,
     lane_of,
     pop,
@@ -33,6 +32,13 @@ cdef enum:
     MOST_LINES = 256
     # Lanes that are found again without their hash: a power of two.
     RECENT = 256
+
+
+# The lane of a thread and track; none yet where `number` is 0, else one more than it.
+cdef struct RecentLane:
+    int32_t track
+    int32_t thread
+    int32_t number
 
 
 cdef class OpenSlices:
@@ -59,17 +65,24 @@ cdef class OpenSlices:
         cdef int64_t i
         cdef int32_t lane, entry
         cdef Lanes* held = &self._open
+        cdef RecentLane[RECENT] recent
+        cdef RecentLane* known
         cdef bint failed
         if thread.shape[0] != count or track.shape[0] != count or name.shape[0] != count:
             raise ValueError("columns differ in length")
         result = np.zeros(count, np.uint8)
         cdef uint8_t[::1] foreign = result
+        memset(recent, 0, sizeof(recent))
         with nogil:
             failed = not forget_closed(held)
             for i in range(0 if failed else count):
                 if step[i] != BEGIN and step[i] != END:
                     continue
-                lane = lane_of(held, <uint64_t>thread[i], <uint64_t>track[i])
+                known = &recent[(thread[i] ^ track[i]) & (RECENT - 1)]
+                if not known.number or known.track != track[i] or known.thread != thread[i]:
+                    lane = lane_of(held, <uint64_t>thread[i], <uint64_t>track[i])
+                    known[0] = RecentLane(track[i], thread[i], lane + 1)
+                lane = known.number - 1
                 if lane < 0 or step[i] == BEGIN and push(held, lane, name[i]) < 0:
                     failed = True
                     break
@@ -179,7 +192,7 @@ cdef class NestedSlices:
     # do those around that are over; `crossed` counts those of this batch, and those that began before it.
     cdef void _close(self, int32_t lane, int64_t at, int32_t* line, int64_t* crossed) noexcept nogil:
         cdef Lanes* held = &self._open
-        if not how_many(held, lane, BEGIN):
+        if find_open(held, lane, BEGIN, False) < 0:
             return
         while held.entries[innermost(held, lane)].name != BEGIN:
             if held.entries[innermost(held, lane)].inside > at:
@@ -222,13 +235,6 @@ cdef struct Nest:
     int64_t* spans
     int64_t size
     int64_t room
-
-
-# The lane of a track, or of a thread without one (track -1); none yet where `number` is 0, else one more than it.
-cdef struct RecentLane:
-    int32_t track
-    int32_t thread
-    int32_t number
 
 
 cdef class SliceDepths:

@@ -56,6 +56,20 @@ EVENTS = st.lists(
 )
 
 
+#: How deep a stack is to begin with: from 32 on names are counted.
+DEPTHS = st.sampled_from([30, 31, 32, 33, 40])
+
+
+@given(DEPTHS, st.lists(st.integers(1, 3), min_size=40, max_size=40), EVENTS)
+def test_deep_stacks_are_what_a_model_says(depth, names, events):
+    events = [(0, BEGIN, name, 1) for name in names[:depth]] + events
+    stacks = Stacks()
+    lane, step, name, owner = zip(*events, strict=True)
+    closed = follow(stacks, lane, step, name, range(len(events)), owner)
+    expected, _ = model(events)
+    assert list(zip(closed.owner.tolist(), closed.number.tolist(), strict=True)) == expected
+
+
 @given(EVENTS, st.integers(0, 60))
 def test_stacks_are_what_a_model_says(events, cut):
     stacks = Stacks()

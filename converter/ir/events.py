@@ -13,7 +13,7 @@ from converter.ir.columns import constant_column
 from converter.ir.field_classes import FieldClass, type_name
 from converter.ir.kinds import Kind, Role
 from converter.ir.tables import Table
-from converter.kernels.union import positions_by_class
+from converter.kernels.union import positions_by_class, positions_of
 
 __all__ = ["Batch", "EventClass", "Field", "NativeRecords", "Table", "decode"]
 
@@ -21,6 +21,9 @@ __all__ = ["Batch", "EventClass", "Field", "NativeRecords", "Table", "decode"]
 _LISTED: Final = 10
 #: Fields of a class that its line names.
 _NAMED: Final = 12
+#: Places of so many classes are sought one by one, of those that have less than one event of so many.
+_ONE_BY_ONE: Final = 4
+_FEW_OF: Final = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,7 +167,7 @@ class Batch:
         self.track = absent if track is None else track
         self.tables = dict(tables)
         self.native = native
-        self._positions: dict[int, NDArray[np.int32]] | None = None
+        self._positions: dict[int, NDArray[np.int32]] = {}
 
     def __len__(self) -> int:
         return len(self.ts)
@@ -219,12 +222,25 @@ class Batch:
             track=self.track[places],
         )
 
+    def first_position(self, class_id: int) -> int:
+        """Where the first row of a class stands in the batch, which has one."""
+        at = int(np.argmax(self.class_id == class_id))
+        is_first = self.class_id[at] == class_id and self.row[at] == 0
+        return at if is_first else int(self.positions(class_id)[0])
+
     def positions(self, class_id: int) -> NDArray[np.int32]:
         """Where the events of a class stand in the batch: entry r is the position of row r."""
-        if self._positions is None:
-            self._positions = positions_by_class(
-                self.class_id, self.row, {key: len(table) for key, table in self.tables.items()}
-            )
+        known = self._positions.get(class_id)
+        if known is not None:
+            return known
+        length = len(self.tables[class_id])
+        if length * _FEW_OF < len(self) and len(self._positions) < _ONE_BY_ONE:
+            at = positions_of(class_id, self.class_id, self.row, length)
+            self._positions[class_id] = at
+            return at
+        self._positions = positions_by_class(
+            self.class_id, self.row, {key: len(table) for key, table in self.tables.items()}
+        )
         return self._positions[class_id]
 
 

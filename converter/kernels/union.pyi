@@ -15,6 +15,19 @@ def positions_by_class(
     Raises ValueError for a row that no table has. Releases the GIL.
     """
 
+def positions_of(
+    number: int, class_id: NDArray[int32], row: NDArray[int32], length: int
+) -> NDArray[int32]:
+    """The same for one class of `length` rows: for one that has few, it costs a glance at all events."""
+
+def values_by_class(
+    class_id: NDArray[int32], row: NDArray[int32], columns: dict[int, NDArray[int32]]
+) -> NDArray[int32]:
+    """What each event has in the column of its class, 0 where that has none, or one without rows.
+
+    Raises ValueError for a row that the column does not have. Releases the GIL.
+    """
+
 def looked_up(table: NDArray[int32], numbers: NDArray[int32]) -> NDArray[int32]:
     """The table's entry for each number; -1 stands for the last one.
 

@@ -5,11 +5,19 @@ Distinct values of columns whose values lie far apart: addresses, identities. A 
 """
 
 from libc.stdint cimport int32_t, int64_t, uint64_t, uint8_t
+from libc.stdlib cimport calloc, free
 from libc.string cimport memcpy, memset
 import numpy as np
 import os
 
 from converter.kernels.numbers cimport Numbers, find_or_add_key, free_numbers
+
+
+# A column of one class: its first value, how far the next is, and how many there are.
+cdef struct Values:
+    const uint8_t* first
+    int64_t stride
+    int64_t length
 
 
 def number_rows(const int32_t[:] class_id, int32_t[::1] row, int32_t[::1] counts):
@@ -62,6 +70,69 @@ def positions_by_class(const int32_t[:] class_id, const int32_t[:] row, dict len
     if failed >= 0:
         raise ValueError(f"event {failed} is row {row[failed]} of class {class_id[failed]}, which does not exist")
     return {key: flat[bounds[key]:ends[key]] for key in lengths}
+
+
+def positions_of(int32_t number, const int32_t[:] class_id, const int32_t[:] row, int64_t length):
+    """Where the rows of one class stand in the batch, as `positions_by_class` says it of all."""
+    cdef int64_t count = class_id.shape[0]
+    cdef int64_t i
+    cdef int64_t failed = -1
+    if row.shape[0] != count:
+        raise ValueError("row and class_id differ in length")
+    found = np.full(length, -1, np.int32)
+    cdef int32_t[::1] places = found
+    with nogil:
+        for i in range(count):
+            if class_id[i] != number:
+                continue
+            if not 0 <= row[i] < length:
+                failed = i
+                break
+            places[row[i]] = <int32_t>i
+    if failed >= 0:
+        raise ValueError(f"event {failed} is row {row[failed]} of class {number}, which does not exist")
+    return found
+
+
+def values_by_class(const int32_t[:] class_id, const int32_t[:] row, dict columns):
+    cdef int64_t count = class_id.shape[0]
+    cdef int32_t classes = max(columns, default=-1) + 1
+    cdef int64_t i
+    cdef int64_t failed = -1
+    cdef const int32_t[:] values
+    cdef Values* of
+    if row.shape[0] != count:
+        raise ValueError("row and class_id differ in length")
+    found = np.zeros(count, np.int32)
+    cdef int32_t[::1] out = found
+    cdef Values* held = <Values*>calloc(classes + 1, sizeof(Values))
+    if held is NULL:
+        raise MemoryError
+    try:
+        for number, column in columns.items():
+            if number < 0:
+                raise ValueError(f"class {number}")
+            # The caller holds the columns as long as this runs.
+            values = column
+            held[<int32_t>number].length = values.shape[0]
+            held[<int32_t>number].stride = values.strides[0]
+            held[<int32_t>number].first = <const uint8_t*>&values[0] if values.shape[0] else NULL
+        with nogil:
+            for i in range(count):
+                if class_id[i] < 0 or class_id[i] >= classes:
+                    continue
+                of = &held[class_id[i]]
+                if of.first is NULL:
+                    continue
+                if not 0 <= row[i] < of.length:
+                    failed = i
+                    break
+                out[i] = (<const int32_t*>(of.first + row[i] * of.stride))[0]
+    finally:
+        free(held)
+    if failed >= 0:
+        raise ValueError(f"event {failed} is row {row[failed]} of class {class_id[failed]}, which does not exist")
+    return found
 
 
 def looked_up(const int32_t[::1] table, const int32_t[:] numbers):

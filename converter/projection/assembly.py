@@ -50,7 +50,8 @@ def _in_place(
     for source, target, piece in placed:
         if piece.whole:
             numbers[source] = target
-    class_id = looked_up(numbers, batch.class_id)
+    is_same = all(piece.whole and source == target for source, target, piece in placed)
+    class_id = batch.class_id if is_same else looked_up(numbers, batch.class_id)
     row = batch.row
     for target, pieces in by_class.items():
         if len(pieces) == 1 and pieces[0].whole:

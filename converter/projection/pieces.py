@@ -49,7 +49,7 @@ class Places:
     @property
     def first(self) -> int:
         """That of the first row, which is nothing to ask for."""
-        return int(self._batch.positions(self._number)[0])
+        return self._batch.first_position(self._number)
 
 
 class Everywhere(ComputedColumn):

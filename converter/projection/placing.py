@@ -46,23 +46,33 @@ class Placing:
         self._capabilities = capabilities
         self._support = support
         # Of the batch under way.
-        self._all_on_threads = self._all_on_cpus = False
+        self._all_on_cpus = False
+        #: Classes with events on no thread; None: all are.
+        self._off_threads: frozenset[int] | None = None
+        # Of the class whose pieces come.
+        self._is_on_threads = False
 
     def begin(self, batch: Batch) -> tuple[Hashable, ...]:
         """Look at a batch whose pieces come next: what of it decides where they go."""
-        self._all_on_threads = not len(batch) or int(batch.thread.min()) >= 0
+        self._off_threads = _off_threads(batch)
+        self.begin_class(None)
         self._all_on_cpus = not len(batch) or int(batch.cpu.min()) >= 0
         columns = (batch.thread, batch.cpu, batch.track)
         return (
-            self._all_on_threads,
             self._all_on_cpus,
             *(int(one[0]) if one.strides == (0,) and len(one) else None for one in columns),
         )
 
+    def begin_class(self, number: int | None) -> bool:
+        """Say which class of that batch the next pieces are of, or None: of any; whether all are on threads."""
+        off = self._off_threads
+        self._is_on_threads = off is not None and (not off if number is None else number not in off)
+        return self._is_on_threads
+
     def is_on_threads(self, piece: Piece) -> bool:
         """Whether all rows are known to be on threads without a look at them."""
         if piece.on_thread is None:
-            return self._all_on_threads
+            return self._is_on_threads
         return isinstance(piece.on_thread, Everywhere)
 
     def in_buffers(self, piece: Piece) -> list[Piece]:
@@ -279,6 +289,13 @@ class Placing:
         on, off = bare.split(present)
         assert on is not None and off is not None
         return [off, on.with_argument(argument, self._projection.cpus_of(piece)[present])]
+
+
+def _off_threads(batch: Batch) -> frozenset[int] | None:
+    if is_absent(batch.thread):
+        return None if len(batch) else frozenset()
+    off = batch.thread < 0
+    return frozenset(np.unique(batch.class_id[off]).tolist() if off.any() else ())
 
 
 def taken(column: NDArray[np.int32], piece: Piece) -> NDArray[np.int32]:

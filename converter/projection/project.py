@@ -56,6 +56,9 @@ from converter.projection.task_states import TaskStates
 if TYPE_CHECKING:
     from converter.projection.slice_depths import NestedTooDeep
 
+#: By class, and by whether all its events in a batch are on threads.
+_Plans = dict[tuple[int, bool], ClassPlan | None]
+
 #: Lowering ends: no rule gives back a kind that it came from. This bounds it all the same.
 MAX_LOWERINGS = 6
 
@@ -126,8 +129,8 @@ class Projector:
             from converter.projection.slice_depths import NestedTooDeep
 
             self._too_deep = NestedTooDeep(self.target, capabilities.max_depth, report)
-        # By what they were made by besides their class; None for classes of which there is no plan.
-        self._plans: dict[tuple[Hashable, ...], dict[int, ClassPlan | None]] = {}
+        # By what they were made by besides that; None for classes of which there is no plan.
+        self._plans: dict[tuple[Hashable, ...], _Plans] = {}
         self._rehearsal: Rehearsal | None = None
         self._by_value: dict[Hashable, ByValue] = {}
         # Of the batch under way.
@@ -289,6 +292,7 @@ class Projector:
         placed = []
         for number in batch.tables.keys() & present:
             placed += [(number, *part) for part in self._project_class(batch, number, plans)]
+        self._placing.begin_class(None)
         if self._task_states is not None:
             placed += [
                 (0, self._class_ids(part.event_class), part)
@@ -312,19 +316,18 @@ class Projector:
             len(self._occurring),
         )
 
-    def _project_class(
-        self, batch: Batch, number: int, plans: dict[int, ClassPlan | None]
-    ) -> list[Numbered]:
+    def _project_class(self, batch: Batch, number: int, plans: _Plans) -> list[Numbered]:
         """What becomes of the events of a class in a batch."""
         table, places = batch.tables[number], Places(batch, number)
         event_class = self.source.event_classes[number]
         piece = Piece(batch, event_class, table, places, derived=self._derived)
-        plan = plans.get(number)
+        key = number, self._placing.begin_class(number)
+        plan = plans.get(key)
         if plan is not None and plan.is_for(piece):
             if plan.losses:
                 self.report.repeat(plan.losses, len(table), int(batch.ts[places.first]))
             return plan.pieces(piece)
-        if number not in plans and len(table) >= FEWEST_ROWS:
+        if key not in plans and len(table) >= FEWEST_ROWS:
             self._rehearsal = Rehearsal(piece, Places(batch, number))
             piece = self._rehearsal.piece
         parts = [
@@ -336,7 +339,7 @@ class Projector:
             self._lose_names(piece, (part.event_class for _, part in parts))
         rehearsal, self._rehearsal = self._rehearsal, None
         if rehearsal is not None and not rehearsal.is_exception:
-            plans[number] = rehearsal.plan(parts)
+            plans[key] = rehearsal.plan(parts)
         for _, part in parts:
             part.settle()
         return parts

@@ -18,7 +18,7 @@ from converter.ir.events import Batch, EventClass, Table
 from converter.ir.field_classes import StringClass
 from converter.ir.kinds import Kind, Role
 from converter.ir.trace import Trace
-from converter.kernels.union import looked_up
+from converter.kernels.union import looked_up, values_by_class
 from converter.projection.losses import LossClass, LossKind, LossReport
 from converter.projection.open_slices import OpenSlices
 from converter.projection.pieces import string_ids
@@ -75,15 +75,13 @@ class _Ends:
         return steps
 
     def _names(self, batch: Batch) -> NDArray[np.int32]:
-        names = np.zeros(len(batch), np.int32)
+        names = {}
         for number, table in batch.tables.items():
             event_class = self._source.event_classes[number]
             index = _name_index(event_class)
             if event_class.kind in _STEPS and index is not None and len(table):
-                names[batch.positions(number)] = string_ids(
-                    table.column(index), self._source.strings
-                )
-        return names
+                names[number] = string_ids(table.column(index), self._source.strings)
+        return values_by_class(batch.class_id, batch.row, names)
 
     def _without_names(self, batch: Batch, places: NDArray[np.intp]) -> Batch:
         """The batch with the ends at `places` without name and category."""

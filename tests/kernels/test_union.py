@@ -5,7 +5,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from converter.kernels.union import looked_up, mark, put
+from converter.kernels.union import (
+    looked_up,
+    mark,
+    positions_by_class,
+    positions_of,
+    put,
+    values_by_class,
+)
 
 
 @given(st.lists(st.integers(-1, 4)))
@@ -52,3 +59,42 @@ def test_numbers_outside_are_refused(number):
         mark(np.zeros(2, np.uint8), column)
     with pytest.raises(ValueError, match="of a table of 0"):
         looked_up(np.zeros(0, np.int32), column)
+
+
+@given(st.lists(st.integers(0, 3)))
+def test_a_class_has_the_same_places_by_itself(classes):
+    class_id = np.array(classes, np.int32)
+    row = np.array([classes[:i].count(number) for i, number in enumerate(classes)], np.int32)
+    lengths = {number: classes.count(number) for number in range(4)}
+    places = positions_by_class(class_id, row, lengths)
+    for number, length in lengths.items():
+        found = positions_of(number, class_id, row, length)
+        assert (
+            found.tolist() == places[number].tolist() == np.flatnonzero(class_id == number).tolist()
+        )
+
+
+def test_each_event_has_the_value_of_its_class():
+    class_id, row = np.array([2, 0, 1, 2, 5], np.int32), np.array([1, 0, 0, 0, 3], np.int32)
+    columns = {
+        0: np.array([7], np.int32),
+        2: np.arange(20, 26, dtype=np.int32)[::3],
+        5: np.broadcast_to(np.int32(-4), (4,)),
+    }
+    assert values_by_class(class_id, row, columns).tolist() == [23, 7, 0, 20, -4]
+    assert values_by_class(class_id, row, {}).tolist() == [0] * 5
+
+
+@pytest.mark.parametrize("of_row", [2, -1, 2**31 - 1, -(2**31)])
+def test_rows_outside_of_their_class_are_refused(of_row):
+    class_id, row = np.array([3, 3], np.int32), np.array([0, of_row], np.int32)
+    with pytest.raises(ValueError, match=f"event 1 is row {of_row} of class 3"):
+        positions_of(3, class_id, row, 2)
+    with pytest.raises(ValueError, match=f"event 1 is row {of_row} of class 3"):
+        values_by_class(class_id, row, {3: np.zeros(2, np.int32)})
+    with pytest.raises(ValueError, match="differ in length"):
+        positions_of(3, class_id, row[:1], 2)
+    with pytest.raises(ValueError, match="differ in length"):
+        values_by_class(class_id, row[:1], {})
+    with pytest.raises(ValueError, match="class -1"):
+        values_by_class(class_id, row, {-1: row})

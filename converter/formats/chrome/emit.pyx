@@ -12,12 +12,12 @@ from libc.string cimport memcpy
 
 from converter.formats.chrome.emit_programs cimport (
     ARGUMENT_CPU, ARRAY, BASE64, BOOLEAN, COLUMN_OPERATIONS, EVENT, EVENT_DURATION, EVENT_OWNER, EVENT_PLACE, EVENT_TIME,
-    FLOAT, HEXADECIMAL, IF_TRUE, LITERAL, MEMBERS, SIGNED, STEP, STRING, STRING_IF, THREAD_OF, TIME, UNSIGNED, Operation,
+    FLOAT, HEXADECIMAL, IF_TRUE, LITERAL, MEMBERS, MOST_OF_TEXT, SIGNED, STEP, STRING, STRING_IF, THREAD_OF, TIME, UNSIGNED, Operation,
     Program,
 )
 from converter.formats.chrome.emit_strings cimport Quoted, QuotedStrings, make_room_for, quote
 from converter.formats.chrome.emit_text cimport (
-    Seconds, append_integers, put_address, put_base64, put_decimal, put_float, put_microseconds, put_string, put_unsigned,
+    Millisecond, append_integers, put_address, put_base64, put_decimal, put_float, put_microseconds, put_string, put_unsigned,
 )
 from converter.formats.chrome.json_text cimport FINE, compact
 from converter.kernels.column_view cimport (
@@ -57,7 +57,7 @@ cdef class Emitter:
     cdef Blocks _blocks
     cdef int _places
     cdef bint _no_memory
-    cdef Seconds _seconds
+    cdef Millisecond _millisecond
     cdef QuotedStrings _quoted
     # Of the batch: the number of strings, the texts of threads and owners.
     cdef int64_t _known
@@ -67,6 +67,10 @@ cdef class Emitter:
     cdef const int32_t* _thread
     cdef const int32_t* _cpu
     cdef const int64_t* _durations
+    cdef const int32_t* _class_id
+    cdef const int32_t* _row
+    cdef void** _programs
+    cdef int64_t _classes
     cdef int64_t _event
     # Of its program.
     cdef int64_t _room
@@ -95,9 +99,7 @@ cdef class Emitter:
         cdef int64_t i, number
         cdef int64_t classes = len(programs)
         cdef ColumnView* view
-        cdef void** found
-        cdef void* program
-        cdef bint good = True
+        cdef uint8_t* at = NULL
         if row.shape[0] != count or ts.shape[0] != count or thread.shape[0] != count or cpu.shape[0] != count \
                 or durations.shape[0] < count:
             raise ValueError("columns differ in length")
@@ -116,157 +118,177 @@ cdef class Emitter:
         if not ensure(&self._out, BLOCK + BLOCK // 8) or not make_room_for(&self._quoted, self._known):
             raise MemoryError
         # Borrowed: the list keeps the programs.
-        found = <void**>calloc(classes + 1, sizeof(void*))
-        if found is NULL:
+        self._programs = <void**>calloc(classes + 1, sizeof(void*))
+        if self._programs is NULL:
             raise MemoryError
-        for number in range(classes):
-            if programs[number] is not None:
-                found[number] = <void*><Program?>programs[number]
-        i = start
-        with nogil:
-            while i < stop and self._out.used < BLOCK:
-                if class_id[i] < 0 or class_id[i] >= classes or found[class_id[i]] is NULL or row[i] < 0:
-                    good = False
-                    break
-                program = found[class_id[i]]
-                self._event = i
-                self._room = (<Program>program).room
-                good = self._run((<Program>program).operations, (<Program>program).count, row[i], 0)
-                if not good:
-                    break
-                i += 1
-        free(found)
+        self._classes = classes
+        self._event = start
+        try:
+            for number in range(classes):
+                if programs[number] is not None:
+                    self._programs[number] = <void*><Program?>programs[number]
+            if start < stop:
+                self._class_id, self._row = &class_id[0], &row[0]
+                with nogil:
+                    at = self._run(self._out.data, NULL, NULL, start, stop, 0)
+                    if at is not NULL:
+                        self._out.used = at - self._out.data
+        finally:
+            free(self._programs)
+            self._programs = NULL
         if self._no_memory:
             raise MemoryError
-        if not good:
-            raise ValueError(f"event {i} is outside of its class's columns")
+        if start < stop and at is NULL:
+            raise ValueError(f"event {self._event} is outside of its class's columns")
         pending = np.frombuffer((<const char*>self._pending.data)[:self._pending.used], np.int64)
-        return self._blocks.hand_over(&self._out), pending, i
+        return self._blocks.hand_over(&self._out), pending, self._event
 
-    # Run `count` operations for one row; false where a column ends before it, or there is no memory. There is room for
-    # all of the program's operations, which is made again behind each one whose text can be of any size: up to there
-    # what is written ends at `at`.
-    cdef bint _run(self, const Operation* operation, int64_t count, int64_t row, int level) noexcept nogil:
-        cdef const Operation* end = operation + count
+    # Run the programs of events up to `stop`, or until the block is full, or for elements (`level` > 0) these operations,
+    # with commas between them: the place behind what they wrote from `at` on, or NULL where a column ends before a row, or
+    # there is no memory. `_event` is the next event then. There is room for what a program writes that is not of any size;
+    # it is made again behind what is.
+    cdef uint8_t* _run(
+        self, uint8_t* at, const Operation* operations, const Operation* end, int64_t start, int64_t stop, int level
+    ) noexcept nogil:
+        cdef const Operation* operation
         cdef const ColumnView* view = NULL
+        cdef void* program
         cdef Output* out = &self._out
-        cdef uint8_t* at
-        cdef const uint8_t* data = NULL
-        cdef int64_t number
+        cdef Quoted* quoted
+        cdef int64_t number, row, i
         cdef int64_t size = 0
-        if not ensure(out, self._room):
-            self._no_memory = True
-            return False
-        at = out.data + out.used
-        while operation < end:
-            at = copy_in_steps(at, operation.front, operation.front_size)
-            if operation.code < COLUMN_OPERATIONS:
-                view = operation.view
-                if row >= view.length:
-                    return False
-                fetch_ahead(view, row)
-            if operation.code == LITERAL:
-                pass
-            elif operation.code == EVENT or operation.code == EVENT_PLACE:
-                if operation.code == EVENT:
-                    at = self._time(at, self._ts[self._event])
-                number = self._thread[self._event]
-                view = &self._texts.views[0]
-                if 0 <= number < view.length:
-                    if not span_of(view, number, 1, &data, &size):
-                        return False
-                    if out.data + out.room - at < size + STEP + self._room:
-                        at = self._more(at, size)
+        cdef int32_t code
+        for i in range(start, stop):
+            operation = operations
+            row = i
+            if not level:
+                self._event = i
+                if at - out.data >= BLOCK:
+                    return at
+                number = self._class_id[i]
+                row = self._row[i]
+                if number < 0 or number >= self._classes or self._programs[number] is NULL or row < 0:
+                    return NULL
+                program = self._programs[number]
+                self._room = (<Program>program).room
+                operation = (<Program>program).operations
+                end = operation + (<Program>program).count
+            elif i > start:
+                at[0] = 44
+                at += 1
+            if out.data + out.room - at <= self._room:
+                at = self._more(at, 1)
+                if at is NULL:
+                    return NULL
+            while operation < end:
+                at = copy_in_steps(at, operation.front, operation.front_size)
+                code = operation.code
+                if code < COLUMN_OPERATIONS:
+                    view = operation.view
+                    if row >= view.length:
+                        return NULL
+                    fetch_ahead(view, row)
+                if code == LITERAL:
+                    pass
+                elif code == EVENT or code == EVENT_PLACE:
+                    if code == EVENT:
+                        at = self._time(at, self._ts[self._event])
+                    at = self._place(at)
+                    if at is NULL:
+                        return NULL
+                elif code == STRING or code == STRING_IF:
+                    if view.offsets is not NULL:
+                        at = self._append(at, operation, row, level)
                         if at is NULL:
-                            return False
-                    at = copy_in_steps(at, data, size)
-                number = self._cpu[self._event]
-                if number >= 0:
-                    memcpy(at, b',"cpu":', 7)
-                    at += 7 + write_digits(at + 7, <uint64_t>number)
-            elif (operation.code == STRING or operation.code == STRING_IF) and view.offsets is NULL:
-                number = id_of(view, row)
-                if number < 0 or number >= self._known:
-                    return False
-                if operation.code == STRING_IF:
-                    if number == 0:
+                            return NULL
                         operation += 1
                         continue
-                    at = copy_in_steps(at, operation.text, operation.size)
-                at = self._string(at, number, operation.code == STRING_IF)
-                if at is NULL:
-                    return False
-            elif operation.code == EVENT_TIME:
-                at = self._time(at, self._ts[self._event])
-            elif operation.code == EVENT_DURATION:
-                if self._durations[self._event] >= 0:
-                    at = put_decimal(at, self._durations[self._event], self._places)
-                else:
-                    # Not known yet: it gets room for 20 digits.
-                    out.used = at - out.data
-                    if not append(&self._pending, <uint8_t*>&out.used, 8):
-                        self._no_memory = True
-                        return False
-                    memcpy(at, b"0                   ", 20)
-                    at += 20
-            elif operation.code == ARGUMENT_CPU:
-                number = self._cpu[self._event]
-                if number < 0:
-                    memcpy(at, b"null", 4)
-                    at += 4
-                else:
-                    at += write_digits(at, <uint64_t>number)
-            elif operation.code == EVENT_OWNER or operation.code == THREAD_OF:
-                number = id_of(view, row) if operation.code == THREAD_OF else self._thread[self._event]
-                view = &self._texts.views[operation.code == EVENT_OWNER]
-                if 0 <= number < view.length:
-                    if not span_of(view, number, 1, &data, &size):
-                        return False
-                    if out.data + out.room - at < size + STEP + self._room:
-                        at = self._more(at, size)
+                    number = id_of(view, row)
+                    if number < 0 or number >= self._known:
+                        return NULL
+                    if code == STRING_IF:
+                        if number == 0:
+                            operation += 1
+                            continue
+                        at = copy_in_steps(at, operation.text, operation.size)
+                    quoted = &self._quoted.of[number]
+                    if quoted.size > 0:
+                        at = copy_in_steps(at, self._quoted.kept.data + quoted.start, quoted.size)
+                    else:
+                        at = self._string(at, number, code == STRING_IF)
                         if at is NULL:
-                            return False
-                    at = copy_in_steps(at, data, size)
-                elif operation.code == EVENT_OWNER:
-                    memcpy(at, b',"event_tid":null', 17)
-                    at += 17
+                            return NULL
+                elif code == SIGNED:
+                    at += write_integer(at, bits_of(view, row, 8), True)
+                elif code == UNSIGNED:
+                    at = put_unsigned(at, bits_of(view, row, 8))
+                elif code == HEXADECIMAL:
+                    at = put_address(at, bits_of(view, row, 8))
+                elif code == EVENT_TIME:
+                    at = self._time(at, self._ts[self._event])
+                elif code == EVENT_DURATION:
+                    if self._durations[self._event] >= 0:
+                        at = put_decimal(at, self._durations[self._event], self._places)
+                    else:
+                        # Not known yet: it gets room for 20 digits.
+                        number = at - self._out.data
+                        if not append(&self._pending, <uint8_t*>&number, 8):
+                            self._no_memory = True
+                            return NULL
+                        memcpy(at, b"0                   ", 20)
+                        at += 20
+                elif code == ARGUMENT_CPU:
+                    number = self._cpu[self._event]
+                    if number < 0:
+                        memcpy(at, b"null", 4)
+                        at += 4
+                    else:
+                        at += write_digits(at, <uint64_t>number)
+                elif code == EVENT_OWNER:
+                    number = self._thread[self._event]
+                    view = &self._texts.views[1]
+                    if 0 <= number < view.length:
+                        at = self._text(at, view, number)
+                        if at is NULL:
+                            return NULL
+                    else:
+                        memcpy(at, b',"event_tid":null', 17)
+                        at += 17
+                elif code == THREAD_OF:
+                    number = id_of(view, row)
+                    view = &self._texts.views[0]
+                    if 0 <= number < view.length:
+                        at = self._text(at, view, number)
+                        if at is NULL:
+                            return NULL
+                    else:
+                        # Of no thread: the tid that is in the column behind its own.
+                        view = operation.view + 1
+                        if row >= view.length:
+                            return NULL
+                        memcpy(at, b',"pid":', 7)
+                        at += 7 + write_integer(at + 7, bits_of(view, row, 8), True)
+                        memcpy(at, b',"tid":', 7)
+                        at += 7 + write_integer(at + 7, bits_of(view, row, 8), True)
+                elif code == TIME:
+                    at = self._time(at, <int64_t>bits_of(view, row, 8))
+                elif code == BOOLEAN:
+                    size = 4 if value_at(view, row)[0] else 5
+                    memcpy(at, b"true" if size == 4 else b"false", size)
+                    at += size
+                elif code == IF_TRUE:
+                    if value_at(view, row)[0]:
+                        at = copy_in_steps(at, operation.text, operation.size)
                 else:
-                    # Of no thread: the tid that is in the column behind its own.
-                    view = operation.view + 1
-                    if row >= view.length:
-                        return False
-                    memcpy(at, b',"pid":', 7)
-                    at += 7 + write_integer(at + 7, bits_of(view, row, 8), True)
-                    memcpy(at, b',"tid":', 7)
-                    at += 7 + write_integer(at + 7, bits_of(view, row, 8), True)
-            elif operation.code == SIGNED:
-                at += write_integer(at, bits_of(view, row, 8), True)
-            elif operation.code == UNSIGNED:
-                at = put_unsigned(at, bits_of(view, row, 8))
-            elif operation.code == HEXADECIMAL:
-                at = put_address(at, bits_of(view, row, 8))
-            elif operation.code == TIME:
-                at = self._time(at, <int64_t>bits_of(view, row, 8))
-            elif operation.code == BOOLEAN:
-                size = 4 if value_at(view, row)[0] else 5
-                memcpy(at, b"true" if size == 4 else b"false", size)
-                at += size
-            elif operation.code == IF_TRUE:
-                if value_at(view, row)[0]:
-                    at = copy_in_steps(at, operation.text, operation.size)
-            else:
-                out.used = at - out.data
-                if not self._append(operation, row, level):
-                    return False
-                if not ensure(out, self._room):
-                    self._no_memory = True
-                    return False
-                at = out.data + out.used
-                if operation.code == ARRAY:
-                    operation += operation.size
-            operation += 1
-        out.used = at - out.data
-        return True
+                    at = self._append(at, operation, row, level)
+                    if at is NULL:
+                        return NULL
+                    if code == ARRAY:
+                        operation += operation.size
+                operation += 1
+        if not level:
+            self._event = stop
+        return at
 
     # Room for text of some size, for what is copied with it, and for what follows; where to write from now on, or NULL.
     cdef uint8_t* _more(self, uint8_t* at, int64_t size) noexcept nogil:
@@ -277,58 +299,78 @@ cdef class Emitter:
             return NULL
         return out.data + out.used
 
-    # Put a string by its id, which is in range; the place behind it, with room for what follows, or NULL.
-    cdef inline uint8_t* _string(self, uint8_t* at, int64_t id, bint plain) noexcept nogil:
+    # Put thread and CPU of the event; the place behind them, or NULL.
+    cdef inline uint8_t* _place(self, uint8_t* at) noexcept nogil:
+        cdef const ColumnView* threads = &self._texts.views[0]
+        cdef int64_t number = self._thread[self._event]
+        if 0 <= number < threads.length:
+            at = self._text(at, threads, number)
+            if at is NULL:
+                return NULL
+        number = self._cpu[self._event]
+        if number >= 0:
+            memcpy(at, b',"cpu":', 7)
+            at += 7 + write_digits(at + 7, <uint64_t>number)
+        return at
+
+    # Put the text of a thread, which is in range; the place behind it, or NULL.
+    cdef inline uint8_t* _text(self, uint8_t* at, const ColumnView* texts, int64_t number) noexcept nogil:
+        cdef const uint8_t* data = NULL
+        cdef int64_t size = 0
+        if not span_of(texts, number, 1, &data, &size):
+            return NULL
+        if size > MOST_OF_TEXT:
+            at = self._more(at, size)
+            if at is NULL:
+                return NULL
+        return copy_in_steps(at, data, size)
+
+    # Put a string, by its id, whose quoted form is not kept, or for plain text alone; the place behind it, or NULL.
+    cdef uint8_t* _string(self, uint8_t* at, int64_t id, bint plain) noexcept nogil:
         cdef Output* out = &self._out
         cdef Quoted* quoted = &self._quoted.of[id]
-        cdef int64_t size = -quoted.size if plain and quoted.size < 0 else quoted.size
-        if size > 0:
-            if out.data + out.room - at < size + STEP + self._room:
-                at = self._more(at, size)
-                if at is NULL:
-                    return NULL
-            return copy_in_steps(at, self._quoted.kept.data + quoted.start, size)
+        if plain and quoted.size < 0:
+            return copy_in_steps(at, self._quoted.kept.data + quoted.start, -quoted.size)
         out.used = at - out.data
         if not quote(&self._quoted, out, self._strings, id, plain):
             self._no_memory = True
             return NULL
         return self._more(out.data + out.used, 0)
 
-    # Text of any size: that of an operation which `_run` has no room for; false as there.
-    cdef bint _append(self, const Operation* operation, int64_t row, int level) noexcept nogil:
+    # Text of any size: that of an operation which `_run` has no room for; the place behind it, or NULL.
+    cdef uint8_t* _append(self, uint8_t* at, const Operation* operation, int64_t row, int level) noexcept nogil:
         cdef const ColumnView* view = operation.view
         cdef const uint8_t* data = NULL
-        cdef int64_t first, last, k
+        cdef int64_t first, last, used
         cdef int64_t size = 0
         cdef int64_t after = 0
         cdef double floating
         cdef Output* out = &self._out
         cdef bint good = True
+        out.used = at - out.data
         if operation.code == FLOAT:
             memcpy(&floating, value_at(view, row), 8)
             good = put_float(out, floating)
         elif operation.code == ARRAY:
             if level >= MAX_LEVELS or not elements_of(view, row, &first, &last):
-                return False
+                return NULL
             put8(out, 91)
             if operation.size == 1 and operation[1].front_size == 0 \
                     and (operation[1].code == SIGNED or operation[1].code == UNSIGNED):
                 view = operation[1].view
                 if last > view.length and first < last:
-                    return False
+                    return NULL
                 good = append_integers(out, view, first, last, operation[1].code == SIGNED)
             else:
-                for k in range(first, last):
-                    if k > first:
-                        put8(out, 44)
-                    if not self._run(operation + 1, operation.size, k, level + 1):
-                        return False
-                    if not ensure(out, 2):
-                        self._no_memory = True
-                        return False
+                at = self._run(
+                    out.data + out.used, operation + 1, operation + 1 + operation.size, first, last, level + 1
+                )
+                if at is NULL:
+                    return NULL
+                out.used = at - out.data
             good = good and append(out, b"]", 1)
         elif not span_of(view, row, 1, &data, &size):
-            return False
+            return NULL
         elif operation.code == STRING:
             good = put_string(out, data, size, False)
         elif operation.code == STRING_IF:
@@ -340,14 +382,15 @@ cdef class Emitter:
         elif operation.code == MEMBERS:
             good = self._members(data, size)
         else:
-            k = out.used
+            used = out.used
             if compact(data, 0, size, out, &after) != FINE or after != size:
                 # What claims to be JSON and is not goes out as text.
-                out.used = k
+                out.used = used
                 good = put_string(out, data, size, False)
         if not good:
             self._no_memory = True
-        return good
+            return NULL
+        return self._more(out.data + out.used, 0)
 
     # The members of a JSON object, behind a comma; nothing for what is none.
     cdef bint _members(self, const uint8_t* data, int64_t size) noexcept nogil:
@@ -364,5 +407,5 @@ cdef class Emitter:
 
     cdef inline uint8_t* _time(self, uint8_t* at, int64_t value) noexcept nogil:
         if self._places == 3:
-            return put_microseconds(at, &self._seconds, value)
+            return put_microseconds(at, &self._millisecond, value)
         return put_decimal(at, value, self._places)

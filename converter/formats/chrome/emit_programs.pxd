@@ -36,6 +36,8 @@ cdef enum:
     COLUMN_OPERATIONS = 14
     # Bytes behind a literal that are readable, so that it is copied in steps of so many.
     STEP = 32
+    # Bytes of a quoted string that is kept, and of a thread's text, for which each operation has room.
+    MOST_OF_TEXT = 256
 
 
 cdef struct Operation:

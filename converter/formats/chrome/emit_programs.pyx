@@ -13,8 +13,8 @@ from converter.kernels.columns cimport BoundColumns
 cdef enum:
     # How many numbers an operation is made of.
     NUMBERS = 6
-    # Bytes of an operation at most, texts and literals apart: two numbers, and what each is called.
-    MOST_OF_OPERATION = 80
+    # Bytes of an operation at most, texts and literals apart: three numbers, and what each is called.
+    MOST_OF_OPERATION = 96
 
 # What each operation takes, and how wide that is.
 cdef Takes[COLUMN_OPERATIONS] TAKES
@@ -72,8 +72,9 @@ cdef class Program:
             operation.text = self._text + given[2]
         operation.front = self._text + given[4]
         operation.front_size = given[5]
-        # Literals are copied in steps.
-        self.room += MOST_OF_OPERATION + operation.front_size + STEP + (0 if code == ARRAY else operation.size + STEP)
+        # Literals and texts are copied in steps.
+        self.room += MOST_OF_OPERATION + MOST_OF_TEXT + operation.front_size + 2 * STEP
+        self.room += 0 if code == ARRAY else operation.size + STEP
         return 0
 
     cdef int _need(self, int64_t column, Takes takes, int64_t width) except -1:

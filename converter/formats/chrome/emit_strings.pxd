@@ -4,15 +4,14 @@ from libc.stdint cimport int32_t, int64_t, uint8_t
 from libc.stdlib cimport calloc, free
 from libc.string cimport memcpy
 
-from converter.formats.chrome.emit_programs cimport STEP
+from converter.formats.chrome.emit_programs cimport MOST_OF_TEXT, STEP
 from converter.formats.chrome.emit_text cimport put_string
 from converter.formats.chrome.json_text cimport is_hexadecimal, special_number
 from converter.kernels.output cimport Output, append, ensure
 from converter.kernels.strings cimport Entry, StringTable
 
 cdef enum:
-    # Quoted forms are kept of strings of up to so many bytes, and of so many bytes in all, by each emitter.
-    LONGEST_KEPT = 200
+    # Of so many bytes in all quoted forms are kept, by each emitter.
     MOST_KEPT = 1 << 23
 
 
@@ -54,7 +53,7 @@ cdef inline bint quote(
     cdef int64_t start = out.used
     if not put_string(out, entry.data, entry.size, plain):
         return False
-    if quoted.of[id].size or entry.size > LONGEST_KEPT or quoted.kept.used >= MOST_KEPT:
+    if quoted.of[id].size or out.used - start > MOST_OF_TEXT or quoted.kept.used >= MOST_KEPT:
         return True
     if is_hexadecimal(entry.data, entry.size) or special_number(entry.data, entry.size):
         if not plain:

@@ -43,6 +43,8 @@ cdef extern from *:
 cdef enum:
     # Bytes of a number in decimal at most, with a sign, a point and decimals; some are written that it does not take.
     MOST_OF_NUMBER = 48
+    # For so many integers there is room made at once.
+    INTEGERS_AT_ONCE = 32
 
 
 cdef inline bint has_escape(const uint8_t* data) noexcept nogil:
@@ -173,20 +175,25 @@ cdef inline bint append_integers(
 ) noexcept nogil:
     """The elements of a list of integers, rows that the view has, with commas between them."""
     cdef uint8_t* at
-    cdef int64_t k
+    cdef int64_t k = first
+    cdef int64_t stop
     fetch_ahead(view, first)
-    for k in range(first, last):
-        if not ensure(out, MOST_OF_NUMBER):
+    while k < last:
+        stop = min(last, k + INTEGERS_AT_ONCE)
+        if not ensure(out, MOST_OF_NUMBER * INTEGERS_AT_ONCE):
             return False
         at = out.data + out.used
-        if k > first:
+        while k < stop:
+            if signed:
+                at += write_integer(at, bits_of(view, k, 8), True)
+            else:
+                at = put_unsigned(at, bits_of(view, k, 8))
             at[0] = 44
             at += 1
-        if signed:
-            at += write_integer(at, bits_of(view, k, 8), True)
-        else:
-            at = put_unsigned(at, bits_of(view, k, 8))
+            k += 1
         out.used = at - out.data
+    # Behind the last one is none.
+    out.used -= first < last
     return True
 
 
@@ -264,33 +271,29 @@ cdef inline bint put_base64(Output* out, Output* scratch, const uint8_t* data, i
     return put_string(out, scratch.data, (size + 2) // 3 * 4, False)
 
 
-cdef struct Seconds:
-    # Times from `start` on, up to a second later, begin with this text of up to 16 characters.
+cdef struct Millisecond:
+    # Times from `start` on, up to a millisecond later, begin with this text of up to 16 characters.
     int64_t start
     int64_t size
     uint8_t text[16]
 
 
-cdef inline uint8_t* put_microseconds(uint8_t* at, Seconds* seconds, int64_t value) noexcept nogil:
-    """What `put_decimal` says with three places. Most times are in the same second as the one before."""
-    cdef uint64_t beyond = <uint64_t>value - <uint64_t>seconds.start
-    cdef uint32_t whole, part, pair
-    if seconds.size == 0 or beyond >= 1000000000:
-        if value < 1000000000:
+cdef inline uint8_t* put_microseconds(uint8_t* at, Millisecond* last, int64_t value) noexcept nogil:
+    """What `put_decimal` says with three places. Most times are in the same millisecond as the one before."""
+    cdef uint64_t beyond = <uint64_t>value - <uint64_t>last.start
+    cdef uint32_t micro, hundreds
+    if last.size == 0 or beyond >= 1000000:
+        if value < 1000000:
             return put_decimal(at, value, 3)
-        # Up to ten digits.
-        seconds.size = write_digits(at, <uint64_t>value // 1000000000)
-        memcpy(seconds.text, at, 16)
-        beyond = <uint64_t>value % 1000000000
-        seconds.start = value - <int64_t>beyond
-    memcpy(at, seconds.text, 16)
-    at += seconds.size
-    whole = <uint32_t>beyond // 1000
-    part = <uint32_t>beyond - whole * 1000
-    pair = whole // 10000
-    memcpy(at, decimal_pairs + 2 * pair, 2)
-    whole -= pair * 10000
-    pair = whole // 100
-    memcpy(at + 2, decimal_pairs + 2 * pair, 2)
-    memcpy(at + 4, decimal_pairs + 2 * (whole - pair * 100), 2)
-    return put_thousandths(at + 6, part)
+        # Up to 13 digits.
+        last.size = write_digits(at, <uint64_t>value // 1000000)
+        memcpy(last.text, at, 16)
+        beyond = <uint64_t>value % 1000000
+        last.start = value - <int64_t>beyond
+    memcpy(at, last.text, 16)
+    at += last.size
+    micro = <uint32_t>beyond // 1000
+    hundreds = micro // 100
+    at[0] = <uint8_t>(48 + hundreds)
+    memcpy(at + 1, decimal_pairs + 2 * (micro - hundreds * 100), 2)
+    return put_thousandths(at + 3, <uint32_t>beyond - micro * 1000)

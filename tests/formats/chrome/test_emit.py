@@ -72,6 +72,55 @@ def test_durations_that_are_not_known_have_room():
     assert text == b";1.5;0" + b" " * 19 + b";0;12345678.901;0.001;0.02;0.999"
 
 
+@pytest.mark.parametrize("mark", ["z", '"', "\x01"])
+def test_strings_of_any_size_fit_however_often_they_occur(mark):
+    """Up to a size their quoted form is kept, and copied to where there is room for it."""
+    strings, texts = (
+        StringTable(),
+        [mark * size for size in (1, 42, 126, 127, 128, 253, 254, 255, 2000)],
+    )
+    ids = np.array([strings.intern(text.encode()) for text in texts], np.int32)
+    columns = 20
+    one = program(*((op.STRING, i) for i in range(columns)), columns=columns)
+    one.bind([ids] * columns)
+    rows = [*range(len(texts))] * 2
+    quoted = [json.dumps(text) for text in texts]
+    assert text_of(one, rows, strings).decode() == "".join(quoted[row] * columns for row in rows)
+
+
+def test_an_event_of_many_kept_strings_has_room_at_the_end_of_a_block():
+    strings, columns = StringTable(), 1200
+    ids = np.array([strings.intern(b"z" * 254)] * 7, np.int32)
+    one = program(*((op.STRING, i) for i in range(columns)), columns=columns)
+    one.bind([ids] * columns)
+    assert text_of(one, range(7), strings) == (b'"' + b"z" * 254 + b'"') * columns * 7
+
+
+@pytest.mark.parametrize("size", [1, 255, 256, 257, 100_000])
+def test_threads_have_texts_of_any_size(size):
+    text = b"t" * size
+    data = np.frombuffer(text + bytes(TEXT_PADDING), np.uint8)
+    threads = data, np.array([0, size], np.int64)
+    one = program((op.EVENT_PLACE, 0, 0, 0, 0, 1), (op.LITERAL, 0, 0, 0, 1, 1), literals=b"[]")
+    assert text_of(one, [0] * 9, threads=threads) == (b"[" + text + b"]") * 9
+
+
+@pytest.mark.parametrize("count", [0, 1, 31, 32, 33, 64, 5000])
+def test_lists_of_integers_have_any_length(count):
+    values = np.array([-(2**63), 2**63 - 1, 0, 7] * 1250, np.int64)[:count]
+    one = program(
+        (op.ARRAY, 0, 0, 1), (op.SIGNED, 1), (op.ARRAY, 2, 0, 1), (op.UNSIGNED, 3), columns=4
+    )
+    offsets = np.array([0, count], np.int64)
+    one.bind([offsets, values, offsets, values.view(np.uint64)])
+    text = text_of(one, [0]).decode()
+    signed, end = json.JSONDecoder().raw_decode(text)
+    assert signed == values.tolist()
+    # Those that readers may not hold are text.
+    expected = [v if v < 2**63 else str(v) for v in values.view(np.uint64).tolist()]
+    assert json.loads(text[end:]) == expected
+
+
 @pytest.mark.parametrize("size", [0, 1, 31, 32, 33, 64, 65, 300])
 def test_literals_of_any_size_stand_in_front(size):
     front = bytes(range(48, 58)) * 30

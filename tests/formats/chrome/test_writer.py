@@ -130,10 +130,12 @@ def test_text_that_occurs_again_is_the_same_in_every_place() -> None:
         assert sum('"v":"\\u0030x1f"' in line for line in lines) == 2
 
 
-def test_times_are_exact_wherever_a_second_begins() -> None:
-    second = 10**9
+def test_times_are_exact_wherever_a_second_or_millisecond_begins() -> None:
+    second, milli = 10**9, 10**6
     times = [-second, -1, 0, 1, 10, 999, 1000, second - 1, second, second + 1, second + 10]
     times += [second + 100, second + 1000, 2 * second - 1, 2 * second, 123 * second, 5, second]
+    times += [milli - 1, milli, milli + 1, milli + 10_010, 2 * milli - 1, 2 * milli, 1, 3 * milli]
+    times += [4 * 10**15, 4 * 10**15 + 1, 4 * 10**15 + milli, second + 99_099, second + 909_900]
     event_class = EventClass(Kind.INSTANT, fields=(NAME,))
     text = dump(trace_of(event_class, [(b"n",)] * len(times), ts=times)).decode()
     written = [

@@ -13,6 +13,7 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free
 from libc.string cimport memchr, memcpy, memset
 
+from converter.kernels.copying cimport copy_run
 from converter.kernels.columns cimport HeldBuffers
 from converter.kernels.byte_order cimport HOST_IS_BIG, load16, load32, load64
 from converter.kernels.strings cimport StringTable
@@ -349,6 +350,6 @@ cdef class Segments(HeldBuffers):
                 if text is NULL or offsets[i] < 0 or offsets[i + 1] > out.shape[0]:
                     failed = i
                     break
-                memcpy(&out[offsets[i]], text, length)
+                copy_run(&out[offsets[i]], text, length)
         if failed >= 0:
             raise ValueError(f"span {failed} lies outside its segment")

@@ -41,6 +41,14 @@ def unfit_texts(
     Raises ValueError when a text lies outside the column. Releases the GIL.
     """
 
+def taken_texts(
+    values: NDArray[uint8], offsets: NDArray[int64], rows: NDArray[int64]
+) -> tuple[NDArray[int64], NDArray[uint8]]:
+    """The texts of these rows of a text column, in that order: their offsets, and their bytes.
+
+    Raises ValueError for a row that the column does not have, or whose text lies outside of it. Releases the GIL.
+    """
+
 def format_integers(
     offsets: NDArray[int64], values: NDArray[uint64], signed: bool
 ) -> tuple[NDArray[uint8], NDArray[int64]]:

@@ -19,8 +19,9 @@ import numpy as np
 import os
 from posix.mman cimport MAP_ANONYMOUS, MAP_FAILED, MAP_PRIVATE, mmap, munmap, PROT_READ, PROT_WRITE
 
+from converter.kernels.copying cimport copy_run
 from converter.kernels.decimal cimport write_integer
-from converter.kernels.utf8 cimport is_utf8
+from converter.kernels.utf8 cimport is_ascii, is_utf8
 
 
 cdef enum:
@@ -262,22 +263,56 @@ def unfit_texts(const uint8_t[:] values, const int64_t[::1] offsets, int64_t lim
     cdef int64_t i, size
     cdef int64_t found = 0
     cdef int64_t failed = -1
-    bad = np.zeros(rows, np.int64)
+    cdef bint can_be_other
+    bad = np.empty(rows, np.int64)
     cdef int64_t[::1] places = bad
     with nogil:
+        # Most columns are ASCII, of which each text is then.
+        can_be_other = utf8_only and data.shape[0] and not is_ascii(&data[0], data.shape[0])
         for i in range(rows):
             size = offsets[i + 1] - offsets[i]
             if offsets[i] < 0 or size < 0 or offsets[i + 1] > data.shape[0]:
                 failed = i
                 break
             if (limit >= 0 and size > limit) or (
-                utf8_only and size and not is_utf8(&data[offsets[i]], size)
+                can_be_other and size and not is_utf8(&data[offsets[i]], size)
             ):
                 places[found] = i
                 found += 1
     if failed >= 0:
         raise ValueError(f"text {failed} lies outside the column")
     return bad[:found]
+
+
+def taken_texts(const uint8_t[:] values, const int64_t[:] offsets, const int64_t[::1] rows):
+    cdef const uint8_t[::1] data = np.ascontiguousarray(values)
+    cdef int64_t texts = offsets.shape[0] - 1
+    cdef int64_t count = rows.shape[0]
+    cdef int64_t total = 0
+    cdef int64_t failed = -1
+    cdef int64_t i, row, size
+    taken_offsets = np.empty(count + 1, np.int64)
+    cdef int64_t[::1] ends = taken_offsets
+    ends[0] = 0
+    with nogil:
+        for i in range(count):
+            row = rows[i]
+            if not 0 <= row < texts or not 0 <= offsets[row] <= offsets[row + 1] <= data.shape[0]:
+                failed = i
+                break
+            size = offsets[row + 1] - offsets[row]
+            total += size
+            ends[i + 1] = total
+    if failed >= 0:
+        raise ValueError(f"text {rows[failed]} of {texts} lies outside the column")
+    taken = np.empty(total, np.uint8)
+    cdef uint8_t[::1] out = taken
+    with nogil:
+        for i in range(count):
+            size = ends[i + 1] - ends[i]
+            if size:
+                copy_run(&out[ends[i]], &data[offsets[rows[i]]], size)
+    return taken_offsets, taken
 
 
 def format_integers(const int64_t[::1] offsets, const uint64_t[::1] values, bint signed):

@@ -1,5 +1,6 @@
 """The interned strings of a trace."""
 
+import itertools
 import threading
 
 import numpy as np
@@ -7,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from converter.kernels.strings import StringTable, unfit_texts
+from converter.ir.columns import ListColumn, list_of_bytes, take
+from converter.kernels.strings import StringTable, taken_texts, unfit_texts
 
 
 def test_strings_are_interned_once_and_the_empty_one_is_0():
@@ -115,3 +117,26 @@ def test_what_is_no_utf8_is_found_wherever_it_stands(texts):
     values = np.frombuffer(b"".join(texts), np.uint8)
     expected = [row for row, text in enumerate(texts) if not _is_utf8(text)]
     assert unfit_texts(values, offsets, -1, True).tolist() == expected
+
+
+@given(st.lists(st.binary(max_size=70), min_size=1), st.data())
+def test_texts_are_taken_by_their_rows(texts, data):
+    rows = data.draw(st.lists(st.integers(0, len(texts) - 1)))
+    for dtype in (np.int32, np.int64):
+        taken = take(list_of_bytes(texts), np.array(rows, dtype))
+        assert isinstance(taken, ListColumn)
+        values = taken.values.tobytes()
+        ends = taken.offsets.tolist()
+        found = [values[start:end] for start, end in itertools.pairwise(ends)]
+        assert found == [texts[row] for row in rows]
+
+
+@pytest.mark.parametrize(
+    ("offsets", "row"),
+    [([0, 3], 1), ([0, 3], -1), ([0, 4], 0), ([-1, 2], 0), ([2, 1], 0), ([2**62, 2**63 - 1], 0)],
+)
+def test_texts_outside_of_their_column_are_not_taken(offsets, row):
+    values = np.frombuffer(b"abc", np.uint8)
+    with pytest.raises(ValueError, match=f"text {row} of 1 lies outside"):
+        taken_texts(values, np.array(offsets, np.int64), np.array([row], np.int64))
+    assert taken_texts(values[:0], np.zeros(1, np.int64), np.zeros(0, np.int64))[0].tolist() == [0]

@@ -8,6 +8,7 @@ from converter.formats.chrome.json_text cimport (
     is_hexadecimal, put_escaped, special_number,
 )
 from converter.kernels.column_view cimport ColumnView, bits_of, fetch_ahead
+from converter.kernels.copying cimport copy_run
 from converter.kernels.decimal cimport decimal_pairs, write_digits, write_integer
 from converter.kernels.doubles cimport put_shortest
 from converter.kernels.output cimport Output, append, ensure, put8, put_bytes
@@ -72,21 +73,6 @@ cdef inline int64_t next_escape(const uint8_t* data, int64_t at, int64_t size) n
     while at < size and data[at] >= 32 and data[at] != 34 and data[at] != 92:
         at += 1
     return at
-
-
-cdef inline void copy_run(uint8_t* to, const uint8_t* data, int64_t size) noexcept nogil:
-    """A copy without a call, where it is short: its beginning and its end, which may overlap."""
-    if size > 16:
-        memcpy(to, data, size)
-    elif size >= 8:
-        memcpy(to, data, 8)
-        memcpy(to + size - 8, data + size - 8, 8)
-    elif size >= 4:
-        memcpy(to, data, 4)
-        memcpy(to + size - 4, data + size - 4, 4)
-    else:
-        for i in range(size):
-            to[i] = data[i]
 
 
 cdef inline bint put_string(Output* out, const uint8_t* data, int64_t size, bint plain) noexcept nogil:

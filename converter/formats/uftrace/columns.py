@@ -108,7 +108,7 @@ class BatchValues:
         group_by_class(class_id, row, self._bases[:-1], name, category, *self._names)
         self._payloads = np.empty_like(first), np.empty_like(size)
         group_by_class(class_id, row, self._bases[:-1], first, size, *self._payloads)
-        self._rows: dict[int, NDArray[np.uint64]] = {}
+        self._words: dict[int, NDArray[np.uint64]] = {}
 
     def _here(self, id: int) -> slice:
         return slice(int(self._bases[id]), int(self._bases[id + 1]))
@@ -118,13 +118,13 @@ class BatchValues:
         first, size = self._payloads
         return first[self._here(id)], size[self._here(id)]
 
-    def rows(self, id: int, words: int) -> NDArray[np.uint64]:
-        """The words of a class, of shape (events, words)."""
-        if id not in self._rows:
-            rows = np.empty((int(self._counts[id]), words), np.uint64)
-            gather_words(self._values, self.located(id)[0], rows)
-            self._rows[id] = rows
-        return self._rows[id]
+    def words(self, id: int, count: int) -> NDArray[np.uint64]:
+        """The words of a class, of shape (words, events)."""
+        if id not in self._words:
+            words = np.empty((count, int(self._counts[id])), np.uint64)
+            gather_words(self._values, self.located(id)[0], words)
+            self._words[id] = words
+        return self._words[id]
 
     def table(self, id: int, event_class: EventClass, columns: ClassColumns) -> Table:
         """The table of a class; its columns are made when asked for."""
@@ -152,16 +152,15 @@ class BatchValues:
             case Place.CATEGORY:
                 return lambda: self._names[1][self._here(id)]
             case Place.STRING:
-                return lambda: self.rows(id, words)[:, word].astype(np.int32)
+                return lambda: self.words(id, words)[word].astype(np.int32)
             case Place.SPAN if not isinstance(held, NullClass):
-                return lambda: self._spans(self.rows(id, words), word)
+                return lambda: self._spans(self.words(id, words), word)
             case _:
-                return lambda: _scalar(self.rows(id, words), word, held)
+                return lambda: _scalar(self.words(id, words)[word], held)
 
-    def _spans(self, rows: NDArray[np.uint64], word: int) -> ListColumn:
+    def _spans(self, words: NDArray[np.uint64], word: int) -> ListColumn:
         """The texts or bytes whose location and length are two words."""
-        span = np.ascontiguousarray(rows[:, word]).view(np.int64)
-        size = np.ascontiguousarray(rows[:, word + 1]).view(np.int64)
+        span, size = words[word].view(np.int64), words[word + 1].view(np.int64)
         column = copied(self.segments, span, size)
         if self._replace_nulls:
             _replace_old_nulls(column, size)
@@ -188,20 +187,19 @@ def _replace_old_nulls(column: ListColumn, size: NDArray[np.int64]) -> None:
     values[places[null]] = np.frombuffer(_NULL, np.uint8)
 
 
-def _scalar(rows: NDArray[np.uint64], word: int, held: FieldClass) -> Column:
+def _scalar(words: NDArray[np.uint64], held: FieldClass) -> Column:
     match held:
         case NullClass():
-            return NullColumn(len(rows))
+            return NullColumn(len(words))
         case BooleanClass():
-            true: NDArray[np.bool_] = (rows[:, word] & np.uint64(0xFF)) != 0
+            true: NDArray[np.bool_] = (words & np.uint64(0xFF)) != 0
             return true
         case FloatClass(bits):
-            whole = np.ascontiguousarray(rows[:, word])
             if bits == 64:
-                return whole.view(np.float64)
-            return whole.astype(np.uint32).view(np.float32)
+                return words.view(np.float64)
+            return words.astype(np.uint32).view(np.float32)
         case IntegerClass():
             # Modulo 2^bits, which is what the words were extended from.
             unsigned = np.dtype(f"u{held.dtype.itemsize}")
-            return rows[:, word].astype(unsigned).view(held.dtype)
+            return words.astype(unsigned, copy=False).view(held.dtype)
     raise TypeError(f"no word holds {held}")

@@ -88,8 +88,8 @@ class Scanner(Streams):
         rows of each class. Releases the GIL.
         """
 
-def gather_words(values: NDArray[uint64], first: NDArray[int64], rows: NDArray[uint64]) -> None:
-    """Copy the words from ``values[first[i]]`` on to row i of `rows` (n x words).
+def gather_words(values: NDArray[uint64], first: NDArray[int64], columns: NDArray[uint64]) -> None:
+    """Copy the words from ``values[first[i]]`` on to place i of each of `columns` (words x n).
 
     Raises ValueError for words outside `values`. Releases the GIL.
     """

@@ -25,6 +25,7 @@ from converter.ir.field_classes import (
     Style,
 )
 from converter.ir.kinds import Kind
+from converter.projection.pieces import distinct
 
 _SUFFIX: Final = "_text"
 #: Larger numbers are shown in hexadecimal.
@@ -61,12 +62,10 @@ def texts(column: Column, held: FieldClass, names: SymbolNames) -> ListColumn:
     if isinstance(held, BytesClass):
         of = held.media_type.removeprefix(STRUCTURE) if STRUCTURE in held.media_type else ""
         assert isinstance(column, ListColumn)
-        sizes = np.diff(column.offsets)
-        return list_of_bytes(
-            [f"{of}{{{'...' if size else ''}}}".encode() for size in sizes.tolist()]
-        )
+        found = [f"{of}{{}}".encode(), f"{of}{{...}}".encode()]
+        return _each(found, (np.diff(column.offsets) > 0).astype(np.int64))
     assert isinstance(held, IntegerClass) and isinstance(column, np.ndarray)
-    values, inverse = np.unique(column, return_inverse=True)
+    values, inverse = distinct(column)
     if held.style is Style.POINTER:
         found = [
             b"&%b" % names.names[id] if id else b"%#x" % value if value else b"0"
@@ -76,7 +75,11 @@ def texts(column: Column, held: FieldClass, names: SymbolNames) -> ListColumn:
         found = [_character(value).encode("latin-1") for value in values.tolist()]
     else:
         found = [_enumerators(value, held.labels).encode() for value in values.tolist()]
-    column = take(list_of_bytes(found), inverse)
+    return _each(found, inverse)
+
+
+def _each(texts: Sequence[bytes], which: NDArray[np.integer[Any]]) -> ListColumn:
+    column = take(list_of_bytes(texts), which)
     assert isinstance(column, ListColumn)
     return column
 

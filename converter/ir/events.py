@@ -135,6 +135,7 @@ class Batch:
     """
 
     __slots__ = (
+        "_firsts",
         "_positions",
         "class_id",
         "cpu",
@@ -168,6 +169,7 @@ class Batch:
         self.tables = dict(tables)
         self.native = native
         self._positions: dict[int, NDArray[np.int32]] = {}
+        self._firsts: dict[int, int] | None = None
 
     def __len__(self) -> int:
         return len(self.ts)
@@ -224,9 +226,10 @@ class Batch:
 
     def first_position(self, class_id: int) -> int:
         """Where the first row of a class stands in the batch, which has one."""
-        at = int(np.argmax(self.class_id == class_id))
-        is_first = self.class_id[at] == class_id and self.row[at] == 0
-        return at if is_first else int(self.positions(class_id)[0])
+        if self._firsts is None:
+            at = np.flatnonzero(self.row == 0)
+            self._firsts = dict(zip(self.class_id[at].tolist(), at.tolist(), strict=True))
+        return self._firsts[class_id]
 
     def positions(self, class_id: int) -> NDArray[np.int32]:
         """Where the events of a class stand in the batch: entry r is the position of row r."""

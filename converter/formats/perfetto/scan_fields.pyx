@@ -290,20 +290,29 @@ def decode_repeated(
     check_spans(data.shape[0], starts, sizes)
     if offsets.shape[0] != count + 1:
         raise ValueError("offsets do not fit")
-    # A value takes a byte at least. Of the room only the pages that values reach are ever touched.
+    # A value takes a byte at least, most of them more: memory for the least would be new memory in each batch.
     for i in range(count):
         room += sizes[i]
+    room = room // 4 + 64
     result = np.empty(room, np.uint64)
-    offsets[0] = 0
     values = result
-    with nogil:
-        for i in range(count):
-            if sizes[i]:
-                filled = read_repeated(
-                    &data[0], starts[i], starts[i] + sizes[i], number, &values[0], filled, room
-                )
-            offsets[i + 1] = filled
-    return result[:filled]
+    offsets[0] = 0
+    i = 0
+    while True:
+        with nogil:
+            while i < count and sizes[i] <= room - filled:
+                if sizes[i]:
+                    filled = read_repeated(
+                        &data[0], starts[i], starts[i] + sizes[i], number, &values[0], filled, room
+                    )
+                i += 1
+                offsets[i] = filled
+        if i == count:
+            return result[:filled]
+        room = 2 * room + sizes[i]
+        more = np.empty(room, np.uint64)
+        more[:filled] = result[:filled]
+        values = result = more
 
 
 def repeated_spans(

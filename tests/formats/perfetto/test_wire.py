@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from converter.formats.perfetto.emit import FRAME_RECORD, OK, U64, Emitter, PacketSequence
-from converter.formats.perfetto.scan_fields import VARINT, decode_messages
+from converter.formats.perfetto.scan_fields import VARINT, decode_messages, decode_repeated
 from converter.kernels.strings import StringTable
 
 
@@ -48,6 +48,30 @@ def test_varints_are_read_wherever_they_end(
 @given(st.binary(max_size=12))
 def test_varints_of_more_than_ten_bytes_are_damage(behind: bytes) -> None:
     assert decoded(b"\x08" + b"\x80" * 10 + b"\x01", behind) == ([0, 0], 1)
+
+
+@given(
+    st.lists(
+        st.tuples(st.lists(values, max_size=8), st.integers(0, 300), st.booleans()), max_size=12
+    )
+)
+def test_repeated_fields_hold_as_many_values_as_there_are(
+    messages: list[tuple[list[int], int, bool]],
+) -> None:
+    """However few bytes each takes: a packed one that is small a single one."""
+    expected = [[*few, *[1] * small] for few, small, _ in messages]
+    texts = []
+    for held, (_, _, packed) in zip(expected, messages, strict=True):
+        encoded = [varint(value) for value in held]
+        whole = b"".join(encoded)
+        apart = b"".join(b"\x08" + one for one in encoded)
+        texts.append(b"\x0a" + varint(len(whole)) + whole if packed else apart)
+    sizes = np.array([len(text) for text in texts], np.int64)
+    offsets = np.zeros(len(texts) + 1, np.int64)
+    data = np.frombuffer(b"".join(texts), np.uint8)
+    found = decode_repeated(data, np.cumsum(sizes) - sizes, sizes, 1, offsets)
+    assert found.tolist() == [value for held in expected for value in held]
+    assert np.diff(offsets).tolist() == [len(held) for held in expected]
 
 
 @given(st.lists(st.tuples(values, values), min_size=1, max_size=20))

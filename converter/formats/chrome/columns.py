@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from converter.formats.chrome.layout import ArrayNode, Leaf, Node, ObjectNode
 from converter.formats.chrome.mapping import LEAF_CLASSES
-from converter.formats.chrome.scan_values import copy_spans
+from converter.formats.chrome.scan_values import copy_spans, slots_at
 from converter.formats.chrome.value_text import value_text
 from converter.ir.columns import (
     Column,
@@ -50,12 +50,16 @@ class Scanned:
     slots: NDArray[np.int64]
     text: NDArray[np.uint8]
 
+    def at(self, at: Positions) -> NDArray[np.int64]:
+        """What stands in these slots."""
+        return slots_at(self.slots, at)
+
     def texts(self, at: Positions) -> ListColumn:
         """The texts whose offset and size stand at `at`."""
         offsets = np.zeros(len(at) + 1, np.int64)
-        np.cumsum(self.slots[at + 1], out=offsets[1:])
+        np.cumsum(self.at(at + 1), out=offsets[1:])
         out = np.empty(int(offsets[-1]), np.uint8)
-        copy_spans(self.text, self.slots[at], offsets, out)
+        copy_spans(self.text, self.at(at), offsets, out)
         return ListColumn(offsets, out)
 
     def column(self, node: Node, at: Positions) -> Column:
@@ -66,15 +70,15 @@ class Scanned:
             case Leaf("j"):
                 return self.texts(at)
             case Leaf("s"):
-                return self.slots[at].astype(np.int32)
+                return self.at(at).astype(np.int32)
             case Leaf("b"):
-                return self.slots[at].astype(np.bool_)
+                return self.at(at).astype(np.bool_)
             case Leaf("i"):
-                return self.slots[at]
+                return self.at(at)
             case Leaf("d"):
-                return self.slots[at].view(np.float64)
+                return self.at(at).view(np.float64)
             case Leaf():
-                return self.slots[at].view(np.uint64)
+                return self.at(at).view(np.uint64)
             case ObjectNode(members):
                 columns = []
                 length = len(at)
@@ -84,7 +88,7 @@ class Scanned:
                 return StructColumn(length, tuple(columns))
             case ArrayNode(element):
                 width = element.width or 0
-                lengths = self.slots[at]
+                lengths = self.at(at)
                 offsets = np.zeros(len(at) + 1, np.int64)
                 np.cumsum(lengths, out=offsets[1:])
                 # Element k of all of them starts k - (elements before this array) widths behind the array's length.
@@ -98,7 +102,7 @@ class Scanned:
         if width is not None:
             return at + width
         if isinstance(node, ArrayNode):
-            return at + 1 + self.slots[at] * (node.element.width or 0)
+            return at + 1 + self.at(at) * (node.element.width or 0)
         assert isinstance(node, ObjectNode)
         for _, inner in node.members:
             at = self.skip(inner, at)

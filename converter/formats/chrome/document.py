@@ -44,7 +44,9 @@ class Document:
         self._window = window
         self._sample = sample
         self._base = 0
-        self._data = b""
+        # What is read lies in memory that is used for all windows: new memory takes the system longer than filling it.
+        self._memory = bytearray()
+        self._data = memoryview(self._memory)
         self._at = 0
 
     @property
@@ -60,7 +62,7 @@ class Document:
 
         """
         self._more()
-        if self._data.startswith(BYTE_ORDER_MARK):
+        if self._data[: len(BYTE_ORDER_MARK)] == BYTE_ORDER_MARK:
             self._at = len(BYTE_ORDER_MARK)
         opening = self._next()
         if opening == b"[":
@@ -142,7 +144,7 @@ class Document:
             if status == _FULL:
                 continue
             if status != _MORE:
-                error = self._error("an event object", self._data[self._at : self._at + 40])
+                error = self._error("an event object", bytes(self._data[self._at : self._at + 40]))
                 if not self._resume():
                     if self._search.given_up:
                         error.expected = f"damage with {allowed('chrome.searched')} behind it"
@@ -153,7 +155,7 @@ class Document:
             if self._sample:
                 self._at = len(self._data)
                 return
-            left = self._data[self._at :].strip(SPACE + b",")
+            left = bytes(self._data[self._at :]).strip(SPACE + b",")
             if left or not may_end:
                 raise self._truncated("the end of the events")
             # Recorders that may be killed never write the end of the array, and no reader expects it.
@@ -179,7 +181,7 @@ class Document:
     def _next(self) -> bytes:
         """The next byte that is not white space, which stays unread; empty at the end of the file."""
         while True:
-            rest = self._data[self._at : self._at + 64].lstrip(SPACE)
+            rest = bytes(self._data[self._at : self._at + 64]).lstrip(SPACE)
             self._at = min(self._at + 64, len(self._data)) - len(rest)
             if rest:
                 return rest[:1]
@@ -193,7 +195,8 @@ class Document:
             try:
                 found = end_of_value(self._data, self._at)
             except ValueError:
-                raise self._error("a JSON value", self._data[self._at : self._at + 40]) from None
+                unlike = bytes(self._data[self._at : self._at + 40])
+                raise self._error("a JSON value", unlike) from None
             if found is not None:
                 self._at = found[0]
                 return found[1]
@@ -206,20 +209,27 @@ class Document:
         """Read on; what is unread stays. False at the end of the file."""
         if self._sample and self._data:
             return False
-        rest = self._data[self._at :]
+        offset = self._base + len(self._data)
+        rest = len(self._data) - self._at
         # A value that is larger than a window is not looked at again for each further window.
-        chunk = self._source.read(self._base + len(self._data), max(self._window, len(rest)))
-        if not chunk:
+        size = min(max(self._window, rest), self._source.size - offset)
+        if size <= 0:
             return False
-        zero = chunk.find(b"\0")
-        if zero >= 0:
-            # No text has any, and in a string they are taken for a part of it.
-            place = self._base + len(self._data) + zero
-            self.damage.append(TraceError("bytes of value 0 in the text", offset=place))
+        before = self._data[self._at :]
+        if rest + size > len(self._memory):
+            self._memory = bytearray(rest + size)
+        whole = memoryview(self._memory)
+        whole[:rest] = before
+        end = rest + self._source.read_into(offset, whole[rest : rest + size])
         self._base += self._at
         self._at = 0
-        self._data = rest + chunk
-        return True
+        self._data = whole[:end]
+        zero = self._memory.find(b"\0", rest, end)
+        if zero >= 0:
+            # No text has any, and in a string they are taken for a part of it.
+            place = self._base + zero
+            self.damage.append(TraceError("bytes of value 0 in the text", offset=place))
+        return end > rest
 
     def _error(self, expected: str, found: object) -> TraceError:
         if not found:

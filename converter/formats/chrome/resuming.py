@@ -26,14 +26,14 @@ class Search:
         self._left = limit("chrome.searched")
         self.given_up = False
 
-    def next(self, data: bytes, at: int) -> int | None:
+    def next(self, data: memoryview, at: int) -> int | None:
         """Where the first object is that is an event, from `at` on; None where there is none."""
         for match in _OBJECT.finditer(data, at):
             if not self._left:
                 self.given_up = True
                 return None
             self._left -= 1
-            if _is_event(data[match.start(1) : match.start(1) + LARGEST]):
+            if _is_event(bytes(data[match.start(1) : match.start(1) + LARGEST])):
                 return match.start(1)
         return None
 

@@ -44,7 +44,9 @@ class EventScanner:
     ) -> None: ...
     def __len__(self) -> int:
         """The number of events scanned and not yet taken."""
-    def scan(self, data: bytes | NDArray[uint8], at: int, limit: int) -> tuple[int, int]:
+    def scan(
+        self, data: bytes | memoryview | NDArray[uint8], at: int, limit: int
+    ) -> tuple[int, int]:
         """Scan from `at` until there are `limit` events: (where the next element begins, why it stopped).
 
         0: the data end, 1: the array is closed, 2: there are `limit` events or too much text, -1: this is no event

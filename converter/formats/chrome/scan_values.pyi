@@ -4,10 +4,16 @@ from numpy.typing import NDArray
 class ValueScanner:
     """What `EventScanner` is made of; of no use from Python."""
 
-def end_of_value(data: bytes | NDArray[uint8], at: int) -> tuple[int, bytes] | None:
+def end_of_value(data: bytes | memoryview | NDArray[uint8], at: int) -> tuple[int, bytes] | None:
     """The end of the JSON value at `at` and its compact text, or None where the data end before.
 
     Raises ValueError for what is no JSON value.
+    """
+
+def slots_at(slots: NDArray[int64], at: NDArray[int64]) -> NDArray[int64]:
+    """What stands in the slots of these numbers.
+
+    Raises ValueError for numbers outside. Releases the GIL.
     """
 
 def copy_spans(

@@ -15,7 +15,7 @@ from converter.formats.chrome.members cimport (
     HAS_EVENT_TID, HAS_FLOW_IN, HAS_FLOW_OUT, HAS_ID_SCOPE, HAS_NAME, HAS_PHASE, HAS_PID, HAS_SCOPE,
     HAS_THREAD_DURATION, HAS_THREAD_TIME, HAS_TID, HAS_TS, HAS_TYPES, ID2_MEMBER, ID_MEMBER, OTHER_MEMBER, member_of,
 )
-from converter.formats.chrome.scan_values cimport ValueScanner
+from converter.formats.chrome.scan_values cimport Ends, RECENT_TYPES, Types, ValueScanner, ends_of, place_of
 from converter.kernels.output cimport Output, append
 
 cdef enum:
@@ -219,14 +219,12 @@ cdef inline Scanned scan_member(
         result = scan_task(scanner, at, after, True, &cpu, &members.odd)
         members.cpu = cpu_of(data + at, after[0] - at, &members.odd) if result == FINE else -1
         return result
+    elif member == HAS_TYPES:
+        return scan_types(scanner, at, after, &members.types)
     result = scanner._skip(at, after)
     if result != FINE:
         return result
-    if member == HAS_TYPES:
-        members.types = scanner._intern(scanner._names, data + value, after[0] - value)
-        if members.types < 0:
-            return NO_MEMORY
-    elif member == HAS_FLOW_IN or member == HAS_FLOW_OUT:
+    if member == HAS_FLOW_IN or member == HAS_FLOW_OUT:
         if data[value] != 116 and data[value] != 102:
             members.odd = True
         if member == HAS_FLOW_IN:
@@ -244,6 +242,28 @@ cdef inline Scanned scan_text(
         odd[0] = True
         return scanner._skip(at, after)
     return scanner._string(scanner._strings, at, after, id)
+
+
+# The text of the declared types. Most arguments of the same shape have the same declaration, and where a text begins with
+# all of an array, this is the value.
+cdef inline Scanned scan_types(ValueScanner scanner, int64_t at, int64_t* after, int64_t* id) noexcept nogil:
+    cdef const uint8_t* data = scanner._data + at
+    cdef Ends ends = ends_of(scanner._signature.data, scanner._signature.used)
+    cdef Types* known = &scanner._types[place_of(&ends, scanner._signature.used) & (RECENT_TYPES - 1)]
+    cdef Scanned result
+    if known.size and known.size <= scanner._end - at and memcmp(known.data, data, known.size) == 0:
+        id[0] = known.id
+        after[0] = at + known.size
+        return FINE
+    result = scanner._skip(at, after)
+    if result != FINE:
+        return result
+    id[0] = scanner._intern(scanner._names, data, after[0] - at)
+    if id[0] < 0:
+        return NO_MEMORY
+    if data[0] == 91:
+        known[0] = Types(scanner._names.entry(<int32_t>id[0]).data, after[0] - at, <int32_t>id[0])
+    return FINE
 
 
 # A duration or thread time: importers read no event behind one that is no number.

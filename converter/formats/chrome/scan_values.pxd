@@ -9,6 +9,8 @@ from converter.kernels.strings cimport StringTable
 cdef enum:
     # Texts that are found again without a look into their table.
     RECENT = 256
+    # Declarations of types that are, by the shape of the arguments.
+    RECENT_TYPES = 64
 
 
 # The first and last bytes of a text, up to eight of each; together with its size they are all of up to 16 bytes.
@@ -28,6 +30,19 @@ cdef inline Ends ends_of(const uint8_t* data, int64_t size) noexcept nogil:
     elif size:
         ends.first = data[0] | <uint64_t>data[size >> 1] << 8 | <uint64_t>data[size - 1] << 16
     return ends
+
+
+# Where a text is among the recent ones: its size and its ends tell most apart.
+cdef inline int64_t place_of(const Ends* ends, int64_t size) noexcept nogil:
+    cdef uint64_t mixed = (ends.first ^ <uint64_t>size) * <uint64_t>0x9E3779B97F4A7C15 + ends.last
+    return <int64_t>((mixed * <uint64_t>0x9E3779B97F4A7C15) >> 56)
+
+
+# A declaration of types, which is an array; none of no bytes.
+cdef struct Types:
+    const uint8_t* data
+    int64_t size
+    int32_t id
 
 
 # A text of a table; NULL: none.
@@ -54,6 +69,7 @@ cdef class ValueScanner:
     cdef Output _scratch
     cdef bint _with_array
     cdef Recent[RECENT] _recent
+    cdef Types[RECENT_TYPES] _types
 
     # The id of a text in a table.
     cdef int32_t _intern(self, StringTable table, const uint8_t* data, int64_t size) noexcept nogil

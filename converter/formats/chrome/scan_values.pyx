@@ -43,12 +43,6 @@ cdef inline uint32_t hex4(const uint8_t* text) noexcept nogil:
     return value
 
 
-# Where a text is among the recent ones: its size and its ends tell most apart.
-cdef inline int64_t place_of(const Ends* ends, int64_t size) noexcept nogil:
-    cdef uint64_t mixed = (ends.first ^ <uint64_t>size) * <uint64_t>0x9E3779B97F4A7C15 + ends.last
-    return <int64_t>((mixed * <uint64_t>0x9E3779B97F4A7C15) >> 56)
-
-
 cdef class ValueScanner:
 
     def __dealloc__(self):

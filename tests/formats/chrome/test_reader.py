@@ -16,6 +16,7 @@ from converter.formats.chrome.document import Document
 from converter.formats.chrome.mapping import CAPABILITIES, HEXADECIMAL, JSON_TEXT
 from converter.ir.collect import collect
 from converter.ir.field_classes import ArrayClass, IntegerClass, StructureClass
+from converter.ir.forms import type_form
 from converter.ir.invariants import check
 from converter.ir.kinds import Kind, Role
 from converter.storage.opening import open_source
@@ -356,3 +357,32 @@ def test_arguments_that_are_not_what_is_declared_become_nothing_else(
     check(collect(load(f'{{"traceEvents":[{one % "null"}]}}')))
     with pytest.raises(TraceError, match="what arg_types declares"):
         collect(load(f'{{"traceEvents":[{one % declared}]}}'))
+
+
+def test_declared_types_are_those_of_each_event() -> None:
+    """Whatever events with arguments of the same shape declare, in front of theirs or behind."""
+    # What is declared, and what is found: where that is no declaration of the argument, JSON's own integers.
+    declared = {
+        '["u64"]': "u64",
+        '["f64"]': "f64",
+        '[ "u64" ]': "u64",
+        '["u64","u64"]': "i64",
+        '"u64"': "i64",
+        "8": "i64",
+        "88": "i64",
+        "[]": "i64",
+        '["f64"\t]': "f64",
+    }
+    for behind in (True, False):
+        order = [*declared, *reversed(declared), *declared]
+        parts = ('"args":{"v":7}', '"arg_types":%s')
+        line = (
+            '{"ph":"i","ts":1,"pid":1,"tid":1,' + ",".join(parts if behind else parts[::-1]) + "}"
+        )
+        trace = load("[" + ",".join(line % form for form in order) + "]")
+        (batch,) = trace.batches()
+        found = []
+        for class_id in batch.class_id.tolist():
+            (of,) = (one.type for one in trace.event_classes[class_id].fields if one.name == "v")
+            found.append(type_form(of))
+        assert found == [declared[form] for form in order]

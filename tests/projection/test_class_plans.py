@@ -149,6 +149,24 @@ def test_batches_whose_places_are_others_have_plans_of_their_own():
     assert [event[3].get("cpu") for event in events] == [0, 1, 0, None, 2, 2]
 
 
+def test_events_on_no_thread_concern_their_own_class_alone():
+    on = event_class(Kind.TYPED, "on", n=(I64, Role.VALUE))
+    off = event_class(Kind.TYPED, "off", n=(I64, Role.VALUE))
+    batches = [
+        [(0, 10 * i, 0, 1, (i,)), (1, 10 * i + 1, 0, -1, (i,)), (0, 10 * i + 2, 0, 2, (i,))]
+        for i in range(BATCHES)
+    ]
+    asked = []
+
+    def rule(piece, projection):
+        asked.append((piece.event_class.name, projection.is_on_threads(piece)))
+        return lower_to_instant(piece, projection)
+
+    times_asked(rule, trace_of([on, off], *batches))
+    # Once more behind the first batch, in which there came a thread for the others.
+    assert Counter(asked) == {("on", True): 2, ("off", False): BATCHES}
+
+
 def test_a_class_that_comes_later_may_change_what_becomes_of_others():
     wakeup = event_class(Kind.SCHED_WAKEUP, "sched_wakeup", tid=(I64, Role.TID))
     waking = event_class(Kind.SCHED_WAKING, "sched_waking", tid=(I64, Role.TID))

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable, Iterator, Mapping
+from typing import Any
 
 from converter.errors import TraceError, TraceWarning, note
 from converter.limits import allowed, limit
@@ -25,13 +26,21 @@ class Unpacked:
 
     def take(self, what: Hashable, size: int) -> bool:
         """Whether there is room for something to become so large in all."""
+        return self.take_all({what: size})
+
+    def take_all(self, sizes: Mapping[Any, int]) -> bool:
+        """Whether there is room for all of them (by what they are) to become so large; otherwise none has it."""
         with self._lock:
-            grown = size - self._sizes.get(what, 0)
-            if grown > 0:
-                if self._total + grown > self._most:
-                    return False
-                self._sizes[what] = size
-                self._total += grown
+            known = self._sizes
+            # What is unpacked again mostly becomes what it was.
+            if sizes.items() <= known.items():
+                return True
+            larger = {what: size for what, size in sizes.items() if size > known.get(what, 0)}
+            total = self._total + sum(larger.values()) - sum(known.get(what, 0) for what in larger)
+            if total > self._most:
+                return False
+            known.update(larger)
+            self._total = total
             return True
 
     def cut(

@@ -36,18 +36,21 @@ def _zstd() -> Decompress:
     import zstandard
 
     local = threading.local()
+    content_size, failures = zstandard.frame_content_size, (zstandard.ZstdError, MemoryError)
 
     def decompress(data: bytes | memoryview, size: int) -> bytes:
         _check(size)
         # A decompressor may be used by one thread at a time.
-        if not hasattr(local, "decompressor"):
-            local.decompressor = zstandard.ZstdDecompressor()
+        try:
+            own = local.decompress
+        except AttributeError:
+            own = local.decompress = zstandard.ZstdDecompressor().decompress
         try:
             # Frames mostly lack their content's size; one that has it is allocated whole.
-            if zstandard.frame_content_size(data) > size:
+            if content_size(data) > size:
                 raise TraceError("zstd: the frame is larger than its header says", offset=0)
-            return _exact(local.decompressor.decompress(data, max_output_size=size), size)
-        except (zstandard.ZstdError, MemoryError) as error:
+            return _exact(own(data, size), size)
+        except failures as error:
             raise TraceError(f"zstd: {error}", offset=0) from error
 
     return decompress

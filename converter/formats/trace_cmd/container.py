@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
@@ -130,6 +131,12 @@ class TraceFile:
         if not self.source.unpacked.take(offset, size):
             raise no_room(0)
         return decompress(data, size)
+
+    def may_unpack(self, sizes: Mapping[int, int]) -> bool:
+        """Whether `unpack` refuses none of what stands at these offsets, which becomes so large."""
+        return max(sizes.values()) <= limit_of("trace_cmd.section") and (
+            self.source.unpacked.take_all(sizes)
+        )
 
     _strings: bytes | None = None
 

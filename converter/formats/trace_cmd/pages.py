@@ -240,12 +240,21 @@ class PageStream:
 
     def _unpacked(self, window: Window) -> Iterator[bytes | TraceError]:
         """What each chunk of a window becomes."""
-        for start, packed, size in window.chunks.tolist():
-            base = window.offset + start
+        file, data, offset = self._file, window.data, window.offset
+        chunks: list[list[int]] = window.chunks.tolist()
+        # There are many chunks, and hardly ever one that is too large.
+        decompress = file.decompress
+        if not file.may_unpack({offset + start: size for start, _, size in chunks}):
+            decompress = None
+        for start, packed, size in chunks:
+            chunk = data[start : start + packed]
             try:
-                yield self._decompressed(base, window.data[start : start + packed], size)
+                if decompress is not None:
+                    yield decompress(chunk, size)
+                else:
+                    yield self._decompressed(offset + start, chunk, size)
             except TraceError as error:
-                yield error.within(field=f"buffer.cpu {self.cpu}", base=base)
+                yield error.within(field=f"buffer.cpu {self.cpu}", base=offset + start)
 
     def damage(self, window: Window, pages: int, first: int) -> list[TraceError]:
         """What is wrong with a window that has so many damaged pages, from this byte on."""

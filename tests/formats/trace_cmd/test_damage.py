@@ -10,11 +10,16 @@ from support.trace_cmd_files import PAGE, File, Kernel, rich
 
 from converter.errors import TraceError
 from converter.formats.table import portable_sidecar
+from converter.formats.trace_cmd.opening import open_file
+from converter.formats.trace_cmd.pages import PageStream, Window
 from converter.formats.trace_cmd.reader import read
 from converter.formats.trace_cmd.writer import write
 from converter.ir.collect import collect
+from converter.limits import limited
 from converter.storage.opening import open_source
 from converter.storage.sink import BufferSink
+from converter.storage.unpacked import Unpacked
+from converter.storage.window_memory import WindowMemory
 from converter.streaming.stream_merge import EventWindow
 
 FIXTURES = Path(__file__).parents[3] / "roundtrip_fixtures" / "trace_cmd"
@@ -176,3 +181,19 @@ def test_formats_that_were_damaged_on_their_way_are_an_error():
     trace.event_classes[number] = replace(trace.event_classes[number], native=b"name: x\nID")
     with pytest.raises(TraceError, match="starts with"):
         write(trace, BufferSink(), "v7_none")
+
+
+@pytest.mark.parametrize("limits", [{}, {"trace_cmd.section": 1}])
+def test_chunks_are_refused_one_by_one(limits):
+    file = open_file(open_source(FIXTURES / "markers.dat"))
+    (buffer,) = file.buffers
+    stream = PageStream(file, buffer, buffer.cpus[1], 1, WindowMemory())
+    (window,) = stream.windows()
+    assert isinstance(window, Window)
+    sizes = window.chunks[:, 2]
+    room = 0 if limits else int(sizes[:3].sum())
+    with limited({"unpacked": max(room, 1), "unpacked-ratio": 1, **limits}):
+        file.source.unpacked = Unpacked(0)
+        pages, errors = stream.load(window)
+    assert (len(pages), len(errors)) == (room, len(sizes) - (0 if limits else 3))
+    assert len(sizes) > 3

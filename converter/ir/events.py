@@ -250,5 +250,4 @@ class Batch:
 def decode(batch: Batch) -> None:
     """Decode all columns of a batch: from then on any thread may look at it."""
     for table in batch.tables.values():
-        for index in range(table.width):
-            table.column(index)
+        table.columns()

@@ -1,7 +1,7 @@
 from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
-from numpy import generic, integer
+from numpy import dtype, generic, integer
 from numpy.typing import NDArray
 
 from converter.ir.columns import Column
@@ -17,6 +17,9 @@ class Table:
 
     def column(self, index: int) -> Column:
         """Column `index`: the values of field `index` of the class, a value a row."""
+
+    def columns(self) -> list[Column]:
+        """All of them, decoded."""
 
     @property
     def is_undecoded(self) -> bool:
@@ -46,6 +49,25 @@ class LazyColumn:
     table: Table
     index: int
     def __call__(self) -> Column: ...
+
+class WholeColumn:
+    """Column `index` of a table, when called with that."""
+
+    def __init__(self, index: int) -> None: ...
+    def __call__(self, table: Table) -> Column: ...
+
+class ConvertedColumn:
+    """The column that `getter` gives of a table, when called with that: as `convert` makes it where it is no array of
+    the type `dtype`.
+    """
+
+    def __init__(
+        self,
+        getter: Callable[[Table], Column],
+        dtype: dtype[Any] | None,
+        convert: Callable[[Column], Any],
+    ) -> None: ...
+    def __call__(self, table: Table) -> Any: ...
 
 class ComputedColumn:
     """A column computed of others, when called: `function(context, *columns)`."""

@@ -11,6 +11,8 @@ from cpython.pythread cimport (
     PyThread_release_lock, PyThread_type_lock, WAIT_LOCK,
 )
 
+from numpy import ndarray
+
 from converter.ir.columns import constant_column, take
 
 
@@ -58,6 +60,10 @@ cdef class Table:
             finally:
                 self._leave()
         return column
+
+    def columns(self):
+        cdef Py_ssize_t index
+        return [self.column(index) for index in range(len(self._columns))]
 
     cdef int _enter(self) except -1:
         cdef unsigned long me = PyThread_get_thread_ident()
@@ -128,6 +134,38 @@ cdef class LazyColumn:
 
     def __call__(self):
         return self.table.column(self.index)
+
+
+cdef class WholeColumn:
+    """A column of whichever table it is called with."""
+
+    cdef Py_ssize_t _index
+
+    def __cinit__(self, Py_ssize_t index):
+        self._index = index
+
+    def __call__(self, Table table not None):
+        return table.column(self._index)
+
+
+cdef class ConvertedColumn:
+    """What a function makes of a table, when called with one: as it is where it has a type already."""
+
+    cdef object _getter
+    cdef object _dtype
+    cdef object _convert
+
+    def __cinit__(self, getter, dtype, convert):
+        self._getter = getter
+        self._dtype = dtype
+        self._convert = convert
+
+    def __call__(self, table):
+        column = self._getter(table)
+        # Arrays of one type mostly share the object that says so; any other is left to who knows all types.
+        if isinstance(column, ndarray) and column.dtype is self._dtype:
+            return column
+        return self._convert(column)
 
 
 cdef class ComputedColumn:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from concurrent.futures import Future
 
+from converter.ir.columns import Column
 from converter.ir.events import Batch, Table
 from converter.ir.trace import Trace
 from converter.storage.workers import Threads, workers
@@ -33,22 +34,17 @@ class Decoder:
         large = []
         for table in batch.tables.values():
             if self._pool is None or len(table) < _WORTHWHILE:
-                _decode(table)
+                table.columns()
             else:
                 large.append(table)
         large.sort(key=len, reverse=True)
-        begun: list[tuple[Table, Future[None]]] = []
+        begun: list[tuple[Table, Future[list[Column]]]] = []
         if self._pool is not None:
-            begun = [(table, self._pool.submit(_decode, table)) for table in large]
+            begun = [(table, self._pool.submit(table.columns)) for table in large]
         # Beside them this thread takes the last ones, which no other has come to.
         for table, done in reversed(begun):
             if done.cancel():
-                _decode(table)
+                table.columns()
         for _, done in begun:
             if not done.cancelled():
                 done.result()
-
-
-def _decode(table: Table) -> None:
-    for index in range(table.width):
-        table.column(index)

@@ -29,7 +29,6 @@ from converter.formats.chrome.programs import Bindable, Evidence, Outline, binda
 from converter.formats.chrome.running import running_times
 from converter.formats.chrome.switches import Durations, Patched
 from converter.formats.chrome.times import Scale
-from converter.ir.columns import Column
 from converter.ir.events import Batch
 from converter.ir.kinds import Kind, Role
 from converter.ir.trace import Trace
@@ -344,7 +343,7 @@ class _Writer:
         event_class = outline.event_class
         table = batch.tables[class_id]
         bound: list[Bindable] = []
-        columns: list[Column] = [table.column(i) for i in range(table.width)]
+        columns = table.columns()
         if event_class.kind is Kind.NATIVE:
             columns = [wrapped(columns[0])]
         elif event_class.kind is Kind.SCHED_SWITCH:
@@ -355,6 +354,8 @@ class _Writer:
             if is_time:
                 assert isinstance(column, np.ndarray)
                 bound.append(self._scale.to_file(np.ascontiguousarray(column)))
+            elif isinstance(column, np.ndarray):
+                bound.append(column)
             else:
                 bound += bindable(column)
         if outline.evidence == Evidence.SOMETIMES:

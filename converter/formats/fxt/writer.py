@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any, Final
 
 import numpy as np
@@ -36,8 +36,9 @@ from converter.formats.fxt.record_types import (
     RecordType,
 )
 from converter.ir.columns import Column, ListColumn
-from converter.ir.events import Batch, EventClass, NativeRecords
+from converter.ir.events import Batch, EventClass, NativeRecords, Table
 from converter.ir.kinds import Kind
+from converter.ir.tables import ConvertedColumn, WholeColumn
 from converter.ir.trace import Trace
 from converter.kernels.union import looked_up
 from converter.storage.sink import Sink
@@ -145,7 +146,8 @@ class _Encoder:
         )
         #: By class id: its program, -1 before its first event.
         self._programs = np.zeros(0, np.int32)
-        self._codecs: list[list[Codec]] = []
+        #: By program: what gives its columns of a table.
+        self._getters: list[list[Callable[[Table], Any]]] = []
         self._names = _Names(trace, provider, self._emitter)
         self._was_own = True
         self._emitter.put(_head(trace, order, continues=continues))
@@ -164,10 +166,7 @@ class _Encoder:
             if not is_own:
                 continue
             program = int(self._programs[class_id])
-            columns = [
-                _bindable(table.column(i), codec) for i, codec in enumerate(self._codecs[program])
-            ]
-            provider.bind(program, len(table), columns)
+            provider.bind(program, len(table), [get(table) for get in self._getters[program]])
         self._names.follow()
         self._flush()
         if is_own:
@@ -245,7 +244,7 @@ class _Encoder:
             codecs.append(Codec.BYTES)
         if shape.kind in _SCHEDULING:
             self._names.scheduling = True
-        self._codecs.append(codecs)
+        self._getters.append([_getter(index, codec) for index, codec in enumerate(codecs)])
         return self._provider.add_program(shape.code, codecs, arguments, extended)
 
     def _unsupported(self, event_class: EventClass, message: str) -> UnsupportedError:
@@ -316,6 +315,12 @@ class _Names:
 
 def _encoded(name: str) -> bytes:
     return name.encode("utf-8", "surrogateescape")
+
+
+def _getter(index: int, codec: Codec) -> Callable[[Table], Any]:
+    """Column `index` of a table as the kernel takes it."""
+    column = WholeColumn(index)
+    return ConvertedColumn(column, _DTYPES.get(codec), lambda column: _bindable(column, codec))
 
 
 def _bindable(column: Column, codec: Codec) -> Any:

@@ -28,13 +28,13 @@ from converter.formats.perfetto.steps import (
     VARINT,
     Getter,
     Steps,
-    as_array,
+    array_getter,
     as_offsets,
-    as_text,
     elements,
     field_getter,
     tag_of,
     text_field,
+    text_getter,
 )
 from converter.ir.columns import Column, ListColumn
 from converter.ir.events import EventClass, Field, Table
@@ -127,7 +127,7 @@ class FtraceOutput:
         steps = Steps()
         getter = field_getter(len(event_class.fields) - 1)
         number = int(event_class.name)
-        steps.add(kernel.TEXT, tag_of(number, BYTES), lambda table: as_text(getter(table)))
+        steps.add(kernel.TEXT, tag_of(number, BYTES), text_getter(getter))
         return _with_flags(event_class, steps), b""
 
     def _described(self, event_class: EventClass) -> tuple[Steps, bytes]:
@@ -308,13 +308,13 @@ def _add_field(
             steps.add(
                 kernel.SYMBOL,
                 tag_of(number, VARINT),
-                lambda table: as_array(getter(table), np.dtype(np.uint64)),
+                array_getter(getter, np.dtype(np.uint64)),
                 table=int(sparse),
             )
         case IntegerClass() | BooleanClass() | FloatClass():
             steps.scalar(number, field.type, getter, sparse=sparse)
         case StringClass() | BytesClass():
-            steps.add(kernel.TEXT, tag_of(number, BYTES), lambda table: as_text(getter(table)))
+            steps.add(kernel.TEXT, tag_of(number, BYTES), text_getter(getter))
         case ArrayClass(element):
             inner = Steps()
             _add_field(inner, number, Field("", element), elements(getter))

@@ -34,9 +34,9 @@ from converter.formats.perfetto.steps import (
     VARINT,
     Getter,
     Steps,
-    as_text,
     field_getter,
     tag_of,
+    text_getter,
 )
 from converter.ir.events import EventClass, Field, Table
 from converter.ir.field_classes import IntegerClass, StringClass
@@ -266,7 +266,7 @@ class RecordOutput:
 def _field(number: int, field: Field, getter: Getter) -> Steps:
     steps = Steps()
     if isinstance(field.type, StringClass):
-        steps.add(kernel.TEXT, tag_of(number, BYTES), lambda table: as_text(getter(table)))
+        steps.add(kernel.TEXT, tag_of(number, BYTES), text_getter(getter))
     else:
         steps.scalar(number, field.type, getter)
     return steps

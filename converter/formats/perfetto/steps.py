@@ -13,12 +13,16 @@ from converter.formats.perfetto.messages import varint
 from converter.ir.columns import Column, ListColumn
 from converter.ir.events import Table
 from converter.ir.field_classes import BooleanClass, FieldClass, FloatClass, IntegerClass
+from converter.ir.tables import ConvertedColumn, WholeColumn
 
 #: Wire types (protobuf.dev, "Encoding").
 VARINT, FIXED64, BYTES, FIXED32 = 0, 1, 2, 5
 
 #: Gives a column of a table, or a part of one.
 Getter = Callable[[Table], Column]
+
+#: The type of the ids of strings.
+_IDS: Final = np.dtype(np.int32)
 
 _OPS: Final = {
     np.dtype(np.uint8): kernel.U8,
@@ -90,8 +94,7 @@ class Steps:
 
     def flags(self, getter: Getter) -> None:
         """What the bundle says of a kernel event: its common_flags."""
-        dtype = np.dtype(np.uint32)
-        self.add(kernel.FLAGS, 0, lambda table: as_array(getter(table), dtype))
+        self.add(kernel.FLAGS, 0, array_getter(getter, np.dtype(np.uint32)))
 
     def scalar(
         self, number: int, field_class: FieldClass, getter: Getter, *, sparse: bool = False
@@ -108,7 +111,7 @@ class Steps:
                 self.add(
                     _OPS[dtype],
                     tag_of(number, VARINT),
-                    lambda table: as_array(getter(table), dtype),
+                    array_getter(getter, dtype),
                     table=int(sparse),
                 )
             case BooleanClass():
@@ -119,18 +122,24 @@ class Steps:
                 )
             case FloatClass(bits):
                 op, wire = (kernel.FIXED64, FIXED64) if bits == 64 else (kernel.FIXED32, FIXED32)
-                self.add(
-                    op,
-                    tag_of(number, wire),
-                    lambda table: as_array(getter(table), field_class.dtype),
-                )
+                self.add(op, tag_of(number, wire), array_getter(getter, field_class.dtype))
             case _:
                 raise TypeError(f"no number: {field_class}")
 
 
 def field_getter(index: int) -> Getter:
     """A whole column of a table."""
-    return lambda table: table.column(index)
+    return WholeColumn(index)
+
+
+def array_getter(getter: Getter, dtype: np.dtype[Any]) -> Callable[[Table], Any]:
+    """A column of numbers in the type that a step takes."""
+    return ConvertedColumn(getter, dtype, lambda column: as_array(column, dtype))
+
+
+def text_getter(getter: Getter) -> Callable[[Table], Any]:
+    """A column of strings or bytes as a step takes it."""
+    return ConvertedColumn(getter, _IDS, as_text)
 
 
 def as_array(column: Column, dtype: np.dtype[Any]) -> Any:
@@ -142,7 +151,7 @@ def as_array(column: Column, dtype: np.dtype[Any]) -> Any:
 def as_text(column: Column) -> Any:
     """A column of strings or bytes: ids, or bytes with offsets."""
     if isinstance(column, np.ndarray):
-        return column.astype(np.int32, copy=False)
+        return column.astype(_IDS, copy=False)
     assert isinstance(column, ListColumn)
     return np.ascontiguousarray(column.values, np.uint8), as_offsets(column)
 

@@ -25,13 +25,14 @@ from converter.formats.perfetto.steps import (
     VARINT,
     Getter,
     Steps,
+    array_getter,
     as_array,
     as_offsets,
-    as_text,
     elements,
     field_getter,
     tag_of,
     text_field,
+    text_getter,
 )
 from converter.ir.columns import Column, ListColumn, OptionalColumn, StructColumn, UnionColumn
 from converter.ir.events import EventClass, Field, Table
@@ -247,7 +248,7 @@ class _Builder:
             self._parts.append((_THREAD_TIME, steps))
         elif field == timeline_fields.MEMBERS:
             tag = tag_of(LegacyField.MEMBERS, BYTES)
-            steps.add(kernel.TEXT, tag, lambda table: as_text(getter(table)))
+            steps.add(kernel.TEXT, tag, text_getter(getter))
             self._legacy.append((int(LegacyField.MEMBERS), steps))
         elif field in (timeline_fields.FLOW_IDS, timeline_fields.TERMINATING_FLOW_IDS):
             number = _FLOWS if field == timeline_fields.FLOW_IDS else _TERMINATING
@@ -260,7 +261,7 @@ class _Builder:
             self._parts.append((_CORRELATION, steps))
         elif field == mapping.CORRELATION_NAME:
             tag = tag_of(_CORRELATION_NAME, BYTES)
-            steps.add(kernel.TEXT, tag, lambda table: as_text(getter(table)))
+            steps.add(kernel.TEXT, tag, text_getter(getter))
             self._parts.append((_CORRELATION_NAME, steps))
         elif field == mapping.CALLSTACK:
             iids = self._stacks.iids
@@ -270,13 +271,13 @@ class _Builder:
             steps.scalar(_WEIGHT, field.type, getter)
             self._parts.append((_WEIGHT, steps))
         elif field == mapping.REMAINDER:
-            steps.add(kernel.RAW, column=lambda table: as_text(getter(table)))
+            steps.add(kernel.RAW, column=text_getter(getter))
             self._parts.append((_REMAINDER, steps))
         else:
             number = ARGUMENTS_ANNOTATIONS if self._extended else _ANNOTATIONS
             if field.type == RAW_ANNOTATION:
                 inner = Steps()
-                inner.add(kernel.RAW, column=lambda table: as_text(getter(table)))
+                inner.add(kernel.RAW, column=text_getter(getter))
                 self._annotations.message(number, inner)
             else:
                 self._add_annotation(self._annotations, number, field.name, field.type, getter)
@@ -355,7 +356,7 @@ class _Builder:
     def _add_legacy(self, number: int, field_class: FieldClass, getter: Getter) -> None:
         steps = Steps()
         if isinstance(field_class, StringClass):
-            steps.add(kernel.TEXT, tag_of(number, BYTES), lambda table: as_text(getter(table)))
+            steps.add(kernel.TEXT, tag_of(number, BYTES), text_getter(getter))
         else:
             steps.scalar(number, field_class, getter)
         self._legacy.append((number, steps))
@@ -391,7 +392,7 @@ class _Builder:
                 steps.add(
                     kernel.INTERNED,
                     tag_of(Annotation.STRING_VALUE_IID, VARINT),
-                    lambda table: as_text(getter(table)),
+                    text_getter(getter),
                     inline=tag_of(Annotation.STRING_VALUE, BYTES),
                     table=_STRINGS_TABLE,
                 )
@@ -399,11 +400,11 @@ class _Builder:
                 pass
             case BytesClass() if field_class == JSON_VALUE:
                 tag = tag_of(Annotation.LEGACY_JSON_VALUE, BYTES)
-                steps.add(kernel.TEXT, tag, lambda table: as_text(getter(table)))
+                steps.add(kernel.TEXT, tag, text_getter(getter))
             case BytesClass(media_type) if media_type.startswith(_PROTOBUF):
                 type_name = media_type.removeprefix(_PROTOBUF).encode("utf-8", "surrogateescape")
                 tag = tag_of(Annotation.PROTO_VALUE, BYTES)
-                steps.add(kernel.TEXT, tag, lambda table: as_text(getter(table)))
+                steps.add(kernel.TEXT, tag, text_getter(getter))
                 if type_name:
                     steps.literal(text_field(Annotation.PROTO_TYPE_NAME, type_name))
             case _:
@@ -465,7 +466,7 @@ def _is_empty(column: Column) -> Any:
 
 
 def _unsigned(getter: Getter) -> Any:
-    return lambda table: as_array(getter(table), np.dtype(np.uint64))
+    return array_getter(getter, np.dtype(np.uint64))
 
 
 def _microseconds(column: Column) -> Any:

@@ -30,7 +30,7 @@ from converter.formats.perfetto.metadata_output import (
 )
 from converter.formats.perfetto.record_output import RecordOutput, is_record
 from converter.formats.perfetto.row_places import RowPlaces
-from converter.formats.perfetto.steps import Steps, as_text, field_getter
+from converter.formats.perfetto.steps import Steps, field_getter, text_getter
 from converter.formats.perfetto.table_output import TableOutput
 from converter.formats.perfetto.thread_state_output import ThreadStateOutput
 from converter.formats.perfetto.thread_states import is_of_thread_states
@@ -376,7 +376,7 @@ class _Encoder:
             return _Program(kernel.FRAME_LOST, steps)
         if event_class.fields == mapping.NATIVE_PACKET.fields:
             packet = field_getter(1)
-            steps.add(kernel.TEXT, PACKET_TAG, lambda table: as_text(packet(table)))
+            steps.add(kernel.TEXT, PACKET_TAG, text_getter(packet))
             return _Program(kernel.FRAME_RAW, steps)
         raise UnsupportedError(
             "no packet holds events of this class",

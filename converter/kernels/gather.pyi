@@ -1,6 +1,6 @@
 from typing import Any
 
-from numpy import int32, int64, uint8, uint32
+from numpy import dtype, int32, int64, uint8, uint32
 from numpy.typing import NDArray
 
 from converter.kernels.columns import HeldBuffers
@@ -35,6 +35,15 @@ class Segments(HeldBuffers):
 
         A record is fetched from memory once for all of its integers.
         """
+    def gathered(
+        self,
+        location: NDArray[int64],
+        size: NDArray[uint32],
+        places: NDArray[int64],
+        big_endian: bool,
+        dtypes: list[dtype[Any]],
+    ) -> list[NDArray[Any]]:
+        """As `all_integers`, in new columns of these types."""
     def missed_counts(
         self, location: NDArray[int64], size: NDArray[uint32], big_endian: bool, out: NDArray[int64]
     ) -> None:

@@ -24,7 +24,7 @@ cdef extern from *:
 
 cdef enum:
     # How many records ahead memory is fetched: the records of one class lie far apart, in several windows at a time.
-    AHEAD = 12
+    AHEAD = 32
     # Of so many records integers are taken field by field.
     STRIP = 32
     # Names of tasks have 16 bytes, and of those there are few: a cache in front of the table of strings.
@@ -94,6 +94,18 @@ cdef class Segments(HeldBuffers):
         uint8_t[::1] out,
     ):
         self.all_integers(location, size, np.array([[offset, width]], np.int64), big_endian, [out])
+
+    def gathered(
+        self,
+        const int64_t[::1] location,
+        const uint32_t[::1] size,
+        const int64_t[:, ::1] places,
+        bint big_endian,
+        list dtypes,
+    ):
+        columns = [np.empty(location.shape[0], dtype) for dtype in dtypes]
+        self.all_integers(location, size, places, big_endian, columns)
+        return columns
 
     def all_integers(
         self,
@@ -272,6 +284,7 @@ cdef class Segments(HeldBuffers):
             for i in range(count):
                 ids[i] = 0
                 self._fetch(span, i, 0)
+                self._fetch(span, i, NAME_SIZE - 1)
                 length = span_size[i]
                 if length <= 0:
                     continue

@@ -71,14 +71,9 @@ class Records:
 
     def gathered(self, integers: Integers) -> list[NDArray[Any]]:
         """The columns of integers."""
-        columns = [np.empty(self.count, dtype) for dtype in integers.dtypes]
-        self.segments.all_integers(
-            *self.located,
-            integers.places,
-            self.big_endian,
-            columns,
+        return self.segments.gathered(
+            *self.located, integers.places, self.big_endian, integers.dtypes
         )
-        return columns
 
     def select(self, rows: NDArray[np.integer[Any]]) -> Records:
         """Some of the records."""

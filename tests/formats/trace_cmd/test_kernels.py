@@ -187,6 +187,10 @@ def test_integers_of_a_class_come_together_as_they_come_alone(big_endian):
         alone = np.empty_like(out)
         data.integers(LOCATIONS, SIZES, offset, width, big_endian, alone)
         assert out.tolist() == alone.tolist()
+    dtypes = [np.dtype(f"u{width}") for _, width in places]
+    made = data.gathered(LOCATIONS, SIZES, np.array(places, np.int64), big_endian, dtypes)
+    assert [column.dtype for column in made] == dtypes
+    assert [column.tobytes() for column in made] == [out.tobytes() for out in outs]
 
 
 @pytest.mark.parametrize("places", [[(0, 3)], [(-1, 4)], [(0, 4), (4, 4)], [(0, 8)]])

@@ -94,12 +94,12 @@ def constant_column(value: np.generic, length: int) -> NDArray[Any]:
     return np.ndarray((length,), value.dtype, value, 0, (0,))
 
 
-def renumbered(column: NDArray[np.int32], numbers: Sequence[int]) -> NDArray[np.int32]:
+def renumbered(column: NDArray[np.int32], numbers: list[int]) -> NDArray[np.int32]:
     """A column of numbers of one table (-1: none) in those that the same things have in another; itself where equal."""
     if column.strides == (0,) and len(column):
         number = int(column[0])
         return constant_column(np.int32(numbers[number] if number >= 0 else -1), len(column))
-    if all(number == own for own, number in enumerate(numbers)):
+    if numbers == list(range(len(numbers))):
         return column
     return looked_up(np.array([*numbers, -1], np.int32), column)
 

@@ -37,6 +37,11 @@ class Table:
     def made(self, part: RecipePart, context: Any) -> Column | Callable[[], Column]:
         """The column that part of a recipe makes of this table's, still decoded on demand."""
 
+    def settled(
+        self, parts: Sequence[RecipePart | None], context: Any
+    ) -> tuple[Column | None, ...]:
+        """What `made` makes of each of these, computed at once, one after the other; None of None."""
+
     def derived(self, recipe: Sequence[RecipePart], context: Any) -> Table:
         """As many rows, with columns that a recipe makes of this table's; `context` goes to its computations."""
 

@@ -13,7 +13,7 @@ from cpython.pythread cimport (
 
 from numpy import ndarray
 
-from converter.ir.columns import constant_column, take
+from converter.ir.columns import take
 
 
 cdef class Table:
@@ -104,6 +104,9 @@ cdef class Table:
     def derived(self, recipe, context):
         return Table(self._length, [self.made(part, context) for part in recipe])
 
+    def settled(self, parts, context):
+        return tuple([None if part is None else _given(self.made(part, context)) for part in parts])
+
     cpdef object made(self, part, context):
         cdef Computation computation
         if isinstance(part, int):
@@ -112,7 +115,7 @@ cdef class Table:
             computation = part
             columns = tuple([self.made(column, context) for column in computation.columns])
             return ComputedColumn.__new__(ComputedColumn, computation.function, columns, context)
-        return constant_column(part, self._length)
+        return _constant(part, self._length)
 
     def select(self, rows):
         cdef Py_ssize_t index
@@ -120,6 +123,15 @@ cdef class Table:
             len(rows),
             [SelectedColumn.__new__(SelectedColumn, self, index, rows) for index in range(len(self._columns))],
         )
+
+
+# As `constant_column`, of which each batch has many.
+cdef object _constant(value, Py_ssize_t length):
+    return ndarray((length,), value.dtype, value, 0, (0,))
+
+
+cdef object _given(column):
+    return column() if callable(column) else column
 
 
 cdef class LazyColumn:
@@ -181,7 +193,7 @@ cdef class ComputedColumn:
         self.context = context
 
     def __call__(self):
-        return self.function(self.context, *[column() if callable(column) else column for column in self.columns])
+        return self.function(self.context, *[_given(column) for column in self.columns])
 
 
 cdef class Computation:

@@ -40,6 +40,14 @@ def put(column: NDArray[int32], positions: NDArray[int32], values: NDArray[int32
     Raises ValueError for positions outside of it. Releases the GIL.
     """
 
+def put_by_class(
+    column: NDArray[int32], class_id: NDArray[int32], values: NDArray[int32], absent: int
+) -> NDArray[int32]:
+    """The column with the value of each event's class, where that has one that is not `absent`.
+
+    Raises ValueError for columns that differ in length. Releases the GIL.
+    """
+
 def mark(marks: NDArray[uint8], numbers: NDArray[int32]) -> None:
     """Set the mark of each number that occurs to 1; -1 stands for the last one.
 

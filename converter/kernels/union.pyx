@@ -4,7 +4,7 @@
 Distinct values of columns whose values lie far apart: addresses, identities. A hash table instead of a sort.
 """
 
-from libc.stdint cimport int32_t, int64_t, uint64_t, uint8_t
+from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t, uint8_t
 from libc.stdlib cimport calloc, free
 from libc.string cimport memcpy, memset
 import numpy as np
@@ -171,6 +171,25 @@ def put(int32_t[::1] column, const int32_t[:] positions, const int32_t[:] values
             column[positions[i]] = values[i]
     if failed >= 0:
         raise ValueError(f"position {positions[failed]} of {size}")
+
+
+def put_by_class(
+    const int32_t[:] column, const int32_t[:] class_id, const int32_t[::1] values, int32_t absent
+):
+    """The column with what `values` has for the classes of events, where that is not `absent`."""
+    cdef int64_t count = column.shape[0]
+    cdef uint32_t classes = <uint32_t>values.shape[0]
+    cdef int64_t i
+    cdef int32_t value
+    result = np.empty(count, np.int32)
+    cdef int32_t[::1] out = result
+    if class_id.shape[0] != count:
+        raise ValueError("columns differ in length")
+    with nogil:
+        for i in range(count):
+            value = values[class_id[i]] if <uint32_t>class_id[i] < classes else absent
+            out[i] = column[i] if value == absent else value
+    return result
 
 
 def mark(uint8_t[::1] marks, const int32_t[:] numbers):

@@ -49,7 +49,8 @@ class ClassPlan(NamedTuple):
 
     def is_for(self, piece: Piece) -> bool:
         """Whether there is no row among these of the class that the plan does not know of."""
-        return not any(_holds(piece.table.made(one, piece)) for one in self.exceptions)
+        conditions = piece.table.settled(self.exceptions, piece)
+        return not any(map(_any, conditions))
 
     def pieces(self, piece: Piece) -> list[Numbered]:
         """What becomes of these rows of the class."""
@@ -58,15 +59,11 @@ class ClassPlan(NamedTuple):
         for number, event_class, recipe, given, after in self.parts:
             rows = Piece(batch, event_class, table, places, derived=derived)
             columns = table.derived(recipe, rows)
-            thread = cpu = track = None
+            part = Piece(batch, event_class, columns, places, after=after, derived=derived)
             if given is not None:
                 # At once: threads and tracks come to be in the order in which they are asked for.
-                thread, cpu, track = (
-                    None if one is None else _settled(table.made(one, rows)) for one in given
-                )
-            part = Piece(
-                batch, event_class, columns, places, thread, cpu, track, after, derived=derived
-            )
+                settled: Any = table.settled(given, rows)
+                part.on_thread, part.on_cpu, part.on_track = settled
             result.append((number, part))
         return result
 
@@ -167,7 +164,11 @@ def _settled(place: Any) -> Any:
 
 def _holds(condition: Any) -> bool:
     """Whether a condition holds for any row."""
-    return bool(np.any(_settled(condition)))
+    return _any(_settled(condition))
+
+
+def _any(holds: Any) -> bool:
+    return bool(np.any(holds))
 
 
 def _constant(column: Any) -> Any:

@@ -33,18 +33,21 @@ CONTEXT_ROLES = frozenset({Role.CONTEXT, Role.CONTEXT_FLAGS, Role.CONTEXT_PREEMP
 class Places:
     """The places of all rows of a class in a batch, found when somebody asks for them: then `asked` says so."""
 
-    __slots__ = ("_batch", "_number", "asked")
+    __slots__ = ("_all", "_batch", "_number", "asked")
 
     def __init__(self, batch: Batch, number: int) -> None:
         self._batch = batch
         self._number = number
+        self._all: NDArray[np.int32] | None = None
         self.asked = False
 
     @property
     def all(self) -> NDArray[np.int32]:
         """The place of each row."""
         self.asked = True
-        return self._batch.positions(self._number)
+        if self._all is None:
+            self._all = self._batch.positions(self._number)
+        return self._all
 
     @property
     def first(self) -> int:
@@ -95,19 +98,25 @@ class Piece:
     @property
     def thread(self) -> NDArray[np.int32] | None:
         """The thread of each row, None where the batch says it."""
-        self.on_thread = place = _computed(self.on_thread)
+        if self.on_thread is None:
+            return None
+        self.on_thread = place = settled(self.on_thread)
         return place
 
     @property
     def cpu(self) -> NDArray[np.int32] | None:
         """The CPU of each row, None where the batch says it."""
-        self.on_cpu = place = _computed(self.on_cpu)
+        if self.on_cpu is None:
+            return None
+        self.on_cpu = place = settled(self.on_cpu)
         return place
 
     @property
     def track(self) -> NDArray[np.int32] | None:
         """The track of each row, None where the batch says it."""
-        self.on_track = place = _computed(self.on_track)
+        if self.on_track is None:
+            return None
+        self.on_track = place = settled(self.on_track)
         return place
 
     def settle(self) -> None:
@@ -441,10 +450,11 @@ def lazy_names(
     return ComputedColumn(ByValue(lambda value: strings.intern(name(value))), (column,), piece)
 
 
-def _computed(place: Place | None) -> NDArray[np.int32] | None:
-    if not isinstance(place, ComputedColumn):
+def settled(place: Place) -> NDArray[np.int32]:
+    """Places, computed where they are not yet."""
+    if type(place) is np.ndarray:
         return place
-    column = place()
+    column = place() if isinstance(place, ComputedColumn) else place
     assert isinstance(column, np.ndarray)
     return column
 

@@ -18,6 +18,7 @@ from converter.ir.field_classes import IntegerClass
 from converter.ir.kinds import TRACEPOINT_KINDS, Kind, Role
 from converter.ir.tables import ComputedColumn
 from converter.ir.trace import TrackScope
+from converter.kernels.union import looked_up
 from converter.projection.buffers import ARGUMENT as BUFFER_ARGUMENT
 from converter.projection.buffers import may_have_buffers, place_of_argument
 from converter.projection.capabilities import Capabilities, KindSupport, Projection
@@ -302,7 +303,9 @@ def taken(column: NDArray[np.int32], piece: Piece) -> NDArray[np.int32]:
     """The piece's rows of a column of its batch."""
     if column.strides == (0,):
         return column[: len(piece)]
-    return column[piece.positions]
+    if not column.flags.c_contiguous:
+        return column[piece.positions]
+    return looked_up(column, piece.positions)
 
 
 def is_absent(column: NDArray[np.int32]) -> bool:

@@ -202,13 +202,19 @@ class Projector:
 
     def threads_of(self, piece: Piece) -> NDArray[np.int32]:
         """The thread of each row, an index into the target's threads."""
+        if piece.on_thread is None:
+            return taken(piece.batch.thread, piece)
         threads = piece.thread
-        return taken(piece.batch.thread, piece) if threads is None else threads
+        assert threads is not None
+        return threads
 
     def cpus_of(self, piece: Piece) -> NDArray[np.int32]:
         """The CPU of each row."""
+        if piece.on_cpu is None:
+            return taken(piece.batch.cpu, piece)
         cpus = piece.cpu
-        return taken(piece.batch.cpu, piece) if cpus is None else cpus
+        assert cpus is not None
+        return cpus
 
     def by_value(self, of: Hashable, number: Callable[[int], int]) -> ByValue:
         """Numbers by value, remembered for all that ask for them by the same name."""
@@ -291,7 +297,8 @@ class Projector:
         plans = self._plans.setdefault(decided, {})
         placed = []
         for number in batch.tables.keys() & present:
-            placed += [(number, *part) for part in self._project_class(batch, number, plans)]
+            for target, part in self._project_class(batch, number, plans):
+                placed.append((number, target, part))
         self._placing.begin_class(None)
         if self._task_states is not None:
             placed += [
@@ -323,7 +330,7 @@ class Projector:
         piece = Piece(batch, event_class, table, places, derived=self._derived)
         key = number, self._placing.begin_class(number)
         plan = plans.get(key)
-        if plan is not None and plan.is_for(piece):
+        if plan is not None and (not plan.exceptions or plan.is_for(piece)):
             if plan.losses:
                 self.report.repeat(plan.losses, len(table), int(batch.ts[places.first]))
             return plan.pieces(piece)

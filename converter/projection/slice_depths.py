@@ -51,24 +51,18 @@ class NestedTooDeep:
     def restart(self) -> None:
         """Begin again with the first batch."""
         self._depths = SliceDepths()
+        #: By class: what its events are here, on which kind of track; those that say themselves when they end.
+        self._steps, self._of_cpus = np.zeros((2, 0), np.int32)
+        self._ending: list[tuple[int, int]] = []
 
     def count(self, batch: Batch) -> None:
         """Count those of a batch, as projected."""
-        steps, of_cpus = np.zeros((2, max(batch.tables, default=0) + 1), np.int32)
-        for number, table in batch.tables.items():
-            if len(table):
-                kind = self._trace.event_classes[number].kind
-                steps[number] = _STEPS.get(kind, 0)
-                of_cpus[number] = _OF_CPUS.get(kind, 0)
-        of = {
-            number: self._trace.event_classes[number] for number in np.flatnonzero(steps).tolist()
-        }
-        if not of:
+        self._follow()
+        if not self._steps.any():
             return
         end = batch.ts
-        for number, event_class in of.items():
-            duration = event_class.index_of(Role.DURATION)
-            if event_class.kind is Kind.SLICE_COMPLETE and duration is not None:
+        for number, duration in self._ending:
+            if number in batch.tables and len(batch.tables[number]):
                 at = batch.positions(number)
                 end = end.copy() if end is batch.ts else end
                 ends = batch.ts[at] + ticks(batch.tables[number].column(duration))
@@ -76,7 +70,29 @@ class NestedTooDeep:
                 end[at] = np.where(ends < batch.ts[at], _LAST_TIME, ends)
         places = (batch.thread, batch.track, batch.cpu)
         found = self._depths.beyond(
-            steps, of_cpus, batch.class_id, *places, batch.ts, end, order_of(batch.ts), self._most
+            self._steps,
+            self._of_cpus,
+            batch.class_id,
+            *places,
+            batch.ts,
+            end,
+            order_of(batch.ts),
+            self._most,
         )
         what = f"slices and instants inside of {self._most} slices"
         self._report.add(LossKind.UNSHOWN, what, found, int(batch.ts[0]), aspect=Aspect.EVENTS)
+
+    def _follow(self) -> None:
+        """Look at the classes that are new."""
+        known = len(self._steps)
+        new = self._trace.event_classes[known:]
+        if not new:
+            return
+        steps = [_STEPS.get(one.kind, 0) for one in new]
+        of_cpus = [_OF_CPUS.get(one.kind, 0) for one in new]
+        self._steps = np.append(self._steps, np.array(steps, np.int32))
+        self._of_cpus = np.append(self._of_cpus, np.array(of_cpus, np.int32))
+        for number, event_class in enumerate(new, known):
+            duration = event_class.index_of(Role.DURATION)
+            if event_class.kind is Kind.SLICE_COMPLETE and duration is not None:
+                self._ending.append((number, duration))

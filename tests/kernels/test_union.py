@@ -11,6 +11,7 @@ from converter.kernels.union import (
     positions_by_class,
     positions_of,
     put,
+    put_by_class,
     values_by_class,
 )
 
@@ -98,3 +99,18 @@ def test_rows_outside_of_their_class_are_refused(of_row):
         values_by_class(class_id, row[:1], {})
     with pytest.raises(ValueError, match="class -1"):
         values_by_class(class_id, row, {-1: row})
+
+
+@given(st.lists(st.tuples(st.integers(0, 5), st.integers(-1, 9)), max_size=20))
+def test_values_are_put_by_class(events):
+    class_id = np.array([of for of, _ in events], np.int32)
+    column = np.array([value for _, value in events], np.int32)
+    # Of class 1 nothing is said, and of those from 4 on not even that.
+    values = np.array([-1, 99, 7, 0], np.int32)
+    wanted = [[-1, value, 7, 0][of] if of < 4 else value for of, value in events]
+    assert put_by_class(column, class_id, values, 99).tolist() == wanted
+
+
+def test_values_put_by_class_need_columns_of_one_length():
+    with pytest.raises(ValueError, match="length"):
+        put_by_class(np.zeros(2, np.int32), np.zeros(3, np.int32), np.zeros(1, np.int32), -1)

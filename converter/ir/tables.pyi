@@ -95,6 +95,9 @@ class Together:
     def column(self, number: int) -> Callable[[], Column]:
         """One of them, when called."""
 
+    def columns(self, count: int) -> list[Callable[[], Column]]:
+        """The first ones, each when called."""
+
 class Computation:
     """A computed column of any table: `columns` are parts of a recipe."""
 

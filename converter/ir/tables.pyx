@@ -219,6 +219,10 @@ cdef class Together:
     def column(self, Py_ssize_t number):
         return TogetherColumn.__new__(TogetherColumn, self, number)
 
+    def columns(self, Py_ssize_t count):
+        cdef Py_ssize_t number
+        return [TogetherColumn.__new__(TogetherColumn, self, number) for number in range(count)]
+
     cdef object made(self, Py_ssize_t number):
         if self._columns is None:
             self._columns = list(self._make())

@@ -39,7 +39,8 @@ def _zstd() -> Decompress:
     content_size, failures = zstandard.frame_content_size, (zstandard.ZstdError, MemoryError)
 
     def decompress(data: bytes | memoryview, size: int) -> bytes:
-        _check(size)
+        if size <= 0:
+            _check(size)
         # A decompressor may be used by one thread at a time.
         try:
             own = local.decompress
@@ -49,9 +50,10 @@ def _zstd() -> Decompress:
             # Frames mostly lack their content's size; one that has it is allocated whole.
             if content_size(data) > size:
                 raise TraceError("zstd: the frame is larger than its header says", offset=0)
-            return _exact(own(data, size), size)
+            made: bytes = own(data, size)
         except failures as error:
             raise TraceError(f"zstd: {error}", offset=0) from error
+        return made if len(made) == size else _exact(made, size)
 
     return decompress
 

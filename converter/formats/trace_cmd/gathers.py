@@ -277,11 +277,12 @@ class ClassGathers:
     ) -> RecordTable:
         """The table of so many records; its columns are gathered when asked for."""
         records = Records(length, locate, segments, strings, big_endian=big_endian)
-        integers = Together(partial(records.gathered, self._integers))
+        together = Together(partial(records.gathered, self._integers))
+        integers = together.columns(len(self._integers.dtypes))
         return RecordTable(
             records,
             [
-                partial(gather.load, records) if number is None else integers.column(number)
+                partial(gather.load, records) if number is None else integers[number]
                 for gather, number in self._gathers
             ],
         )

@@ -225,8 +225,9 @@ class PageStream:
             if isinstance(data, TraceError):
                 errors.append(data)
             else:
-                room[filled : filled + len(data)] = data
-                filled += len(data)
+                end = filled + len(data)
+                room[filled:end] = data
+                filled = end
         return pages[:filled], errors
 
     def pieces(self, window: Window) -> Iterator[Pages | TraceError]:

@@ -116,6 +116,8 @@ class _Splitter:
         self._numbers: dict[int, int] = {}
         #: Likewise of those slices that stay complete.
         self._kept: dict[int, int] = {}
+        #: By the number of a class in the source: the field with the duration of its slices, where it has such.
+        self._durations: dict[int, int | None] = {}
         self._unit = unit
         self._timed = timed
         self._tracks = tracks
@@ -200,12 +202,13 @@ class _Splitter:
         complete, place, track = self._all_complete(batch)
         mixed: list[tuple[int, NDArray[np.int32], NDArray[np.bool_]]] = []
         for source, table in batch.tables.items():
-            event_class = self._source.event_classes[source]
-            duration = _duration_index(event_class)
-            if duration is None or not len(table):
-                numbers[source] = self._number(source)
-                tables[int(numbers[source])] = table
+            if source not in complete:
+                known = self._numbers
+                number = known[source] if source in known else self._number(source)
+                numbers[source] = number
+                tables[number] = table
                 continue
+            event_class = self._source.event_classes[source]
             one = complete[source]
             kept = one.stays.all()
             numbers[source] = self._kept_number(source) if kept else self._number(source)
@@ -242,7 +245,9 @@ class _Splitter:
         place = None
         track = batch.track
         for source, table in batch.tables.items():
-            duration = _duration_index(self._source.event_classes[source])
+            if source not in self._durations:
+                self._durations[source] = _duration_index(self._source.event_classes[source])
+            duration = self._durations[source]
             if duration is not None and len(table):
                 complete[source] = self._complete(batch, source, table, duration)
         at = np.concatenate([_NO_NUMBERS, *(one.at for one in complete.values())]).astype(np.intp)

@@ -19,7 +19,7 @@ def in_classes(
 
     `tables` are put in place of its own, by the numbers that these have.
     """
-    same = all(numbers[number] == number for number in batch.tables)
+    same = [numbers[number] for number in batch.tables] == list(batch.tables)
     if same and tables is None:
         return batch
     tables = batch.tables if tables is None else tables

@@ -67,6 +67,9 @@ class _Flows:
         for batch in self._source.batches():
             for event_class in self._source.event_classes[len(self._numbers) :]:
                 self._follow(event_class)
+            if not any(self._fields):
+                yield in_classes(batch, self._numbers)
+                continue
             at, id, terminates = self._said(batch)
             renumbered = self._renumbered(batch)
             if len(at):

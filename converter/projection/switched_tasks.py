@@ -37,12 +37,10 @@ def naming_both(trace: Trace, report: LossReport) -> Trace:
 def _batches(trace: Trace, report: LossReport) -> Iterator[Batch]:
     #: By CPU: the task that its last switch was to.
     running: dict[int, int] = {}
+    may: list[bool] = []
     for batch in trace.batches():
-        partial = [
-            number
-            for number, table in batch.tables.items()
-            if len(table) and may_name_one(trace.event_classes[number])
-        ]
+        may += map(may_name_one, trace.event_classes[len(may) :])
+        partial = [number for number, table in batch.tables.items() if may[number] and len(table)]
         yield _with_tasks(trace, batch, partial, running, report) if partial else batch
 
 

@@ -70,14 +70,22 @@ class _Wakeups:
             batch.class_id, batch.row, batch.thread, step, first, columns
         )
         tables: dict[int, Table] = {}
+        divided = {part // _DIVISIONS for part in rows_of}
         numbers = np.zeros(_DIVISIONS * count, np.int32)
         for source, table in batch.tables.items():
             whole = _DIVISIONS * source
-            divisions = [part for part in range(whole, whole + _DIVISIONS) if part in rows_of]
-            for part in divisions or [whole]:
-                number = numbers[part] = self._number(source, part - whole)
-                rows = rows_of.get(part)
-                tables[number] = table if rows is None else table.select(rows)
+            if source not in divided:
+                # Its events stay what they are.
+                key = (source, 0)
+                number = self._numbers[key] if key in self._numbers else self._number(*key)
+                numbers[whole] = number
+                tables[number] = table
+                continue
+            for part in range(whole, whole + _DIVISIONS):
+                if part in rows_of:
+                    number = numbers[part] = self._number(source, part - whole)
+                    rows = rows_of[part]
+                    tables[number] = table if rows is None else table.select(rows)
         class_id = looked_up(numbers, parts)
         return Batch(
             ts=batch.ts,

@@ -24,7 +24,7 @@ cdef extern from *:
 
 cdef enum:
     # How many records ahead memory is fetched: the records of one class lie far apart, in several windows at a time.
-    AHEAD = 32
+    AHEAD = 12
     # Of so many records integers are taken field by field.
     STRIP = 32
     # Names of tasks have 16 bytes, and of those there are few: a cache in front of the table of strings.
@@ -284,7 +284,6 @@ cdef class Segments(HeldBuffers):
             for i in range(count):
                 ids[i] = 0
                 self._fetch(span, i, 0)
-                self._fetch(span, i, NAME_SIZE - 1)
                 length = span_size[i]
                 if length <= 0:
                     continue

@@ -54,24 +54,3 @@ def test_a_window_may_be_empty():
     assert len(memory.take(0)) == 0
     memory.take(10)
     assert len(memory.take(0)) == 0
-
-
-def test_windows_of_one_stretch_do_not_overlap():
-    memory = WindowMemory()
-    sizes = [1 << 20, 1000, (1 << 20) + 5000, *[1 << 20] * 20]
-    windows = [memory.take(size) for size in sizes]
-    for number, window in enumerate(windows):
-        window[:] = number
-    for number, (window, size) in enumerate(zip(windows, sizes, strict=True)):
-        assert len(window) == size
-        assert (window == number).all()
-
-
-def test_what_is_left_of_a_stretch_is_let_go_of():
-    memory = WindowMemory()
-    window = memory.take(1 << 20)
-    window[:] = 7
-    memory.clear()
-    other = memory.take(1 << 20)
-    other[:] = 8
-    assert (window == 7).all()

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import json
+import importlib
 import random
 import re
 import struct
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,13 +14,6 @@ from support.fuzz_corpus import Files
 _FIXTURES = Path(__file__).parents[2] / "roundtrip_fixtures"
 #: Of larger recordings this much of each file with events is enough.
 _BEGINNING = 8 << 10
-_MANGLED = (
-    "_ZNKSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEE8capacityEv",
-    "_ZNSt6thread6_StateD2Ev",
-    "_ZN1AcvRSsEv",
-    "_ZN12_GLOBAL__N_11fILi3EEEvPFiRKT_ES5_",
-    "_RNvC3foo3bar",
-)
 _EVENTS_OF_A_FILE = 32
 #: What tracers of latencies leave behind: text.
 _LATENCY = b"""\
@@ -94,69 +86,6 @@ def _kernel_events() -> Iterator[Files]:
         yield {"": File(kernel, {0: pages}, formats={"kernel": formats}).version_7("zlib")}
 
 
-def _chrome() -> list[Files]:
-    from support.gecko_profiles import FORMS
-
-    return [{"": json.dumps(profile()).encode()} for profile in FORMS.values()]
-
-
-def _uftrace() -> list[Files]:
-    from support.uftrace_files import BAR, BAZ, FOO, MAIN, TID, Directory, calls
-    from support.uftrace_recordings import recording
-
-    found = []
-    with tempfile.TemporaryDirectory() as folder:
-        for seed in range(4):
-            path = recording(Path(folder, f"{seed}"), seed, estimated=seed == 3)
-            found.append({file.name: file.read_bytes() for file in path.iterdir()})
-    for pattern, matched in (("regex", "(ba[rz]|^m.{2,3}$)+"), ("glob", "[a-m]*o?")):
-        for big_endian, bits in ((False, 64), (True, 64), (False, 32)):
-            directory = Directory(
-                big_endian=big_endian,
-                bits=bits,
-                pattern=pattern,
-                argspec=f"{matched}@arg1/i32,arg2/s,fparg1/80;foo@arg3/e:Color%stack+1,arg4/t8:P",
-                retspec=f"{matched}@retval/x16",
-                argauto="_ZN2ns3barEi@arg1/i32",
-                enumauto="enum Color { RED, GREEN = 4 };",
-                auto_args=True,
-            )
-            directory.tasks[TID] = calls(directory)
-            names = zip((MAIN, FOO, BAR, BAZ), _MANGLED, strict=False)
-            directory.symbols["app"] = "".join(f"{at:016x} T {name}\n" for at, name in names)
-            found.append(directory.contents())
-    return found
-
-
-def _lttng_legacy() -> list[Files]:
-    from support.lttng_legacy_files import sample
-
-    versions = ((1, 0), (2, 0), (2, 2), (2, 3), (2, 5), (2, 6))
-    found = [sample(version=version).build() for version in versions]
-    return [*found, sample(version=(2, 6), big_endian=True).build()]
-
-
-def _perfetto() -> list[Files]:
-    from support import perfetto_files as made
-
-    builders = (
-        made.kernel_typed,
-        made.kernel_compact,
-        made.kernel_lost,
-        made.kernel_generic,
-        made.compressed,
-        made.timeline,
-        made.annotations,
-        made.interned,
-        made.legacy,
-        made.extra_counters,
-        made.callstacks,
-        made.clocks,
-        made.tables,
-    )
-    return [{"": build()} for build in builders]
-
-
 def _ctf() -> list[Files]:
     from support.ctf_metadata_cases import ACCEPTED
     from support.ctf_random_traces import random_trace
@@ -205,13 +134,15 @@ _MADE = {
     "aix": _aix,
     "ctf": _ctf,
     "trace_cmd": _trace_cmd,
-    "chrome": _chrome,
-    "uftrace": _uftrace,
-    "lttng_legacy": _lttng_legacy,
-    "perfetto": _perfetto,
 }
+#: Formats with a module of their inputs.
+_MODULES = ("chrome", "lttng_legacy", "perfetto", "uftrace")
 
 
 def made(format: str) -> list[Files]:
     """The inputs of a format."""
+    if format in _MODULES:
+        # Some take packages that others do without.
+        module = importlib.import_module(f"support.fuzz_inputs_{format}")
+        return list(module.inputs())
     return _MADE[format]() if format in _MADE else []

@@ -2,8 +2,8 @@
 
 Every input that changes start from, and what runs of ``tests.fuzz`` have kept, is read and written; the first changed
 ones are read, in part or written, as the fuzzer does it.
-Kernels are measured by gcov, modules of Python by what Python says of each line. ``--missing`` lists the lines that
-are not reached.
+Kernels are measured by gcov, modules of Python by what Python says of each line. Lines of kernels that refuse what no
+reader gives them are counted apart. ``--missing`` lists the lines that are not reached.
 """
 
 from __future__ import annotations
@@ -31,7 +31,9 @@ from support.fuzz_corpus import Corpus, packed  # noqa: E402
 from converter.registry import FORMATS  # noqa: E402
 
 _MARK = re.compile(r'^ +/\* "(converter/[\w/]+\.p(?:yx|xd))":(\d+)$')
-#: Each input is read in part, and written in every so manieth of the formats and as its report.
+#: What kernels raise are errors of Python: it is a finding where an input brings one about.
+_REFUSAL = re.compile(r"(?m)^ +(?:raise \w+Error\b|failed = (?:i|True)\n +break$)")
+#: Each input is read in part, and written as its report, in its own format, and in every so manieth of the others.
 SHARE = 8
 #: Lines of a file, and whether each is reached.
 Lines = dict[str, dict[int, bool]]
@@ -115,11 +117,14 @@ def read_and_write(names: list[str], kept: Path, changed: int) -> Lines:
     """Read and write the inputs of formats; the lines of their readers."""
     reached = Reached()
     for name in names:
+        # Here already, as what is made only once is made with the first of the inputs.
+        reached.start()
         corpus = Corpus(originals(name), kept / name)
         corpus.load()
         for number, entry in enumerate(corpus.entries):
             data = packed(entry.files)
-            for target in (REPORT, PART, *targets()[number % SHARE :: SHARE]):
+            own = (target for target in targets() if target.partition("+")[0] == name)
+            for target in (REPORT, PART, *own, *targets()[number % SHARE :: SHARE]):
                 reached.start()
                 with contextlib.suppress(Exception):  # that is the fuzzer's part
                     attempt(name, data, target, lossless=bool(number & 1))
@@ -152,7 +157,18 @@ def kernels() -> Lines:
                     for name, number, is_reached in _marked(path, reached):
                         lines = found[name]
                         lines[number] = lines.get(number, False) or is_reached
-    return dict(sorted(found.items()))
+    # What Cython makes of all kernels for them to share has no file.
+    return {name: lines for name, lines in sorted(found.items()) if (ROOT / name).exists()}
+
+
+def refusals(path: Path) -> set[int]:
+    """The lines of a kernel that raise errors, or only lead to where one is raised."""
+    text = path.read_text()
+    found: set[int] = set()
+    for match in _REFUSAL.finditer(text):
+        first = text.count("\n", 0, match.start()) + 1
+        found.update(range(first, first + match[0].count("\n") + 1))
+    return found
 
 
 def _marked(path: Path, reached: dict[int, bool]) -> Iterator[tuple[str, int, bool]]:
@@ -161,7 +177,8 @@ def _marked(path: Path, reached: dict[int, bool]) -> Iterator[tuple[str, int, bo
     for number, line in enumerate(path.read_text().splitlines(), 1):
         if match := _MARK.match(line):
             place = match[1], int(match[2])
-        elif line.startswith("}"):
+        elif line.startswith("}") or "/* function exit code */" in line:
+            # What a function does at its end stands by its first line.
             place = None
         elif place is not None and number in reached:
             yield *place, reached[number]
@@ -170,8 +187,11 @@ def _marked(path: Path, reached: dict[int, bool]) -> Iterator[tuple[str, int, bo
 
 def report(lines: Lines, missing: bool) -> None:
     """Print what share of each module is reached, and of all."""
-    total = met = 0
-    for name, found in lines.items():
+    total = met = refusing = 0
+    for name, every in lines.items():
+        refused = set() if name.endswith(".py") else refusals(ROOT / name) & every.keys()
+        refusing += len(refused)
+        found = {number: is_met for number, is_met in every.items() if number not in refused}
         count = sum(found.values())
         total, met = total + len(found), met + count
         if found:
@@ -183,6 +203,8 @@ def report(lines: Lines, missing: bool) -> None:
                 + "\n"
             )
     sys.stdout.write(f"all: {met} of {total} lines, {met / max(total, 1):.1%}\n")
+    if refusing:
+        sys.stdout.write(f"{refusing} more lines refuse what no reader gives\n")
 
 
 def main() -> None:

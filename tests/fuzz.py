@@ -43,7 +43,7 @@ sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
 from support.edges import Edges  # noqa: E402 - the path is set above
 from support.fuzz_corpus import Corpus, Files, packed, size_of, unpacked  # noqa: E402
 from support.fuzz_inputs import made  # noqa: E402
-from support.fuzz_outputs import PART, REPORT, read_in_part, written  # noqa: E402
+from support.fuzz_outputs import LATER, PART, REPORT, read_in_part, written  # noqa: E402
 from support.mutation import damaged, matched, mended, rearranged  # noqa: E402
 
 from converter.conversion import detect, open_trace, read  # noqa: E402
@@ -70,6 +70,8 @@ CHANGES = 32
 #: Of what is written, the share that is a report; of what is only read, the share that is read in part.
 REPORTED = 0.25
 READ_IN_PART = 1 / 16
+#: Of what is written, the share that is written in its own format without what comes first, so that nothing is copied.
+WRITTEN_IN_PART = 0.25
 #: The share of inputs that are compressed before they are changed, or afterwards.
 COMPRESSED = 1 / 64
 #: Inputs of one child process.
@@ -144,6 +146,11 @@ def targets() -> tuple[str, ...]:
     )
 
 
+def owned(format: str) -> list[str]:
+    """The names of a format's own variants."""
+    return [target for target in targets() if target.partition("+")[0] == format]
+
+
 def changed(
     files: Files, corpus: Corpus, rng: random.Random, pairs: list[tuple[int, int]]
 ) -> Files:
@@ -188,6 +195,8 @@ def numbered(format: str, number: int, corpus: Corpus) -> tuple[Files, str, bool
     target = rng.choice(targets()) if rng.random() < WRITTEN else ""
     if target and rng.random() < REPORTED:
         target = REPORT
+    elif target and rng.random() < WRITTEN_IN_PART:
+        target = LATER + rng.choice(owned(format) or [target])
     elif not target and rng.random() < READ_IN_PART:
         target = PART
     return files, target, rng.random() < 0.2

@@ -25,7 +25,7 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
 
-from fuzz import KEPT, PART, REPORT, attempt, numbered, originals, targets  # noqa: E402 - the path is set above
+from fuzz import KEPT, LATER, PART, REPORT, attempt, numbered, originals, owned, targets  # noqa: E402 - the path is set above
 from support.fuzz_corpus import Corpus, packed  # noqa: E402
 
 from converter.registry import FORMATS  # noqa: E402
@@ -33,7 +33,7 @@ from converter.registry import FORMATS  # noqa: E402
 _MARK = re.compile(r'^ +/\* "(converter/[\w/]+\.p(?:yx|xd))":(\d+)$')
 #: What kernels raise are errors of Python: it is a finding where an input brings one about.
 _REFUSAL = re.compile(r"(?m)^ +(?:raise \w+Error\b|failed = (?:i|True)\n +break$)")
-#: Each input is read in part, and written as its report, in its own format, and in every so manieth of the others.
+#: Each input is read in part, and written as its report, in its own format, and in every so manieth of all.
 SHARE = 8
 #: Lines of a file, and whether each is reached.
 Lines = dict[str, dict[int, bool]]
@@ -123,8 +123,8 @@ def read_and_write(names: list[str], kept: Path, changed: int) -> Lines:
         corpus.load()
         for number, entry in enumerate(corpus.entries):
             data = packed(entry.files)
-            own = (target for target in targets() if target.partition("+")[0] == name)
-            for target in (REPORT, PART, *own, *targets()[number % SHARE :: SHARE]):
+            later = [LATER + target for target in owned(name)]
+            for target in (REPORT, PART, *later, *targets()[number % SHARE :: SHARE]):
                 reached.start()
                 with contextlib.suppress(Exception):  # that is the fuzzer's part
                     attempt(name, data, target, lossless=bool(number & 1))

@@ -54,6 +54,7 @@ def inputs() -> list[Files]:
         *_at_random(),
         *(directory.contents() for directory in _specified()),
         *(directory.contents() for directory in _values()),
+        *(directory.contents() for directory in _exits()),
         *(directory.contents() for directory in _sessions()),
         *(directory.contents() for directory in _events()),
         *(directory.contents() for directory in _damaged()),
@@ -165,6 +166,34 @@ def _values() -> Iterator[Directory]:
 
 def _one_call(directory: Directory, entry: bytes | None = None) -> bytes:
     return directory.record(1, ENTRY, 0, FOO, entry) + directory.record(2, EXIT, 0, FOO)
+
+
+def _exits() -> Iterator[Directory]:
+    """Functions that are left with a value and without one, and that were never entered."""
+    directory = Directory(retspec="foo@retval/i32;baz@retval/s", argspec="foo@arg1/s")
+    value = directory.pack("i4x", 7)
+    directory.tasks[TID] = b"".join(
+        directory.record(time, kind, depth, at, held)
+        for time, (kind, depth, at, held) in enumerate(
+            (
+                (EXIT, 1, FOO, value),
+                (EXIT, 0, MAIN, None),
+                (ENTRY, 0, MAIN, None),
+                (ENTRY, 1, FOO, directory.text(b"one") + b"\0\0\0"),
+                (EXIT, 1, FOO, value),
+                (ENTRY, 1, FOO, None),
+                (EXIT, 1, FOO, None),
+                (ENTRY, 1, BAZ, None),
+                (EXIT, 1, BAZ, directory.text(b"two") + b"\0\0\0"),
+                (ENTRY, 1, BAZ, None),
+                (EXIT, 1, BAZ, None),
+                (EXIT, 0, MAIN, None),
+                (EXIT, 0, BAZ, directory.text(b"") + bytes(4)),
+            ),
+            1,
+        )
+    )
+    yield directory
 
 
 def _sessions() -> Iterator[Directory]:
@@ -314,11 +343,9 @@ def _events() -> Iterator[Directory]:
             )
             + directory.event(5, EventId.READ_PMU_CYCLE, pack("QQ", 8, 9))
             + directory.event(6, 1_000_000)
-            + directory.event(7, 1_000_000, b"data")
             + directory.event(8, 777, b"abc")
             + directory.event(9, EventId.READ_PROC_STATM, b"short")
             + directory.event(9, EventId.WATCH_VAR)
-            + directory.event(9, 1_000_001, b"")
             + directory.event(10, 1_000_000, b"data")[:-8]
         )
         life = pack("iiii", TID, TID, 101, TID)
@@ -336,6 +363,9 @@ def _events() -> Iterator[Directory]:
             b"# comment\n0.000000001 first message\n\n0.5 second\nnonsense\n99999999999.0 far\n0.x\n3.0 last"
         )
         yield directory
+        # These have no version of uftrace that writes them.
+        directory.tasks[TID] = directory.event(7, 1_000_000, b"data") + directory.event(9, 1, b"")
+        yield directory
     kernel = Kernel()
     directory = Directory(features=Directory.features | Feature.KERNEL)
     directory.tasks[TID] = calls(directory)
@@ -343,8 +373,10 @@ def _events() -> Iterator[Directory]:
         5, kernel.record(0, kernel.slice(TID, 1)), kernel.record(3, kernel.slice(TID, 2))
     )
     directory.files["kernel_header"] = kernel_header(kernel)
-    directory.files["kernel-cpu0.dat"] = page + page[:16] + b"\xff" * 8 + page[24:100]
+    directory.files["kernel-cpu0.dat"] = page
     directory.files["kernel-cpu1.dat"] = b""
+    yield directory
+    directory.files["kernel-cpu0.dat"] = page + page[:16] + b"\xff" * 8 + page[24:100]
     yield directory
     whole = directory.files["kernel_header"]
     for header in (

@@ -17,6 +17,8 @@ from converter.transcription import transcribe
 REPORT = "report"
 #: What is read from a moment to another, which lets readers seek.
 PART = "part"
+#: In front of the name of a format: what is written of a trace that is no longer what a file says.
+LATER = "later-"
 
 
 class MemoryDirectory(BufferSink):
@@ -46,6 +48,9 @@ class MemoryDirectory(BufferSink):
 
 def written(trace: Trace, target: str, *, lossless: bool = False) -> Files:
     """A trace in a format, or its report."""
+    if target.startswith(LATER):
+        trace = selected(trace, Selection(since="+2ns")).trace
+        target = target.removeprefix(LATER)
     if target == REPORT:
         lines = BufferSink()
         write_report(trace, lines.write)

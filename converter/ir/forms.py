@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from base64 import b64decode, b64encode
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -41,6 +41,8 @@ from converter.kernels.strings import StringTable
 #: What the json module makes of JSON text.
 Json = Any
 
+#: Of an array of fixed length; columns count in 63 bits.
+_MOST_ELEMENTS = (1 << 63) - 1
 _USUAL_NAN = {32: 0x7FC00000, 64: 0x7FF8000000000000}
 
 
@@ -148,23 +150,48 @@ def type_of(form: Json) -> FieldClass:
             return type_of({"integer": form})
         case {"integer": str(word)} if word[:1] in ("i", "u"):
             return IntegerClass(
-                int(word[1:]),
+                _number(int(word[1:]), 1, 64),
                 word[0] == "i",
                 Style[form.get("style", "DECIMAL")],
-                tuple(Label(*label) for label in form.get("labels", ())),
-                form.get("flags", False),
+                tuple(_label(*label) for label in form.get("labels", ())),
+                form.get("flags", False) is True,
             )
         case {"bytes": media_type}:
-            return BytesClass(media_type)
+            return BytesClass(_name(media_type))
         case {"array": element}:
-            return ArrayClass(type_of(element), form.get("length"))
+            length = form.get("length")
+            if length is not None:
+                length = _number(length, 0, _MOST_ELEMENTS)
+            return ArrayClass(type_of(element), length)
         case {"structure": members}:
-            return StructureClass(tuple(Member(name, type_of(inner)) for name, inner in members))
+            return StructureClass(_members(members))
         case {"variant": options}:
-            return VariantClass(tuple(Member(name, type_of(inner)) for name, inner in options))
+            return VariantClass(_members(options))
         case {"optional": element}:
             return OptionalClass(type_of(element))
     raise ValueError(f"no field class is written {form!r}")
+
+
+def _members(forms: Iterable[Json]) -> tuple[Member, ...]:
+    return tuple(Member(_name(name), type_of(inner)) for name, inner in forms)
+
+
+def _label(low: Json, high: Json, text: Json) -> Label:
+    least, most = -(1 << 63), (1 << 64) - 1
+    return Label(_number(low, least, most), _number(high, least, most), _name(text))
+
+
+def _number(form: Json, least: int, most: int) -> int:
+    if type(form) is not int or not least <= form <= most:
+        raise ValueError(f"{form!r} is no number from {least} to {most}")
+    return form
+
+
+def _name(form: Json) -> str:
+    if type(form) is not str:
+        raise ValueError(f"{form!r} is no name")
+    form.encode("utf-8", "surrogateescape")  # A lone surrogate is no text.
+    return form
 
 
 def column_form(column: Column, field_class: FieldClass, strings: StringTable) -> list[Json]:

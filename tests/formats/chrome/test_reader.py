@@ -5,10 +5,11 @@ from __future__ import annotations
 import gzip
 import json
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
-from support.chrome_files import FEATURES, FIXTURES, event, events, load, written
+from support.chrome_files import FEATURES, FIXTURES, dump, event, events, load, written
 
 from converter.errors import TraceError
 from converter.formats.chrome import FORMAT
@@ -263,6 +264,35 @@ def test_nonsense_in_the_header_is_left_alone(header: str) -> None:
     assert trace.clock.ticks_per_second == 10**9
     assert trace.clock.epoch_ns is None
     assert [batch.ts.tolist() for batch in trace.batches()] == [[5000]]
+
+
+@pytest.mark.parametrize(
+    ("declared", "is_believed"),
+    [
+        ({"array": "u64", "length": 2}, True),
+        ({"array": "u64", "length": 3}, False),
+        ({"array": "u64", "length": -1}, False),
+        ({"array": "u64", "length": "2"}, False),
+        ({"array": "u65"}, False),
+        ({"array": {"integer": "u64", "labels": [["x", 1, "a"]]}}, False),
+        ({"array": {"integer": "u64", "labels": [[1, 1, "\ud800"]]}}, False),
+        ({"array": {"integer": "u64", "labels": [[1 << 80, 1 << 80, "a"]]}}, False),
+    ],
+)
+def test_declarations_of_types_that_make_no_sense(declared: Any, is_believed: bool) -> None:
+    """They are refused, or the values are of the types that their text tells."""
+    one = event(args={"v": [1, 2]}, arg_types=[declared])
+    try:
+        trace = load({"traceconv": {"version": 1}, "traceEvents": [one]})
+    except TraceError as error:
+        assert error.field == "args.v"  # noqa: PT017 - either is right
+        assert not is_believed
+        return
+    check(trace)
+    (held,) = (field.type for field in trace.event_classes[0].fields if field.name == "v")
+    assert isinstance(held, ArrayClass)
+    assert (held.length == 2) is is_believed
+    dump(trace)
 
 
 def test_a_rate_that_only_zero_times_have_a_place_in() -> None:

@@ -15,17 +15,22 @@ import json
 import re
 import subprocess
 import sys
-import threading
 from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
-from types import CodeType, FrameType
 from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
 
-from fuzz import KEPT, LATER, PART, REPORT, attempt, numbered, originals, owned, targets  # noqa: E402 - the path is set above
+from support.reached_lines import Reached  # noqa: E402 - the path is set above
+
+REACHED = Reached(ROOT / "converter")
+if "--measure" in sys.argv:
+    # What modules run when they are imported counts, too.
+    REACHED.start()
+
+from fuzz import KEPT, LATER, PART, REPORT, attempt, numbered, originals, owned, targets  # noqa: E402
 from support.fuzz_corpus import Corpus, packed  # noqa: E402
 
 from converter.registry import FORMATS  # noqa: E402
@@ -37,64 +42,6 @@ _REFUSAL = re.compile(r"(?m)^ +(?:raise \w+Error\b|failed = (?:i|True)\n +break$
 SHARE = 8
 #: Lines of a file, and whether each is reached.
 Lines = dict[str, dict[int, bool]]
-
-
-class Reached:
-    """The lines of Python that are reached while this is on."""
-
-    def __init__(self) -> None:
-        #: By the identity of code, which stays as long as it is here: the lines that are not reached yet.
-        self._left: dict[int, tuple[CodeType, set[int]]] = {}
-
-    def start(self) -> None:
-        """Note lines from here on, on every thread.
-
-        Python stops by itself where noting one is a call too deep.
-        """
-        threading.settrace(self._enter)
-        sys.settrace(self._enter)
-
-    def stop(self) -> None:
-        """Note no more."""
-        threading.settrace(None)  # type: ignore[arg-type]
-        sys.settrace(None)
-
-    def _enter(self, frame: FrameType, event: str, argument: Any) -> Any:
-        code = frame.f_code
-        if id(code) not in self._left:
-            inside = code.co_filename.startswith(str(ROOT / "converter"))
-            self._left[id(code)] = (code, _lines(code) if inside else set())
-        # Code of which every line was met costs no more.
-        return self._step if self._left[id(code)][1] else None
-
-    def _step(self, frame: FrameType, event: str, argument: Any) -> Any:
-        left = self._left[id(frame.f_code)][1]
-        left.discard(frame.f_lineno)
-        return self._step if left else None
-
-    def lines(self, path: Path) -> dict[int, bool]:
-        """The lines of a module's functions, and whether each is reached."""
-        found: dict[int, bool] = {}
-        left = {
-            (code.co_qualname, code.co_firstlineno): lines
-            for code, lines in self._left.values()
-            if code.co_filename == str(path)
-        }
-        waiting = [compile(path.read_text(), str(path), "exec")]
-        while waiting:
-            code = waiting.pop()
-            waiting += (each for each in code.co_consts if isinstance(each, CodeType))
-            if code.co_flags & 2:  # of a function, not of a module or class, which importing runs
-                lines = _lines(code)
-                rest = left.get((code.co_qualname, code.co_firstlineno), lines)
-                found |= {line: line not in rest for line in lines}
-        return found
-
-
-def _lines(code: CodeType) -> set[int]:
-    # The first line is that of `def`, which calls do not meet.
-    found = {line for _, _, line in code.co_lines() if line is not None}
-    return found - {code.co_firstlineno}
 
 
 def readers(format: str) -> Iterator[Path]:
@@ -115,28 +62,27 @@ def readers(format: str) -> Iterator[Path]:
 
 def read_and_write(names: list[str], kept: Path, changed: int) -> Lines:
     """Read and write the inputs of formats; the lines of their readers."""
-    reached = Reached()
     for name in names:
         # Here already, as what is made only once is made with the first of the inputs.
-        reached.start()
+        REACHED.start()
         corpus = Corpus(originals(name), kept / name)
         corpus.load()
         for number, entry in enumerate(corpus.entries):
             data = packed(entry.files)
             later = [LATER + target for target in owned(name)]
             for target in (REPORT, PART, *later, *targets()[number % SHARE :: SHARE]):
-                reached.start()
+                REACHED.start()
                 with contextlib.suppress(Exception):  # that is the fuzzer's part
                     attempt(name, data, target, lossless=bool(number & 1))
         for number in range(changed):
             files, target, lossless = numbered(name, number, corpus)
-            reached.start()
+            REACHED.start()
             with contextlib.suppress(Exception):
                 attempt(name, packed(files), target, lossless)
         sys.stderr.write(f"{name}: {len(corpus.entries)} inputs, {changed} changed\n")
-    reached.stop()
+    REACHED.stop()
     paths = {path for name in names for path in readers(name)}
-    return {str(path.relative_to(ROOT)): reached.lines(path) for path in sorted(paths)}
+    return {str(path.relative_to(ROOT)): REACHED.lines(path) for path in sorted(paths)}
 
 
 def kernels() -> Lines:

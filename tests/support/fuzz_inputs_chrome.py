@@ -102,8 +102,8 @@ _LISTS = r"""
 """
 #: Numbers, times and ids as they may be written.
 _NUMBERS = (
-    "0.1 1.7976931348623157e308 5e-324 123456789012345678.5 9007199254740993.0 1e22 1e-7 12345678901234567890123e-5 1E5 "
-    "-1.25e+3 NaN Infinity -Infinity 0.000001 1e999 1.5E-3 123e20 00 1.e5 -"
+    "0.1 1.7976931348623157e308 5e-324 123456789012345678.5 9007199254740993.0 1e22 1e-7 12345678901234567890123e-5 "
+    "1E5 -1.25e+3 NaN Infinity -Infinity 0.000001 1e999 1.5E-3 123e20 00 1.e5 -"
 )
 _TIMES = (
     '1e30 99999999999999999999 "x" null {} "1e5" 5.5e3 "-7.25" 1.5e-3 "" "9223372036854775.807"'
@@ -112,7 +112,7 @@ _IDS = (
     '"0x1f" "0xffffffffffffffff" "0x001f" "1a" 7 -7 1.5 "0xfffffffffffffffff" [1] "\\u0030" "0x" "0X1" '
     '18446744073709551615 {} true null "0xg"'
 )
-_PLACES = '{"local":"0x2"} {"global":3,} {"local":[1]} 7 {"local":"x","global":1} {"lo\\u0063al":1} {"local":1.5} {} {"local"'
+_PLACES = '{"local":"0x2"} {"global":3,} {"local":[1]} {"local":"x","global":1} {"lo\\u0063al":1} {"local":1.5} {"local"'
 #: Whole files, most of them damaged.
 _TEXTS = (
     *(
@@ -128,8 +128,8 @@ _TEXTS = (
     f'{{"traceEvents":[{_EVENT}',
     f'{{"traceEvents":[{_EVENT}],"a":',
     f'{{"traceEvents":[{_EVENT}],"b":1,"traceEvents":[{_EVENT}]}}',
-    f'{{"displayTimeUnit":"ns","otherData":{{"a":[1,null,1.5e3,"x"]}},"traceEvents":[{_EVENT}],"systemTraceEvents":"t"}}',
-    f'{{"stackFrames":{{"1":{{"name":"f","parent":"0"}}}},"samples":[{{"cpu":0,"tid":1,"ts":1}}],"traceEvents":[{_EVENT}]}}',
+    f'{{"displayTimeUnit":"ns","otherData":{{"a":[1,null,1.5e3,"x"]}},"traceEvents":[{_EVENT}],"more":"t"}}',
+    f'{{"stackFrames":{{"1":{{"name":"f","parent":"0"}}}},"samples":[{{"cpu":0,"ts":1}}],"traceEvents":[{_EVENT}]}}',
     f'{{"a":nonsense,"b":[1,],"traceEvents":[{_EVENT}],"c":tru}}',
     f'{{"environment":{{"a":"\\ud800"}},"traceEvents":[{_EVENT}]}}',
     f'{{"environment":{{"a":"b"}},"traceEvents":[{_EVENT}]}}',

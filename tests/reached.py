@@ -36,8 +36,18 @@ from support.fuzz_corpus import Corpus, packed  # noqa: E402
 from converter.registry import FORMATS  # noqa: E402
 
 _MARK = re.compile(r'^ +/\* "(converter/[\w/]+\.p(?:yx|xd))":(\d+)$')
-#: What kernels raise are errors of Python: it is a finding where an input brings one about.
-_REFUSAL = re.compile(r"(?m)^ +(?:raise \w+Error\b|failed = (?:i|True)\n +break$)")
+#: What kernels raise are errors of Python, for which they have these statuses: of an input that brings one about it
+#: is a finding. And what is done where there is no memory.
+_REFUSAL = re.compile(
+    r"""(?mx)^\ +(?:
+        raise\ \w+Error\b
+        | failed\ =\ (?:i|True)\n\ +break$
+        | (?:return|\S+\ =)\ (?:failed\(to,\ )?(?:S_)?(?:NO_MEMORY|OUT_OF_MEMORY|BAD_COLUMN|OUT_OF_RANGE)\b.*
+        | fail\(.*\ BAD_COLUMN\)
+        | self\._no_memory\ =\ True(?:\n\ +return\ \w+$)?
+        | \w+\ =\ (?:<[^>]+>\ ?)?(?:malloc|calloc|realloc)\(.*\n\ +if\ .*\ is\ NULL:\n\ +return\ -?\w+$
+    )""",
+)
 #: Each input is read in part, and written as its report, in its own format, and in every so manieth of all.
 SHARE = 8
 #: Lines of a file, and whether each is reached.
@@ -112,8 +122,10 @@ def refusals(path: Path) -> set[int]:
     text = path.read_text()
     found: set[int] = set()
     for match in _REFUSAL.finditer(text):
+        lines = match[0].split("\n")
         first = text.count("\n", 0, match.start()) + 1
-        found.update(range(first, first + match[0].count("\n") + 1))
+        # Of an allocation it is what follows where it fails.
+        found.update(range(first + 2 * ("alloc(" in lines[0]), first + len(lines)))
     return found
 
 

@@ -136,7 +136,7 @@ _MADE = {
     "trace_cmd": _trace_cmd,
 }
 #: Formats with a module of their inputs.
-_MODULES = ("chrome", "lttng_legacy", "perfetto", "uftrace")
+_MODULES = ("arrow", "chrome", "fxt", "ir", "lttng_legacy", "parquet", "perfetto", "uftrace")
 
 
 def made(format: str) -> list[Files]:

@@ -112,7 +112,7 @@ _IDS = (
     '"0x1f" "0xffffffffffffffff" "0x001f" "1a" 7 -7 1.5 "0xfffffffffffffffff" [1] "\\u0030" "0x" "0X1" '
     '18446744073709551615 {} true null "0xg"'
 )
-_PLACES = '{"local":"0x2"} {"global":3,} {"local":[1]} {"local":"x","global":1} {"lo\\u0063al":1} {"local":1.5} {"local"'
+_PLACES = '{"local":"0x2"} {"global":3,} {"local":[1]} {"local":"x","global":1} {"lo\\u0063al":1} {"local"'
 #: Whole files, most of them damaged.
 _TEXTS = (
     *(

@@ -110,7 +110,9 @@ def field_class(chance: random.Random, depth: int = 0) -> FieldClass:
             return StructureClass(_members(chance, depth))
         case 8:
             return VariantClass(_members(chance, depth))
-    return OptionalClass(field_class(chance, depth + 1))
+    inner = field_class(chance, depth + 1)
+    # What may be absent anyway can be no more so.
+    return inner if isinstance(inner, OptionalClass | NullClass) else OptionalClass(inner)
 
 
 def _members(chance: random.Random, depth: int) -> tuple[Member, ...]:

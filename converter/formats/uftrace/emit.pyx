@@ -8,14 +8,14 @@ exit without a name belongs to.
 
 from cpython.bytes cimport PyBytes_FromStringAndSize
 
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint64_t
 from libc.stdlib cimport free, realloc
 from libc.string cimport memset
 
 from converter.kernels.byte_order cimport HOST_IS_BIG, store64
 from converter.kernels.column_view cimport bits_of, id_of, text_of
 from converter.kernels.numbers cimport Numbers, free_numbers
-from converter.kernels.output cimport Output, ensure, put_bytes
+from converter.kernels.output cimport Output, ensure, put16, put_bytes, put_zeros
 from converter.kernels.strings cimport StringTable
 from converter.formats.uftrace.emit_programs cimport (
     ADDRESS_SIZE, O_BYTES, O_TEXT, O_VALUE, P_ENTRY, P_EVENT, P_EXIT, P_LOST, P_RAW, P_USER_EVENT, P_VARIABLE,
@@ -192,6 +192,7 @@ cdef class Emitter(Programs):
         cdef Task* task
         cdef int32_t symbol
         cdef int64_t size = 0
+        cdef int64_t length = 0
         cdef uint64_t address
         cdef const uint8_t* record = NULL
         cdef int status
@@ -235,7 +236,13 @@ cdef class Emitter(Programs):
             symbol = self._user_event(program, row)
             if symbol < 0:
                 return S_NO_MEMORY
-            put_head(task, ts, TYPE_EVENT, False, task.depth, FIRST_USER_EVENT + <uint64_t>symbol)
+            put_head(task, ts, TYPE_EVENT, program.count > 0, task.depth, FIRST_USER_EVENT + <uint64_t>symbol)
+            if program.count:
+                # Of what was measured the room is there.
+                text_of(&program.views[program.leading], self._strings, self._string_count, row, &record, &length)
+                put16(&task.out, <uint16_t>length, HOST_IS_BIG)
+                put_bytes(&task.out, record, length)
+                put_zeros(&task.out, size - 2 - length)
         elif program.record == P_EVENT:
             put_head(task, ts, TYPE_EVENT, program.count > 0, task.depth, program.event)
             self._put_data(&task.out, program, row, size, 0)

@@ -44,6 +44,8 @@ cdef class Programs:
             raise ValueError("the record has a name")
         if placed and record != P_ENTRY:
             raise ValueError("only entries have a place in the source")
+        if record == P_USER_EVENT and len(operations) > 1:
+            raise ValueError("an event has one value at most")
         if record in (P_LOST, P_RAW, P_VARIABLE):
             if named != (record == P_VARIABLE) or len(operations) != 1:
                 raise ValueError("the record has one value")
@@ -52,7 +54,7 @@ cdef class Programs:
                 raise ValueError(f"no operation {code} of width {width}")
             if code == O_VALUE and width not in (1, 2, 4, 8):
                 raise ValueError(f"no value of {width} bytes")
-            if code != (O_BYTES if record == P_RAW else O_VALUE) and record not in (P_ENTRY, P_EXIT):
+            if code != (O_BYTES if record in (P_RAW, P_USER_EVENT) else O_VALUE) and record not in (P_ENTRY, P_EXIT):
                 raise ValueError("only functions have texts")
         if record == P_LOST and operations[0][1] != 8:
             raise ValueError("a count has 8 bytes")
@@ -131,6 +133,10 @@ cdef class Programs:
                 if length < RECORD_SIZE or length % 8:
                     return S_BAD_VALUE
                 sum = length
+            elif program.record == P_USER_EVENT:
+                if length > MAX_TEXT:
+                    return S_TEXT_TOO_LONG
+                sum = 2 + length
             elif operation.code == O_TEXT:
                 if length > MAX_TEXT:
                     return S_TEXT_TOO_LONG

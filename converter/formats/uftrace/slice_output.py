@@ -33,6 +33,7 @@ from converter.formats.uftrace.mapping import (
     NATIVE,
     READINGS,
     USER_EVENT,
+    USER_EVENT_WITH_DATA,
     watched_variable,
 )
 from converter.formats.uftrace.shown_values import recorded_fields
@@ -76,7 +77,7 @@ def is_task_record(event_class: EventClass) -> bool:
     """Whether events of a class are records of task files."""
     if event_class.kind in (Kind.SLICE_BEGIN, Kind.SLICE_END):
         return event_class.kind is Kind.SLICE_END or is_named(event_class.fields)
-    if event_class in (DISCARDED, USER_EVENT, NATIVE):
+    if event_class in (DISCARDED, USER_EVENT, USER_EVENT_WITH_DATA, NATIVE):
         return True
     return event_class in _READINGS or event_class in _VARIABLES
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from support.uftrace_files import (
     BASE,
     ENTRY,
@@ -17,6 +18,7 @@ from support.uftrace_files import (
     opened,
 )
 
+import converter
 from converter.formats.uftrace.layout import EventId
 from converter.ir.invariants import check
 from converter.ir.kinds import Kind, Role
@@ -135,3 +137,22 @@ def test_external_data(tmp_path):
     assert len(trace.warnings) == 1
     assert trace.warnings[0].offset == 48
     check(trace)
+
+
+@pytest.mark.parametrize("size", [1, 5, 6, 65535])
+def test_data_of_user_events_survive_in_a_part_of_a_recording(tmp_path, size):
+    directory = Directory(files={"events.txt": b"EVENT: 1000000 prov:one\n"})
+    data = bytes(number % 251 for number in range(size))
+    directory.tasks[TID] = directory.record(1, ENTRY, 0, MAIN) + b"".join(
+        directory.event(ts, 1_000_000, held) for ts, held in ((2, b"first"), (3, data), (4, None))
+    )
+    path = directory.write(tmp_path / "data")
+    with converter.open_trace(path, selection=converter.Selection(since="+2ns")) as trace:
+        converter.write(trace, tmp_path / "part", "uftrace")
+    found = [
+        (ts, values)
+        for ts, kind, _, _, values in events(converter.read(tmp_path / "part"))
+        if kind is Kind.INSTANT
+    ]
+    named = {"name": b"one", "category": b"prov"}
+    assert found == [(3, {**named, "data": data}), (4, named)]

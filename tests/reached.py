@@ -45,11 +45,14 @@ _REFUSAL = re.compile(
         | (?:return|\S+\ =)\ (?:failed\(to,\ )?(?:S_)?(?:NO_MEMORY|OUT_OF_MEMORY|BAD_COLUMN|OUT_OF_RANGE)\b.*
         | fail\(.*\ BAD_COLUMN\)
         | self\._no_memory\ =\ True(?:\n\ +return\ \w+$)?
-        | \w+\ =\ (?:<[^>]+>\ ?)?(?:malloc|calloc|realloc)\(.*\n\ +if\ .*\ is\ NULL:\n\ +return\ -?\w+$
+        | \S+\ =\ (?:<[^>]+>\ ?)?(?:malloc|calloc|realloc)\(.*\n\ +if\ .*\ is\ NULL:\n\ +return\ -?\w+$
+        | if\ .*\b_?(?:push_\w+|reserve|start_shape)\(.*\)\ <\ 0:\n\ +return\ \S+$
+        | \)\ <\ 0:\n\ +return\ -1$
+        | if\ (?:.*\ )?not\ (?:ensure|append|append_cleaned|reserve)\(.*\):\n\ +(?:return\ \S+|break)$
     )""",
 )
 #: Each input is read in part, and written as its report, in its own format, and in every so manieth of all.
-SHARE = 8
+SHARE = 4
 #: Lines of a file, and whether each is reached.
 Lines = dict[str, dict[int, bool]]
 
@@ -122,10 +125,11 @@ def refusals(path: Path) -> set[int]:
     text = path.read_text()
     found: set[int] = set()
     for match in _REFUSAL.finditer(text):
-        lines = match[0].split("\n")
-        first = text.count("\n", 0, match.start()) + 1
-        # Of an allocation it is what follows where it fails.
-        found.update(range(first + 2 * ("alloc(" in lines[0]), first + len(lines)))
+        # Of what asks for memory it is what follows where there is none.
+        head = match[0].rpartition(":\n")[0]
+        first = text.count("\n", 0, match.start()) + 1 + (head.count("\n") + 1 if head else 0)
+        last = text.count("\n", 0, match.end()) + 1
+        found.update(range(first, last + 1))
     return found
 
 

@@ -75,6 +75,35 @@ def many_threads(count: int = 300) -> Trace:
     return trace_of([held], events, tids=range(count))
 
 
+def long_texts() -> Trace:
+    """Texts, lists and bytes that some records hold only in part, or in others."""
+    fields = [Field(f"text {number}", StringClass()) for number in range(3)]
+    blob = Field("blob", BytesClass())
+    declared = [
+        EventClass(Kind.INSTANT, fields=(_NAME, _CATEGORY, *fields)),
+        EventClass(Kind.INSTANT, fields=(_NAME, _CATEGORY, blob)),
+        EventClass(Kind.LOG, fields=(Field("message", StringClass(), Role.MESSAGE),)),
+        EventClass(
+            Kind.SLICE_BEGIN, fields=(_NAME, _CATEGORY, Field("list", ArrayClass(StringClass())))
+        ),
+        EventClass(
+            Kind.BLOB, fields=(_NAME, _CATEGORY, Field("payload", BytesClass(), Role.PAYLOAD))
+        ),
+    ]
+    events = []
+    for number, size in enumerate((3, 20_000, 31_999, 40_000, 70_000)):
+        text, short = bytes([97 + number]) * size, b"n"
+        events += [
+            (0, 10 * number, 0, 1, [short, short, text, text[:20_000], text[:31_999]]),
+            (0, 10 * number + 1, 0, 1, [text, short, short, short, short]),
+            (1, 10 * number + 2, 0, 1, [short, text[:9000], text]),
+            (2, 10 * number + 3, 0, 1, [text]),
+            (3, 10 * number + 4, 0, 1, [short, short, [text[:9000]] * 4]),
+            (4, 10 * number + 5, 0, 1, [text[:300], short, text]),
+        ]
+    return trace_of(declared, events, strings_as_ids=False)
+
+
 def _class(chance: random.Random, number: int) -> EventClass:
     kind = chance.choice(_KINDS)
     fields = [Field(f"f{i}", field_class(chance)) for i in range(chance.randrange(1, 6))]

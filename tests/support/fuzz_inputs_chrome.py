@@ -113,6 +113,18 @@ _IDS = (
     '18446744073709551615 {} true null "0xg"'
 )
 _PLACES = '{"local":"0x2"} {"global":3,} {"local":[1]} {"local":"x","global":1} {"lo\\u0063al":1} {"local"'
+#: Characters of every length, and bytes that are none.
+_SEQUENCES = (
+    *(b"\xe0\xa0\x80", b"\xed\x9f\xbf", b"\xf0\x90\x80\x80", b"\xf4\x8f\xbf\xbf", b"\xe0\x9f\x80"),
+    *(
+        b"\xf4\x90\x80\x80",
+        b"\xe1\x80",
+        b"\xe1\x80a",
+        b"\xf1\x80\x80a",
+        b"\xf0\x8f\xbf\xbf",
+        b"\xc1\x80",
+    ),
+)
 #: Whole files, most of them damaged.
 _TEXTS = (
     *(
@@ -214,6 +226,10 @@ def inputs() -> list[Files]:
     texts = [*_lists(), *_TEXTS, *_own(), *map(json.dumps, _profiles())]
     found = [{"": text.encode()} for text in texts]
     # Not UTF-8, and what UTF-16 looks like.
+    events = (
+        b'{"ph":"i","ts":1,"name":"%b","args":{"%b":1}}' % (text, text) for text in _SEQUENCES
+    )
+    found.append({"": b"[%b]" % b",".join(events)})
     broken = _EVENT.replace("}", ',"name":"\udcff\udce9","args":{"\udcc3":"\udced\udca0\udc80"}}')
     found.append({"": f"[{broken}]".encode("utf-8", "surrogateescape")})
     found.append({"": f"[{_EVENT}]".encode("utf-16")})

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import zstandard
-from support.any_traces import any_trace, many_threads
+from support.any_traces import any_trace, long_texts, many_threads
 from support.fuzz_corpus import Files
 from support.fuzz_outputs import written
 from support.small_traces import event_class, trace_of
@@ -39,7 +39,7 @@ def inputs() -> list[Files]:
         trace = any_trace(seed)
         trace.sidecar = {"fxt": {"a": list(_VALUES)}} if seed % 4 == 0 else {}
         found.append(written(trace, "ir+json" if seed % 3 == 2 else "ir"))
-    found.append(written(many_threads(), "ir"))
+    found += [written(many_threads(), "ir"), written(long_texts(), "ir")]
     return [*found, *({"": data} for data in (*_messages(), *_forms()))]
 
 

@@ -43,8 +43,11 @@ def any_packets(seed: int, count: int = 14) -> bytes:
             fill(getattr(packet, name), chance, share, without=without)
         if chance.random() < 0.1:
             packet.timestamp_clock_id = chance.choice(_NUMBERS)
+        for name in ("previous_packet_dropped", "first_packet_on_sequence", "machine_id"):
+            if chance.random() < 0.1:
+                setattr(packet, name, 1)
         if chance.random() < 0.1:
-            packet.previous_packet_dropped = 1
+            packet.incremental_state_cleared = chance.random() < 0.7
     return file.bytes()
 
 

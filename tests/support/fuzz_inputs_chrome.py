@@ -113,6 +113,12 @@ _IDS = (
     '18446744073709551615 {} true null "0xg"'
 )
 _PLACES = '{"local":"0x2"} {"global":3,} {"local":[1]} {"local":"x","global":1} {"lo\\u0063al":1} {"local"'
+#: Where an event may end before it does.
+_CUTS = (
+    '"id2" "id2": "id2":{ "id2":{"loc "id2":{"local" "id2":{"local": "id2":{"local":1 "id2":{"local":1, "id2":[ '
+    '"args": "args":{ "args":{"a "args":{"a" "args":{"a": "args":{"a":[ "args":{"a":[1 "args":{"a":[1, "args":{"a":1 '
+    '"args":{"a":1, "args":{"a":"x "args":{"a":{"b "args":{"a":"\\u12 "args":{"a":tr "args":{"a":-" "x":[{ "x":{"y": "'
+)
 #: Characters of every length, and bytes that are none.
 _SEQUENCES = (
     *(b"\xe0\xa0\x80", b"\xed\x9f\xbf", b"\xf0\x90\x80\x80", b"\xf4\x8f\xbf\xbf", b"\xe0\x9f\x80"),
@@ -248,6 +254,8 @@ def _lists() -> Iterator[str]:
     for phase in "bNsf":
         places = (f'{{"ph":"{phase}","ts":1,"id2":{place}}}' for place in _PLACES.split())
         yield f"[{','.join(places)}"
+    for end in _CUTS.split():
+        yield f"[{_EVENT},{_EVENT[:-1]},{end}"
     # Whatever is cut off anywhere is what came before.
     whole = next(text for text in _LISTS.split("\n\n") if "flow_in" in text)
     cut = f"[{','.join(whole.splitlines())}]"

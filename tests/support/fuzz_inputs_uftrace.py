@@ -7,7 +7,8 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from support.fuzz_corpus import Files
+from support.fuzz_corpus import Files, packed
+from support.fuzz_outputs import LATER, written
 from support.mangled_names import MANGLED
 from support.trace_cmd_files import Kernel
 from support.uftrace_files import (
@@ -26,8 +27,10 @@ from support.uftrace_files import (
     calls,
     kernel_header,
 )
+from support.uftrace_kernel_files import in_the_kernel
 from support.uftrace_recordings import recording
 
+from converter.conversion import open_trace
 from converter.formats.uftrace.layout import EventId, Feature
 
 #: Another session, and a library that is opened.
@@ -58,6 +61,7 @@ def inputs() -> list[Files]:
         *(directory.contents() for directory in _sessions()),
         *(directory.contents() for directory in _events()),
         *(directory.contents() for directory in _damaged()),
+        _with_places(),
     ]
 
 
@@ -66,6 +70,13 @@ def _at_random() -> Iterator[Files]:
         for seed in range(4):
             path = recording(Path(folder, f"{seed}"), seed, estimated=seed == 3)
             yield {file.name: file.read_bytes() for file in path.iterdir()}
+
+
+def _with_places() -> Files:
+    """A directory of this converter's own whose functions have places in the source."""
+    (*_, directory) = _values()
+    with open_trace(packed(directory.contents()), "uftrace", options={"srcline": "yes"}) as trace:
+        return written(trace, f"{LATER}uftrace")
 
 
 def _specified() -> Iterator[Directory]:
@@ -189,6 +200,13 @@ def _exits() -> Iterator[Directory]:
                 (EXIT, 1, BAZ, None),
                 (EXIT, 0, MAIN, None),
                 (EXIT, 0, BAZ, directory.text(b"") + bytes(4)),
+                # The depth is that of one further out, which is another.
+                (ENTRY, 0, MAIN, None),
+                (ENTRY, 1, FOO, None),
+                (ENTRY, 2, BAR, None),
+                (EXIT, 1, BAR, None),
+                (ENTRY, 1000, BAR, None),
+                (EXIT, 3, FOO, None),
             ),
             1,
         )
@@ -357,6 +375,7 @@ def _events() -> Iterator[Directory]:
             + directory.perf(3, 0, pack("ii8siiQ", TID, 101, b"worker", TID, 101, 15))
             + directory.perf(4, 0, life + pack("Q", 16) + bytes(16))
             + directory.perf(14, 0, pack("iiQ", TID, TID, 1 << 63))
+            + pack("IHH", 14, 0, 4)
             + directory.perf(14, 0, bytes(16))[:-3]
         )
         directory.files["extern.dat"] = (
@@ -366,6 +385,7 @@ def _events() -> Iterator[Directory]:
         # These have no version of uftrace that writes them.
         directory.tasks[TID] = directory.event(7, 1_000_000, b"data") + directory.event(9, 1, b"")
         yield directory
+    yield from map(in_the_kernel, ("", "--kernel-full\n", "-D 3\n", "--kernel-only -D 1\n"))
     kernel = Kernel()
     directory = Directory(features=Directory.features | Feature.KERNEL)
     directory.tasks[TID] = calls(directory)

@@ -43,7 +43,7 @@ sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
 from support.edges import Edges  # noqa: E402 - the path is set above
 from support.fuzz_corpus import Corpus, Files, packed, size_of, unpacked  # noqa: E402
 from support.fuzz_inputs import made  # noqa: E402
-from support.fuzz_outputs import LATER, PART, REPORT, read_in_part, written  # noqa: E402
+from support.fuzz_outputs import ANEW, PART, REPORT, read_in_part, written  # noqa: E402
 from support.mutation import damaged, matched, mended, rearranged  # noqa: E402
 
 from converter.conversion import detect, open_trace, read  # noqa: E402
@@ -67,11 +67,11 @@ GROWTH = 512 << 20
 WRITTEN = 1 / 32
 #: So many inputs after each other are changes of the same one: what only depends on its unchanged parts is known.
 CHANGES = 32
-#: Of what is written, the share that is a report; of what is only read, the share that is read in part.
+#: Of what is written, the share that is a report, and that is written in its own format anew.
 REPORTED = 0.25
+WRITTEN_ANEW = 0.1
+#: Of what is only read, the share that is read in part.
 READ_IN_PART = 1 / 16
-#: Of what is written, the share that is written in its own format without what comes first, so that nothing is copied.
-WRITTEN_IN_PART = 0.25
 #: The share of inputs that are compressed before they are changed, or afterwards.
 COMPRESSED = 1 / 64
 #: Inputs of one child process.
@@ -146,11 +146,6 @@ def targets() -> tuple[str, ...]:
     )
 
 
-def owned(format: str) -> list[str]:
-    """The names of a format's own variants."""
-    return [target for target in targets() if target.partition("+")[0] == format]
-
-
 def changed(
     files: Files, corpus: Corpus, rng: random.Random, pairs: list[tuple[int, int]]
 ) -> Files:
@@ -193,11 +188,12 @@ def numbered(format: str, number: int, corpus: Corpus) -> tuple[Files, str, bool
     files = changed(entry.files, corpus, rng, entry.pairs)
     # What is written takes several times as long as what is read.
     target = rng.choice(targets()) if rng.random() < WRITTEN else ""
-    if target and rng.random() < REPORTED:
+    way = rng.random()
+    if target and way < REPORTED:
         target = REPORT
-    elif target and rng.random() < WRITTEN_IN_PART:
-        target = LATER + rng.choice(owned(format) or [target])
-    elif not target and rng.random() < READ_IN_PART:
+    elif target and way < REPORTED + WRITTEN_ANEW and source_format(format)[0].writable:
+        target = ANEW
+    elif not target and way < READ_IN_PART:
         target = PART
     return files, target, rng.random() < 0.2
 
@@ -211,7 +207,7 @@ def attempt(format: str, data: bytes, target: str, lossless: bool) -> bool:
             if target == PART:
                 read_in_part(trace)
                 return True
-            if target == REPORT:
+            if target in (REPORT, ANEW):
                 written(trace, target)
                 return True
             if not target:

@@ -30,7 +30,7 @@ if "--measure" in sys.argv:
     # What modules run when they are imported counts, too.
     REACHED.start()
 
-from fuzz import KEPT, LATER, PART, REPORT, attempt, numbered, originals, owned, targets  # noqa: E402
+from fuzz import ANEW, KEPT, PART, REPORT, attempt, numbered, originals, targets  # noqa: E402
 from support.fuzz_corpus import Corpus, packed  # noqa: E402
 
 from converter.registry import FORMATS  # noqa: E402
@@ -51,7 +51,7 @@ _REFUSAL = re.compile(
         | if\ (?:.*\ )?not\ (?:ensure|append|append_cleaned|reserve)\(.*\):\n\ +(?:return\ \S+|break)$
     )""",
 )
-#: Each input is read in part, and written as its report, in its own format, and in every so manieth of all.
+#: Each input is read in part, and written as its report, anew, and in every so manieth of the formats.
 SHARE = 4
 #: Lines of a file, and whether each is reached.
 Lines = dict[str, dict[int, bool]]
@@ -82,8 +82,7 @@ def read_and_write(names: list[str], kept: Path, changed: int) -> Lines:
         corpus.load()
         for number, entry in enumerate(corpus.entries):
             data = packed(entry.files)
-            later = [LATER + target for target in owned(name)]
-            for target in (REPORT, PART, *later, *targets()[number % SHARE :: SHARE]):
+            for target in (REPORT, PART, ANEW, *targets()[number % SHARE :: SHARE]):
                 REACHED.start()
                 with contextlib.suppress(Exception):  # that is the fuzzer's part
                     attempt(name, data, target, lossless=bool(number & 1))

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from support.fuzz_corpus import Files, packed
-from support.fuzz_outputs import LATER, written
+from support.fuzz_outputs import ANEW, written
 from support.mangled_names import MANGLED
 from support.trace_cmd_files import Kernel
 from support.uftrace_files import (
@@ -76,7 +76,7 @@ def _with_places() -> Files:
     """A directory of this converter's own whose functions have places in the source."""
     (*_, directory) = _values()
     with open_trace(packed(directory.contents()), "uftrace", options={"srcline": "yes"}) as trace:
-        return written(trace, f"{LATER}uftrace")
+        return written(trace, ANEW)
 
 
 def _specified() -> Iterator[Directory]:

@@ -17,8 +17,8 @@ from converter.transcription import transcribe
 REPORT = "report"
 #: What is read from a moment to another, which lets readers seek.
 PART = "part"
-#: In front of the name of a format: what is written of a trace that is no longer what a file says.
-LATER = "later-"
+#: What is written in its own format after it was selected, of which nothing is taken as it stands.
+ANEW = "anew"
 
 
 class MemoryDirectory(BufferSink):
@@ -48,9 +48,8 @@ class MemoryDirectory(BufferSink):
 
 def written(trace: Trace, target: str, *, lossless: bool = False) -> Files:
     """A trace in a format, or its report."""
-    if target.startswith(LATER):
-        trace = selected(trace, Selection(since="+2ns")).trace
-        target = target.removeprefix(LATER)
+    if target == ANEW:
+        trace, target = selected(trace, Selection(since="+0us")).trace, trace.format
     if target == REPORT:
         lines = BufferSink()
         write_report(trace, lines.write)

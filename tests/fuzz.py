@@ -43,7 +43,7 @@ sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
 from support.edges import Edges  # noqa: E402 - the path is set above
 from support.fuzz_corpus import Corpus, Files, packed, size_of, unpacked  # noqa: E402
 from support.fuzz_inputs import made  # noqa: E402
-from support.fuzz_outputs import ANEW, PART, REPORT, read_in_part, written  # noqa: E402
+from support.fuzz_outputs import ANEW, PART, REPORT, SHOWN, read_in_part, show, written  # noqa: E402
 from support.mutation import damaged, matched, mended, rearranged  # noqa: E402
 
 from converter.conversion import detect, open_trace, read  # noqa: E402
@@ -70,8 +70,9 @@ CHANGES = 32
 #: Of what is written, the share that is a report, and that is written in its own format anew.
 REPORTED = 0.25
 WRITTEN_ANEW = 0.1
-#: Of what is only read, the share that is read in part.
+#: Of what is only read, the share that is read in part, and that is shown.
 READ_IN_PART = 1 / 16
+SHOWN_SHARE = 1 / 64
 #: The share of inputs that are compressed before they are changed, or afterwards.
 COMPRESSED = 1 / 64
 #: Inputs of one child process.
@@ -195,6 +196,8 @@ def numbered(format: str, number: int, corpus: Corpus) -> tuple[Files, str, bool
         target = ANEW
     elif not target and way < READ_IN_PART:
         target = PART
+    elif not target and way < READ_IN_PART + SHOWN_SHARE:
+        target = SHOWN
     return files, target, rng.random() < 0.2
 
 
@@ -206,6 +209,9 @@ def attempt(format: str, data: bytes, target: str, lossless: bool) -> bool:
         with open_trace(data, format) as trace:
             if target == PART:
                 read_in_part(trace)
+                return True
+            if target == SHOWN:
+                show(trace)
                 return True
             if target in (REPORT, ANEW):
                 written(trace, target)

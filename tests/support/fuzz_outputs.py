@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
+
 from support.fuzz_corpus import Files
 
+from converter.cli.first_events import first_events
 from converter.cli.reporting import write_report
 from converter.errors import TraceError
 from converter.ir.trace import Trace
@@ -19,6 +22,10 @@ REPORT = "report"
 PART = "part"
 #: What is written in its own format after it was selected, of which nothing is taken as it stands.
 ANEW = "anew"
+#: What is shown one by one, with the texts that the reader has for events.
+SHOWN = "shown"
+#: Events that are shown.
+_SHOWN_EVENTS = 100
 
 
 class MemoryDirectory(BufferSink):
@@ -48,12 +55,12 @@ class MemoryDirectory(BufferSink):
 
 def written(trace: Trace, target: str, *, lossless: bool = False) -> Files:
     """A trace in a format, or its report."""
-    if target == ANEW:
-        trace, target = selected(trace, Selection(since="+0us")).trace, trace.format
     if target == REPORT:
         lines = BufferSink()
         write_report(trace, lines.write)
         return {"": lines.getvalue()}
+    if target == ANEW:
+        trace, target = selected(trace, Selection(since="+0us")).trace, trace.format
     format, variant = format_named(target)
     sink = MemoryDirectory() if format.is_directory(variant) else BufferSink()
     transcribe(trace, sink, format, variant, lossless=lossless)
@@ -65,3 +72,10 @@ def read_in_part(trace: Trace) -> None:
     part = selected(trace, Selection(since="+10us", until="+1ms"), narrow=True)
     for _ in part.trace.batches():
         pass
+
+
+def show(trace: Trace) -> None:
+    """Show the first events, for people and for programs."""
+    for event in first_events(trace, _SHOWN_EVENTS):
+        event.line()
+        json.dumps(event.as_json())

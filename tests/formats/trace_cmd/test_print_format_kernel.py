@@ -5,6 +5,7 @@ import random
 import struct
 
 import pytest
+from support.print_format_cases import BINARY
 from support.print_format_events import (
     FIELDS,
     SYMBOLS,
@@ -36,22 +37,7 @@ def test_oldest_ftrace_events_print_their_fields_in_order():
 
 @pytest.mark.parametrize(
     ("text", "args", "expected"),
-    [
-        ("value %d of %s", struct.pack("<i", -3) + b"name\0", "value -3 of name"),
-        ("%s %d\\n", b"ab\0\0" + struct.pack("<i", 5), "ab 5\n"),
-        ("%lu %llx %zu", struct.pack("<QQQ", 1, 2, 3), "1 2 3"),
-        ("%u %lld", struct.pack("<IQ", 1, 2**63), "1 -9223372036854775808"),
-        (
-            "%ps %pS %px %p",
-            struct.pack("<QQQQ", 0x1000, 0x1024, 16, 0),
-            "schedule schedule+0x24 0x10 (nil)",
-        ),
-        ("%pI4 %d", b"10.0.0.1\0\0\0\0" + struct.pack("<i", 7), "10.0.0.1 7"),
-        ("%*d|%.*s", struct.pack("<iii", 4, 7, 2) + b"abc\0", "   7|ab"),
-        ("%c%c", b"xy", "xy"),
-        ("%d %s", b"", "0 "),
-        ("100%%", b"", "100%"),
-    ],
+    BINARY,
 )
 def test_binary_arguments_of_trace_printk(text, args, expected):
     assert render_bprint(text, args, "little", 8, SYMBOLS) == expected

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import importlib
-import random
-import re
+import json
 import struct
-from collections.abc import Iterator
+import tempfile
 from pathlib import Path
 
 from support.fuzz_corpus import Files
@@ -14,18 +12,13 @@ from support.fuzz_corpus import Files
 _FIXTURES = Path(__file__).parents[2] / "roundtrip_fixtures"
 #: Of larger recordings this much of each file with events is enough.
 _BEGINNING = 8 << 10
-_EVENTS_OF_A_FILE = 32
-#: What tracers of latencies leave behind: text.
-_LATENCY = b"""\
-# tracer: wakeup
-#
-# latency: 126 us, #3/3, CPU#1 | (M:preempt VP:0, KP:0, SP:0 HP:0 #P:4)
-#    | task: migration/1-17 (uid:0 nice:0 policy:1 rt_prio:99)
-#
-    bash-1994   1d.h5   10us+: 1994:120:R   + [001]    17:  0:R migration/1
-    bash-1994   1d..3.  20us : probe_wakeup_sched_switch <-__schedule
-   <...>-17     1.N..  126us!: <stack trace>
-"""
+_MANGLED = (
+    "_ZNKSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEE8capacityEv",
+    "_ZNSt6thread6_StateD2Ev",
+    "_ZN1AcvRSsEv",
+    "_ZN12_GLOBAL__N_11fILi3EEEvPFiRKT_ES5_",
+    "_RNvC3foo3bar",
+)
 #: What trcrpt prints.
 _PRINTED = b"""\
 
@@ -52,38 +45,72 @@ ID    PROCESS NAME     CPU  PID        TID         I  SYSTEM CALL    ELAPSED_SEC
 
 
 def _trace_cmd() -> list[Files]:
-    from support.trace_cmd_files import File, Kernel, rich
+    from support.fuzz_inputs_trace_cmd import inputs
 
-    kernels = [Kernel(), Kernel(big_endian=True), Kernel(long_size=4)]
-    versions = [*((version, kernel) for version in ("6", "none") for kernel in kernels)]
-    found = [{"": rich(version, kernel)} for version, kernel in versions]
-    lines = [{"": File(text=_LATENCY).version_6()}, {"": File(text=_LATENCY).version_7("zstd")}]
-    return [*found, {"": rich("zstd")}, {"": rich("zlib")}, *lines, *_kernel_events()]
+    return inputs()
 
 
-def _kernel_events() -> Iterator[Files]:
-    """Every event of a kernel, whose print formats are of every sort: a few in a file, with any values."""
-    from support.print_format_events import all_formats
-    from support.trace_cmd_files import File, Kernel
+def _chrome() -> list[Files]:
+    from support.gecko_profiles import FORMS
 
-    rng = random.Random(0)
-    texts = all_formats()
-    for first in range(0, len(texts), _EVENTS_OF_A_FILE):
-        kernel = Kernel()
-        formats, records = texts[first : first + _EVENTS_OF_A_FILE], []
-        for text in formats:
-            fields = re.findall(rb"offset:(\d+);\s+size:(\d+);", text)
-            size = max(int(at) + int(length) for at, length in fields)
-            (number,) = re.findall(rb"\nID: (\d+)", text)
-            small = rng.choices((0, 1, 5, 255), (9, 3, 2, 1), k=max(size - 8, 0) + 24)
-            records.append(kernel.record(3, kernel.common(int(number), 42) + bytes(small)))
-        # Some have arrays of a kilobyte.
-        pages = (
-            kernel.page(1000, *records)
-            if sum(map(len, records)) < 4000
-            else b"".join(kernel.page(1000 + i, record) for i, record in enumerate(records))
-        )
-        yield {"": File(kernel, {0: pages}, formats={"kernel": formats}).version_7("zlib")}
+    return [{"": json.dumps(profile()).encode()} for profile in FORMS.values()]
+
+
+def _uftrace() -> list[Files]:
+    from support.uftrace_files import BAR, BAZ, FOO, MAIN, TID, Directory, calls
+    from support.uftrace_recordings import recording
+
+    found = []
+    with tempfile.TemporaryDirectory() as folder:
+        for seed in range(4):
+            path = recording(Path(folder, f"{seed}"), seed, estimated=seed == 3)
+            found.append({file.name: file.read_bytes() for file in path.iterdir()})
+    for pattern, matched in (("regex", "(ba[rz]|^m.{2,3}$)+"), ("glob", "[a-m]*o?")):
+        for big_endian, bits in ((False, 64), (True, 64), (False, 32)):
+            directory = Directory(
+                big_endian=big_endian,
+                bits=bits,
+                pattern=pattern,
+                argspec=f"{matched}@arg1/i32,arg2/s,fparg1/80;foo@arg3/e:Color%stack+1,arg4/t8:P",
+                retspec=f"{matched}@retval/x16",
+                argauto="_ZN2ns3barEi@arg1/i32",
+                enumauto="enum Color { RED, GREEN = 4 };",
+                auto_args=True,
+            )
+            directory.tasks[TID] = calls(directory)
+            names = zip((MAIN, FOO, BAR, BAZ), _MANGLED, strict=False)
+            directory.symbols["app"] = "".join(f"{at:016x} T {name}\n" for at, name in names)
+            found.append(directory.contents())
+    return found
+
+
+def _lttng_legacy() -> list[Files]:
+    from support.lttng_legacy_files import sample
+
+    versions = ((1, 0), (2, 0), (2, 2), (2, 3), (2, 5), (2, 6))
+    found = [sample(version=version).build() for version in versions]
+    return [*found, sample(version=(2, 6), big_endian=True).build()]
+
+
+def _perfetto() -> list[Files]:
+    from support import perfetto_files as made
+
+    builders = (
+        made.kernel_typed,
+        made.kernel_compact,
+        made.kernel_lost,
+        made.kernel_generic,
+        made.compressed,
+        made.timeline,
+        made.annotations,
+        made.interned,
+        made.legacy,
+        made.extra_counters,
+        made.callstacks,
+        made.clocks,
+        made.tables,
+    )
+    return [{"": build()} for build in builders]
 
 
 def _ctf() -> list[Files]:
@@ -134,15 +161,13 @@ _MADE = {
     "aix": _aix,
     "ctf": _ctf,
     "trace_cmd": _trace_cmd,
+    "chrome": _chrome,
+    "uftrace": _uftrace,
+    "lttng_legacy": _lttng_legacy,
+    "perfetto": _perfetto,
 }
-#: Formats with a module of their inputs.
-_MODULES = ("arrow", "chrome", "fxt", "ir", "lttng_legacy", "parquet", "perfetto", "uftrace")
 
 
 def made(format: str) -> list[Files]:
     """The inputs of a format."""
-    if format in _MODULES:
-        # Some take packages that others do without.
-        module = importlib.import_module(f"support.fuzz_inputs_{format}")
-        return list(module.inputs())
     return _MADE[format]() if format in _MADE else []

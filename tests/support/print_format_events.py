@@ -61,6 +61,26 @@ FIELDS: dict[str, tuple[str, int, int]] = {
 COUNTS = {"comm": 16, "mac": 6, "ip4": 4, "ip6": 16, "sa": 28, "words": 4}
 
 
+def event_text(
+    print_fmt: str,
+    record_fields: Mapping[str, tuple[str, int, int]] = FIELDS,
+    number: int = 1,
+    name: str = "event",
+) -> bytes:
+    """The format of an event with these fields."""
+    lines = ["field:unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0;"]
+    lines.append("field:unsigned char common_flags;\toffset:2;\tsize:1;\tsigned:0;\n")
+    offset = 8
+    for field, (declared, size, signed) in record_fields.items():
+        count = f"[{COUNTS[field]}]" if field in COUNTS else ""
+        lines.append(
+            f"field:{declared} {field}{count};\toffset:{offset};\tsize:{size};\tsigned:{signed};"
+        )
+        offset += size
+    body = "\n\t".join(lines)
+    return f"name: {name}\nID: {number}\nformat:\n\t{body}\n\nprint fmt: {print_fmt}\n".encode()
+
+
 def compiled(
     print_fmt: str,
     record_fields: Mapping[str, tuple[str, int, int]] = FIELDS,
@@ -71,19 +91,7 @@ def compiled(
     name: str = "event",
 ) -> PrintFormat:
     """The print format of an event with these fields."""
-    lines = ["field:unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0;"]
-    lines.append("field:unsigned char common_flags;\toffset:2;\tsize:1;\tsigned:0;\n")
-    offset = 8
-    for field, (declared, size, signed) in record_fields.items():
-        count = f"[{COUNTS[field]}]" if field in COUNTS else ""
-        lines.append(
-            f"field:{declared} {field}{count};\toffset:{offset};\tsize:{size};\tsigned:{signed};"
-        )
-        offset += size
-    text = "name: {}\nID: 1\nformat:\n\t{}\n\nprint fmt: {}\n".format(
-        name, "\n\t".join(lines), print_fmt
-    )
-    event = parse_event_format(text.encode(), system)
+    event = parse_event_format(event_text(print_fmt, record_fields, name=name), system)
     return PrintFormat(event, TextSources(SYMBOLS), order, long_size)
 
 

@@ -24,11 +24,11 @@ from converter.formats.aix.encoding import Nodes
 from converter.ir.events import EventClass
 from converter.ir.field_classes import (
     FieldClass,
-    FloatClass,
     IntegerClass,
     VariantClass,
 )
 from converter.ir.forms import class_form, class_of
+from converter.ir.invariants import class_faults
 from converter.ir.trace import (
     ClockDomain,
     Process,
@@ -190,14 +190,15 @@ def _check(event_class: EventClass, types: list[FieldClass]) -> None:
         _text(text)
     if event_class.timed not in (False, True):
         raise ValueError("timed is no boolean")
+    fault = next(class_faults(event_class), None)
+    if fault is not None:
+        raise ValueError(fault)
     for held in types:
         match held:
-            case IntegerClass(bits, _, _, labels, flags):
-                fits = 1 <= bits <= 64 and flags in (False, True) and all(map(_is_label, labels))
-            case FloatClass(bits):
-                fits = bits in (32, 64)
+            case IntegerClass(_, _, _, labels, flags):
+                fits = flags in (False, True) and all(map(_is_label, labels))
             case VariantClass(options):
-                fits = bool(options) and len(options) < 1 << 15
+                fits = len(options) < 1 << 15
             case _:
                 fits = True
         length = getattr(held, "length", None)

@@ -53,6 +53,7 @@ from converter.ir.field_classes import (
     Style,
     VariantClass,
 )
+from converter.ir.text import unique_names
 from converter.kernels.strings import StringTable
 
 _STYLES = {2: Style.BINARY, 8: Style.OCTAL, 16: Style.HEXADECIMAL}
@@ -111,8 +112,13 @@ def field_class(declared: FieldDeclaration, scope: Scope, path: tuple[str, ...])
         case Variant():
             return VariantClass(
                 tuple(
-                    Member(option.name, field_class(option.type, scope, path))
-                    for option in declared.options
+                    Member(name, field_class(option.type, scope, path))
+                    # Names tell options apart, and CTF 2 may give several none.
+                    for name, option in zip(
+                        unique_names([option.name for option in declared.options]),
+                        declared.options,
+                        strict=True,
+                    )
                 )
             )
         case Optional():

@@ -21,6 +21,8 @@ from support.ctf_files import events_of, open_trace
 
 from converter.errors import TraceError
 from converter.formats.ctf.metadata_files import parse_metadata
+from converter.ir.collect import collect
+from converter.ir.invariants import check
 
 U32: Json = {**U8, "length": 32}
 LENGTH: Json = {**U8, "roles": ["packet-total-length"]}
@@ -242,6 +244,20 @@ def test_tsdl_of_options_that_do_not_agree(tmp_path: Path) -> None:
     fields = "enum : u8 { X, Y } t; variant <t> { struct { u8 n; } X; u8 Y; } v; u8 a[v.n];"
     with pytest.raises(TraceError, match=r"there is no field 'v\.n'"):
         _tsdl(tmp_path, fields, b"\0\1\1")
+
+
+def test_options_without_names_are_told_apart(tmp_path: Path) -> None:
+    options = [
+        {"field-class": held, "selector-field-ranges": [[number, number]]}
+        for number, held in enumerate((U8, TEXT, _list("n")))
+    ]
+    variant = {"type": "variant", "selector-field-location": at("n"), "options": options}
+    (tmp_path / "metadata").write_bytes(sequence(STREAM, event(n=U8, x=variant)))
+    (tmp_path / "stream").write_bytes(b"\0\7\1a\0\2bc")
+    trace = collect(open_trace(tmp_path))
+    check(trace)
+    found = [fields["x"] for _, _, fields in events_of(trace)]
+    assert found == [("", 7), ("#2", b"a"), ("#3", [98, 99])]
 
 
 def test_times_need_a_clock() -> None:

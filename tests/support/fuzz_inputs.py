@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import json
-import struct
 import tempfile
 from pathlib import Path
 
 from support.fuzz_corpus import Files
 
-_FIXTURES = Path(__file__).parents[2] / "roundtrip_fixtures"
-#: Of larger recordings this much of each file with events is enough.
-_BEGINNING = 8 << 10
 _MANGLED = (
     "_ZNKSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEE8capacityEv",
     "_ZNSt6thread6_StateD2Ev",
@@ -114,43 +110,9 @@ def _perfetto() -> list[Files]:
 
 
 def _ctf() -> list[Files]:
-    from support.ctf_metadata_cases import ACCEPTED
-    from support.ctf_random_traces import random_trace
+    from support.fuzz_inputs_ctf import inputs
 
-    from converter.formats.ctf.ctf2_printer import print_sequence
-    from converter.formats.ctf.tsdl_printer import print_tsdl
-
-    data = bytes(range(32)) * 4
-    found = [{"metadata": text.encode(), "stream": data} for text in ACCEPTED.values()]
-    for seed in range(8):
-        for version in (1, 2):
-            trace, streams = random_trace(seed, version)
-            text = print_sequence(trace) if version == 2 else print_tsdl(trace).encode()
-            packets = _in_packets(text, "<" if trace.byte_order == "little" else ">")
-            found += [{"metadata": text, **streams}, {"metadata": packets, **streams}]
-    for name in ("ctf_small", "ctf2_small", "ctf_cyg"):
-        folder = _FIXTURES / "ctf" / name
-        files = {str(file.relative_to(folder)): file for file in folder.rglob("*")}
-        found.append(
-            {
-                path: file.read_bytes()[: None if path.endswith("metadata") else _BEGINNING]
-                for path, file in files.items()
-                if file.is_file()
-            }
-        )
-    return found
-
-
-def _in_packets(text: bytes, order: str) -> bytes:
-    """Metadata in packets of 1 KiB, as tracers write them."""
-    found = b""
-    for at in range(0, len(text), 1024 - 37):
-        content = text[at : at + 1024 - 37]
-        bits = (37 + len(content)) * 8
-        head = (0x75D11D57, bytes(16), 0, bits, 8192, 0, 0, 0, 1, 8)
-        found += struct.pack(f"{order}I16sIIIBBBBB", *head)
-        found += content.ljust(1024 - 37, b"\0")
-    return found
+    return inputs()
 
 
 def _aix() -> list[Files]:

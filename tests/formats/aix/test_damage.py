@@ -21,13 +21,14 @@ from support.aix_files import (
     words_64,
     written,
 )
+from support.aix_own_files import CLASS, DAMAGED, own_event, with_declarations
 from support.reports import reported
 from support.strategies import batch_of
 
 from converter.errors import TraceError
 from converter.formats.aix.layout import OWN_MAGIC
 from converter.formats.aix.report_lines import print_report
-from converter.formats.aix.scan import DECLARATION, HEADER
+from converter.formats.aix.scan import HEADER
 from converter.formats.aix.values import ARRAY, NUMBER, OPTIONAL, VARIANT, Columns
 from converter.ir.collect import collect, with_batches
 from converter.ir.events import EventClass, Field
@@ -216,8 +217,8 @@ def test_entries_behind_a_hole_are_read(variant, size):
     ],
 )
 def test_events_of_its_own_behind_a_hole_are_read(inside, size, filling):
-    events = [_event(data=number.to_bytes(4, "big")) for number in range(100)]
-    data = _with_declarations(CLASS, events=b"".join(events))
+    events = [own_event(data=number.to_bytes(4, "big")) for number in range(100)]
+    data = with_declarations(CLASS, events=b"".join(events))
     start = data.index(events[20]) + inside
     trace = opened(data[:start] + filling * size + data[start + size :])
     found = {event.values.get("a") for event in rows(trace)}
@@ -226,68 +227,13 @@ def test_events_of_its_own_behind_a_hole_are_read(inside, size, filling):
     assert trace.warnings
 
 
-def _with_declarations(*lines: str, events: bytes = b"") -> bytes:
-    text = "".join(f"{line}\n" for line in lines).encode()
-    return stream(
-        "64",
-        entry_64(0x0100, OWN_MAGIC, word=HEADER),
-        entry_64(0x0100, text, word=DECLARATION),
-        events,
-    )
-
-
-def _event(
-    number: int = 0,
-    *,
-    cpu: int = 0,
-    thread: int = 0,
-    track: int = 0,
-    rest: int = 0,
-    data: bytes = b"",
-) -> bytes:
-    context = b"".join(word.to_bytes(4, "big") for word in (number, cpu, thread, track, rest))
-    return entry_64(0x0110, context + data, word=0)
-
-
-CLASS = '# class 0 {"kind":"TYPED","name":"e","fields":[{"name":"a","type":"u32"}]}'
-
-
 @pytest.mark.parametrize(
     "line",
-    [
-        '# class 0 {"kind":"NOTHING"}',
-        '# class 0 {"kind":"TYPED","name":5}',
-        '# class 0 {"kind":"TYPED","timed":5}',
-        '# class 0 {"kind":"TYPED","name":"\\ud800"}',
-        '# class 0 {"kind":"TYPED","fields":[{"name":"a","type":"u99"}]}',
-        '# class 0 {"kind":"TYPED","fields":[{"name":"a","type":"f16"}]}',
-        '# class 0 {"kind":"TYPED","fields":[{"name":"a","type":{"array":"u8","length":-1}}]}',
-        '# class 0 {"kind":"TYPED","fields":[{"name":"a","type":{"array":"u8","length":99999999}}]}',
-        '# class 0 {"kind":"TYPED","fields":[{"name":"a","type":{"array":"u8","length":true}}]}',
-        '# class 0 {"kind":"TYPED","fields":[{"name":"a","type":{"variant":[]}}]}',
-        (
-            '# class 0 {"kind":"TYPED","fields":[{"name":"a","type":{"variant":[{"name":"x","type":"u8"},'
-            '{"name":"x","type":"u8"}]}}]}'
-        ),
-        '# class 0 {"kind":"TYPED","fields":[{"name":"a","type":{"bytes":5}}]}',
-        '# class 0 {"kind":"TYPED","fields":[{"name":"a","role":"KING","type":"u8"}]}',
-        '# class 0 {"kind":"TYPED","fields":[{"name":"a","type":{"integer":"u8","labels":[[2,1,"x"]]}}]}',
-        '# class 0 {"kind":',
-        "# class 0 " + '{"fields":' * 3000,
-        '# class 5 {"kind":"TYPED"}',
-        '# class 999999999 {"kind":"TYPED"}',
-        '# thread 0 {"tid":1,"process":0,"name":""}',
-        '# thread 0 {"tid":-1,"process":0,"name":""}',
-        '# process 0 {"pid":18446744073709551616,"name":""}',
-        '# process 0 {"pid":true,"name":""}',
-        '# track 0 {"name":"","scope":"GLOBAL","owner":-1,"parent":0,"unit":"","identity":0}',
-        '# track 0 {"name":"","scope":"THREAD","owner":0,"parent":-1,"unit":"","identity":0}',
-        '# trace 0 {"clock":{"rate":"1e999999"},"clock_domains":[],"environment":{}}',
-    ],
+    DAMAGED,
 )
 def test_one_damaged_declaration(line):
     lines = (line,) if line.startswith("# class 0") else (CLASS, line)
-    data = _with_declarations(*lines, events=_event(data=bytes(4)))
+    data = with_declarations(*lines, events=own_event(data=bytes(4)))
     with pytest.raises(TraceError, match="declarations are damaged"):
         rows(opened(data))
 
@@ -298,29 +244,29 @@ def test_nested_types_have_a_bottom():
         deep = {"array": deep}
     line = "# class 0 " + json.dumps({"kind": "TYPED", "fields": [{"name": "a", "type": deep}]})
     with pytest.raises(TraceError, match="declarations are damaged"):
-        rows(opened(_with_declarations(line)))
+        rows(opened(with_declarations(line)))
 
 
 @pytest.mark.parametrize(
     "broken",
     [
-        _event(1),
-        _event(0x7FFFFFFF),
-        _event(cpu=0x80000001),
-        _event(thread=1),
-        _event(track=1),
+        own_event(1),
+        own_event(0x7FFFFFFF),
+        own_event(cpu=0x80000001),
+        own_event(thread=1),
+        own_event(track=1),
     ],
 )
 def test_events_of_what_is_not_declared_are_left_out_with_a_warning(broken):
-    good = _event(data=(7).to_bytes(4, "big"))
-    trace = opened(_with_declarations(CLASS, events=good + broken + good))
+    good = own_event(data=(7).to_bytes(4, "big"))
+    trace = opened(with_declarations(CLASS, events=good + broken + good))
     assert [event.values for event in rows(trace)] == [{"a": 7}, {"a": 7}]
     assert "does not declare" in str(trace.warnings[0])
 
 
 @pytest.mark.parametrize("data", [b"", b"\1\2\3", b"\1\2\3\4\5"])
 def test_data_that_contradict_the_declaration(data):
-    trace = opened(_with_declarations(CLASS, events=_event(data=data)))
+    trace = opened(with_declarations(CLASS, events=own_event(data=data)))
     value = int.from_bytes(data[:4], "big") if len(data) >= 4 else 0
     assert [event.values for event in rows(trace)] == [{"a": value}]
     assert "contradict" in str(trace.warnings[0])
@@ -328,9 +274,9 @@ def test_data_that_contradict_the_declaration(data):
 
 @pytest.mark.parametrize("rest", [1, 4096, 1 << 26, (1 << 26) + 1, 0xFFFFFFFF])
 def test_continuations_that_are_not_there(rest):
-    good = _event(data=bytes(4))
-    broken = _event(rest=rest, data=bytes(4)) + words_64(0x5000) * 3
-    trace = opened(_with_declarations(CLASS, events=good + broken))
+    good = own_event(data=bytes(4))
+    broken = own_event(rest=rest, data=bytes(4)) + words_64(0x5000) * 3
+    trace = opened(with_declarations(CLASS, events=good + broken))
     assert len(rows(trace)) == 1
     assert trace.warnings[0].offset is not None
 
@@ -350,7 +296,9 @@ def test_numbers_of_more_bits_than_declared_read_as_zero(declared, value, expect
     size = 8 if declared.endswith("33") else 2
     line = CLASS.replace("u32", declared)
     trace = opened(
-        _with_declarations(line, events=_event(data=value.to_bytes(size, "big", signed=value < 0)))
+        with_declarations(
+            line, events=own_event(data=value.to_bytes(size, "big", signed=value < 0))
+        )
     )
     check(trace)
     assert [row.values for row in rows(trace)] == [{"a": expected}]
@@ -360,11 +308,11 @@ def test_numbers_of_more_bits_than_declared_read_as_zero(declared, value, expect
 def test_lists_that_claim_to_be_long():
     line = '# class 0 {"kind":"TYPED","fields":[{"name":"a","type":{"array":"null"}}]}'
     huge = (0xFFFFFFFF).to_bytes(4, "big")
-    trace = opened(_with_declarations(line, events=_event(data=huge)))
+    trace = opened(with_declarations(line, events=own_event(data=huge)))
     assert len(rows(trace)[0].values["a"]) < 1000
     assert trace.warnings
     line = '# class 0 {"kind":"TYPED","fields":[{"name":"a","type":"string"}]}'
-    trace = opened(_with_declarations(line, events=_event(data=huge)))
+    trace = opened(with_declarations(line, events=own_event(data=huge)))
     assert rows(trace)[0].values == {"a": b""}
 
 
@@ -417,7 +365,7 @@ def test_damage_does_not_fill_memory():
         '# class 0 {"kind":"TYPED","fields":['
         '{"name":"a","type":{"optional":{"array":"u64","length":4000}}}]}'
     )
-    trace = opened(_with_declarations(line, events=_event(data=b"\0\0") * 20_000))
+    trace = opened(with_declarations(line, events=own_event(data=b"\0\0") * 20_000))
     with pytest.raises(TraceError, match="not there"):
         rows(trace)
 

@@ -239,8 +239,11 @@ class _EntryMerge(StreamMerge[Window, memoryview]):
         def sizes() -> NDArray[np.int64]:
             result = np.empty(len(batch), np.int64)
             for id in merged.class_ids:
-                _, shown = merged.locations.of_class(id)()
-                result[batch.positions(id)] = shown.astype(np.int64) + _MOST_BESIDE
+                location, shown = merged.locations.of_class(id)()
+                segment, at = location >> 32, location & 0xFFFF_FFFF
+                left = ends[segment + 1] - ends[segment] - at + self._shown_at[id]
+                size = np.minimum(shown.astype(np.int64) + _MOST_BESIDE, left)
+                result[batch.positions(id)] = size
             return result
 
         return NativeRecords(MERGED, lambda: memoryview(b"".join(merged.segments)), starts, sizes)

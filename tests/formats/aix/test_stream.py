@@ -358,6 +358,7 @@ def test_files_of_cpus_are_merged(tmp_path, monkeypatch):
     trace = from_path(base)
     assert [(event.ts, event.cpu) for event in rows(trace)] == [(1, -1), (2, 0), (5, 12), (9, 0)]
     assert trace.sidecar["aix"]["files"] == ["trc", "trc-0", "trc-12"]
+    check(from_path(base))
     sink = BufferSink()
     FORMAT.writer()(from_path(base), sink, "64")
     copies = {name: copy.getvalue() for name, copy in sink.companions.items()}
@@ -389,6 +390,17 @@ def test_templates_of_the_user_name_fields(tmp_path):
     text = given.describe(batch)(0)
     assert text is not None and text.startswith("my_hook first=7 second=DEADBEEF")
     assert written(given) == path.read_bytes()
+
+
+@pytest.mark.parametrize("width", [1, 2, 4, 8])
+@pytest.mark.parametrize("length", [3, 200, None])
+def test_templates_name_texts_with_their_lengths_in_front(width, length, tmp_path):
+    """As long as they say, or as the entry has bytes."""
+    said = (1 << 8 * width) - 1 if length is None else length
+    path = tmp_path / "trc"
+    path.write_bytes(stream("64", entry_64(0x5F50, said.to_bytes(width, "big") + b"disk")))
+    (tmp_path / "trace.fmt").write_text(f'5F5 1.0 W1 "name="S{width}\n')
+    assert rows(from_path(path))[0].values == {"name": b"disk"[:said]}
 
 
 def test_detection():

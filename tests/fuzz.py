@@ -30,7 +30,7 @@ import traceback
 import warnings
 import zlib
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -54,6 +54,7 @@ from converter.ir.collect import collect  # noqa: E402
 from converter.ir.invariants import check  # noqa: E402
 from converter.ir.trace import Trace  # noqa: E402
 from converter.registry import FORMATS, source_format  # noqa: E402
+from converter.storage.opening import open_source  # noqa: E402
 
 LARGEST = 64 << 10
 #: Events of the smallest inputs.
@@ -77,6 +78,8 @@ SHOWN_SHARE = 1 / 64
 COMPRESSED = 1 / 64
 #: Inputs of one child process.
 ROUND = 10_000
+#: Where an archive says that it is one.
+_USTAR_AT = 257
 #: The largest input that is tried.
 _ROOM = 16 << 20
 COMPRESSORS: tuple[Callable[[bytes], bytes], ...] = (
@@ -87,6 +90,8 @@ COMPRESSORS: tuple[Callable[[bytes], bytes], ...] = (
 )
 KEPT = ROOT / "build" / "fuzz"
 _HEAD = struct.Struct("QQQQ64s")
+#: What inputs are read as; nothing in a stream of a 32-bit AIX kernel tells that it is one.
+READ_AS = [*(format.name for format in FORMATS if format.readable), "aix+32"]
 
 
 def opened(format: str, data: bytes) -> Trace:
@@ -97,9 +102,12 @@ def opened(format: str, data: bytes) -> Trace:
 def fixtures(format: str) -> list[Files]:
     """The small fixtures of a format."""
     found: list[Files] = []
-    for path in sorted((ROOT / "roundtrip_fixtures" / format).glob("*")):
+    for path in sorted((ROOT / "roundtrip_fixtures" / format.partition("+")[0]).glob("*")):
         with contextlib.suppress(TraceError):  # descriptions, and what tools printed
-            if detect(path).name != format:
+            if "+" in format:
+                with open_trace(path, format):
+                    pass
+            elif detect(path).name != format:
                 continue
             if path.is_dir():
                 inside = [file for file in sorted(path.rglob("*")) if file.is_file()]
@@ -115,7 +123,7 @@ def small(format: str) -> list[Files]:
     target = source_format(format)[0]
     if target.writable:
         for variant in target.variants or ("",):
-            name = f"{format}+{variant}".rstrip("+")
+            name = format if "+" in format else f"{format}+{variant}".rstrip("+")
             found += [written(synthetic_trace(group, FEW), name) for group in GROUPS]
     found += made(format)
     return found
@@ -129,7 +137,7 @@ def originals(format: str) -> list[Files]:
     found = small(format)
     if source_format(format)[0].writable:
         for other in FORMATS:
-            if other.name != format and other.readable:
+            if other.name != format.partition("+")[0] and other.readable:
                 for number, files in enumerate(fixtures(other.name)):
                     trace = opened(other.name, packed(files))
                     found.append(written(trace, format, lossless=bool(number & 1)))
@@ -201,12 +209,31 @@ def numbered(format: str, number: int, corpus: Corpus) -> tuple[Files, str, bool
     return files, target, rng.random() < 0.2
 
 
+@contextlib.contextmanager
+def opened_for(format: str, data: bytes) -> Iterator[Trace]:
+    """The trace of an input; of an archive of a format of single files the first, beside which the others lie."""
+    target, options = source_format(format)
+    if target.directory or not data.startswith(b"ustar", _USTAR_AT):
+        with open_trace(data, format) as trace:
+            yield trace
+        return
+    with open_source(data) as files:
+        names = files.listdir() if files.is_directory else []
+        if not names:
+            raise TraceError("an archive of nothing")
+        trace = target.open(files.open(names[0]), options)
+        try:
+            yield trace
+        finally:
+            trace.close()
+
+
 def attempt(format: str, data: bytes, target: str, lossless: bool) -> bool:
     """Read an input, check it and write it in a format, if that has a name; whether it could be read."""
     is_read = False
     try:
         # Only of a trace that is open its reader prints texts, and seeks.
-        with open_trace(data, format) as trace:
+        with opened_for(format, data) as trace:
             if target == PART:
                 read_in_part(trace)
                 return True
@@ -380,13 +407,12 @@ def again(path: Path) -> None:
 
 
 if __name__ == "__main__":
-    names = [format.name for format in FORMATS if format.readable]
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--seconds", type=float, default=60, help="for each format")
     parser.add_argument("--minutes", type=float, help="the same in minutes")
-    parser.add_argument("--format", choices=names, action="append")
+    parser.add_argument("--format", choices=READ_AS, action="append")
     parser.add_argument("--first", type=int, default=0, help="number of the first input")
     parser.add_argument("--blind", action="store_true", help="count nothing of what is executed")
     parser.add_argument("--again", type=Path, help="an input that was kept")
@@ -397,5 +423,5 @@ if __name__ == "__main__":
     if options.blind:
         EDGES.are_counted = False
     seconds = options.seconds if options.minutes is None else 60 * options.minutes
-    found = [fuzz(name, seconds, options.first) for name in options.format or names]
+    found = [fuzz(name, seconds, options.first) for name in options.format or READ_AS]
     sys.exit(any(found))

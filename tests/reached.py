@@ -25,11 +25,11 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
 
-from fuzz import KEPT, attempt, numbered, originals, targets  # noqa: E402 - the path is set above
+from fuzz import KEPT, READ_AS, attempt, numbered, originals, targets  # noqa: E402 - the path is set above
 from support.fuzz_corpus import Corpus, packed  # noqa: E402
 from support.fuzz_outputs import ANEW, PART, REPORT, SHOWN  # noqa: E402
 
-from converter.registry import FORMATS, source_format  # noqa: E402
+from converter.registry import source_format  # noqa: E402
 
 _MARK = re.compile(r'^ +/\* "(converter/[\w/]+\.p(?:yx|xd))":(\d+)$')
 #: Marked with the line of its `def`, which as in Python is none that calls meet.
@@ -100,7 +100,7 @@ def _lines(code: CodeType) -> set[int]:
 
 def readers(format: str) -> Iterator[Path]:
     """The modules of a format that its reader is made of."""
-    package = f"converter.formats.{format}"
+    package = f"converter.formats.{format.partition('+')[0]}"
     waiting, found = [f"{package}.reader"], set()
     while waiting:
         module = waiting.pop()
@@ -194,14 +194,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--missing", action="store_true", help="list lines that are not reached")
     parser.add_argument("--kept", type=Path, default=KEPT, help="what runs of the fuzzer have kept")
-    names = [format.name for format in FORMATS if format.readable]
-    parser.add_argument("--format", choices=names, action="append", help="whose inputs")
+    parser.add_argument("--format", choices=READ_AS, action="append", help="whose inputs")
     parser.add_argument("--changed", type=int, default=2000, help="changed inputs of each format")
     parser.add_argument("--measure", type=Path, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.measure:
         options.measure.write_text(
-            json.dumps(read_and_write(options.format or names, options.kept, options.changed))
+            json.dumps(read_and_write(options.format or READ_AS, options.kept, options.changed))
         )
         return
     for counts in (ROOT / "build").glob("temp.*/**/*.gcda"):
@@ -209,7 +208,7 @@ def main() -> None:
     told = ROOT / "build" / "reached.json"
     command = [sys.executable, "-m", "tests.reached", "--measure", told, "--kept", options.kept]
     command += ["--changed", str(options.changed)]
-    command += [f"--format={name}" for name in options.format or names]
+    command += [f"--format={name}" for name in options.format or READ_AS]
     subprocess.run(command, cwd=ROOT, check=True)
     report(kernels(), options.missing)
     report(json.loads(told.read_text(), object_hook=_numbers), options.missing)

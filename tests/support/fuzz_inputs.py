@@ -15,29 +15,6 @@ _MANGLED = (
     "_ZN12_GLOBAL__N_11fILi3EEEvPFiRKT_ES5_",
     "_RNvC3foo3bar",
 )
-#: What trcrpt prints.
-_PRINTED = b"""\
-
-Wed Oct 22 10:14:53 2003
-System: AIX 5.2 Node: lpar05
-Machine: 0021768A4C00
-Internet Address: 00000000 0.0.0.0
-Buffering: Kernel Heap
-
-trace -a -o trc_raw
-
-ID    PROCESS NAME     CPU  PID        TID         I  SYSTEM CALL    ELAPSED_SEC    DELTA_MSEC   APPL    SYSCALL KERNEL  INTERRUPT
-
-001   --1-             -1   -1         -1                             0.000000000      0.000000                  TRACE ON channel 0
-                                                                                                                 Wed Oct 22 10:14:53 2003
-106   ksh              0    8526       24713                          0.000001000      0.001000                  dispatch: cmd=ksh pid=8526 tid=24713 priority=60 old_tid=517 old_priority=127 CPUID=0
-101   ksh              0    8526       24713          kfork           0.005833472      5.832472          kfork LR = D0040AF8
-104   ksh              0    8526       24713          kfork           0.006000000      0.056528          return from kfork [166 usec]
-102   ksh              0    8526       24713       1                  0.006100000      0.100000                          slih cpuid=0
-103   ksh              0    8526       24713       1                  0.006200000      0.100000                          return from slih
-134   cp               1    7214       25001          execve          0.014451456      8.251456                  exec: cmd=cp ../bin/track /tmp/junk pid=7214 tid=25001
-006   wait             0    516        517                            7.160342830      0.000826                  TRACEBUFFER WRAPAROUND 5D88 C77A missed entries
-"""  # noqa: E501 - as wide as it is
 
 
 def _trace_cmd() -> list[Files]:
@@ -116,11 +93,20 @@ def _ctf() -> list[Files]:
 
 
 def _aix() -> list[Files]:
-    return [{"": _PRINTED}]
+    from support.fuzz_inputs_aix import inputs
+
+    return inputs()
+
+
+def _aix_32() -> list[Files]:
+    from support.fuzz_inputs_aix import inputs_32
+
+    return inputs_32()
 
 
 _MADE = {
     "aix": _aix,
+    "aix+32": _aix_32,
     "ctf": _ctf,
     "trace_cmd": _trace_cmd,
     "chrome": _chrome,

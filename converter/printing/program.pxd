@@ -148,7 +148,7 @@ cdef class Program:
     cdef int64_t _records
 
     cdef int _take_names(self, Names* names, given) except -1
-    cdef int _check_literal(self, int64_t start, int64_t size) except -1
+    cdef bint _is_literal(self, int64_t start, int64_t size) noexcept
     cdef int _check(self, const Operation* operation) except -1
     cdef int _check_stacks(self) except -1
 

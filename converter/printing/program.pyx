@@ -119,83 +119,64 @@ cdef class Program:
         names.size = <int64_t*>calloc(names.count + 1, sizeof(int64_t))
         if names.low is NULL or names.high is NULL or names.start is NULL or names.size is NULL:
             raise MemoryError
-        self._check_literal(names.separator, names.separator_size)
-        if not -1 <= names.unset < names.count:
-            raise ValueError("there is no such name")
+        good = self._is_literal(names.separator, names.separator_size) and -1 <= names.unset < names.count
         for i in range(names.count):
             names.low[i], names.high[i], names.start[i], names.size[i] = entries[i]
-            self._check_literal(names.start[i], names.size[i])
+            good = good and self._is_literal(names.start[i], names.size[i])
+        if not good:
+            raise ValueError("names lie outside the text")
         return 0
 
-    cdef int _check_literal(self, int64_t start, int64_t size) except -1:
-        if size < 0 or not 0 <= start <= self._literal_size - size:
-            raise ValueError("a literal lies outside the text")
-        return 0
+    cdef bint _is_literal(self, int64_t start, int64_t size) noexcept:
+        return size >= 0 and 0 <= start <= self._literal_size - size
 
     cdef int _check(self, const Operation* operation) except -1:
         """Raise ValueError for operands that make no sense."""
         cdef int64_t code = operation.code
+        cdef bint good = True
         if not 0 <= code < OPERATIONS:
             raise ValueError(f"no operation {code}")
         if TAKES[code] != TAKES_NOTHING:
             column = operation.b if code == LEARN else operation.a
             level = operation.c if code == LEARN else operation.b
-            if not 0 <= column < self._columns.count or self._takes[column] != TAKES[code]:
-                raise ValueError(f"column {column} is not what operation {code} takes")
             # A list and an option have their rows on the level above.
-            if not 0 <= level < LEVELS - 1:
-                raise ValueError("there are too many levels")
+            good = 0 <= column < self._columns.count and self._takes[column] == TAKES[code] and 0 <= level < LEVELS - 1
         if code == LITERAL:
-            self._check_literal(operation.a, operation.b)
+            good = good and self._is_literal(operation.a, operation.b)
         elif code == FLOAT:
-            if not 0 <= operation.c <= 2 + 32:
-                raise ValueError("there are not so many decimals")
+            good = good and 0 <= operation.c <= 2 + 32
         elif code == LETTERS:
-            if operation.b < 0 or operation.c < 0 or operation.c > 1 << 20:
-                raise ValueError("there are no such letters")
-            self._check_literal(operation.a, operation.b * (operation.c + 1))
+            good = good and operation.b >= 0 and 0 <= operation.c <= 1 << 20
+            good = good and self._is_literal(operation.a, operation.b * (operation.c + 1))
         elif code == STORE or code == FETCH:
-            if not 0 <= operation.a < REGISTERS:
-                raise ValueError("there are not so many registers")
+            good = good and 0 <= operation.a < REGISTERS
         elif code == BITS:
-            if not 0 <= operation.a <= 64:
-                raise ValueError("a number has up to 64 bits")
+            good = good and 0 <= operation.a <= 64
         elif code in (JUMP, JUMP_IF_ZERO, NEXT, LIMIT, AGAIN, GIVE_UP):
-            if not 0 <= operation.a <= self._count:
-                raise ValueError("a jump leads out of the program")
-            if code == NEXT and not 0 < operation.b < LEVELS:
-                raise ValueError("there is no such level")
+            good = good and 0 <= operation.a <= self._count and (code != NEXT or 0 < operation.b < LEVELS)
         elif code == BEFORE:
-            if not 0 < operation.a < LEVELS:
-                raise ValueError("there is no such level")
+            good = good and 0 < operation.a < LEVELS
         elif code == EACH:
-            if not 0 <= operation.c <= self._count:
-                raise ValueError("a jump leads out of the program")
+            good = good and 0 <= operation.c <= self._count
         elif code == NUMBER or code == FORM:
-            if not 0 <= operation.a < self._form_count or not 0 <= operation.b <= 2:
-                raise ValueError("there is no such form")
+            good = good and 0 <= operation.a < self._form_count and 0 <= operation.b <= 2
         elif code == CHOOSE or code == FLAGS or code == LABEL:
-            if not 0 <= operation.a < self._names_count:
-                raise ValueError("there are no such names")
+            good = good and 0 <= operation.a < self._names_count
         elif code == FIND or code == NAME or code == LEARN:
-            if not 0 <= operation.a < len(self._directories):
-                raise ValueError("there is no such directory")
+            good = good and 0 <= operation.a < len(self._directories)
         elif code == CALL or code == QUOTED or code == JSON:
             function = operation.a if code == CALL else operation.c
-            if not 0 <= function < len(self._functions) or not 0 <= operation.b <= 8:
-                raise ValueError("there is no such function")
+            good = good and 0 <= function < len(self._functions) and 0 <= operation.b <= 8
         elif code == DECIMAL or code == HEXADECIMAL:
-            if not 1 <= operation.a <= 64:
-                raise ValueError("a number has 1 to 64 bits")
+            good = good and 1 <= operation.a <= 64
         elif code == BLANKS:
-            if not 0 <= operation.a <= 64 or not 0 <= operation.b <= 1 << 20:
-                raise ValueError("there are not so many blanks")
+            good = good and 0 <= operation.a <= 64 and 0 <= operation.b <= 1 << 20
         elif code == TIME:
-            if operation.b <= 0 or operation.a <= 0:
-                raise ValueError("a tick takes some time")
+            good = good and operation.b > 0 and operation.a > 0
         elif code == LOAD or code == DYNAMIC:
-            if operation.a < 0 or operation.b < 0:
-                raise ValueError("a field is not in front of its record")
+            good = good and operation.a >= 0 and operation.b >= 0
+        if not good:
+            raise ValueError(f"operation {code} cannot have {operation.a}, {operation.b} and {operation.c}")
         return 0
 
     cdef int _check_stacks(self) except -1:
@@ -230,26 +211,21 @@ cdef class Program:
             if depth > DEPTH or marks > MARKS:
                 raise ValueError("a program needs too much at once")
             state = (depth, marks)
-            target = -1
+            target = later = -1
             if code == JUMP or code == JUMP_IF_ZERO or code == NEXT:
                 target = self._operations[i].a
-                if target <= i and code != NEXT:
-                    raise ValueError("a program goes back")
+                later = -1 if code == NEXT else target
             elif code == AGAIN:
                 if known.get(self._operations[i].a) != state or self._operations[i].a > i:
                     raise ValueError("a loop does not begin as it ends")
-            elif code == GIVE_UP:
-                if self._operations[i].a <= i:
-                    raise ValueError("a program goes back")
-            elif code == EACH:
-                target = self._operations[i].c
-                if target <= i:
-                    raise ValueError("a program goes back")
-            elif code == LIMIT:
-                if self._operations[i].a >= self._count or self._operations[self._operations[i].a].code != STRIP:
+            elif code == GIVE_UP or code == LIMIT:
+                later = self._operations[i].a
+                if code == LIMIT and (later >= self._count or self._operations[later].code != STRIP):
                     raise ValueError("a limit ends where its text is stripped")
-                if self._operations[i].a <= i:
-                    raise ValueError("a program goes back")
+            elif code == EACH:
+                target = later = self._operations[i].c
+            if 0 <= later <= i:
+                raise ValueError("a program goes back")
             for each in ([] if code == JUMP or code == AGAIN else [i + 1]) + ([] if target < 0 else [target]):
                 if known.setdefault(each, state) != state:
                     raise ValueError(f"operation {each} is come to in two ways")

@@ -27,7 +27,7 @@ def printed(code, columns=None, rows=1, *, escapes=False):
     return b"".join(blocks)
 
 
-_REFUSED = "no operation|outside|out of|back|lacks|too much|no such|two ways|takes|time|ends where|bits|registers|begin"
+_REFUSED = "operation|outside|out of|back|too much|names|bits|begin|ends where"
 FLAGS = st.sets(st.sampled_from("-0 +#")).map("".join)
 
 

@@ -411,15 +411,13 @@ cdef class Scanner:
                         self._time = big64(base + at + record.payload)
                     at += record.size
                     continue
-                if record.kind == RECORD_OWN and (
-                    record.own_class >= class_of_own.shape[0] or record.thread > own_threads
-                    or record.track > own_tracks or record.cpu > <uint32_t>0x80000000
-                ):
-                    self.undeclared += 1
-                    at += record.size
-                    continue
                 if record.kind == RECORD_OWN:
-                    kind = class_of_own[record.own_class]
+                    kind = -1
+                    if (
+                        record.own_class < class_of_own.shape[0] and record.thread <= own_threads
+                        and record.track <= own_tracks and record.cpu <= <uint32_t>0x80000000
+                    ):
+                        kind = class_of_own[record.own_class]
                 else:
                     number = forms._numbers[forms.form_of(entry)]
                     kind = class_of_form[number] if 0 <= number < class_of_form.shape[0] else -1

@@ -162,75 +162,58 @@ cdef class Program:
         for i in range(self.size):
             op = &self.operations[i]
             level -= op.code == LOOP_END
-            if level < 0:
-                raise ValueError("a loop has no beginning")
             levels.append(level + (op.code == LOOP_END))
             level += op.code == LOOP
-            if level > DEPTH:
-                raise ValueError("loops are nested too deeply")
+            if not 0 <= level <= DEPTH:
+                raise ValueError("a loop has no beginning, or too many are in each other")
         if level:
             raise ValueError("a loop has no end")
 
-        def check_target(int64_t target):
-            if not i < target < self.size or levels[target] != levels[i]:
-                raise ValueError(f"operation {i} goes nowhere")
-
         for i in range(self.size):
             op = &self.operations[i]
-            if op.align < 1 or op.align & (op.align - 1) or op.align > 1 << 31:
-                raise ValueError(f"operation {i} aligns to {op.align} bits")
-            if not -1 <= op.slot < self.slot_count or not -1 <= op.reg < self.register_count:
-                raise ValueError(f"operation {i} has a slot or register that does not exist")
-            if not -1 <= op.aux < self.register_count:
-                raise ValueError(f"operation {i} takes a register that does not exist")
+            good = 1 <= op.align <= 1 << 31 and not op.align & (op.align - 1)
+            good = good and -1 <= op.slot < self.slot_count
+            good = good and -1 <= op.reg < self.register_count and -1 <= op.aux < self.register_count
+            targets = []
             if op.code == SKIP:
-                if not 0 <= op.width < MANY:
-                    raise ValueError(f"operation {i} skips {op.width} bits")
+                good = good and 0 <= op.width < MANY
             elif op.code == INTEGER or op.code == INTEGERS:
-                if not 1 <= op.width <= 64:
-                    raise ValueError(f"operation {i} reads an integer of {op.width} bits")
-                if op.flags & BYTEWISE and (op.width not in (8, 16, 32, 64) or op.flags & REVERSED):
-                    raise ValueError(f"operation {i} reads no whole bytes")
+                good = good and 1 <= op.width <= 64
+                good = good and not (op.flags & BYTEWISE and (op.width not in (8, 16, 32, 64) or op.flags & REVERSED))
             elif op.code == ENDED or op.code == BYTES:
-                if op.align < 8 or op.width not in (8, 16, 32):
-                    raise ValueError(f"operation {i} reads text or bytes at any bit")
-                if op.reg >= 0 and op.reg + 1 >= self.register_count:
-                    raise ValueError(f"operation {i} has a register that does not exist")
+                good = good and op.align >= 8 and op.width in (8, 16, 32) and op.reg + 1 < self.register_count
             elif op.code == VARIABLE:
-                if op.align < 8:
-                    raise ValueError(f"operation {i} reads bytes at any bit")
+                good = good and op.align >= 8
             elif op.code == COPY:
-                if op.aux < 0 or op.reg < 0:
-                    raise ValueError(f"operation {i} copies no register")
+                good = good and op.aux >= 0 and op.reg >= 0
             elif op.code == STORE:
-                if op.aux < 0 or op.slot < 0:
-                    raise ValueError(f"operation {i} stores no register")
+                good = good and op.aux >= 0 and op.slot >= 0
             elif op.code == JUMP:
-                check_target(op.target)
+                targets.append(op.target)
             elif op.code == LOOP:
-                check_target(op.stride)
+                targets.append(op.stride)
             elif op.code == SELECT:
-                if op.aux < 0 or op.target < 0 or op.width < 0 or op.target + op.width > range_count:
-                    raise ValueError(f"operation {i} has ranges that do not exist")
-                for j in range(op.target, op.target + op.width):
-                    check_target(self.ranges[j].target)
-                    if not 0 <= self.ranges[j].option < 1 << 15:
-                        raise ValueError(f"range {j} has no option")
-                if op.stride:
-                    check_target(op.stride)
-            elif op.code != END and op.code != LOOP_END and op.code != WHOLE:
-                raise ValueError(f"operation {i} is unknown")
+                good = good and op.aux >= 0 and 0 <= op.target <= op.target + op.width <= range_count
+                targets += [op.stride] if op.stride else []
+                for j in range(op.target, op.target + op.width if good else 0):
+                    targets.append(self.ranges[j].target)
+                    good = good and 0 <= self.ranges[j].option < 1 << 15
+            else:
+                good = good and op.code in (END, LOOP_END, WHOLE)
             if op.code == BYTES or op.code == INTEGERS or op.code == LOOP:
-                if op.target < 0:
-                    raise ValueError(f"operation {i} has no length")
-            if op.code == INTEGERS and (op.stride < 1 or op.stride & (op.stride - 1) or op.stride > 1 << 31):
-                raise ValueError(f"operation {i} aligns elements to {op.stride} bits")
+                good = good and op.target >= 0
+            if op.code == INTEGERS:
+                good = good and 1 <= op.stride <= 1 << 31 and not op.stride & (op.stride - 1)
             if op.slot >= 0 and (
                 op.code == INTEGERS or (op.code in (ENDED, BYTES) and not op.flags & INTERNED)
             ):
-                if op.slot + 1 >= self.slot_count:
-                    raise ValueError(f"operation {i} has no slot for the contents")
-
+                # The contents have a slot of their own.
+                good = good and op.slot + 1 < self.slot_count
+            for target in targets:
+                # Nothing leads back, or to another level.
+                good = good and i < target < self.size and levels[target] == levels[i]
+            if not good:
+                raise ValueError(f"operation {i} of code {op.code} makes no sense")
 
     cdef bint stands_alone(self) noexcept:
         cdef int64_t i, k

@@ -102,7 +102,7 @@ def test_a_slot_of_another_size_is_refused() -> None:
 def test_only_whole_bytes_are_joined(operation: list[int]) -> None:
     operation = [*operation, 0, 0, 0][:4]
     operation[3] |= FLAGS["BYTEWISE"]
-    with pytest.raises(ValueError, match="whole bytes"):
+    with pytest.raises(ValueError, match="makes no sense"):
         program([operation], 0)
 
 

@@ -70,11 +70,11 @@ cdef class Columns:
         cdef Node* node
         if len(nodes) > MAX_NODES or not 0 <= fields <= len(nodes):
             raise ValueError("too many fields for a class")
-        self._count = len(nodes)
-        self._fields = fields
-        self._nodes = <Node*>calloc(self._count + 1, sizeof(Node))
+        self._nodes = <Node*>calloc(len(nodes) + 1, sizeof(Node))
         if self._nodes is NULL:
             raise MemoryError
+        self._count = len(nodes)
+        self._fields = fields
         for i in range(self._count):
             node = &self._nodes[i]
             node.op, node.width, _, node.first, node.count, node.extent = nodes[i]

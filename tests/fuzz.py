@@ -40,7 +40,8 @@ import zstandard
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
 
-from support.edges import Edges  # noqa: E402 - the path is set above
+from support.allocations import Allocations  # noqa: E402 - the path is set above
+from support.edges import Edges  # noqa: E402
 from support.fuzz_corpus import Corpus, Files, packed, size_of, unpacked  # noqa: E402
 from support.fuzz_inputs import made  # noqa: E402
 from support.fuzz_outputs import ANEW, PART, REPORT, SHOWN, read_in_part, show, written  # noqa: E402
@@ -74,6 +75,9 @@ WRITTEN_ANEW = 0.1
 #: Of what is only read, the share that is read in part, and that is shown.
 READ_IN_PART = 1 / 16
 SHOWN_SHARE = 1 / 64
+#: The share for which a kernel is refused memory, where that can be, and how many times at most one asks before.
+SCARCE = 1 / 32
+MOST_GRANTED = 256
 #: The share of inputs that are compressed before they are changed, or afterwards.
 COMPRESSED = 1 / 64
 #: Inputs of one child process.
@@ -206,7 +210,10 @@ def numbered(format: str, number: int, corpus: Corpus) -> tuple[Files, str, bool
         target = PART
     elif not target and way < READ_IN_PART + SHOWN_SHARE:
         target = SHOWN
-    return files, target, rng.random() < 0.2
+    lossless = rng.random() < 0.2
+    if ALLOCATIONS.are_counted and rng.random() < SCARCE:
+        target += f"@{int(MOST_GRANTED ** rng.random()) - 1}"
+    return files, target, lossless
 
 
 @contextlib.contextmanager
@@ -229,7 +236,15 @@ def opened_for(format: str, data: bytes) -> Iterator[Trace]:
 
 
 def attempt(format: str, data: bytes, target: str, lossless: bool) -> bool:
-    """Read an input, check it and write it in a format, if that has a name; whether it could be read."""
+    """Read an input, check it and write it in a format, if that has a name; whether it could be read.
+
+    Behind an @ the target says which request of kernels for memory is refused.
+    """
+    target, is_scarce, granted = target.partition("@")
+    if is_scarce and ALLOCATIONS.are_counted:
+        with ALLOCATIONS.refusing(int(granted)):
+            return attempt(format, data, target, lossless)
+        return False
     is_read = False
     try:
         # Only of a trace that is open its reader prints texts, and seeks.
@@ -256,6 +271,7 @@ def attempt(format: str, data: bytes, target: str, lossless: bool) -> bool:
 
 
 EDGES = Edges()
+ALLOCATIONS = Allocations()
 
 
 class Shared:

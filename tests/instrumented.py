@@ -27,6 +27,9 @@ ROOT = Path(__file__).resolve().parent.parent
 LEFT_OUT = {"build", ".git", "__pycache__", ".hypothesis", ".mypy_cache", ".ruff_cache"}
 #: Counts edges of kernels and of Python.
 EDGES = "tests/support/edges.c"
+#: Refuses memory that kernels ask for by what stands in the header.
+ALLOCATIONS = "tests/support/allocations.c"
+_REFUSABLE = ("-include", "tests/support/allocations.h")
 _DIRECTIVES = "boundscheck=False"
 
 
@@ -36,8 +39,9 @@ class Kind:
 
     arguments: tuple[str, ...]
     directives: str = _DIRECTIVES
-    #: Libraries of gcc that a program has to load first.
+    #: Libraries of gcc that a program has to load first, and those that are compiled.
     preload: tuple[str, ...] = ()
+    watched_by: tuple[str, ...] = ()
     #: What these are told.
     environment: tuple[tuple[str, str], ...] = ()
 
@@ -62,8 +66,9 @@ _ASAN = (
 KINDS = {
     "bounds": Kind(arguments=("-O1",), directives="boundscheck=True, initializedcheck=True"),
     "sanitized": Kind(
-        arguments=("-O1", "-g1", *_SANITIZERS),
+        arguments=("-O1", "-g1", *_SANITIZERS, *_REFUSABLE),
         preload=("libasan.so", "libubsan.so", "libstdc++.so.6"),
+        watched_by=(EDGES, ALLOCATIONS),
         environment=(
             # Every object of Python is its own piece of memory.
             ("PYTHONMALLOC", "malloc"),
@@ -71,7 +76,10 @@ KINDS = {
             ("UBSAN_OPTIONS", "print_stacktrace=1:halt_on_error=1:abort_on_error=1"),
         ),
     ),
-    "covered": Kind(arguments=("-O0", "--coverage", "-fprofile-update=atomic")),
+    "covered": Kind(
+        arguments=("-O0", "--coverage", "-fprofile-update=atomic", *_REFUSABLE),
+        watched_by=(ALLOCATIONS,),
+    ),
 }
 
 
@@ -123,14 +131,14 @@ def compiled(copy: Path, kind: Kind) -> None:
     )
 
 
-def counter(copy: Path) -> Path:
-    """The library that counts edges, compiled."""
-    library = copy / "build" / "edges.so"
+def library(copy: Path, source: str) -> Path:
+    """A library that watches kernels, compiled."""
+    made = copy / "build" / Path(source).with_suffix(".so").name
     include = sysconfig.get_path("include")
-    library.parent.mkdir(exist_ok=True)
-    command = ["gcc", "-O2", "-shared", "-fPIC", "-I", include, "-o", library, copy / EDGES]
+    made.parent.mkdir(exist_ok=True)
+    command = ["gcc", "-O2", "-shared", "-fPIC", "-I", include, "-o", made, copy / source]
     subprocess.run(command, check=True)
-    return library
+    return made
 
 
 def environment(copy: Path, kind: Kind) -> dict[str, str]:
@@ -142,8 +150,9 @@ def environment(copy: Path, kind: Kind) -> dict[str, str]:
         ).stdout.strip()
         for name in kind.preload
     ]
+    libraries += [str(library(copy, source)) for source in kind.watched_by]
     if libraries:
-        found["LD_PRELOAD"] = " ".join((*libraries, str(counter(copy))))
+        found["LD_PRELOAD"] = " ".join(libraries)
     return found
 
 

@@ -25,7 +25,7 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
 
-from fuzz import KEPT, READ_AS, attempt, numbered, originals, targets  # noqa: E402 - the path is set above
+from fuzz import ALLOCATIONS, KEPT, READ_AS, attempt, numbered, originals, targets  # noqa: E402 - the path is set above
 from support.fuzz_corpus import Corpus, packed  # noqa: E402
 from support.fuzz_outputs import ANEW, PART, REPORT, SHOWN  # noqa: E402
 
@@ -36,6 +36,8 @@ _MARK = re.compile(r'^ +/\* "(converter/[\w/]+\.p(?:yx|xd))":(\d+)$')
 _EXIT = "  /* function exit code */"
 #: Each input is read in part, shown, reported, written anew, and in every so manieth of the formats.
 SHARE = 8
+#: How many requests for memory are refused, of those of one of the ways in which an input is used.
+REFUSED = 12
 #: Lines of a file, and whether each is reached.
 Lines = dict[str, dict[int, bool]]
 
@@ -127,6 +129,9 @@ def read_and_write(names: list[str], kept: Path, changed: int) -> Lines:
                 reached.start()
                 with contextlib.suppress(Exception):  # that is the fuzzer's part
                     attempt(name, data, target, lossless=bool(number & 1))
+            reached.stop()
+            every = (*ways, *targets())
+            refuse(name, data, every[number % len(every)])
         for number in range(changed):
             files, target, lossless = numbered(name, number, corpus)
             reached.start()
@@ -136,6 +141,18 @@ def read_and_write(names: list[str], kept: Path, changed: int) -> Lines:
     reached.stop()
     paths = {path for name in names for path in readers(name)}
     return {str(path.relative_to(ROOT)): reached.lines(path) for path in sorted(paths)}
+
+
+def refuse(name: str, data: bytes, target: str) -> None:
+    """Refuse kernels what they ask memory for: one request each time, the first ones and some of the others."""
+    if not ALLOCATIONS.are_counted:
+        return
+    with contextlib.suppress(Exception):
+        attempt(name, data, f"{target}@-1", lossless=False)
+    count = ALLOCATIONS.count
+    for granted in {*range(min(count, 4)), *range(4, count, count // REFUSED + 1)}:
+        with contextlib.suppress(Exception):
+            attempt(name, data, f"{target}@{granted}", lossless=False)
 
 
 def kernels() -> Lines:

@@ -1,5 +1,6 @@
 """What changes inputs, counts what they reach, and compares what programs read: the parts of the search for faults."""
 
+import os
 import random
 import shutil
 import subprocess
@@ -12,7 +13,7 @@ from pathlib import Path
 import against
 import pytest
 from fuzz import fixtures
-from instrumented import EDGES, KINDS, _mirror
+from instrumented import ALLOCATIONS, EDGES, KINDS, _mirror
 from support.mutation import matched, mended, parts, rearranged, varint
 
 from converter.lossless.footer import Footer
@@ -129,3 +130,50 @@ def test_what_was_reached_before_is_nothing_new(tmp_path):
         [sys.executable, "-c", _COUNTING, library], check=True, capture_output=True, text=True
     )
     assert told.stdout.split() == ["True", "0", "True", "0"]
+
+
+_ASKING = """
+#include "allocations.h"
+int granted(void) {
+    void *first = malloc(1), *second = calloc(1, 1), *third = realloc(NULL, 1);
+    int found = (first != NULL) | (second != NULL) << 1 | (third != NULL) << 2;
+    free(first);
+    free(second);
+    free(third);
+    return found;
+}
+"""
+_REFUSING = """
+import ctypes, sys
+from support.allocations import Allocations
+allocations, asking = Allocations(), ctypes.CDLL(sys.argv[1])
+for which in range(-1, 4):
+    with allocations.refusing(which):
+        print(asking.granted(), end=" ")
+    print(allocations.count, end=" ")
+with allocations.refusing(0):
+    raise MemoryError
+try:
+    with allocations.refusing(-1):
+        raise MemoryError
+except MemoryError:
+    print(asking.granted())
+"""
+
+
+@pytest.mark.skipif(shutil.which("gcc") is None, reason="gcc is not installed")
+def test_one_request_for_memory_is_refused(tmp_path):
+    support = ROOT / "tests" / "support"
+    (tmp_path / "asking.c").write_text(_ASKING)
+    made = [tmp_path / "allocations.so", tmp_path / "asking.so"]
+    for library, source in zip(made, (ROOT / ALLOCATIONS, tmp_path / "asking.c"), strict=True):
+        command = ["gcc", "-shared", "-fPIC", "-I", support, "-o", library, source]
+        subprocess.run(command, check=True)
+    told = subprocess.run(
+        [sys.executable, "-c", _REFUSING, made[1]],
+        env={**os.environ, "LD_PRELOAD": str(made[0]), "PYTHONPATH": str(ROOT / "tests")},
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    assert told.stdout.split() == ["7", "3", "6", "3", "5", "3", "3", "3", "7", "3", "7"]

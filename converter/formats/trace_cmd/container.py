@@ -169,9 +169,14 @@ class TraceFile:
         note(self.warnings, warning)
 
 
+def is_page_size(page_size: int) -> bool:
+    """Whether a ring buffer can have pages of this size; the kernel's sub-buffers have 4 KiB to some MiB."""
+    return 64 <= page_size <= 1 << 24
+
+
 def check_page_size(page_size: int) -> None:
-    """TraceError for a size that no ring buffer can have; the kernel's sub-buffers have 4 KiB to some MiB."""
-    if not 64 <= page_size <= 1 << 24:
+    """TraceError for a size that no ring buffer can have."""
+    if not is_page_size(page_size):
         raise TraceError(field="page_size", expected="64 bytes to 16 MiB", found=page_size)
 
 

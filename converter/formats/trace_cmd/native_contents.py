@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from converter.errors import TraceError, TraceWarning, UnsupportedError, note
 from converter.formats.trace_cmd.compressor import library_version
-from converter.formats.trace_cmd.container import Buffer, Section, TraceFile
+from converter.formats.trace_cmd.container import Buffer, Section, TraceFile, is_page_size
 from converter.formats.trace_cmd.event_classes import DISCARDED
 from converter.formats.trace_cmd.event_format import parse_event_format, parse_header_page
 from converter.formats.trace_cmd.file_contents import (
@@ -54,6 +54,8 @@ from converter.storage.window_memory import WindowMemory
 
 #: The entry of a sidecar that is a whole file, compressed.
 WHOLE: Final = "file"
+#: Of the top buffer, where nothing says otherwise.
+_PAGE_SIZE = 4096
 _SECTION_HEADER_SIZE = 16
 #: The description of a page that has a size in it: that of the data behind its header.
 _DATA_SIZE = re.compile(rb"(field:\s*char data;\s*offset:\s*\d+;\s*size:)\d+")
@@ -126,7 +128,8 @@ class _NativeContents:
         self._contents = FileContents(
             big_endian=file.big_endian,
             long_size=file.long_size,
-            page_size=file.page_size,
+            # No pages are of a size that there cannot be, but version 6 ends with one of zeros.
+            page_size=file.page_size if is_page_size(file.page_size) else _PAGE_SIZE,
             compression=compression,
             compression_version=(
                 file.compression_version if same else library_version(compression)
@@ -327,7 +330,7 @@ class _NativeContents:
         buffers = [buffer for buffer in self._file.buffers if buffer.text is None]
         sizes = [buffer.page_size for buffer in buffers]
         if self._version == 6:
-            sizes = [max(sizes, default=4096)] * len(buffers)
+            sizes = [max(sizes, default=_PAGE_SIZE)] * len(buffers)
         writers = [self._writer(size) for size in sizes]
         events = _Events(
             self._trace,

@@ -157,6 +157,10 @@ def test_impossible_page_sizes_are_refused(size):
     trace = read(open_source(bytes(data)))
     assert list(trace.batches()) == []
     assert trace.warnings
+    for variant in ("v6", "v7_none"):
+        sink = BufferSink()
+        write(trace, sink, variant)
+        assert len(sink.getvalue()) < 2 * len(data)
 
 
 @pytest.mark.parametrize("claimed", [1 << 28, 0xFFFFFFFF])

@@ -4,14 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from support.aix_files import entry_32, entry_64, every_form, stream, words_32, words_64
+from support.aix_files import (
+    entry_32,
+    entry_64,
+    every_form,
+    stream,
+    words_32,
+    words_64,
+    written,
+)
 from support.aix_own_files import CLASS, DAMAGED, own_event, with_declarations
 from support.fuzz_corpus import Files
+from support.strategies import batch_of
 from support.trcfmt_templates import EXPRESSED, KERNEL, MOVING, OTHERS
 from support.trcrpt_reports import LINES, WIDTHS, report
 
 from converter.formats.aix.layout import OWN_MAGIC
 from converter.formats.aix.scan import HEADER
+from converter.ir.collect import with_batches
+from converter.ir.events import EventClass, Field
+from converter.ir.field_classes import BytesClass, IntegerClass
+from converter.ir.kinds import Kind
+from converter.ir.trace import Trace
 
 #: What trcrpt prints.
 _PRINTED = b"""\
@@ -233,8 +247,18 @@ def _own() -> Iterator[Files]:
     start = len(whole) - len(many) // 2
     for size, filling in ((4, b""), (60, b""), (500, b"\0"), (100, b"\x2d")):
         yield {"": whole[:start] + filling * size + whole[start + size :]}
+    yield from ({"": written(_large(), variant)} for variant in ("64", "32"))
     head = entry_64(0x0100, OWN_MAGIC, word=HEADER)
     yield {"": stream("64", head, *[entry_64(0x0100, b"x" * 200, word=3)] * 9)}
+
+
+def _large() -> Trace:
+    """Events that go on in further entries."""
+    fields = (Field("a", BytesClass()), Field("b", IntegerClass(32)))
+    trace = Trace("none", event_classes=[EventClass(Kind.TYPED, "large", "x", fields)])
+    sizes = (3, 9000, 4090, 1)
+    rows = [(0, at, 0, -1, -1, (bytes([at]) * size, at)) for at, size in enumerate(sizes)]
+    return with_batches(trace, [batch_of(trace, rows)])
 
 
 def _reports() -> Iterator[Files]:

@@ -52,7 +52,7 @@ def fields() -> Iterator[Files]:
             yield files_of(stream, stream.packet([stream.record(0, 1, payload)]))
         whole = Stream({"whole": _in_orders()}, order=order)
         yield files_of(
-            whole, whole.packet([whole.record(0, at, bytes(range(80))) for at in range(3)])
+            whole, whole.packet([whole.record(0, at, bytes(range(60))) for at in range(3)])
         )
         mixed = Stream(
             {
@@ -391,4 +391,18 @@ def clocks() -> Iterator[Files]:
             yield files_of(stream, stream.packet(parts))
     # More kinds of events than a first table has room for.
     many = Stream({f"e{number}": "uint8_t x;" for number in range(150)})
-    yield files_of(many, many.packet([many.record(id, 1 + id, b"\1") for id in range(0, 150, 3)]))
+    yield files_of(many, many.packet([many.record(id, 1 + id, b"\1") for id in range(0, 150, 2)]))
+    # More threads, more options and longer texts than first tables have room for.
+    threads = Stream({"e": ""}, context="uint16_t _vpid; uint16_t _vtid;")
+    ids = [struct.pack("<2H", 1 + at // 2, 1 + at) for at in range(300)]
+    yield files_of(threads, threads.packet([threads.record(0, 1, each) for each in ids]))
+    labels = ", ".join(f"o{number}" for number in range(260))
+    options = "".join(f"uint8_t o{number};" for number in range(260))
+    wide = Stream({"e": f"enum : uint16_t {{ {labels} }} t; variant <t> {{ {options} }} v;"})
+    chosen = [
+        wide.record(0, at, struct.pack("<HB", number, 7)) for at, number in enumerate((0, 259))
+    ]
+    yield files_of(wide, wide.packet(chosen))
+    long = Stream({"e": "string text; uint32_t n; uint8_t data[n];"})
+    texts = [b"x" * 9000 + b"\0" + struct.pack("<I", 3) + b"abc", b"\0" + struct.pack("<I", 0)]
+    yield files_of(long, long.packet([long.record(0, at, text) for at, text in enumerate(texts)]))

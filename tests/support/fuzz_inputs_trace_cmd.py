@@ -92,7 +92,7 @@ def inputs() -> list[Files]:
     found += [rich("zstd"), rich("zlib")]
     found += [File(text=_LATENCY).version_6(), File(text=_LATENCY).version_7("zstd")]
     found += [*_kernel_events(), *_print_formats(), *_internal(), *_addresses(), *_declared()]
-    found += [*_records_of_all_kinds(), *_calls(), *_holes(), *_damaged()]
+    found += [*_records_of_all_kinds(), *_page_sizes(), *_calls(), *_holes(), *_damaged()]
     return [{"": data} for data in found]
 
 
@@ -311,6 +311,26 @@ def _records_of_all_kinds() -> Iterator[bytes]:
             file = File(kernel, pages, instance, options)
             yield file.version_6()
             yield file.version_7("zstd")
+
+
+def _page_sizes() -> Iterator[bytes]:
+    """Instances with pages larger and smaller than the others, which version 6 has none of."""
+    for big_endian, long_size in ((False, 8), (True, 4)):
+        for size, other in ((512, 1024), (1024, 512)):
+            k = Kernel(big_endian, long_size, size)
+            o = Kernel(big_endian, long_size, other)
+            marks = [o.record(1, o.marker(43, b"x" * 40)) for _ in range(4)]
+            pages = [
+                o.page(100, *marks),
+                o.page(200, *marks, missed=7),
+                o.page(300, *marks, missed=-1),
+                o.page(1 << 40, *marks),
+                o.page((1 << 40) + 5),
+            ]
+            instances = {"inst": {0: b"".join(pages), 1: pages[0] + pages[3][:60]}}
+            cpus = {0: k.page(5, k.record(0, k.slice(42, 5)))}
+            file = File(k, cpus, instances, instance_page_size=other)
+            yield from (file.version_7("none"), file.version_7("zstd"))
 
 
 def _calls() -> Iterator[bytes]:

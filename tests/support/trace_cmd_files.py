@@ -217,6 +217,8 @@ class File:
     )
     cmdlines: bytes = b"0 <idle>\n42 saved name\n"
     text: bytes | None = None
+    #: Of pages of instances, in version 7; as the kernel's if None.
+    instance_page_size: int | None = None
 
     def _parts(self) -> dict[int, bytes]:
         pack = self.kernel.pack
@@ -319,6 +321,7 @@ class File:
         for name, area in {"": self.cpus, **self.instances}.items():
             if not area and name == "":
                 continue
+            page_size = size if not name else self.instance_page_size or size
             where = len(out)
             out += bytes(16)
             entries = b""
@@ -332,7 +335,7 @@ class File:
                 pack("Q", where)
                 + name.encode()
                 + b"\0local\0"
-                + pack("II", size, len(area))
+                + pack("II", page_size, len(area))
                 + entries
             )
             buffers.append(pack("HI", 3, len(option)) + option)

@@ -94,22 +94,20 @@ cdef class Emitter:
             hook_id, generic, words, sub_node, text, tid = following
             program.followed = True
             program.following = Following(hook_id, generic, len(words), [0, 0, 0, 0, 0], sub_node, text, tid)
-            if len(words) > MAX_WORDS:
-                raise ValueError("too many words for a hook")
-            for i in range(len(words)):
+            good = len(words) <= MAX_WORDS
+            for i in range(len(words) if good else 0):
                 program.following.word[i] = words[i]
             for which in (*words, sub_node, tid):
-                if which >= len(nodes) or (which >= 0 and nodes[which][0] != NODE_NUMBER):
-                    raise ValueError(f"no number is at {which}")
-            if text >= fields or (text >= 0 and nodes[text][0] not in (NODE_STRING, NODE_BYTES)):
-                raise ValueError(f"no text is at {text}")
-            if generic and (text < 0 or not words):
-                raise ValueError("a generic hook has a word and a text")
+                good = good and (which < 0 or which < len(nodes) and nodes[which][0] == NODE_NUMBER)
+            good = good and (text < 0 or text < fields and nodes[text][0] in (NODE_STRING, NODE_BYTES))
+            # A generic hook has a word and a text.
+            if not good or generic and (text < 0 or not words):
+                raise ValueError("the hook that follows has other words than the class")
         for i, (op, width, _, first, count, _) in enumerate(nodes):
-            if not 0 <= op <= NODE_LAST or width not in (1, 2, 4, 8):
+            good = 0 <= op <= NODE_LAST and width in (1, 2, 4, 8)
+            # Children stand behind it.
+            if not good or count < 0 or (count and not i < first <= program.node_count - count):
                 raise ValueError(f"no node {nodes[i]}")
-            if count < 0 or (count and not i < first <= program.node_count - count):
-                raise ValueError(f"children of node {i} are not behind it")
         columns = BoundColumns(program.node_count)
         program.views = columns.views
         moved = <Program*>realloc(self._programs, (self._program_count + 1) * sizeof(Program))

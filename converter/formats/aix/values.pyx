@@ -78,12 +78,12 @@ cdef class Columns:
         for i in range(self._count):
             node = &self._nodes[i]
             node.op, node.width, _, node.first, node.count, node.extent = nodes[i]
-            if not 0 <= node.op <= NODE_LAST or node.width not in (1, 2, 4, 8):
+            good = 0 <= node.op <= NODE_LAST and node.width in (1, 2, 4, 8)
+            # Children stand behind it.
+            good = good and (node.count == 0 or node.count > 0 and i < node.first <= self._count - node.count)
+            good = good and (node.op not in (NODE_ARRAY, NODE_OPTIONAL) or node.count == 1)
+            if not good or node.op == NODE_VARIANT and not node.count:
                 raise ValueError(f"no node {nodes[i]}")
-            if node.count < 0 or (node.count and not i < node.first <= self._count - node.count):
-                raise ValueError(f"children of node {i} are not behind it")
-            if node.op in (NODE_ARRAY, NODE_OPTIONAL) and node.count != 1 or node.op == NODE_VARIANT and not node.count:
-                raise ValueError(f"node {i} has {node.count} children")
 
     def __dealloc__(self):
         cdef int32_t i

@@ -304,17 +304,14 @@ def check_nesting(operations, int64_t begin, int64_t end, int64_t depth):
         raise ValueError("operations are nested too deep")
     while i < end:
         code, width, inner = operations[i]
-        if not OP_SCALAR <= code <= OP_GROUP or not 0 <= inner < end - i:
-            raise ValueError(f"operation {i} is none")
-        if code == OP_SCALAR and not 1 <= width <= 8 or code == OP_UNION and not 1 <= width <= 2:
-            raise ValueError(f"operation {i} has a width of {width}")
-        if code in (OP_SCALAR, OP_STRING, OP_BYTES) and inner:
-            raise ValueError(f"operation {i} has others in it")
-        if code == OP_UNION:
-            at = i + 1
-            while at < i + 1 + inner:
-                if operations[at][0] != OP_GROUP:
-                    raise ValueError(f"operation {at} is no option")
-                at += 1 + operations[at][2]
+        good = OP_SCALAR <= code <= OP_GROUP and 0 <= inner < end - i
+        good = good and (code != OP_SCALAR or 1 <= width <= 8) and (code != OP_UNION or 1 <= width <= 2)
+        good = good and not (code in (OP_SCALAR, OP_STRING, OP_BYTES) and inner)
+        at = i + 1
+        while good and code == OP_UNION and at < i + 1 + inner:
+            good = operations[at][0] == OP_GROUP
+            at += 1 + operations[at][2]
+        if not good:
+            raise ValueError(f"operation {i} is none: {operations[i]}")
         check_nesting(operations, i + 1, i + 1 + inner, depth + 1)
         i += 1 + inner

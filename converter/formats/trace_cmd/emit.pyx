@@ -61,23 +61,20 @@ cdef class RecordLayout:
             operation.width = operations[i, 2]
             operation.room = operations[i, 3]
             operation.terminated = operations[i, 4] != 0
-            if operation.width != 1 and operation.width != 2 and operation.width != 4 and operation.width != 8:
-                raise ValueError(f"an element of {operation.width} bytes")
+            good = operation.width in (1, 2, 4, 8)
             if operation.code == OP_INTEGER:
                 end = operation.offset + operation.width
-            elif operation.code == OP_INLINE:
-                end = <int64_t>operation.offset + operation.room
-            elif operation.code == OP_DATA_LOC or operation.code == OP_REL_LOC:
-                # The data location itself has 4 bytes, in the oldest formats 2.
-                if operation.room != 2 and operation.room != 4:
-                    raise ValueError(f"a data location of {operation.room} bytes")
-                end = operation.offset + operation.room
             elif operation.code == OP_TAIL or operation.code == OP_MISSED:
                 end = operation.offset
             else:
-                raise ValueError(f"no operation {operation.code}")
-            if operation.offset < 0 or operation.room < 0 or end > size:
-                raise ValueError("an operation writes outside the record")
+                end = <int64_t>operation.offset + operation.room
+                # The data location itself has 4 bytes, in the oldest formats 2.
+                good = good and (
+                    operation.code == OP_INLINE
+                    or operation.code in (OP_DATA_LOC, OP_REL_LOC) and operation.room in (2, 4)
+                )
+            if not good or operation.offset < 0 or operation.room < 0 or end > size:
+                raise ValueError(f"operation {i} is none, or lies outside the record")
             self._rows.missed |= operation.code == OP_MISSED
             self._rows.varies |= operation.code in (OP_TAIL, OP_DATA_LOC, OP_REL_LOC)
         if self._rows.missed and (count != 1 or self._operations[0].width != 8):

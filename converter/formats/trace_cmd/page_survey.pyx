@@ -52,17 +52,14 @@ cdef class Surveyor:
         cdef int64_t count = steps.shape[0]
         cdef int64_t step
         check_geometry(0, 4096, long_size, 0)
-        if first_step.shape[0] != 65536:
-            raise ValueError("first_step has not an entry for each of the 65,536 types")
+        if first_step.shape[0] != 65536 or (count and steps.shape[1] != 5):
+            raise ValueError("a type has not a first step, or a step not five columns")
         if type_offset < 0 or pid_offset < 0 or type_offset > 4096 or pid_offset > 4096:
             raise ValueError("common fields lie outside a record")
-        if count and steps.shape[1] != 5:
-            raise ValueError("a step has not five columns")
         for step in range(count):
-            if steps[step, 1] >= count or -1 < steps[step, 1] <= step:
-                raise ValueError("a step does not lead to a later one")
-            if steps[step, 2] < 0 or steps[step, 3] < 0 or steps[step, 4] < 0:
-                raise ValueError("a step reads outside a record")
+            is_later = steps[step, 1] < count and not -1 < steps[step, 1] <= step
+            if not is_later or steps[step, 2] < 0 or steps[step, 3] < 0 or steps[step, 4] < 0:
+                raise ValueError("a step does not lead to a later one, or reads outside a record")
         self.tasks = TaskTable()
         self._counts = self.counts = np.zeros(65536, np.int64)
         self._first_step = first_step

@@ -23,58 +23,19 @@ _LATENCY = b"""\
    with space-43-44      [000] .....  1234.567891: tracing_mark_write: B|44|slice
  0)   1.234 us    |  }
 """
+#: Messages of atrace, and what is nearly such. Formatted by hand, many in a line.
+# fmt: off
 _MARKS = (
-    *(
-        b"B|42|x",
-        b"C|42|n|5",
-        b"C|42|n|-5",
-        b"C|42|n|x",
-        b"C|42|n",
-        b"C|42|n|",
-        b"C|42|n|1234567890123456789012",
-    ),
-    *(
-        b"S|42|a|7",
-        b"F|42|a|7",
-        b"S|42|a",
-        b"G|42|track|a|7",
-        b"H|42|track|7",
-        b"H|42|7",
-        b"H|42|x",
-        b"G|42|a|7",
-    ),
-    *(
-        b"N|42|track|a",
-        b"N|42|a",
-        b"I|42|i",
-        b"I|42|",
-        b"E|42",
-        b"E|42|x",
-        b"E",
-        b"B",
-        b"B|",
-        b"B|42",
-        b"B|x|y",
-    ),
-    *(
-        b"B|-1|y",
-        b"B||y",
-        b"T|42|x",
-        b"Z|42|x|1",
-        b"BB|42|x",
-        b"tracing_mark_write: B|42|p",
-        b"",
-        b"|",
-        b"no mark",
-    ),
-    *(
-        b"trace_event_clock_sync: parent_ts=5.5",
-        b"trace_event_clock_sync: realtime_ts=7",
-        b"B|42|a|b",
-        b"E|42",
-    ),
-    *(b"B|42|a\nb", b"C|42|a b|7", b"B|42|\xff\x01", b"E|42", b"E|42", b"B|99999999999999999999|x"),
+    b"B|42|x", b"C|42|n|5", b"C|42|n|-5", b"C|42|n|x", b"C|42|n", b"C|42|n|",
+    b"C|42|n|1234567890123456789012", b"S|42|a|7", b"F|42|a|7", b"S|42|a", b"G|42|track|a|7",
+    b"H|42|track|7", b"H|42|7", b"H|42|x", b"G|42|a|7", b"N|42|track|a", b"N|42|a", b"I|42|i",
+    b"I|42|", b"E|42", b"E|42|x", b"E", b"B", b"B|", b"B|42", b"B|x|y", b"B|-1|y", b"B||y",
+    b"T|42|x", b"Z|42|x|1", b"BB|42|x", b"tracing_mark_write: B|42|p", b"", b"|", b"no mark",
+    b"trace_event_clock_sync: parent_ts=5.5", b"trace_event_clock_sync: realtime_ts=7",
+    b"B|42|a|b", b"E|42", b"B|42|a\nb", b"C|42|a b|7", b"B|42|\xff\x01", b"E|42", b"E|42",
+    b"B|99999999999999999999|x",
 )
+# fmt: on
 
 
 def inputs() -> list[Files]:

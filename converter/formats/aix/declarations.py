@@ -28,7 +28,6 @@ from converter.ir.field_classes import (
     VariantClass,
 )
 from converter.ir.forms import class_form, class_of
-from converter.ir.invariants import class_faults
 from converter.ir.trace import (
     ClockDomain,
     Process,
@@ -190,9 +189,6 @@ def _check(event_class: EventClass, types: list[FieldClass]) -> None:
         _text(text)
     if event_class.timed not in (False, True):
         raise ValueError("timed is no boolean")
-    fault = next(class_faults(event_class), None)
-    if fault is not None:
-        raise ValueError(fault)
     for held in types:
         match held:
             case IntegerClass(_, _, _, labels, flags):

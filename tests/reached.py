@@ -34,7 +34,7 @@ from converter.registry import source_format  # noqa: E402
 _MARK = re.compile(r'^ +/\* "(converter/[\w/]+\.p(?:yx|xd))":(\d+)$')
 #: Marked with the line of its `def`, which as in Python is none that calls meet.
 _EXIT = "  /* function exit code */"
-#: Each input is read in part, shown, reported, written anew, and in every so manieth of the formats.
+#: Each input is read in part, shown, reported, written in its own format and in every so manieth of the others.
 SHARE = 8
 #: How many requests for memory are refused, of those of one of the ways in which an input is used.
 REFUSED = 12
@@ -122,7 +122,8 @@ def read_and_write(names: list[str], kept: Path, changed: int) -> Lines:
     for name in names:
         corpus = Corpus(originals(name), kept / name)
         corpus.load()
-        ways = (REPORT, PART, SHOWN, *([ANEW] if source_format(name)[0].writable else []))
+        own = [target for target in targets() if target.startswith(name.partition("+")[0])]
+        ways = (REPORT, PART, SHOWN, *([ANEW, *own] if source_format(name)[0].writable else []))
         for number, entry in enumerate(corpus.entries):
             data = packed(entry.files)
             for target in (*ways, *targets()[number % SHARE :: SHARE]):
@@ -130,7 +131,7 @@ def read_and_write(names: list[str], kept: Path, changed: int) -> Lines:
                 with contextlib.suppress(Exception):  # that is the fuzzer's part
                     attempt(name, data, target, lossless=bool(number & 1))
             reached.stop()
-            every = (*ways, *targets())
+            every = (*ways[:3], *targets())
             refuse(name, data, every[number % len(every)])
         for number in range(changed):
             files, target, lossless = numbered(name, number, corpus)

@@ -46,10 +46,7 @@ DAMAGED = [
     '# class 0 {"kind":"TYPED","fields":[{"name":"a","type":{"array":"u8","length":99999999}}]}',
     '# class 0 {"kind":"TYPED","fields":[{"name":"a","type":{"array":"u8","length":true}}]}',
     '# class 0 {"kind":"TYPED","fields":[{"name":"a","type":{"variant":[]}}]}',
-    (
-        '# class 0 {"kind":"TYPED","fields":[{"name":"a","type":{"variant":[{"name":"x","type":"u8"},'
-        '{"name":"x","type":"u8"}]}}]}'
-    ),
+    '# class 0 {"kind":"TYPED","fields":[{"name":"a","type":{"variant":[["x","u8"],["x","u8"]]}}]}',
     '# class 0 {"kind":"TYPED","fields":[{"name":"a","type":{"bytes":5}}]}',
     '# class 0 {"kind":"TYPED","fields":[{"name":"a","role":"KING","type":"u8"}]}',
     '# class 0 {"kind":"TYPED","fields":[{"name":"a","type":{"integer":"u8","labels":[[2,1,"x"]]}}]}',

@@ -196,6 +196,11 @@ def _holes() -> Iterator[bytes]:
                 yield data[:start] + data[start + size :]
             for start, filling in ((first, bytes(16)), (first + 100, b"\x9d" * _SMALL_PAGE)):
                 yield data[:start] + filling + data[start + len(filling) :]
+        # Two pieces of a CPU, so that neither its beginning nor its end tells where its pages are.
+        for data in (file.version_6(), file.version_7("none")):
+            first = data.index(pages[0][1]) + 100
+            third = data.index(pages[0][3]) + 100
+            yield data[:first] + data[first + 68 : third] + data[third + 37 :]
         for compression in ("zlib", "zstd"):
             data = file.version_7(compression)
             for start, size in ((300, 60), (len(data) - 900, 40), (len(data) - 700, 300)):
@@ -230,6 +235,10 @@ def _damaged() -> Iterator[bytes]:
     text = File(text=_LATENCY)
     yield text.version_6()[:-300]
     yield text.version_7("zstd")[:-60]
+    commit = page[:8] + kernel.pack("Q", 5000) + page[16:]
+    unset = page[:8] + kernel.pack("Q", 5000 << 40) + page[16:]
+    for pages in (page + commit + page, unset, page[:10]):
+        yield File(kernel, {0: pages}, {"inst": {0: pages}}).version_6()
     damage = kernel.word(0, 1) + kernel.pack("I", 5000)
     good = kernel.record(1, kernel.slice(1, 0))
     yield File(kernel, {0: kernel.page(1, good, damage, good)}).version_7("zlib")

@@ -84,6 +84,27 @@ def fields() -> Iterator[Files]:
             mixed.record(0, 6, payload.raw(bytes(64))),
         ]
         yield files_of(mixed, mixed.packet(records))
+    # Selectors of every width in both orders.
+    for size in (16, 32, 64):
+        for order in ("le", "be"):
+            integer = (
+                f"integer {{ size = {size}; align = 8; signed = true; byte_order = {order}; }}"
+            )
+            chosen = Stream(
+                {
+                    "e": f"enum : {integer} {{ A = -2, B = 3 }} t; uint8_t x;"
+                    " variant <t> { uint8_t A; string B; } v;"
+                }
+            )
+            selectors = [
+                number.to_bytes(size // 8, {"le": "little", "be": "big"}[order], signed=True)
+                for number in (-2, 3, 4)
+            ]
+            records = [
+                chosen.record(0, 1, tag + b"\7ab\0"[: 4 - (at == 0) * 2])
+                for at, tag in enumerate(selectors)
+            ]
+            yield files_of(chosen, chosen.packet(records))
     outer = Stream(
         {"e": "uint8_t a[stream.packet.context.n]; uint8_t b[stream.event.context.m];"},
         context="uint8_t m;",

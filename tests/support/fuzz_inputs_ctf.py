@@ -16,7 +16,8 @@ from support.ctf_files import Bits, Stream
 from support.ctf_metadata_cases import ACCEPTED, GIGANTIC, REFUSED
 from support.ctf_random_traces import random_trace
 from support.fuzz_corpus import Files
-from support.fuzz_inputs_ctf_streams import clocks, depending, fields, files_of, packets
+from support.fuzz_inputs_ctf_fields import fields
+from support.fuzz_inputs_ctf_streams import clocks, depending, files_of, packets
 from support.lttng_kernel_files import KERNEL, comm, i32, kernel_packets, name16
 from support.ros_files import QUEUED, RECORDS, ROS
 from support.zephyr_files import METADATA as ZEPHYR

@@ -120,6 +120,8 @@ def read_and_write(names: list[str], kept: Path, changed: int) -> Lines:
     """Read and write the inputs of formats; the lines of their readers."""
     reached = Reached()
     for name in names:
+        # What is done once and kept is done here.
+        reached.start()
         corpus = Corpus(originals(name), kept / name)
         corpus.load()
         own = [target for target in targets() if target.startswith(name.partition("+")[0])]

@@ -92,7 +92,14 @@ def _metadata() -> Iterator[Files]:
         yield {"metadata": text, "stream": _DATA}
     framed = in_packets(TSDL.encode(), "<")
     yield {"metadata": in_packets(TSDL.encode(), ">"), "stream": _DATA}
-    for place, data in ((24, b"\xff" * 4), (35, b"\3"), (1024, b"\0")):
+    for place, data in (
+        (24, b"\xff" * 4),
+        (28, b"\xf8" * 3),
+        (32, b"\1"),
+        (35, b"\3"),
+        (1024, b"\0"),
+        (1028, b"\1" * 16),
+    ):
         yield {"metadata": framed[:place] + data + framed[place + len(data) :], "stream": _DATA}
     yield {"metadata": framed[:1040], "stream": _DATA}
 

@@ -28,6 +28,29 @@ _INTERNAL = {
     "raw_data": struct.pack("<i", 5) + b"\xff\x00\x01\x02payload\x80",
     "user_stack": None,
 }
+#: Print formats that nobody writes: trace-cmd has no word for most.
+_ODD = (
+    '"%d", (REC->u, REC->i)',
+    '"%d", "text"',
+    '"%d", REC->words',
+    '"%d", is_writable_pte(REC->u)',
+    '"%d", __print_hex(REC->mac, 3)',
+    '"%d", __get_str(d)',
+    '"%d", jiffies_to_msecs()',
+    '"%d", __le16_to_cpup(REC->u)',
+    '"%d", __le16_to_cpup(&REC->mac[2])',
+    '"%d", REC->u[1]',
+    '"%x", *(u16 *)&REC->words',
+    '"%x", *(REC->words + 1)',
+    '"%s", __print_hex(REC->mac + 2, 2)',
+    '"%s", __print_hex(REC->u ? REC->mac : REC->ip4, 2)',
+    '"%s", __print_hex(REC, 8)',
+    '"%s", __print_hex(REC->u, 8)',
+    '"%s", __print_array(REC->u, 1, 1)',
+    '"%s", __print_symbolic(REC->u, { (u8)1, "a" }, { -1, "b" }, { 1 ? 2 : 3, "c" }, { !0, "d" })',
+    '"%s", __print_symbolic(REC->u, { sizeof(u32), "a" }, { REC->i, "b" })',
+    '"%s", __get_dynamic_array(5)',
+)
 #: Addresses that print formats show: the length, the conversion, the bytes.
 _ADDRESSES = [
     (4, "I4", bytes([127, 0, 0, 1])),
@@ -106,7 +129,10 @@ def _kernel_events() -> Iterator[bytes]:
 
 def _print_formats() -> Iterator[bytes]:
     """Print formats of every construct, those that cannot be evaluated, and texts of `trace_printk`."""
-    cases = [*PRINTED, *((print_fmt, {"u": 1, "comm": b"a"}, "") for print_fmt in NOT_EVALUATED)]
+    cases = [
+        *PRINTED,
+        *((print_fmt, {"u": 1, "comm": b"a"}, "") for print_fmt in (*NOT_EVALUATED, *_ODD)),
+    ]
     for kernel in (Kernel(), Kernel(big_endian=True, long_size=4)):
         order = "big" if kernel.big_endian else "little"
         texts = [event_text(case[0], FIELDS, number) for number, case in enumerate(cases, 1000)]

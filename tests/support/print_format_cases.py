@@ -273,4 +273,7 @@ BINARY: list[tuple[str, bytes, str]] = [
     ("%c%c", b"xy", "xy"),
     ("%d %s", b"", "0 "),
     ("100%%", b"", "100%"),
+    ("%-4d|%+d|% d|%05d|%.3d", struct.pack("<5i", 7, 7, 7, -7, 7), "7   |+7| 7|-0007|007"),
+    ("%#x %#X %#o %.0d|", struct.pack("<4i", 10, 10, 8, 0), "0xa 0XA 010 |"),
+    ("%-6s|%6s|%-*d|", b"ab\0cd\0\0\0" + struct.pack("<ii", 4, 7), "ab    |    cd|7   |"),
 ]

@@ -127,7 +127,7 @@ def _page_sizes() -> Iterator[bytes]:
                 o.page(1 << 40, *marks),
                 o.page((1 << 40) + 5),
             ]
-            instances = {"inst": {0: b"".join(pages), 1: pages[0] + pages[3][:60]}}
+            instances = {"inst": {0: b"".join(pages), 1: pages[0] + pages[3]}}
             cpus = {0: k.page(5, k.record(0, k.slice(42, 5)))}
             file = File(k, cpus, instances, instance_page_size=other)
             yield from (file.version_7("none"), file.version_7("zstd"))

@@ -2,8 +2,8 @@
 
 Every input that changes start from, and what runs of ``tests.fuzz`` have kept, is read and written; the first changed
 ones are read, in part or written, as the fuzzer does it.
-Kernels are measured by gcov, modules of Python by what Python says of each line. ``--missing`` lists the lines that
-are not reached.
+Kernels are measured by gcov, modules of Python by what Python says of each line. Lines of kernels that refuse what no
+reader gives them are counted apart. ``--missing`` lists the lines that are not reached.
 """
 
 from __future__ import annotations
@@ -15,89 +15,43 @@ import json
 import re
 import subprocess
 import sys
-import threading
 from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
-from types import CodeType, FrameType
 from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
 
-from fuzz import ALLOCATIONS, KEPT, READ_AS, attempt, numbered, originals, targets  # noqa: E402 - the path is set above
+from support.reached_lines import Reached  # noqa: E402 - the path is set above
+
+REACHED = Reached(ROOT / "converter")
+if "--measure" in sys.argv:
+    # What modules run when they are imported counts, too.
+    REACHED.start()
+
+from fuzz import ALLOCATIONS, KEPT, READ_AS, attempt, numbered, originals, targets  # noqa: E402
 from support.fuzz_corpus import Corpus, packed  # noqa: E402
 from support.fuzz_outputs import ANEW, PART, REPORT, SHOWN  # noqa: E402
 
 from converter.registry import source_format  # noqa: E402
 
 _MARK = re.compile(r'^ +/\* "(converter/[\w/]+\.p(?:yx|xd))":(\d+)$')
-#: Marked with the line of its `def`, which as in Python is none that calls meet.
-_EXIT = "  /* function exit code */"
+#: What kernels raise are errors of Python, or lead to one: of an input that brings one about it is a finding.
+_REFUSAL = re.compile(
+    r"""(?mx)^\ +(?:
+        raise\ \w+Error\b
+        | failed\ =\ (?:i|True)\n\ +break$
+        | (?:return|\S+\ =)\ (?:failed\(to,\ )?(?:S_)?(?:BAD_COLUMN|OUT_OF_RANGE)\b.*
+        | fail\(.*\ BAD_COLUMN\)
+    )""",
+)
 #: Each input is read in part, shown, reported, written in its own format and in every so manieth of the others.
 SHARE = 8
 #: How many requests for memory are refused, of those of one of the ways in which an input is used.
 REFUSED = 12
 #: Lines of a file, and whether each is reached.
 Lines = dict[str, dict[int, bool]]
-
-
-class Reached:
-    """The lines of Python that are reached while this is on."""
-
-    def __init__(self) -> None:
-        #: By the identity of code, which stays as long as it is here: the lines that are not reached yet.
-        self._left: dict[int, tuple[CodeType, set[int]]] = {}
-
-    def start(self) -> None:
-        """Note lines from here on, on every thread.
-
-        Python stops by itself where noting one is a call too deep.
-        """
-        threading.settrace(self._enter)
-        sys.settrace(self._enter)
-
-    def stop(self) -> None:
-        """Note no more."""
-        threading.settrace(None)  # type: ignore[arg-type]
-        sys.settrace(None)
-
-    def _enter(self, frame: FrameType, event: str, argument: Any) -> Any:
-        code = frame.f_code
-        if id(code) not in self._left:
-            inside = code.co_filename.startswith(str(ROOT / "converter"))
-            self._left[id(code)] = (code, _lines(code) if inside else set())
-        # Code of which every line was met costs no more.
-        return self._step if self._left[id(code)][1] else None
-
-    def _step(self, frame: FrameType, event: str, argument: Any) -> Any:
-        left = self._left[id(frame.f_code)][1]
-        left.discard(frame.f_lineno)
-        return self._step if left else None
-
-    def lines(self, path: Path) -> dict[int, bool]:
-        """The lines of a module's functions, and whether each is reached."""
-        found: dict[int, bool] = {}
-        left = {
-            (code.co_qualname, code.co_firstlineno): lines
-            for code, lines in self._left.values()
-            if code.co_filename == str(path)
-        }
-        waiting = [compile(path.read_text(), str(path), "exec")]
-        while waiting:
-            code = waiting.pop()
-            waiting += (each for each in code.co_consts if isinstance(each, CodeType))
-            if code.co_flags & 2:  # of a function, not of a module or class, which importing runs
-                lines = _lines(code)
-                rest = left.get((code.co_qualname, code.co_firstlineno), lines)
-                found |= {line: line not in rest for line in lines}
-        return found
-
-
-def _lines(code: CodeType) -> set[int]:
-    # The first line is that of `def`, which calls do not meet.
-    found = {line for _, _, line in code.co_lines() if line is not None}
-    return found - {code.co_firstlineno}
 
 
 def readers(format: str) -> Iterator[Path]:
@@ -118,10 +72,9 @@ def readers(format: str) -> Iterator[Path]:
 
 def read_and_write(names: list[str], kept: Path, changed: int) -> Lines:
     """Read and write the inputs of formats; the lines of their readers."""
-    reached = Reached()
     for name in names:
-        # What is done once and kept is done here.
-        reached.start()
+        # Here already, as what is made only once is made with the first of the inputs.
+        REACHED.start()
         corpus = Corpus(originals(name), kept / name)
         corpus.load()
         own = [target for target in targets() if target.startswith(name.partition("+")[0])]
@@ -129,21 +82,21 @@ def read_and_write(names: list[str], kept: Path, changed: int) -> Lines:
         for number, entry in enumerate(corpus.entries):
             data = packed(entry.files)
             for target in (*ways, *targets()[number % SHARE :: SHARE]):
-                reached.start()
+                REACHED.start()
                 with contextlib.suppress(Exception):  # that is the fuzzer's part
                     attempt(name, data, target, lossless=bool(number & 1))
-            reached.stop()
+            REACHED.stop()
             every = (*ways[:3], *targets())
             refuse(name, data, every[number % len(every)])
         for number in range(changed):
             files, target, lossless = numbered(name, number, corpus)
-            reached.start()
+            REACHED.start()
             with contextlib.suppress(Exception):
                 attempt(name, packed(files), target, lossless)
         sys.stderr.write(f"{name}: {len(corpus.entries)} inputs, {changed} changed\n")
-    reached.stop()
+    REACHED.stop()
     paths = {path for name in names for path in readers(name)}
-    return {str(path.relative_to(ROOT)): reached.lines(path) for path in sorted(paths)}
+    return {str(path.relative_to(ROOT)): REACHED.lines(path) for path in sorted(paths)}
 
 
 def refuse(name: str, data: bytes, target: str) -> None:
@@ -176,7 +129,21 @@ def kernels() -> Lines:
                     for name, number, is_reached in _marked(path, reached):
                         lines = found[name]
                         lines[number] = lines.get(number, False) or is_reached
-    return dict(sorted(found.items()))
+    # What Cython makes of all kernels for them to share has no file.
+    return {name: lines for name, lines in sorted(found.items()) if (ROOT / name).exists()}
+
+
+def refusals(path: Path) -> set[int]:
+    """The lines of a kernel that raise errors, or only lead to where one is raised."""
+    text = path.read_text()
+    found: set[int] = set()
+    for match in _REFUSAL.finditer(text):
+        # Of what asks for memory it is what follows where there is none.
+        head = match[0].rpartition(":\n")[0]
+        first = text.count("\n", 0, match.start()) + 1 + (head.count("\n") + 1 if head else 0)
+        last = text.count("\n", 0, match.end()) + 1
+        found.update(range(first, last + 1))
+    return found
 
 
 def _marked(path: Path, reached: dict[int, bool]) -> Iterator[tuple[str, int, bool]]:
@@ -185,7 +152,8 @@ def _marked(path: Path, reached: dict[int, bool]) -> Iterator[tuple[str, int, bo
     for number, line in enumerate(path.read_text().splitlines(), 1):
         if match := _MARK.match(line):
             place = match[1], int(match[2])
-        elif line.startswith("}") or line == _EXIT:
+        elif line.startswith("}") or "/* function exit code */" in line:
+            # What a function does at its end stands by its first line.
             place = None
         elif place is not None and number in reached:
             yield *place, reached[number]
@@ -194,8 +162,11 @@ def _marked(path: Path, reached: dict[int, bool]) -> Iterator[tuple[str, int, bo
 
 def report(lines: Lines, missing: bool) -> None:
     """Print what share of each module is reached, and of all."""
-    total = met = 0
-    for name, found in lines.items():
+    total = met = refusing = 0
+    for name, every in lines.items():
+        refused = set() if name.endswith(".py") else refusals(ROOT / name) & every.keys()
+        refusing += len(refused)
+        found = {number: is_met for number, is_met in every.items() if number not in refused}
         count = sum(found.values())
         total, met = total + len(found), met + count
         if found:
@@ -207,6 +178,8 @@ def report(lines: Lines, missing: bool) -> None:
                 + "\n"
             )
     sys.stdout.write(f"all: {met} of {total} lines, {met / max(total, 1):.1%}\n")
+    if refusing:
+        sys.stdout.write(f"{refusing} more lines refuse what no reader gives\n")
 
 
 def main() -> None:

@@ -55,12 +55,12 @@ class MemoryDirectory(BufferSink):
 
 def written(trace: Trace, target: str, *, lossless: bool = False) -> Files:
     """A trace in a format, or its report."""
+    if target == ANEW:
+        trace, target = selected(trace, Selection(since="+0us")).trace, trace.format
     if target == REPORT:
         lines = BufferSink()
         write_report(trace, lines.write)
         return {"": lines.getvalue()}
-    if target == ANEW:
-        trace, target = selected(trace, Selection(since="+0us")).trace, trace.format
     format, variant = format_named(target)
     sink = MemoryDirectory() if format.is_directory(variant) else BufferSink()
     transcribe(trace, sink, format, variant, lossless=lossless)

@@ -62,6 +62,15 @@ def texts(path):
     }
 
 
+def inputs_of(path):
+    """The modules that a module of tests has its cases from."""
+    return [
+        ROOT / "tests/support" / f"{node.module.removeprefix('support.')}.py"
+        for node in ast.walk(tree_of(path))
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("support.")
+    ]
+
+
 def test_there_are_pages():
     assert TESTED.keys() <= {page.stem for page in PAGES}
 
@@ -81,7 +90,7 @@ def test_tests_that_are_named_are_there(page):
             path = ROOT / f"{module}.py" if "/" in module else room / f"{module}.py"
             assert path.is_file(), cells
             assert not test or test in functions(path), cells
-            assert not case or case in texts(path), cells
+            assert not case or case in texts(path).union(*map(texts, inputs_of(path))), cells
 
 
 @each_page

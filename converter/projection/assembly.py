@@ -44,7 +44,7 @@ def assemble(batch: Batch, placed: Sequence[Placed], strings: StringTable) -> Ba
             tables[target] = piece.table
         size += len(piece.table)
         behind |= piece.after
-    for target in several:
+    for target in dict.fromkeys(several):
         tables[target] = _joined(by_class[target], strings)
     if size == len(batch) and not behind:
         return _in_place(batch, placed, by_class, tables)

@@ -148,6 +148,7 @@ cdef class Sequences:
         cdef WireField field
         cdef WireField part
         cdef int64_t inner, inner_end
+        cdef int cut
         while at < end:
             at = next_field(data, at, end, &field)
             if at < 0:
@@ -171,8 +172,10 @@ cdef class Sequences:
                         sequence.track = part.value
                     elif part.number == 31 or part.number == 45:
                         self._uuids.size = 0
-                        if push_repeated(&self._uuids, data, &part, False) < 0:
+                        cut = push_repeated(&self._uuids, data, &part, False)
+                        if cut < 0:
                             return
+                        self.damaged += cut
                         self._add_extra(sequence, part.number == 45)
 
     cdef void _add_extra(self, Sequence* sequence, bint double) noexcept nogil:

@@ -222,7 +222,7 @@ cdef inline int parse_event(
         else:
             failed |= push_bytes(&parts.rest, data + start, at - start)
         if failed:
-            return -1
+            return 1 if failed > 0 else -1
     if parts.text.size:
         event.category = strings.find_or_add(parts.text.data, <uint32_t>parts.text.size)
         if event.category < 0:

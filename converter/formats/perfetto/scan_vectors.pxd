@@ -50,7 +50,8 @@ cdef inline int push_id(Vector* vector, int32_t value) noexcept nogil:
     return 0
 
 
-# A repeated field of numbers, packed or not, as 64-bit words behind the vector's.
+# A repeated field of numbers, packed or not, as 64-bit words behind the vector's; -1 when memory runs out, 1 where a number
+# goes on behind the field.
 cdef inline int push_repeated(Vector* vector, const uint8_t* data, WireField* field, bint fixed) noexcept nogil:
     cdef int64_t at, end
     cdef uint64_t value = 0
@@ -61,13 +62,13 @@ cdef inline int push_repeated(Vector* vector, const uint8_t* data, WireField* fi
     while at < end:
         if fixed:
             if end - at < 8:
-                break
+                return 1
             memcpy(&value, data + at, 8)
             at += 8
         else:
             at = read_varint(data, at, end, &value)
             if at < 0:
-                break
+                return 1
         if push_word(vector, value) < 0:
             return -1
     return 0

@@ -34,7 +34,7 @@ from support.kernel_calls import Recording, changed, recorded  # noqa: E402
 from converter.registry import FORMATS  # noqa: E402
 from converter.storage.workers import use_workers  # noqa: E402
 
-#: So many of the smallest inputs of a format are read, and each written once.
+#: So many of the smallest inputs of a format that can be read are, and each written once.
 INPUTS = 80
 #: Calls of one child process.
 ROUND = 500_000
@@ -46,16 +46,20 @@ def recordings(format: str, inputs: list[Files]) -> list[Recording]:
     """The calls of reading inputs of a format, and of writing each in one of the formats."""
     use_workers(1)
     found = []
-    smallest = sorted(inputs, key=size_of)[:INPUTS]
+    ordered = sorted(inputs, key=size_of)
     names = ["", REPORT, *targets()]
     for name in names:  # modules are imported before their calls can be kept
-        attempt(format, packed(smallest[-1]), name, lossless=False)
-    for number, files in enumerate(smallest):
-        for name in ("", names[1 + number % (len(names) - 1)]):
+        attempt(format, packed(ordered[-1]), name, lossless=False)
+    for files in ordered:
+        for name in ("", names[1 + len(found) // 2 % (len(names) - 1)]):
             with recorded() as recording:
-                attempt(format, packed(files), name, lossless=False)
+                is_read = attempt(format, packed(files), name, lossless=False)
+            if not is_read:
+                break
             if recording.inputs:
                 found.append(recording)
+        if len(found) >= 2 * INPUTS:
+            break
     use_workers(None)
     return found
 

@@ -187,7 +187,7 @@ cdef class Merge:
                     ts[filled] = stream.ts[at]
                     class_id[filled] = kind
                     row[filled] = counts[kind]
-                    counts[kind] += 1
+                    counts[kind] = <int32_t>(<uint32_t>counts[kind] + 1)
                     thread[filled] = stream.thread[at]
                     cpu[filled] = stream.cpu
                     track[filled] = stream.track

@@ -270,10 +270,10 @@ def unfit_texts(const uint8_t[:] values, const int64_t[::1] offsets, int64_t lim
         # Most columns are ASCII, of which each text is then.
         can_be_other = utf8_only and data.shape[0] and not is_ascii(&data[0], data.shape[0])
         for i in range(rows):
-            size = offsets[i + 1] - offsets[i]
-            if offsets[i] < 0 or size < 0 or offsets[i + 1] > data.shape[0]:
+            if not 0 <= offsets[i] <= offsets[i + 1] <= data.shape[0]:
                 failed = i
                 break
+            size = offsets[i + 1] - offsets[i]
             if (limit >= 0 and size > limit) or (
                 can_be_other and size and not is_utf8(&data[offsets[i]], size)
             ):

@@ -4,7 +4,7 @@
 Distinct values of columns whose values lie far apart: addresses, identities. A hash table instead of a sort.
 """
 
-from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t, uint8_t
+from libc.stdint cimport INT32_MAX, int32_t, int64_t, uint32_t, uint64_t, uint8_t
 from libc.stdlib cimport calloc, free
 from libc.string cimport memcpy, memset
 import numpy as np
@@ -31,13 +31,13 @@ def number_rows(const int32_t[:] class_id, int32_t[::1] row, int32_t[::1] counts
     with nogil:
         for i in range(class_id.shape[0]):
             id = class_id[i]
-            if id < 0 or id >= classes:
+            if id < 0 or id >= classes or counts[id] == INT32_MAX:
                 failed = i
                 break
             row[i] = counts[id]
             counts[id] += 1
     if failed >= 0:
-        raise ValueError(f"event {failed} is of class {class_id[failed]}, which does not exist")
+        raise ValueError(f"event {failed} is of class {class_id[failed]}, which does not exist or is full")
 
 
 def positions_by_class(const int32_t[:] class_id, const int32_t[:] row, dict lengths):

@@ -231,9 +231,9 @@ cdef class Emitter:
         begin_generic(&self._to, program.hook, program.sub, program.sub)
         start = out.used
         put32(out, <uint32_t>number | (<uint32_t>FOLLOWED if program.followed else 0), HOST_IS_LITTLE)
-        put32(out, <uint32_t>(cpu + 1) if cpu >= 0 else 0, HOST_IS_LITTLE)
-        put32(out, <uint32_t>(thread + 1) if thread >= 0 else 0, HOST_IS_LITTLE)
-        put32(out, <uint32_t>(track + 1) if track >= 0 else 0, HOST_IS_LITTLE)
+        put32(out, <uint32_t>cpu + 1 if cpu >= 0 else 0, HOST_IS_LITTLE)
+        put32(out, <uint32_t>thread + 1 if thread >= 0 else 0, HOST_IS_LITTLE)
+        put32(out, <uint32_t>track + 1 if track >= 0 else 0, HOST_IS_LITTLE)
         put32(out, 0, HOST_IS_LITTLE)
         for i in range(program.field_count):
             status = put_value(out, self._strings, program, i, row)

@@ -442,7 +442,7 @@ cdef class Scanner:
                 ts[n] = last
                 class_id[n] = kind
                 row[n] = counts[kind]
-                counts[kind] += 1
+                counts[kind] = <int32_t>(<uint32_t>counts[kind] + 1)
                 start[n] = at
                 size[n] = record.size
                 if record.kind == RECORD_OWN:

@@ -497,11 +497,11 @@ def copy_spans(const uint8_t[::1] text, const int64_t[::1] starts, const int64_t
     with nogil:
         if good:
             for i in range(count):
+                if not 0 <= offsets[i] <= offsets[i + 1] <= out.shape[0]:
+                    good = False
+                    break
                 size = offsets[i + 1] - offsets[i]
-                if (
-                    size < 0 or starts[i] < 0 or starts[i] > text.shape[0] - size or offsets[i] < 0
-                    or offsets[i + 1] > out.shape[0]
-                ):
+                if starts[i] < 0 or starts[i] > text.shape[0] - size:
                     good = False
                     break
                 if size:

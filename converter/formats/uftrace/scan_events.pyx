@@ -123,7 +123,7 @@ def survey_perf(const uint8_t[::1] data, bint big_endian, TaskTable tasks, int64
             if length > total - at:
                 break
             if place >= 0:
-                counts[kind] += 1
+                counts[kind] = <int32_t>(<uint32_t>counts[kind] + 1)
                 pid = <int32_t>load32(record + HEADER, swap)
                 tid = <int32_t>load32(record + HEADER + 4, swap)
                 if kind == COMM:

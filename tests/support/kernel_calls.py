@@ -64,6 +64,8 @@ class Recording:
 
     def __init__(self) -> None:
         self.steps: list[Step] = []
+        #: What Python keeps for later recordings is used there as it is.
+        self.is_over = False
         self._lock = threading.Lock()
         self._slices: dict[int, list[int]] = {}
 
@@ -71,7 +73,7 @@ class Recording:
         """Make a call, and keep what it was given."""
         arguments, named = _listed(arguments), _listed(named)
         step = Step(called if not isinstance(called, Proxy) else Made(_step(called)), name, (), {})
-        step.arguments, step.named = _kept(arguments, step.uses), _kept(named, step.uses)
+        step.arguments, step.named = (_kept(given, step.uses, self) for given in (arguments, named))
         if isinstance(step.called, Made):
             step.uses.add(step.called.step)
         with self._lock:
@@ -165,13 +167,15 @@ class Proxy:
         recording = object.__getattribute__(self, "_recording")
         if not callable(value):
             return value
+        if recording.is_over:
+            return lambda *arguments, **named: value(*_bare(arguments), **_bare(named))
         return lambda *arguments, **named: recording.call(self, name, arguments, named)
 
     def __setattr__(self, name: str, value: Any) -> None:
-        object.__getattribute__(self, "_recording").call(self, "__setattr__", (name, value), {})
+        self.__getattr__("__setattr__")(name, value)
 
     def __getitem__(self, key: Any) -> Any:
-        return object.__getattribute__(self, "_recording").call(self, "__getitem__", (key,), {})
+        return self.__getattr__("__getitem__")(key)
 
     def __len__(self) -> int:
         return len(_real(self))
@@ -208,6 +212,7 @@ def recorded() -> Iterator[Recording]:
     try:
         yield recording
     finally:
+        recording.is_over = True
         for module, attribute, value in replaced:
             setattr(module, attribute, value)
 
@@ -303,11 +308,13 @@ def _bare(value: Any) -> Any:
     return _mapped(value, _real)
 
 
-def _kept(value: Any, uses: set[int]) -> Any:
+def _kept(value: Any, uses: set[int], recording: Recording) -> Any:
     """Arguments as they are before the call."""
 
     def keep(item: Any) -> Any:
         if type(item) is Proxy:
+            if object.__getattribute__(item, "_recording") is not recording:
+                return _real(item)
             uses.add(_step(item))
             return Made(_step(item))
         if isinstance(item, memoryview | bytearray):

@@ -72,7 +72,7 @@ cdef class Segments(HeldBuffers):
         # The bytes of a record or span, NULL when it is not wholly within its segment.
         cdef int64_t segment = location >> 32
         cdef int64_t offset = location & <int64_t>0xffffffff
-        if segment < 0 or segment >= self.count or offset + size > self.sizes[segment]:
+        if segment < 0 or segment >= self.count or size > self.sizes[segment] - offset:
             return NULL
         return self.data[segment] + offset
 
@@ -355,11 +355,14 @@ cdef class Segments(HeldBuffers):
         with nogil:
             for i in range(count):
                 self._fetch(span, i, 0)
+                if not 0 <= offsets[i] <= offsets[i + 1] <= out.shape[0]:
+                    failed = i
+                    break
                 length = offsets[i + 1] - offsets[i]
                 if length == 0:
                     continue
-                text = self._at(span[i], length) if length > 0 else NULL
-                if text is NULL or offsets[i] < 0 or offsets[i + 1] > out.shape[0]:
+                text = self._at(span[i], length)
+                if text is NULL:
                     failed = i
                     break
                 copy_run(&out[offsets[i]], text, length)

@@ -8,7 +8,7 @@ import numpy as np
 
 from converter.formats.ctf.scan_fields cimport gather
 from converter.formats.ctf.scan_programs cimport (
-    Code, Field, GATHERED, INTERNED, Machine, NO_MEMORY, Operation, Pending, Program, run, Slot,
+    Code, Field, GATHERED, INTERNED, LOOP, Machine, NO_MEMORY, Operation, Pending, Program, run, Slot,
 )
 from converter.kernels.columns cimport HeldBuffers
 from converter.kernels.strings cimport StringTable
@@ -57,6 +57,9 @@ def decode(
     for k in range(slots):
         if item_sizes[k] not in (1, 2, 4, 8) or expected[k] < 0:
             raise ValueError(f"slot {k} has values of {item_sizes[k]} bytes")
+    for k in range(program.size):
+        if operations[k].code == LOOP and operations[k].slot >= 0 and item_sizes[operations[k].slot] != 8:
+            raise ValueError(f"slot {operations[k].slot} has ends of lists of another size")
     for k in range(program.group_count):
         for i in range(code.groups[k].first, code.groups[k].first + code.groups[k].count):
             field = &code.fields[i]

@@ -306,7 +306,8 @@ cdef int fill_bundle(
     cdef int64_t i
     cdef int64_t lost = -1
     if (
-        total > out.capacity - out.events
+        row[bEVENTS] > out.capacity
+        or total > out.capacity - out.events
         or row[bSWITCHES] > out.switch_capacity - out.switch_count
         or row[bWAKINGS] > out.waking_capacity - out.waking_count
     ):
@@ -343,6 +344,10 @@ cdef int fill_bundle(
                         row[bDAMAGE] = cIN_AN_EVENT
                     has_event = True
                     break
+        if out.events == out.capacity and (has_event or compact.wakings_left or compact.switches_left):
+            # More than `scan_bundles` has counted.
+            free(compact.comms)
+            return -2
         if (
             has_event
             and (not compact.wakings_left or event.ts <= compact.waking_ts)

@@ -220,7 +220,8 @@ def numbered(format: str, number: int, corpus: Corpus) -> tuple[Files, str, bool
 def opened_for(format: str, data: bytes) -> Iterator[Trace]:
     """The trace of an input; of an archive of a format of single files the first, beside which the others lie."""
     target, options = source_format(format)
-    if target.directory or not data.startswith(b"ustar", _USTAR_AT):
+    is_folder = any(map(target.is_directory, target.variants or ("",)))
+    if is_folder or not data.startswith(b"ustar", _USTAR_AT):
         with open_trace(data, format) as trace:
             yield trace
         return

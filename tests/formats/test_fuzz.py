@@ -32,3 +32,11 @@ def test_inputs_that_no_fixture_is_like(format):
     for number, files in enumerate(made(format)):
         for target in (ways[number % len(ways)], anew):
             attempt(format, packed(files), target, lossless=False)
+
+
+@pytest.mark.parametrize("format", ["aix", "ctf", "parquet", "uftrace"])
+def test_inputs_of_several_files_are_read(format):
+    """As folders, where the format has such, or as a file and what lies beside it."""
+    several = [files for files in small(format) if "" not in files]
+    assert several
+    assert any(attempt(format, packed(files), "", lossless=False) for files in several)

@@ -63,7 +63,7 @@ cdef class RecordLayout:
             operation.terminated = operations[i, 4] != 0
             good = operation.width in (1, 2, 4, 8)
             if operation.code == OP_INTEGER:
-                end = operation.offset + operation.width
+                end = <int64_t>operation.offset + operation.width
             elif operation.code == OP_TAIL or operation.code == OP_MISSED:
                 end = operation.offset
             else:

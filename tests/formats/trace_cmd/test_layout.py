@@ -196,6 +196,7 @@ def test_the_emitter_checks_what_it_is_given():
     emitter.add_stream()
     for bad in (
         lambda: RecordLayout(b"", np.array([[INTEGER, 0, 4, 0, 0]], np.int32), -1),
+        lambda: RecordLayout(b"\0" * 8, np.array([[INTEGER, 2**31 - 1, 4, 0, 0]], np.int32), -1),
         lambda: RecordLayout(b"\0" * 8, np.array([[99, 0, 4, 0, 0]], np.int32), -1),
         lambda: RecordLayout(b"\0" * 8, np.array([[INTEGER, 6, 4, 0, 0]], np.int32), -1),
         lambda: RecordLayout(b"\0" * 8, np.zeros((0, 5), np.int32), 5),

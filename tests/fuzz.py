@@ -304,6 +304,37 @@ def keep(job: str, data: bytes, why: str) -> None:
     sys.stdout.flush()
 
 
+def limited() -> int:
+    """Bound the memory of this process; how many seconds of the processor each try may take."""
+    if "asan" in os.environ.get("LD_PRELOAD", ""):
+        return SECONDS_EACH * SANITIZED
+    used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+    # A backstop; what counts is what has really been used.
+    resource.setrlimit(resource.RLIMIT_AS, (used + 4 * GROWTH, used + 4 * GROWTH))
+    return SECONDS_EACH
+
+
+def most_memory() -> int:
+    """The most bytes of memory that this process has had."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss << 10
+
+
+def forked(work: Callable[[], None]) -> int:
+    """The status of a child process that does this and nothing else."""
+    sys.stdout.flush()
+    child = os.fork()
+    if not child:
+        # The end of the child must not be that of the program, whatever happens.
+        try:
+            work()
+            os._exit(0)
+        except BaseException:  # noqa: BLE001
+            sys.excepthook(*sys.exc_info())
+            sys.stderr.flush()
+            os._exit(1)
+    return os.waitpid(child, 0)[1]
+
+
 class Child:
     """A process that reads inputs until it has read `ROUND`, or time is over, or one of them ends it."""
 
@@ -321,14 +352,8 @@ class Child:
         warnings.simplefilter("error")
         for number in (signal.SIGPROF, signal.SIGALRM):
             faulthandler.register(number, chain=True)
-        used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
-        self._seconds = SECONDS_EACH
-        if "asan" in os.environ.get("LD_PRELOAD", ""):
-            self._seconds *= SANITIZED
-        else:
-            # A backstop; what counts is what has really been used.
-            resource.setrlimit(resource.RLIMIT_AS, (used + 4 * GROWTH, used + 4 * GROWTH))
-        self._before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss << 10
+        self._seconds = limited()
+        self._before = most_memory()
 
     def run(self, first: int, until: float) -> None:
         """Read inputs."""
@@ -370,7 +395,7 @@ class Child:
         signal.setitimer(signal.ITIMER_PROF, 0)
         signal.setitimer(signal.ITIMER_REAL, 0)
         self._unraised.clear()
-        grown = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss << 10) - self._before
+        grown = most_memory() - self._before
         if grown > GROWTH + len(data):
             keep(job, data, f"{grown >> 20} MiB of memory")
             os._exit(1)
@@ -389,22 +414,16 @@ def fuzz(format: str, seconds: float, number: int) -> int:
     until = time.monotonic() + seconds
     shared = Shared()
     first, total, failed = number, 0, 0
+
+    def read_inputs() -> None:
+        reader = Child(format, corpus, shared)
+        if number == first and EDGES.are_counted:
+            reader.start(number)
+        reader.run(number, until)
+
     while number == first or time.monotonic() < until:
         shared.tell(number, 0, 0)
-        child = os.fork()
-        if not child:
-            # The end of the child must not be that of the program, whatever happens.
-            try:
-                reader = Child(format, corpus, shared)
-                if number == first and EDGES.are_counted:
-                    reader.start(number)
-                reader.run(number, until)
-                os._exit(0)
-            except BaseException:  # noqa: BLE001
-                sys.excepthook(*sys.exc_info())
-                sys.stderr.flush()
-                os._exit(1)
-        status = os.waitpid(child, 0)[1]
+        status = forked(read_inputs)
         number, usable, bad, job, data = shared.told()
         if status:
             keep(job, data, f"{format}: number {number} ended the process with {status}")

@@ -14,7 +14,6 @@ import argparse
 import faulthandler
 import os
 import random
-import resource
 import signal
 import sys
 import time
@@ -27,7 +26,17 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
 
-from fuzz import GROWTH, REPORT, SANITIZED, SECONDS_EACH, Shared, attempt, originals, targets  # noqa: E402 - the path is set above
+from fuzz import (  # noqa: E402 - the path is set above
+    GROWTH,
+    REPORT,
+    Shared,
+    attempt,
+    forked,
+    limited,
+    most_memory,
+    originals,
+    targets,
+)
 from support.fuzz_corpus import Files, packed, size_of  # noqa: E402
 from support.kernel_calls import Recording, changed, recorded  # noqa: E402
 
@@ -82,16 +91,11 @@ class Child:
         self._among = among
         self._shared = shared
         self._known: Counter[str] = Counter()
-        self._seconds = SECONDS_EACH
         warnings.simplefilter("error")
         faulthandler.enable()
         faulthandler.register(signal.SIGPROF, chain=True)
-        used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
-        if "asan" in os.environ.get("LD_PRELOAD", ""):
-            self._seconds *= SANITIZED
-        else:
-            resource.setrlimit(resource.RLIMIT_AS, (used + 4 * GROWTH, used + 4 * GROWTH))
-        self._most = _most_memory()
+        self._seconds = limited()
+        self._most = most_memory()
 
     def run(self, first: int, end: int, until: float) -> None:
         """Make calls."""
@@ -121,16 +125,13 @@ class Child:
             return True
         finally:
             # Arrays come from Python, which knows how large their results may be; bytes are anybody's.
-            grown, self._most = _most_memory() - self._most, _most_memory()
+            before, self._most = self._most, most_memory()
+            grown = self._most - before
             if grown > GROWTH and isinstance(value, bytes):
                 sys.stdout.write(f"{grown >> 20} MiB of memory\n")
                 sys.stdout.flush()
                 os._exit(1)
         return False
-
-
-def _most_memory() -> int:
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss << 10
 
 
 def fuzz(format: str, seconds: float, first: int, count: int) -> int:
@@ -139,19 +140,13 @@ def fuzz(format: str, seconds: float, first: int, count: int) -> int:
     until, end = time.monotonic() + seconds, first + count
     shared = Shared()
     number, failed = first, 0
+
+    def make_calls() -> None:
+        Child(format, among, shared).run(number, end, until)
+
     while number == first or (number < end and time.monotonic() < until):
         shared.tell(number, 0, 0)
-        sys.stdout.flush()
-        child = os.fork()
-        if not child:
-            try:
-                Child(format, among, shared).run(number, end, until)
-                os._exit(0)
-            except BaseException:  # noqa: BLE001 - the end of the child must not be that of the program
-                sys.excepthook(*sys.exc_info())
-                sys.stderr.flush()
-                os._exit(1)
-        status = os.waitpid(child, 0)[1]
+        status = forked(make_calls)
         number, _, bad, *_ = shared.told()
         if status:
             recording, step, *_ = chosen(format, number, among)

@@ -138,9 +138,7 @@ def refusals(path: Path) -> set[int]:
     text = path.read_text()
     found: set[int] = set()
     for match in _REFUSAL.finditer(text):
-        # Of what asks for memory it is what follows where there is none.
-        head = match[0].rpartition(":\n")[0]
-        first = text.count("\n", 0, match.start()) + 1 + (head.count("\n") + 1 if head else 0)
+        first = text.count("\n", 0, match.start()) + 1
         last = text.count("\n", 0, match.end()) + 1
         found.update(range(first, last + 1))
     return found

@@ -14,7 +14,8 @@ import against
 import pytest
 from fuzz import fixtures
 from instrumented import ALLOCATIONS, EDGES, KINDS, _mirror
-from support.mutation import matched, mended, parts, rearranged, varint
+from support.mutation import matched, mended, parts, rearranged
+from support.protobuf_fields import sized
 
 from converter.lossless.footer import Footer
 from converter.registry import FORMATS
@@ -30,10 +31,6 @@ def test_pieces_make_the_same_file(format):
         for name, data in files.items():
             if ZSTD not in data:  # which is packed anew
                 assert bytes(parts(name, data)) == data
-
-
-def sized(key, body):
-    return bytes([key << 3 | 2]) + varint(len(body)) + body
 
 
 def depth(data):

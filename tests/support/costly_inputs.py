@@ -20,6 +20,7 @@ import zstandard
 from fuzz import Files
 from support.lttng_legacy_files import START
 from support.lttng_legacy_files import Trace as Recording
+from support.protobuf_fields import numeric, sized
 from support.trace_cmd_files import File, Kernel, format_text
 
 from converter.conversion import open_trace, write
@@ -65,22 +66,6 @@ def fxt_holes(size: int) -> Files:
     return {"": _MAGIC + piece * (size // len(piece))}
 
 
-def _field(number: int, data: bytes) -> bytes:
-    return _varint(number << 3 | 2) + _varint(len(data)) + data
-
-
-def _number(number: int, value: int) -> bytes:
-    return _varint(number << 3) + _varint(value)
-
-
-def _varint(value: int) -> bytes:
-    result = bytearray()
-    while value > 127:
-        result.append(value & 127 | 128)
-        value >>= 7
-    return bytes(result) + bytes([value])
-
-
 def perfetto_empty(size: int) -> Files:
     """Packets with nothing in them."""
     return {"": b"\x0a\x00" * (size // 2)}
@@ -88,7 +73,7 @@ def perfetto_empty(size: int) -> Files:
 
 def perfetto_events(size: int) -> Files:
     """Small track events."""
-    packet = _field(1, _number(8, 5) + _number(10, 1) + _field(11, _number(9, 3)))
+    packet = sized(1, numeric(8, 5) + numeric(10, 1) + sized(11, numeric(9, 3)))
     return {"": packet * (size // len(packet))}
 
 
@@ -96,9 +81,9 @@ def perfetto_names(size: int) -> Files:
     """An interned name for each event."""
     packets = []
     for i in range(1, size // 40):
-        interned = _field(12, _field(2, _number(1, i) + _field(2, b"%d" % i)))
-        event = _field(11, _number(9, 1) + _number(10, i))
-        packets.append(_field(1, _number(8, i) + _number(10, 1) + interned + event))
+        interned = sized(12, sized(2, numeric(1, i) + sized(2, b"%d" % i)))
+        event = sized(11, numeric(9, 1) + numeric(10, i))
+        packets.append(sized(1, numeric(8, i) + numeric(10, 1) + interned + event))
     return {"": b"".join(packets)}
 
 
@@ -106,7 +91,7 @@ def perfetto_sequences(size: int) -> Files:
     """A sequence for each packet."""
     return {
         "": b"".join(
-            _field(1, _number(8, i) + _number(10, i) + _field(11, _number(9, 3)))
+            sized(1, numeric(8, i) + numeric(10, i) + sized(11, numeric(9, 3)))
             for i in range(1, size // 14)
         )
     }
@@ -116,23 +101,21 @@ def perfetto_nested(size: int) -> Files:
     """Annotations within annotations."""
     inner = b""
     while len(inner) < 3000:
-        inner = _field(11, inner)
-    packet = _field(
-        1, _number(8, 1) + _number(10, 1) + _field(11, _number(9, 3) + _field(4, inner))
-    )
+        inner = sized(11, inner)
+    packet = sized(1, numeric(8, 1) + numeric(10, 1) + sized(11, numeric(9, 3) + sized(4, inner)))
     return {"": packet * (size // len(packet))}
 
 
 def perfetto_bomb(size: int) -> Files:
     """Compressed packets that inflate to a thousand times their size."""
     whole = zlib.compress(perfetto_events(1 << 22)[""], 9)
-    packet = _field(1, _field(50, whole))
+    packet = sized(1, sized(50, whole))
     return {"": packet * max(size // len(packet) // 16, 1)}
 
 
 def perfetto_holes(size: int) -> Files:
     """Damage behind each few packets."""
-    packet = _field(1, _number(8, 5) + _number(10, 1) + _field(11, _number(9, 3)))
+    packet = sized(1, numeric(8, 5) + numeric(10, 1) + sized(11, numeric(9, 3)))
     return {"": (packet * 5 + b"\xff" * 11) * (size // (5 * len(packet) + 11))}
 
 
@@ -485,8 +468,8 @@ def ir_zstd(size: int) -> Files:
     with open_trace(fxt_events(1 << 10)[""]) as trace, tempfile.TemporaryDirectory() as folder:
         write(trace, f"{folder}/out.tcir")
         whole = Path(f"{folder}/out.tcir").read_bytes()
-    text = _field(1, _field(15, bytes(1 << 26)))
-    record = _field(1, _field(2, zstandard.compress(text, 19)))
+    text = sized(1, sized(15, bytes(1 << 26)))
+    record = sized(1, sized(2, zstandard.compress(text, 19)))
     return {"": whole + record * max(size // len(record), 1)}
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from support.fuzz_corpus import Files
-from support.lttng_legacy_files import START, Trace, sample
+from support.lttng_legacy_files import START, Trace, sample, with_heartbeats
 
 from converter.formats.lttng_legacy.layout import Version
 
@@ -145,16 +145,7 @@ def _times() -> Iterator[Trace]:
         trace.new_block("compact", 0, START + (1 << 20))
         trace.event("compact", 0, START + (1 << 20), 8, trace.payload(("i", 0)), data=255)
         yield trace
-    trace = Trace(alignment=4, block_size=_BLOCK)
-    trace.declare("cpu", "plain", 128, " ")
-    wrap = 1 << 32
-    trace.event("cpu", 0, START, 128)
-    for ts in (wrap - 5, 2 * wrap - 10, 3 * wrap - 20):
-        trace.event("cpu", 0, ts, 2)
-    trace.event("cpu", 0, 4 * wrap - 30, 128)
-    far = 77 * wrap + 5
-    trace.event("cpu", 0, 4 * wrap - 20, 3, trace.payload(("Q", far)))
-    trace.event("cpu", 0, far + 9, 128)
+    trace, *_ = with_heartbeats(alignment=4, block_size=_BLOCK)
     trace.new_block("cpu", 0, 1 << 40)
     trace.event("cpu", 0, 1 << 40, 128)
     yield trace

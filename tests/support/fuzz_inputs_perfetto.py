@@ -8,9 +8,9 @@ from pathlib import Path
 from support import perfetto_files as made
 from support.fuzz_corpus import Files
 from support.fuzz_outputs import written
-from support.mutation import varint
-from support.perfetto_any import any_bundles, any_packets, sized
+from support.perfetto_any import any_bundles, any_packets
 from support.perfetto_files import BEGIN, COUNTER, END, INSTANT, File, kernel_event
+from support.protobuf_fields import sized, varint
 
 from converter.conversion import read
 

@@ -26,6 +26,7 @@ from support.uftrace_files import (
     Directory,
     calls,
     kernel_header,
+    with_binary_task_file,
 )
 from support.uftrace_kernel_files import in_the_kernel
 from support.uftrace_recordings import recording
@@ -260,18 +261,7 @@ def _sessions() -> Iterator[Directory]:
     }
     yield directory
 
-    directory = Directory(task_txt=None)
-    task = struct.Struct("<HHIQii")
-    name = PROGRAM.encode()
-    directory.files["task"] = (
-        task.pack(0xFACE, 7, 40 + len(name), 1, TID, TID)
-        + struct.pack("<16s4xi", SID.encode(), len(name))
-        + name
-        + bytes(-len(name) % 8)
-        + task.pack(0xFACE, 3, 16, 2, TID, TID)
-        + task.pack(0xFACE, 6, 16, 3, TID, 102)
-    )
-    directory.tasks[TID] = calls(directory)
+    directory = with_binary_task_file()
     yield directory
     for text in (directory.files["task"][:50], directory.files["task"] + b"\xce\xfa\x09"):
         cut = Directory(task_txt=None, files={"task": text})

@@ -15,6 +15,7 @@ from types import ModuleType
 from typing import Any
 
 import numpy as np
+from support.mutation import INTERESTING
 
 from converter.errors import TraceError
 
@@ -25,10 +26,6 @@ REFUSALS = (TraceError, ValueError, IndexError, OverflowError, MemoryError)
 FOLLOWING = 12
 #: Larger arrays are room for results, of which calls of all recordings share one of a size.
 LARGE = 512 << 10
-INTERESTING = [
-    0,
-    *(((1 << bits) + step) & (1 << 64) - 1 for bits in range(65) for step in (-1, 0, 1)),
-]
 
 
 @dataclass(frozen=True, slots=True)
@@ -323,7 +320,10 @@ def _kept(value: Any, uses: set[int], recording: Recording) -> Any:
             return item
         if item.nbytes < LARGE:
             return item.copy()
-        return _ROOM.setdefault((item.dtype.str, item.shape), item.copy())
+        key = item.dtype.str, item.shape
+        if key not in _ROOM:
+            _ROOM[key] = item.copy()
+        return _ROOM[key]
 
     return _mapped(value, keep)
 

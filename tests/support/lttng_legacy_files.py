@@ -245,6 +245,21 @@ def save(files, folder):
     return folder
 
 
+def with_heartbeats(**options):
+    """A trace whose times are kept by heartbeats, one of them of 64 bits, and the times of its three events."""
+    trace = Trace(**options)
+    trace.declare("cpu", "plain", 128, " ")
+    wrap = 1 << 32
+    trace.event("cpu", 0, START, 128)
+    for ts in (wrap - 5, 2 * wrap - 10, 3 * wrap - 20):
+        trace.event("cpu", 0, ts, 2)
+    trace.event("cpu", 0, 4 * wrap - 30, 128)
+    far = 77 * wrap + 5
+    trace.event("cpu", 0, 4 * wrap - 20, 3, trace.payload(("Q", far)))
+    trace.event("cpu", 0, far + 9, 128)
+    return trace, START, 4 * wrap - 30, far + 9
+
+
 def sample(**options):
     """A trace with a switch, a system call and a rich event on CPU 0, and one event on CPU 1."""
     trace = Trace(**options)

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import zstandard
+from support.protobuf_fields import varint
 
 from converter.lossless.footer import Footer
 
@@ -192,15 +193,6 @@ def _varint(data: bytes, at: int) -> tuple[int, int]:
         if data[at - 1] < 128:
             return value, at
     return 0, -1
-
-
-def varint(value: int) -> bytes:
-    """A number of variable length."""
-    data = bytearray()
-    while value > 127:
-        data.append(value & 127 | 128)
-        value >>= 7
-    return bytes((*data, value))
 
 
 def _message(data: bytes, depth: int) -> Part | None:

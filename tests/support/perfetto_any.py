@@ -7,7 +7,6 @@ from collections.abc import Iterable
 from typing import Any
 
 from google.protobuf.descriptor import FieldDescriptor
-from support.mutation import varint
 from support.perfetto_files import File
 
 #: Numbers, so few that those of one packet are found in others.
@@ -116,8 +115,3 @@ def _value(field: FieldDescriptor, chance: random.Random) -> Any:
         case FieldDescriptor.CPPTYPE_INT32:
             return chance.choice((*_NUMBERS, *_NUMBERS, -1))
     return chance.choice((*_NUMBERS, *_NUMBERS, -1, -(1 << 63)))
-
-
-def sized(number: int, content: bytes) -> bytes:
-    """A field of protobuf that has a size."""
-    return varint(number << 3 | 2) + varint(len(content)) + content

@@ -189,6 +189,23 @@ def calls(directory: Directory, start: int = 10) -> bytes:
     )
 
 
+def with_binary_task_file() -> Directory:
+    """A directory of an old recording: a file `task` of a session, a process of it, and a fork of that."""
+    directory = Directory(task_txt=None)
+    task = struct.Struct("<HHIQii")
+    name = PROGRAM.encode()
+    directory.files["task"] = (
+        task.pack(0xFACE, 7, 40 + len(name), 1, TID, TID)
+        + struct.pack("<16s4xi", SID.encode(), len(name))
+        + name
+        + bytes(-len(name) % 8)
+        + task.pack(0xFACE, 3, 16, 2, TID, TID)
+        + task.pack(0xFACE, 6, 16, 3, TID, 102)
+    )
+    directory.tasks[TID] = calls(directory)
+    return directory
+
+
 def flawed(
     path: Path,
     *,

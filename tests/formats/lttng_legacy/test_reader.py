@@ -17,6 +17,7 @@ from support.lttng_legacy_files import (
     sample,
     save,
     spelled,
+    with_heartbeats,
 )
 
 import converter
@@ -198,18 +199,11 @@ def test_compact_channels(tmp_path):
 
 def test_heartbeats_keep_the_time(tmp_path):
     """They are no events; one at least is in each wrap of 32 bits, and one of 64 bits tells all of the time."""
-    trace = Trace()
-    trace.declare("cpu", "plain", 128, " ")
-    wrap = 1 << 32
-    trace.event("cpu", 0, START, 128)
-    for ts in (wrap - 5, 2 * wrap - 10, 3 * wrap - 20):
-        trace.event("cpu", 0, ts, 2)
-    trace.event("cpu", 0, 4 * wrap - 30, 128)
-    far = 77 * wrap + 5
-    trace.event("cpu", 0, 4 * wrap - 20, 3, trace.payload(("Q", far)))
-    trace.event("cpu", 0, far + 9, 128)
+    trace, *times = with_heartbeats()
     found = events(opened(save(trace.build(), tmp_path)))
-    assert [one[0] for one in found] == [START, 4 * wrap - 30, far + 9]
+    wrap = 1 << 32
+    assert times == [START, 4 * wrap - 30, 77 * wrap + 14]
+    assert [one[0] for one in found] == times
 
 
 def test_time_of_27_bits_wraps(tmp_path):

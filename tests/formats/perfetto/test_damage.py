@@ -9,6 +9,7 @@ import pytest
 from google.protobuf.descriptor_pb2 import DescriptorProto
 from support.perfetto_files import FILES, File, kernel_event
 from support.perfetto_reading import events, opened
+from support.protobuf_fields import sized
 
 from converter.errors import TraceError
 from converter.formats.perfetto.descriptors import described_event
@@ -47,24 +48,15 @@ def test_state_of_a_sequence_that_is_damaged_is_told(field: int) -> None:
     assert warning.message == "interned data or defaults that cannot be read to their ends"
 
 
-def _field(number: int, value: bytes) -> bytes:
-    key = number << 3 | 2
-    return (
-        (bytes([key]) if key < 128 else bytes([key & 127 | 128, key >> 7]))
-        + bytes([len(value)])
-        + value
-    )
-
-
 @pytest.mark.parametrize("number", [12, 31, 36, 42, 45, 46, 47, 48])
 def test_an_event_with_a_list_that_is_cut_is_kept_as_a_packet(number: int) -> None:
     """Packed numbers of which the last goes on behind the list: flows, extra counters and their tracks."""
     whole = b"\x01" * 8
     for numbers, kept in ((whole, False), (whole + b"\x80", True)):
         # type: TYPE_INSTANT, timestamp, trusted_packet_sequence_id, SEQ_INCREMENTAL_STATE_CLEARED
-        event = _field(11, b"\x48\x03" + _field(number, numbers))
+        event = sized(11, b"\x48\x03" + sized(number, numbers))
         packet = b"\x40\x07\x50\x01\x68\x01" + event
-        trace = read(open_source(_field(1, packet)))
+        trace = read(open_source(sized(1, packet)))
         assert [ts for batch in trace.batches() for ts in batch.ts.tolist()] == [7]
         told = "track events that are damaged or lack their sequence's state are kept as packets"
         assert [one.message for one in trace.warnings] == [told] * kept
@@ -72,8 +64,8 @@ def test_an_event_with_a_list_that_is_cut_is_kept_as_a_packet(number: int) -> No
 
 @pytest.mark.parametrize("number", [31, 45])
 def test_defaults_with_a_list_that_is_cut_are_told(number: int) -> None:
-    packet = b"\x50\x01\x68\x01" + _field(59, _field(11, _field(number, b"\x80")))
-    trace = read(open_source(_field(1, packet) + FILES["timeline"]()))
+    packet = b"\x50\x01\x68\x01" + sized(59, sized(11, sized(number, b"\x80")))
+    trace = read(open_source(sized(1, packet) + FILES["timeline"]()))
     assert sum(map(len, trace.batches()))
     (warning,) = (one for one in trace.warnings if "ends" in one.message)
     assert warning.message == "interned data or defaults that cannot be read to their ends"

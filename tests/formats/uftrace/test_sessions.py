@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import struct
-
 import pytest
 from support.uftrace_files import (
     BAR,
@@ -13,7 +11,6 @@ from support.uftrace_files import (
     EXIT,
     FOO,
     MAIN,
-    PROGRAM,
     SID,
     TID,
     Directory,
@@ -21,6 +18,7 @@ from support.uftrace_files import (
     events,
     names,
     opened,
+    with_binary_task_file,
 )
 
 from converter.errors import TraceError
@@ -135,18 +133,7 @@ def test_absolute_symbols(tmp_path):
 
 
 def test_binary_task_file_of_old_recordings(tmp_path):
-    directory = Directory(task_txt=None)
-    task = struct.Struct("<HHIQii")
-    name = PROGRAM.encode()
-    directory.files["task"] = (
-        task.pack(0xFACE, 7, 40 + len(name), 1, TID, TID)
-        + struct.pack("<16s4xi", SID.encode(), len(name))
-        + name
-        + bytes(-len(name) % 8)
-        + task.pack(0xFACE, 3, 16, 2, TID, TID)
-        + task.pack(0xFACE, 6, 16, 3, TID, 102)
-    )
-    directory.tasks[TID] = calls(directory)
+    directory = with_binary_task_file()
     trace = opened(directory, tmp_path)
     assert names(trace) == [b"main", b"foo", b"baz"]
     assert [process.pid for process in trace.processes] == [TID, 102]

@@ -58,7 +58,7 @@ class NestedTooDeep:
     def count(self, batch: Batch) -> None:
         """Count those of a batch, as projected."""
         self._follow()
-        if not self._steps.any():
+        if not len(batch) or not self._steps.any():
             return
         end = batch.ts
         for number, duration in self._ending:

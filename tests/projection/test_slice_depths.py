@@ -49,6 +49,17 @@ def test_what_is_inside_of_many_slices_is_not_shown(tmp_path, target, case, hidd
     assert errors(path)["slice_max_depth_exceeded"] == hidden
 
 
+def test_a_batch_of_which_nothing_is_left_has_no_depth(tmp_path):
+    """Native records of another format have no place: their batch becomes an empty one."""
+    classes = (*CLASSES, event_class(Kind.NATIVE, type=(IntegerClass(64), None)))
+    slices = [(BEGIN, 1000, 0, 1, ["a"]), (END, 2000, 0, 1, [])]
+    records = [(len(CLASSES), 3000, -1, -1, [5])]
+    path = tmp_path / "a"
+    report = converter.write(trace_of(classes, slices, records, slices), path, "perfetto")
+    assert [(loss.count, loss.first_ts) for loss in report if "native records" in loss.what] == [(1, 3000)]
+    assert [len(batch) for batch in converter.read(path.read_bytes()).batches()] == [4]
+
+
 def test_interrupts_are_inside_of_those_of_their_cpu_whatever_the_thread():
     begins, of_cpus = np.array([1, 1, 1], np.int32), np.array([-2, -3, 0], np.int32)
     # Class, CPU, thread and track: the third interrupt of CPU 1 is inside of two others.

@@ -105,9 +105,7 @@ def text_ids(array: pa.Array, strings: StringTable, *, escaped: bool = True) -> 
 
 
 def _in_range(field_class: IntegerClass, values: NDArray[Any]) -> NDArray[Any]:
-    if field_class.bits == 8 * values.itemsize or not len(values):
-        return values
-    if int(values.min()) < field_class.least or int(values.max()) > field_class.most:
+    if field_class.bits != 8 * values.itemsize and not field_class.holds(values):
         raise TraceError(expected=f"integers of {field_class.bits} bits")
     return values
 

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import IntEnum, unique
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 
 @unique
@@ -63,6 +64,13 @@ class IntegerClass:
     def most(self) -> int:
         """The highest."""
         return (1 << self.bits - self.signed) - 1
+
+    def holds(self, numbers: NDArray[np.integer[Any]]) -> bool:
+        """Whether all of some integers, of any type, are such numbers."""
+        # As numbers of Python: NumPy compares signed with unsigned ones of 64 bits as floats.
+        return not len(numbers) or (
+            self.least <= int(numbers.min()) and int(numbers.max()) <= self.most
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from cpython.pythread cimport (
 
 from numpy import ndarray
 
-from converter.ir.columns import take
+from converter.ir.columns import constant_column, take
 
 
 cdef class Table:
@@ -115,7 +115,7 @@ cdef class Table:
             computation = part
             columns = tuple([self.made(column, context) for column in computation.columns])
             return ComputedColumn.__new__(ComputedColumn, computation.function, columns, context)
-        return _constant(part, self._length)
+        return constant_column(part, self._length)
 
     def select(self, rows):
         cdef Py_ssize_t index
@@ -123,11 +123,6 @@ cdef class Table:
             len(rows),
             [SelectedColumn.__new__(SelectedColumn, self, index, rows) for index in range(len(self._columns))],
         )
-
-
-# As `constant_column`, of which each batch has many.
-cdef object _constant(value, Py_ssize_t length):
-    return ndarray((length,), value.dtype, value, 0, (0,))
 
 
 cdef object _given(column):

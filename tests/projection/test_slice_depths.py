@@ -56,7 +56,9 @@ def test_a_batch_of_which_nothing_is_left_has_no_depth(tmp_path):
     records = [(len(CLASSES), 3000, -1, -1, [5])]
     path = tmp_path / "a"
     report = converter.write(trace_of(classes, slices, records, slices), path, "perfetto")
-    assert [(loss.count, loss.first_ts) for loss in report if "native records" in loss.what] == [(1, 3000)]
+    assert [(loss.count, loss.first_ts) for loss in report if "native records" in loss.what] == [
+        (1, 3000)
+    ]
     assert [len(batch) for batch in converter.read(path.read_bytes()).batches()] == [4]
 
 

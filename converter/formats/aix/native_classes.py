@@ -162,9 +162,8 @@ class CountedText:
         lengths = NumberAt(self.offset, np.dtype(f"u{self.width}")).load(entries)
         assert isinstance(lengths, np.ndarray)
         span, size = BytesAt(self.offset + self.width).spans(entries)
-        size = np.minimum(size, np.minimum(lengths.astype(np.uint64), np.uint64(1 << 32))).astype(
-            np.int64
-        )
+        # No entry is as long, and as signed numbers these lengths compare with sizes.
+        size = np.minimum(size, np.minimum(lengths, np.uint64(1 << 32)).astype(np.int64))
         offsets = np.empty(entries.count + 1, np.int64)
         entries.segments.measure(span, size, False, 1, offsets)
         values = np.empty(int(offsets[-1]), np.uint8)

@@ -130,9 +130,7 @@ def declared_column(
         case _ if found == declared:
             return column
         case (IntegerClass(), IntegerClass(), np.ndarray()):
-            if len(column) and not declared.least <= column.min() <= column.max() <= declared.most:
-                return None
-            return column.astype(declared.dtype)
+            return column.astype(declared.dtype) if declared.holds(column) else None
         case (FloatClass() | IntegerClass(), FloatClass(), np.ndarray()):
             return column.astype(declared.dtype)
         case (ArrayClass(inner), ArrayClass(element, length), ListColumn(offsets, values)):

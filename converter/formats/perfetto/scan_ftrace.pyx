@@ -302,14 +302,14 @@ cdef int fill_bundle(
     cdef Notes notes
     cdef bint has_event = False
     cdef int64_t first = out.events
-    cdef int64_t total = row[bEVENTS] + row[bSWITCHES] + row[bWAKINGS] + (row[bLOST] != 0)
+    cdef int64_t room = out.capacity - out.events - (row[bLOST] != 0)
     cdef int64_t i
     cdef int64_t lost = -1
     if (
-        row[bEVENTS] > out.capacity
-        or total > out.capacity - out.events
-        or row[bSWITCHES] > out.switch_capacity - out.switch_count
+        row[bSWITCHES] > out.switch_capacity - out.switch_count
         or row[bWAKINGS] > out.waking_capacity - out.waking_count
+        # The others are as many as there is room for by now, so that no sum is too large.
+        or row[bEVENTS] > room - row[bSWITCHES] - row[bWAKINGS]
     ):
         return -2
     if row[bLOST]:

@@ -19,10 +19,10 @@ I64: Final = np.iinfo(np.int64)
 
 
 def bounds(window: Window) -> tuple[int, int]:
-    """The first and the last tick of a window."""
+    """The first and the last tick of a window: as far from all times as can be, where it is further."""
     start = I64.min if window.start is None else window.start
     end = I64.max if window.end is None else window.end
-    return max(start, I64.min), min(end, I64.max)
+    return min(max(start, I64.min), I64.max), min(max(end, I64.min), I64.max)
 
 
 def durations(event_class: EventClass, table: Table) -> NDArray[np.int64] | None:

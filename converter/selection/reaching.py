@@ -18,6 +18,7 @@ def reaching(trace: Trace, batch: Batch, start: int) -> NDArray[np.intp]:
         if known is None or not len(table):
             continue
         at = batch.positions(number)
-        # Differences from a time behind do not overflow where sums would.
-        places.append(at[(known < 0) | (known >= start - batch.ts[at])])
+        # Differences from a time behind are numbers of 64 bits without a sign; sums need not be.
+        left = (np.int64(start) - batch.ts[at]).view(np.uint64)
+        places.append(at[(known < 0) | (known.view(np.uint64) >= left)])
     return np.sort(np.concatenate(places)) if places else np.zeros(0, np.intp)

@@ -167,6 +167,23 @@ def test_complete_slices_are_clipped(batches):
     ]
 
 
+@pytest.mark.parametrize(
+    ("ts", "duration", "since", "until", "expected"),
+    [
+        # From behind the end of time, and until before its beginning.
+        (5, 5, 1 << 63, None, []),
+        (5, 5, None, -1 << 64, []),
+        (5, 5, -1 << 64, 10, [(5, "SLICE_COMPLETE", "t10", "a", 5)]),
+        # Between this begin and that window there are more ticks than a signed number has.
+        (-1 << 63, 5, 10, 20, []),
+        (-1 << 63, (1 << 63) - 1, -10, -5, [(-10, "SLICE_COMPLETE", "t10", "a", 5)]),
+    ],
+)
+def test_times_may_be_as_far_apart_as_64_bits_tell(ts, duration, since, until, expected):
+    last = at((1 << 63) - 2, COUNTER, b"last", 1)
+    assert part([[at(ts, COMPLETE, b"a", duration)], [last]], since, until) == expected
+
+
 def test_durations_may_be_optional_more_than_once():
     nested = OptionalClass(OptionalClass(I64))
     one = event_class(Kind.SLICE_COMPLETE, name=(TEXT, Role.NAME), took=(nested, Role.DURATION))

@@ -20,6 +20,7 @@ from converter.ir.columns import (
     UnionColumn,
     renumbered,
 )
+from converter.ir.distinct_values import distinct
 from converter.ir.field_classes import (
     ArrayClass,
     BooleanClass,
@@ -36,7 +37,6 @@ from converter.ir.field_classes import (
 )
 from converter.ir.text import column_name, label_of, unique_names, utf8_text
 from converter.kernels.strings import StringTable
-from converter.projection.pieces import distinct
 
 #: Texts repeat: they are numbers into what occurs of them.
 TEXT = pa.dictionary(pa.int32(), pa.string())

@@ -35,13 +35,13 @@ from converter.arrow.buffers import array_of
 from converter.arrow.tasks import TASK_COLUMNS, task_arrays
 from converter.columns.field_columns import COMMON, FieldColumn, FieldColumns
 from converter.columns.named import named
+from converter.ir.distinct_values import distinct
 from converter.ir.events import Batch, Field
 from converter.ir.field_classes import IntegerClass
 from converter.ir.kinds import TICK_ROLES
 from converter.ir.text import utf8_text
 from converter.ir.trace import Trace
 from converter.kernels.union import put
-from converter.projection.pieces import distinct
 
 _DURATION = pa.duration("ns")
 _LATEST = np.iinfo(np.int64).max

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from converter.arrow.arrays import TEXT, named_array
 from converter.arrow.buffers import array_of
+from converter.ir.distinct_values import distinct
 from converter.ir.trace import Trace
-from converter.projection.pieces import distinct
 
 TASK_COLUMNS = {
     "tid": pa.uint64(),

@@ -17,6 +17,7 @@ from converter.ir.columns import (
     StructColumn,
     UnionColumn,
 )
+from converter.ir.distinct_values import distinct
 from converter.ir.field_classes import (
     ArrayClass,
     BytesClass,
@@ -29,7 +30,6 @@ from converter.ir.field_classes import (
 )
 from converter.ir.text import label_of, unique_names, utf8_text
 from converter.kernels.strings import StringTable
-from converter.projection.pieces import distinct
 
 
 def resolved(field_class: FieldClass, column: Column, strings: StringTable) -> NDArray[Any]:

@@ -297,6 +297,18 @@ def column_from_values(
             return OptionalColumn(valid, column_from_values(element, filled, strings))
 
 
+def string_ids(column: Column, strings: StringTable) -> NDArray[np.int32]:
+    """A column of strings as ids, whichever way it is stored."""
+    if isinstance(column, np.ndarray):
+        return column
+    assert isinstance(column, ListColumn)
+    ids = np.empty(len(column), np.int32)
+    strings.intern_spans(
+        np.ascontiguousarray(column.values), column.offsets[:-1], np.diff(column.offsets), ids
+    )
+    return ids
+
+
 def list_of_bytes(values: Sequence[bytes]) -> ListColumn:
     """A `ListColumn` of uint8 that holds `values`."""
     return ListColumn(_offsets(values), np.frombuffer(b"".join(values), np.uint8))

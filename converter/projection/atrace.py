@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from converter.ir.columns import ListColumn
+from converter.ir.distinct_values import distinct
 from converter.ir.events import Field
 from converter.ir.field_classes import IntegerClass, StringClass
 from converter.ir.kinds import Kind, Role
@@ -15,7 +16,7 @@ from converter.projection.capabilities import Projection
 from converter.projection.instants import CATEGORY, NAME, lower_to_instant
 from converter.projection.losses import LossKind
 from converter.projection.marks import parse_marker_ids, parse_marker_texts
-from converter.projection.pieces import Piece, distinct
+from converter.projection.pieces import Piece
 
 #: Android's name for the category of slices that come this way.
 _ATRACE = "atrace"

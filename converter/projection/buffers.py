@@ -12,12 +12,14 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from converter.ir.columns import string_ids
+from converter.ir.distinct_values import map_distinct
 from converter.ir.events import Field
 from converter.ir.field_classes import StringClass
 from converter.ir.kinds import TRACEPOINT_KINDS, Kind
 from converter.ir.trace import Track
 from converter.kernels.strings import StringTable
-from converter.projection.pieces import Piece, map_distinct, string_ids
+from converter.projection.pieces import Piece
 
 #: What the buffer of an event is called where it is an argument: the kernel's own fields do not begin so.
 ARGUMENT: Final = Field("common_buffer", StringClass())

@@ -9,11 +9,12 @@ from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
+from converter.ir.distinct_values import ByValue
 from converter.ir.events import EventClass, Field
 from converter.ir.field_classes import Style
 from converter.ir.kinds import Kind, Role
 from converter.projection.losses import Aspect, LossClass, LossKind, PlannedLosses
-from converter.projection.pieces import ByValue, Piece, Place, Thunk
+from converter.projection.pieces import Piece, Place, Thunk
 
 if TYPE_CHECKING:
     import numpy as np

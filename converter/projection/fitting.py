@@ -26,6 +26,7 @@ from converter.ir.columns import (
     neutral,
     take,
 )
+from converter.ir.distinct_values import distinct
 from converter.ir.events import EventClass, Field
 from converter.ir.field_classes import (
     ArrayClass,
@@ -44,7 +45,7 @@ from converter.ir.kinds import Role
 from converter.ir.tables import ComputedColumn
 from converter.projection.capabilities import Capabilities, KindSupport, Projection
 from converter.projection.losses import Aspect, LossClass, LossKind, PlannedLosses
-from converter.projection.pieces import ByClass, Piece, Thunk, distinct
+from converter.projection.pieces import ByClass, Piece, Thunk
 from converter.projection.texts import fit_identifier
 from converter.projection.timeline_fields import CORRELATION_ID, FLOW_IDS, TERMINATING_FLOW_IDS
 from converter.projection.types import converted, converts, fitted_class, is_stack, keeps_all

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from converter.ir.columns import constant_column
+from converter.ir.distinct_values import lazy_names, names_by_value
 from converter.ir.events import EventClass, Field
 from converter.ir.field_classes import IntegerClass, StringClass
 from converter.ir.kinds import Kind, Role
@@ -20,7 +21,7 @@ from converter.ir.tables import ComputedColumn
 from converter.ir.trace import TrackScope
 from converter.projection.capabilities import Projection
 from converter.projection.instants import CATEGORY, NAME, lower_to_instant
-from converter.projection.pieces import Piece, Place, Thunk, lazy_names, names_by_value
+from converter.projection.pieces import Piece, Place, Thunk
 from converter.projection.symbol_names import function_names
 from converter.projection.syscalls import NO_SYSCALL, name_in_class, syscall_name
 

@@ -14,14 +14,12 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from converter.ir.columns import Column, ListColumn, constant_column
+from converter.ir.columns import Column, string_ids
 from converter.ir.events import Batch, EventClass, Field, Table
 from converter.ir.field_classes import IntegerClass, StringClass
 from converter.ir.kinds import Kind, Role
 from converter.ir.tables import ComputedColumn
 from converter.kernels.strings import StringTable
-from converter.kernels.union import number_values
-from converter.kernels.value_numbers import numbers_of_values
 
 Thunk = Callable[[], Column]
 Known = TypeVar("Known")
@@ -355,101 +353,6 @@ class ByClass(Generic[Known]):
         return known
 
 
-def distinct(column: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int32]]:
-    """The distinct values of a column of integers, in any order, and for each row which of them it holds."""
-    if column.strides == (0,) and len(column):
-        return column[:1], constant_column(np.int32(0), len(column))
-    small = _small_range(column)
-    if small is None:
-        return _far_apart(column)
-    base, offset, values = small
-    number = np.zeros(int(values[-1]) + 1 if len(values) else 1, np.int32)
-    number[values] = np.arange(len(values), dtype=np.int32)
-    wide = np.dtype(np.uint64 if base >> 63 > 0 else np.int64)
-    return (values.astype(wide) + wide.type(base)).astype(column.dtype), number[offset]
-
-
-def map_distinct(column: NDArray[Any], number: Callable[[int], int]) -> NDArray[np.int32]:
-    """An int32 column made from a column of integers: `number` is called once per distinct value."""
-    if column.strides == (0,) and len(column):
-        return constant_column(np.int32(number(int(column[0]))), len(column))
-    small = _small_range(column)
-    if small is None:
-        values, inverse = _far_apart(column)
-        return np.array([number(item) for item in values.tolist()], np.int32)[inverse]
-    base, offset, values = small
-    table = np.zeros(int(values[-1]) + 1 if len(values) else 1, np.int32)
-    table[values] = [number(item + base) for item in values.tolist()]
-    return table[offset]
-
-
-def _far_apart(column: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int32]]:
-    wide = column.astype(np.int64) if column.dtype.itemsize < 8 else column
-    values, numbers = number_values(wide.view(np.uint64))
-    return values.view(wide.dtype).astype(column.dtype), numbers
-
-
-def _small_range(
-    column: NDArray[Any],
-) -> tuple[int, NDArray[np.intp], NDArray[np.intp]] | None:
-    """A base, each value's distance from it, and the distances that occur, or None where the values lie too far apart.
-
-    Small ranges (ids, vectors, numbers of system calls) take a lookup table instead of a sort.
-    """
-    if not len(column):
-        return 0, np.zeros(0, np.intp), np.zeros(0, np.intp)
-    low, high = int(column.min()), int(column.max())
-    if high - low >= min(1 << 20, 64 * len(column) + 1024):
-        return None
-    # Values that are small themselves need no subtraction.
-    base = 0 if low >= 0 and high < 4096 else low
-    wide = column if column.dtype.itemsize == 8 else column.astype(np.int64)
-    offset = (wide - wide.dtype.type(base) if base else wide).astype(np.intp, copy=False)
-    present = np.zeros(high - base + 1, np.bool_)
-    present[offset] = True
-    return base, offset, np.flatnonzero(present)
-
-
-#: Numbers are remembered of values from -1 on.
-_MOST_REMEMBERED = 1 << 16
-_UNKNOWN = -(1 << 31)
-
-
-class ByValue:
-    """Makes int32 columns of columns of integers: `number` is called once for a small value, in whichever batch."""
-
-    def __init__(self, number: Callable[[int], int]) -> None:
-        self._number = number
-        self._numbers = np.full(0, _UNKNOWN, np.int32)
-
-    def __call__(self, _piece: Piece, column: NDArray[Any]) -> NDArray[np.int32]:
-        """The number of each value."""
-        if column.strides == (0,) and len(column):
-            return constant_column(np.int32(self._number_of(int(column[0]))), len(column))
-        numbers = np.empty(len(column), np.int32)
-        if numbers_of_values(column, self._numbers, _UNKNOWN, numbers):
-            return numbers
-        return map_distinct(column, self._number_of)
-
-    def _number_of(self, value: int) -> int:
-        if not -1 <= value < _MOST_REMEMBERED:
-            return self._number(value)
-        if value + 1 >= len(self._numbers):
-            more = np.full(max(2 * value, 64) - len(self._numbers), _UNKNOWN, np.int32)
-            self._numbers = np.append(self._numbers, more)
-        number = int(self._numbers[value + 1])
-        if number == _UNKNOWN:
-            number = self._numbers[value + 1] = self._number(value)
-        return number
-
-
-def lazy_names(
-    piece: Piece, column: Column | Thunk, name: Callable[[int], str | bytes], strings: StringTable
-) -> ComputedColumn:
-    """As `names_by_value`, made on demand."""
-    return ComputedColumn(ByValue(lambda value: strings.intern(name(value))), (column,), piece)
-
-
 def settled(place: Place) -> NDArray[np.int32]:
     """Places, computed where they are not yet."""
     if type(place) is np.ndarray:
@@ -457,22 +360,3 @@ def settled(place: Place) -> NDArray[np.int32]:
     column = place() if isinstance(place, ComputedColumn) else place
     assert isinstance(column, np.ndarray)
     return column
-
-
-def names_by_value(
-    column: NDArray[Any], name: Callable[[int], str | bytes], strings: StringTable
-) -> NDArray[np.int32]:
-    """A string column made from a column of integers: `name` is called once per distinct value."""
-    return map_distinct(column, lambda value: strings.intern(name(value)))
-
-
-def string_ids(column: Column, strings: StringTable) -> NDArray[np.int32]:
-    """A column of strings as ids, whichever way it is stored."""
-    if isinstance(column, np.ndarray):
-        return column
-    assert isinstance(column, ListColumn)
-    ids = np.empty(len(column), np.int32)
-    strings.intern_spans(
-        np.ascontiguousarray(column.values), column.offsets[:-1], np.diff(column.offsets), ids
-    )
-    return ids

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from converter.ir.columns import constant_column
+from converter.ir.distinct_values import ByValue
 from converter.ir.events import Batch, EventClass, Field
 from converter.ir.field_classes import IntegerClass
 from converter.ir.kinds import TRACEPOINT_KINDS, Kind, Role
@@ -24,7 +25,7 @@ from converter.projection.buffers import may_have_buffers, place_of_argument
 from converter.projection.capabilities import Capabilities, KindSupport, Projection
 from converter.projection.fitting import label
 from converter.projection.losses import LossKind
-from converter.projection.pieces import ByValue, Everywhere, Piece
+from converter.projection.pieces import Everywhere, Piece
 from converter.projection.tables import TargetTables
 
 _CPU = Field("cpu", IntegerClass(32, True))

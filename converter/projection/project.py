@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from converter.ir.columns import constant_column
+from converter.ir.distinct_values import ByValue, map_distinct
 from converter.ir.events import Batch, EventClass
 from converter.ir.kinds import Kind
 from converter.ir.tables import ComputedColumn
@@ -36,17 +37,7 @@ from converter.projection.instants import CATEGORY, NAME, as_instant, lower_to_i
 from converter.projection.losses import Aspect, LossClass, LossKind, LossReport, PlannedLosses
 from converter.projection.lowering import LOWERINGS, lowering_for
 from converter.projection.metadata import TargetMetadata, held_clock
-from converter.projection.pieces import (
-    ByClass,
-    ByValue,
-    Derived,
-    Everywhere,
-    Piece,
-    Place,
-    Places,
-    Thunk,
-    map_distinct,
-)
+from converter.projection.pieces import ByClass, Derived, Everywhere, Piece, Place, Places, Thunk
 from converter.projection.placing import Placing, is_absent, taken
 from converter.projection.preparation import prepared
 from converter.projection.symbol_names import addresses_by_style, addresses_of, names_lost

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from converter.ir.columns import Column, constant_column
+from converter.ir.distinct_values import map_distinct
 from converter.ir.events import EventClass, Field
 from converter.ir.field_classes import IntegerClass, StringClass, Style
 from converter.ir.kinds import Role
@@ -21,7 +22,7 @@ from converter.ir.tables import ComputedColumn
 from converter.projection.capabilities import Projection
 from converter.projection.fitting import label
 from converter.projection.losses import LossKind
-from converter.projection.pieces import Piece, Thunk, map_distinct
+from converter.projection.pieces import Piece, Thunk
 from converter.projection.thread_states import (
     THREAD_STATES,
     ThreadState,

@@ -13,7 +13,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from converter.ir.columns import Column
+from converter.ir.columns import Column, string_ids
 from converter.ir.events import Batch, EventClass, Table
 from converter.ir.field_classes import StringClass
 from converter.ir.kinds import Kind, Role
@@ -21,7 +21,6 @@ from converter.ir.trace import Trace
 from converter.kernels.union import looked_up, values_by_class
 from converter.projection.losses import LossClass, LossKind, LossReport
 from converter.projection.open_slices import OpenSlices
-from converter.projection.pieces import string_ids
 from converter.projection.time_order import order_of
 
 _STEPS: Final = {Kind.SLICE_BEGIN: 1, Kind.SLICE_END: 2}

@@ -12,11 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from converter.ir.columns import constant_column, renumbered
+from converter.ir.distinct_values import map_distinct
 from converter.ir.trace import Process, Thread, Trace, Track, TrackScope
 from converter.projection.buffers import Buffers
 from converter.projection.capabilities import Capabilities
 from converter.projection.losses import LossKind, LossReport
-from converter.projection.pieces import map_distinct
 from converter.projection.texts import fit_name
 
 #: Where the ids of synthetic processes and threads start: beyond any pid of Linux (PID_MAX_LIMIT, 2^22).

@@ -11,7 +11,8 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from converter.ir.columns import constant_column
+from converter.ir.columns import constant_column, string_ids
+from converter.ir.distinct_values import names_by_value
 from converter.ir.events import Batch, EventClass, Table
 from converter.ir.field_classes import IntegerClass, StringClass
 from converter.ir.kinds import Kind, Role
@@ -19,7 +20,7 @@ from converter.ir.trace import TrackScope
 from converter.projection.capabilities import Projection
 from converter.projection.instants import CATEGORY, NAME
 from converter.projection.losses import LossClass, LossKind
-from converter.projection.pieces import ByClass, Piece, names_by_value, string_ids
+from converter.projection.pieces import ByClass, Piece
 
 #: The tracks of a thread.
 STATE_TRACK: Final = "State"

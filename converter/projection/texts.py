@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from converter.ir.columns import Column, ListColumn, list_of_bytes, value
+from converter.ir.distinct_values import distinct
 from converter.ir.field_classes import (
     ArrayClass,
     BooleanClass,
@@ -25,7 +26,7 @@ from converter.ir.trace import Trace
 from converter.kernels.strings import StringTable, format_integers, unfit_texts
 from converter.projection.capabilities import Capabilities, Projection
 from converter.projection.losses import LossKind
-from converter.projection.pieces import Piece, distinct
+from converter.projection.pieces import Piece
 
 #: Numbers of a column that are looked at, and of how many different ones among them the texts are interned.
 _SAMPLE: Final = 1 << 12

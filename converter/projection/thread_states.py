@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from converter.ir.distinct_values import distinct
 from converter.ir.field_classes import IntegerClass, Label
-from converter.projection.pieces import distinct
 
 
 @unique

@@ -9,12 +9,11 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from converter.ir.columns import Column
+from converter.ir.columns import Column, string_ids
 from converter.ir.events import Batch, EventClass, Table
 from converter.ir.field_classes import StringClass
 from converter.ir.kinds import TRACEPOINT_KINDS, Kind, Role
 from converter.ir.trace import Trace
-from converter.projection.pieces import string_ids
 from converter.selection.evaluation import Evaluation, Rows
 from converter.selection.expressions import (
     Clause,

@@ -22,9 +22,11 @@ from converter.ir.columns import (
     StructColumn,
     UnionColumn,
     constant_column,
+    string_ids,
     take,
     without_optional,
 )
+from converter.ir.distinct_values import distinct
 from converter.ir.events import Batch, EventClass, Table
 from converter.ir.field_classes import (
     BooleanClass,
@@ -37,7 +39,6 @@ from converter.ir.field_classes import (
 )
 from converter.ir.trace import Trace
 from converter.kernels.strings import StringTable
-from converter.projection.pieces import distinct, string_ids
 from converter.selection.expressions import (
     Comparison,
     Condition,

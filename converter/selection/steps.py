@@ -13,13 +13,13 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from converter.ir.columns import Column, ListColumn, without_optional
+from converter.ir.columns import Column, ListColumn, string_ids, without_optional
+from converter.ir.distinct_values import distinct
 from converter.ir.events import Batch, EventClass, Table
 from converter.ir.field_classes import StringClass
 from converter.ir.kinds import Kind, Role
 from converter.ir.trace import Trace
 from converter.projection.marks import parse_marker_ids, parse_marker_texts
-from converter.projection.pieces import distinct, string_ids
 from converter.selection.stacks import BEGIN, END, VALUE
 
 _Numbers = NDArray[np.uint64]

@@ -12,6 +12,7 @@ from support.target_capabilities import PROFILER, TARGETS
 
 from converter.ir.canonical import difference
 from converter.ir.collect import collect, with_batches
+from converter.ir.distinct_values import lazy_names
 from converter.ir.events import Field
 from converter.ir.field_classes import IntegerClass, StringClass
 from converter.ir.kinds import Kind, Role
@@ -19,7 +20,6 @@ from converter.ir.tables import ComputedColumn
 from converter.projection import project as project_module
 from converter.projection.instants import NAME, lower_to_instant
 from converter.projection.losses import LossKind
-from converter.projection.pieces import lazy_names
 from converter.projection.project import project
 
 I64 = IntegerClass(64, True)

@@ -34,7 +34,6 @@ from converter.kernels.strings import StringTable
 from converter.projection.assembly import stored_alike
 from converter.projection.capabilities import Capabilities, KindSupport
 from converter.projection.losses import LossClass, LossKind
-from converter.projection.pieces import distinct, map_distinct
 from converter.projection.project import project
 from converter.projection.types import fitted_class
 
@@ -145,27 +144,6 @@ def test_columns_may_be_read_when_other_batches_have_passed():
         "'text' of instant: bytes that are not UTF-8",
         1,
     )
-
-
-@given(
-    st.lists(st.one_of(st.integers(-3, 3), st.integers(-(2**63), 2**63 - 1))),
-    st.sampled_from((np.int64, np.uint64, np.int8, np.uint32)),
-)
-def test_distinct_values(numbers, dtype):
-    column = np.array(numbers, np.int64).astype(dtype)
-    values, inverse = distinct(column)
-    assert values.dtype == column.dtype
-    np.testing.assert_array_equal(values[inverse], column)
-    assert sorted(values.tolist()) == sorted(set(column.tolist()))
-    doubled = map_distinct(column, lambda number: number % 1000)
-    np.testing.assert_array_equal(doubled, [number % 1000 for number in column.tolist()])
-
-
-def test_distinct_values_of_many_addresses():
-    column = np.arange(0, 2**40, 2**25, dtype=np.uint64).repeat(3)
-    values, inverse = distinct(column)
-    assert len(values) == 2**15
-    np.testing.assert_array_equal(values[inverse], column)
 
 
 # Tables

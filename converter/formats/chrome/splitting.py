@@ -9,14 +9,14 @@ import numpy as np
 
 from converter.formats.chrome.layout import Phase
 from converter.formats.chrome.phases import PHASES
-from converter.ir.columns import constant_column
+from converter.ir.columns import constant_column, string_ids
 from converter.ir.events import EventClass, Field
 from converter.ir.kinds import Role
 from converter.ir.trace import TrackScope
 from converter.projection.capabilities import Projection
 from converter.projection.instants import NAME
 from converter.projection.losses import LossKind
-from converter.projection.pieces import Piece, string_ids
+from converter.projection.pieces import Piece
 from converter.projection.timeline_fields import BINDS, ID_NAMES, PHASE
 
 #: Roles of what a counter has besides arguments.

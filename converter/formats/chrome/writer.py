@@ -29,10 +29,10 @@ from converter.formats.chrome.programs import Bindable, Evidence, Outline, binda
 from converter.formats.chrome.running import running_times
 from converter.formats.chrome.switches import Durations, Patched
 from converter.formats.chrome.times import Scale
+from converter.ir.distinct_values import map_distinct
 from converter.ir.events import Batch
 from converter.ir.kinds import Kind, Role
 from converter.ir.trace import Trace
-from converter.projection.pieces import map_distinct
 from converter.storage.sink import Sink
 from converter.streaming.block_emission import (
     MOST_HELD,

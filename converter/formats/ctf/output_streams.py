@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from converter.formats.ctf.emit import Emitter
 from converter.formats.ctf.layout import IndexEntry
-from converter.projection.pieces import distinct
+from converter.ir.distinct_values import distinct
 from converter.storage.sink import Sink
 
 

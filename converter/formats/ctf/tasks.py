@@ -13,12 +13,12 @@ from converter.formats.ctf import zephyr
 from converter.formats.ctf.scan_columns import follow_switches
 from converter.formats.ctf.statements import Statement
 from converter.ir.columns import ListColumn
+from converter.ir.distinct_values import distinct
 from converter.ir.events import Batch, EventClass, Table
 from converter.ir.field_classes import IntegerClass, StringClass
 from converter.ir.kinds import Kind, Role
 from converter.ir.trace import Process, Thread, Trace
 from converter.kernels.union import looked_up
-from converter.projection.pieces import distinct
 
 #: Process and thread of records without a thread.
 NO_ID: Final = -1

@@ -30,13 +30,13 @@ from converter.formats.ctf.output_types import FieldWriter, Written
 from converter.formats.ctf.replay import losses_anew, replay
 from converter.formats.ctf.statements import state
 from converter.formats.ctf.tsdl_printer import print_tsdl
+from converter.ir.distinct_values import distinct
 from converter.ir.events import Batch, Table
 from converter.ir.kinds import Role
 from converter.ir.trace import Trace
 from converter.kernels.union import looked_up
 from converter.limits import allowed, limit
 from converter.projection.losses import LossReport
-from converter.projection.pieces import distinct
 from converter.projection.syscalls import syscall_names
 from converter.storage.sink import Sink
 

@@ -9,12 +9,13 @@ import numpy as np
 
 from converter.formats.fxt.record_types import MAX_PROFILER_LENGTH
 from converter.ir.columns import Column, ListColumn, take
+from converter.ir.distinct_values import map_distinct
 from converter.ir.kinds import Kind, Role
 from converter.projection.capabilities import Adapter, Projection
 from converter.projection.fitting import label, native_records
 from converter.projection.instants import as_instant
 from converter.projection.losses import Aspect, LossKind
-from converter.projection.pieces import Piece, Thunk, map_distinct
+from converter.projection.pieces import Piece, Thunk
 from converter.projection.sched_conventions import adapt_sched_switch, adapt_sched_wakeup
 from converter.projection.texts import cut_utf8
 from converter.projection.timeline_fields import BINDS

@@ -37,6 +37,7 @@ from converter.formats.lttng_legacy.programs import (
 from converter.formats.lttng_legacy.recording import ChannelFile
 from converter.formats.lttng_legacy.sidecar import HeldClass
 from converter.ir.columns import Column, ListColumn, value
+from converter.ir.distinct_values import names_by_value
 from converter.ir.events import Batch, EventClass, Field
 from converter.ir.field_classes import IntegerClass
 from converter.ir.kinds import Role
@@ -44,7 +45,6 @@ from converter.ir.trace import Trace
 from converter.kernels.gather import Segments
 from converter.kernels.strings import StringTable
 from converter.limits import limit
-from converter.projection.pieces import names_by_value
 
 #: What a marker's events are (`MarkerTable`).
 _PLAIN, _ON_THREAD, _HEARTBEAT, _HEARTBEAT_64 = range(4)

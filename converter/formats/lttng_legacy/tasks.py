@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 from converter.formats.lttng_legacy.classes import Classes, ClassSource
 from converter.formats.lttng_legacy.scan_state import CpuState
 from converter.ir.columns import ListColumn
+from converter.ir.distinct_values import map_distinct
 from converter.ir.events import Batch, EventClass, Table
 from converter.ir.kinds import Kind, Role
 from converter.ir.trace import Process, Thread, Trace
-from converter.projection.pieces import map_distinct
 
 #: All CPUs' idle tasks have pid 0.
 _IDLE = "swapper"

@@ -12,10 +12,9 @@ from converter.formats.perfetto.layout import NO_PATH, InternedField
 from converter.formats.perfetto.messages import encode, varint
 from converter.formats.perfetto.metadata_output import new_packet
 from converter.formats.perfetto.steps import VARINT, tag_of, text_field
-from converter.ir.columns import ListColumn, StructColumn
+from converter.ir.columns import ListColumn, StructColumn, string_ids
 from converter.ir.field_classes import StringClass
 from converter.kernels.strings import StringTable
-from converter.projection.pieces import string_ids
 
 #: The iid of the call stack without frames: beyond those that a table of strings gives.
 _EMPTY_STACK: Final = 1 << 31

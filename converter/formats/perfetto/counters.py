@@ -8,6 +8,8 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from converter.ir.columns import string_ids
+from converter.ir.distinct_values import map_distinct
 from converter.ir.events import EventClass, Field
 from converter.ir.field_classes import FloatClass, IntegerClass, StringClass
 from converter.ir.kinds import Role
@@ -15,7 +17,7 @@ from converter.ir.trace import TrackScope
 from converter.projection.capabilities import Projection
 from converter.projection.instants import NAME
 from converter.projection.losses import LossKind
-from converter.projection.pieces import Piece, map_distinct, string_ids
+from converter.projection.pieces import Piece
 
 _FLOAT: Final = FloatClass(64)
 

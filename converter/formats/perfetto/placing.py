@@ -8,6 +8,7 @@ import numpy as np
 
 from converter.formats.perfetto.layout import PacketField
 from converter.ir.columns import ListColumn
+from converter.ir.distinct_values import map_distinct
 from converter.ir.events import EventClass, Field
 from converter.ir.field_classes import (
     ArrayClass,
@@ -17,7 +18,7 @@ from converter.ir.kinds import Kind, Role
 from converter.projection.capabilities import Projection
 from converter.projection.fitting import native_records
 from converter.projection.losses import Aspect, LossKind
-from converter.projection.pieces import Piece, map_distinct
+from converter.projection.pieces import Piece
 from converter.projection.syscalls import name_in_class, syscall_names
 
 _NUMBER = IntegerClass(64, signed=True)

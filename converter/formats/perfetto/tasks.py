@@ -9,6 +9,7 @@ from typing import Final
 
 import numpy as np
 
+from converter.ir.distinct_values import map_distinct
 from converter.ir.events import Field
 from converter.ir.field_classes import StringClass
 from converter.ir.kinds import Kind, Role
@@ -16,7 +17,7 @@ from converter.projection.capabilities import Projection
 from converter.projection.fitting import label
 from converter.projection.losses import Aspect, LossKind
 from converter.projection.new_tasks import with_clone_flags
-from converter.projection.pieces import Piece, map_distinct
+from converter.projection.pieces import Piece
 
 #: Which name goes with which task, under the names of the kernel's fields.
 _NAMES: Final = (

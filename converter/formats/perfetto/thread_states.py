@@ -10,12 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from converter.formats.perfetto.layout import TaskState
+from converter.ir.columns import string_ids
 from converter.ir.events import EventClass, Table
 from converter.ir.field_classes import IntegerClass
 from converter.ir.kinds import Kind, Role
 from converter.ir.trace import Thread
 from converter.kernels.strings import StringTable
-from converter.projection.pieces import string_ids
 
 #: What importers call the states of tasks. Those of tasks that are gone end the thread, which nothing here says.
 _STATES: Final = {

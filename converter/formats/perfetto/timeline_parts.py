@@ -11,14 +11,14 @@ from numpy.typing import NDArray
 from converter.formats.perfetto import mapping
 from converter.formats.perfetto.json_sidecar import has_switches, was_json
 from converter.formats.perfetto.thread_states import is_of_thread_states, shown_states
-from converter.ir.columns import constant_column
+from converter.ir.columns import constant_column, string_ids
 from converter.ir.events import Field
 from converter.ir.field_classes import IntegerClass
 from converter.ir.kinds import Kind, Role
 from converter.projection import timeline_fields
 from converter.projection.capabilities import Projection
 from converter.projection.losses import Aspect, LossClass, LossKind
-from converter.projection.pieces import Piece, string_ids
+from converter.projection.pieces import Piece
 
 _MICROSECOND: Final = 1000
 _THREAD_TIMES: Final = (timeline_fields.THREAD_TIME, timeline_fields.THREAD_DURATION)

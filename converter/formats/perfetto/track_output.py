@@ -34,7 +34,14 @@ from converter.formats.perfetto.steps import (
     text_field,
     text_getter,
 )
-from converter.ir.columns import Column, ListColumn, OptionalColumn, StructColumn, UnionColumn
+from converter.ir.columns import (
+    Column,
+    ListColumn,
+    OptionalColumn,
+    StructColumn,
+    UnionColumn,
+    string_ids,
+)
 from converter.ir.events import EventClass, Field, Table
 from converter.ir.field_classes import (
     ArrayClass,
@@ -54,7 +61,6 @@ from converter.ir.kinds import Kind, Role
 from converter.ir.trace import Trace
 from converter.kernels.strings import StringTable
 from converter.projection import timeline_fields
-from converter.projection.pieces import string_ids
 
 #: Kinds that are track events.
 TRACK_KINDS: Final = frozenset(

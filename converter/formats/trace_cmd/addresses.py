@@ -20,9 +20,9 @@ from converter.formats.trace_cmd.event_format import (
 )
 from converter.formats.trace_cmd.gathers import BytesAt, Records
 from converter.ir.columns import Column, ListColumn, list_of_bytes, value
+from converter.ir.distinct_values import map_distinct
 from converter.ir.field_classes import StringClass
 from converter.kernels.strings import StringTable
-from converter.projection.pieces import map_distinct
 
 #: How many bytes a suffix of `%p` prints; sockaddr has any number.
 _SIZES: Final = {"I4": 4, "i4": 4, "I6": 16, "i6": 16, "M": 6, "m": 6, "U": 16}

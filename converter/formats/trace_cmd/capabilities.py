@@ -15,7 +15,7 @@ from converter.formats.trace_cmd.event_format import Location
 from converter.formats.trace_cmd.event_schemas import COMMON_FIELDS, LONG_SIZE
 from converter.formats.trace_cmd.fields import fields_of
 from converter.formats.trace_cmd.kernel_formats import EVENTS, kernel_format
-from converter.ir.columns import Column, ListColumn
+from converter.ir.columns import Column, ListColumn, string_ids
 from converter.ir.events import EventClass, Field
 from converter.ir.field_classes import ArrayClass, IntegerClass, StringClass, Style
 from converter.ir.kinds import REQUIRED_ROLES, Kind, Role
@@ -32,7 +32,7 @@ from converter.projection.instants import as_typed
 from converter.projection.linux_tracepoints import MEANINGS, meaning
 from converter.projection.losses import Aspect, LossClass, LossKind
 from converter.projection.new_tasks import with_clone_flags
-from converter.projection.pieces import Piece, string_ids
+from converter.projection.pieces import Piece
 from converter.projection.sched_conventions import with_linux_state
 from converter.projection.texts import cut_utf8
 from converter.projection.types import converts

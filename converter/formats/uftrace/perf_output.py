@@ -14,10 +14,9 @@ from converter.formats.uftrace.layout import (
     PerfType,
 )
 from converter.formats.uftrace.mapping import EXTERNAL, SCHEDULE, TASK_EXIT, TASK_NAME, TASK_NEW
-from converter.ir.columns import value
+from converter.ir.columns import string_ids, value
 from converter.ir.events import Batch, EventClass, Table
 from converter.ir.trace import Trace
-from converter.projection.pieces import string_ids
 from converter.projection.switched_tasks import UNKNOWN_TASK
 from converter.storage.sink import Sink
 

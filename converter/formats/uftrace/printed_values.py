@@ -16,14 +16,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from converter.formats.trace_cmd.capabilities import MAX_ARGUMENTS
-from converter.ir.columns import Column, ListColumn
+from converter.ir.columns import Column, ListColumn, string_ids
 from converter.ir.events import EventClass
 from converter.ir.field_classes import FloatClass, StringClass
 from converter.ir.kinds import Kind, Role
 from converter.projection.capabilities import Projection
 from converter.projection.fitting import label
 from converter.projection.losses import LossKind
-from converter.projection.pieces import Piece, string_ids
+from converter.projection.pieces import Piece
 from converter.projection.texts import cut_utf8
 from converter.projection.types import converted, fitted_class
 

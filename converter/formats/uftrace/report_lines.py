@@ -16,6 +16,7 @@ from converter.formats.uftrace.columns import CallTable
 from converter.formats.uftrace.directory import DataDirectory
 from converter.formats.uftrace.mapping import EXTERNAL, SCHEDULE, TASK_EXIT, TASK_NAME, TASK_NEW
 from converter.formats.uftrace.report_texts import EventColumns, EventTexts, is_kernel_function
+from converter.ir.distinct_values import names_by_value
 from converter.ir.events import Batch, EventClass, Table
 from converter.ir.kinds import Kind, Role
 from converter.ir.text import printable, utf8_text
@@ -24,7 +25,6 @@ from converter.printing.code import Printed
 from converter.printing.lines import Write
 from converter.printing.printer import Printer
 from converter.printing.program import Program
-from converter.projection.pieces import names_by_value
 from converter.projection.switched_tasks import UNKNOWN_TASK
 
 _HEADING: Final = b"# DURATION     TID      FUNCTION\n"

@@ -15,6 +15,7 @@ from converter.formats.uftrace.demangle import demangled
 from converter.formats.uftrace.mapping import STRUCTURE
 from converter.formats.uftrace.symbols import Module
 from converter.ir.columns import Column, ListColumn, list_of_bytes, take
+from converter.ir.distinct_values import distinct
 from converter.ir.events import Field
 from converter.ir.field_classes import (
     BytesClass,
@@ -25,7 +26,6 @@ from converter.ir.field_classes import (
     Style,
 )
 from converter.ir.kinds import Kind
-from converter.projection.pieces import distinct
 
 _SUFFIX: Final = "_text"
 #: Larger numbers are shown in hexadecimal.

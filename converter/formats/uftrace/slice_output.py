@@ -48,12 +48,11 @@ from converter.formats.uftrace.symbol_output import (
 )
 from converter.formats.uftrace.task_output import BASE, Tasks
 from converter.formats.uftrace.trace_tables import Signature, Symbol, Tables
-from converter.ir.columns import Column, ListColumn
+from converter.ir.columns import Column, ListColumn, string_ids
 from converter.ir.events import Batch, EventClass, Table
 from converter.ir.kinds import Kind
 from converter.ir.trace import Trace
 from converter.kernels.union import looked_up
-from converter.projection.pieces import string_ids
 from converter.storage.sink import Sink
 
 _REASONS: Final = {

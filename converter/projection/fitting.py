@@ -1,12 +1,11 @@
 """Fitting: the fields of a piece as the ones that a format's record has, then arguments of types that it can hold.
 
-Structures and short fixed arrays become fields of their own where the format has none. Every step that reading back
-cannot undo is counted.
+How is planned once a class; every step that reading back cannot undo is counted.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from dataclasses import field as dataclass_field
 from itertools import count
@@ -16,204 +15,33 @@ import numpy as np
 
 from converter.ir.columns import (
     Column,
-    ListColumn,
     NullColumn,
-    OptionalColumn,
-    StructColumn,
-    UnionColumn,
     column_from_values,
     constant_column,
     neutral,
-    take,
 )
-from converter.ir.distinct_values import distinct
 from converter.ir.events import EventClass, Field
 from converter.ir.field_classes import (
-    ArrayClass,
     BooleanClass,
     FieldClass,
     FloatClass,
     IntegerClass,
     NullClass,
-    OptionalClass,
     StringClass,
-    StructureClass,
     Style,
-    VariantClass,
 )
 from converter.ir.kinds import Role
 from converter.ir.tables import ComputedColumn
-from converter.projection.capabilities import Capabilities, KindSupport, Projection
+from converter.ir.text import class_label
+from converter.projection.capabilities import KindSupport, Projection
 from converter.projection.losses import Aspect, LossClass, LossKind, PlannedLosses
-from converter.projection.pieces import ByClass, Piece, Thunk
+from converter.projection.pieces import ByClass, Piece
 from converter.projection.texts import fit_identifier
 from converter.projection.timeline_fields import CORRELATION_ID, FLOW_IDS, TERMINATING_FLOW_IDS
-from converter.projection.types import converted, converts, fitted_class, is_stack, keeps_all
+from converter.projection.types import converted, converts, fitted_class, keeps_all
 
 #: Fields of slices that viewers show as arrows, as long as these have their meaning.
 _ARROWS: Final = (FLOW_IDS, TERMINATING_FLOW_IDS)
-#: Fixed arrays of at most this many elements become one field an element.
-MAX_FLATTENED = 16
-
-Argument = tuple[Field, Thunk]
-
-
-def label(event_class: EventClass) -> str:
-    """How a report names a class."""
-    if event_class.category and event_class.name:
-        return f"{event_class.category}:{event_class.name}"
-    return event_class.name or event_class.kind.name.lower()
-
-
-def native_records(piece: Piece, projection: Projection) -> str:
-    """How a report names records that only their own format has."""
-    what = f"native records of {projection.source.format}"
-    return f"{what} ({piece.event_class.name})" if piece.event_class.name else what
-
-
-def is_nested(event_class: EventClass, capabilities: Capabilities) -> bool:
-    """Whether the class has structures or arrays that `flattened` takes apart."""
-    return any(
-        _is_taken_apart(field, capabilities) and not _is_held(field, event_class, capabilities)
-        for field in event_class.fields
-    )
-
-
-def is_varying(event_class: EventClass, capabilities: Capabilities) -> bool:
-    """Whether the class has optionals or variants that `split_by_presence` resolves."""
-    return any(_is_resolved(field, capabilities) for field in event_class.fields)
-
-
-def _is_resolved(field: Field, capabilities: Capabilities) -> bool:
-    return (isinstance(field.type, OptionalClass) and not capabilities.optionals) or (
-        isinstance(field.type, VariantClass) and not capabilities.variants
-    )
-
-
-def flattened(piece: Piece, capabilities: Capabilities) -> Piece:
-    """The piece with structures and short arrays taken apart where the format has none."""
-    parts: list[Argument] = []
-    for index, field in enumerate(piece.event_class.fields):
-        column = piece.table.lazy(index)
-        if _is_held(field, piece.event_class, capabilities):
-            parts.append((field, column))
-        else:
-            parts += _flatten(field, column, piece, capabilities)
-
-    def made() -> EventClass:
-        return replace(piece.event_class, fields=tuple(field for field, _ in parts))
-
-    return piece.rewritten(piece.derive(("flattened",), made), [column for _, column in parts])
-
-
-def _is_held(field: Field, event_class: EventClass, capabilities: Capabilities) -> bool:
-    """Whether the format's record has a place for the field as it is."""
-    support = capabilities.support(event_class)
-    return support is not None and any(
-        part.role is field.role
-        and (part.role is not Role.NONE or part.name == field.name)
-        and type(part.type) is type(field.type)
-        and converts(field.type, part.type)
-        for part in support.fields
-    )
-
-
-def _is_taken_apart(field: Field, capabilities: Capabilities) -> bool:
-    match field.type:
-        case StructureClass():
-            return not capabilities.structures
-        case ArrayClass(element, int(length)):
-            if capabilities.arrays or is_stack(field.type):
-                return False
-            return length <= MAX_FLATTENED and _is_flat(element)
-    return False
-
-
-def _flatten(
-    field: Field, column: Thunk, piece: Piece, capabilities: Capabilities
-) -> Iterator[Argument]:
-    if not _is_taken_apart(field, capabilities):
-        yield field, column
-    elif isinstance(field.type, StructureClass):
-        for i, member in enumerate(field.type.members):
-            inner = Field(f"{field.name}.{member.name}", member.type, field.role, field.unit)
-            yield from _flatten(inner, _member(column, i, piece), piece, capabilities)
-    elif isinstance(field.type, ArrayClass):
-        for i in range(field.type.length or 0):
-            inner = Field(f"{field.name}[{i}]", field.type.element, field.role, field.unit)
-            yield inner, _element(column, i, field.type.length or 0, piece)
-
-
-def _is_flat(element: FieldClass) -> bool:
-    return isinstance(element, IntegerClass | FloatClass | BooleanClass | StringClass)
-
-
-def _member(column: Thunk, index: int, piece: Piece) -> Thunk:
-    def member(_piece: Piece, whole: Column) -> Column:
-        assert isinstance(whole, StructColumn)
-        return whole.members[index]
-
-    return ComputedColumn(member, (column,), piece)
-
-
-def _element(column: Thunk, index: int, length: int, piece: Piece) -> Thunk:
-    def element(_piece: Piece, whole: Column) -> Column:
-        assert isinstance(whole, ListColumn)
-        first = int(whole.offsets[0]) + index
-        if isinstance(whole.values, np.ndarray):
-            return whole.values[first : first + len(whole) * length : length][: len(whole)]
-        return take(whole.values, np.arange(len(whole)) * length + first)
-
-    return ComputedColumn(element, (column,), piece)
-
-
-def split_by_presence(piece: Piece, capabilities: Capabilities) -> list[Piece]:
-    """One piece for each combination of present optionals and chosen options.
-
-    Only for formats without optionals or variants: there, the shape of an event's arguments is its class.
-    """
-    varying = [
-        index
-        for index, field in enumerate(piece.event_class.fields)
-        if _is_resolved(field, capabilities)
-    ]
-    shape = np.zeros(len(piece), np.int32)
-    for index in varying:
-        column = piece.table.column(index)
-        # Numbered anew at each step, so that no number of options makes it overflow.
-        if isinstance(column, OptionalColumn):
-            _, shape = distinct(shape * 2 + column.valid)
-        elif isinstance(column, UnionColumn):
-            _, shape = distinct(shape * len(column.options) + column.tags)
-    parts = []
-    for number in range(int(shape.max()) + 1):
-        rows = np.flatnonzero(shape == number)
-        part = piece.select(rows) if len(rows) < len(piece) else piece
-        parts.append(_resolve(part, set(varying)))
-    return parts
-
-
-def _resolve(piece: Piece, varying: set[int]) -> Piece:
-    """Replace optionals and variants, the same in all rows, by what is there."""
-    fields: list[Field] = []
-    columns: list[Column | Thunk] = []
-    for index, field in enumerate(piece.event_class.fields):
-        if index not in varying:
-            fields.append(field)
-            columns.append(piece.table.lazy(index))
-            continue
-        column = piece.table.column(index)
-        if isinstance(field.type, OptionalClass) and isinstance(column, OptionalColumn):
-            if column.valid[0]:
-                fields.append(replace(field, type=field.type.element))
-                columns.append(column.values)
-        elif isinstance(field.type, VariantClass) and isinstance(column, UnionColumn):
-            tag = int(column.tags[0])
-            fields.append(replace(field, type=field.type.options[tag].type))
-            columns.append(take(column.options[tag], column.rows))
-    return piece.rewritten(replace(piece.event_class, fields=tuple(fields)), columns)
-
-
 #: Makes of a piece's column one of another field class.
 _Conversion = Callable[[Piece, Any], Column]
 
@@ -308,7 +136,7 @@ class Fitter:
         # What an adapter makes of a class that is held, as lists of a counter that are text then, is held as its kind.
         support = self._capabilities.support(event_class)
         support = support or self._capabilities.kinds[event_class.kind]
-        name = label(event_class)
+        name = class_label(event_class)
         source = event_class.fields
         fields: list[Field] = []
         plan = _Plan(event_class, [], ())
@@ -363,7 +191,7 @@ class Fitter:
             plan.steps.append(_Step(None, wanted.type, wanted.type, ""))
             return None
         field = event_class.fields[index]
-        what = f"{field.name!r} of {label(event_class)}"
+        what = f"{field.name!r} of {class_label(event_class)}"
         plan.steps.append(_Step(index, field.type, wanted.type, what))
         if field.name != wanted.name:
             renamed = f"name of field {field.name!r}"
@@ -426,9 +254,9 @@ class Fitter:
             self._lose_name(event_class, f"{category}:{name}" if category else name, support, plan)
         if event_class.timed != support.timed:
             if event_class.timed:
-                plan.lose(LossKind.DROPPED, f"time of {label(event_class)}")
+                plan.lose(LossKind.DROPPED, f"time of {class_label(event_class)}")
             else:
-                what = f"{label(event_class)}, which has no time, as if it had one"
+                what = f"{class_label(event_class)}, which has no time, as if it had one"
                 plan.lose(LossKind.CHANGED, what, LossClass.KEPT)
         return replace(
             event_class,
@@ -443,7 +271,7 @@ class Fitter:
         self, event_class: EventClass, name: str, support: KindSupport, plan: _Plan
     ) -> None:
         """The name of a class is shown only where the format's record has a place for it."""
-        what = f"name of the events {label(event_class)}"
+        what = f"name of the events {class_label(event_class)}"
         if not name:
             plan.lose(LossKind.DROPPED, what, LossClass.DETAIL, Aspect.CLASS_NAMES)
             return

@@ -36,3 +36,9 @@ LOWERINGS: Mapping[Kind, Lowering] = {
 def lowering_for(piece: Piece, projection: Projection) -> Lowering | None:
     """The rule that a piece of the source needs though the format has its kind, or None."""
     return lower_to_instant if superseded(piece, projection) else None
+
+
+def native_records(piece: Piece, projection: Projection) -> str:
+    """How a report names records that only their own format has."""
+    what = f"native records of {projection.source.format}"
+    return f"{what} ({piece.event_class.name})" if piece.event_class.name else what

@@ -18,12 +18,12 @@ from converter.ir.events import Batch, EventClass, Field
 from converter.ir.field_classes import IntegerClass
 from converter.ir.kinds import TRACEPOINT_KINDS, Kind, Role
 from converter.ir.tables import ComputedColumn
+from converter.ir.text import class_label
 from converter.ir.trace import TrackScope
 from converter.kernels.union import looked_up
 from converter.projection.buffers import ARGUMENT as BUFFER_ARGUMENT
 from converter.projection.buffers import may_have_buffers, place_of_argument
 from converter.projection.capabilities import Capabilities, KindSupport, Projection
-from converter.projection.fitting import label
 from converter.projection.losses import LossKind
 from converter.projection.pieces import Everywhere, Piece
 from converter.projection.tables import TargetTables
@@ -156,7 +156,7 @@ class Placing:
     def _off_tracks(self, piece: Piece, tracks: Everywhere, support: KindSupport) -> Piece:
         """As `_without_track` what is on tracks in all rows, which takes no look at them."""
         absent = constant_column(np.int32(-1), len(piece))
-        dropped = f"track of {label(piece.event_class)}"
+        dropped = f"track of {class_label(piece.event_class)}"
         if not support.thread:
             self._projection.lose(LossKind.DROPPED, dropped, piece)
             return piece.moved(track=absent)
@@ -164,7 +164,7 @@ class Placing:
         hidden = len(piece)
         if not self.is_on_threads(piece):
             hidden = int(np.count_nonzero(self._projection.threads_of(piece) >= 0))
-        what = f"thread of {label(piece.event_class)} on tracks"
+        what = f"thread of {class_label(piece.event_class)} on tracks"
         self._projection.lose(LossKind.DROPPED, what, piece, hidden)
         owned = Everywhere(ByValue(self._tables.thread_of_track), (tracks,), piece)
         return piece.moved(thread=owned, track=absent)
@@ -183,14 +183,14 @@ class Placing:
         )
         if not support.thread:
             self._projection.lose(
-                LossKind.DROPPED, f"track of {label(piece.event_class)}", piece, count
+                LossKind.DROPPED, f"track of {class_label(piece.event_class)}", piece, count
             )
             return piece.moved(track=absent)
         self._projection.lose(LossKind.LOWERED, "tracks as threads", piece, count)
         threads = self._projection.threads_of(piece)
         hidden = int(np.count_nonzero(on_track & (threads >= 0)))
         self._projection.lose(
-            LossKind.DROPPED, f"thread of {label(piece.event_class)} on tracks", piece, hidden
+            LossKind.DROPPED, f"thread of {class_label(piece.event_class)} on tracks", piece, hidden
         )
         owned = self._tables.threads_of_tracks(tracks)
         return piece.moved(thread=np.where(on_track, owned, threads), track=absent)
@@ -214,7 +214,7 @@ class Placing:
         lost = both & (owned[tracks] != threads)
         count = int(np.count_nonzero(lost))
         self._projection.lose(
-            LossKind.DROPPED, f"thread of {label(piece.event_class)} on tracks", piece, count
+            LossKind.DROPPED, f"thread of {class_label(piece.event_class)} on tracks", piece, count
         )
         return piece.moved(thread=np.where(both, np.int32(-1), threads))
 
@@ -238,7 +238,9 @@ class Placing:
         count = len(piece)
         if implied is not None or not self.is_on_threads(piece):
             count = int(np.count_nonzero(np.asarray(are_lost())))
-        projection.lose(LossKind.DROPPED, f"thread of {label(piece.event_class)}", piece, count)
+        projection.lose(
+            LossKind.DROPPED, f"thread of {class_label(piece.event_class)}", piece, count
+        )
         return piece.moved(thread=absent)
 
     def _with_thread(self, piece: Piece) -> Piece:
@@ -280,7 +282,7 @@ class Placing:
             return [bare]
         if not support.arguments:
             self._projection.lose(
-                LossKind.DROPPED, f"CPU of {label(piece.event_class)}", piece, count
+                LossKind.DROPPED, f"CPU of {class_label(piece.event_class)}", piece, count
             )
             return [bare]
         self._projection.lose(LossKind.LOWERED, "CPU of events as an argument", piece, count)

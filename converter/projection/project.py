@@ -1,14 +1,13 @@
 """project(): a trace as a format can hold it, and what that loses.
 
 Pure: the source is not changed, and the losses follow from the capabilities alone. What depends on other events is
-rewritten first (`preparation`). Then a batch is taken apart into pieces, one a class; each is lowered until the format
-knows its kind, its fields are fitted, and the pieces are put together again.
+rewritten first (`preparation`). Then a batch is taken apart into pieces, one a class; each becomes what the format
+holds of it (`piece_projection`), or what its class is known to become (`class_plans`); all are put together again.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,24 +18,14 @@ from converter.ir.distinct_values import ByValue, map_distinct
 from converter.ir.events import Batch, EventClass
 from converter.ir.kinds import Kind
 from converter.ir.tables import ComputedColumn
+from converter.ir.text import class_label
 from converter.ir.trace import Trace, Track, TrackScope
 from converter.projection.assembly import assemble
-from converter.projection.capabilities import Capabilities, KindSupport
+from converter.projection.capabilities import Capabilities
 from converter.projection.class_plans import FEWEST_ROWS, ClassPlan, Numbered, Rehearsal
-from converter.projection.fitting import (
-    Fitter,
-    flattened,
-    is_nested,
-    is_value,
-    is_varying,
-    label,
-    native_records,
-    split_by_presence,
-)
-from converter.projection.instants import CATEGORY, NAME, as_instant, lower_to_instant
 from converter.projection.losses import Aspect, LossClass, LossKind, LossReport, PlannedLosses
-from converter.projection.lowering import LOWERINGS, lowering_for
 from converter.projection.metadata import TargetMetadata, held_clock
+from converter.projection.piece_projection import PieceProjection
 from converter.projection.pieces import ByClass, Derived, Everywhere, Piece, Place, Places, Thunk
 from converter.projection.placing import Placing, is_absent, taken
 from converter.projection.preparation import prepared
@@ -49,9 +38,6 @@ if TYPE_CHECKING:
 
 #: By class, and by whether all its events in a batch are on threads.
 _Plans = dict[tuple[int, bool], ClassPlan | None]
-
-#: Lowering ends: no rule gives back a kind that it came from. This bounds it all the same.
-MAX_LOWERINGS = 6
 
 
 def project(trace: Trace, capabilities: Capabilities, format_name: str) -> tuple[Trace, LossReport]:
@@ -100,13 +86,9 @@ class Projector:
             decodes_in_parallel=source.decodes_in_parallel,
         )
         self._tables = TargetTables(source, self.target, capabilities, report)
-        self._fitter = Fitter(self)
         self._class_ids = ByClass(self.target.add_class)
         self._support = ByClass(capabilities.support)
         self._placing = Placing(self, self._tables, capabilities, self._support)
-        self._is_nested = ByClass(lambda one: is_nested(one, self._holds(one)))
-        self._is_varying = ByClass(lambda one: is_varying(one, self._holds(one)))
-        self._has_required = ByClass(self._required_are_there)
         addresses = addresses_by_style if capabilities.symbols else addresses_of
         # What is read from a format names functions by events, where it has no table of them.
         named = source.symbols is not None and source.format != format_name
@@ -131,6 +113,7 @@ class Projector:
         self._with_nul: list[int] = []
         self._nul_checked = 0
         self._metadata = TargetMetadata(source, self.target, capabilities, format_name, report)
+        self._held = PieceProjection(self, self._placing, self._support, self._metadata.bookkeeping)
         self._metadata.follow()
         self._tables.follow()
 
@@ -295,7 +278,7 @@ class Projector:
             placed += [
                 (0, self._class_ids(part.event_class), part)
                 for piece in self._task_states.pieces(batch)
-                for part in self._fit(piece, 0)
+                for part in self._held.of(piece)
             ]
         batch = assemble(batch, placed, self.source.strings)
         if self.capabilities.buffers and not is_absent(batch.track):
@@ -331,7 +314,7 @@ class Projector:
         parts = [
             (self._class_ids(part.event_class), part)
             for one in self._placing.in_buffers(piece)
-            for part in self._fit(one, 0)
+            for part in self._held.of(one)
         ]
         if self._addresses(event_class):
             self._lose_names(piece, (part.event_class for _, part in parts))
@@ -372,140 +355,5 @@ class Projector:
         by_style = self.capabilities.symbols
         lost = names_lost(piece.event_class, addresses, held, by_style=by_style)
         if lost:
-            what = f"names of functions in {', '.join(lost)} of {label(piece.event_class)}"
+            what = f"names of functions in {', '.join(lost)} of {class_label(piece.event_class)}"
             self.lose(LossKind.DROPPED, what, piece)
-
-    def _fit(self, piece: Piece, depth: int) -> list[Piece]:
-        """The pieces that the format holds of one of any kind."""
-        event_class = piece.event_class
-        if event_class.kind is Kind.NATIVE and event_class.name in self._metadata.bookkeeping:
-            what = f"{label(event_class)} (bookkeeping)"
-            self.lose(LossKind.DROPPED, what, piece, loss_class=LossClass.DETAIL)
-            return []
-        support = self._support(piece.event_class)
-        rule = lowering_for(piece, self) if depth == 0 else None
-        if rule is None and (support is None or not self._has_required(piece.event_class)):
-            kind = piece.event_class.kind
-            rule = self.capabilities.lowerings.get(kind) or LOWERINGS.get(kind, lower_to_instant)
-        if rule is not None:
-            return self._lower(piece, rule, depth)
-        assert support is not None
-        if self._is_nested(piece.event_class):
-            what = f"{label(piece.event_class)}: structures and arrays as fields"
-            self.lose(LossKind.LOWERED, what, piece, None, LossClass.DETAIL, Aspect.STRUCTURE)
-            piece = flattened(piece, self._holds(piece.event_class))
-        if self._is_varying(piece.event_class):
-            what = f"{label(piece.event_class)}: optional values as event classes"
-            self.lose(LossKind.LOWERED, what, piece, None, LossClass.DETAIL, Aspect.STRUCTURE)
-            parts = split_by_presence(piece, self._holds(piece.event_class))
-            return [fitted for part in parts for fitted in self._fit(part, max(depth, 1))]
-        splitter = self.capabilities.splitters.get(piece.event_class.kind)
-        if splitter is None:
-            return self._adapted(piece, support, depth)
-        result = []
-        for part in splitter(piece, self):
-            held = self._support(part.event_class)
-            assert held is not None
-            result += self._adapted(part, held, depth)
-        return result
-
-    def _adapted(self, piece: Piece, support: KindSupport, depth: int) -> list[Piece]:
-        """A piece of a kind that the format holds, as it holds it."""
-        adapter = self.capabilities.adapters.get(piece.event_class.kind)
-        if adapter is not None:
-            kind = piece.event_class.kind
-            piece = adapter(piece, self)
-            if not len(piece):
-                return []
-            if piece.event_class.kind is not kind:
-                return self._fit(piece, depth + 1)
-        return [
-            part
-            for placed in self._placing.place(piece, support)
-            for part in self._apart(self._fitter.fit(placed), support)
-        ]
-
-    def _required_are_there(self, event_class: EventClass) -> bool:
-        roles = {field.role for field in event_class.fields}
-        support = self._support(event_class)
-        return support is not None and support.required <= roles
-
-    def _holds(self, event_class: EventClass) -> Capabilities:
-        """What arguments of a class can be."""
-        support = self._support(event_class)
-        return self.capabilities if support is None else support.holds or self.capabilities
-
-    def _lower(
-        self, piece: Piece, rule: Callable[..., list[Piece] | None], depth: int
-    ) -> list[Piece]:
-        lowered = rule(piece, self) if depth < MAX_LOWERINGS else None
-        if lowered is None:
-            what = f"events {label(piece.event_class)}"
-            self.lose(LossKind.DROPPED, what, piece, aspect=Aspect.EVENTS)
-            return []
-        # What viewers make of a record they make of its format's own alone.
-        unread = piece.event_class.kind is Kind.NATIVE and bool(self._metadata.bookkeeping)
-        for part in lowered:
-            if unread:
-                what = native_records(piece, self)
-                self.lose(LossKind.UNSHOWN, what, part, aspect=Aspect.EVENTS)
-                continue
-            kind = part.event_class.kind.name.lower()
-            what = f"{label(piece.event_class)} as {kind}"
-            self.lose(LossKind.LOWERED, what, part, aspect=Aspect.FORMS)
-        return [fitted for part in lowered for fitted in self._fit(part, depth + 1)]
-
-    def _apart(self, piece: Piece, support: KindSupport) -> list[Piece]:
-        """What the format's record holds of a fitted piece, and the rest in instants right behind."""
-        if not support.values_only:
-            return self._limit(piece, support)
-        fields = piece.event_class.fields
-        own = len(support.fields)
-        beside = [i for i in range(own, len(fields)) if not is_value(fields[i])]
-        if not beside:
-            return self._limit(piece, support)
-        what = f"{label(piece.event_class)}: what is no value in instants"
-        self.lose(LossKind.LOWERED, what, piece)
-        naming = [i for i in range(own) if fields[i].role in (NAME.role, CATEGORY.role)]
-        rest = _part(piece, piece.event_class, [*naming, *beside], piece.after + 1)
-        values = [i for i in range(len(fields)) if i not in beside]
-        kept = _part(piece, piece.event_class, values, piece.after)
-        return [*self._limit(kept, support), *self._fit(as_instant(rest, self), 1)]
-
-    def _limit(self, piece: Piece, support: KindSupport) -> list[Piece]:
-        """Arguments beyond the format's number go to instants right behind."""
-        limit = (support.holds or self.capabilities).max_arguments
-        fields = piece.event_class.fields
-        last = len(fields) - len(support.trailing)
-        end = len(support.fields)
-        if limit is None or last <= end + limit:
-            return [piece]
-        while end < last and fields[end] in support.optional:
-            end += 1
-        end += limit
-        if last <= end:
-            return [piece]
-        which = [*range(end), *range(last, len(fields))]
-        parts = [_part(piece, piece.event_class, which, piece.after)]
-        instants = self.capabilities.kinds.get(Kind.INSTANT)
-        is_named = instants is not None and NAME.role in {part.role for part in instants.fields}
-        # Where an instant has no place for its name, that is an argument too.
-        room = limit if is_named else limit - 1
-        kinds = self.capabilities.kinds.keys() | self.capabilities.lowerings.keys()
-        if Kind.INSTANT not in kinds or room < 1:
-            self.lose(LossKind.DROPPED, f"arguments beyond {limit}", piece)
-            return parts
-        self.lose(LossKind.LOWERED, f"arguments beyond {limit} in further instants", piece)
-        name = f"{label(piece.event_class)} (continued)"
-        beyond = EventClass(Kind.TYPED, name)
-        for after, start in enumerate(range(end, last, room), piece.after + 1):
-            rest = _part(piece, beyond, range(start, min(start + room, last)), after)
-            parts += self._fit(as_instant(rest, self), 1)
-        return parts
-
-
-def _part(piece: Piece, event_class: EventClass, which: Sequence[int], after: int) -> Piece:
-    """The same rows as a class of some of the fields, so many places behind."""
-    fields = tuple(piece.event_class.fields[i] for i in which)
-    columns = [piece.table.lazy(i) for i in which]
-    return piece.rewritten(replace(event_class, fields=fields), columns, after=after)

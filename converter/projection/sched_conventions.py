@@ -19,8 +19,8 @@ from converter.ir.events import EventClass, Field
 from converter.ir.field_classes import IntegerClass, StringClass, Style
 from converter.ir.kinds import Role
 from converter.ir.tables import ComputedColumn
+from converter.ir.text import class_label
 from converter.projection.capabilities import Projection
-from converter.projection.fitting import label
 from converter.projection.losses import LossKind
 from converter.projection.pieces import Piece, Thunk
 from converter.projection.thread_states import (
@@ -140,7 +140,7 @@ def _with_thread_state(piece: Piece, projection: Projection) -> Piece:
         ).astype(np.uint8)
     elif isinstance(own.type, IntegerClass):
         own_class = own.type
-        what = f"{own.name!r} of {label(event_class)}: states that others have too"
+        what = f"{own.name!r} of {class_label(event_class)}: states that others have too"
         # Linux has more kinds of sleep than others, and several bits at once.
         is_linux = all(len(one.text) <= 1 for one in own_class.labels)
 

@@ -28,8 +28,8 @@ from converter.ir.field_classes import (
 )
 from converter.ir.kinds import Kind, Role
 from converter.ir.tables import ComputedColumn
+from converter.ir.text import class_label
 from converter.projection.capabilities import Capabilities, KindSupport, Projection
-from converter.projection.fitting import label
 from converter.projection.losses import LossKind
 from converter.projection.pieces import Piece
 from converter.projection.timeline_fields import (
@@ -213,7 +213,7 @@ def _as_running(piece: Piece, projection: Projection) -> Piece:
     if projection.source.format != "chrome":
         for field in piece.event_class.fields:
             if field.role in _UNSHOWN_OF_SWITCHES:
-                what = f"{field.name!r} of {label(piece.event_class)}"
+                what = f"{field.name!r} of {class_label(piece.event_class)}"
                 projection.lose(LossKind.UNSHOWN, what, piece)
     return narrowed(piece, projection)
 

@@ -15,9 +15,9 @@ from converter.ir.field_classes import (
     StructureClass,
     VariantClass,
 )
+from converter.ir.text import class_label
 from converter.kernels.strings import StringTable
 from converter.projection.capabilities import Projection
-from converter.projection.fitting import label
 from converter.projection.losses import Aspect, LossKind
 from converter.projection.pieces import Piece
 from converter.projection.timeline_fields import JSON_TEXT
@@ -33,7 +33,7 @@ def mixed_lists_as_json(piece: Piece, projection: Projection) -> Piece:
     changed: list[Field] = list(fields)
     for index in mixed:
         field = fields[index]
-        what = f"declared type of {field.name!r} of {label(piece.event_class)}"
+        what = f"declared type of {field.name!r} of {class_label(piece.event_class)}"
         projection.lose(LossKind.RETYPED, what, piece, aspect=Aspect.TYPES)
         changed[index] = replace(field, type=_as_json(field.type))
         columns[index] = _thunk(piece, index, projection.source.strings)

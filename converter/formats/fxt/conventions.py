@@ -11,10 +11,11 @@ from converter.formats.fxt.record_types import MAX_PROFILER_LENGTH
 from converter.ir.columns import Column, ListColumn, take
 from converter.ir.distinct_values import map_distinct
 from converter.ir.kinds import Kind, Role
+from converter.ir.text import class_label
 from converter.projection.capabilities import Adapter, Projection
-from converter.projection.fitting import label, native_records
 from converter.projection.instants import as_instant
 from converter.projection.losses import Aspect, LossKind
+from converter.projection.lowering import native_records
 from converter.projection.pieces import Piece, Thunk
 from converter.projection.sched_conventions import adapt_sched_switch, adapt_sched_wakeup
 from converter.projection.texts import cut_utf8
@@ -37,7 +38,7 @@ def adapt_log(piece: Piece, projection: Projection) -> Piece:
     """An instant with all that the event says, unless it is FXT's own: viewers skip log records ("Log Record")."""
     if projection.source.format == "fxt":
         return piece
-    what = f"{label(piece.event_class)} as instant"
+    what = f"{class_label(piece.event_class)} as instant"
     projection.lose(LossKind.LOWERED, what, piece, aspect=Aspect.FORMS)
     return as_instant(piece, projection)
 

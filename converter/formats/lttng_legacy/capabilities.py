@@ -21,8 +21,8 @@ from converter.ir.columns import Column
 from converter.ir.events import EventClass, Field
 from converter.ir.field_classes import FloatClass, IntegerClass, Style
 from converter.ir.kinds import REQUIRED_ROLES, Kind, Role
+from converter.ir.text import class_label
 from converter.projection.capabilities import Adapter, Capabilities, KindSupport, Projection
-from converter.projection.fitting import label
 from converter.projection.instants import as_typed
 from converter.projection.losses import Aspect, LossKind
 from converter.projection.pieces import Piece
@@ -120,7 +120,7 @@ def _adapt_typed(piece: Piece, projection: Projection) -> Piece:
     category, name = identifier(event_class.category), identifier(event_class.name)
     if all((category, name) != (one.channel, one.name) for one in meanings() if one.written):
         return piece
-    what = f"name of the events {label(event_class)}: {category}:{name}_event"
+    what = f"name of the events {class_label(event_class)}: {category}:{name}_event"
     projection.lose(LossKind.CHANGED, what, piece, aspect=Aspect.RENAMED_CLASSES)
 
     def renamed() -> EventClass:

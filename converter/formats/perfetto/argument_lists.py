@@ -21,8 +21,8 @@ from converter.ir.field_classes import (
     StringClass,
     StructureClass,
 )
+from converter.ir.text import class_label
 from converter.projection.capabilities import Projection
-from converter.projection.fitting import label
 from converter.projection.losses import Aspect, LossKind
 from converter.projection.pieces import Piece
 from converter.projection.texts import rendered
@@ -38,7 +38,7 @@ def keep_lists(piece: Piece, projection: Projection) -> Piece:
     for index, field in enumerate(fields):
         kept = field
         if field not in mapping.PARTS and _has_list(field.type):
-            what = f"{field.name!r} of {label(piece.event_class)}"
+            what = f"{field.name!r} of {class_label(piece.event_class)}"
             kind = _kept(field.type)
             if kind is None and was_json(projection.source):
                 kind = JSON_VALUE

@@ -42,6 +42,7 @@ from converter.formats.perfetto.timeline_parts import as_parts
 from converter.ir.events import EventClass, Field
 from converter.ir.field_classes import ArrayClass, IntegerClass, StringClass, Style
 from converter.ir.kinds import REQUIRED_ROLES, Kind, Role
+from converter.ir.text import class_label
 from converter.projection.capabilities import (
     Adapter,
     Capabilities,
@@ -49,7 +50,6 @@ from converter.projection.capabilities import (
     Lowering,
     Projection,
 )
-from converter.projection.fitting import label
 from converter.projection.linux_tracepoints import MEANINGS, meaning
 from converter.projection.losses import LossKind
 from converter.projection.pieces import Piece
@@ -328,7 +328,7 @@ def _kernel_adapter(adapter: Adapter) -> Adapter:
         # In a trace that was read from Perfetto they were not shown, either.
         if projection.source.format != "perfetto":
             for field in _unshown(piece.event_class):
-                what = f"{field.name!r} of {label(piece.event_class)}"
+                what = f"{field.name!r} of {class_label(piece.event_class)}"
                 projection.lose(LossKind.UNSHOWN, what, piece)
         return piece
 

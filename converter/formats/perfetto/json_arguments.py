@@ -15,8 +15,8 @@ from converter.ir.field_classes import (
     Style,
 )
 from converter.ir.kinds import Role
+from converter.ir.text import class_label
 from converter.projection.capabilities import Projection
-from converter.projection.fitting import label
 from converter.projection.instants import lower_to_instant
 from converter.projection.losses import Aspect, LossClass, LossKind
 from converter.projection.pieces import Piece
@@ -32,7 +32,7 @@ def as_pointers(piece: Piece, projection: Projection) -> Piece:
         return piece
     for field, one in zip(fields, made, strict=True):
         if field != one:
-            what = f"declared type of {field.name!r} of {label(piece.event_class)}"
+            what = f"declared type of {field.name!r} of {class_label(piece.event_class)}"
             projection.lose(LossKind.RETYPED, what, piece, aspect=Aspect.TYPES)
     event_class = piece.derive(("pointers",), lambda: replace(piece.event_class, fields=made))
     return piece.rewritten(event_class, piece.lazy_columns())

@@ -13,9 +13,9 @@ from converter.ir.columns import ListColumn, StructColumn
 from converter.ir.events import EventClass, Field
 from converter.ir.field_classes import ArrayClass, FieldClass, StringClass
 from converter.ir.kinds import Role
+from converter.ir.text import class_label
 from converter.ir.trace import Trace
 from converter.projection.capabilities import Projection
-from converter.projection.fitting import label
 from converter.projection.losses import LossKind
 from converter.projection.pieces import Piece
 
@@ -28,12 +28,12 @@ def as_log_entries(piece: Piece, projection: Projection) -> Piece:
     declared = {field.role: field for field in mapping.log_fields()}
     added: list[tuple[Field, Any]] = []
     if piece.event_class.index_of(Role.CATEGORY) is None and piece.event_class.name:
-        tag = projection.constant(label(piece.event_class), len(piece))
+        tag = projection.constant(class_label(piece.event_class), len(piece))
         added.append((declared[Role.CATEGORY], tag))
     if piece.event_class.index_of(Role.PRIORITY) is None:
         added.append((declared[Role.PRIORITY], np.broadcast_to(_INFO, (len(piece),))))
     for field, column in added:
-        what = f"{label(piece.event_class)}: with a {field.name} of log entries"
+        what = f"{class_label(piece.event_class)}: with a {field.name} of log entries"
         projection.lose(LossKind.RETYPED, what, piece)
         piece = piece.with_argument(field, column)
     return piece
@@ -47,7 +47,7 @@ def with_whole_frames(piece: Piece, projection: Projection) -> Piece:
     if field.type == mapping.CALLSTACK.type:
         return piece
     projection.lose(
-        LossKind.RETYPED, f"type of {field.name!r} of {label(piece.event_class)}", piece
+        LossKind.RETYPED, f"type of {field.name!r} of {class_label(piece.event_class)}", piece
     )
     whole = replace(field, type=mapping.CALLSTACK.type)
 

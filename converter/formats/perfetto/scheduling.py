@@ -14,8 +14,8 @@ from converter.formats.perfetto.tracepoints import COMPACT_SCHED
 from converter.ir.events import EventClass
 from converter.ir.field_classes import IntegerClass
 from converter.ir.kinds import Kind, Role
+from converter.ir.text import class_label
 from converter.projection.capabilities import Projection
-from converter.projection.fitting import label
 from converter.projection.losses import LossKind
 from converter.projection.pieces import Piece
 from converter.projection.sched_conventions import with_linux_state
@@ -41,7 +41,7 @@ def _with_thread_states(piece: Piece, projection: Projection) -> Piece:
     own = piece.event_class.fields[index]
     if own == mapping.SWITCH_STATE or not isinstance(own.type, IntegerClass):
         return piece
-    what = f"{own.name!r} of {label(piece.event_class)}: states that others have too"
+    what = f"{own.name!r} of {class_label(piece.event_class)}: states that others have too"
     projection.lose(LossKind.CHANGED, what, piece)
     own_class = own.type
 

@@ -13,8 +13,8 @@ from converter.ir.distinct_values import map_distinct
 from converter.ir.events import Field
 from converter.ir.field_classes import StringClass
 from converter.ir.kinds import Kind, Role
+from converter.ir.text import class_label
 from converter.projection.capabilities import Projection
-from converter.projection.fitting import label
 from converter.projection.losses import Aspect, LossKind
 from converter.projection.new_tasks import with_clone_flags
 from converter.projection.pieces import Piece
@@ -50,7 +50,7 @@ def with_tasks(piece: Piece, projection: Projection) -> Piece:
     if event_class.kind is Kind.TASK_NEW:
         piece = with_clone_flags(piece, projection)
     if piece.event_class is not event_class:
-        what = f"which fields {label(event_class)} lacked: they are zero or empty"
+        what = f"which fields {class_label(event_class)} lacked: they are zero or empty"
         projection.lose(LossKind.RETYPED, what, piece, aspect=Aspect.LAYOUT)
     return piece
 

@@ -19,6 +19,7 @@ from converter.ir.columns import Column, ListColumn, string_ids
 from converter.ir.events import EventClass, Field
 from converter.ir.field_classes import ArrayClass, IntegerClass, StringClass, Style
 from converter.ir.kinds import REQUIRED_ROLES, Kind, Role
+from converter.ir.text import class_label
 from converter.projection.atrace_text import TEXT_LOWERINGS
 from converter.projection.capabilities import (
     Adapter,
@@ -27,7 +28,7 @@ from converter.projection.capabilities import (
     Lowering,
     Projection,
 )
-from converter.projection.fitting import index_of, label
+from converter.projection.fitting import index_of
 from converter.projection.instants import as_typed
 from converter.projection.linux_tracepoints import MEANINGS, meaning
 from converter.projection.losses import Aspect, LossClass, LossKind
@@ -244,7 +245,7 @@ def adapt_typed(piece: Piece, projection: Projection) -> Piece:
     if (category, name) == (event_class.category, event_class.name):
         return piece
     if event_class.category or name != event_class.name:
-        what = f"name of the events {label(event_class)}: {category}:{name}"
+        what = f"name of the events {class_label(event_class)}: {category}:{name}"
         projection.lose(LossKind.CHANGED, what, piece, aspect=Aspect.RENAMED_CLASSES)
 
     def renamed() -> EventClass:
@@ -285,7 +286,7 @@ def _lose_address_zero(piece: Piece, projection: Projection) -> None:
         return
     column = piece.table.column(place)
     if isinstance(column, np.ndarray):
-        what = f"address 0 of {label(piece.event_class)}: it is called tracing_mark_write"
+        what = f"address 0 of {class_label(piece.event_class)}: it is called tracing_mark_write"
         count = int(np.count_nonzero(column == 0))
         projection.lose(LossKind.CHANGED, what, piece, count, LossClass.DETAIL)
 
@@ -314,7 +315,7 @@ def _cut(piece: Piece, projection: Projection, index: int, size: int) -> Callabl
         if not len(long):
             return ids
         rows = np.isin(ids, long)
-        what = f"{field.name!r} of {label(piece.event_class)} to {size - 1} bytes"
+        what = f"{field.name!r} of {class_label(piece.event_class)} to {size - 1} bytes"
         projection.lose(LossKind.TRUNCATED, what, piece, int(np.count_nonzero(rows)))
         shorter = {id: strings.intern(cut_utf8(strings[id], size - 1)) for id in long.tolist()}
         result = ids.copy()

@@ -34,8 +34,8 @@ from converter.formats.uftrace.shown_values import recorded_fields
 from converter.ir.events import EventClass
 from converter.ir.field_classes import Style
 from converter.ir.kinds import Kind, Role
+from converter.ir.text import class_label
 from converter.projection.capabilities import Adapter, Capabilities, KindSupport, Projection
-from converter.projection.fitting import label
 from converter.projection.instants import as_typed
 from converter.projection.losses import Aspect, LossKind
 from converter.projection.lost_events import counted
@@ -154,7 +154,9 @@ def _adapt_end(piece: Piece, projection: Projection) -> Piece:
     cpus = projection.cpus_of(piece)
     on_cpus = int(np.count_nonzero(cpus >= 0))
     if on_cpus:
-        projection.lose(LossKind.DROPPED, f"CPU of {label(piece.event_class)}", piece, on_cpus)
+        projection.lose(
+            LossKind.DROPPED, f"CPU of {class_label(piece.event_class)}", piece, on_cpus
+        )
         piece = piece.moved(cpu=np.broadcast_to(np.int32(-1), cpus.shape))
     fields = piece.event_class.fields
     named, categorized = NAME in fields, CATEGORY in fields
@@ -180,6 +182,6 @@ def _without_text(piece: Piece, projection: Projection) -> Piece:
     if kept == event_class.fields or projection.source.format == "uftrace":
         return piece
     text = event_class.fields[-1]
-    projection.lose(LossKind.DROPPED, f"{text.name!r} of {label(event_class)}", piece)
+    projection.lose(LossKind.DROPPED, f"{text.name!r} of {class_label(event_class)}", piece)
     made = piece.derive(("values alone",), lambda: replace(event_class, fields=kept))
     return piece.rewritten(made, piece.lazy_columns()[:-1])

@@ -20,8 +20,8 @@ from converter.ir.columns import Column, ListColumn, string_ids
 from converter.ir.events import EventClass
 from converter.ir.field_classes import FloatClass, StringClass
 from converter.ir.kinds import Kind, Role
+from converter.ir.text import class_label
 from converter.projection.capabilities import Projection
-from converter.projection.fitting import label
 from converter.projection.losses import LossKind
 from converter.projection.pieces import Piece
 from converter.projection.texts import cut_utf8
@@ -113,7 +113,7 @@ def _with_texts(piece: Piece, which: list[int], projection: Projection) -> Piece
     event_class = piece.event_class
     columns = piece.lazy_columns()
     for index in which:
-        what = f"{event_class.fields[index].name!r} of {label(event_class)}"
+        what = f"{event_class.fields[index].name!r} of {class_label(event_class)}"
         projection.lose(LossKind.LOWERED, f"{what} as text", piece)
         columns[index] = _text(piece, index, what, projection)
 
@@ -157,7 +157,7 @@ def _cut(
         if not shorter:
             return column
         rows = np.isin(ids, list(shorter))
-        what = f"{piece.event_class.fields[index].name!r} of {label(piece.event_class)}"
+        what = f"{piece.event_class.fields[index].name!r} of {class_label(piece.event_class)}"
         count = int(np.count_nonzero(rows))
         projection.lose(LossKind.TRUNCATED, f"{what} to what uftrace has room for", piece, count)
         result = ids.copy()

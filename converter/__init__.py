@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from converter.building.places import Place
     from converter.comparing.differences import TraceDifference
     from converter.comparison import diff
-    from converter.conversion import convert, detect, open_merged, open_trace, read, write
+    from converter.conversion import convert, write
     from converter.errors import (
         ArgumentError,
         OutputError,
@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from converter.merging.merge import merge
     from converter.merging.merged_trace import MergedInput, MergedTrace
     from converter.projection.losses import Loss, LossReport
+    from converter.reading import detect, open_merged, open_trace, read
     from converter.registry import FORMATS
     from converter.round_trips import RoundTrip, roundtrip
     from converter.selection.select import select
@@ -100,7 +101,7 @@ __all__ = [
 _MODULES = {
     "converter.building.builder": ("TraceBuilder",),
     "converter.building.places": ("Place",),
-    "converter.conversion": ("convert", "detect", "open_merged", "open_trace", "read", "write"),
+    "converter.conversion": ("convert", "write"),
     "converter.comparing.differences": ("TraceDifference",),
     "converter.comparison": ("diff",),
     "converter.errors": (
@@ -123,6 +124,7 @@ _MODULES = {
     "converter.merging.merge": ("merge",),
     "converter.merging.merged_trace": ("MergedInput", "MergedTrace"),
     "converter.projection.losses": ("Loss", "LossReport"),
+    "converter.reading": ("detect", "open_merged", "open_trace", "read"),
     "converter.registry": ("FORMATS",),
     "converter.round_trips": ("RoundTrip", "roundtrip"),
     "converter.selection.select": ("select",),

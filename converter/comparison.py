@@ -14,8 +14,8 @@ from converter.comparing.differences import Aspect, TraceDifference
 from converter.comparing.events import EventComparison
 from converter.comparing.sides import OutOfOrderError
 from converter.comparing.tables import compare_sets, compare_tables
-from converter.conversion import open_trace
 from converter.ir.trace import Trace
+from converter.reading import open_trace
 from converter.storage.opening import SourceArgument
 
 #: Batches that may arrive late: events are in the order of time within so many, or all are kept.

@@ -15,11 +15,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from converter import registry
-from converter.conversion import (
-    Strictness,
-    refuse,
-    refuse_losses,
-)
+from converter.conversion import Strictness, refuse, refuse_losses
 from converter.errors import TraceError, TraceWarning, UnsupportedError, note
 from converter.formats.descriptor import Format
 from converter.ir.events import Batch

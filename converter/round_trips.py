@@ -10,8 +10,9 @@ from dataclasses import dataclass, field
 from converter import registry
 from converter.comparing.differences import TraceDifference
 from converter.comparison import diff
-from converter.conversion import open_trace, write
+from converter.conversion import write
 from converter.projection.losses import LossReport
+from converter.reading import open_trace
 
 
 @dataclass(slots=True)

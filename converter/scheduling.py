@@ -15,9 +15,10 @@ from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from converter.conversion import Strictness, open_trace
+from converter.conversion import Strictness
 from converter.errors import TraceError, TraceWarning, UnsupportedError, note
 from converter.limits import changed_limits
+from converter.reading import open_trace
 from converter.storage.locations import is_remote
 from converter.storage.workers import use_workers
 

@@ -13,19 +13,13 @@ from queue import SimpleQueue
 from typing import TYPE_CHECKING, Final
 
 from converter import registry
-from converter.conversion import (
-    Strictness,
-    check_strictness,
-    open_trace,
-    refuse,
-    warnings_told,
-    write,
-)
+from converter.conversion import Strictness, check_strictness, refuse, warnings_told, write
 from converter.errors import TraceWarning, UnsupportedError, note
 from converter.formats.descriptor import Format
 from converter.ir.events import Batch
 from converter.ir.trace import Trace
 from converter.projection.losses import LossReport
+from converter.reading import open_trace
 from converter.selection.consecutive import Consecutive
 from converter.selection.parts import Division, Part, parse_division
 from converter.selection.side_by_side import SideBySide

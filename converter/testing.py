@@ -20,8 +20,7 @@ from typing import ClassVar
 import numpy as np
 import pytest
 
-from converter.conversion import detect, open_trace, write
-from converter.conversion import read as read_trace
+from converter.conversion import write
 from converter.errors import TraceError
 from converter.fixtures.generation import file_name
 from converter.fixtures.kinds import GROUPS
@@ -30,6 +29,8 @@ from converter.ir.canonical import canonical, difference
 from converter.ir.invariants import check
 from converter.ir.trace import Trace
 from converter.projection.project import project
+from converter.reading import detect, open_trace
+from converter.reading import read as read_trace
 from converter.registry import format_named
 
 #: Groups of kinds of events that say nothing which others do not.

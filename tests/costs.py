@@ -21,9 +21,9 @@ sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
 from fuzz import packed  # noqa: E402 - the path is set above
 from support.costly_inputs import INPUTS  # noqa: E402
 
-from converter.conversion import open_trace  # noqa: E402
 from converter.errors import TraceError  # noqa: E402
 from converter.ir.events import decode  # noqa: E402
+from converter.reading import open_trace  # noqa: E402
 from converter.registry import FORMATS  # noqa: E402
 
 #: Seconds that one input may take for each MB of it, and besides for anything, as modules are loaded.

@@ -47,13 +47,13 @@ from support.fuzz_inputs import made  # noqa: E402
 from support.fuzz_outputs import ANEW, PART, REPORT, SHOWN, read_in_part, show, written  # noqa: E402
 from support.mutation import damaged, matched, mended, rearranged  # noqa: E402
 
-from converter.conversion import detect, open_trace, read  # noqa: E402
 from converter.errors import TraceError  # noqa: E402
 from converter.fixtures.kinds import GROUPS  # noqa: E402
 from converter.fixtures.synthetic import synthetic_trace  # noqa: E402
 from converter.ir.collect import collect  # noqa: E402
 from converter.ir.invariants import check  # noqa: E402
 from converter.ir.trace import Trace  # noqa: E402
+from converter.reading import detect, open_trace, read  # noqa: E402
 from converter.registry import FORMATS, source_format  # noqa: E402
 from converter.storage.opening import open_source  # noqa: E402
 

@@ -27,7 +27,7 @@ FLOORS = [
     ["converter.round_trips", "converter.scheduling", "converter.splitting"],
     ["converter.comparison"],
     ["converter.comparing", "converter.conversion"],
-    ["converter.transcription"],
+    ["converter.reading", "converter.transcription"],
     # Formats are looked up there; what none of them knows has a hint.
     ["converter.registry"],
     ["converter.unrecognised"],

@@ -23,12 +23,12 @@ from support.trcfmt_entries import report
 
 import converter
 from converter.cli import main
-from converter.conversion import open_trace
 from converter.errors import TraceError
 from converter.formats.aix.trcfmt import parse
 from converter.formats.trace_cmd.print_expressions import parse_print_fmt
 from converter.ir.events import decode
 from converter.limits import LIMITS, Limit, limit, limited, parse_limit, shown
+from converter.reading import open_trace
 from converter.scheduling import Share
 
 ROOT = Path(__file__).parent.parent

@@ -11,8 +11,8 @@ from converter.cli.progress import Progress
 from converter.cli.selected_part import part_of
 from converter.comparing.differences import TraceDifference
 from converter.comparison import diff
-from converter.conversion import open_trace
 from converter.ir.text import printable
+from converter.reading import open_trace
 from converter.round_trips import RoundTrip, roundtrip
 from converter.selection.selection import Selection
 

@@ -12,15 +12,12 @@ from converter.cli import messages
 from converter.cli.merging import Relations, print_inputs, share_heap
 from converter.cli.places import output_in
 from converter.cli.progress import Progress
-from converter.conversion import (
-    Strictness,
-    open_merged,
-    refuse,
-)
+from converter.conversion import Strictness, refuse
 from converter.errors import OutputError, UnknownFormatError, UnsupportedError
 from converter.formats.descriptor import Format
 from converter.ir.trace import Trace
 from converter.projection.losses import LossReport
+from converter.reading import open_merged
 from converter.storage.locations import is_remote, shown
 from converter.storage.lookup import exists
 from converter.storage.outputs import open_sink

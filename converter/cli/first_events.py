@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from converter.ir.columns import value
-from converter.ir.events import Batch, EventClass
-from converter.ir.text import class_label, json_fields, printable, text_of_fields
+from converter.ir.events import Batch, EventClass, class_label
+from converter.ir.text import json_fields, printable, text_of_fields
 from converter.ir.trace import ClockDomain, Thread, Trace
 
 

@@ -13,11 +13,11 @@ import numpy as np
 from converter.cli.merging import print_inputs
 from converter.cli.progress import Progress
 from converter.cli.selected_part import part_of
-from converter.conversion import open_trace
-from converter.ir.events import Batch, EventClass
+from converter.ir.events import Batch, EventClass, class_label
 from converter.ir.kinds import Kind, Role
-from converter.ir.text import class_label, printable
+from converter.ir.text import printable
 from converter.ir.trace import Trace
+from converter.reading import open_trace
 from converter.selection.selection import Selection
 
 #: How many processes, threads and classes are listed for people to read.

@@ -10,9 +10,9 @@ from converter.cli import converting, messages
 from converter.cli.browsers import started
 from converter.cli.merging import Relations
 from converter.cli.places import output_name
-from converter.conversion import detect
 from converter.errors import TraceError
 from converter.formats.descriptor import Format
+from converter.reading import detect
 from converter.registry import target_format
 from converter.selection.selection import Selection
 from converter.storage.opening import compression_of

@@ -12,7 +12,7 @@ from converter.cli.merging import Relations
 from converter.cli.places import output_stem
 from converter.cli.progress import Progress
 from converter.cli.selected_part import part_of
-from converter.conversion import open_merged
+from converter.reading import open_merged
 from converter.selection.selection import Selection
 from converter.storage.locations import name_of
 from converter.storage.outputs import open_sink

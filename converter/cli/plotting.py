@@ -12,9 +12,9 @@ from converter.cli.converting import print_warnings
 from converter.cli.merging import Relations
 from converter.cli.progress import Progress
 from converter.cli.selected_part import part_of
-from converter.conversion import open_merged
 from converter.errors import UnsupportedError
 from converter.ir.trace import Trace
+from converter.reading import open_merged
 from converter.selection.selection import Selection
 from converter.statistics.distributions import field_values, wakeup_latencies
 from converter.storage.locations import name_of

@@ -10,10 +10,10 @@ from converter.cli.converting import print_warnings
 from converter.cli.progress import Progress
 from converter.cli.report_rows import csv_lines, json_lines
 from converter.cli.selected_part import part_of
-from converter.conversion import open_trace
 from converter.ir.trace import Trace
 from converter.printing.event_lines import print_lines
 from converter.printing.lines import Write, write_lines
+from converter.reading import open_trace
 from converter.selection.selection import Selection
 from converter.storage.outputs import open_sink
 

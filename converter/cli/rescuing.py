@@ -6,9 +6,9 @@ from converter.cli import messages
 from converter.cli.converting import Options, checked_formats, converted
 from converter.cli.diagnosis import Diagnosis
 from converter.cli.progress import Progress
-from converter.conversion import open_trace
 from converter.ir.text import printable
 from converter.ir.trace import Trace
+from converter.reading import open_trace
 
 
 def run_check(

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from converter.comparing.differences import Aspect
 from converter.ir.columns import value
-from converter.ir.events import Batch
+from converter.ir.events import Batch, class_label
 from converter.ir.fingerprints import Fingerprinter, Fingerprints
-from converter.ir.text import class_label, text_of_fields
+from converter.ir.text import text_of_fields
 from converter.ir.trace import Trace
 
 I64: Final = np.iinfo(np.int64)

@@ -78,6 +78,13 @@ class EventClass:
         return f"<EventClass {self.kind.name.lower()} {name!r}: {shown or 'no fields'}{more}>"
 
 
+def class_label(event_class: EventClass) -> str:
+    """What a class is called: category and name, or its kind where names vary by event."""
+    if event_class.category and event_class.name:
+        return f"{event_class.category}:{event_class.name}"
+    return event_class.name or event_class.kind.name.lower()
+
+
 class NativeRecords:
     """The bytes that a batch was read from: what the same format's writer replays.
 

@@ -8,7 +8,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from converter.ir.events import EventClass, Field
+from converter.ir.events import Field
 from converter.ir.field_classes import (
     ArrayClass,
     BooleanClass,
@@ -37,13 +37,6 @@ def printable(text: str) -> str:
         character if character.isprintable() else character.encode("unicode_escape").decode()
         for character in text
     )
-
-
-def class_label(event_class: EventClass) -> str:
-    """What a class is called: category and name, or its kind where names vary by event."""
-    if event_class.category and event_class.name:
-        return f"{event_class.category}:{event_class.name}"
-    return event_class.name or event_class.kind.name.lower()
 
 
 def json_fields(fields: Sequence[Field], values: Sequence[Any]) -> dict[str, Any]:

@@ -20,7 +20,7 @@ from converter.ir.columns import (
     constant_column,
     neutral,
 )
-from converter.ir.events import EventClass, Field
+from converter.ir.events import EventClass, Field, class_label
 from converter.ir.field_classes import (
     BooleanClass,
     FieldClass,
@@ -32,7 +32,6 @@ from converter.ir.field_classes import (
 )
 from converter.ir.kinds import Role
 from converter.ir.tables import ComputedColumn
-from converter.ir.text import class_label
 from converter.projection.capabilities import KindSupport, Projection
 from converter.projection.losses import Aspect, LossClass, LossKind, PlannedLosses
 from converter.projection.pieces import ByClass, Piece

@@ -9,9 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 
-from converter.ir.events import EventClass
+from converter.ir.events import EventClass, class_label
 from converter.ir.kinds import Kind
-from converter.ir.text import class_label
 from converter.projection.capabilities import Capabilities, KindSupport, Projection
 from converter.projection.fitting import Fitter, is_value
 from converter.projection.instants import CATEGORY, NAME, as_instant, lower_to_instant

@@ -14,11 +14,10 @@ from numpy.typing import NDArray
 
 from converter.ir.columns import constant_column
 from converter.ir.distinct_values import ByValue
-from converter.ir.events import Batch, EventClass, Field
+from converter.ir.events import Batch, EventClass, Field, class_label
 from converter.ir.field_classes import IntegerClass
 from converter.ir.kinds import TRACEPOINT_KINDS, Kind, Role
 from converter.ir.tables import ComputedColumn
-from converter.ir.text import class_label
 from converter.ir.trace import TrackScope
 from converter.kernels.union import looked_up
 from converter.projection.buffers import ARGUMENT as BUFFER_ARGUMENT

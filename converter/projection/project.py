@@ -15,10 +15,9 @@ from numpy.typing import NDArray
 
 from converter.ir.columns import constant_column
 from converter.ir.distinct_values import ByValue, map_distinct
-from converter.ir.events import Batch, EventClass
+from converter.ir.events import Batch, EventClass, class_label
 from converter.ir.kinds import Kind
 from converter.ir.tables import ComputedColumn
-from converter.ir.text import class_label
 from converter.ir.trace import Trace, Track, TrackScope
 from converter.projection.assembly import assemble
 from converter.projection.capabilities import Capabilities

@@ -15,11 +15,10 @@ from numpy.typing import NDArray
 
 from converter.ir.columns import Column, constant_column
 from converter.ir.distinct_values import map_distinct
-from converter.ir.events import EventClass, Field
+from converter.ir.events import EventClass, Field, class_label
 from converter.ir.field_classes import IntegerClass, StringClass, Style
 from converter.ir.kinds import Role
 from converter.ir.tables import ComputedColumn
-from converter.ir.text import class_label
 from converter.projection.capabilities import Projection
 from converter.projection.losses import LossKind
 from converter.projection.pieces import Piece, Thunk

@@ -11,9 +11,8 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from converter.ir.events import Batch
+from converter.ir.events import Batch, class_label
 from converter.ir.kinds import Kind, Role
-from converter.ir.text import class_label
 from converter.ir.trace import Trace
 from converter.statistics.slices import SliceTimes, slice_times
 

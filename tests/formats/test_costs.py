@@ -4,11 +4,11 @@ import pytest
 from costs import cost
 from support.trace_cmd_files import PAGE, File, Kernel
 
-from converter.conversion import open_trace
 from converter.errors import TraceWarning, note
 from converter.formats.aix.trcfmt import parse
 from converter.ir.events import decode
 from converter.limits import LIMITS, limited
+from converter.reading import open_trace
 
 
 @pytest.mark.parametrize("name", ["uftrace_sessions", "uftrace_images", "uftrace_nonsense"])

@@ -14,7 +14,7 @@ from support.strategies import traces
 
 from converter.ir.collect import with_batches
 from converter.ir.columns import column_from_values, value
-from converter.ir.events import Batch, EventClass, Field, Table
+from converter.ir.events import Batch, EventClass, Field, Table, class_label
 from converter.ir.field_classes import (
     ArrayClass,
     FloatClass,
@@ -26,7 +26,7 @@ from converter.ir.field_classes import (
 )
 from converter.ir.kinds import Kind, Role
 from converter.ir.latency import latency_letters
-from converter.ir.text import class_label, printable, text_of_fields
+from converter.ir.text import printable, text_of_fields
 from converter.ir.trace import ClockDomain, Trace
 from converter.printing.event_lines import print_lines
 from converter.printing.event_texts import IN_FRONT

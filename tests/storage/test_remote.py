@@ -11,9 +11,9 @@ from support.web_server import serving
 
 import converter
 from converter.cli import main
-from converter.conversion import detect
 from converter.errors import OutputError, TraceError, UnknownFormatError
 from converter.limits import limited
+from converter.reading import detect
 from converter.storage import transfers
 from converter.storage.lookup import matches
 from converter.storage.opening import open_source

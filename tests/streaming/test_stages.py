@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from converter import conversion, registry
+from converter import registry
 from converter.projection.losses import LossReport
+from converter.reading import open_trace
 from converter.storage.outputs import open_sink
 from converter.storage.workers import use_workers
 from converter.streaming import decoding, pipeline, stream_merge
@@ -19,7 +20,7 @@ FIXTURES = Path(__file__).parents[2] / "roundtrip_fixtures"
 def converted(source: Path, target: str, path: Path, *, ahead: bool) -> tuple[bytes, LossReport]:
     """The output of a conversion, in stages or not, and its losses."""
     found, variant = registry.target_format(path, target)
-    with conversion.open_trace(source) as trace, open_sink(path, force=True) as sink:
+    with open_trace(source) as trace, open_sink(path, force=True) as sink:
         report = transcribe(trace, sink, found, variant, ahead=ahead)
     return path.read_bytes(), report
 

@@ -11,11 +11,11 @@ from pathlib import Path
 import numpy as np
 from fuzz import Files, packed, unpacked
 
-from converter.conversion import detect, open_trace
 from converter.errors import TraceError, TraceWarning
 from converter.ir.events import Batch
 from converter.ir.fingerprints import Fingerprinter
 from converter.ir.trace import Trace
+from converter.reading import detect, open_trace
 
 FIXTURES = Path(__file__).resolve().parents[2] / "roundtrip_fixtures"
 

@@ -13,7 +13,7 @@ from converter.formats.chrome.layout import Need, Phase
 from converter.formats.chrome.mixed_lists import mixed_lists_as_json
 from converter.formats.chrome.phases import KIND_OF_PHASE, PHASES, STATE_PHASE
 from converter.formats.chrome.splitting import by_bind_point, by_phase, by_series
-from converter.ir.events import EventClass, Field
+from converter.ir.events import EventClass, Field, class_label
 from converter.ir.field_classes import (
     ArrayClass,
     BooleanClass,
@@ -28,7 +28,6 @@ from converter.ir.field_classes import (
 )
 from converter.ir.kinds import Kind, Role
 from converter.ir.tables import ComputedColumn
-from converter.ir.text import class_label
 from converter.projection.capabilities import Capabilities, KindSupport, Projection
 from converter.projection.losses import LossKind
 from converter.projection.pieces import Piece

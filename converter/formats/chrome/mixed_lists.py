@@ -7,7 +7,7 @@ from typing import Any
 
 from converter.formats.chrome.value_text import value_text
 from converter.ir.columns import Column, StructColumn, list_of_bytes, value
-from converter.ir.events import Field
+from converter.ir.events import Field, class_label
 from converter.ir.field_classes import (
     ArrayClass,
     FieldClass,
@@ -15,7 +15,6 @@ from converter.ir.field_classes import (
     StructureClass,
     VariantClass,
 )
-from converter.ir.text import class_label
 from converter.kernels.strings import StringTable
 from converter.projection.capabilities import Projection
 from converter.projection.losses import Aspect, LossKind

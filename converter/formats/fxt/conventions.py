@@ -10,8 +10,8 @@ import numpy as np
 from converter.formats.fxt.record_types import MAX_PROFILER_LENGTH
 from converter.ir.columns import Column, ListColumn, take
 from converter.ir.distinct_values import map_distinct
+from converter.ir.events import class_label
 from converter.ir.kinds import Kind, Role
-from converter.ir.text import class_label
 from converter.projection.capabilities import Adapter, Projection
 from converter.projection.instants import as_instant
 from converter.projection.losses import Aspect, LossKind

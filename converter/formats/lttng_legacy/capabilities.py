@@ -18,10 +18,9 @@ from converter.formats.lttng_legacy.mapping import (
     written_meanings,
 )
 from converter.ir.columns import Column
-from converter.ir.events import EventClass, Field
+from converter.ir.events import EventClass, Field, class_label
 from converter.ir.field_classes import FloatClass, IntegerClass, Style
 from converter.ir.kinds import REQUIRED_ROLES, Kind, Role
-from converter.ir.text import class_label
 from converter.projection.capabilities import Adapter, Capabilities, KindSupport, Projection
 from converter.projection.instants import as_typed
 from converter.projection.losses import Aspect, LossKind

@@ -10,7 +10,7 @@ from converter.formats.perfetto.annotations import JSON_VALUE
 from converter.formats.perfetto.declarations import type_text
 from converter.formats.perfetto.json_sidecar import was_json
 from converter.ir.columns import Column
-from converter.ir.events import EventClass, Field
+from converter.ir.events import EventClass, Field, class_label
 from converter.ir.field_classes import (
     ArrayClass,
     BooleanClass,
@@ -21,7 +21,6 @@ from converter.ir.field_classes import (
     StringClass,
     StructureClass,
 )
-from converter.ir.text import class_label
 from converter.projection.capabilities import Projection
 from converter.projection.losses import Aspect, LossKind
 from converter.projection.pieces import Piece

@@ -39,10 +39,9 @@ from converter.formats.perfetto.record_shapes import as_log_entries, with_whole_
 from converter.formats.perfetto.scheduling import as_scheduled, is_of_task_states
 from converter.formats.perfetto.tasks import NAMED_KINDS
 from converter.formats.perfetto.timeline_parts import as_parts
-from converter.ir.events import EventClass, Field
+from converter.ir.events import EventClass, Field, class_label
 from converter.ir.field_classes import ArrayClass, IntegerClass, StringClass, Style
 from converter.ir.kinds import REQUIRED_ROLES, Kind, Role
-from converter.ir.text import class_label
 from converter.projection.capabilities import (
     Adapter,
     Capabilities,

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from converter.formats.perfetto import mapping
 from converter.formats.perfetto.json_sidecar import was_json
-from converter.ir.events import Field
+from converter.ir.events import Field, class_label
 from converter.ir.field_classes import (
     ArrayClass,
     FieldClass,
@@ -15,7 +15,6 @@ from converter.ir.field_classes import (
     Style,
 )
 from converter.ir.kinds import Role
-from converter.ir.text import class_label
 from converter.projection.capabilities import Projection
 from converter.projection.instants import lower_to_instant
 from converter.projection.losses import Aspect, LossClass, LossKind

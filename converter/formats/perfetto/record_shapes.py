@@ -10,10 +10,9 @@ from numpy.typing import NDArray
 
 from converter.formats.perfetto import mapping
 from converter.ir.columns import ListColumn, StructColumn
-from converter.ir.events import EventClass, Field
+from converter.ir.events import EventClass, Field, class_label
 from converter.ir.field_classes import ArrayClass, FieldClass, StringClass
 from converter.ir.kinds import Role
-from converter.ir.text import class_label
 from converter.ir.trace import Trace
 from converter.projection.capabilities import Projection
 from converter.projection.losses import LossKind

@@ -11,10 +11,9 @@ from converter.formats.perfetto import mapping
 from converter.formats.perfetto.placing import off_tracks, on_threads_by_tid
 from converter.formats.perfetto.tasks import with_tasks
 from converter.formats.perfetto.tracepoints import COMPACT_SCHED
-from converter.ir.events import EventClass
+from converter.ir.events import EventClass, class_label
 from converter.ir.field_classes import IntegerClass
 from converter.ir.kinds import Kind, Role
-from converter.ir.text import class_label
 from converter.projection.capabilities import Projection
 from converter.projection.losses import LossKind
 from converter.projection.pieces import Piece

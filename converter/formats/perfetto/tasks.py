@@ -10,10 +10,9 @@ from typing import Final
 import numpy as np
 
 from converter.ir.distinct_values import map_distinct
-from converter.ir.events import Field
+from converter.ir.events import Field, class_label
 from converter.ir.field_classes import StringClass
 from converter.ir.kinds import Kind, Role
-from converter.ir.text import class_label
 from converter.projection.capabilities import Projection
 from converter.projection.losses import Aspect, LossKind
 from converter.projection.new_tasks import with_clone_flags

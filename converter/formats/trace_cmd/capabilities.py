@@ -16,10 +16,9 @@ from converter.formats.trace_cmd.event_schemas import COMMON_FIELDS, LONG_SIZE
 from converter.formats.trace_cmd.fields import fields_of
 from converter.formats.trace_cmd.kernel_formats import EVENTS, kernel_format
 from converter.ir.columns import Column, ListColumn, string_ids
-from converter.ir.events import EventClass, Field
+from converter.ir.events import EventClass, Field, class_label
 from converter.ir.field_classes import ArrayClass, IntegerClass, StringClass, Style
 from converter.ir.kinds import REQUIRED_ROLES, Kind, Role
-from converter.ir.text import class_label
 from converter.projection.atrace_text import TEXT_LOWERINGS
 from converter.projection.capabilities import (
     Adapter,

@@ -31,10 +31,9 @@ from converter.formats.uftrace.printed_values import (
     with_room,
 )
 from converter.formats.uftrace.shown_values import recorded_fields
-from converter.ir.events import EventClass
+from converter.ir.events import EventClass, class_label
 from converter.ir.field_classes import Style
 from converter.ir.kinds import Kind, Role
-from converter.ir.text import class_label
 from converter.projection.capabilities import Adapter, Capabilities, KindSupport, Projection
 from converter.projection.instants import as_typed
 from converter.projection.losses import Aspect, LossKind

@@ -17,10 +17,9 @@ from numpy.typing import NDArray
 
 from converter.formats.trace_cmd.capabilities import MAX_ARGUMENTS
 from converter.ir.columns import Column, ListColumn, string_ids
-from converter.ir.events import EventClass
+from converter.ir.events import EventClass, class_label
 from converter.ir.field_classes import FloatClass, StringClass
 from converter.ir.kinds import Kind, Role
-from converter.ir.text import class_label
 from converter.projection.capabilities import Projection
 from converter.projection.losses import LossKind
 from converter.projection.pieces import Piece

@@ -29,9 +29,9 @@ from converter.formats.uftrace.mapping import (
 )
 from converter.formats.uftrace.report_values import ValueTexts
 from converter.formats.uftrace.shown_values import is_text_of
-from converter.ir.events import EventClass, Table
+from converter.ir.events import EventClass, Table, class_label
 from converter.ir.kinds import Kind, Role
-from converter.ir.text import class_label, printable, utf8_text
+from converter.ir.text import printable, utf8_text
 from converter.ir.trace import Trace
 from converter.printing import program as op
 from converter.printing.code import Code, Form, Printed

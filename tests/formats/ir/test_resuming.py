@@ -7,10 +7,10 @@ from itertools import pairwise
 import pytest
 
 from converter.cli.reporting import write_report
-from converter.conversion import read
 from converter.formats.chrome import reader as chrome
 from converter.formats.ir import layout
 from converter.formats.ir import messages as pb
+from converter.reading import read
 from converter.registry import format_named
 from converter.storage.opening import open_source
 from converter.storage.sink import BufferSink

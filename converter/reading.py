@@ -1,0 +1,282 @@
+"""Traces of inputs: opened, recognised, read; several of them as one."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from fractions import Fraction
+from functools import partial
+from typing import TYPE_CHECKING
+
+from converter import registry
+from converter.errors import (
+    TraceError,
+    TraceWarning,
+    UnknownFormatError,
+    UnsupportedError,
+    note,
+)
+from converter.formats.descriptor import Format
+from converter.ir.collect import collect
+from converter.ir.trace import Trace
+from converter.limits import allowed, changed_limits, iterated, limit, limited
+from converter.lossless.footer import has_residual
+from converter.storage.opening import SourceArgument, open_source
+from converter.storage.source import Source
+
+if TYPE_CHECKING:
+    from converter.selection.selection import Selection
+
+
+def detect(source: SourceArgument) -> Format:
+    """The format of an input.
+
+    Args:
+        source: a path or URL ("-": standard input), a binary file object, or the bytes themselves.
+
+    Raises:
+        UnknownFormatError: no format recognises it.
+        TraceError: it cannot be read.
+
+    """
+    with open_source(source) as opened:
+        return registry.detect(opened)
+
+
+@contextmanager
+def open_trace(
+    source: SourceArgument,
+    format: str | None = None,
+    options: Mapping[str, str] | None = None,
+    selection: Selection | None = None,
+    limits: Mapping[str, int | str] | None = None,
+) -> Iterator[Trace]:
+    """The trace of an input, to be streamed; the input is closed when the context ends.
+
+    Args:
+        source: as `detect` takes it; what it is compressed with is taken off. A folder or archive of several traces is
+            what they are together (`open_merged`).
+        format: the name of a format, for inputs that are not recognised.
+        options: what its reader is told besides, by name (`Format.options`).
+        selection: which part of it is wanted; what that does not need is not read, where the format lets a reader
+            find its way (docs/cli.md says what may then be missing at the start).
+        limits: how much the input may ask for, by name, where that is not as by default (docs/security.md).
+
+    Raises:
+        SelectionError: when batches are read: the trace's clock does not know the times that are wanted.
+        UnknownFormatError: no format recognises the input, or none has this name.
+        TraceError: the input cannot be read, or is damaged before its first usable event.
+        ValueError: there is no such limit, or it is none that it may have.
+
+    """
+    with open_merged([source], format, options, selection=selection, limits=limits) as trace:
+        yield trace
+
+
+@contextmanager
+def open_merged(
+    sources: Sequence[SourceArgument],
+    format: str | None = None,
+    options: Mapping[str, str] | None = None,
+    *,
+    offsets: Mapping[str, str | Fraction] | None = None,
+    align: str | None = None,
+    machines: Mapping[str, Sequence[str]] | None = None,
+    selection: Selection | None = None,
+    limits: Mapping[str, int | str] | None = None,
+    looked_through: Callable[[Trace], None] | None = None,
+) -> Iterator[Trace]:
+    """What several inputs are together, to be streamed: a `MergedTrace`, or the trace of the only one.
+
+    Args:
+        sources: each as `open_trace` takes it; a folder or archive that is no trace is all that it holds.
+        format: of all of them, for inputs that are not recognised.
+        options: what the readers of all of them are told besides.
+        offsets: as `merge` takes them, by the names of the inputs, as are the others.
+        align: likewise.
+        machines: likewise.
+        selection: as `open_trace` takes it; times are those of the whole.
+        limits: likewise.
+        looked_through: hears of each of several inputs before it is read for the first time.
+
+    Raises:
+        SelectionError: as `open_trace` does.
+        UnknownFormatError: no format recognises an input, or none has this name.
+        UnsupportedError: as `merge` does.
+        TraceError: an input cannot be read, or is damaged before its first usable event.
+
+    """
+    with ExitStack() as stack:
+        stack.enter_context(limited(limits))
+        inputs: list[tuple[str, Trace]] = []
+        left_out: list[TraceWarning] = []
+        for source in sources:
+            opened = stack.enter_context(open_source(source))
+            with _naming(opened):
+                inputs += _traces_in(opened, format, options, stack, left_out)
+            if len(sources) == 1:
+                # What goes wrong later is about it, too; of several, each names its own.
+                stack.enter_context(_naming(opened))
+        if looked_through is not None and len(inputs) > 1:
+            for _, one in inputs:
+                looked_through(one)
+        trace = _together(inputs, left_out, offsets=offsets, align=align, machines=machines)
+        yield trace if selection is None else _part(trace, selection)
+
+
+def read(
+    source: SourceArgument,
+    format: str | None = None,
+    options: Mapping[str, str] | None = None,
+    limits: Mapping[str, int | str] | None = None,
+) -> Trace:
+    """The trace of an input in memory.
+
+    Args:
+        source: as `open_trace` takes it, like all others.
+        format: likewise.
+        options: likewise.
+        limits: likewise.
+
+    Raises:
+        Exception: whatever `open_trace` raises.
+
+    What only the source's own format has may still be read from the file when needed, which is closed with the trace.
+    """
+    with ExitStack() as stack:
+        stack.enter_context(limited(limits))
+        opened = open_source(source)
+        stack.enter_context(_naming(opened))
+        left_out: list[TraceWarning] = []
+        inputs = _traces_in(opened, format, options, stack, left_out)
+        return collect(_together(inputs, left_out))
+
+
+def _part(trace: Trace, selection: Selection) -> Trace:
+    from converter.selection.select import selected
+
+    return selected(trace, selection, narrow=True).trace
+
+
+def _together(
+    inputs: Sequence[tuple[str, Trace]],
+    left_out: Sequence[TraceWarning],
+    *,
+    offsets: Mapping[str, str | Fraction] | None = None,
+    align: str | None = None,
+    machines: Mapping[str, Sequence[str]] | None = None,
+) -> Trace:
+    """What traces, each with its name, are together; the only one is itself, unless something is said of several."""
+    if len(inputs) == 1 and not (offsets or align or machines):
+        ((_, trace),) = inputs
+    else:
+        # Only now: most conversions are of one input.
+        from converter.merging.merge import merge
+
+        trace = merge(
+            [trace for _, trace in inputs],
+            names=[name for name, _ in inputs],
+            offsets=offsets,
+            align=align,
+            machines=machines,
+        )
+    note(trace.warnings, *left_out)
+    return trace
+
+
+def _traces_in(
+    source: Source,
+    format: str | None,
+    options: Mapping[str, str] | None,
+    stack: ExitStack,
+    left_out: list[TraceWarning],
+) -> list[tuple[str, Trace]]:
+    """The trace of an input with its name, or those of what lies in a folder that is none; the stack closes them."""
+
+    def opened(one: Source) -> tuple[str, Trace]:
+        trace = _trace_of(one, format, options)
+        _keep_limits(trace)
+        stack.callback(trace.close)
+        return one.name, trace
+
+    names = source.listdir() if source.is_directory and format is None else []
+    if registry.is_whole(source, names):
+        return [opened(source)]
+    # A folder that is no trace, or only seems to be one for what lies below it.
+    found: list[tuple[Source, Format]] = []
+    others: list[TraceWarning] = []
+    many = len(names) > limit("folder-files")
+    if many and registry.detected(source) is None:
+        expected = f"a trace, or {allowed('folder-files')}"
+        raise UnknownFormatError(path=source.name, expected=expected, found=f"{len(names):,}")
+    for name in names if not many else ():
+        try:
+            inner = stack.enter_context(source.open(name))
+            found.append((inner, registry.detect(inner)))
+        except TraceError:
+            path = os.path.join(source.name, name)
+            others.append(TraceWarning(message="no trace, left out", path=path))
+    if not found or {one for _, one in found} == {registry.detected(source)}:
+        return [opened(source)]
+    left_out += [*source.warnings, *others]
+    traces = []
+    for inner, _ in found:
+        with _naming(inner):
+            traces.append(opened(inner))
+    return traces
+
+
+def _keep_limits(trace: Trace) -> None:
+    """Have the limits that hold now hold whenever batches are read, whatever else is opened then."""
+    values = changed_limits()
+    if not values:
+        return
+    make_batches, is_as_read = trace.make_batches, trace.is_as_read
+    trace.make_batches = partial(iterated, make_batches, values)
+    if is_as_read:
+        trace.source_batches = trace.make_batches
+
+
+def _trace_of(source: Source, name: str | None, options: Mapping[str, str] | None) -> Trace:
+    told = dict(options or {})
+    if name is None:
+        found = registry.detect(source)
+    else:
+        found, implied = registry.source_format(name)
+        told = {**implied, **told}
+    for option in told:
+        if option not in found.options:
+            known = ", ".join(found.options) or "none"
+            raise UnsupportedError(
+                f"no option {option!r} for reading {found.name}; there are: {known}"
+            )
+    if found.reads_in_order:
+        source.expect_order()
+    try:
+        travelled, source, stale = _extracted(source, found)
+        trace = found.open(source, told) if travelled is None else travelled
+    except TraceError as error:
+        raise error.within(format=found.name) from None
+    note(trace.warnings, *source.warnings)
+    if stale is not None:
+        note(trace.warnings, stale)
+    return trace
+
+
+def _extracted(source: Source, format: Format) -> tuple[Trace | None, Source, TraceWarning | None]:
+    """The trace that travels in an input, the input without it, and a warning where that is stale."""
+    if not has_residual(source):
+        return None, source, None
+    from converter.lossless.residual import extract
+
+    return extract(source, format.embedding if format.embeds else None)
+
+
+@contextmanager
+def _naming(source: Source) -> Iterator[None]:
+    """Errors about no other file are about this one."""
+    try:
+        yield
+    except TraceError as error:
+        raise error.within(path=source.name)  # noqa: B904 - it is the same error

@@ -15,8 +15,9 @@ from numpy.typing import NDArray
 
 from converter.errors import TraceError
 from converter.formats.ctf.mapping import DISCARDED, DISCARDED_PACKETS
-from converter.formats.ctf.packets import StreamFile, StreamState
+from converter.formats.ctf.packets import check, scanned
 from converter.formats.ctf.program import Decoder
+from converter.formats.ctf.stream_files import StreamFile, StreamState
 from converter.formats.ctf.stream_types import RecordType
 from converter.formats.ctf.tables import RecordColumns, Records, lost_table
 from converter.formats.ctf.tasks import Tasks
@@ -83,7 +84,7 @@ class DataStream:
         """The events of each window."""
         state = StreamState()
         for file, time in zip(self.files, self.times, strict=True):
-            for events in file.scan(state, time):
+            for events in scanned(file, state, time):
                 self._collect(file)
                 yield events
             self._collect(file)
@@ -92,7 +93,7 @@ class DataStream:
         """Go from packet to packet: what is damaged of them is among the errors then."""
         state = StreamState()
         for file, time in zip(self.files, self.times, strict=True):
-            file.check(state, time)
+            check(file, state, time)
             self._collect(file)
 
     def take_errors(self) -> list[TraceError]:

@@ -18,10 +18,10 @@ from converter.formats.ctf.layout import (
     parse_index,
 )
 from converter.formats.ctf.metadata_files import parse_metadata
-from converter.formats.ctf.packets import StreamFile, said
 from converter.formats.ctf.scan import PACKET, REGISTERS, Scanner
 from converter.formats.ctf.special_fields import empty_program, header_program
 from converter.formats.ctf.statements import Statement, read_statement
+from converter.formats.ctf.stream_files import StreamFile, said
 from converter.formats.ctf.stream_types import StreamType
 from converter.formats.ctf.trace_class import TraceClass
 from converter.limits import allowed, changed_limits, limit

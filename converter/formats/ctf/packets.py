@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import Final, NamedTuple
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +12,6 @@ from converter.errors import TraceError, too_many_holes
 from converter.formats.ctf.layout import PACKET_MAGIC
 from converter.formats.ctf.resuming import PacketStarts
 from converter.formats.ctf.scan import (
-    ABSENT,
     DAMAGED,
     DEFECTS,
     DONE,
@@ -26,18 +24,16 @@ from converter.formats.ctf.scan import (
     TRUNCATED,
     Scanner,
 )
-from converter.formats.ctf.stream_types import RecordType, StreamType
+from converter.formats.ctf.stream_files import StreamFile, StreamState, said, updated_clock
+from converter.formats.ctf.stream_types import RecordType
 from converter.formats.ctf.windows import LOST_EVENTS, LOST_PACKETS, ROOM, Events
 from converter.limits import limit
-from converter.storage.source import Source
 from converter.storage.window_memory import WindowMemory
 
 #: Bytes of a stream that are read at a time, and the most that one record can have.
 WINDOW: Final = 1 << 20
 LARGEST_WINDOW: Final = 1 << 28
 
-#: Damage of one stream that is told in full.
-_TOLD: Final = 8
 _CUT: Final = "the file ends within a packet"
 
 _BEGIN: Final = REGISTERS["begin"]
@@ -51,101 +47,40 @@ _SEQUENCE: Final = REGISTERS["sequence"]
 _STREAM_CLASS: Final = REGISTERS["stream class"]
 
 
-@dataclass(slots=True)
-class StreamState:
-    """What goes on from one packet of a stream to the next, also in another file."""
+def scanned(file: StreamFile, state: StreamState, time: tuple[int, int, int]) -> Iterator[Events]:
+    """The events of a file; what is damaged is noted in it.
 
-    discarded: int | None = None
-    sequence: int | None = None
-    #: When the packet before began: later packets may say only the lower bits.
-    begin: int = 0
-    #: Its clock at the end of a file, where packets do not say theirs.
-    clock: int = 0
+    `time` is what the scanner is told of the clock: shift, numerator, denominator.
+    """
+    return _passed(file, state, time, events=True)
 
 
-def updated_clock(clock: int, value: int, bits: int) -> int:
-    """The clock's value when so many of its lower bits are these (CTF2-SPEC-2.0, 6.3): it never goes back."""
-    mask = (1 << bits) - 1
-    later = clock & ~mask | value
-    return (later if value >= clock & mask else later + mask + 1) & (1 << 64) - 1
+def check(file: StreamFile, state: StreamState, time: tuple[int, int, int]) -> None:
+    """Go from packet to packet of a file, past their events; what of them is damaged is noted in it."""
+    for _ in _passed(file, state, time, events=False):
+        pass
 
 
-def said(register: int) -> int | None:
-    """What a packet says in one of its fields, None if it does not have it."""
-    return None if register == ABSENT else register
-
-
-class PacketRange(NamedTuple):
-    """The packets of a file that are read, from byte to byte, and how it was in front of them (None: as ever)."""
-
-    start: int
-    end: int
-    state: StreamState | None
-
-
-class StreamFile:
-    """A file of packets of one stream."""
-
-    def __init__(self, source: Source, name: str, stream_type: StreamType) -> None:
-        self.source = source
-        self.name = name
-        self.type = stream_type
-        self.errors: list[TraceError] = []
-        #: Of the packets, those that are wanted.
-        self.range = PacketRange(0, source.size, None)
-        #: Of its records, those of times that are wanted: others that say nothing of these are gone past.
-        self.window: tuple[int, int] | None = None
-        #: Bytes that have been read.
-        self.done = 0
-        self._untold = 0
-
-    def scan(self, state: StreamState, time: tuple[int, int, int]) -> Iterator[Events]:
-        """The events of the file; what is damaged is added to `errors`.
-
-        `time` is what the scanner is told of the clock: shift, numerator, denominator.
-        """
-        yield from self._passed(state, time, events=True)
-
-    def check(self, state: StreamState, time: tuple[int, int, int]) -> None:
-        """Go from packet to packet, past their events; what is damaged of them is added to `errors`."""
-        for _ in self._passed(state, time, events=False):
-            pass
-
-    def _passed(
-        self, state: StreamState, time: tuple[int, int, int], *, events: bool
-    ) -> Iterator[Events]:
-        self.done = self._untold = 0
-        before = self.range.state
-        if before is not None:
-            state.discarded, state.sequence = before.discarded, before.sequence
-            state.begin, state.clock = before.begin, before.clock
-        starts = PacketStarts(self.source, self.type)
-        start = self.range.start
-        holes = 0
-        while True:
-            scan = _Scan(self, start, starts, state, time, events=events)
-            yield from scan.windows()
-            state.clock = scan.clock
-            found = scan.next_packet()
-            if found is None:
-                break
-            holes += 1
-            if holes > limit("holes"):
-                self.errors.append(too_many_holes(found).within(path=self.source.name))
-                break
-            start = found
-        if self._untold:
-            self.errors.append(
-                TraceError(f"{self._untold:,} more packets are damaged", path=self.source.name)
-            )
-        self.done = self.source.size
-
-    def damage(self, error: TraceError) -> None:
-        """Note what is damaged; of a lot only the first."""
-        if len(self.errors) < _TOLD:
-            self.errors.append(error.within(path=self.source.name))
-        else:
-            self._untold += 1
+def _passed(
+    file: StreamFile, state: StreamState, time: tuple[int, int, int], *, events: bool
+) -> Iterator[Events]:
+    file.begin(state)
+    starts = PacketStarts(file.source, file.type)
+    start = file.range.start
+    holes = 0
+    while True:
+        scan = _Scan(file, start, starts, state, time, events=events)
+        yield from scan.windows()
+        state.clock = scan.clock
+        found = scan.next_packet()
+        if found is None:
+            break
+        holes += 1
+        if holes > limit("holes"):
+            file.errors.append(too_many_holes(found).within(path=file.source.name))
+            break
+        start = found
+    file.end()
 
 
 class _Scan:

@@ -12,8 +12,14 @@ import numpy as np
 
 from converter.formats.ctf.decode import DataStream
 from converter.formats.ctf.layout import PACKET_MAGIC
-from converter.formats.ctf.packets import PacketRange, StreamFile, StreamState, said, updated_clock
 from converter.formats.ctf.scan import PACKET, REGISTERS, Scanner
+from converter.formats.ctf.stream_files import (
+    PacketRange,
+    StreamFile,
+    StreamState,
+    said,
+    updated_clock,
+)
 from converter.ir.trace import Narrowed
 
 #: The most that is read of a packet's header and context.

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable
-from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,13 +12,25 @@ from numpy.typing import NDArray
 from converter.formats.perfetto import mapping
 from converter.formats.perfetto.annotations import JSON_VALUE, nested_value, proto_class
 from converter.formats.perfetto.callstacks import CallStacks
-from converter.formats.perfetto.columns import bytes_column
 from converter.formats.perfetto.layout import LegacyField, TrackEventType
 from converter.formats.perfetto.packets import Window
 from converter.formats.perfetto.parts import Part
 from converter.formats.perfetto.scan_timeline import Timeline, TrackEvents
+from converter.formats.perfetto.track_event_columns import (
+    Item,
+    Make,
+    ReadEvents,
+    bit,
+    bound,
+    categories,
+    constant,
+    eager_values,
+    item_column,
+    looked_up,
+    microseconds,
+    names,
+)
 from converter.formats.perfetto.tracks import Places
-from converter.ir.columns import Column, ListColumn, NullColumn, column_from_values
 from converter.ir.events import EventClass, Field
 from converter.ir.field_classes import (
     BooleanClass,
@@ -36,15 +47,6 @@ from converter.kernels.strings import StringTable
 from converter.projection import timeline_fields
 
 _ITEM = struct.Struct("<BII")
-
-
-class _Item(NamedTuple):
-    """An argument of a signature: its code, the number of its name and of its type's, and its first word."""
-
-    code: str
-    name: int
-    type_name: int
-    word: int
 
 
 _WORDS = {"n": 0, "N": 2, "y": 2, "j": 2, "F": 2, "T": 2, "k": 2, "X": 2, "M": 2}
@@ -78,26 +80,12 @@ _ID_TEXT_SLOT, _BIND_TEXT_SLOT, _DURATION_SLOT = 20, 21, 22
 
 
 @dataclass(slots=True)
-class _Read:
-    """The track events of a window, and the values of their eager items by (class, item)."""
-
-    data: NDArray[np.uint8]
-    events: TrackEvents
-    name: NDArray[np.int32]
-    eager: dict[tuple[int, int], list[Any]] = field(default_factory=dict)
-
-
-#: Makes a column from what was read and the places of the class's events.
-_Make = Callable[[_Read, NDArray[np.intp]], Column]
-
-
-@dataclass(slots=True)
 class _Shape:
     """A signature taken apart."""
 
     type: int
     phase: str
-    items: list[_Item]
+    items: list[Item]
 
     @property
     def eager(self) -> list[int]:
@@ -114,7 +102,7 @@ class TrackEventClasses:
         self._class_of = np.full(256, -1, np.int32)
         self._shapes: dict[int, _Shape] = {}
         self._eager_classes: dict[tuple[int, tuple[FieldClass, ...]], int] = {}
-        self._columns: dict[int, list[_Make]] = {}
+        self._columns: dict[int, list[Make]] = {}
         self._track_names = np.zeros(0, np.int32)
 
     def read(
@@ -129,7 +117,7 @@ class TrackEventClasses:
         """The events that a timeline took; `ts` and `scope` are the packets'."""
         if not len(events.packet):
             return None
-        read = _Read(window.data, events, events.name)
+        read = ReadEvents(window.data, events, events.name)
         class_id = self._classes(events.signature)
         track, thread = self._places.resolve(events.place, events.space)
         if (class_id < 0).any():
@@ -142,7 +130,7 @@ class TrackEventClasses:
             thread=thread,
             cpu=None,
             track=track,
-            columns=lambda id, places: [_bound(make, read, places) for make in self._columns[id]],
+            columns=lambda id, places: [bound(make, read, places) for make in self._columns[id]],
         )
 
     def _classes(self, signature: NDArray[np.int32]) -> NDArray[np.int32]:
@@ -166,7 +154,7 @@ class TrackEventClasses:
 
     def _read_eager(
         self,
-        read: _Read,
+        read: ReadEvents,
         class_id: NDArray[np.int32],
         scope: NDArray[np.int64],
         timeline: Timeline,
@@ -210,7 +198,7 @@ class TrackEventClasses:
                 read.eager.setdefault((id, index), []).append(value)
 
     def _name_counters(
-        self, read: _Read, class_id: NDArray[np.int32], track: NDArray[np.int32]
+        self, read: ReadEvents, class_id: NDArray[np.int32], track: NDArray[np.int32]
     ) -> None:
         """A counter's name is its track's."""
         trace = self._trace
@@ -231,9 +219,9 @@ class TrackEventClasses:
     def _define(self, shape: _Shape, eager: tuple[FieldClass, ...]) -> int:
         kind = _kind(shape)
         id = len(self._trace.event_classes)
-        leading: list[tuple[Field, _Make]] = [(mapping.NAME, _name), (mapping.CATEGORY, _category)]
-        parts: list[tuple[Field, _Make]] = []
-        arguments: list[tuple[Field, _Make]] = []
+        leading: list[tuple[Field, Make]] = [(mapping.NAME, names), (mapping.CATEGORY, categories)]
+        parts: list[tuple[Field, Make]] = []
+        arguments: list[tuple[Field, Make]] = []
         if shape.phase and shape.phase != mapping.default_phase(kind):
             parts.append((timeline_fields.PHASE, self._text(shape.phase)))
         consumed = self._identify(shape, kind, leading, parts)
@@ -246,10 +234,10 @@ class TrackEventClasses:
                 continue
             if item.code in _EAGER:
                 declared = self._field(item, next(types))
-                column = _eager(id, index, declared.type, self._trace.strings)
+                column = eager_values(id, index, declared.type, self._trace.strings)
             else:
                 declared = self._field(item, None)
-                column = _column(item, declared.type)
+                column = item_column(item, declared.type)
             if kind is Kind.COUNTER and item.code in "vV":
                 leading.append((mapping.COUNTER_VALUES[item.code == "V"], column))
             else:
@@ -259,23 +247,23 @@ class TrackEventClasses:
         self._columns[id] = [column for _, column in fields]
         return self._trace.add_class(EventClass(kind, fields=tuple(one for one, _ in fields)))
 
-    def _text(self, text: str) -> _Make:
+    def _text(self, text: str) -> Make:
         """A text that is the same in all events."""
-        return _constant(np.int32(self._trace.strings.intern(text)))
+        return constant(np.int32(self._trace.strings.intern(text)))
 
     def _identify(
         self,
         shape: _Shape,
         kind: Kind,
-        leading: list[tuple[Field, _Make]],
-        parts: list[tuple[Field, _Make]],
+        leading: list[tuple[Field, Make]],
+        parts: list[tuple[Field, Make]],
     ) -> set[int]:
         """Add id and duration; which items are in them."""
         legacy = {item.name: i for i, item in enumerate(shape.items) if item.code == "L"}
         consumed: set[int] = set()
         if kind is Kind.SLICE_COMPLETE:
             at = legacy.get(LegacyField.DURATION_US)
-            column = _constant(np.int64(0)) if at is None else _microseconds(shape.items[at])
+            column = constant(np.int64(0)) if at is None else microseconds(shape.items[at])
             leading.append((timeline_fields.DURATION, column))
             consumed |= set() if at is None else {at}
         for name, text, wanted in (
@@ -286,7 +274,7 @@ class TrackEventClasses:
             is_leading = name is None and kind in mapping.ID_KINDS
             if number is None:
                 if is_leading:
-                    leading.append((mapping.ID, _constant(np.uint64(0))))
+                    leading.append((mapping.ID, constant(np.uint64(0))))
                 continue
             called = name or next(key for key, of in mapping.ID_FIELDS.items() if of == number)
             declared = (
@@ -296,32 +284,32 @@ class TrackEventClasses:
             )
             item = shape.items[legacy[text if text in legacy else number]]
             consumed |= {legacy[one] for one in (number, text) if one in legacy}
-            (leading if is_leading else parts).append((declared, _column(item, declared.type)))
+            (leading if is_leading else parts).append((declared, item_column(item, declared.type)))
         return consumed
 
-    def _translated(self, number: LegacyField, item: _Item) -> list[tuple[Field, _Make]]:
+    def _translated(self, number: LegacyField, item: Item) -> list[tuple[Field, Make]]:
         """Fields of LegacyEvent as those that other formats have."""
         match number:
             case LegacyField.PHASE:
                 letters = [self._trace.strings.intern(chr(code)) for code in range(128)]
-                return [(timeline_fields.PHASE, _looked_up(item, letters))]
+                return [(timeline_fields.PHASE, looked_up(item, letters))]
             case LegacyField.THREAD_DURATION_US:
-                return [(timeline_fields.THREAD_DURATION, _microseconds(item))]
+                return [(timeline_fields.THREAD_DURATION, microseconds(item))]
             case LegacyField.ID_SCOPE:
-                return [(timeline_fields.ID_SCOPE, _column(item, StringClass()))]
+                return [(timeline_fields.ID_SCOPE, item_column(item, StringClass()))]
             case LegacyField.BIND_TO_ENCLOSING:
-                return [(timeline_fields.BINDS, _column(item, BooleanClass()))]
+                return [(timeline_fields.BINDS, item_column(item, BooleanClass()))]
             case LegacyField.FLOW_DIRECTION:
                 return [
-                    (timeline_fields.FLOW_IN, _bit(item, 1)),
-                    (timeline_fields.FLOW_OUT, _bit(item, 2)),
+                    (timeline_fields.FLOW_IN, bit(item, 1)),
+                    (timeline_fields.FLOW_OUT, bit(item, 2)),
                 ]
             case LegacyField.INSTANT_EVENT_SCOPE:
                 letters = [self._trace.strings.intern(one) for one in "tgpt"]
-                return [(timeline_fields.SCOPE, _looked_up(item, letters))]
+                return [(timeline_fields.SCOPE, looked_up(item, letters))]
         raise AssertionError(number)
 
-    def _field(self, item: _Item, eager: FieldClass | None) -> Field:
+    def _field(self, item: Item, eager: FieldClass | None) -> Field:
         if item.code == "L":
             unknown = Field(f"legacy_{item.name}", IntegerClass(64), Role.CONTEXT)
             return _LEGACY_FIELDS.get(item.name, unknown)
@@ -354,7 +342,7 @@ def _shape(signature: bytes) -> _Shape:
     items = []
     word = 0
     for code, name, type_name in _ITEM.iter_unpack(signature[2:]):
-        items.append(_Item(chr(code), name, type_name, word))
+        items.append(Item(chr(code), name, type_name, word))
         word += _WORDS.get(chr(code), 1)
     return _Shape(signature[0], chr(signature[1]) if signature[1] else "", items)
 
@@ -363,92 +351,3 @@ def _kind(shape: _Shape) -> Kind:
     if shape.type:
         return mapping.TYPE_KINDS[TrackEventType(shape.type)]
     return mapping.PHASE_KINDS.get(shape.phase, Kind.INSTANT)
-
-
-# Columns
-
-
-def _bound(make: _Make, read: _Read, places: NDArray[np.intp]) -> Callable[[], Column]:
-    return lambda: make(read, places)
-
-
-def _name(read: _Read, places: NDArray[np.intp]) -> Column:
-    return read.name[places]
-
-
-def _category(read: _Read, places: NDArray[np.intp]) -> Column:
-    return read.events.category[places]
-
-
-def _constant(value: Any) -> _Make:
-    return lambda _read, places: np.broadcast_to(value, (len(places),))
-
-
-def _words(read: _Read, places: NDArray[np.intp], word: int) -> NDArray[np.uint64]:
-    return read.events.words[read.events.first_word[places] + word]
-
-
-def _spans(read: _Read, places: NDArray[np.intp], word: int) -> NDArray[np.int64]:
-    first = read.events.first_word[places] + word
-    return np.stack((read.events.words[first], read.events.words[first + 1]), 1).view(np.int64)
-
-
-def _microseconds(item: _Item) -> _Make:
-    return lambda read, places: _words(read, places, item.word).view(np.int64) * 1000
-
-
-def _looked_up(item: _Item, entries: list[int]) -> _Make:
-    """Numbers as what they stand for; those that stand for nothing as the first entry."""
-    table = np.array(entries, np.int32)
-
-    def make(read: _Read, places: NDArray[np.intp]) -> Column:
-        words = _words(read, places, item.word)
-        return table[np.where(words < len(table), words, 0).astype(np.intp)]
-
-    return make
-
-
-def _bit(item: _Item, bit: int) -> _Make:
-    return lambda read, places: (_words(read, places, item.word) & np.uint64(bit)) != 0
-
-
-def _eager(class_id: int, index: int, field_class: FieldClass, strings: StringTable) -> _Make:
-    return lambda read, _places: column_from_values(
-        field_class, read.eager[class_id, index], strings
-    )
-
-
-def _column(item: _Item, field_class: FieldClass) -> _Make:
-    def make(read: _Read, places: NDArray[np.intp]) -> Column:
-        match item.code:
-            case "n":
-                return NullColumn(len(places))
-            case "y" | "j" | "M":
-                return bytes_column(read.data, _spans(read, places, item.word))
-            case "X":
-                return bytes_column(read.events.remainder, _spans(read, places, item.word))
-            case "F" | "T":
-                return _flows(read.events.flows, _spans(read, places, item.word))
-            case "h":
-                return _microseconds(item)(read, places)
-        words = _words(read, places, item.word)
-        match field_class:
-            case StringClass():
-                return words.astype(np.int32)
-            case BooleanClass():
-                return words.astype(np.bool_)
-            case FloatClass():
-                return words.view(np.float64)
-            case IntegerClass(signed=True):
-                return words.view(np.int64)
-        return words
-
-    return make
-
-
-def _flows(flows: NDArray[np.uint64], spans: NDArray[np.int64]) -> ListColumn:
-    offsets = np.zeros(len(spans) + 1, np.int64)
-    np.cumsum(spans[:, 1], out=offsets[1:])
-    inner = np.arange(offsets[-1], dtype=np.int64)
-    inner += np.repeat(spans[:, 0] - offsets[:-1], spans[:, 1])
-    return ListColumn(offsets, flows[inner])

@@ -23,7 +23,8 @@ from converter.formats.aix.hooks import HOOKS
 from converter.formats.aix.native_classes import EntryTable
 from converter.formats.aix.portable import streams_of
 from converter.formats.aix.report_state import ReportState
-from converter.formats.aix.template_programs import NotExpressedError, raw_text
+from converter.formats.aix.template_places import NotExpressedError
+from converter.formats.aix.template_programs import raw_text
 from converter.formats.aix.template_state import template_text
 from converter.formats.aix.trcfmt import (
     Entry,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from converter.formats.aix.template_programs import NotExpressedError
+from converter.formats.aix.template_places import NotExpressedError
 from converter.formats.aix.template_registers import DUE, LINE, MACROS, STEPS, RegisterProgram
 from converter.formats.aix.trcfmt.model import Template
 from converter.limits import limit

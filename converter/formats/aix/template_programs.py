@@ -7,26 +7,31 @@ that end before a value are printed by the engine (`trcfmt.evaluate`).
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Final
 
 from converter.formats.aix.errno import ERRNO_NAMES
-from converter.formats.aix.trcfmt import Entry, TemplateFile, digits_of
+from converter.formats.aix.template_places import (
+    SIZES,
+    WIDE,
+    NotExpressedError,
+    PlacedValues,
+    Value,
+    is_word,
+)
+from converter.formats.aix.trcfmt import Entry, digits_of
 from converter.formats.aix.trcfmt.entry import SPECIAL_MACROS
 from converter.formats.aix.trcfmt.model import (
-    POINTERS,
     WORD,
     Assign,
     Backquoted,
     Block,
     Control,
-    Expression,
     Format,
     Function,
     Item,
     Macro,
     Move,
-    Number,
     Subject,
     Subroutine,
     Switch,
@@ -39,40 +44,11 @@ from converter.ir.text import printable
 from converter.printing import program as op
 from converter.printing.code import Code, Form, Names
 
-#: Where the hookdata are, by the bytes of a word; macros of numbers that are the same for a form, and those of events.
-_HOOKDATA: Final = {4: 2, 8: 6}
-_CONSTANTS: Final = ("HOOKENV", "WORDSIZE", "GENERIC", "TRACEENV", "LARGEDATATYPES", "BUFF")
-_COLUMNS: Final = {"PID": "pid", "TID": "tid", "CPUID": "cpu"}
-_SIZES: Final = (1, 2, 4, 8)
-_WIDE: Final = 64
 #: Fewer than the steps that the engine allows any entry.
 _MOST_ITEMS: Final = 900
 _MOST_CALLS: Final = 10
 _MOST_DEPTH: Final = 60
 
-
-class NotExpressedError(Exception):
-    """What the template shows is not a matter of places alone."""
-
-
-@dataclass(frozen=True, slots=True)
-class Place:
-    """A number of an entry."""
-
-    offset: int
-    size: int
-    signed: bool = False
-    mask: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Column:
-    """A number that is known of an event."""
-
-    name: str
-
-
-Value = Place | Column | int
 #: Whether a blank is due in front of what follows, and what stands there: nothing, a blank, or something else.
 _State = tuple[bool, str]
 _START: Final = frozenset({(False, "")})
@@ -80,28 +56,13 @@ Known = tuple[frozenset[_State], int | None, tuple[Value | None, ...]]
 
 
 @dataclass(slots=True)
-class TemplateProgram:
-    """Adds to a program the text of the entries of a form.
+class TemplateProgram(PlacedValues):
+    """Adds to a program the text of the entries of a form."""
 
-    `word` is the size of the form's words in bytes, `margin` what stands in front of all lines but the first. `needed`
-    is, afterwards, how many bytes an entry must have.
-    """
-
-    code: Code
-    file: TemplateFile
-    word: int
-    generic: bool
-    trace_env: int
-    margin: bytes
-    needed: int = 0
     _states: frozenset[_State] = _START
-    _pointer: int | None = 0
-    _slots: dict[str, int] = field(default_factory=dict)
-    _held: list[Value | None] = field(default_factory=list)
     _items: int = 0
     _calls: int = 0
     _depth: int = 0
-    _id: int = 0
 
     def add(self, template: Template, id16: int) -> None:
         """The text that a template makes of the entries of a hook.
@@ -110,9 +71,7 @@ class TemplateProgram:
             NotExpressedError: no program can print it.
 
         """
-        self._id = id16
-        self._pointer = 8 * (self.word if self.generic else _HOOKDATA[self.word])
-        self._slots = macro_slots(template.body)
+        self._begin(id16, macro_slots(template.body))
         self._block(template.body)
         self._end_line()
 
@@ -210,7 +169,7 @@ class TemplateProgram:
     def _put(self, value: Value, format: Format, size: int) -> None:
         """A number as a code prints it, cut to the code's size."""
         code, bits = self.code, 8 * size
-        if size not in _SIZES:
+        if size not in SIZES:
             raise NotExpressedError("size")
         self._load(value, bits)
         match format.code:
@@ -230,53 +189,6 @@ class TemplateProgram:
                 code.unless_zero(lambda: _drop(code), lambda: _decimal(code))
             case _:
                 raise NotExpressedError(format.code)
-
-    def _load(self, value: Value, bits: int) -> None:
-        """A number onto the stack, of which that many bits are of use."""
-        code = self.code
-        match value:
-            case int():
-                code.constant(value)
-            case Column(name):
-                code.number_of(name, 0, signed=True)
-            case Place(offset, size, signed, mask):
-                if signed and (bits > 8 * size or mask is not None):
-                    raise NotExpressedError("a sign")
-                code.add(op.LOAD, offset, size)
-                if mask is not None:
-                    code.keep(mask & (1 << _WIDE) - 1)
-
-    # Values
-
-    def _size(self, format: Format) -> int:
-        return self.word if format.size == WORD else max(format.size, 1)
-
-    def _read(self, format: Format) -> Value:
-        """The number at the pointer, which moves behind it."""
-        if format.code not in ("X", "D", "U", "o", "E") or self._pointer is None:
-            raise NotExpressedError(format.code)
-        size, offset = self._size(format), -(-self._pointer // 8)
-        if size not in _SIZES or offset < 0:
-            raise NotExpressedError("place")
-        self._pointer = 8 * (offset + size)
-        self.needed = max(self.needed, offset + size)
-        return Place(offset, size, format.code == "D", format.mask)
-
-    def _move(self, item: Move) -> None:
-        distance = item.size * 8 + item.part
-        match item.code:
-            case "G":
-                self._pointer = distance
-            case "W":
-                self._pointer = item.size * self.word * 8
-            case "O" if self._pointer is not None:
-                self._pointer += distance
-            case "R" if self._pointer is not None:
-                self._pointer = (
-                    self._pointer & ~7 if item.size == 0 else self._pointer - 8 * item.size
-                )
-            case _:
-                raise NotExpressedError("pointer")
 
     def _macro(self, item: Macro) -> None:
         name = item.name
@@ -298,99 +210,18 @@ class TemplateProgram:
         is_macro = len(name) != 4 or name in self._slots
         return not is_macro and _hexadecimal(name) in self.file.templates
 
-    def _extract(self, value: Value, item: Macro) -> None:
-        """Some bits of a number onto the stack."""
-        assert item.extract is not None
-        low, high = item.extract
-        self._load(value, _WIDE)
-        self.code.constant(low)
-        self.code.add(op.SHIFT_RIGHT)
-        self.code.keep((1 << max(0, min(high, 63) - low + 1)) - 1)
-        if item.mask is not None:
-            self.code.keep(item.mask & (1 << _WIDE) - 1)
-
     def _format_of(self, item: Macro) -> tuple[Format, int]:
         """How a macro is printed, and the size (`trcfmt.evaluator`)."""
         if item.format is not None and item.format.code not in ("F", "S", "A", "o"):
             return item.format, self.word if item.format.size == WORD else item.format.size
         if item.name not in self._slots:
-            if _is_word(item.name):
+            if is_word(item.name):
                 return Format("X"), 8 if item.name[0] == "L" else self.word
             if item.name in SPECIAL_MACROS and item.name not in ("HD", "TRACEID", "IPADDR"):
                 return Format("D", 8), 8
             if item.name == "IPADDR":
                 return Format("X", 4), 4
         return Format("X", 2), 2
-
-    def _named(self, item: Macro) -> Value:
-        """The value of a macro behind its mask; 0 if it is not defined."""
-        name = item.name
-        if (item.format is not None and item.format.code == "S") or name in POINTERS:
-            raise NotExpressedError(name)
-        if name in self._slots:
-            slot = self._slots[name]
-            held = self._held[slot] if slot < len(self._held) else 0
-            if held is None:
-                raise NotExpressedError(name)
-            return self._masked(held, item)
-        return self._masked(self._of_entry(name), item)
-
-    def _masked(self, value: Value, item: Macro) -> Value:
-        if item.mask is None or item.extract is not None:
-            return value
-        if isinstance(value, int):
-            return value & item.mask
-        if not isinstance(value, Place) or value.mask is not None or value.signed:
-            raise NotExpressedError("mask")
-        return Place(value.offset, value.size, mask=item.mask)
-
-    def _of_entry(self, name: str) -> Value:
-        """What a special macro is of an entry of this form."""
-        if _is_word(name):
-            size = self.word if name[0] == "D" else 8
-            place = Place(self.word + (int(name[1]) - 1) * size, size)
-            self.needed = max(self.needed, place.offset + size)
-            return place
-        if name in _COLUMNS:
-            return Column(_COLUMNS[name])
-        if name == "HD":
-            return Place(_HOOKDATA[self.word], 2)
-        if name == "TRACEID":
-            return self._id
-        if name in _CONSTANTS:
-            return {
-                "HOOKENV": 8 * self.word,
-                "TRACEENV": self.trace_env,
-                "WORDSIZE": self.word,
-                "GENERIC": int(self.generic),
-            }.get(name, 0)
-        if name in SPECIAL_MACROS or name in (
-            "ERROR",
-            "DEFAULT",
-            "STOP",
-            "BREAK",
-            "SKIP",
-            "LOGIDX",
-        ):
-            raise NotExpressedError(name)
-        return 0
-
-    def _assign(self, name: str, value: Expression | None) -> None:
-        if name in POINTERS:
-            raise NotExpressedError(name)
-        slot = self._slots.setdefault(name, len(self._slots))
-        self._held.extend([0] * (slot + 1 - len(self._held)))
-        match value:
-            case None:
-                pass
-            case Number(number):
-                self._held[slot] = number
-            case Format():
-                self._held[slot] = self._read(value)
-            case Macro(extract=None):
-                self._held[slot] = self._named(value)
-            case _:
-                raise NotExpressedError("arithmetic")
 
     # Statements
 
@@ -457,23 +288,6 @@ class TemplateProgram:
             for values in zip(*columns, strict=True)
         ]
 
-    def _compare(self, value: Value, expected: int) -> bool:
-        """Whether the value is that number, onto the stack; False where it never is."""
-        if isinstance(value, Place) and value.signed and value.mask is None:
-            bits = 8 * value.size
-            if not -(1 << bits - 1) <= expected < 1 << bits - 1:
-                return False
-            self._load(value, bits)
-            self.code.constant(expected & (1 << bits) - 1)
-        else:
-            signed = isinstance(value, Column)
-            if not (-(1 << 63) if signed else 0) <= expected < 1 << (63 if signed else _WIDE):
-                return False
-            self._load(value, _WIDE)
-            self.code.constant(expected)
-        self.code.add(op.EQUAL)
-        return True
-
     def _subroutine(self, id16: int) -> None:
         template = self.file.templates.get(id16)
         self._calls += 1
@@ -512,10 +326,6 @@ def raw_text(entry: Entry, trace_env: int) -> tuple[int, Callable[[Code], None]]
     return length, add
 
 
-def _is_word(name: str) -> bool:
-    return len(name) == 2 and name[0] in "DL" and name[1] in "12345"
-
-
 def _hexadecimal(name: str) -> int:
     try:
         return int(name, 16)
@@ -528,4 +338,4 @@ def _drop(code: Code) -> None:
 
 
 def _decimal(code: Code) -> None:
-    code.add(op.DECIMAL, _WIDE, 0)
+    code.add(op.DECIMAL, WIDE, 0)

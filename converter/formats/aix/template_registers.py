@@ -6,7 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple, cast
 
-from converter.formats.aix.template_programs import Known, NotExpressedError, TemplateProgram
+from converter.formats.aix.template_places import NotExpressedError
+from converter.formats.aix.template_programs import Known, TemplateProgram
 from converter.printing import program as op
 
 #: Whether a blank is due, the pointer in bits, steps, where the line begins; then the macros of the template, and what

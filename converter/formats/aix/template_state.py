@@ -11,14 +11,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final, cast
 
-from converter.formats.aix.template_programs import (
-    Column,
-    NotExpressedError,
-    TemplateProgram,
-    Value,
-)
+from converter.formats.aix.template_places import WIDE, Column, NotExpressedError, Value
+from converter.formats.aix.template_programs import TemplateProgram
 from converter.formats.aix.template_registers import MACROS, POINTER, STEPS
-from converter.formats.aix.template_values import FAR, WIDE, Register, ValueProgram
+from converter.formats.aix.template_values import FAR, Register, ValueProgram
 from converter.formats.aix.trcfmt import Entry, Level, TemplateFile
 from converter.formats.aix.trcfmt.evaluator import USUAL_STEPS
 from converter.formats.aix.trcfmt.model import (

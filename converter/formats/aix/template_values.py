@@ -6,14 +6,19 @@ from dataclasses import dataclass
 from typing import Final
 
 from converter.formats.aix.template_lines import BLANK, LineProgram
-from converter.formats.aix.template_programs import Column, NotExpressedError, Place, Value
+from converter.formats.aix.template_places import (
+    SIZES,
+    WIDE,
+    Column,
+    NotExpressedError,
+    Place,
+    Value,
+)
 from converter.formats.aix.template_registers import POINTER
 from converter.formats.aix.trcfmt.model import Format, Move
 from converter.printing import program as op
 from converter.printing.code import Form
 
-WIDE: Final = 64
-_SIZES: Final = (1, 2, 4, 8)
 #: What is read as a number.
 _NUMBERS: Final = ("X", "D", "U", "o", "E", "T", "P")
 #: Beyond any entry: what is below can be added to.
@@ -128,7 +133,7 @@ class ValueProgram(LineProgram):
     def _integer_at(self, size: int, *, signed: bool, mask: int | None = None) -> Value:
         """A number of that many bytes, behind which the pointer moves; the entry has to have it."""
         code = self.code
-        if size not in _SIZES or (signed and mask is not None):
+        if size not in SIZES or (signed and mask is not None):
             raise NotExpressedError("size")
         if self._pointer is not None:
             start = -(-self._pointer // 8)

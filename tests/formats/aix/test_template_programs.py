@@ -16,7 +16,8 @@ from support.uftrace_files import FIXTURES
 import converter
 from converter.formats.aix import report_lines
 from converter.formats.aix.report_lines import print_report
-from converter.formats.aix.template_programs import NotExpressedError, TemplateProgram
+from converter.formats.aix.template_places import NotExpressedError
+from converter.formats.aix.template_programs import TemplateProgram
 from converter.formats.aix.template_state import template_text
 from converter.formats.aix.trcfmt import Environment, evaluate, parse
 from converter.kernels.columns import HeldBuffers

@@ -10,13 +10,11 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 import numpy as np
-from numpy.typing import NDArray
 
-from converter.errors import TraceError, TraceWarning, UnsupportedError, note
+from converter.errors import TraceError, TraceWarning, note
 from converter.formats.trace_cmd.compressor import library_version
 from converter.formats.trace_cmd.container import Buffer, Section, TraceFile, is_page_size
-from converter.formats.trace_cmd.event_classes import DISCARDED
-from converter.formats.trace_cmd.event_format import parse_event_format, parse_header_page
+from converter.formats.trace_cmd.event_format import parse_header_page
 from converter.formats.trace_cmd.file_contents import (
     BufferContents,
     FileContents,
@@ -24,7 +22,7 @@ from converter.formats.trace_cmd.file_contents import (
     SectionContents,
 )
 from converter.formats.trace_cmd.holes import kernel_long
-from converter.formats.trace_cmd.latency_text import OTHER_LINE, text_class, text_of
+from converter.formats.trace_cmd.latency_text import text_of
 from converter.formats.trace_cmd.layout import (
     BUFFER_SECTIONS,
     COMPRESSED,
@@ -32,20 +30,12 @@ from converter.formats.trace_cmd.layout import (
     SectionId,
     parse,
 )
+from converter.formats.trace_cmd.native_events import NativeEvents, task_numbers
 from converter.formats.trace_cmd.opening import open_file
-from converter.formats.trace_cmd.options import Metadata, interpret
+from converter.formats.trace_cmd.options import interpret
 from converter.formats.trace_cmd.page_data import CopiedChunks, PageData, PlainPages, SpooledPages
-from converter.formats.trace_cmd.page_writer import PageWriter, Records, SpoolMaker, chunk_size
+from converter.formats.trace_cmd.page_writer import PageWriter, SpoolMaker, chunk_size
 from converter.formats.trace_cmd.pages import PageStream
-from converter.formats.trace_cmd.record_layout import (
-    MISSED_PROGRAM,
-    UNKNOWN_PROGRAM,
-    RecordProgram,
-    record_program,
-)
-from converter.formats.trace_cmd.trace_tables import TaskNumbers, read_tables
-from converter.ir.events import Batch, EventClass
-from converter.ir.kinds import Kind
 from converter.ir.trace import Trace
 from converter.lossless.travelling import parts_of
 from converter.storage.opening import open_source
@@ -332,10 +322,10 @@ class _NativeContents:
         if self._version == 6:
             sizes = [max(sizes, default=_PAGE_SIZE)] * len(buffers)
         writers = [self._writer(size) for size in sizes]
-        events = _Events(
+        events = NativeEvents(
             self._trace,
             interpret(self._file),
-            _task_numbers(self._trace, self._file),
+            task_numbers(self._trace, self._file),
             big_endian=self._file.big_endian,
         )
         for batch in self._trace.batches():
@@ -354,15 +344,6 @@ def _key(buffer: Buffer) -> int:
     return id(buffer)
 
 
-def _task_numbers(trace: Trace, file: TraceFile) -> TaskNumbers:
-    """The numbers of a file's threads, which are their tids unless it says something else."""
-    try:
-        tables = read_tables(file.options)
-    except TraceError:
-        tables = None
-    return TaskNumbers(trace, tables.numbers if tables is not None else None)
-
-
 def _plain(stream: PageStream) -> Any:
     for window in stream.windows():
         if isinstance(window, TraceError):
@@ -371,79 +352,3 @@ def _plain(stream: PageStream) -> Any:
         if errors:
             raise errors[0]
         yield pages
-
-
-class _Events:
-    """The events of batches as records of the file's own formats."""
-
-    def __init__(
-        self, trace: Trace, metadata: Metadata, numbers: TaskNumbers, *, big_endian: bool
-    ) -> None:
-        self._trace = trace
-        self._metadata = metadata
-        self._big_endian = big_endian
-        self._programs: dict[int, RecordProgram | None] = {}
-        self._numbers = numbers
-
-    def write(self, batch: Batch, names: list[bytes], writers: list[PageWriter]) -> None:
-        """Append a batch's events, each to the buffer whose name its track has."""
-        if not writers:
-            return
-        programs = {id: self._program(id) for id in batch.tables}
-        tables = {
-            id: program.bind(batch.tables[id], self._trace.strings)
-            for id, program in programs.items()
-            if program is not None
-        }
-        events = Records(
-            self._raw_times(batch.ts),
-            batch.class_id,
-            batch.row,
-            np.maximum(batch.cpu, 0),
-            self._numbers.of(batch.thread),
-        )
-        buffer = self._buffer_of(batch.track, names)
-        if len(tables) < len(programs):
-            # The lines of text buffers are copied with their text.
-            lines = [id for id, program in programs.items() if program is None]
-            buffer = np.where(np.isin(batch.class_id, lines), -1, buffer)
-        for number, writer in enumerate(writers):
-            here = buffer == number
-            if here.all():
-                writer.append(events, tables)
-            elif here.any():
-                writer.append(events.select(here), tables)
-
-    def _program(self, id: int) -> RecordProgram | None:
-        if id not in self._programs:
-            self._programs[id] = self._program_of(self._trace.event_classes[id])
-        return self._programs[id]
-
-    def _program_of(self, event_class: EventClass) -> RecordProgram | None:
-        if event_class == DISCARDED:
-            return MISSED_PROGRAM
-        if event_class.native:
-            format = parse_event_format(event_class.native, event_class.category)
-            return record_program(format, event_class, big_endian=self._big_endian)
-        if event_class.kind is Kind.NATIVE:
-            return UNKNOWN_PROGRAM
-        if event_class in (OTHER_LINE, text_class(event_class.name)):
-            return None
-        raise UnsupportedError(
-            f"the file has no event format for {event_class.name!r}", format="trace_cmd"
-        )
-
-    def _buffer_of(self, track: NDArray[np.int32], names: list[bytes]) -> NDArray[np.int32]:
-        named = [each.name.encode("utf-8", "surrogateescape") for each in self._trace.tracks]
-        top = names.index(b"") if b"" in names else 0
-        numbers = [names.index(name) if name in names else top for name in named]
-        return np.array([*numbers, top], np.int32)[track]
-
-    def _raw_times(self, ts: NDArray[np.int64]) -> NDArray[np.int64]:
-        """What `Metadata.scale` makes these times of; exact for times that it made."""
-        metadata = self._metadata
-        raw = ts.view(np.uint64) - np.uint64(metadata.time_offset)
-        if metadata.multiplier:
-            factor, shift = metadata.multiplier, metadata.shift
-            raw = np.array([-(-(item << shift) // factor) for item in raw.tolist()], np.uint64)
-        return raw.view(np.int64)

@@ -161,9 +161,6 @@ FieldClass = (
     | OptionalClass
 )
 
-#: Types whose column is one NumPy array, a value an event.
-ScalarClass = IntegerClass | FloatClass | BooleanClass
-
 
 def type_name(field_class: FieldClass) -> str:
     """A field class in a word or two."""

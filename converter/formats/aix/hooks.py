@@ -41,7 +41,6 @@ class Hook:
         return bool(self.words or self.text)
 
 
-_HEX: Final = Style.HEXADECIMAL
 _PID = Word("pid", Role.PID)
 _TID = Word("tid", Role.TID)
 _PRIORITY = Word("priority", Role.PRIORITY, signed=True)

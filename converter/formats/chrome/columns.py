@@ -6,7 +6,6 @@ All functions work on whole columns. `at` is always an int64 array: the slot at 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -245,6 +244,3 @@ def from_json(item: Any, declared: FieldClass) -> Any:
                 for member, inner in zip(members, item, strict=True)
             ]
     raise TypeError(declared)
-
-
-Builder = Callable[[Scanned, Positions], Column]

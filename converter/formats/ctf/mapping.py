@@ -12,12 +12,7 @@ from typing import Final
 
 from converter.formats.ctf.lttng_events import kernel_name, priorities
 from converter.ir.events import EventClass, Field
-from converter.ir.field_classes import (
-    ArrayClass,
-    FieldClass,
-    IntegerClass,
-    StringClass,
-)
+from converter.ir.field_classes import ArrayClass, FieldClass, IntegerClass, StringClass
 from converter.ir.kinds import REQUIRED_ROLES, Kind, Role
 from converter.projection.linux_tracepoints import MEANINGS, Meaning, meaning
 
@@ -139,8 +134,8 @@ def split_name(text: str) -> tuple[str, str]:
 
 
 def joined_name(category: str, name: str) -> str:
-    """The name of an event record class whose category and name `split_name` gives."""
-    return f"{category}:{name}" if category else name
+    """The name of an event record class of that category and name: what `split_name` takes apart."""
+    return f"{category}:{name}" if category and name else category or name
 
 
 def meaning_of(category: str, name: str) -> Meaning:

@@ -24,6 +24,7 @@ from converter.formats.ctf.field_classes import (
     Variant,
 )
 from converter.formats.ctf.field_classes import Mapping as Label
+from converter.formats.ctf.mapping import joined_name
 from converter.formats.ctf.trace_class import ClockClass, EventRecordClass, StreamClass, TraceClass
 from converter.ir.events import EventClass
 from converter.ir.trace import ClockDomain, Trace, parse_rate
@@ -198,7 +199,7 @@ def record_name(event_class: EventClass) -> str:
     name = event_class.name.replace("\0", "")
     if not category and not name:
         return f"traceconv:{event_class.kind.name.lower()}"
-    return f"{category}:{name}" if category and name else category or name
+    return joined_name(category, name)
 
 
 def usual_environment(trace: Trace, *, kernel: bool) -> Mapping[str, str | int]:

@@ -42,9 +42,8 @@ from converter.projection.thread_states import THREAD_STATES
 PROVIDER_ID: Final = 1
 PROVIDER_NAME: Final = b"traceconv"
 
-#: The CPU number of scheduling records (16 bits) that stands for none.
-NO_CPU: Final = 0xFFFF
-#: The highest one that is written: Perfetto's importer ends the process at higher ones, that for none included.
+#: The highest CPU number that is written: Perfetto's importer ends the process at higher ones, that for none (0xFFFF)
+#: included.
 MAX_CPU: Final = 4095
 
 #: Arguments of types that the specification does not have: the header's upper half (little-endian), then what follows

@@ -90,23 +90,6 @@ class LargeBlobFormat(IntEnum):
 
 
 @unique
-class BlobType(IntEnum):
-    """Bits 48..55 of a BLOB record (TRACE_BLOB_TYPE_*)."""
-
-    DATA = 1
-    LAST_BRANCH = 2
-    PERFETTO = 3
-
-
-@unique
-class ObjectType(IntEnum):
-    """Bits 16..23 of a kernel object record (ZX_OBJ_TYPE_*): those whose names the trace's tables keep."""
-
-    PROCESS = 1
-    THREAD = 2
-
-
-@unique
 class ArgumentType(IntEnum):
     """Bits 0..3 of an argument's header ("Argument types")."""
 

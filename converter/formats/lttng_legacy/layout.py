@@ -18,9 +18,6 @@ from converter.errors import TraceError, TruncatedError, UnsupportedError
 
 MAGIC: Final = 0x00D6B7ED
 
-#: The size that a block has which the tracer never closed.
-UNCLOSED: Final = 0xFFFF_FFFF
-
 #: Where the magic number stands, in versions to 1.0 and from 2.0 on.
 _PLACES: Final = (40, 16)
 #: The largest header, and a little more.

@@ -98,11 +98,6 @@ class FormatField(NamedTuple):
         """The type is `long` or `long long`; libtraceevent prints such unsigned values in hexadecimal."""
         return "long" in self.type
 
-    @property
-    def element_size(self) -> int:
-        """`element_bytes` for a kernel whose `long` has eight bytes."""
-        return self.element_bytes(8)
-
     def element_bytes(self, long_size: int) -> int:
         """Size of one element, or of the value when it is no array; 0 when the text does not tell."""
         if not self.is_array and self.size and self.location is Location.INLINE:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from converter.formats.trace_cmd.event_fields import Emit, EventFields, hexadecimal
-from converter.formats.trace_cmd.text_sources import found_offset
 from converter.ir.symbols import SymbolTable
 from converter.ir.trace import ClockDomain
 from converter.printing import program as op
@@ -100,8 +99,6 @@ class ReportContext:
         self.found(code, address, start, lambda: hexadecimal(code, address, digits=8))
 
 
-def function_found(code: Code, *, offset: bool = False) -> None:
-    """The name of the function that was found, and how far the address is in it."""
+def function_found(code: Code) -> None:
+    """The name of the function that was found."""
     code.add(op.FOUND_TEXT)
-    if offset:
-        found_offset(code)

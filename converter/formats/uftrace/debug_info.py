@@ -34,11 +34,6 @@ class DebugInfo:
         function = self.functions.get(address)
         return "" if function is None else function.source
 
-    @property
-    def has_specifications(self) -> bool:
-        """Whether any function has arguments or a return value."""
-        return any(item.arguments or item.returned for item in self.functions.values())
-
 
 def parse_debug_info(text: bytes) -> DebugInfo:
     """The content of a .dbg file; lines that make no sense are passed over, as uftrace does."""

@@ -21,14 +21,8 @@ VERSIONS: Final = (3, 4)
 
 #: A record: a time and a word of type:2, more:1, magic:3, depth:10, addr:48.
 RECORD_SIZE: Final = 16
-RECORD_MAGIC: Final = 5
-DEPTH_BITS: Final = 10
 ADDRESS_BITS: Final = 48
 MOST_LOST: Final = (1 << ADDRESS_BITS) - 1
-
-#: Values of an argument record are padded to 4 bytes each and to 8 bytes together.
-VALUE_ALIGNMENT: Final = 4
-PAYLOAD_ALIGNMENT: Final = 8
 
 
 @unique

@@ -32,7 +32,6 @@ _MAPPING = re.compile(
     rb"([0-9a-fA-F]{1,16})-([0-9a-fA-F]{1,16}) +\S{4} +[0-9a-fA-F]+ +\S+ +\d+ +(\S.*)"
 )
 _BUILD_ID = re.compile(rb" build-id:([0-9a-fA-F]*)$")
-_PATH_LINE = b"# path name: "
 _ID_LINE = b"# build-id: "
 #: What marks an end in files without sizes.
 _END = b"?"

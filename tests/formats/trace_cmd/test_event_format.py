@@ -68,7 +68,7 @@ def test_all_formats_of_a_kernel_parse():
         for item in event.fields:
             # Where there is no size, the last field takes the rest of the record.
             assert item.size or item.array_length == FLEXIBLE
-            assert item.size % max(item.element_size, 1) == 0 or item.location
+            assert item.size % max(item.element_bytes(8), 1) == 0 or item.location
 
 
 def test_an_event_has_name_id_fields_and_print_fmt():
@@ -83,7 +83,7 @@ def test_an_event_has_name_id_fields_and_print_fmt():
     assert event.print_fmt == '"comm=%s pid=%d", REC->comm, REC->pid'
     comm, pid = event.fields
     assert (comm.name, comm.type, comm.array_length) == ("comm", "char", 16)
-    assert (comm.offset, comm.size, comm.element_size) == (8, 16, 1)
+    assert (comm.offset, comm.size, comm.element_bytes(8)) == (8, 16, 1)
     assert comm.is_string
     assert (pid.type, pid.signed, pid.array_length, pid.common) == ("pid_t", True, None, False)
     assert [item.common for item in event.common_fields] == [True] * 4
@@ -134,7 +134,7 @@ def test_an_old_format_does_not_say_what_is_signed():
 def test_what_the_text_says_of_the_size_is_right():
     assert field("int dfd", "offset:16;\tsize:8;\tsigned:0;").size == 8
     array = field("u64 arr[]", "offset:20;\tsize:16;\tsigned:0;")
-    assert (array.size, array.element_size, array.offset) == (16, 8, 20)
+    assert (array.size, array.element_bytes(8), array.offset) == (16, 8, 20)
 
 
 def test_fields_may_be_out_of_order_and_overlap():
@@ -189,7 +189,7 @@ def test_kinds_of_fields():
     old = field("__data_loc char name", "offset:8;\tsize:2;\tsigned:0;")
     assert old.is_string
     assert old.is_array
-    assert old.element_size == 1
+    assert old.element_bytes(8) == 1
 
 
 @pytest.mark.parametrize(
@@ -276,7 +276,7 @@ def test_any_text_is_a_format_or_refused(text):
     except FormatSyntaxError:
         return
     for item in (*event.fields, *event.common_fields):
-        assert item.element_size >= 0
+        assert item.element_bytes(8) >= 0
         assert isinstance(item.is_string, bool)
 
 

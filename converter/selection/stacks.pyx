@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t, uint64_t
+from libc.stdint cimport int8_t, int32_t, int64_t, uint64_t
 
 from converter.kernels.open_slices cimport (
     Lanes,

@@ -13,7 +13,7 @@ from libc.stdlib cimport calloc, free, malloc, realloc
 from libc.string cimport memset
 
 from converter.formats.aix.own_hooks cimport (
-    OWN_CONTINUATION, OWN_DECLARATION, OWN_DECLARATION_PART, OWN_HEADER, OWN_TIME,
+    OWN_DECLARATION, OWN_DECLARATION_PART, OWN_HEADER, OWN_TIME,
 )
 from converter.formats.aix.scan_records cimport (
     RECORD_METADATA, RECORD_NATIVE, RECORD_OWN, Record, UNUSED_FLAGS, join_parts, read_record, word_size,
@@ -33,7 +33,6 @@ cpdef enum:
 HEADER = OWN_HEADER
 DECLARATION = OWN_DECLARATION
 DECLARATION_PART = OWN_DECLARATION_PART
-CONTINUATION = OWN_CONTINUATION
 TIME = OWN_TIME
 
 # Bits of a form's number, below the hook id.

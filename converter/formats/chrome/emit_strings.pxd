@@ -1,6 +1,6 @@
 # Strings of the table, quoted: they are few and occur often, so that their quoted forms are kept.
 
-from libc.stdint cimport int32_t, int64_t, uint8_t
+from libc.stdint cimport int32_t, int64_t
 from libc.stdlib cimport calloc, free
 from libc.string cimport memcpy
 

@@ -5,7 +5,6 @@ readable.
 """
 
 from libc.stdint cimport int64_t, uint8_t, uint64_t
-from libc.string cimport memcpy
 
 from converter.kernels.byte_order cimport HOST_IS_BIG, load64
 from converter.kernels.output cimport Output, append, ensure, put8, put_bytes

@@ -28,18 +28,17 @@ from converter.formats.perfetto.scan_fields import (
     SPAN,
     VARINT,
     decode_repeated,
-    generic_signatures,
-    generic_values,
     lacking,
     repeated_spans,
 )
+from converter.formats.perfetto.scan_generic import generic_signatures, generic_values
 from converter.ir.columns import Column
 from converter.ir.events import EventClass
 from converter.ir.field_classes import ArrayClass, BytesClass, IntegerClass, StringClass
 from converter.ir.trace import Trace
 from converter.kernels.strings import StringTable
 
-#: Types of the fields of GenericFtraceEvent, as `proto_fields.generic_signatures` names them.
+#: Types of the fields of GenericFtraceEvent, as `scan_generic.generic_signatures` names them.
 _GENERIC_TYPES: Final[dict[int, IntegerClass | StringClass]] = {
     ord("s"): StringClass(),
     ord("i"): IntegerClass(64, signed=True),

@@ -4,8 +4,6 @@ from typing import Any
 from numpy import int32, int64, uint8, uint64
 from numpy.typing import NDArray
 
-from converter.kernels.strings import StringTable
-
 #: How many field numbers, from 0 on, `decode_messages` counts fields of.
 COUNTED: int
 #: Ways to read a field. VARINT keeps as many low bytes as the column has; SPAN gives (start, size) in two int64.
@@ -67,25 +65,3 @@ def repeated_spans(
     offsets: NDArray[int64],
 ) -> NDArray[int64]:
     """(start, size) of each occurrence of a length-delimited field, shape (m, 2); fills the offsets (n + 1)."""
-
-def generic_signatures(
-    data: NDArray[uint8],
-    starts: NDArray[int64],
-    sizes: NDArray[int64],
-    signatures: StringTable,
-    ids: NDArray[int32],
-) -> None:
-    """Which class each GenericFtraceEvent (generic.proto) is of: the id in `signatures` of its shape.
-
-    A shape is the event's name, then for each field a byte "s", "i", "u" or "-" (no value) and its name, all
-    NUL-terminated. Messages that are damaged, or whose names hold a NUL, have the id of "". Releases the GIL.
-    """
-
-def generic_values(
-    data: NDArray[uint8],
-    starts: NDArray[int64],
-    sizes: NDArray[int64],
-    index: int,
-    values: NDArray[int64],
-) -> None:
-    """Value of field `index` of each GenericFtraceEvent: (number, 0), or a string's (start, size); shape (n, 2)."""

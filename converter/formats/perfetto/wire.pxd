@@ -112,3 +112,14 @@ cdef inline int64_t behind_varint(const uint8_t* data, int64_t at, int64_t end) 
         if data[at - 1] < 0x80:
             return at
     return -1
+
+
+# Raise ValueError where a message lies outside the data, which ends there.
+cdef inline int check_spans(int64_t end, const int64_t[:] starts, const int64_t[:] sizes) except -1:
+    cdef int64_t i
+    if sizes.shape[0] != starts.shape[0]:
+        raise ValueError("starts and sizes differ in length")
+    for i in range(starts.shape[0]):
+        if starts[i] < 0 or sizes[i] < 0 or starts[i] > end or sizes[i] > end - starts[i]:
+            raise ValueError(f"message {i} lies outside the data")
+    return 0

@@ -10,7 +10,6 @@ Columns of the values of scanned uftrace records.
 
 from libc.stdint cimport int32_t, INT64_MAX, int64_t, uint32_t, uint64_t, uint8_t
 from libc.stdlib cimport calloc, free
-from libc.string cimport memcpy
 
 from converter.formats.uftrace.scan_addresses cimport cache_slot, Cached
 from converter.formats.uftrace.scan_estimates cimport (

@@ -1,26 +1,23 @@
-import bz2
+"""Inputs that are files, streams or bytes: reading, and what cannot be opened."""
+
 import gzip
 import io
-import lzma
 import os
 import subprocess
 import sys
 import tempfile
 import threading
-import zlib
 
 import numpy as np
 import pytest
-import zstandard
 from hypothesis import given
 from hypothesis import strategies as st
+from support.kinds_of_input import DATA, KINDS, open_as, whole
 
 from converter.errors import OutputError, TraceError, TruncatedError
 from converter.storage import packed
 from converter.storage import source as source_module
 from converter.storage.opening import open_source
-
-DATA = bytes(range(256)) * 3 + b"the end"
 
 
 @pytest.fixture
@@ -28,40 +25,6 @@ def file(tmp_path):
     path = tmp_path / "trace"
     path.write_bytes(DATA)
     return path
-
-
-def whole(source):
-    return source.read(0, source.size)
-
-
-def open_as(kind, data, tmp_path):
-    """The same data as each kind of input that there is."""
-    if kind == "bytes":
-        return open_source(data)
-    if kind == "memory stream":
-        return open_source(io.BytesIO(data))
-    path = tmp_path / "input"
-    path.write_bytes(data)
-    if kind == "file object":
-        with open(path, "rb") as stream:
-            return open_source(stream)
-    if kind == "pipe":
-        reading, writing = os.pipe()
-
-        def feed():
-            with open(writing, "wb") as stream:
-                stream.write(data)
-
-        thread = threading.Thread(target=feed)
-        thread.start()
-        with open(reading, "rb") as stream:
-            source = open_source(stream)
-        thread.join()
-        return source
-    return open_source(str(path) if kind == "path text" else path)
-
-
-KINDS = ["bytes", "memory stream", "file object", "pipe", "path text", "path"]
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -253,248 +216,6 @@ def test_no_temporary_file_stays_behind(monkeypatch, tmp_path):
     with open_source(gzip.compress(DATA)) as source:
         assert os.listdir(tmp_path) == []
         assert whole(source) == DATA
-
-
-PLAIN = np.random.default_rng(7).bytes(64) * 8
-
-
-def compress(compression, data):
-    if compression == "gzip":
-        return gzip.compress(data, mtime=0)
-    if compression == "xz":
-        return lzma.compress(data)
-    if compression == "bzip2":
-        return bz2.compress(data, 1)  # the smallest blocks
-    if compression == "lz4":
-        return pytest.importorskip("lz4.frame").compress(data, content_checksum=True)
-    return zstandard.ZstdCompressor(write_checksum=True).compress(data)
-
-
-@pytest.mark.parametrize("compression", ["gzip", "zstd", "xz", "bzip2", "lz4"])
-class TestCompressed:
-    @pytest.mark.parametrize("kind", KINDS)
-    def test_is_unwrapped(self, compression, kind, tmp_path):
-        with open_as(kind, compress(compression, PLAIN), tmp_path) as source:
-            assert source.compression == compression
-            assert source.size == len(PLAIN)
-            assert whole(source) == PLAIN
-            assert source.warnings == []
-
-    def test_two_levels_are_unwrapped_and_no_more(self, compression):
-        inner = gzip.compress(PLAIN)
-        with open_source(compress(compression, inner)) as source:
-            assert whole(source) == PLAIN
-        with pytest.raises(TraceError, match="at most 2 wrappers"):
-            open_source(compress(compression, gzip.compress(inner)))
-
-    def test_members_are_joined(self, compression):
-        data = b"".join(compress(compression, part) for part in (b"", b"one", PLAIN, b"", b"two"))
-        with open_source(data) as source:
-            assert whole(source) == b"one" + PLAIN + b"two"
-            assert source.warnings == []
-
-    def test_larger_than_any_buffer(self, compression):
-        plain = np.random.default_rng(1).integers(0, 50, 1 << 20, np.uint8).tobytes()
-        with open_source(compress(compression, plain) * 2) as source:
-            assert source.size == 2 * len(plain)
-            assert whole(source) == plain * 2
-
-    def test_truncated_at_every_byte(self, compression):
-        first, second = compress(compression, PLAIN), compress(compression, b"second" + PLAIN)
-        data = first + second
-        sizes = []
-        for end in range(6, len(data)):
-            with open_source(data[:end]) as source:
-                found = whole(source)
-                sizes.append(len(found))
-                assert (PLAIN + b"second" + PLAIN).startswith(found)
-                if end == len(first):
-                    assert (found, source.warnings) == (PLAIN, [])
-                    continue
-                (warning,) = source.warnings
-                assert warning.offset == end
-                assert "ends early" in str(warning)
-        assert sizes == sorted(sizes)
-        assert sizes[-1] == 2 * len(PLAIN) + 6  # only the checksum is missing
-
-    def test_damaged_at_every_byte(self, compression):
-        """What is before the damage is delivered, and nothing is wrong without a warning (checksums)."""
-        data = compress(compression, PLAIN) + compress(compression, b"second" + PLAIN)
-        expected = PLAIN + b"second" + PLAIN
-        first = len(compress(compression, PLAIN))
-        for place in range(6, len(data)):
-            damaged = bytearray(data)
-            damaged[place] ^= 0xFF
-            with open_source(bytes(damaged)) as source:
-                found = whole(source)
-                if place >= first:
-                    assert found.startswith(PLAIN)
-                if found != expected:
-                    assert source.warnings
-
-    def test_what_precedes_a_wrong_checksum_is_delivered(self, compression):
-        data = bytearray(compress(compression, PLAIN))
-        data[-1 if compression == "zstd" else -5] ^= 0xFF
-        with open_source(bytes(data)) as source:
-            assert "damaged" in str(source.warnings[0])
-            assert whole(source) == PLAIN[: source.size]
-            assert source.size == len(PLAIN)
-
-    def test_damage_far_inside_keeps_what_precedes_it(self, compression):
-        plain = np.random.default_rng(1).integers(0, 50, 1 << 20, np.uint8).tobytes()
-        data = bytearray(compress(compression, plain))
-        middle = len(data) // 2
-        data[middle : middle + 1000] = bytes(1000)
-        with open_source(bytes(data)) as source:
-            assert source.warnings
-            found = source.read(0, min(source.size, 1 << 18))
-            assert found == plain[: 1 << 18]
-
-    def test_garbage_after_the_end_is_ignored_with_a_warning(self, compression):
-        data = compress(compression, PLAIN)
-        with open_source(data + b"garbage") as source:
-            assert whole(source) == PLAIN
-            assert [(w.offset, w.message) for w in source.warnings] == [
-                (len(data), f"ignored what follows the {compression} data")
-            ]
-
-    def test_highly_compressible_data(self, compression):
-        with open_source(compress(compression, bytes(1 << 24))) as source:
-            assert source.size == 1 << 24
-
-
-def test_padding_after_gzip_is_ignored():
-    data = gzip.compress(PLAIN)
-    with open_source(data + bytes(100_000) + data + bytes(512)) as source:
-        assert whole(source) == PLAIN * 2
-        assert source.warnings == []
-
-
-def test_skippable_frames_of_zstd_are_skipped():
-    frame = compress("zstd", PLAIN)
-    skippable = b"\x53\x2a\x4d\x18\x04\x00\x00\x00user"
-    with open_source(frame + skippable + frame) as source:
-        assert whole(source) == PLAIN * 2
-        assert source.warnings == []
-
-
-def test_a_window_that_zstd_refuses_is_damage():
-    parameters = zstandard.ZstdCompressionParameters(window_log=28, write_content_size=False)
-    compressor = zstandard.ZstdCompressor(compression_params=parameters).compressobj()
-    with open_source(compressor.compress(PLAIN) + compressor.flush()) as source:
-        assert source.size == 0
-        assert "--limit zstd-window=256M" in str(source.warnings[0])
-
-
-@pytest.mark.parametrize(
-    "data",
-    [b"\x1f", b"\x1f\x8b\x09..", b"\x28\xb5\x2f", zlib.compress(PLAIN), b"\x1f\x9d\x90"],
-)
-def test_what_only_resembles_a_wrapper_is_left_alone(data):
-    with open_source(data) as source:
-        assert whole(source) == data
-        assert source.compression is None
-
-
-@pytest.fixture
-def directory(tmp_path):
-    root = tmp_path / "root"
-    (root / "sub" / "deep").mkdir(parents=True)
-    (root / "metadata").write_bytes(b"meta")
-    (root / "sub" / "stream").write_bytes(DATA)
-    (root / "sub" / "deep" / "x.gz").write_bytes(gzip.compress(DATA))
-    (tmp_path / "secret").write_bytes(b"secret")
-    (tmp_path / "rootless").write_bytes(b"a sibling whose name starts with the directory's")
-    (root / "link").symlink_to("sub/stream")
-    (root / "sub" / "up").symlink_to("../metadata")
-    (root / "out").symlink_to("../secret")
-    (root / "sibling").symlink_to("../rootless")
-    (root / "out_absolute").symlink_to(tmp_path / "secret")
-    (root / "out_folder").symlink_to("..")
-    (root / "loop").symlink_to("loop")
-    os.mkfifo(root / "pipe")
-    return root
-
-
-class TestDirectory:
-    def test_opens_what_is_inside(self, directory):
-        with open_source(directory) as source:
-            assert source.is_directory
-            assert source.name == str(directory)
-            names = ["metadata", "sub/stream", "sub/deep/x.gz", "link", "./metadata"]
-            for name in names:
-                with source.open(name) as inside:
-                    assert inside.name == os.path.join(directory, name)
-                    assert whole(inside) == (b"meta" if "metadata" in name else DATA)
-
-    def test_folders_are_sources_with_the_same_boundary(self, directory):
-        with open_source(directory) as source, source.open("sub") as folder:
-            assert folder.is_directory
-            assert folder.listdir() == ["deep", "stream", "up"]
-            assert whole(folder.open("up")) == b"meta"
-            with pytest.raises(TraceError):
-                folder.open("../metadata")
-
-    def test_lists_names_in_order(self, directory):
-        with open_source(directory) as source:
-            assert source.listdir() == sorted(os.listdir(directory))
-            assert source.listdir("sub/deep") == ["x.gz"]
-            files = list(source.walk())
-            assert "sub/deep/x.gz" in files
-            assert not any(name.startswith("out_folder/") for name in files)
-
-    @pytest.mark.parametrize(
-        "name",
-        [
-            "..",
-            "../secret",
-            "sub/../../secret",
-            "sub/..",
-            "/etc/passwd",
-            "",
-            ".",
-            "./",
-            "a\0b",
-            "out",
-            "out_absolute",
-            "out_folder",
-            "out_folder/secret",
-            "out_folder/root/metadata/../../secret",
-            "sibling",
-        ],
-    )
-    def test_refuses_names_that_lead_outside(self, directory, name):
-        with open_source(directory) as source:
-            with pytest.raises(TraceError, match="expected a name inside the directory"):
-                source.open(name)
-            if name:
-                with pytest.raises(TraceError, match="expected a name inside the directory"):
-                    source.listdir(name)
-
-    @pytest.mark.parametrize(
-        ("name", "message"),
-        [
-            ("missing", "No such file"),
-            ("metadata/x", "Not a directory"),
-            ("pipe", "found a special file"),
-            ("loop", "special file|symbolic links"),
-        ],
-    )
-    def test_what_cannot_be_opened_is_an_error_with_its_name(self, directory, name, message):
-        with open_source(directory) as source, pytest.raises(TraceError, match=message) as caught:
-            source.open(name)
-        assert caught.value.path == os.path.join(directory, name)
-
-    def test_has_no_bytes(self, directory):
-        with open_source(directory) as source:
-            for request in [lambda: source.read(0, 1), lambda: source.read_into(0, bytearray(1))]:
-                with pytest.raises(TraceError, match="is a directory"):
-                    request()
-
-    def test_can_itself_be_reached_through_a_link(self, directory, tmp_path):
-        (tmp_path / "alias").symlink_to(directory)
-        with open_source(tmp_path / "alias") as source:
-            assert whole(source.open("metadata")) == b"meta"
 
 
 def test_importing_loads_no_decompressor():

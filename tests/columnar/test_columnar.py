@@ -1,5 +1,4 @@
-"""Parquet and Arrow IPC: every trace comes back, others' programs read what is in it, and no input ends otherwise than
-in a trace or an error."""
+"""Parquet and Arrow IPC: every trace comes back, others' programs read what is in it, and a part reads only its own."""
 
 from __future__ import annotations
 
@@ -8,44 +7,27 @@ import shutil
 import sys
 import tempfile
 from collections import Counter
-from contextlib import suppress
-from functools import cache
 from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
-from hypothesis import strategies as st
+from support.columnar_files import FILES, opened, written
 from support.strategies import traces
 
 import converter
 from converter.cli import main
-from converter.errors import TraceError, UnsupportedError
+from converter.errors import UnsupportedError
 from converter.fixtures import synthetic_trace
 from converter.ir.canonical import difference
 from converter.ir.collect import collect, with_batches
 from converter.ir.invariants import check
-from converter.registry import format_named
-from converter.storage.opening import open_source
-from converter.storage.sink import BufferSink
 
 pa = pytest.importorskip("pyarrow", minversion="16.0")
 pq = pytest.importorskip("pyarrow.parquet")
 
 ROOT = Path(__file__).parents[2]
 SMALL = ROOT / "roundtrip_fixtures/trace_cmd/small.dat"
-FILES = ["parquet", "arrow", "arrow+stream"]
-
-
-def written(trace, name):
-    format, variant = format_named(name)
-    sink = BufferSink()
-    format.writer()(trace, sink, variant)
-    return sink.getvalue()
-
-
-def opened(data, name):
-    return format_named(name)[0].reader()(open_source(data))
 
 
 def assert_same(trace, again):
@@ -280,109 +262,6 @@ def test_spans_that_say_nothing_skip_nothing(tmp_path, spans):
         assert not difference(trace, converter.read(SMALL))
 
 
-# Tables of somebody else
-
-
-def foreign(folder, columns, name="table.parquet", **options):
-    path = folder / name
-    table = pa.table(columns)
-    if name.endswith(".parquet"):
-        pq.write_table(table, path)
-    else:
-        with pa.ipc.new_file(path, table.schema) as file:
-            file.write_table(table)
-    return converter.read(path, options=options)
-
-
-@pytest.mark.parametrize("name", ["requests.parquet", "requests.arrow"])
-def test_a_table_of_somebody_else_is_events_of_one_class(name, tmp_path):
-    columns = {
-        "when": pa.array([1_000_000, 2_000_000], pa.timestamp("us")),
-        "cpu": pa.array([0, None], pa.int16()),
-        "tid": [7, 8],
-        "path": ["/a", None],
-        "took": [0.5, 1.5],
-        "tags": [["x", "y"], []],
-    }
-    trace = foreign(tmp_path, columns, name)
-    check(trace)
-    events = trace.events()
-    assert [one.name for one in trace.event_classes] == ["requests"]
-    assert events["ts"].tolist() == [10**9, 2 * 10**9]
-    assert str(events["time"][0]) == "1970-01-01T00:00:01.000000000"
-    assert events["path"].tolist() == ["/a", None]
-    assert events["took"].tolist() == [0.5, 1.5]
-    assert [list(one) for one in events["tags"]] == [["x", "y"], []]
-    assert events["cpu"].tolist() == [0, None]
-    assert events["tid"].tolist() == [7, 8]
-    converter.write(trace, tmp_path / "out.pftrace")
-
-
-@pytest.mark.parametrize(
-    ("unit", "values", "expected"),
-    [
-        ("ms", [1, 2], [10**6, 2 * 10**6]),
-        ("s", [0.25, 1e-9], [250_000_000, 1]),
-        ("us", [0.5], [500]),
-    ],
-)
-def test_times_that_are_bare_numbers_have_a_unit(unit, values, expected, tmp_path):
-    trace = foreign(tmp_path, {"at": values}, time="at", unit=unit, event="tick")
-    assert trace.event_classes[0].name == "tick"
-    assert trace.events()["ts"].tolist() == expected
-
-
-@pytest.mark.parametrize(
-    ("columns", "options", "what"),
-    [
-        ({"x": [1.5], "y": ["a"]}, {}, "-O time=COLUMN: found columns x (double), y"),
-        ({"x": [1.5]}, {"time": "z"}, "no column 'z' of times for time: found columns x (double)"),
-        ({"ts": [1], "x": ["a"]}, {"cpu": "x"}, "no column 'x' of integers for cpu"),
-        ({"ts": [1]}, {"unit": "min"}, "expected one of s, ms, us, ns, found min"),
-        ({"ts": [1], "cpu": [1 << 40]}, {}, "no numbers of CPUs"),
-        ({"ts": [1e300]}, {}, "64 bits of nanoseconds"),
-    ],
-)
-def test_what_columns_there_are_is_said_where_one_is_missing(columns, options, what, tmp_path):
-    with pytest.raises(TraceError) as caught:
-        foreign(tmp_path, columns, **options)
-    assert what in str(caught.value)
-
-
-def test_rows_without_a_time_are_left_out_with_a_warning(tmp_path):
-    trace = foreign(tmp_path, {"ts": pa.array([1, None, 3], pa.int64())})
-    assert trace.events()["ts"].tolist() == [1, 3]
-    assert [one.message for one in trace.warnings] == ["1 rows have no time and are left out"]
-
-
-# Damage
-
-
-@pytest.mark.parametrize("name", FILES)
-@given(data=st.data())
-def test_damage_ends_in_a_sound_trace_or_an_error_of_it(name, data):
-    whole = bytearray(synthetic(name))
-    for _ in range(data.draw(st.integers(1, 4))):
-        whole[data.draw(st.integers(0, len(whole) - 1))] ^= data.draw(st.integers(1, 255))
-    cut = data.draw(st.integers(0, 2)) == 0
-    damaged = bytes(whole[: data.draw(st.integers(8, len(whole)))] if cut else whole)
-    with suppress(TraceError):
-        check(collect(opened(damaged, name)))
-
-
-@cache
-def synthetic(name):
-    return written(synthetic_trace("sched,timeline,typed", 60), name)
-
-
-def test_a_stream_that_ends_early_is_what_came_with_a_warning():
-    trace = collect(synthetic_trace("sched", 60))
-    whole = written(with_batches(trace, list(trace.batches()) * 3), "arrow+stream")
-    again = collect(opened(whole[:-9], "arrow"))
-    assert again.warnings
-    assert sum(map(len, again.batches()))
-
-
 def test_a_file_that_is_missing_of_a_directory_is_a_warning(small, tmp_path):
     shutil.copytree(small / "small", tmp_path / "out")
     shutil.rmtree(tmp_path / "out/event=sched_switch")
@@ -419,79 +298,3 @@ def test_many_traces_are_one_table_for_who_queries_them(tmp_path, monkeypatch):
         with converter.open_trace(f"fleet/run{number}.parquet") as trace:
             expected += trace.events("sched_switch").count
     assert sum(count for _, _, count in found) == expected
-
-
-@pytest.mark.parametrize(
-    "change",
-    [
-        # The type of the texts' column, behind which stands how they are encoded.
-        (b"\x15\x0c\x19", b"\x15\x04\x19"),
-        # That of the times' column: bounds of 64 bits are too long for it.
-        (b"\x15\x04\x19", b"\x15\x02\x19"),
-        # A bound that ends the footer.
-        (b"\x18\x08" + bytes([3, *bytes(7)]), b"\x18\x7f" + bytes([3, *bytes(7)])),
-    ],
-)
-def test_a_footer_that_contradicts_itself_ends_nothing(tmp_path, change):
-    # PyArrow ends the process when it is asked for the statistics of such a column.
-    pq = pytest.importorskip("pyarrow.parquet")
-    path = tmp_path / "foreign.parquet"
-    pq.write_table(pa.table({"ts": [1, 2, 3], "name": ["a", "b", "c"]}), path)
-    data = path.read_bytes()
-    start = len(data) - 8 - int.from_bytes(data[-8:-4], "little")
-    footer = data[start:].replace(*change)
-    assert footer != data[start:]
-    path.write_bytes(data[:start] + footer)
-    only = converter.Selection(since="0s")
-    with (
-        suppress(TraceError),
-        converter.open_trace(path, options={"time": "ts"}, selection=only) as trace,
-    ):
-        assert sum(map(len, trace.batches())) == 3
-
-
-def as_other(count):
-    """Columns of other types than any of ours has."""
-    yield pa.array([b"\xff", b"a"] * count, pa.binary())[:count].dictionary_encode()
-    yield pa.array(["a"] * count)
-    yield pa.array([1.5] * count)
-    yield pa.array([-1] * count, pa.int64())
-    yield pa.array([[1]] * count, pa.list_(pa.int8()))
-    yield pa.array([{"a": None}] * count)
-    yield pa.nulls(count)
-
-
-@pytest.mark.parametrize("number", range(7))
-def test_a_column_of_another_type_is_damage(number):
-    ipc = pytest.importorskip("pyarrow.ipc")
-    table = ipc.open_file(written(synthetic_trace("typed", 24), "arrow")).read_all()
-    refused = 0
-    for place, name in enumerate(table.column_names):
-        other = [*as_other(table.num_rows)][number]
-        changed = table.set_column(place, name, other).replace_schema_metadata(
-            table.schema.metadata
-        )
-        sink = pa.BufferOutputStream()
-        with ipc.new_file(sink, changed.schema) as file:
-            file.write_table(changed)
-        try:
-            check(collect(opened(sink.getvalue().to_pybytes(), "arrow")))
-        except TraceError:
-            refused += 1
-    assert refused
-
-
-@pytest.mark.parametrize("at", [1, 9, 60, 110])
-def test_a_footer_that_is_cut_is_damage(at, tmp_path):
-    from converter.formats.parquet.footer import row_groups
-
-    pq = pytest.importorskip("pyarrow.parquet")
-    pq.write_table(pa.table({"ts": [1, 2, 3]}), tmp_path / "a.parquet", row_group_size=2)
-    data = (tmp_path / "a.parquet").read_bytes()
-    footer = data[len(data) - 8 - int.from_bytes(data[-8:-4], "little") : -8]
-    whole = row_groups(footer)
-    assert [group.rows for group in whole] == [2, 1]
-    assert [group.columns[0].bounds for group in whole] == [(1, 2), (3, 3)]
-    assert [group.columns[0].nulls for group in whole] == [0, 0]
-    with pytest.raises(TraceError, match="footer"):
-        row_groups(footer[:at])

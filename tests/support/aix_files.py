@@ -9,11 +9,14 @@ from typing import Any
 
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn
+from support.strategies import batch_of
 
 from converter.formats.aix.layout import MAGIC
 from converter.formats.aix.reader import read
 from converter.formats.aix.writer import write
+from converter.ir.collect import with_batches
 from converter.ir.columns import value
+from converter.ir.events import EventClass
 from converter.ir.trace import Trace
 from converter.storage.opening import open_source
 from converter.storage.sink import BufferSink
@@ -95,6 +98,12 @@ def from_path(path: Path) -> Trace:
 def written(trace: Trace, variant: str = "64") -> bytes:
     """A trace as a stream."""
     return both_written(trace, variant)[0]
+
+
+def trace_of_rows(*classes: EventClass, rows: Sequence[Any] = (), **tables: Any) -> Trace:
+    """A trace of these classes and events, all in one batch."""
+    trace = Trace(format="none", event_classes=list(classes), **tables)
+    return with_batches(trace, [batch_of(trace, list(rows))] if rows else [])
 
 
 def both_written(trace: Trace, variant: str = "64") -> tuple[bytes, bytes | None]:

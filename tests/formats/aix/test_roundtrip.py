@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -21,13 +19,13 @@ from support.aix_files import (
     rows,
     stream,
     streams,
+    trace_of_rows,
     words_64,
     written,
 )
-from support.strategies import batch_of, clocks, fitted_traces, traces
+from support.strategies import clocks, fitted_traces, traces
 
-import converter
-from converter.errors import StrictLossError, UnsupportedError
+from converter.errors import UnsupportedError
 from converter.formats.aix import FORMAT
 from converter.formats.aix.capabilities import capabilities
 from converter.formats.aix.declarations import Declarations
@@ -46,7 +44,6 @@ from converter.ir.field_classes import (
     ArrayClass,
     BooleanClass,
     BytesClass,
-    FieldClass,
     FloatClass,
     IntegerClass,
     NullClass,
@@ -55,7 +52,7 @@ from converter.ir.field_classes import (
     Style,
 )
 from converter.ir.kinds import Kind, Role
-from converter.ir.trace import ClockDomain, Process, Thread, Trace
+from converter.ir.trace import ClockDomain, Process, Thread
 from converter.projection.project import project
 from converter.storage.opening import open_source
 from converter.storage.sink import BufferSink
@@ -193,32 +190,23 @@ def test_a_stream_written_before_still_reads(variant):
     assert difference(original, opened(content, variant)) is None
 
 
-def _trace(*classes: EventClass, rows: Sequence[Any] = (), **tables: Any) -> Trace:
-    trace = Trace(format="none", event_classes=list(classes), **tables)
-    return with_batches(trace, [batch_of(trace, list(rows))] if rows else [])
-
-
-def _field(name: str, held: FieldClass, role: Role = Role.NONE) -> Field:
-    return Field(name, held, role)
-
-
 U8, U64, I32 = IntegerClass(8), IntegerClass(64), IntegerClass(32, True)
 EVERYTHING = EventClass(
     Kind.TYPED,
     "everything",
     "test",
     (
-        _field("small", U8),
-        _field("negative", I32),
-        _field("pointer", IntegerClass(64, False, Style.POINTER)),
-        _field("share", FloatClass(64)),
-        _field("yes", BooleanClass()),
-        _field("text", StringClass()),
-        _field("blob", BytesClass()),
-        _field("nothing", NullClass()),
-        _field("many", ArrayClass(IntegerClass(16))),
-        _field("maybe", OptionalClass(I32)),
-        _field("last", U64),
+        Field("small", U8),
+        Field("negative", I32),
+        Field("pointer", IntegerClass(64, False, Style.POINTER)),
+        Field("share", FloatClass(64)),
+        Field("yes", BooleanClass()),
+        Field("text", StringClass()),
+        Field("blob", BytesClass()),
+        Field("nothing", NullClass()),
+        Field("many", ArrayClass(IntegerClass(16))),
+        Field("maybe", OptionalClass(I32)),
+        Field("last", U64),
     ),
 )
 EVERYTHING_VALUES = (200, -5, 0xABC, 0.5, True, b"hello", b"\x01\xff", None, [1, 2, 3], None, 9)
@@ -226,7 +214,7 @@ EVERYTHING_VALUES = (200, -5, 0xABC, 0.5, True, b"hello", b"\x01\xff", None, [1,
 
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_generated_templates_print_named_fields(variant):
-    trace = _trace(EVERYTHING, rows=[(0, 5, 1, -1, -1, EVERYTHING_VALUES)])
+    trace = trace_of_rows(EVERYTHING, rows=[(0, 5, 1, -1, -1, EVERYTHING_VALUES)])
     content, beside = both_written(trace, variant)
     assert beside is not None
     templates = parse(beside)
@@ -250,7 +238,7 @@ def test_generated_templates_print_named_fields(variant):
 
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_the_templates_in_the_stream_are_those_beside_it(variant):
-    trace = _trace(EVERYTHING, rows=[(0, 5, 1, -1, -1, EVERYTHING_VALUES)])
+    trace = trace_of_rows(EVERYTHING, rows=[(0, 5, 1, -1, -1, EVERYTHING_VALUES)])
     content, beside = both_written(trace, variant)
     inside = b"011 1.0 L=KERN"
     assert beside is not None and inside in beside
@@ -261,9 +249,9 @@ def test_the_templates_in_the_stream_are_those_beside_it(variant):
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_thousands_of_classes_share_hooks(variant):
     classes = [
-        EventClass(Kind.TYPED, f"event_{i}", "", (_field(f"value_{i}", U64),)) for i in range(2000)
+        EventClass(Kind.TYPED, f"event_{i}", "", (Field(f"value_{i}", U64),)) for i in range(2000)
     ]
-    trace = _trace(*classes, rows=[(i, i, -1, -1, -1, (i,)) for i in range(2000)])
+    trace = trace_of_rows(*classes, rows=[(i, i, -1, -1, -1, (i,)) for i in range(2000)])
     content, beside = both_written(trace, variant)
     again = opened(content, variant)
     assert difference(trace, again) is None
@@ -283,10 +271,10 @@ def test_thousands_of_classes_share_hooks(variant):
 @pytest.mark.parametrize("size", [4070, 4071, 4072, 4073, 4096, 9000, 300_000])
 def test_events_larger_than_an_entry_go_on_in_further_ones(variant, size):
     event_class = EventClass(
-        Kind.LOG, fields=(_field("message", StringClass(), Role.MESSAGE), _field("n", U64))
+        Kind.LOG, fields=(Field("message", StringClass(), Role.MESSAGE), Field("n", U64))
     )
     text = bytes(i % 251 for i in range(size))
-    trace = _trace(
+    trace = trace_of_rows(
         event_class, rows=[(0, 1, 0, -1, -1, (text, 7)), (0, 2, 0, -1, -1, (b"short", 8))]
     )
     content = written(trace, variant)
@@ -298,118 +286,16 @@ def test_events_larger_than_an_entry_go_on_in_further_ones(variant, size):
         at += stored
 
 
-SWITCH = EventClass(
-    Kind.SCHED_SWITCH,
-    "sched_switch",
-    "sched",
-    (
-        _field("prev_comm", StringClass(), Role.PREV_COMM),
-        _field("prev_pid", I32, Role.PREV_TID),
-        _field("prev_prio", I32, Role.PREV_PRIORITY),
-        _field("next_pid", I32, Role.NEXT_TID),
-        _field("next_prio", I32, Role.NEXT_PRIORITY),
-    ),
-)
-
-
-def _documented_entries(content: bytes, variant: str, hook: int) -> list[bytes]:
-    """The entries of a hook, as templates see them."""
-    at = 4 if variant == "64" else 0
-    found = []
-    while at < len(content):
-        shown, bits, stored = presented(int(variant), content[at:])
-        id = int.from_bytes(shown[4:6], "big") if bits == 64 else (shown[0] << 8 | shown[1] & 0xF0)
-        if id == hook:
-            found.append(shown)
-        at += stored
-    return found
-
-
-@pytest.mark.parametrize("variant", VARIANTS)
-def test_dispatches_are_documented_hooks_too(variant):
-    trace = _trace(
-        SWITCH,
-        rows=[(0, 5, 1, 0, -1, (b"ksh", 70, 60, 80, 40))],
-        processes=[Process(7, "ksh"), Process(8, "ls")],
-        threads=[Thread(70, 0, "ksh"), Thread(80, 1, "ls")],
-    )
-    content = written(trace, variant)
-    assert difference(trace, opened(content, variant)) is None
-    width = int(variant) // 8
-    (entry,) = _documented_entries(content, variant, 0x1060)
-    words = [int.from_bytes(entry[i : i + width], "big") for i in range(width, len(entry), width)]
-    assert words == [8, 80, 40, 70, 60]
-
-
-@pytest.mark.parametrize("variant", VARIANTS)
-def test_system_calls_and_programs_are_documented_hooks_too(variant):
-    enter = EventClass(
-        Kind.SYSCALL_ENTRY, "sys_enter", "raw", (_field("id", U64, Role.SYSCALL_NUMBER),)
-    )
-    leave = EventClass(
-        Kind.SYSCALL_EXIT,
-        "sys_exit",
-        "raw",
-        (_field("id", U64, Role.SYSCALL_NUMBER), _field("ret", I32, Role.RETURN)),
-    )
-    execute = EventClass(
-        Kind.PROCESS_EXEC, "exec", "", (_field("path", StringClass(), Role.FILENAME),)
-    )
-    trace = _trace(
-        enter,
-        leave,
-        execute,
-        rows=[
-            (0, 5, 1, 0, -1, (17,)),
-            (1, 6, 1, 0, -1, (17, -2)),
-            (2, 7, 1, 0, -1, (b"/usr/bin/ls",)),
-        ],
-        processes=[Process(7, "ksh")],
-        threads=[Thread(70, 0)],
-    )
-    content = written(trace, variant)
-    assert difference(trace, opened(content, variant)) is None
-    width = int(variant) // 8
-    (entered,) = _documented_entries(content, variant, 0x1010)
-    (left,) = _documented_entries(content, variant, 0x1040)
-    (executed,) = _documented_entries(content, variant, 0x1340)
-    place = slice(6, 8) if variant == "64" else slice(2, 4)
-    assert (entered[place], left[place]) == (b"\0\x11", b"\0\x11")
-    assert left[width:] == (-2).to_bytes(width, "big", signed=True)
-    assert executed[width:] == (7).to_bytes(width, "big") + b"/usr/bin/ls\0"
-    # Whoever reads the same hooks alone, as AIX's own tools do, learns the same.
-    alone = _alone(content, variant)
-    assert [(one.kind, one.tid) for one in rows(alone)] == [
-        ("SYSCALL_ENTRY", 70),
-        ("SYSCALL_EXIT", 70),
-        ("PROCESS_EXEC", 70),
-    ]
-    assert [(one.pid, one.name) for one in alone.processes][-1:] == [(0, "")]
-
-
-def _alone(content: bytes, variant: str) -> Trace:
-    """The documented hooks of a stream, as a stream."""
-    at = 4 if variant == "64" else 0
-    kept = []
-    while at < len(content):
-        shown, bits, stored = presented(int(variant), content[at:])
-        id = int.from_bytes(shown[4:6], "big") if bits == 64 else (shown[0] << 8 | shown[1] & 0xF0)
-        if id >= 0x1000:
-            kept.append(content[at : at + stored])
-        at += stored
-    return opened(stream(variant, *kept), variant)
-
-
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_times_of_64_bits_survive(variant):
     event_class = EventClass(Kind.TYPED, "event")
     times = [-5, 3, 1 << 32, (1 << 32) + 1, 1 << 62]
-    trace = _trace(event_class, rows=[(0, ts, -1, -1, -1, ()) for ts in times])
+    trace = trace_of_rows(event_class, rows=[(0, ts, -1, -1, -1, ()) for ts in times])
     assert [one.ts for one in rows(opened(written(trace, variant), variant))] == times
 
 
 def test_rates_of_clocks_are_said_twice():
-    trace = _trace(EventClass(Kind.TYPED, "event"), rows=[(0, 5, -1, -1, -1, ())])
+    trace = trace_of_rows(EventClass(Kind.TYPED, "event"), rows=[(0, 5, -1, -1, -1, ())])
     trace = replace(trace, clock=ClockDomain("tb", Fraction(512_000_000)))
     again = opened(written(trace))
     assert again.clock == trace.clock
@@ -418,7 +304,7 @@ def test_rates_of_clocks_are_said_twice():
 
 def test_names_that_come_late_are_declared_again():
     event_class = EventClass(Kind.TYPED, "event")
-    trace = _trace(
+    trace = trace_of_rows(
         event_class,
         rows=[(0, 5, -1, 0, -1, ())],
         processes=[Process(7)],
@@ -437,16 +323,18 @@ def test_names_that_come_late_are_declared_again():
 
 
 def test_arrays_of_nothing_have_an_end():
-    held = EventClass(Kind.TYPED, "event", "", (_field("a", ArrayClass(NullClass())),))
-    few = _trace(held, rows=[(0, 1, -1, -1, -1, ([None] * 255,))])
+    held = EventClass(Kind.TYPED, "event", "", (Field("a", ArrayClass(NullClass())),))
+    few = trace_of_rows(held, rows=[(0, 1, -1, -1, -1, ([None] * 255,))])
     assert difference(few, opened(written(few))) is None
     with pytest.raises(UnsupportedError, match="255"):
-        written(_trace(held, rows=[(0, 1, -1, -1, -1, ([None] * 256,))]))
+        written(trace_of_rows(held, rows=[(0, 1, -1, -1, -1, ([None] * 256,))]))
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_what_is_written_is_recognised(variant):
-    content = written(_trace(EVERYTHING, rows=[(0, 5, 1, -1, -1, EVERYTHING_VALUES)]), variant)
+    content = written(
+        trace_of_rows(EVERYTHING, rows=[(0, 5, 1, -1, -1, EVERYTHING_VALUES)]), variant
+    )
     assert FORMAT.sniff(content)
     trace = FORMAT.reader()(open_source(content))
     assert trace.variant == variant
@@ -463,7 +351,9 @@ def test_half_a_copy_is_refused():
 
 def test_declarations_read_what_they_wrote():
     declarations = Declarations()
-    content, beside = both_written(_trace(EVERYTHING, rows=[(0, 5, 1, -1, -1, EVERYTHING_VALUES)]))
+    content, beside = both_written(
+        trace_of_rows(EVERYTHING, rows=[(0, 5, 1, -1, -1, EVERYTHING_VALUES)])
+    )
     assert beside is not None and content
     declarations.read(beside)
     assert declarations.classes[0][0] == EVERYTHING
@@ -473,7 +363,7 @@ def test_declarations_read_what_they_wrote():
 def test_templates_appear_beside_a_file(tmp_path):
     from converter.storage.outputs import open_sink
 
-    trace = _trace(EVERYTHING, rows=[(0, 5, 1, -1, -1, EVERYTHING_VALUES)])
+    trace = trace_of_rows(EVERYTHING, rows=[(0, 5, 1, -1, -1, EVERYTHING_VALUES)])
     with open_sink(tmp_path / "out.aix") as sink:
         from converter.formats.aix.writer import write
 
@@ -482,63 +372,8 @@ def test_templates_appear_beside_a_file(tmp_path):
     assert difference(trace, from_path(tmp_path / "out.aix")) is None
 
 
-def _recording(folder: Path) -> Path:
-    """The streams of two CPUs, and the user's templates."""
-    folder.mkdir()
-    for name, ts in (("trc", 5), ("trc-0", 7), ("trc-12", 6)):
-        data = stream(
-            "64", words_64(0x1060, 4, 5, 60, 6, 61, ts=ts), words_64(0x5F50, 1, ts=ts + 9)
-        )
-        (folder / name).write_bytes(data)
-    (folder / "trace.fmt").write_bytes(b'5F5 1.0 "mine" W1 "size="DW\n')
-    return folder / "trc"
-
-
-@pytest.mark.parametrize("via", ["aix", "fxt"])
-def test_streams_of_cpus_and_their_templates_come_back(tmp_path, via):
-    """Also after another way through a format."""
-    source = _recording(tmp_path / "in")
-    first, second, back = (tmp_path / name for name in ("first", "second", "back"))
-    with converter.open_trace(source, "aix") as trace:
-        converter.write(trace, first, via, lossless=True, strict="all")
-    with converter.open_trace(first) as trace:
-        converter.write(trace, second, "chrome", lossless=True, strict="all")
-    with converter.open_trace(second) as trace:
-        converter.write(trace, back, "aix")
-        assert trace.format == "aix"
-    for suffix in ("", "-0", "-12"):
-        assert (tmp_path / f"back{suffix}").read_bytes() == Path(f"{source}{suffix}").read_bytes()
-    with converter.open_trace(source) as trace, converter.open_trace(back) as again:
-        assert difference(collect(trace), collect(again)) is None
-        assert {one.name for one in trace.event_classes} == {"DISPATCH", "mine"}
-
-
-def test_streams_that_do_not_travel_are_named(tmp_path, monkeypatch):
-    monkeypatch.setattr("converter.lossless.travelling.MOST", 10)
-    with (
-        converter.open_trace(_recording(tmp_path / "in")) as trace,
-        pytest.raises(StrictLossError, match="user hooks"),
-    ):
-        converter.write(trace, tmp_path / "out", "fxt", lossless=True, strict="all")
-
-
-def test_changed_events_do_not_come_back_as_they_were(tmp_path):
-    with converter.open_trace(_recording(tmp_path / "in")) as trace:
-        converter.write(trace, tmp_path / "first", "fxt", lossless=True)
-    with converter.open_trace(tmp_path / "first") as trace:
-        changed = collect(trace)
-    (batch,) = changed.batches()
-    batch.ts[:] += 1000
-    sink = BufferSink()
-    FORMAT.writer()(changed, sink, "64")
-    again = opened(sink.getvalue())
-    assert again.sidecar["aix"]["own"]
-    assert not sink.companions.keys() & {"-0", "-12"}
-    assert "contents" not in FORMAT.portable(changed)
-
-
 def test_hooks_of_others_in_a_stream_of_ours():
-    trace = _trace(EVERYTHING, rows=[(0, 5, 1, -1, -1, EVERYTHING_VALUES)])
+    trace = trace_of_rows(EVERYTHING, rows=[(0, 5, 1, -1, -1, EVERYTHING_VALUES)])
     content = written(trace) + words_64(0x5000, 4, tid=99) + entry_64(0x0110, b"", word=0)
     events = rows(opened(content))
     assert [one.name for one in events] == ["everything", "hook 500", "hook 011"]

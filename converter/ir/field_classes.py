@@ -6,6 +6,7 @@ event class can be compared and interned by value.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import IntEnum, unique
 from typing import Any, NamedTuple
@@ -174,3 +175,15 @@ def type_name(field_class: FieldClass) -> str:
         case OptionalClass(element):
             return f"{type_name(element)}?"
     return type(field_class).__name__.removesuffix("Class").lower()
+
+
+def media_types_of(held: FieldClass) -> Iterator[str]:
+    """Those of byte strings in values of a field class."""
+    match held:
+        case BytesClass(media_type):
+            yield media_type
+        case ArrayClass(element) | OptionalClass(element):
+            yield from media_types_of(element)
+        case StructureClass(members) | VariantClass(members):
+            for member in members:
+                yield from media_types_of(member.type)

@@ -6,9 +6,29 @@ those of the kernel's include/trace/events/*.h and kernel/trace/trace_entries.h.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Final
 
-from converter.ir.kinds import Kind, Role
+from converter.ir.events import Field
+from converter.ir.field_classes import ArrayClass, IntegerClass, StringClass
+from converter.ir.kinds import REQUIRED_ROLES, Kind, Role
+
+#: Roles whose field is text, and those whose field is an array; the field of any other role is an integer.
+TEXT_ROLES: Final = frozenset(
+    {
+        Role.NAME,
+        Role.MESSAGE,
+        Role.COMM,
+        Role.PREV_COMM,
+        Role.NEXT_COMM,
+        Role.PARENT_COMM,
+        Role.OLD_COMM,
+        Role.NEW_COMM,
+        Role.FILENAME,
+    }
+)
+ARRAY_ROLES: Final = frozenset({Role.SYSCALL_ARGUMENTS})
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,3 +174,20 @@ def meaning(system: str, event: str) -> Meaning:
         if edge in ("entry", "exit"):
             return Meaning(entry if edge == "entry" else leave, {"vector": role})
     return _UNKNOWN
+
+
+def checked_kind(known: Meaning, fields: Sequence[Field]) -> Kind:
+    """The kind, if an event has the fields that it needs, in types that suit: kernels differ. Otherwise TYPED."""
+    roles = {field.role for field in fields}
+    if not REQUIRED_ROLES.get(known.kind, frozenset()) <= roles:
+        return Kind.TYPED
+    return known.kind if all(map(_suits, fields)) else Kind.TYPED
+
+
+def _suits(field: Field) -> bool:
+    """Whether a field can play its role."""
+    if field.role is Role.NONE:
+        return True
+    if field.role in TEXT_ROLES:
+        return isinstance(field.type, StringClass)
+    return isinstance(field.type, ArrayClass if field.role in ARRAY_ROLES else IntegerClass)

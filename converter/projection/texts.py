@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any, Final
 
 import numpy as np
@@ -31,6 +32,7 @@ from converter.projection.pieces import Piece
 #: Numbers of a column that are looked at, and of how many different ones among them the texts are interned.
 _SAMPLE: Final = 1 << 12
 _FEW: Final = 1 << 10
+_NOT_IN_IDENTIFIERS: Final = re.compile(r"[^A-Za-z0-9_]+")
 
 
 def fit_text(text: bytes, capabilities: Capabilities) -> bytes:
@@ -52,6 +54,12 @@ def fit_identifier(name: str, capabilities: Capabilities) -> str:
     if capabilities.identifier is not None:
         name = capabilities.identifier(name)
     return fit_name(name, capabilities)
+
+
+def plain_identifier(name: str) -> str:
+    """A name of letters, digits and underscores: what others stand for is one underscore, none at the ends."""
+    cleaned = _NOT_IN_IDENTIFIERS.sub("_", name)
+    return (cleaned if cleaned == name else cleaned.strip("_")) or "unnamed"
 
 
 def cut_utf8(text: bytes, limit: int) -> bytes:

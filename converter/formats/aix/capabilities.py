@@ -2,20 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from functools import cache
 
 from converter.ir.events import EventClass
-from converter.ir.field_classes import (
-    ArrayClass,
-    BytesClass,
-    FieldClass,
-    OptionalClass,
-    StructureClass,
-    Style,
-    VariantClass,
-)
+from converter.ir.field_classes import Style, media_types_of
 from converter.ir.kinds import Kind
 from converter.projection.capabilities import Capabilities, KindSupport
 
@@ -49,21 +40,10 @@ _SUPPORT = KindSupport(cpu=True, track=True, named=True, roles=True)
 
 def _support(event_class: EventClass) -> KindSupport:
     media_types = frozenset(
-        each for field in event_class.fields for each in _media_types(field.type)
+        each for field in event_class.fields for each in media_types_of(field.type)
     )
     holds = replace(_CONTENTS, media_types=media_types) if media_types else None
     return replace(_SUPPORT, timed=event_class.timed, holds=holds)
-
-
-def _media_types(held: FieldClass) -> Iterator[str]:
-    match held:
-        case BytesClass(media_type):
-            yield media_type
-        case ArrayClass(element) | OptionalClass(element):
-            yield from _media_types(element)
-        case StructureClass(members) | VariantClass(members):
-            for member in members:
-                yield from _media_types(member.type)
 
 
 @cache

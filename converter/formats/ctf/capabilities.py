@@ -2,23 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from functools import cache
 from typing import Final
 
 from converter.formats.ctf.lttng_events import EVENTS, NEEDED, is_lttng_event
 from converter.ir.events import EventClass, Field
-from converter.ir.field_classes import (
-    ArrayClass,
-    BytesClass,
-    FieldClass,
-    IntegerClass,
-    OptionalClass,
-    StructureClass,
-    Style,
-    VariantClass,
-)
+from converter.ir.field_classes import IntegerClass, Style, media_types_of
 from converter.ir.kinds import Kind, Role
 from converter.projection.capabilities import Capabilities, KindSupport, Projection
 from converter.projection.lost_events import counted
@@ -95,22 +85,11 @@ def _support(event_class: EventClass) -> KindSupport:
     as_it_is = kind not in EVENTS or kind in _TIMERS or is_lttng_event(event_class)
     support = _ANY if as_it_is or not roles >= NEEDED[kind] else _of_lttng(kind)
     media_types = frozenset(
-        each for field in event_class.fields for each in _media_types(field.type)
+        each for field in event_class.fields for each in media_types_of(field.type)
     )
     if not media_types:
         return support
     return replace(support, holds=replace(capabilities(""), media_types=media_types))
-
-
-def _media_types(held: FieldClass) -> Iterator[str]:
-    match held:
-        case BytesClass(media_type):
-            yield media_type
-        case ArrayClass(element) | OptionalClass(element):
-            yield from _media_types(element)
-        case StructureClass(members) | VariantClass(members):
-            for member in members:
-                yield from _media_types(member.type)
 
 
 # Conventions

@@ -12,9 +12,15 @@ from typing import Final
 
 from converter.formats.ctf.lttng_events import kernel_name, priorities
 from converter.ir.events import EventClass, Field
-from converter.ir.field_classes import ArrayClass, FieldClass, IntegerClass, StringClass
-from converter.ir.kinds import REQUIRED_ROLES, Kind, Role
-from converter.projection.linux_tracepoints import MEANINGS, Meaning, meaning
+from converter.ir.field_classes import FieldClass, IntegerClass
+from converter.ir.kinds import Kind, Role
+from converter.projection.linux_tracepoints import (
+    MEANINGS,
+    TEXT_ROLES,
+    Meaning,
+    checked_kind,
+    meaning,
+)
 
 #: Contexts that give the process, the thread and its name, in the order in which they are looked for: LTTng's ids in
 #: the process's namespace, and those of the whole machine.
@@ -107,22 +113,8 @@ _USER: Final[dict[tuple[str, str], Meaning]] = {
 #: How lttng-modules names the events of x86's irq_vectors.
 _VECTORS: Final = "x86_irq_vectors_"
 
-_TEXT_ROLES: Final = frozenset(
-    {
-        Role.COMM,
-        Role.FILENAME,
-        Role.MESSAGE,
-        Role.NAME,
-        Role.NEXT_COMM,
-        Role.NEW_COMM,
-        Role.OLD_COMM,
-        Role.PARENT_COMM,
-        Role.PREV_COMM,
-    }
-)
-_ARRAY_ROLES: Final = frozenset({Role.SYSCALL_ARGUMENTS})
 #: Text of these roles repeats.
-NAMING_ROLES: Final = _TEXT_ROLES - {Role.MESSAGE}
+NAMING_ROLES: Final = TEXT_ROLES - {Role.MESSAGE}
 
 _UNKNOWN: Final = Meaning(Kind.TYPED)
 
@@ -188,25 +180,9 @@ def shifted_priorities(text: str, delivered: EventClass) -> frozenset[int]:
 
 
 def _checked_kind(known: Meaning, fields: Sequence[Field]) -> Kind:
-    """The kind, if the class has the fields that it needs, in types that suit."""
+    """The kind, if the class has the fields that it needs, and no two say the same."""
     roles = [field.role for field in fields if field.role is not Role.NONE]
-    if not REQUIRED_ROLES.get(known.kind, frozenset()) <= set(roles):
-        return Kind.TYPED
-    # A role that two fields have would say two things.
-    if len(set(roles)) < len(roles):
-        return Kind.TYPED
-    for field in fields:
-        if field.role is Role.NONE:
-            continue
-        if field.role in _TEXT_ROLES:
-            fits = isinstance(field.type, StringClass)
-        elif field.role in _ARRAY_ROLES:
-            fits = isinstance(field.type, ArrayClass)
-        else:
-            fits = isinstance(field.type, IntegerClass)
-        if not fits:
-            return Kind.TYPED
-    return known.kind
+    return checked_kind(known, fields) if len(set(roles)) == len(roles) else Kind.TYPED
 
 
 #: Events that were lost, by the counters of packets; of lost packets nobody knows how many events they had.

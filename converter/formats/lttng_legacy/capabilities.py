@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
@@ -26,6 +25,7 @@ from converter.projection.instants import as_typed
 from converter.projection.losses import Aspect, LossKind
 from converter.projection.pieces import Piece
 from converter.projection.sched_conventions import with_linux_state
+from converter.projection.texts import plain_identifier
 
 #: So many arguments of the longest texts fit the largest block of version 1.0.
 MAX_ARGUMENTS = 24
@@ -42,8 +42,6 @@ _REQUIRED: dict[Kind, frozenset[Role]] = {
     Kind.TASK_FREE: frozenset({Role.TID}),
     Kind.SIGNAL_GENERATE: frozenset({Role.SIGNAL}),
 }
-
-_NOT_IN_IDENTIFIERS = re.compile(r"[^A-Za-z0-9_]+")
 
 
 @cache
@@ -67,7 +65,7 @@ def capabilities_of(variant: str) -> Capabilities:  # noqa: ARG001 - all variant
         max_arguments=MAX_ARGUMENTS,
         max_string_bytes=MAX_TEXT_BYTES,
         nul_ends_strings=True,
-        identifier=identifier,
+        identifier=plain_identifier,
         utf8_only=False,
         max_cpu=0xFFF,
         id_bits=31,
@@ -81,14 +79,6 @@ def capabilities_of(variant: str) -> Capabilities:  # noqa: ARG001 - all variant
         environment=True,
         command_lines=True,
     )
-
-
-def identifier(name: str) -> str:
-    """A name of letters, digits and underscores: others would end it, or be taken for part of a format."""
-    cleaned = _NOT_IN_IDENTIFIERS.sub("_", name)
-    if cleaned != name:
-        cleaned = cleaned.strip("_")
-    return cleaned or "unnamed"
 
 
 def _support(meaning: MarkerMeaning) -> KindSupport:
@@ -116,7 +106,7 @@ def _lower_to_typed(piece: Piece, _: Projection) -> list[Piece] | None:
 def _adapt_typed(piece: Piece, projection: Projection) -> Piece:
     """A name that the reader does not take for an event that it knows."""
     event_class = piece.event_class
-    category, name = identifier(event_class.category), identifier(event_class.name)
+    category, name = plain_identifier(event_class.category), plain_identifier(event_class.name)
     if all((category, name) != (one.channel, one.name) for one in meanings() if one.written):
         return piece
     what = f"name of the events {class_label(event_class)}: {category}:{name}_event"

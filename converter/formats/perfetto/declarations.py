@@ -27,6 +27,7 @@ from converter.ir.field_classes import (
     Style,
 )
 from converter.ir.kinds import REQUIRED_ROLES, Kind, Role
+from converter.projection.linux_tracepoints import TEXT_ROLES
 from converter.projection.types import converts, is_stack
 
 #: The trace attribute with declarations, as JSON: a list of {"event": field number in FtraceEvent, "shape": which of
@@ -46,21 +47,7 @@ _MAX_FIELDS: Final = 4096
 _MAX_LENGTH: Final = 1 << 16
 _MAX_NUMBER: Final = 1 << 29
 
-_TEXT_ROLES: Final = frozenset(
-    {
-        Role.NAME,
-        Role.CATEGORY,
-        Role.SCOPE,
-        Role.MESSAGE,
-        Role.COMM,
-        Role.PREV_COMM,
-        Role.NEXT_COMM,
-        Role.PARENT_COMM,
-        Role.OLD_COMM,
-        Role.NEW_COMM,
-        Role.FILENAME,
-    }
-)
+_TEXT_ROLES: Final = TEXT_ROLES | {Role.CATEGORY, Role.SCOPE}
 _ANY_TYPE: Final = frozenset({Role.NONE, Role.CONTEXT})
 _INTEGER: Final = re.compile(r"([iu])(8|16|32|64)(?: ([a-z_]+))?")
 _ARRAY: Final = re.compile(r"(.*)\[(\d{0,5})\]")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cache, lru_cache
@@ -34,7 +33,7 @@ from converter.projection.losses import Aspect, LossClass, LossKind
 from converter.projection.new_tasks import with_clone_flags
 from converter.projection.pieces import Piece
 from converter.projection.sched_conventions import with_linux_state
-from converter.projection.texts import cut_utf8
+from converter.projection.texts import cut_utf8, plain_identifier
 from converter.projection.types import converts
 
 #: A data location reaches 65,535 bytes: so many arguments of such texts, and the kernel's own fields, stay within.
@@ -76,8 +75,6 @@ _CANONICAL: Final = {
     **EVENTS,
 }
 _TYPED: Final = KindSupport(trailing=COMMON_FIELDS, cpu=True, named=True)
-
-_NOT_IN_IDENTIFIERS = re.compile(r"[^A-Za-z0-9_]+")
 
 
 @cache
@@ -129,12 +126,8 @@ def capabilities(variant: str) -> Capabilities:  # noqa: ARG001 - all variants h
 
 def identifier(name: str) -> str:
     """A name of letters, digits and underscores that is none of those that every record has."""
-    cleaned = _NOT_IN_IDENTIFIERS.sub("_", name)
-    if cleaned != name:
-        cleaned = cleaned.strip("_")
-    if not cleaned:
-        return "unnamed"
-    return f"_{cleaned}" if cleaned[0].isdigit() or cleaned.startswith("common_") else cleaned
+    name = plain_identifier(name)
+    return f"_{name}" if name[0].isdigit() or name.startswith("common_") else name
 
 
 def held(event_class: EventClass) -> KindSupport | None:

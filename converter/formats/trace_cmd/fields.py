@@ -5,19 +5,13 @@ from __future__ import annotations
 import re
 
 from converter.formats.trace_cmd.addresses import AddressAt, address_forms
-from converter.formats.trace_cmd.event_format import (
-    EventFormat,
-    FormatField,
-    Location,
-)
+from converter.formats.trace_cmd.event_format import EventFormat, FormatField, Location
 from converter.formats.trace_cmd.gathers import ArrayAt, BytesAt, Gather, IntegerAt, StringAt
 from converter.formats.trace_cmd.mapping import (
-    ARRAY_ROLES,
     BINARY_FIELDS,
     COMMON_ROLES,
     PID_FIELD,
     STACK_STYLES,
-    TEXT_ROLES,
     TYPE_FIELD,
 )
 from converter.ir.events import Field
@@ -29,8 +23,8 @@ from converter.ir.field_classes import (
     StringClass,
     Style,
 )
-from converter.ir.kinds import REQUIRED_ROLES, Kind, Role
-from converter.projection.linux_tracepoints import Meaning, meaning
+from converter.ir.kinds import Kind, Role
+from converter.projection.linux_tracepoints import checked_kind, meaning
 from converter.projection.symbol_names import SYMBOL_ROLES
 
 _WIDTHS = frozenset({1, 2, 4, 8})
@@ -70,7 +64,7 @@ def fields_of(
     if message is not None:
         fields.append(Field("message", StringClass(), Role.MESSAGE))
         gathers.append(message)
-    kind = _checked_kind(known, fields)
+    kind = checked_kind(known, fields)
     if kind is Kind.TYPED:
         fields = [Field(field.name, field.type) for field in fields]
     for item in format.common_fields:
@@ -137,22 +131,3 @@ def _field_class(
         style = Style.POINTER
     integer = IntegerClass(8 * width, item.signed, style)
     return integer, IntegerAt(item.offset, width, integer.dtype)
-
-
-def _checked_kind(known: Meaning, fields: list[Field]) -> Kind:
-    """The kind, if the format has the fields that it needs, in types that suit: kernels differ."""
-    roles = {field.role for field in fields}
-    if not REQUIRED_ROLES.get(known.kind, frozenset()) <= roles:
-        return Kind.TYPED
-    for field in fields:
-        if field.role is Role.NONE:
-            continue
-        if field.role in TEXT_ROLES:
-            fits = isinstance(field.type, StringClass)
-        elif field.role in ARRAY_ROLES:
-            fits = isinstance(field.type, ArrayClass)
-        else:
-            fits = isinstance(field.type, IntegerClass)
-        if not fits:
-            return Kind.TYPED
-    return known.kind

@@ -29,22 +29,6 @@ COMMON_ROLES = {
 }
 
 
-#: Roles whose field is text, and those whose field is an array; the field of any other role is an integer.
-TEXT_ROLES = frozenset(
-    {
-        Role.NAME,
-        Role.MESSAGE,
-        Role.COMM,
-        Role.PREV_COMM,
-        Role.NEXT_COMM,
-        Role.PARENT_COMM,
-        Role.OLD_COMM,
-        Role.NEW_COMM,
-        Role.FILENAME,
-    }
-)
-ARRAY_ROLES = frozenset({Role.SYSCALL_ARGUMENTS})
-
 #: Which fields name a task: (role of its pid, role of its name).
 NAMING_ROLES = (
     (Role.PREV_TID, Role.PREV_COMM),

@@ -29,17 +29,9 @@ from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
 from converter.errors import TraceError
-from converter.formats.trace_cmd.trace_tables import (
-    TABLES_OPTION,
-    TaskNumbers,
-    TraceTables,
-)
-from converter.formats.trace_cmd.trace_tables import (
-    build_tables as build_trace_tables,
-)
-from converter.formats.trace_cmd.trace_tables import (
-    read_tables as read_trace_tables,
-)
+from converter.formats.trace_cmd.trace_tables import TABLES_OPTION, TaskNumbers, TraceTables
+from converter.formats.trace_cmd.trace_tables import build_tables as build_trace_tables
+from converter.formats.trace_cmd.trace_tables import read_tables as read_trace_tables
 from converter.formats.uftrace.layout import FIRST_USER_EVENT, TABLES_FILE
 from converter.ir.events import EventClass, Field
 from converter.ir.field_classes import (
@@ -51,6 +43,7 @@ from converter.ir.field_classes import (
 )
 from converter.ir.forms import class_form, class_of
 from converter.ir.kinds import Kind
+from converter.ir.table_forms import text_of
 from converter.ir.trace import Trace
 
 Signature = tuple[Field, ...]
@@ -108,13 +101,15 @@ def read_tables(data: bytes) -> Tables:
             place = places[0] if places else ""
             if not (0 <= _number(entered) < count and 0 <= _number(left) < count):
                 raise ValueError("a symbol without signatures")
-            tables.symbols.append(Symbol(_text(name), _text(category), entered, left, _text(place)))
+            tables.symbols.append(
+                Symbol(text_of(name), text_of(category), entered, left, text_of(place))
+            )
         for id, name, category in held["events"]:
             if not FIRST_USER_EVENT <= _number(id) < 1 << 48:
                 raise ValueError("an event without an id")
-            tables.events[id] = (_text(name), _text(category))
+            tables.events[id] = (text_of(name), text_of(category))
         for id, category, name in held["kernel_names"]:
-            tables.kernel_names[_number(id)] = (_text(category), _text(name))
+            tables.kernel_names[_number(id)] = (text_of(category), text_of(name))
     except TraceError as error:
         raise TraceError(str(error), field=TABLES_FILE) from error
     except (
@@ -153,8 +148,8 @@ def _signature(form: Any) -> Signature:
         raise TypeError("a signature is no list of fields")
     signature = class_of({"kind": Kind.TYPED.name, "fields": form}).fields
     for field_ in signature:
-        _text(field_.name)
-        _text(field_.unit)
+        text_of(field_.name)
+        text_of(field_.unit)
         match field_.type:
             case IntegerClass(bits) if 1 <= bits <= 64:
                 pass
@@ -174,12 +169,4 @@ def _optional(value: Any, limit: int) -> int | None:
 def _number(value: Any) -> int:
     if not isinstance(value, int):
         raise TypeError("not a number")
-    return value
-
-
-def _text(value: Any) -> str:
-    if not isinstance(value, str):
-        raise TypeError("a name is no text")
-    # UnicodeEncodeError, a ValueError, for lone surrogates other than those of bytes that are not UTF-8.
-    value.encode("utf-8", "surrogateescape")
     return value

@@ -29,7 +29,7 @@ from support.strategies import fitted_traces, traces
 
 import converter
 from converter.errors import UnsupportedError
-from converter.formats.lttng_legacy.capabilities import capabilities_of, identifier
+from converter.formats.lttng_legacy.capabilities import capabilities_of
 from converter.formats.lttng_legacy.layout import Version
 from converter.formats.lttng_legacy.recording import TABLES_NAME
 from converter.formats.table import portable_sidecar
@@ -38,6 +38,7 @@ from converter.ir.collect import collect
 from converter.ir.invariants import check
 from converter.ir.kinds import Kind
 from converter.projection.project import project
+from converter.projection.texts import plain_identifier
 
 CAPABILITIES = capabilities_of("")
 LETTERS = st.text("abcXYZ019_", min_size=1, max_size=6)
@@ -78,7 +79,7 @@ WRITTEN = st.sampled_from(["2.6", "1.0"])
 def test_what_the_format_holds_survives(folder, variant, data):
     texts = st.binary(max_size=8).map(lambda text: text.replace(b"\0", b""))
     trace = data.draw(
-        fitted_traces(CAPABILITIES, names_of_fields=LETTERS.map(identifier), strings=texts)
+        fitted_traces(CAPABILITIES, names_of_fields=LETTERS.map(plain_identifier), strings=texts)
     )
     again = through(trace, folder, variant)
     assert difference(trace, again) is None
@@ -98,8 +99,8 @@ def test_what_is_projected_survives(folder, variant, trace):
 
 @given(name=names())
 def test_names_become_identifiers(name):
-    assert identifier(identifier(name)) == identifier(name)
-    assert not set(identifier(name)) & set(" .%#~")
+    assert plain_identifier(plain_identifier(name)) == plain_identifier(name)
+    assert not set(plain_identifier(name)) & set(" .%#~")
 
 
 @pytest.mark.parametrize("options", [*VARIANTS_1, *VARIANTS_2], ids=spelled)

@@ -66,7 +66,7 @@ def projected(
 
 
 class Projector:
-    """One projection under way; what `pieces.Projection` describes."""
+    """One projection under way; what `capabilities.Projection` describes."""
 
     def __init__(
         self, source: Trace, capabilities: Capabilities, format_name: str, report: LossReport
@@ -116,7 +116,7 @@ class Projector:
         self._metadata.follow()
         self._tables.follow()
 
-    # What rules may ask (pieces.Projection)
+    # What rules may ask (capabilities.Projection)
 
     def lose(
         self,

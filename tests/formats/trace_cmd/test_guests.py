@@ -7,12 +7,11 @@ import subprocess
 import pytest
 from support.small_traces import events_of
 from support.trace_cmd_files import File, Kernel
+from support.trace_cmd_reading import opened
 
 import converter
 from converter.formats.trace_cmd.layout import OptionId
-from converter.formats.trace_cmd.reader import read
 from converter.merging.merge import merge
-from converter.storage.opening import open_source
 
 K = Kernel()
 HOST, GUEST = 111, 222
@@ -38,10 +37,6 @@ def time_shift(peer=HOST, interpolate=0):
 def guest(name, number, *tasks):
     cpus = b"".join(K.pack("II", cpu, task) for cpu, task in enumerate(tasks))
     return OptionId.GUEST, name + b"\0" + K.pack("QI", number, len(tasks)) + cpus
-
-
-def opened(data):
-    return read(open_source(data))
 
 
 def host_and_guest(*clock, **options):

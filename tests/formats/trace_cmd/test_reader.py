@@ -2,12 +2,10 @@
 
 import shutil
 import subprocess
-from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
 import pytest
-from support.small_traces import fields_at
 from support.trace_cmd_files import (
     BPRINT,
     BPUTS,
@@ -21,15 +19,14 @@ from support.trace_cmd_files import (
     format_text,
 )
 from support.trace_cmd_oracle import compare
+from support.trace_cmd_reading import events, opened
 
 import converter
 from converter.errors import TraceError, UnsupportedError
-from converter.formats.trace_cmd.reader import read
 from converter.ir.field_classes import ArrayClass, BytesClass, IntegerClass, StringClass, Style
 from converter.ir.invariants import check
 from converter.ir.kinds import REQUIRED_ROLES, Kind, Role
 from converter.ir.trace import TrackScope
-from converter.storage.opening import open_source
 
 FIXTURES = Path(__file__).parents[3] / "roundtrip_fixtures" / "trace_cmd"
 needs_trace_cmd = pytest.mark.skipif(
@@ -48,23 +45,6 @@ RECORDINGS = {
     "scratch_v6_min.dat": (4, 0),
 }
 CLOCK = b"[local] global counter x86-tsc\0"
-
-
-def opened(data: bytes | Path):
-    return read(open_source(data))
-
-
-def events(trace):
-    """Each event as (ts, cpu, tid, name, {field: value}); cheap enough for small files only."""
-    found = []
-    for batch in trace.batches():
-        for i in range(len(batch)):
-            event_class = trace.event_classes[int(batch.class_id[i])]
-            fields = fields_at(trace, batch, i)
-            thread = int(batch.thread[i])
-            tid = trace.threads[thread].tid if thread >= 0 else -1
-            found.append((int(batch.ts[i]), int(batch.cpu[i]), tid, event_class.name, fields))
-    return found
 
 
 def test_every_recording_is_listed():
@@ -180,78 +160,6 @@ def test_times_agree_with_trace_cmd(tmp_path, options, version):
     result = compare(str(path))
     assert result.differences == []
     assert (result.events, result.lost) == (8, 2)
-
-
-def test_a_stamp_keeps_the_upper_five_bits_of_the_time():
-    k = Kernel()
-    base = 3 << 59
-    pages = k.page(
-        base + 10, k.record(0, k.slice(1, 0)), k.stamp(base + 99), k.record(0, k.slice(1, 0))
-    )
-    assert [event[0] for event in events(opened(File(k, {0: pages}).version_7()))] == [
-        base + 10,
-        base + 99,
-    ]
-
-
-def test_clock_and_host_come_from_the_options():
-    k = Kernel()
-    file = File(
-        k,
-        {0: k.page(5, k.record(0, k.slice(1, 0)))},
-        options=[
-            (4, b"local [mono] global\0"),
-            (1, b"0x10\0"),
-            (5, b"Linux box 6.18.0-rc1 x86_64\0"),
-            (9, b"3.1.6 not-a-git-repo\0"),
-            (8, k.pack("I", 12)),
-            (11, k.pack("Q", 1 << 63)),
-            (999, b"unheard of"),
-        ],
-    )
-    trace = opened(file.version_7())
-    assert trace.clock.name == "mono"
-    assert trace.clock.ticks_per_second == Fraction(10**9)
-    assert trace.clock.epoch_ns == 16_000
-    assert events(trace)[0][0] == 5
-    assert trace.environment == {
-        "sysname": "Linux",
-        "hostname": "box",
-        "kernel_release": "6.18.0-rc1",
-        "machine": "x86_64",
-        "tracer_name": "trace-cmd",
-        "tracer_version": "3.1.6 not-a-git-repo",
-        "cpu_count": 12,
-        "trace_id": 1 << 63,
-    }
-    assert (999, b"unheard of") in trace.sidecar["trace_cmd"]["options"]
-
-
-def test_a_tsc_without_its_rate_has_no_known_unit():
-    k = Kernel()
-    file = File(k, {0: k.page(5)}, options=[(4, b"local [x86-tsc]\0")])
-    assert opened(file.version_7()).clock.ticks_per_second is None
-
-
-@pytest.mark.parametrize("interpolate", [0, 1])
-def test_host_time_is_what_exact_arithmetic_gives(interpolate):
-    k = Kernel()
-    times, offsets, scalings, bits = [100, 1000, 5000], [-50, 400, 999], [3, 5, 7], [1, 2, 0]
-    option = k.pack("QIII3q3q3q3q", 7, interpolate, 1, 3, *times, *offsets, *scalings, *bits)
-    raw = [50, 100, 999, 1000, 4999, 5000, 9000]
-    records = [k.record(0, k.slice(1, 0)) for _ in raw]
-    pages = b"".join(k.page(ts, record) for ts, record in zip(raw, records, strict=True))
-    data = File(k, {0: pages}, options=[(12, option)]).version_7()
-    expected = []
-    for ts in raw:
-        low = max(i for i in range(2) if i == 0 or times[i] <= ts)
-        offset = offsets[low]
-        if interpolate:
-            delta = times[low + 1] - times[low]
-            product = (ts - times[low]) * (offsets[low + 1] - offsets[low]) + delta // 2
-            offset += int(Fraction(product, delta))
-        expected.append((ts * scalings[low] >> bits[low]) + offset)
-    assert [event[0] for event in events(opened(data))] == expected
 
 
 def test_instances_are_tracks():

@@ -108,16 +108,16 @@ def columns_of(
 ) -> ClassColumns:
     """Where the columns of a class are whose values follow each other in its fields' order.
 
-    The place in the source is no value, but known of the function. What was `recorded` has texts beside some values, an
-    exit in any case.
+    The place in the source is no value, but known of the function. Of what was `recorded` the texts beside values are
+    in no record; of what this converter has written only that of what a function returns.
     """
     fields = event_class.fields
     placed = event_class.kind is Kind.SLICE_BEGIN and fields[-1:] == (SOURCE_LINE,)
-    has_texts = recorded or event_class.kind is Kind.SLICE_END
+    first_text = 1 if recorded else max(len(recorded_fields(event_class.kind, fields)), 1)
     places = []
     word = last = 0
     for number, field in enumerate(fields):
-        if has_texts and number and is_text_of(field, fields[number - 1]):
+        if number >= first_text and is_text_of(field, fields[number - 1]):
             places.append((Place.TEXT, last))
             continue
         last = word
@@ -158,22 +158,28 @@ class Functions:
         self._tables = tables
         self._warn = warn
         self._source_lines = source_lines
-        self._class_ids: dict[tuple[EventClass, str], int] = {}
+        self._class_ids: dict[tuple[EventClass, ClassColumns], int] = {}
         self._numbers: dict[Program, int] = {}
         self.columns: dict[int, ClassColumns] = {}
         #: In the order of their numbers, which are the same in every pass.
         self.programs: list[Program] = []
         self._sites: dict[tuple[int, int], Site] = {}
 
-    def class_id(self, event_class: EventClass, values: tuple[Specification, ...] = ()) -> int:
-        """The id of a class, added to the trace when new; those that are shown differently are two."""
+    def class_id(
+        self,
+        event_class: EventClass,
+        values: tuple[Specification, ...] = (),
+        *,
+        recorded: bool = True,
+    ) -> int:
+        """The id of a class, added to the trace when new; those that are shown or recorded differently are two."""
         formats = {item.name: item.format for item in values if item.format in SHOWN_OTHERWISE}
-        key = event_class, repr(formats)
+        columns = columns_of(event_class, recorded=recorded, formats=formats)
+        key = event_class, columns
         if key not in self._class_ids:
             id = self._trace.add_class(event_class)
             self._class_ids[key] = id
-            recorded = self._tables is None
-            self.columns[id] = columns_of(event_class, recorded=recorded, formats=formats)
+            self.columns[id] = columns
         return self._class_ids[key]
 
     def site(self, number: int, module: Module, symbol: int) -> Site:
@@ -243,7 +249,7 @@ class Functions:
             if operations is None:
                 self._warn(TraceError(f"the values of {held.name!r} have no fixed size"))
                 return self._recorded_site(module, symbol)
-            id = self.class_id(EventClass(kind, fields=signature))
+            id = self.class_id(EventClass(kind, fields=signature), recorded=False)
             programs.append(self._program(operations, id, id))
         names = strings.intern(held.name), strings.intern(held.category)
         return Site(*names, programs[0], programs[1], source)

@@ -62,7 +62,8 @@ def texts(column: Column, held: FieldClass, names: SymbolNames) -> ListColumn:
     if isinstance(held, BytesClass):
         of = held.media_type.removeprefix(STRUCTURE) if STRUCTURE in held.media_type else ""
         assert isinstance(column, ListColumn)
-        found = [f"{of}{{}}".encode(), f"{of}{{...}}".encode()]
+        name = of.encode("utf-8", "surrogateescape")
+        found = [name + b"{}", name + b"{...}"]
         return _each(found, (np.diff(column.offsets) > 0).astype(np.int64))
     assert isinstance(held, IntegerClass) and isinstance(column, np.ndarray)
     values, inverse = distinct(column)
@@ -74,7 +75,10 @@ def texts(column: Column, held: FieldClass, names: SymbolNames) -> ListColumn:
     elif held.style is Style.CHARACTER:
         found = [_character(value).encode("latin-1") for value in values.tolist()]
     else:
-        found = [_enumerators(value, held.labels).encode() for value in values.tolist()]
+        found = [
+            _enumerators(value, held.labels).encode("utf-8", "surrogateescape")
+            for value in values.tolist()
+        ]
     return _each(found, inverse)
 
 

@@ -50,6 +50,8 @@ def test_enumerators_and_what_is_none():
     expected = [b"RED", b"RED", b"BLUE", b"MASK", b"BLUE|GREEN|RED+0x31", b"-2", b"-0x30d40"]
     assert shown(values, held) == expected
     assert shown([65535], IntegerClass(64, True, labels=FLAGS)) == [b"NO|LOW|ALL+0x20000"]
+    # Files of this converter's own say such names, which other formats may have as any bytes.
+    assert shown([1], IntegerClass(64, labels=(Label(1, 1, "R\udcff"),))) == [b"R\xff"]
 
 
 def test_characters():

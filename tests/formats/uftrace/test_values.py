@@ -29,6 +29,8 @@ from converter.errors import TraceError
 from converter.formats.uftrace import reader
 from converter.formats.uftrace.layout import Feature
 from converter.formats.uftrace.mapping import STRUCTURE
+from converter.formats.uftrace.task_output import Tasks
+from converter.formats.uftrace.trace_tables import Tables, build_tables
 from converter.ir.canonical import difference
 from converter.ir.collect import collect
 from converter.ir.field_classes import (
@@ -41,6 +43,7 @@ from converter.ir.field_classes import (
 )
 from converter.ir.invariants import check
 from converter.ir.kinds import Kind, Role
+from converter.ir.trace import Trace
 from converter.storage.opening import open_source
 
 
@@ -230,3 +233,31 @@ def test_an_option_that_is_no_answer(tmp_path):
     directory.tasks[TID] = calls(directory)
     with pytest.raises(TraceError, match="srcline: expected yes or no, found maybe"):
         reader.read(open_source(str(directory.write(tmp_path / "data"))), "maybe")
+
+
+def test_names_of_structures_that_are_no_utf8(tmp_path):
+    """Their bytes are in the texts that are shown."""
+    directory = Directory(tids=[TID], argspec="foo@arg1/t4:Point")
+    directory.files["info"] = directory.info().replace(b"Point", b"P\xffint")
+    trace = one_call(directory, tmp_path, directory.pack("I", 7))
+    assert payload(trace)["arg1_text"] == b"P\xffint{...}"
+    converter.write(trace, tmp_path / "anew", "uftrace")
+    assert difference(trace, converter.read(tmp_path / "anew")) is None
+
+
+def test_functions_that_the_tables_do_not_have(tmp_path):
+    """In a directory of this converter's own, as where its symbols are damaged: they are read as recorded ones."""
+    directory = Directory(
+        argspec="foo@arg1/e:Color,arg2/i32,arg3/s;main@arg1/c",
+        retspec="foo@retval/c",
+        enumauto="enum Color { RED, GREEN = 5 };",
+    )
+    directory.files["traceconv.json"] = build_tables(Trace("none"), Tasks(Trace("none")), Tables())
+    entry = directory.pack("qi", 5, -2) + directory.text(b"hello")
+    held = payload(one_call(directory, tmp_path, entry, b"a"))
+    assert held == {
+        "arg1": 5,
+        "arg1_text": b"GREEN",
+        "arg2": -2,
+        "arg3": b"hello",
+    }

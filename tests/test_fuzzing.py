@@ -14,7 +14,7 @@ import against
 import pytest
 from fuzz import fixtures
 from instrumented import ALLOCATIONS, EDGES, KINDS, _mirror
-from support.mutation import matched, mended, parts, rearranged
+from support.mutation import Changes, Part, matched, mended, parts, rearranged
 from support.protobuf_fields import sized
 
 from converter.lossless.footer import Footer
@@ -31,6 +31,18 @@ def test_pieces_make_the_same_file(format):
         for name, data in files.items():
             if ZSTD not in data:  # which is packed anew
                 assert bytes(parts(name, data)) == data
+
+
+def test_pieces_lie_in_each_other_as_deep_as_they_like():
+    data = b'{"a":[' * 3000 + b"1" + b"]}" * 3000
+    part = parts("", data)
+    whole = Changes(part)
+    assert bytes(whole) == data
+    while (inside := [one for one in part.pieces if isinstance(one, Part)]) != []:
+        part = inside[0]
+    place = whole.pieces(part).index(b"1")
+    whole.pieces(part)[place] = b"22"
+    assert bytes(whole) == data.replace(b"1", b"22")
 
 
 def depth(data):

@@ -103,12 +103,25 @@ class Changes:
         return self._pieces[part]
 
     def __bytes__(self) -> bytes:
-        return self._built(self._top)
-
-    def _built(self, part: Part | bytes) -> bytes:
-        if isinstance(part, bytes) or part not in self._touched:
-            return bytes(part)
-        return part.framed(b"".join(map(self._built, self._pieces.get(part, part.pieces))))
+        # Those inside first, without recursion: brackets lie as deep in each other as changes have put them.
+        built: dict[Part | bytes, bytes] = {}
+        waiting = [self._top] if self._top in self._touched else []
+        while waiting:
+            part = waiting[-1]
+            pieces = self._pieces.get(part, part.pieces)
+            inside = [
+                one
+                for one in pieces
+                if isinstance(one, Part) and one in self._touched and one not in built
+            ]
+            if inside and part not in built:
+                waiting += inside
+                continue
+            waiting.pop()
+            if part not in built:
+                whole = [built[one] if one in built else bytes(one) for one in pieces]
+                built[part] = part.framed(b"".join(whole))
+        return built.get(self._top, self._top.whole)
 
 
 def parts(name: str, data: bytes) -> Part:

@@ -211,10 +211,8 @@ class Modules:
     def _extent(self, library: Library) -> int:
         number = self.number(Mapping(0, 0, library.path))
         symbols = self.all[number].symbols if number >= 0 else None
-        if symbols is None or not symbols.names:
-            return 1
-        last = int(symbols.ends[-1])
-        if last == (1 << 64) - 1:
+        last = 1 if symbols is None or not symbols.names else int(symbols.ends[-1])
+        if symbols is not None and last == (1 << 64) - 1:
             last = int(symbols.starts[-1]) + _PAGE
         return min(max(last, 1), _LIBRARY_SIZE, (1 << 64) - 1 - library.base)
 

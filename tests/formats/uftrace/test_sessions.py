@@ -115,6 +115,15 @@ def test_libraries_opened_later_are_found_by_their_name(tmp_path):
     assert events(found)[0][4]["category"] == b"lib one.so"
 
 
+def test_a_library_at_the_end_of_memory(tmp_path):
+    directory = Directory()
+    directory.task_txt += (
+        f'DLOP timestamp=0.000000020 tid={TID} sid={SID} base=ffffffffffffffff libname="none.so"\n'
+    )
+    directory.tasks[TID] = directory.record(30, ENTRY, 0, MAIN)
+    assert names(opened(directory, tmp_path)) == [b"main"]
+
+
 def test_files_of_one_name_are_told_apart_by_build_id(tmp_path):
     directory = Directory()
     directory.maps[SID] += "500000-509000 r-xp 00000000 00:00 0 /opt/app build-id:abcdef\n"

@@ -35,7 +35,7 @@ from converter.ir.tables import ComputedColumn
 from converter.projection.capabilities import KindSupport, Projection
 from converter.projection.losses import Aspect, LossClass, LossKind, PlannedLosses
 from converter.projection.pieces import ByClass, Piece
-from converter.projection.texts import fit_identifier
+from converter.projection.texts import fit_identifier, fit_name
 from converter.projection.timeline_fields import CORRELATION_ID, FLOW_IDS, TERMINATING_FLOW_IDS
 from converter.projection.types import converted, converts, fitted_class, keeps_all
 
@@ -162,9 +162,7 @@ class Fitter:
             if not support.arguments:
                 plan.lose(LossKind.DROPPED, f"field {what}")
                 continue
-            argument = self._argument(event_class, field, support, what, plan)
-            if (support.holds or self._capabilities).distinct_names:
-                argument = _distinct(argument, fields, what, plan)
+            argument = self._argument(event_class, field, fields, support, what, plan)
             kept.append(index)
             fields.append(argument)
             plan.steps.append(_Step(index, field.type, argument.type, what))
@@ -202,14 +200,24 @@ class Fitter:
         return index if keeps_all(field.type, wanted.type) else None
 
     def _argument(
-        self, event_class: EventClass, field: Field, support: KindSupport, what: str, plan: _Plan
+        self,
+        event_class: EventClass,
+        field: Field,
+        others: Sequence[Field],
+        support: KindSupport,
+        what: str,
+        plan: _Plan,
     ) -> Field:
-        """One argument in a type that the format has."""
+        """One argument, behind others, in a type that the format has."""
         capabilities = support.holds or self._capabilities
         fitted = fitted_class(field.type, capabilities)
+        name = fit_identifier(field.name, capabilities)
+        if capabilities.distinct_names:
+            name = _distinct(name, others)
         role = field.role if support.roles else Role.NONE
         if support.argument_role is not None:
-            role = support.argument_role(replace(field, type=fitted))
+            # Readers know it by the name that is written.
+            role = support.argument_role(replace(field, name=name, type=fitted))
         if support.numeric_values and isinstance(fitted, IntegerClass | FloatClass):
             if field.role is Role.VALUE or event_class.index_of(Role.VALUE) is None:
                 role = Role.VALUE
@@ -226,10 +234,9 @@ class Fitter:
                 plan.lose(LossKind.UNSHOWN, f"arrows of {what}", aspect=Aspect.FLOWS)
             if field == CORRELATION_ID:
                 plan.lose(LossKind.UNSHOWN, f"correlation by {what}")
-        unit = field.unit if capabilities.units else ""
+        unit = fit_name(field.unit, capabilities) if capabilities.units else ""
         if unit != field.unit:
             plan.lose(LossKind.RETYPED, f"unit of {what}", aspect=Aspect.UNITS)
-        name = fit_identifier(field.name, capabilities)
         if name != field.name:
             plan.lose(LossKind.CHANGED, f"name of {what}", aspect=Aspect.RENAMED_FIELDS)
         return Field(name, fitted, role, unit)
@@ -278,14 +285,12 @@ class Fitter:
         plan.lose(LossKind.CHANGED, f"{what}: {name}", loss_class, Aspect.RENAMED_CLASSES)
 
 
-def _distinct(argument: Field, fields: Sequence[Field], what: str, plan: _Plan) -> Field:
-    """The argument under a name that none of these fields has."""
+def _distinct(name: str, fields: Sequence[Field]) -> str:
+    """A name, or what is made of it, that none of these fields has."""
     taken = {field.name for field in fields}
-    if argument.name not in taken:
-        return argument
-    number = next(n for n in count(2) if f"{argument.name}__{n}" not in taken)
-    plan.lose(LossKind.CHANGED, f"name of {what}", aspect=Aspect.RENAMED_FIELDS)
-    return replace(argument, name=f"{argument.name}__{number}")
+    if name not in taken:
+        return name
+    return next(made for n in count(2) if (made := f"{name}__{n}") not in taken)
 
 
 def index_of(part: Field, fields: Sequence[Field]) -> int | None:

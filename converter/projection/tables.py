@@ -141,8 +141,10 @@ class TargetTables:
             fitted = replace(fitted, parent=self._tracks[track.parent])
         if track.unit and not (self._capabilities.units or self._capabilities.track_units):
             self._report.add(LossKind.DROPPED, "units of tracks")
-            fitted = replace(fitted, unit="")
-        return fitted
+            return replace(fitted, unit="")
+        unit = fit_name(track.unit, self._capabilities)
+        self._report.add(LossKind.CHANGED, "units of tracks", unit != track.unit)
+        return replace(fitted, unit=unit)
 
     def _owner(self, track: Track) -> int:
         if track.scope is TrackScope.PROCESS:

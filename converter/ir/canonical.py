@@ -87,7 +87,7 @@ def load(form: str | Mapping[str, Json]) -> Trace:
     """The trace, in memory, of a canonical form or of the text of one.
 
     Raises:
-        ValueError, KeyError, TypeError, IndexError: this is no canonical form.
+        ValueError, KeyError, TypeError, IndexError, AttributeError: this is no canonical form.
 
     """
     form = json.loads(form) if isinstance(form, str) else form

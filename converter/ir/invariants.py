@@ -7,7 +7,7 @@ over what it cannot look at because another invariant is broken.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
 from typing import Any, NamedTuple
 
@@ -38,6 +38,7 @@ from converter.ir.field_classes import (
     VariantClass,
 )
 from converter.ir.kinds import REQUIRED_ROLES
+from converter.ir.text import is_text
 from converter.ir.trace import Trace, TrackScope, known_epoch
 
 Invariant = Callable[[Trace, Batch], Iterator[str]]
@@ -63,6 +64,7 @@ def check(trace: Trace) -> None:
 
 def class_faults(event_class: EventClass) -> Iterator[str]:
     """What is wrong with a class by itself: of a class that a file declares, which can say anything."""
+    yield from _text_faults(event_class)
     yield from _missing_roles(event_class)
     yield from _field_faults(event_class)
 
@@ -109,6 +111,37 @@ def clock_rates(trace: Trace, _: Batch) -> Iterator[str]:
             yield f"clock {clock.name!r} counts from {clock.epoch_ns} ns"
         if clock.ticks_per_second is not None and clock.ticks_per_second <= 0:
             yield f"clock {clock.name!r} has {clock.ticks_per_second} ticks per second"
+
+
+def texts(trace: Trace, _: Batch) -> Iterator[str]:
+    """Names in tables are texts: their lone surrogates all stand for bytes that are not UTF-8."""
+    named: dict[str, Iterable[object]] = {
+        "clock": _texts_of_clocks(trace),
+        "environment": (
+            one for item in trace.environment.items() for one in item if type(one) is not int
+        ),
+        "process": (
+            one for process in trace.processes for one in (process.name, *process.command_line)
+        ),
+        "thread": (thread.name for thread in trace.threads),
+        "track": (one for track in trace.tracks for one in (track.name, track.unit)),
+    }
+    for what, found in named.items():
+        for one in found:
+            if not is_text(one):
+                yield f"{what}: {one!r} is no text"
+
+
+def _texts_of_clocks(trace: Trace) -> Iterator[object]:
+    for clock in (trace.clock, *trace.clock_domains):
+        yield from (clock.name, clock.description)
+
+
+def class_texts(trace: Trace, _: Batch) -> Iterator[str]:
+    """So are names in classes."""
+    for i, event_class in enumerate(trace.event_classes):
+        for line in _text_faults(event_class):
+            yield f"class {i}, {line}"
 
 
 def required_roles(trace: Trace, _: Batch) -> Iterator[str]:
@@ -289,6 +322,8 @@ TABLE_INVARIANTS: tuple[Invariant, ...] = (
     track_parents,
     track_owners,
     clock_rates,
+    texts,
+    class_texts,
     required_roles,
     field_classes,
 )
@@ -393,6 +428,29 @@ def _field_faults(event_class: EventClass) -> Iterator[str]:
     for field in event_class.fields:
         for line in _field_class_faults(field.type):
             yield f"field {field.name!r}: {line}"
+
+
+def _text_faults(event_class: EventClass) -> Iterator[str]:
+    found: list[object] = [event_class.name, event_class.category]
+    for field in event_class.fields:
+        found += (field.name, field.unit, *_texts_of(field.type))
+    yield from (f"{one!r} is no text" for one in found if not is_text(one))
+
+
+def _texts_of(field_class: FieldClass) -> Iterator[object]:
+    match field_class:
+        case IntegerClass(labels=labels):
+            yield from (label.text for label in labels)
+        case BytesClass(media_type):
+            yield media_type
+        case ArrayClass(element) | OptionalClass(element):
+            yield from _texts_of(element)
+        case StructureClass(members) | VariantClass(members):
+            for member in members:
+                yield member.name
+                yield from _texts_of(member.type)
+        case _:
+            pass
 
 
 def _field_class_faults(field_class: FieldClass) -> Iterator[str]:

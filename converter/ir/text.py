@@ -157,6 +157,26 @@ def _by_name(names: Sequence[str], values: Sequence[Any]) -> dict[str, Any]:
     return dict(zip(unique_names(names), values, strict=True))
 
 
+def is_text(value: object) -> bool:
+    """Whether it is a text that a trace's tables hold: its lone surrogates all stand for bytes that are not UTF-8."""
+    if not isinstance(value, str):
+        return False
+    try:
+        value.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def is_unicode(text: str) -> bool:
+    """Whether it has no lone surrogate, so that it can be UTF-8."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
 def utf8_text(data: bytes | str) -> str:
     r"""A text of a trace, or a name in its tables, for who takes UTF-8 only: other bytes are written ``\xNN``."""
     held = data.encode("utf-8", "surrogateescape") if isinstance(data, str) else data

@@ -172,6 +172,18 @@ DEFECTS: dict[str, tuple[str, Callable[[], Trace]]] = {
         "clock_rates",
         lambda: replace(sound(), clock_domains=[ClockDomain("c", epoch_ns=1 << 63)]),
     ),
+    "thread whose name no bytes stand for": (
+        "texts",
+        lambda: replace(sound(), threads=[Thread(1, 0, "\ud800")]),
+    ),
+    "environment of other things": (
+        "texts",
+        lambda: replace(sound(), environment={"key": None}),  # type: ignore[dict-item]
+    ),
+    "label whose name no bytes stand for": (
+        "class_texts",
+        lambda: with_type(ArrayClass(IntegerClass(8, labels=(Label(0, 0, "\ud800"),)))),
+    ),
     "counter without a name": (
         "required_roles",
         lambda: replace(sound(), event_classes=[EVENT, EventClass(Kind.COUNTER)]),

@@ -380,7 +380,14 @@ class Tail(Message):
 class Entry(Message):
     key: bytes
     value: Value
-    def __init__(self, *, key: bytes | None = ..., value: Value | None = ...) -> None: ...
+    escaped_key: str
+    def __init__(
+        self,
+        *,
+        key: bytes | None = ...,
+        value: Value | None = ...,
+        escaped_key: str | None = ...,
+    ) -> None: ...
 
 class Value(Message):
     null: Nothing

@@ -69,7 +69,15 @@ def _read_canonical(source: Source) -> Trace:
                 raise
         trace = load(form)
         check(trace)
-    except (ValueError, KeyError, TypeError, IndexError, RecursionError, OverflowError) as error:
+    except (
+        ValueError,
+        KeyError,
+        TypeError,
+        IndexError,
+        AttributeError,
+        RecursionError,
+        OverflowError,
+    ) as error:
         raise _no_form(source, error) from error
     if damage is not None:
         note(trace.warnings, damage.to_warning())

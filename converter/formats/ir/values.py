@@ -8,6 +8,7 @@ from typing import Any
 
 from converter.errors import TraceError, TraceWarning
 from converter.formats.ir import messages as pb
+from converter.ir.text import is_text, is_unicode
 from converter.ir.trace import ClockDomain, parse_epoch, parse_rate
 
 _MASK = (1 << 64) - 1
@@ -70,12 +71,24 @@ def unpack_clock(message: pb.ClockDomain) -> ClockDomain:
 
 def pack_entries(entries: Mapping[str, Any]) -> Iterable[pb.Entry]:
     """Messages for what a mapping holds."""
-    return [pb.Entry(key=encoded(key), value=pack_value(value)) for key, value in entries.items()]
+    return [_entry(key, pack_value(value)) for key, value in entries.items()]
+
+
+def _entry(key: str, value: pb.Value) -> pb.Entry:
+    if is_text(key):
+        return pb.Entry(key=encoded(key), value=value)
+    # Names in JSON may be no Unicode.
+    return pb.Entry(escaped_key=json.dumps(key), value=value)
 
 
 def unpack_entries(messages: Iterable[pb.Entry]) -> dict[str, Any]:
     """The mapping that some messages hold."""
-    return {decoded(message.key): unpack_value(message.value) for message in messages}
+    return {
+        _unescaped(message.escaped_key, "escaped_key")
+        if message.escaped_key
+        else decoded(message.key): unpack_value(message.value)
+        for message in messages
+    }
 
 
 def pack_value(value: Any) -> pb.Value:
@@ -97,11 +110,9 @@ def pack_value(value: Any) -> pb.Value:
         case float():
             return pb.Value(number=value)
         case str():
-            try:
-                value.encode()
-            except UnicodeEncodeError:
-                return pb.Value(escaped_text=json.dumps(value))
-            return pb.Value(text=value)
+            if is_unicode(value):
+                return pb.Value(text=value)
+            return pb.Value(escaped_text=json.dumps(value))
         case bytes() | bytearray() | memoryview():
             return pb.Value(data=bytes(value))
         case Mapping():
@@ -136,7 +147,7 @@ def unpack_value(message: pb.Value) -> Any:
         case "text":
             return message.text
         case "escaped_text":
-            return _unescaped(message.escaped_text)
+            return _unescaped(message.escaped_text, "escaped_text")
         case "data":
             return message.data
         case "list":
@@ -154,13 +165,13 @@ def _large(text: str) -> int:
     return int(text)
 
 
-def _unescaped(text: str) -> str:
+def _unescaped(text: str, field: str) -> str:
     try:
         value = json.loads(text)
     except (ValueError, RecursionError):
         value = None
     if not isinstance(value, str):
-        raise TraceError(field="escaped_text", expected="a JSON string", found=text)
+        raise TraceError(field=field, expected="a JSON string", found=text)
     return value
 
 

@@ -148,8 +148,6 @@ def _signature(form: Any) -> Signature:
         raise TypeError("a signature is no list of fields")
     signature = class_of({"kind": Kind.TYPED.name, "fields": form}).fields
     for field_ in signature:
-        text_of(field_.name)
-        text_of(field_.unit)
         match field_.type:
             case IntegerClass(bits) if 1 <= bits <= 64:
                 pass

@@ -23,7 +23,15 @@ from converter.formats.ir.values import pack_value, unpack_value
 from converter.formats.ir.writer import write
 from converter.ir.canonical import difference
 from converter.ir.collect import collect
-from converter.ir.field_classes import ArrayClass, IntegerClass, Member, VariantClass
+from converter.ir.field_classes import (
+    ArrayClass,
+    FloatClass,
+    IntegerClass,
+    Label,
+    Member,
+    StringClass,
+    VariantClass,
+)
 from converter.ir.invariants import check
 from converter.ir.kinds import Kind
 from converter.ir.trace import TrackScope
@@ -128,7 +136,10 @@ JSON_LIKE = st.recursive(
     | st.text(st.characters())
     | st.just("\ud800 alone")
     | st.binary(),
-    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+    lambda inner: (
+        st.lists(inner)
+        | st.dictionaries(st.text() | st.sampled_from(("", "\ud800", "\udcff")), inner)
+    ),
 )
 
 
@@ -242,6 +253,36 @@ def test_a_canonical_form_refers_to_threads_that_are_there():
     text = written(trace, "json")
     assert text.count(b"[1,0,0,0,null,[]]") == 1
     assert isinstance(outcome(text.replace(b"[1,0,0,0,", b"[1,0,0,4,")), TraceError)
+
+
+@pytest.mark.parametrize(
+    ("held", "value", "text"),
+    [
+        (FloatClass(), 1.5, b'"1.5"'),
+        (VariantClass((Member("x", IntegerClass(8)),)), ("x", 7), b'{"x":7}'),
+        (StringClass(), b"some", b'"some"'),
+        (ArrayClass(IntegerClass(8)), [5], b"[5]"),
+    ],
+)
+def test_values_of_a_canonical_form_are_of_their_types(held, value, text):
+    written_form = written(
+        trace_of([event_class(Kind.TYPED, a=held)], [(0, 1, 0, 0, [value])]), "json"
+    )
+    assert written_form.count(text) == 1
+    for other in (b"4", b"null", b'"other"', b'{"z":1}', b"[[]]", b"true"):
+        outcome(written_form.replace(text, other))
+    assert isinstance(outcome(written_form.replace(text, b'{"z":{}}')), TraceError)
+
+
+@pytest.mark.parametrize("place", ["p0", "t0", "event", "field", "some"])
+def test_names_of_a_canonical_form_are_texts(place):
+    held = IntegerClass(8, labels=(Label(0, 0, "some"),))
+    trace = trace_of([event_class(Kind.TYPED, "event", field=held)], [(0, 1, 0, 0, [0])])
+    text = written(trace, "json")
+    name = b'"%b"' % place.encode()
+    assert name in text
+    assert not isinstance(outcome(text.replace(name, rb'"\udcff"')), TraceError)
+    assert isinstance(outcome(text.replace(name, rb'"\ud800"')), TraceError)
 
 
 @pytest.mark.parametrize(

@@ -33,6 +33,7 @@ from converter.formats.chrome.times import (
 )
 from converter.ir.events import Batch, EventClass, Table
 from converter.ir.kinds import Kind
+from converter.ir.text import is_text
 from converter.ir.trace import ClockDomain, Trace, parse_epoch, parse_rate
 from converter.kernels.order import group_by_class
 from converter.kernels.strings import StringTable
@@ -354,15 +355,5 @@ def _with_empty() -> StringTable:
 
 def _is_environment(value: Any) -> bool:
     return isinstance(value, dict) and all(
-        (_is_text(item) if isinstance(item, str) else type(item) is int) and _is_text(name)
-        for name, item in value.items()
+        (is_text(item) or type(item) is int) and is_text(name) for name, item in value.items()
     )
-
-
-def _is_text(text: str) -> bool:
-    """Whether it has no lone surrogate, other than those that stand for bytes that are not UTF-8."""
-    try:
-        text.encode("utf-8", "surrogateescape")
-    except UnicodeEncodeError:
-        return False
-    return True

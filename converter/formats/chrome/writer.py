@@ -32,6 +32,7 @@ from converter.formats.chrome.times import Scale
 from converter.ir.distinct_values import map_distinct
 from converter.ir.events import Batch
 from converter.ir.kinds import Kind, Role
+from converter.ir.text import is_unicode
 from converter.ir.trace import Trace
 from converter.storage.sink import Sink
 from converter.streaming.block_emission import (
@@ -200,7 +201,7 @@ class _Writer:
     def _write_metadata(self) -> None:
         self._share_text_ids()
         texts = self._sidecar.get("metadata", [])
-        self._known.add_metadata("".join(f"{text}\n" for text in texts).encode())
+        self._known.add_metadata("".join(f"{text}\n" for text in texts).encode("utf-8", "replace"))
         self._write_lines(texts)
         self._write_lines(self._names())
 
@@ -417,7 +418,9 @@ def _joined(texts: list[bytes]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
 
 
 def _json(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    # What is no Unicode is escaped, so that it comes back.
+    return text if is_unicode(text) else json.dumps(value, separators=(",", ":"))
 
 
 def _member(value: Any) -> str:

@@ -27,6 +27,7 @@ from converter.ir.field_classes import (
     Style,
 )
 from converter.ir.kinds import REQUIRED_ROLES, Kind, Role
+from converter.ir.text import is_unicode
 from converter.projection.linux_tracepoints import TEXT_ROLES
 from converter.projection.types import converts, is_stack
 
@@ -181,10 +182,6 @@ def is_flags(field: Field) -> bool:
     )
 
 
-def _is_valid_name(name: str) -> bool:
-    return not any("\ud800" <= letter <= "\udfff" for letter in name)
-
-
 def distinct(fields: Iterable[Field]) -> list[Field]:
     """Without fields that nothing tells from one before: of the same role, or of none and the same name."""
     seen: set[Role | str] = set()
@@ -224,7 +221,7 @@ def place_typed(
     extra = FIRST_EXTRA
     placed = []
     for field in distinct(fields):
-        if not _is_valid_name(field.name):
+        if not is_unicode(field.name):
             continue
         if is_flags(field):
             placed.append(PlacedField(_plain(field), COMMON_FLAGS))
@@ -256,7 +253,7 @@ def place_described(fields: Sequence[Field]) -> tuple[PlacedField, ...]:
     number = 0
     for field in fields:
         wanted = _plain(field)
-        if not _is_valid_name(field.name) or not _suits(field.role, wanted.type):
+        if not is_unicode(field.name) or not _suits(field.role, wanted.type):
             continue
         if is_flags(field):
             placed.append(PlacedField(wanted, COMMON_FLAGS))
@@ -343,7 +340,7 @@ def _is_number(value: object) -> bool:
 
 def _placed(name: Any, number: Any, type_name: Any, role_name: Any = "none") -> PlacedField:
     field = Field(name, parse_type(type_name), Role[role_name.upper()])
-    if not _is_number(number) or not isinstance(name, str) or not _is_valid_name(name):
+    if not _is_number(number) or not isinstance(name, str) or not is_unicode(name):
         raise ValueError("a field has no such name or number")
     if not _suits(field.role, field.type) or (number == COMMON_FLAGS and not is_flags(field)):
         raise ValueError("a field's type does not suit its role")

@@ -10,6 +10,7 @@ import json
 from typing import Any, Final
 
 from converter.ir.kinds import Kind
+from converter.ir.text import is_unicode
 from converter.ir.trace import Trace
 
 #: The attribute, and the name of the sidecar that it has.
@@ -60,7 +61,7 @@ def parse_sidecar(text: bytes) -> dict[str, Any]:
             **{name: one.encode() for name, one in form["texts"].items()},
         }
         # One event a line, as a writer writes them again.
-        metadata = [json.dumps(_event(one), ensure_ascii=False) for one in form["metadata"]]
+        metadata = [_line(_event(one)) for one in form["metadata"]]
         text_ids = {str(int(number)): str(one) for number, one in form["text_ids"].items()}
     except (KeyError, TypeError, AttributeError, RecursionError) as error:
         raise ValueError(str(error)) from error
@@ -73,6 +74,12 @@ def _event(text: str) -> dict[str, Any]:
     if not isinstance(event, dict):
         raise TypeError("a metadata event is an object")
     return event
+
+
+def _line(event: dict[str, Any]) -> str:
+    line = json.dumps(event, ensure_ascii=False)
+    # What is no Unicode stays escaped.
+    return line if is_unicode(line) else json.dumps(event)
 
 
 def has_switches(trace: Trace) -> bool:

@@ -19,6 +19,7 @@ from converter.formats.perfetto.declarations import (
 )
 from converter.formats.perfetto.descriptors import typed_event
 from converter.formats.perfetto.placing import syscalls_as_raw
+from converter.formats.perfetto.record_shapes import with_unicode_names
 from converter.formats.perfetto.scheduling import is_of_task_states
 from converter.ir.events import EventClass, Field, class_label
 from converter.ir.kinds import REQUIRED_ROLES, Kind
@@ -208,7 +209,7 @@ def kernel_adapter(adapter: Adapter) -> Adapter:
     """What becomes of kernel events, and which of their fields importers skip."""
 
     def adapt(piece: Piece, projection: Projection) -> Piece:
-        piece = adapter(piece, projection)
+        piece = adapter(with_unicode_names(piece, projection), projection)
         # In a trace that was read from Perfetto they were not shown, either.
         if projection.source.format != "perfetto":
             for field in _unshown(piece.event_class):

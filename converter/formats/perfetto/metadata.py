@@ -116,6 +116,8 @@ class Metadata:
         self._shown: Counter[str] = Counter()
         self._held: dict[str, int] = {}
         self._declared_clocks: list[ClockDomain] = []
+        #: What an attribute says of the environment.
+        self._declared_environment: dict[str, str | int] = {}
         #: How events of the kernel are declared, where messages and descriptors say less.
         self.declarations: Declarations = {}
 
@@ -211,7 +213,8 @@ class Metadata:
             ({**SYSTEM, "tracing_service_version": "tracer_version"}, message),
         ):
             for key, name in names.items():
-                if key in values:
+                # The attribute says texts exactly that are no UTF-8.
+                if key in values and name not in self._declared_environment:
                     value = values[key]
                     environment[name] = text(value) if isinstance(value, bytes) else value
 
@@ -235,6 +238,7 @@ class Metadata:
                 self._damage.warn(f"the attribute {TRACE_ATTRIBUTE} is damaged")
                 continue
             self._declared_clocks = clocks
+            self._declared_environment = environment
             self._trace.environment.update(environment)
 
     def _note_sidecar(self, text: bytes) -> None:

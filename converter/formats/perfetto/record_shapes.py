@@ -1,4 +1,4 @@
-"""Log entries and samples of other formats in the shape that Perfetto's packets have."""
+"""Log entries, samples and names of fields of other formats in the shape that Perfetto's packets have."""
 
 from __future__ import annotations
 
@@ -13,10 +13,12 @@ from converter.ir.columns import ListColumn, StructColumn
 from converter.ir.events import EventClass, Field, class_label
 from converter.ir.field_classes import ArrayClass, FieldClass, StringClass
 from converter.ir.kinds import Role
+from converter.ir.text import is_unicode
 from converter.ir.trace import Trace
 from converter.projection.capabilities import Projection
-from converter.projection.losses import LossKind
+from converter.projection.losses import Aspect, LossKind
 from converter.projection.pieces import Piece
+from converter.projection.texts import fit_name
 
 #: AndroidLogPriority.PRIO_INFO (android_log_constants.proto).
 _INFO = np.int32(4)
@@ -92,3 +94,21 @@ def _named(addresses: NDArray[np.uint64], trace: Trace) -> NDArray[np.int32]:
     names = [None] * len(unique) if symbols is None else symbols.names(unique)
     ids = [0 if name is None else strings.intern(name) for name in names]
     return np.array(ids, np.int32)[which.reshape(-1)]
+
+
+def with_unicode_names(piece: Piece, projection: Projection) -> Piece:
+    """With names of fields that are UTF-8, which messages and their descriptors need."""
+    event_class = piece.event_class
+    renamed = [field for field in event_class.fields if not is_unicode(field.name)]
+    if not renamed:
+        return piece
+    for field in renamed:
+        what = f"name of {field.name!r} of {class_label(event_class)}"
+        projection.lose(LossKind.CHANGED, what, piece, aspect=Aspect.RENAMED_FIELDS)
+
+    def made() -> EventClass:
+        names = [fit_name(field.name, projection.capabilities) for field in event_class.fields]
+        fields = zip(event_class.fields, names, strict=True)
+        return replace(event_class, fields=tuple(replace(one, name=name) for one, name in fields))
+
+    return piece.rewritten(piece.derive(("valid names",), made), piece.lazy_columns())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import io
 import os
 import signal
 import sys
@@ -24,6 +25,9 @@ _OBJECTS = 200_000
 
 def command() -> NoReturn:
     """Run the command as the process that it is alone in."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        # What the user's encoding has no letters for must not end it: names in traces can be anything.
+        sys.stdout.reconfigure(errors="backslashreplace")
     code = main()
     for stream in (sys.stdout, sys.stderr):
         if stream is not None:

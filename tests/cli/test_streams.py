@@ -47,7 +47,9 @@ def test_a_reader_that_has_gone_needs_no_line(arguments):
 @pytest.mark.parametrize("arguments", [["--events", "1"], ["--timeline"]], ids=" ".join)
 def test_what_the_output_has_no_letters_for_is_escaped(arguments, tmp_path):
     path = tmp_path / "a.json"
-    path.write_text('[{"ph": "i", "name": "n\\u00e9\\ufffd", "ts": 1, "pid": "p\\u00e9", "tid": 1}]')
+    path.write_text(
+        '[{"ph": "i", "name": "n\\u00e9\\ufffd", "ts": 1, "pid": "p\\u00e9", "tid": 1}]'
+    )
     arguments = [sys.executable, "-P", "-m", "converter", "info", str(path), *arguments]
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONIOENCODING": "ascii"}
     done = subprocess.run(arguments, env=environment, capture_output=True, check=False)

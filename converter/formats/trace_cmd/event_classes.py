@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,6 +39,23 @@ DISCARDED = EventClass(
     "discarded",
     fields=(Field("count", IntegerClass(64, signed=True), Role.COUNT),),
 )
+#: What the classes of types without a format are called, in front of the type's number.
+_UNKNOWN: Final = "unknown:"
+_DIGITS: Final = len(str(TYPES))
+
+
+def unknown_class(type_id: int) -> EventClass:
+    """The class of the records of a type that no format describes: each as it is."""
+    payload = Field("payload", BytesClass(), Role.PAYLOAD)
+    return EventClass(Kind.NATIVE, f"{_UNKNOWN}{type_id}", fields=(payload,))
+
+
+def unknown_type(event_class: EventClass) -> int | None:
+    """The type whose `unknown_class` this is."""
+    number = event_class.name.removeprefix(_UNKNOWN)
+    if event_class.kind is not Kind.NATIVE or not number.isdecimal() or len(number) > _DIGITS:
+        return None
+    return int(number) if event_class == unknown_class(int(number)) else None
 
 
 class EventClasses:
@@ -65,11 +83,7 @@ class EventClasses:
         for type_id in types:
             format = self._formats.get(type_id)
             if format is None:
-                event_class = EventClass(
-                    Kind.NATIVE,
-                    f"unknown:{type_id}",
-                    fields=(Field("payload", BytesClass(), Role.PAYLOAD),),
-                )
+                event_class = unknown_class(type_id)
                 gathers: Sequence[Gather] = (BytesAt(0, -1, Location.INLINE),)
             else:
                 kind, fields, gathers = fields_of(

@@ -9,20 +9,31 @@ from __future__ import annotations
 from collections import Counter
 from typing import Final
 
+import numpy as np
+from numpy.typing import NDArray
+
 from converter.formats.trace_cmd.event_classes import DISCARDED as MISSED
+from converter.formats.trace_cmd.event_classes import unknown_type
 from converter.formats.trace_cmd.event_format import FormatField, Location, parse_event_format
 from converter.formats.trace_cmd.event_schemas import COMMON_FIELDS, NewFormat
 from converter.formats.trace_cmd.kernel_formats import header_texts
 from converter.formats.trace_cmd.new_contents import KernelEvents
 from converter.formats.trace_cmd.page_writer import PageWriter, SpoolMaker
+from converter.formats.trace_cmd.record_layout import UNKNOWN_PROGRAM, RecordProgram
 from converter.formats.trace_cmd.trace_tables import TaskNumbers
-from converter.ir.events import Batch, EventClass
+from converter.ir.columns import ListColumn
+from converter.ir.events import Batch, EventClass, Table
 from converter.ir.trace import Trace
 from converter.storage.sink import Sink
 
 #: What 64-bit little-endian kernels have.
 _PAGE_SIZE: Final = 4096
 _LONG_SIZE: Final = 8
+#: Bytes at the beginning of a record that say of what type it is.
+_TYPE_SIZE: Final = 2
+#: Where in it the number of its task begins and ends.
+_PID: Final = 4
+_PID_END: Final = 8
 #: uftrace reads each format into so many bytes, and its path in tracefs into 128.
 _FORMAT_ROOM: Final = 4096
 _SYSTEM_ROOM: Final = 56
@@ -36,7 +47,31 @@ _OTHER_SYSTEM: Final = "tracing"
 def is_kernel_record(event_class: EventClass) -> bool:
     """Whether events of a class are records of the kernel's files: all those that end with a record's context."""
     context = event_class.fields[-len(COMMON_FIELDS) :]
-    return event_class == MISSED or bool(event_class.native) or context == COMMON_FIELDS
+    return (
+        event_class == MISSED
+        or bool(event_class.native)
+        or context == COMMON_FIELDS
+        or unknown_type(event_class) is not None
+    )
+
+
+def is_little_endian(event_class: EventClass, table: Table) -> bool:
+    """Whether records that no format describes have the byte order of these files, as the type that they say tells."""
+    column = table.column(0)
+    assert isinstance(column, ListColumn) and isinstance(column.values, np.ndarray)
+    start, end = column.offsets[:2].tolist()
+    head = column.values[start : min(end, start + _TYPE_SIZE)].tobytes()
+    return int.from_bytes(head, "little") == unknown_type(event_class)
+
+
+def other_tasks(table: Table, rows: NDArray[np.int32], numbers: NDArray[np.int32]) -> int:
+    """How many of such records say another task than these numbers."""
+    column = table.column(0)
+    assert isinstance(column, ListColumn) and isinstance(column.values, np.ndarray)
+    starts = column.offsets[rows]
+    whole = column.offsets[rows + 1] - starts >= _PID_END
+    held = column.values[starts[whole, np.newaxis] + np.arange(_PID, _PID_END)]
+    return int(np.count_nonzero(held.view("<i4")[:, 0] != numbers[whole])) + int((~whole).sum())
 
 
 class KernelOutput:
@@ -120,6 +155,11 @@ class _Events(KernelEvents):
         """The kernel's functions, and what lies behind the last: uftrace does not know where that ends otherwise."""
         end = max(self.addresses, default=-1) + 1
         return self.symbols() + (b"%016x T _etext\n" % end if 0 < end < 1 << 64 else b"")
+
+    def _program(self, event_class: EventClass) -> RecordProgram:
+        if unknown_type(event_class) is not None:
+            return UNKNOWN_PROGRAM
+        return super()._program(event_class)
 
     def format_of(self, event_class: EventClass) -> NewFormat:
         system = event_class.category

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from converter.errors import TraceError, UnsupportedError
+from converter.formats.trace_cmd.event_classes import unknown_type
 from converter.formats.uftrace.info_output import build_info
-from converter.formats.uftrace.kernel_output import KernelOutput, is_kernel_record
+from converter.formats.uftrace.kernel_output import (
+    KernelOutput,
+    is_kernel_record,
+    is_little_endian,
+    other_tasks,
+)
 from converter.formats.uftrace.layout import FIRST_USER_EVENT, TABLES_FILE, Feature
 from converter.formats.uftrace.perf_output import (
     ExternalOutput,
@@ -33,9 +40,10 @@ from converter.formats.uftrace.task_output import (
     task_lines,
 )
 from converter.formats.uftrace.trace_tables import Tables, build_tables
-from converter.ir.events import Batch, EventClass
+from converter.ir.events import Batch, EventClass, Table
 from converter.ir.trace import Trace
 from converter.kernels.union import looked_up
+from converter.projection.losses import LossKind, LossReport
 from converter.storage.sink import Sink
 
 #: Where events of a class go.
@@ -43,13 +51,20 @@ _TASK: Final = 0
 _KERNEL: Final = 1
 _PERF: Final = 2
 _EXTERNAL: Final = 3
+_LEFT_OUT: Final = 4
 
 #: The deepest stack that uftrace shows unless it is told otherwise.
 _USUAL_DEPTH: Final = 1024
 
 
-def write(trace: Trace, sink: Sink, variant: str) -> None:  # noqa: ARG001 - there is one
+def write(
+    trace: Trace,
+    sink: Sink,
+    variant: str,  # noqa: ARG001 - there is one
+) -> LossReport:
     """Write a data directory: of any trace that was projected to the format, or of one that was read from it.
+
+    Of the latter what a new directory has no place for is in the report.
 
     Raises:
         UnsupportedError: an event has no place in a directory.
@@ -61,12 +76,13 @@ def write(trace: Trace, sink: Sink, variant: str) -> None:  # noqa: ARG001 - the
     try:
         if directory is not None:
             replay(directory, sink)
-            return
+            return LossReport()
         output = _Output(trace, sink)
         try:
             for batch in trace.batches():
                 output.write(batch)
             output.finish()
+            return output.losses
         finally:
             output.close()
     except TraceError as error:
@@ -91,6 +107,7 @@ class _Output:
         self._cpus = 1
         #: By thread (-1: none): the time of its last event in the kernel's files.
         self._last: dict[int, int] = {}
+        self.losses = LossReport()
 
     def write(self, batch: Batch) -> None:
         """Append a batch's events."""
@@ -115,8 +132,11 @@ class _Output:
             elif place == _KERNEL:
                 self._kernel.write(part)
                 self._note_last(part)
+                self._note_tasks(part)
             elif place == _PERF:
                 self._perf.write(part)
+            elif place == _LEFT_OUT:
+                self._leave_out(part)
             else:
                 self._external.write(part)
 
@@ -200,15 +220,17 @@ class _Output:
         self._places = np.append(self._places, np.full(len(new), -1, np.int32))
         for id in batch.tables:
             if self._places[id] < 0 and len(batch.tables[id]):
-                self._places[id] = self._place_of(self._trace.event_classes[id])
+                self._places[id] = self._place_of(self._trace.event_classes[id], batch.tables[id])
 
-    def _place_of(self, event_class: EventClass) -> int:
+    def _place_of(self, event_class: EventClass, table: Table) -> int:
         if is_task_record(event_class):
             return _TASK
         if is_perf_record(event_class):
             return _PERF
         if is_external_line(event_class):
             return _EXTERNAL
+        if unknown_type(event_class) is not None and not is_little_endian(event_class, table):
+            return _LEFT_OUT
         if is_kernel_record(event_class):
             return _KERNEL
         raise UnsupportedError(
@@ -216,6 +238,29 @@ class _Output:
             path=self._sink.name,
             field=event_class.kind.name.lower(),
         )
+
+    def _leave_out(self, batch: Batch) -> None:
+        """Count records whose bytes nobody can put into another order."""
+        for name, _, here in self._unknown(batch):
+            what = f"big-endian native records of uftrace ({name})"
+            self.losses.add(LossKind.DROPPED, what, len(here), int(batch.ts[here[0]]))
+
+    def _note_tasks(self, batch: Batch) -> None:
+        """Count records that stay as they are though their tasks have other numbers here."""
+        for name, table, here in self._unknown(batch):
+            numbers = self._tasks.of(batch.thread[here])
+            count = other_tasks(table, batch.row[here], numbers)
+            what = f"thread of native records of uftrace ({name})"
+            self.losses.add(LossKind.CHANGED, what, count, int(batch.ts[here[0]]))
+
+    def _unknown(self, batch: Batch) -> Iterator[tuple[str, Table, NDArray[np.intp]]]:
+        """Of each class that no format describes its name, its table, and where its events are."""
+        for id, table in batch.tables.items():
+            event_class = self._trace.event_classes[id]
+            if unknown_type(event_class) is not None:
+                here = np.flatnonzero(batch.class_id == id)
+                if len(here):
+                    yield event_class.name, table, here
 
     def _note_last(self, batch: Batch) -> None:
         last = np.full(int(batch.thread.max()) + 2, -1, np.int64)

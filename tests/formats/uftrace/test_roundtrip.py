@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import tempfile
+from collections import Counter
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -26,6 +27,7 @@ from support.uftrace_files import (
     kernel_header,
 )
 
+import converter
 from converter.errors import TraceError
 from converter.formats.uftrace.capabilities import capabilities
 from converter.formats.uftrace.layout import EventId
@@ -40,6 +42,8 @@ from converter.ir.field_classes import IntegerClass, StringClass
 from converter.ir.kinds import Kind
 from converter.ir.trace import Process, Thread, Trace
 from converter.projection.project import project
+from converter.selection.select import selected
+from converter.selection.selection import Selection
 from converter.storage.opening import open_source
 from converter.storage.outputs import open_sink
 
@@ -200,6 +204,50 @@ def test_kernel_records_survive_encoding_anew(tmp_path):
     back = written_and_read(trace)
     assert back.warnings == []
     assert difference(trace, back) is None
+
+
+def with_undescribed(kernel, *tids):
+    """A recording with a record of each of these tasks whose type no format describes."""
+    directory = recording()
+    directory.files["kernel_header"] = kernel_header(kernel)
+    records = [kernel.record(1, kernel.pack("HBBi", 9999, 0, 0, tid) + b"payload!") for tid in tids]
+    described = kernel.record(0, kernel.slice(TID, 5))
+    directory.files["kernel-cpu1.dat"] = kernel.page(11, described, *records)
+    return directory
+
+
+def part_of(directory, tmp_path):
+    """All of a recording as a part of it, which is encoded anew; that, what was read back of it, and the losses."""
+    with converter.open_trace(directory.write(tmp_path / "data")) as trace:
+        part = collect(selected(trace, Selection(since="+0us")).trace)
+        losses = converter.write(part, tmp_path / "part", "uftrace")
+        return part, converter.read(tmp_path / "part"), [str(loss) for loss in losses]
+
+
+def test_kernel_records_that_no_format_describes_stay_as_they_are(tmp_path):
+    part, back, losses = part_of(with_undescribed(Kernel(), TID, TID), tmp_path)
+    assert kinds_of(part)[Kind.NATIVE] == 3
+    assert (back.warnings, losses) == ([], [])
+    assert difference(part, back) is None
+
+
+def test_such_records_name_the_task_that_they_named(tmp_path):
+    """Here it has another number: no version takes a task 0."""
+    part, back, losses = part_of(with_undescribed(Kernel(), TID, 0), tmp_path)
+    assert losses == ["changed: thread of native records of uftrace (unknown:9999) (1)"]
+    assert kinds_of(back) == kinds_of(part)
+
+
+def test_such_records_are_lost_where_their_bytes_are_in_another_order(tmp_path):
+    part, back, losses = part_of(with_undescribed(Kernel(big_endian=True), TID, TID), tmp_path)
+    assert losses == ["dropped: big-endian native records of uftrace (unknown:9999) (2)"]
+    assert kinds_of(part) - kinds_of(back) == {Kind.NATIVE: 2}
+
+
+def kinds_of(trace):
+    return Counter(
+        trace.event_classes[id].kind for batch in trace.batches() for id in batch.class_id.tolist()
+    )
 
 
 # The file of tables

@@ -251,7 +251,7 @@ def _switch_plan(key: ClassKey, tree: ObjectNode, names: Lookup) -> Plan:
 class Rows:
     """The rows of one class in a batch: which slots they start at and, where the class has several, by which plan.
 
-    Without `numbers` all are by the first.
+    Without `numbers` all are by the first. `known` are columns of each plan that are there already, by field.
     """
 
     def __init__(
@@ -259,6 +259,7 @@ class Rows:
         scanned: Scanned,
         starts: Positions,
         plans: list[Plan],
+        known: list[dict[int, Column]],
         numbers: NDArray[np.int64] | None,
         strings: StringTable,
         times: Callable[[NDArray[np.int64]], NDArray[np.int64]] | None,
@@ -266,6 +267,7 @@ class Rows:
         self._scanned = scanned
         self._starts = starts
         self._plans = plans
+        self._known = known
         self._numbers = numbers
         self._strings = strings
         self._times = times
@@ -287,22 +289,24 @@ class Rows:
 
     def _untimed(self, index: int) -> Column:
         if self._numbers is None:
-            return self._part(self._plans[0], index, self._starts)
+            return self._part(0, index, self._starts)
         # Only of the plans that occur: a file can make as many as it has events.
         order = np.argsort(self._numbers, kind="stable")
         present, first = np.unique(self._numbers[order], return_index=True)
         columns = [
-            self._part(self._plans[number], index, self._starts[group])
+            self._part(number, index, self._starts[group])
             for number, group in zip(present.tolist(), np.split(order, first[1:]), strict=True)
         ]
         back = np.empty(len(order), np.int64)
         back[order] = np.arange(len(order))
         return take(concatenate(columns), back)
 
-    def _part(self, plan: Plan, index: int, starts: Positions) -> Column:
-        column = plan.parts[index].column(self._scanned, starts, self._strings)
+    def _part(self, number: int, index: int, starts: Positions) -> Column:
+        if index in self._known[number]:
+            return self._known[number][index]
+        column = self._plans[number].parts[index].column(self._scanned, starts, self._strings)
         if column is None:
-            field = plan.event_class.fields[index]
+            field = self._plans[number].event_class.fields[index]
             raise TraceError(
                 format="chrome",
                 field=f"args.{field.name}",

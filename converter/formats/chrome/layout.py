@@ -117,6 +117,12 @@ class ClassKey:
         letter = chr(phase) if phase else ""
         return cls(letter, ID_PLACES[place], id_kind, bind_kind, Present(present), types, shape)
 
+    @staticmethod
+    def undeclared(data: bytes) -> bytes:
+        """The key of events like these that declare nothing."""
+        *before, _, shape = _KEY.unpack(data)
+        return _KEY.pack(*before, 0, shape)
+
 
 @dataclass(frozen=True, slots=True)
 class Leaf:

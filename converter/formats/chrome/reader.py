@@ -14,6 +14,7 @@ from converter.errors import TraceError, TraceWarning, note
 from converter.formats.chrome import is_profile
 from converter.formats.chrome.classes import Plan, Rows, plan_of
 from converter.formats.chrome.columns import Scanned
+from converter.formats.chrome.contradictions import checked, is_checked
 from converter.formats.chrome.document import WINDOW, Document, Step
 from converter.formats.chrome.layout import (
     DISPLAY_TIME_UNIT,
@@ -31,6 +32,7 @@ from converter.formats.chrome.times import (
     USUAL_DECIMALS,
     Scale,
 )
+from converter.ir.columns import Column
 from converter.ir.events import Batch, EventClass, Table
 from converter.ir.kinds import Kind
 from converter.ir.text import is_text
@@ -117,6 +119,9 @@ class _Reader:
         self._class_of_key = np.zeros(0, np.int32)
         self._plan_number = np.zeros(0, np.int64)
         self._cpu_slot = np.zeros(0, np.int64)
+        self._declares = np.zeros(0, np.bool_)
+        #: Events of the pass that contradict what they declare.
+        self._contradicting = 0
         self._keys_of_class: list[list[int]] = []
         self._class_ids: dict[EventClass, int] = {}
 
@@ -181,6 +186,7 @@ class _Reader:
         document = Document(self._source, self.trace.bytes_of_a_window(WINDOW))
         size = self.trace.events_of_a_batch(BATCH_SIZE)
         delivered = False
+        self._contradicting = 0
         try:
             for step in document.steps(scanner, size):
                 self._position = document.position
@@ -199,6 +205,15 @@ class _Reader:
                 raise
             self._warn(error.to_warning())
         self._warn_of(document)
+        if self._contradicting:
+            self._warn(
+                TraceWarning(
+                    format="chrome",
+                    path=self._source.name,
+                    field="arg_types",
+                    message=f"{self._contradicting:,} events have other arguments than they declare: read as they are",
+                )
+            )
         if scanner.rounded:
             self._warn(
                 TraceWarning(
@@ -237,6 +252,7 @@ class _Reader:
         ts, key, thread, cpu, start, slots, text = scanner.take()
         self._add_plans()
         scanned = Scanned(slots, text)
+        key, known = self._without_contradictions(scanned, key, start)
         class_id = looked_up(self._class_of_key, key)
         row = np.zeros(len(ts), np.int32)
         counts = np.zeros(len(self.trace.event_classes), np.int32)
@@ -257,17 +273,47 @@ class _Reader:
         )
         for id in np.flatnonzero(counts).tolist():
             here = slice(int(bases[id]), int(bases[id + 1]))
-            batch.tables[id] = self._table(id, scanned, starts[here], keys[here])
+            batch.tables[id] = self._table(id, scanned, starts[here], keys[here], known)
         return batch
 
+    def _without_contradictions(
+        self, scanned: Scanned, key: NDArray[np.int32], start: NDArray[np.int64]
+    ) -> tuple[NDArray[np.int32], dict[int, dict[int, Column]]]:
+        """The keys of events, of which those that contradict what they declare are as if they declared nothing.
+
+        The class of an event depends on whether they do, so that what is declared is decoded here; by key and field.
+        """
+        known: dict[int, dict[int, Column]] = {}
+        places = np.flatnonzero(self._declares[key])
+        if not len(places):
+            return key, known
+        places = places[np.argsort(key[places], kind="stable")]
+        ids, first = np.unique(key[places], return_index=True)
+        key = key.copy()
+        for id, rows in zip(ids.tolist(), np.split(places, first[1:]), strict=True):
+            wrong, columns = checked(self._plans[id], scanned, start[rows], self.trace.strings)
+            if wrong is None:
+                known[id] = columns
+                continue
+            key[rows[wrong]] = self._keys.intern(ClassKey.undeclared(self._keys[id]))
+            self._contradicting += int(wrong.sum())
+        self._add_plans()
+        return key, known
+
     def _table(
-        self, id: int, scanned: Scanned, starts: NDArray[np.int64], keys: NDArray[np.int32]
+        self,
+        id: int,
+        scanned: Scanned,
+        starts: NDArray[np.int64],
+        keys: NDArray[np.int32],
+        known: dict[int, dict[int, Column]],
     ) -> Table:
         exact = self._scale.factor == 1
         times = None if exact else lambda column: self._times(column, offset=False)
         plans = [self._plans[key] for key in self._keys_of_class[id]]
         numbers = self._plan_number[keys] if len(plans) > 1 else None
-        rows = Rows(scanned, starts, plans, numbers, self.trace.strings, times)
+        columns = [known.get(key, {}) for key in self._keys_of_class[id]]
+        rows = Rows(scanned, starts, plans, columns, numbers, self.trace.strings, times)
         if self.trace.event_classes[id].kind is Kind.NATIVE:
             return unwrapped(rows.table())
         return rows.table()
@@ -305,8 +351,9 @@ class _Reader:
             self._class_of_key = np.full(1, -1, np.int32)
             self._plan_number = np.zeros(1, np.int64)
             self._cpu_slot = np.full(1, -1, np.int64)
+            self._declares = np.zeros(1, np.bool_)
             first = 1
-        classes, numbers, slots = [], [], []
+        classes, numbers, slots, declaring = [], [], [], []
         for id in range(first, len(self._keys)):
             key = ClassKey.parse(self._keys[id])
             plan = plan_of(
@@ -327,9 +374,11 @@ class _Reader:
             numbers.append(len(self._keys_of_class[class_id]))
             self._keys_of_class[class_id].append(id)
             slots.append(-1 if plan.cpu is None else plan.cpu)
+            declaring.append(any(map(is_checked, plan.parts)))
         self._class_of_key = np.concatenate([self._class_of_key, np.array(classes, np.int32)])
         self._plan_number = np.concatenate([self._plan_number, np.array(numbers, np.int64)])
         self._cpu_slot = np.concatenate([self._cpu_slot, np.array(slots, np.int64)])
+        self._declares = np.concatenate([self._declares, np.array(declaring, np.bool_)])
 
 
 def _parsed(parse: Callable[[object], T], value: object) -> T | None:

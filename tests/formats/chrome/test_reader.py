@@ -10,11 +10,13 @@ from typing import Any
 import numpy as np
 import pytest
 from support.chrome_files import FEATURES, FIXTURES, dump, event, events, load, written
+from support.small_traces import fields_at
 
 from converter.errors import TraceError
-from converter.formats.chrome import FORMAT
+from converter.formats.chrome import FORMAT, reader
 from converter.formats.chrome.document import Document
 from converter.formats.chrome.mapping import CAPABILITIES, HEXADECIMAL, JSON_TEXT
+from converter.ir.canonical import difference
 from converter.ir.collect import collect
 from converter.ir.field_classes import ArrayClass, IntegerClass, StructureClass
 from converter.ir.forms import type_form
@@ -377,16 +379,58 @@ def test_text_that_is_not_utf_8_is_named_so(encoding: str) -> None:
         ("-1", '"u64"'),
         ("9223372036854775808", '"i64"'),
         ("[1,2]", '{"array":"u64","length":3}'),
-        ("[[1,2],[3]]", '{"array":{"array":"u64","length":2}}'),
+        ('{"a":[-1]}', '{"structure":[["a",{"array":"u64"}]]}'),
     ],
 )
-def test_arguments_that_are_not_what_is_declared_become_nothing_else(
+def test_arguments_that_are_not_what_is_declared_are_read_as_found(
+    value: str, declared: str
+) -> None:
+    one = '{"ph":"i","name":"a","ts":1,"pid":1,"tid":1,"args":{"x":%s},"arg_types":[%s]}'
+    plain = collect(load(f'{{"traceEvents":[{one % (value, "null")}]}}'))
+    check(plain)
+    trace = collect(load(f'{{"traceEvents":[{one % (value, declared)}]}}'))
+    check(trace)
+    assert difference(plain, trace) is None
+    assert [(warning.field, warning.message[:8]) for warning in trace.warnings] == [
+        ("arg_types", "1 events")
+    ]
+
+
+@pytest.mark.parametrize(
+    ("value", "declared"),
+    [("[[1,2],[3]]", '{"array":{"array":"u64","length":2}}'), ('"a"', '"bytes"')],
+)
+def test_arguments_that_take_long_are_looked_at_when_they_are_asked_for(
     value: str, declared: str
 ) -> None:
     one = f'{{"ph":"i","name":"a","ts":1,"pid":1,"tid":1,"args":{{"x":{value}}},"arg_types":[%s]}}'
     check(collect(load(f'{{"traceEvents":[{one % "null"}]}}')))
     with pytest.raises(TraceError, match="what arg_types declares"):
         collect(load(f'{{"traceEvents":[{one % declared}]}}'))
+
+
+@pytest.mark.parametrize("size", [1, 3, 1000])
+def test_events_beside_those_that_contradict_are_what_they_declare(
+    size: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However many there are in a batch, and of how many shapes."""
+    monkeypatch.setattr(reader, "BATCH_SIZE", size)
+    one = '{"ph":"i","name":"a","ts":%d,"pid":1,"tid":1,"args":{%s"x":%d},"arg_types":[%s"u64"]}'
+    values = [7, -256, -1, 8, 9, -300, 255, 0, -999]
+    lines = [
+        one % (ts, '"w":"",' * (ts % 2), value, '"string",' * (ts % 2))
+        for ts, value in enumerate(values)
+    ]
+    trace = collect(load(f'{{"traceEvents":[{",".join(lines)}]}}'))
+    check(trace)
+    found = [
+        (type_form(fields[-1].type), held["x"])
+        for batch in trace.batches()
+        for i, id in enumerate(batch.class_id.tolist())
+        if (fields := trace.event_classes[id].fields) and (held := fields_at(trace, batch, i))
+    ]
+    assert found == [("u64" if value >= 0 else "i64", value) for value in values]
+    assert [warning.message[:8] for warning in trace.warnings] == ["4 events"]
 
 
 def test_declared_types_are_those_of_each_event() -> None:

@@ -1,0 +1,63 @@
+"""Events whose arguments are not what ``arg_types`` declares them to be, as where a file was edited or is damaged."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from converter.formats.chrome.classes import Part, Plan
+from converter.formats.chrome.columns import Positions, Scanned, class_of_node, is_by_value
+from converter.ir.columns import Column
+from converter.kernels.strings import StringTable
+
+
+def is_checked(part: Part) -> bool:
+    """Whether an argument is declared to be something else than its text tells, and can be looked at soon enough.
+
+    The class of an event must be known before its arguments are asked for. Those that are made value by value stay as
+    they are until then: who does not ask for them must not wait for them.
+    """
+    return part.declared is not None and not is_by_value(class_of_node(part.node), part.declared)
+
+
+def checked(
+    plan: Plan, scanned: Scanned, starts: Positions, strings: StringTable
+) -> tuple[NDArray[np.bool_] | None, dict[int, Column]]:
+    """Which of the rows contradict their declaration, None where none does; then also the columns that are declared."""
+    columns: dict[int, Column] = {}
+    for index, part in enumerate(plan.parts):
+        if not is_checked(part):
+            continue
+        column = part.column(scanned, starts, strings)
+        if column is None:
+            return _contradicting(plan, scanned, starts, strings), {}
+        columns[index] = column
+    return None, columns
+
+
+def _contradicting(
+    plan: Plan, scanned: Scanned, starts: Positions, strings: StringTable
+) -> NDArray[np.bool_]:
+    found = np.zeros(len(starts), np.bool_)
+    for part in plan.parts:
+        if is_checked(part):
+            found |= _of_part(part, scanned, starts, strings)
+    return found
+
+
+def _of_part(
+    part: Part, scanned: Scanned, starts: Positions, strings: StringTable
+) -> NDArray[np.bool_]:
+    """Which rows have such an argument. They are few as a rule: halves without one are looked at once."""
+    found = np.zeros(len(starts), np.bool_)
+    waiting = [(0, len(starts))]
+    while waiting:
+        begin, end = waiting.pop()
+        if part.column(scanned, starts[begin:end], strings) is not None:
+            continue
+        if end - begin == 1:
+            found[begin] = True
+        else:
+            middle = (begin + end) // 2
+            waiting += [(begin, middle), (middle, end)]
+    return found

@@ -146,7 +146,9 @@ cdef class Program:
         elif code == FLOAT:
             good = good and 0 <= operation.c <= 2 + 32
         elif code == LETTERS:
-            good = good and operation.b >= 0 and 0 <= operation.c <= 1 << 20
+            good = good and 0 <= operation.b <= self._literal_size and 0 <= operation.c <= 1 << 20
+            # The product is no larger than the text, so that it is a number of 64 bits.
+            good = good and operation.b <= self._literal_size // (operation.c + 1)
             good = good and self._is_literal(operation.a, operation.b * (operation.c + 1))
         elif code == STORE or code == FETCH:
             good = good and 0 <= operation.a < REGISTERS
@@ -169,6 +171,8 @@ cdef class Program:
             good = good and 0 <= function < len(self._functions) and 0 <= operation.b <= 8
         elif code == DECIMAL or code == HEXADECIMAL:
             good = good and 1 <= operation.a <= 64
+        elif code == ARRAY:
+            good = good and 0 <= operation.a <= 1
         elif code == BLANKS:
             good = good and 0 <= operation.a <= 64 and 0 <= operation.b <= 1 << 20
         elif code == TIME:

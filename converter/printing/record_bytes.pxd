@@ -60,9 +60,10 @@ cdef inline uint64_t read(const Record* record, int64_t offset, int64_t size, bi
     """An integer of 1, 2, 4 or 8 bytes; 0 where the record ends before, and for other sizes."""
     cdef uint64_t wide
     cdef uint32_t word
-    cdef const uint8_t* data = record.data + offset
+    cdef const uint8_t* data
     if offset > record.size - size:
         return 0
+    data = record.data + offset
     if size == 4:
         memcpy(&word, data, 4)
         return __builtin_bswap32(word) if swap else word
@@ -106,7 +107,7 @@ cdef inline void extent(
 ) noexcept nogil:
     """Where a location word leads, and how far; nowhere where that is not in the record."""
     cdef uint64_t word = read(record, offset, size, swap)
-    cdef uint64_t start = (word & 0xFFFF) + (<uint64_t>(offset + size) if relative else 0)
+    cdef uint64_t start = (word & 0xFFFF) + (<uint64_t>offset + <uint64_t>size if relative else 0)
     cdef uint64_t length
     to[0] = to[1] = 0
     if start > <uint64_t>record.size:
@@ -127,8 +128,8 @@ cdef inline bint put_array(
     cdef uint64_t start = given[0]
     cdef uint64_t end
     cdef bint begun = False
-    if count >> 31:
-        count = 0
+    if count >> 31 or start > <uint64_t>record.size:
+        start = count = 0
     end = min(<uint64_t>record.size, start + step * count)
     if not append(out, b"{", 1):
         return False

@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from converter.formats.trace_cmd.printf import Directive, number_formatter, string_formatter
+from converter.kernels.gather import Segments
 from converter.kernels.strings import StringTable
 from converter.printing import program as op
 from converter.printing.code import Code, Form, Names
@@ -16,9 +17,13 @@ from converter.printing.printer import Printer
 from converter.printing.program import Program
 
 
-def printed(code, columns=None, rows=1, *, escapes=False):
-    """What a program prints of some rows."""
-    program = code.finish().bind(lambda key: columns[key])
+def printed(code, columns=None, rows=1, *, escapes=False, record=None):
+    """What a program prints of some rows, all of one record if there is any."""
+    located = None
+    if record is not None:
+        sizes = np.full(rows, len(record), np.uint32)
+        located = Segments([record]), np.zeros(rows, np.int64), sizes
+    program = code.finish().bind(lambda key: columns[key], located)
     blocks = []
     printer = Printer(StringTable(), escapes)
     classes, row = np.zeros(rows, np.int32), np.arange(rows, dtype=np.int32)
@@ -110,6 +115,21 @@ def test_a_list_ends_where_it_is_told_to():
     assert printed(code, columns, 3) == b";1,2;3;"
 
 
+@pytest.mark.parametrize("place", [0, 1, 4, 5, 1 << 62, (1 << 64) - 1, (1 << 64) - 8])
+@pytest.mark.parametrize("size", [1, 4, 8])
+def test_arrays_are_read_as_far_as_they_are_in_the_record(place, size):
+    code = Code()
+    code.number_of("place", 0)
+    for number in (9, 2, size):
+        code.constant(number)
+    code.add(op.ARRAY, 0)
+    record = bytes(range(1, 6))
+    inside = [record[at : at + size] for at in (place, place + size) if at + size <= len(record)]
+    numbers = [f"0x{int.from_bytes(one, 'little'):x}" for one in inside]
+    found = printed(code, {"place": np.array([place], np.uint64)}, record=record)
+    assert found.decode() == f"{{{','.join(numbers)}}}"
+
+
 def test_rows_lists_and_texts_that_are_not_there():
     short = {
         "a": np.zeros(1, np.uint8),
@@ -158,6 +178,11 @@ def test_rows_lists_and_texts_that_are_not_there():
         [(op.LIMIT, 0, 5, 0)],
         [(op.CONSTANT, 1, 0, 0), (op.STORE, 256, 0, 0)],
         [(op.FETCH, -1, 0, 0)],
+        # 64 bits have no room for the product, of which nothing is left of 2^64.
+        [(op.CONSTANT, 1, 0, 0), (op.LETTERS, 0, (1 << 59) + 3, 255)],
+        [(op.CONSTANT, 1, 0, 0), (op.LETTERS, 0, 1 << 56, 255)],
+        [(op.CONSTANT, 1, 0, 0), (op.LETTERS, 0, 1, 3)],
+        [*[(op.CONSTANT, 1, 0, 0)] * 5, (op.ARRAY, (1 << 63) - 1, 0, 0)],
         [(op.CONSTANT, 1, 0, 0), (op.BITS, 65, 0, 0)],
         [(op.CONSTANT, 1, 0, 0), (op.AGAIN, 0, 0, 0)],
         [(op.AGAIN, 1, 0, 0), (op.AGAIN, 0, 0, 0)],

@@ -414,6 +414,7 @@ def fuzz(format: str, seconds: float, number: int) -> int:
     until = time.monotonic() + seconds
     shared = Shared()
     first, total, failed = number, 0, 0
+    waited = -1
 
     def read_inputs() -> None:
         reader = Child(format, corpus, shared)
@@ -421,13 +422,17 @@ def fuzz(format: str, seconds: float, number: int) -> int:
             reader.start(number)
         reader.run(number, until)
 
-    while number == first or time.monotonic() < until:
+    while number in (first, waited) or time.monotonic() < until:
         shared.tell(number, 0, 0)
         status = forked(read_inputs)
         number, usable, bad, job, data = shared.told()
-        if status:
+        total, failed = total + usable, failed + bad
+        if status == signal.SIGALRM and number != waited:
+            # Either it waits for ever, or the machine has stood still: it is tried once more.
+            waited = number
+        elif status:
             keep(job, data, f"{format}: number {number} ended the process with {status}")
-        number, total, failed = number + (status != 0), total + usable, failed + bad + (status != 0)
+            number, failed = number + 1, failed + 1
         corpus.load()
     known = f", {EDGES.known} places met" if EDGES.are_counted else ""
     sys.stdout.write(f"{format}: {number - first} inputs, {total} usable, {failed} failed{known}\n")

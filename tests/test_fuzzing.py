@@ -3,6 +3,7 @@
 import os
 import random
 import shutil
+import signal
 import subprocess
 import sys
 import sysconfig
@@ -11,6 +12,7 @@ from collections import Counter
 from pathlib import Path
 
 import against
+import fuzz
 import pytest
 from fuzz import fixtures
 from instrumented import ALLOCATIONS, EDGES, KINDS, _mirror
@@ -43,6 +45,24 @@ def test_pieces_lie_in_each_other_as_deep_as_they_like():
     place = whole.pieces(part).index(b"1")
     whole.pieces(part)[place] = b"22"
     assert bytes(whole) == data.replace(b"1", b"22")
+
+
+@pytest.mark.parametrize("ends", [[0], [signal.SIGALRM, 0], [signal.SIGSEGV], [signal.SIGALRM] * 2])
+def test_what_has_waited_too_long_is_tried_again(ends, monkeypatch):
+    """The machine may have stood still; what waits for ever does so again, and what crashes is kept at once."""
+    kept, statuses, ended = [], iter(ends), []
+
+    def forked(_):
+        ended.append(next(statuses))
+        return ended[-1]
+
+    monkeypatch.setattr(fuzz, "originals", lambda _: [{"": b"[]"}])
+    monkeypatch.setattr(fuzz, "forked", forked)
+    # A child that was not ended has read an input.
+    monkeypatch.setattr(fuzz.Shared, "told", lambda _: (7 + (not ended[-1]), 0, 0, "chrome ", b""))
+    monkeypatch.setattr(fuzz, "keep", lambda *what: kept.append(what))
+    assert fuzz.fuzz("chrome", -1, 7) == len(kept) == int(ends[-1] != 0)
+    assert next(statuses, None) is None
 
 
 def depth(data):

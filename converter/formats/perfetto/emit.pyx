@@ -19,14 +19,15 @@ from converter.formats.perfetto.emit_interning cimport (
 from converter.formats.perfetto.emit_output cimport BLOCK, MAX_OPEN, put
 from converter.formats.perfetto.emit_packets cimport put_packets
 from converter.formats.perfetto.emit_programs cimport (
-    STEPS, STEP_ROOM, Program, Step, fFTRACE, fLOST, fRAW, fRECORD, fTRACK,
+    STEPS, STEP_ROOM, Program, Step, count_rows, fFTRACE, fLOST, fRAW, fRECORD, fTRACK,
     sCLOSE, sEACH, sFIXED32, sFIXED64, sFLAGS, sI16, sI32, sI64, sI8, sINTERNED, sLITERAL, sNAME, sOPEN, sOPTION, sOPTIONAL,
     sPLACE, sRAW, sSYMBOL, sTEXT, sU16, sU32, sU64, sU8, sUNION,
 )
 from converter.formats.perfetto.emit_steps cimport Emission
 from converter.formats.perfetto.emit_symbols cimport Addresses, note_address
+from converter.kernels.byte_order cimport HOST_IS_BIG, load64
 from converter.kernels.column_view cimport (
-    ColumnView, TAKES_BYTES, TAKES_LIST, TAKES_NOTHING, TAKES_SCALAR, TAKES_TEXT, TAKES_UNION, TAKES_VALIDITY, Takes,
+    AHEAD, ColumnView, TAKES_BYTES, TAKES_LIST, TAKES_NOTHING, TAKES_SCALAR, TAKES_TEXT, TAKES_UNION, TAKES_VALIDITY, Takes,
     bits_of,
 )
 from converter.kernels.columns cimport BoundColumns
@@ -186,7 +187,9 @@ cdef class PacketSequence:
         if op in (sINTERNED, sNAME) and not 0 <= table < TABLES:
             raise ValueError(f"no table {table}")
         step.op = op
-        step.tag_size = <int32_t>(put(step.tag, tag) - step.tag) if tag else 0
+        if tag:
+            step.tag_size = <int32_t>(put(<uint8_t*>&step.tag, tag) - <uint8_t*>&step.tag)
+            step.tag = load64(<uint8_t*>&step.tag, HOST_IS_BIG)
         step.inline_tag = inline_tag
         step.table = table
         step.count = count
@@ -220,11 +223,14 @@ cdef class PacketSequence:
             # How many rows the columns of nested steps have only their rows can tell.
             view = bound.bind(i, TAKES[op], WIDTHS[op], columns[used], 0)
             used += 1
+            program.step[i].data = view.data
+            program.step[i].stride = view.stride
+            program.step[i].ahead = AHEAD * view.stride
             if op == sSYMBOL:
                 self._note_symbols(view)
         if used != len(columns):
             raise ValueError("too many columns")
-        program.rows = rows
+        program.rows = min(rows, count_rows(program.step, 0, program.steps))
 
     cdef int _note_symbols(self, const ColumnView* view) except -1:
         cdef uint64_t value

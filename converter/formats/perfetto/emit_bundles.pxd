@@ -5,7 +5,8 @@ from libc.string cimport memcpy, memmove
 
 from converter.formats.perfetto.emit cimport BAD_COLUMN, NO_MEMORY
 from converter.formats.perfetto.emit_output cimport (
-    MARGIN, begin_at, close_message, end_at, ensure_at, open_message, put, put_size, put_time, varint_size,
+    MARGIN, begin_at, close_message, end_at, ensure_at, open_message, put, put_size, put_tagged, put_time,
+    varint_size,
 )
 from converter.formats.perfetto.emit_programs cimport Program, fFTRACE, fLOST
 from converter.formats.perfetto.emit_steps cimport Emission, failed, run
@@ -112,8 +113,11 @@ cdef inline uint8_t* put_notes(Emission* to, Events* events, uint8_t* at) noexce
 cdef inline uint8_t* kernel_event(
     Emission* to, StringTable strings, Events* events, int64_t i, uint8_t* at
 ) noexcept nogil:
-    cdef Program* one = &events.programs[events.program[i]]
-    cdef int32_t thread = events.thread[i]
+    cdef const Program* one = &events.programs[events.program[i]]
+    cdef int64_t thread = events.thread[i]
+    cdef int64_t row = events.row[i]
+    if thread >= events.threads or row < 0 or row >= one.rows:
+        return failed(to, BAD_COLUMN)
     at = ensure_at(&to.messages.out, at, one.room)
     if at is NULL:
         return failed(to, NO_MEMORY)
@@ -121,15 +125,10 @@ cdef inline uint8_t* kernel_event(
     at = open_message(&to.messages, at + 1)
     at[0] = 1 << 3
     at = put_time(&to.upper, at + 1, <uint64_t>events.ts[i])
-    if thread >= events.threads:
-        return failed(to, BAD_COLUMN)
     to.placed = thread >= 0
     to.flags = 0
-    at[0] = 2 << 3
-    at = put(at + 1, <uint64_t>(<uint32_t>events.tids[thread]) if to.placed else 0)
-    if events.row[i] < 0 or events.row[i] >= one.rows:
-        return failed(to, BAD_COLUMN)
-    at = run(to, strings, one, 0, one.steps, events.row[i], at)
+    at = put_tagged(at, 2 << 3, 1, <uint64_t>(<uint32_t>events.tids[thread]) if thread >= 0 else 0)
+    at = run(to, strings, one, 0, one.steps, row, at)
     if at is NULL:
         return NULL
     note_event(to, events)

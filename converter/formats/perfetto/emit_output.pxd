@@ -33,9 +33,15 @@ cdef inline uint32_t spread(uint32_t value) noexcept nogil:
     return (value & <uint32_t>0x007F007F) | ((value & <uint32_t>0x3F803F80) << 1)
 
 
+# 56 bits likewise.
+cdef inline uint64_t spread56(uint64_t value) noexcept nogil:
+    value = (value & <uint64_t>0x0FFFFFFF) | ((value & <uint64_t>0x00FFFFFFF0000000) << 4)
+    value = (value & <uint64_t>0x00003FFF00003FFF) | ((value & <uint64_t>0x0FFFC0000FFFC000) << 2)
+    return (value & <uint64_t>0x007F007F007F007F) | ((value & <uint64_t>0x3F803F803F803F80) << 1)
+
+
 # A varint; the place behind it. Writes up to ten bytes.
 cdef inline uint8_t* put(uint8_t* at, uint64_t value) noexcept nogil:
-    cdef uint64_t low
     cdef int size
     if value < 0x80:
         at[0] = <uint8_t>value
@@ -48,19 +54,44 @@ cdef inline uint8_t* put(uint8_t* at, uint64_t value) noexcept nogil:
         size = 3 + (value >> 21 != 0)
         store32(at, spread(<uint32_t>value) | <uint32_t>0x808080 >> (8 * (4 - size)), HOST_IS_BIG)
         return at + size
-    low = <uint64_t>spread(<uint32_t>(value >> 28) & <uint32_t>0x0FFFFFFF) << 32
-    low |= spread(<uint32_t>value & <uint32_t>0x0FFFFFFF)
+    return put_long(at, value)
+
+
+# One of more than 28 bits.
+cdef inline uint8_t* put_long(uint8_t* at, uint64_t value) noexcept nogil:
+    cdef uint64_t low = spread56(value)
+    cdef int size
     if value >> 56 == 0:
         size = (70 - __builtin_clzll(value)) // 7
         store64(at, low | <uint64_t>0x8080808080808080 >> (72 - 8 * size), HOST_IS_BIG)
         return at + size
     store64(at, low | <uint64_t>0x8080808080808080, HOST_IS_BIG)
     at[8] = <uint8_t>(value >> 56)
-    if value >> 63 == 0:
-        return at + 9
     # Its highest bit says that one more byte follows.
     at[9] = 1
-    return at + 10
+    return at + 9 + (value >> 63)
+
+
+# A number behind its tag, with which it goes out at once where it is short; the place behind it. Writes up to ten bytes behind
+# the tag, which has no more than five.
+cdef inline uint8_t* put_tagged(uint8_t* at, uint64_t tag, int tag_size, uint64_t value) noexcept nogil:
+    if value < 0x80:
+        store64(at, tag | value << (8 * tag_size), HOST_IS_BIG)
+        return at + tag_size + 1
+    if value < 0x4000:
+        # The bits from the eighth on move up by one.
+        value = value + (value & 0x3F80) | 0x80
+        store64(at, tag | value << (8 * tag_size), HOST_IS_BIG)
+        return at + tag_size + 2
+    store64(at, tag, HOST_IS_BIG)
+    at += tag_size
+    if value < 0x200000:
+        store32(at, spread(<uint32_t>value) | 0x8080, HOST_IS_BIG)
+        return at + 3
+    if value < 0x10000000:
+        store32(at, spread(<uint32_t>value) | 0x808080, HOST_IS_BIG)
+        return at + 4
+    return put_long(at, value)
 
 
 # The upper bits of a time, and what is written of them: they stay as they are for many events.

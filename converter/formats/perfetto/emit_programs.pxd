@@ -1,6 +1,6 @@
 # Programs: the steps that write an event of a class, and the columns that they take their values from.
 
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
+from libc.stdint cimport INT64_MAX, int32_t, int64_t, uint8_t, uint64_t
 
 from converter.kernels.column_view cimport ColumnView
 
@@ -47,13 +47,20 @@ cdef struct Step:
     int32_t table
     # Steps that belong to this one, and follow it.
     int32_t count
-    uint8_t tag[8]
+    # The tag, as the bytes of a little-endian number.
+    uint64_t tag
+    # As it is bound: its first value, the bytes from one to the next, and to one of a row to come, which is fetched.
+    const uint8_t* data
+    int64_t stride
+    int64_t ahead
+    # What else it sees.
+    const ColumnView* view
+    # How many rows the columns of the steps that belong to it have.
+    int64_t inner_rows
     # The tag of the form that is not interned; of sNAME the id of the name.
     uint64_t inline_tag
     const uint8_t* literal
     int64_t literal_size
-    # What it sees; without a column, a value in any row.
-    const ColumnView* view
 
 
 cdef struct Program:
@@ -63,5 +70,18 @@ cdef struct Program:
     int32_t middle
     # How many bytes its steps write at most, texts and lists apart.
     int64_t room
+    # How many rows each of its columns has, those apart of steps that belong to others.
     int64_t rows
     Step* step
+
+
+# How many rows all columns have of some steps, those that belong to others apart: of these it is noted with what they belong to.
+cdef inline int64_t count_rows(Step* step, int first, int behind) noexcept nogil:
+    cdef int64_t rows = INT64_MAX
+    cdef int inner
+    while first < behind:
+        rows = min(rows, step[first].view.length)
+        inner = first + 1
+        first = min(inner + step[first].count, behind)
+        step[inner - 1].inner_rows = count_rows(step, inner, first)
+    return rows

@@ -1,22 +1,23 @@
 # Running a program: the steps of an event's class for one row of its columns.
 
-from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t, uint64_t
+from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint64_t
 from libc.string cimport memcpy
 
 from converter.formats.perfetto.emit cimport BAD_COLUMN, NEW_TEXT, NO_MEMORY, TOO_LARGE
 from converter.formats.perfetto.emit_interning cimport Interned, Interning, intern, is_interned, tSTRINGS
 from converter.formats.perfetto.emit_output cimport (
-    Messages, UpperBits, close_message, ensure_at, open_message, put,
+    Messages, UpperBits, close_message, ensure_at, open_message, put, put_tagged,
 )
 from converter.formats.perfetto.emit_programs cimport (
     Program, Step, sCLOSE, sEACH, sFIXED32, sFIXED64, sFLAGS, sI16, sI32, sI64, sI8, sINTERNED, sLITERAL, sNAME, sOPEN,
     sOPTIONAL, sPLACE, sRAW, sSYMBOL, sTEXT, sU16, sU32, sU64, sU8, sUNION,
 )
-from converter.kernels.byte_order cimport HOST_IS_BIG, store64
-from converter.kernels.column_view cimport (
-    ColumnView, bits_of, elements_of, fetch_ahead, id_of, integer_of, option_of, span_of, value_at,
-)
+from converter.kernels.byte_order cimport HOST_IS_BIG, load16, load32, load64, store32, store64
+from converter.kernels.column_view cimport ColumnView, elements_of, integer_of, option_of, span_of
 from converter.kernels.strings cimport Entry, PADDING, StringTable
+
+cdef extern from *:
+    void __builtin_prefetch(const void*) noexcept nogil
 
 
 cdef struct Emission:
@@ -43,7 +44,7 @@ cdef inline uint8_t* failed(Emission* to, int status) noexcept nogil:
 
 # The tag of a step, whose bytes are written in one go; the place behind it.
 cdef inline uint8_t* put_tag(uint8_t* at, const Step* step) noexcept nogil:
-    memcpy(at, step.tag, 8)
+    store64(at, step.tag, HOST_IS_BIG)
     return at + step.tag_size
 
 
@@ -73,7 +74,7 @@ cdef inline uint8_t* put_string(
     size = entry.size
     if size >> 31:
         return failed(to, TOO_LARGE)
-    at = ensure_at(&to.messages.out, put(put_tag(at, step), <uint64_t>size), size + one.room)
+    at = ensure_at(&to.messages.out, put_tagged(at, step.tag, step.tag_size, <uint64_t>size), size + one.room)
     if at is NULL:
         return failed(to, NO_MEMORY)
     while k < size:
@@ -82,12 +83,19 @@ cdef inline uint8_t* put_string(
     return at + size
 
 
+# Where the value of a row is; one to come is fetched, while this one is read.
+cdef inline const uint8_t* value_of(const Step* step, int64_t row) noexcept nogil:
+    cdef const uint8_t* value = step.data + row * step.stride
+    __builtin_prefetch(value + step.ahead)
+    return value
+
+
 # A number as a field.
 cdef inline uint8_t* put_number(uint8_t* at, const Step* step, uint64_t value) noexcept nogil:
-    if step.table and value == 0:
+    if value == 0 and step.table:
         # A field of the record that only says what is not usual.
         return at
-    return put(put_tag(at, step), value)
+    return put_tagged(at, step.tag, step.tag_size, value)
 
 
 # A number of each element; NULL where that fails, with `to.status`.
@@ -98,9 +106,7 @@ cdef inline uint8_t* put_numbers(
     cdef bint signed = step.op >= sI8
     cdef int width = <int>view.width
     cdef int64_t k
-    if end > view.length and begin < end:
-        return failed(to, BAD_COLUMN)
-    fetch_ahead(view, begin)
+    value_of(step, begin)
     for k in range(begin, end):
         at = put_number(at, step, integer_of(view, k, width, signed))
         at = ensure_at(&to.messages.out, at, one.room)
@@ -120,11 +126,11 @@ cdef inline uint8_t* put_interned_id(
             return failed(to, NEW_TEXT)
         if not intern(to.interning, &to.interned, strings, id, step.table):
             return failed(to, NO_MEMORY)
-    return put(put_tag(at, step), to.interning.numbers[id])
+    return put_tagged(at, step.tag, step.tag_size, to.interning.numbers[id])
 
 
-# The steps of a program from `following` on, up to that `behind` them, for one row; NULL where that fails, with
-# `to.status`. There is room for all steps, which is made again behind each text and element.
+# The steps of a program from `following` on, up to that `behind` them, for one row that all their columns have; NULL where
+# that fails, with `to.status`. There is room for all steps, which is made again behind each text and element.
 cdef inline uint8_t* run_steps(
     Emission* to, StringTable strings, const Program* one, const Step* following, const Step* behind, int64_t row,
     uint8_t* at,
@@ -139,58 +145,63 @@ cdef inline uint8_t* run_steps(
     cdef int op
     while following < behind:
         step = following
-        view = step.view
         following += 1
         op = step.op
-        if op < sLITERAL or op > sCLOSE:
-            if row >= view.length:
-                return failed(to, BAD_COLUMN)
-            fetch_ahead(view, row)
         # Each width at compile time, so that it is one load.
         if op == sI32:
-            at = put_number(at, step, integer_of(view, row, 4, True))
+            at = put_number(at, step, <uint64_t><int64_t><int32_t>load32(value_of(step, row), False))
         elif op == sU32:
-            at = put_number(at, step, bits_of(view, row, 4))
+            at = put_number(at, step, load32(value_of(step, row), False))
         elif op == sU64 or op == sI64 or op == sSYMBOL:
-            at = put_number(at, step, bits_of(view, row, 8))
+            at = put_number(at, step, load64(value_of(step, row), False))
         elif op == sU8:
-            at = put_number(at, step, bits_of(view, row, 1))
+            at = put_number(at, step, value_of(step, row)[0])
         elif op == sU16:
-            at = put_number(at, step, bits_of(view, row, 2))
+            at = put_number(at, step, load16(value_of(step, row), False))
         elif op == sI8:
-            at = put_number(at, step, integer_of(view, row, 1, True))
+            at = put_number(at, step, <uint64_t><int64_t><int8_t>value_of(step, row)[0])
         elif op == sI16:
-            at = put_number(at, step, integer_of(view, row, 2, True))
+            at = put_number(at, step, <uint64_t><int64_t><int16_t>load16(value_of(step, row), False))
         elif op == sTEXT:
+            view = step.view
             if view.offsets is NULL:
-                at = put_string(to, strings, one, step, id_of(view, row), at)
+                at = put_string(to, strings, one, step, <int32_t>load32(value_of(step, row), False), at)
             else:
                 if not span_of(view, row, view.width, &data, &end):
                     return failed(to, BAD_COLUMN)
                 if end >> 31:
                     return failed(to, TOO_LARGE)
-                at = put_raw(to, one, put(put_tag(at, step), <uint64_t>end), data, end)
+                at = put_raw(to, one, put_tagged(at, step.tag, step.tag_size, <uint64_t>end), data, end)
+            if at is NULL:
+                return NULL
         elif op == sOPEN:
             at = open_message(&to.messages, put_tag(at, step))
         elif op == sCLOSE:
             at = close_message(&to.messages, at)
-        elif op == sFIXED64 or op == sFIXED32:
+        elif op == sFIXED64:
             at = put_tag(at, step)
-            store64(at, bits_of(view, row, <int>view.width), HOST_IS_BIG)
-            at += view.width
+            store64(at, load64(value_of(step, row), False), HOST_IS_BIG)
+            at += 8
+        elif op == sFIXED32:
+            at = put_tag(at, step)
+            store32(at, load32(value_of(step, row), False), HOST_IS_BIG)
+            at += 4
         elif op == sLITERAL:
             memcpy(at, step.literal, step.literal_size)
             at += step.literal_size
         elif op == sFLAGS:
-            to.flags = bits_of(view, row, 4)
+            to.flags = load32(value_of(step, row), False)
         elif op == sNAME:
             at = put_interned_id(to, strings, step, <int32_t>step.inline_tag, at)
+            if at is NULL:
+                return NULL
         elif op == sPLACE:
             if to.placed:
-                at = put(put_tag(at, step), to.place)
+                at = put_tagged(at, step.tag, step.tag_size, to.place)
         elif op == sINTERNED:
+            view = step.view
             if view.offsets is NULL:
-                id = id_of(view, row)
+                id = <int32_t>load32(value_of(step, row), False)
                 # The empty text is an annotation's value, but no name.
                 if id or step.table == tSTRINGS:
                     at = put_interned_id(to, strings, step, id, at)
@@ -201,12 +212,16 @@ cdef inline uint8_t* run_steps(
                     if end >> 31:
                         return failed(to, TOO_LARGE)
                     at = put_raw(to, one, put(put(at, step.inline_tag), <uint64_t>end), data, end)
+            if at is NULL:
+                return NULL
         elif op == sRAW:
-            if not span_of(view, row, 1, &data, &end):
+            if not span_of(step.view, row, 1, &data, &end):
                 return failed(to, BAD_COLUMN)
             at = put_raw(to, one, at, data, end)
+            if at is NULL:
+                return NULL
         elif op == sEACH:
-            if not elements_of(view, row, &begin, &end):
+            if not elements_of(step.view, row, &begin, &end) or (end > step.inner_rows and begin < end):
                 return failed(to, BAD_COLUMN)
             if step.count == 1 and following.op <= sI64:
                 at = put_numbers(to, one, following, begin, end, at)
@@ -223,11 +238,15 @@ cdef inline uint8_t* run_steps(
                     return failed(to, NO_MEMORY)
             following += step.count
         elif op == sOPTIONAL:
-            if value_at(view, row)[0]:
+            if value_of(step, row)[0]:
+                if row >= step.inner_rows:
+                    return failed(to, BAD_COLUMN)
                 at = run_steps(to, strings, one, following, following + step.count, row, at)
+                if at is NULL:
+                    return NULL
             following += step.count
         elif op == sUNION:
-            if not option_of(view, row, &tag, &id):
+            if not option_of(step.view, row, &tag, &id):
                 return failed(to, BAD_COLUMN)
             # Each option is a step of its own with those of its value behind it.
             which = following
@@ -235,11 +254,11 @@ cdef inline uint8_t* run_steps(
             while tag > 0 and which < following:
                 which += 1 + which.count
                 tag -= 1
-            if which >= following:
+            if which >= following or id >= which.inner_rows:
                 return failed(to, BAD_COLUMN)
             at = run_steps(to, strings, one, which + 1, which + 1 + which.count, id, at)
-        if at is NULL:
-            return NULL
+            if at is NULL:
+                return NULL
     return at
 
 

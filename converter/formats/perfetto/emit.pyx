@@ -162,6 +162,7 @@ cdef class PacketSequence:
 
     cdef int _set_steps(self, Program* program, steps, BoundColumns columns) except -1:
         cdef int i, depth = 0
+        program.enclosed = program.frame == fFTRACE and program.steps > 1
         for i in range(program.steps):
             self._set_step(&program.step[i], steps[i], program.steps - i)
             if program.frame != fTRACK and program.step[i].op in (sINTERNED, sNAME):
@@ -171,6 +172,8 @@ cdef class PacketSequence:
             depth += (program.step[i].op == sOPEN) - (program.step[i].op == sCLOSE)
             if not 0 <= depth < MAX_OPEN - 4 or (i == program.middle - 1 and depth):
                 raise ValueError("messages nest too deep, or not at all")
+            if depth == 0 and i < program.steps - 1:
+                program.enclosed = False
         if depth:
             raise ValueError("messages are not closed")
         if program.frame == fRAW and (program.steps != 1 or program.step[0].op != sTEXT):

@@ -5,11 +5,10 @@ from libc.string cimport memcpy, memmove
 
 from converter.formats.perfetto.emit cimport BAD_COLUMN, NO_MEMORY
 from converter.formats.perfetto.emit_output cimport (
-    MARGIN, begin_at, close_message, end_at, ensure_at, open_message, put, put_size, put_tagged, put_time,
-    varint_size,
+    MARGIN, begin_at, close_at, end_at, ensure_at, put, put_size, put_tagged, put_time, varint_size,
 )
 from converter.formats.perfetto.emit_programs cimport Program, fFTRACE, fLOST
-from converter.formats.perfetto.emit_steps cimport Emission, failed, run
+from converter.formats.perfetto.emit_steps cimport Emission, failed, put_tag, run
 from converter.kernels.strings cimport StringTable
 
 cdef enum:
@@ -116,23 +115,33 @@ cdef inline uint8_t* kernel_event(
     cdef const Program* one = &events.programs[events.program[i]]
     cdef int64_t thread = events.thread[i]
     cdef int64_t row = events.row[i]
+    # Where the sizes of the event and of its message are, behind the beginning of the output.
+    cdef int64_t size, inner
     if thread >= events.threads or row < 0 or row >= one.rows:
         return failed(to, BAD_COLUMN)
     at = ensure_at(&to.messages.out, at, one.room)
     if at is NULL:
         return failed(to, NO_MEMORY)
+    size = at + 1 - to.messages.out.data
     at[0] = 2 << 3 | 2
-    at = open_message(&to.messages, at + 1)
-    at[0] = 1 << 3
-    at = put_time(&to.upper, at + 1, <uint64_t>events.ts[i])
+    at[2] = 1 << 3
+    at = put_time(&to.upper, at + 3, <uint64_t>events.ts[i])
     to.placed = thread >= 0
     to.flags = 0
     at = put_tagged(at, 2 << 3, 1, <uint64_t>(<uint32_t>events.tids[thread]) if thread >= 0 else 0)
-    at = run(to, strings, one, 0, one.steps, row, at)
-    if at is NULL:
-        return NULL
+    if one.enclosed:
+        at = put_tag(at, one.step)
+        inner = at - to.messages.out.data
+        at = run(to, strings, one, 1, one.steps - 1, row, at + 1)
+        if at is NULL:
+            return NULL
+        at = close_at(&to.messages.out, inner, at)
+    else:
+        at = run(to, strings, one, 0, one.steps, row, at)
+        if at is NULL:
+            return NULL
     note_event(to, events)
-    return close_message(&to.messages, at)
+    return close_at(&to.messages.out, size, at)
 
 
 # What was lost in front of a bundle, which it says with its own fields.

@@ -154,18 +154,21 @@ cdef inline uint8_t* open_message(Messages* to, uint8_t* at) noexcept nogil:
     return at + 1
 
 
-# Its end. It takes up to four bytes more.
-cdef inline uint8_t* close_message(Messages* to, uint8_t* at) noexcept nogil:
-    cdef uint8_t* place
-    cdef int64_t size
+# The end of one whose size stands at `place`, behind the beginning of the output. It takes up to four bytes more.
+cdef inline uint8_t* close_at(Output* out, int64_t place, uint8_t* at) noexcept nogil:
+    cdef uint8_t* begin = out.data + place
+    cdef int64_t size = at - begin - 1
     cdef int more
-    to.depth -= 1
-    place = to.out.data + to.opened[to.depth]
-    size = at - place - 1
     if size < 0x80:
-        place[0] = <uint8_t>size
+        begin[0] = <uint8_t>size
         return at
     more = varint_size(<uint64_t>size) - 1
-    memmove(place + 1 + more, place + 1, size)
-    put_size(place, size, 1 + more)
+    memmove(begin + 1 + more, begin + 1, size)
+    put_size(begin, size, 1 + more)
     return at + more
+
+
+# The end of the message that was begun last.
+cdef inline uint8_t* close_message(Messages* to, uint8_t* at) noexcept nogil:
+    to.depth -= 1
+    return close_at(&to.out, to.opened[to.depth], at)

@@ -68,6 +68,8 @@ cdef struct Program:
     int32_t steps
     # Of a record that is two packets: the first step of the second. 0: it is one.
     int32_t middle
+    # Of a kernel event, whether it is one message: what its first step begins ends with the last.
+    bint enclosed
     # How many bytes its steps write at most, texts and lists apart.
     int64_t room
     # How many rows each of its columns has, those apart of steps that belong to others.

@@ -9,7 +9,7 @@ from converter.formats.perfetto.emit_output cimport (
     Messages, UpperBits, close_message, ensure_at, open_message, put, put_tagged,
 )
 from converter.formats.perfetto.emit_programs cimport (
-    Program, Step, sCLOSE, sEACH, sFIXED32, sFIXED64, sFLAGS, sI16, sI32, sI64, sI8, sINTERNED, sLITERAL, sNAME, sOPEN,
+    STEP_ROOM, Program, Step, sCLOSE, sEACH, sFIXED32, sFIXED64, sFLAGS, sI16, sI32, sI64, sI8, sINTERNED, sLITERAL, sNAME, sOPEN,
     sOPTIONAL, sPLACE, sRAW, sSYMBOL, sTEXT, sU16, sU32, sU64, sU8, sUNION,
 )
 from converter.kernels.byte_order cimport HOST_IS_BIG, load16, load32, load64, store32, store64
@@ -18,6 +18,11 @@ from converter.kernels.strings cimport Entry, PADDING, StringTable
 
 cdef extern from *:
     void __builtin_prefetch(const void*) noexcept nogil
+
+
+cdef enum:
+    # For how many numbers of a list room is made at a time.
+    ELEMENTS = 64
 
 
 cdef struct Emission:
@@ -108,10 +113,11 @@ cdef inline uint8_t* put_numbers(
     cdef int64_t k
     value_of(step, begin)
     for k in range(begin, end):
+        if (k - begin) % ELEMENTS == 0:
+            at = ensure_at(&to.messages.out, at, one.room + ELEMENTS * STEP_ROOM)
+            if at is NULL:
+                return failed(to, NO_MEMORY)
         at = put_number(at, step, integer_of(view, k, width, signed))
-        at = ensure_at(&to.messages.out, at, one.room)
-        if at is NULL:
-            return failed(to, NO_MEMORY)
     return at
 
 

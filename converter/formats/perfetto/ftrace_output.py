@@ -88,7 +88,7 @@ class FtraceOutput:
             return self._unknown(event_class)
         if event_class.native == tracepoints.GENERIC_EVENT:
             number = int(FtraceField.GENERIC)
-            return _with_flags(event_class, _self_contained(event_class)), b""
+            return _self_contained(event_class), b""
         return self._described(event_class)
 
     def take_declarations(self) -> bytes:
@@ -119,8 +119,8 @@ class FtraceOutput:
             if item.number > SHAPE:
                 _add_field(steps, item.number, item.field, getter, sparse=True)
         message = Steps()
-        message.message(number, steps)
-        return _with_flags(event_class, message)
+        message.message(number, _with_flags(event_class, steps))
+        return message
 
     def _unknown(self, event_class: EventClass) -> tuple[Steps, bytes]:
         """An event that the package does not declare either: its message as it was."""
@@ -157,8 +157,8 @@ class FtraceOutput:
         if not _is_told_by_descriptor(event_class):
             self._declared.append(declaration(number, 0, placed))
         message = Steps()
-        message.message(number, steps)
-        return _with_flags(event_class, message), head
+        message.message(number, _with_flags(event_class, steps))
+        return message, head
 
     def _stack_text(self, getter: Getter) -> Getter:
         def text(table: Table) -> Column:
@@ -264,7 +264,7 @@ def _is_number(name: str) -> bool:
 
 
 def _with_flags(event_class: EventClass, message: Steps) -> Steps:
-    """The event's message, and its common_flags where the class has them."""
+    """The steps of an event's message, and its common_flags where the class has them, which stand elsewhere."""
     steps = Steps()
     for index, field in enumerate(event_class.fields):
         if is_flags(field):
@@ -290,7 +290,7 @@ def _self_contained(event_class: EventClass) -> Steps:
         _add_field(inner, number, field, field_getter(index))
         steps.message(2, inner)
     message = Steps()
-    message.message(FtraceField.GENERIC, steps)
+    message.message(FtraceField.GENERIC, _with_flags(event_class, steps))
     return message
 
 

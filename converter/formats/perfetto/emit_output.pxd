@@ -78,6 +78,11 @@ cdef inline uint8_t* put_tagged(uint8_t* at, uint64_t tag, int tag_size, uint64_
     if value < 0x80:
         store64(at, tag | value << (8 * tag_size), HOST_IS_BIG)
         return at + tag_size + 1
+    return put_tagged_long(at, tag, tag_size, value)
+
+
+# One that takes more than a byte.
+cdef inline uint8_t* put_tagged_long(uint8_t* at, uint64_t tag, int tag_size, uint64_t value) noexcept nogil:
     if value < 0x4000:
         # The bits from the eighth on move up by one.
         value = value + (value & 0x3F80) | 0x80

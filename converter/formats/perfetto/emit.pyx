@@ -27,8 +27,8 @@ from converter.formats.perfetto.emit_steps cimport Emission
 from converter.formats.perfetto.emit_symbols cimport Addresses, note_address
 from converter.kernels.byte_order cimport HOST_IS_BIG, load64
 from converter.kernels.column_view cimport (
-    AHEAD, ColumnView, TAKES_BYTES, TAKES_LIST, TAKES_NOTHING, TAKES_SCALAR, TAKES_TEXT, TAKES_UNION, TAKES_VALIDITY, Takes,
-    bits_of,
+    AHEAD, ColumnView, TAKES_BYTES, TAKES_LIST, TAKES_NOTHING, TAKES_SCALAR, TAKES_TEXT, TAKES_UNION, TAKES_VALIDITY,
+    Takes, bits_of,
 )
 from converter.kernels.columns cimport BoundColumns
 from converter.kernels.output cimport Blocks, ensure, put_bytes

@@ -72,8 +72,8 @@ cdef inline uint8_t* put_long(uint8_t* at, uint64_t value) noexcept nogil:
     return at + 9 + (value >> 63)
 
 
-# A number behind its tag, with which it goes out at once where it is short; the place behind it. Writes up to ten bytes behind
-# the tag, which has no more than five.
+# A number behind its tag, with which it goes out at once where it is short; the place behind it. Writes up to ten bytes
+# behind the tag, which has no more than five.
 cdef inline uint8_t* put_tagged(uint8_t* at, uint64_t tag, int tag_size, uint64_t value) noexcept nogil:
     if value < 0x80:
         store64(at, tag | value << (8 * tag_size), HOST_IS_BIG)

@@ -77,7 +77,7 @@ cdef struct Program:
     Step* step
 
 
-# How many rows all columns have of some steps, those that belong to others apart: of these it is noted with what they belong to.
+# How many rows all columns of some steps have, but of those that belong to others, with which theirs are noted.
 cdef inline int64_t count_rows(Step* step, int first, int behind) noexcept nogil:
     cdef int64_t rows = INT64_MAX
     cdef int inner

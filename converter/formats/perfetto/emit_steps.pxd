@@ -9,8 +9,8 @@ from converter.formats.perfetto.emit_output cimport (
     Messages, UpperBits, close_message, ensure_at, open_message, put, put_tagged,
 )
 from converter.formats.perfetto.emit_programs cimport (
-    STEP_ROOM, Program, Step, sCLOSE, sEACH, sFIXED32, sFIXED64, sFLAGS, sI16, sI32, sI64, sI8, sINTERNED, sLITERAL, sNAME, sOPEN,
-    sOPTIONAL, sPLACE, sRAW, sSYMBOL, sTEXT, sU16, sU32, sU64, sU8, sUNION,
+    STEP_ROOM, Program, Step, sCLOSE, sEACH, sFIXED32, sFIXED64, sFLAGS, sI16, sI32, sI64, sI8, sINTERNED, sLITERAL,
+    sNAME, sOPEN, sOPTIONAL, sPLACE, sRAW, sSYMBOL, sTEXT, sU16, sU32, sU64, sU8, sUNION,
 )
 from converter.kernels.byte_order cimport HOST_IS_BIG, load16, load32, load64, store32, store64
 from converter.kernels.column_view cimport ColumnView, elements_of, integer_of, option_of, span_of
@@ -18,7 +18,6 @@ from converter.kernels.strings cimport Entry, PADDING, StringTable
 
 cdef extern from *:
     void __builtin_prefetch(const void*) noexcept nogil
-
 
 cdef enum:
     # For how many numbers of a list room is made at a time.
@@ -135,8 +134,8 @@ cdef inline uint8_t* put_interned_id(
     return put_tagged(at, step.tag, step.tag_size, to.interning.numbers[id])
 
 
-# The steps of a program from `following` on, up to that `behind` them, for one row that all their columns have; NULL where
-# that fails, with `to.status`. There is room for all steps, which is made again behind each text and element.
+# The steps of a program from `following` on, up to that `behind` them, for one row that all their columns have; NULL
+# where that fails, with `to.status`. There is room for all steps, which is made again behind each text and element.
 cdef inline uint8_t* run_steps(
     Emission* to, StringTable strings, const Program* one, const Step* following, const Step* behind, int64_t row,
     uint8_t* at,

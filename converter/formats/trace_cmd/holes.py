@@ -17,6 +17,7 @@ from converter.formats.trace_cmd.event_format import FormatSyntaxError, parse_he
 from converter.formats.trace_cmd.layout import (
     COMPRESSED,
     SECTION_HEADER_SIZE,
+    OptionId,
     SectionId,
     parse,
 )
@@ -94,11 +95,29 @@ def next_section(file: TraceFile, offset: int) -> int | None:
             found = Section(
                 file, int(ids[place]), 0, 0, at + SECTION_HEADER_SIZE, int(sizes[place])
             )
-            if end <= file.source.size and leads_on(file, found, _KNOWN_KINDS):
+            if (
+                end <= file.source.size
+                and leads_on(file, found, _KNOWN_KINDS)
+                and (found.id != SectionId.OPTIONS or _ends_as_options(file, found))
+            ):
                 return at
         start += size
         size = min(4 * size, _BLOCK)
     return None
+
+
+def _ends_as_options(file: TraceFile, section: Section) -> bool:
+    """Whether a section is one of options, whose number, zero, is anywhere in data: the last leads to more of them."""
+    layout = file.layout
+    if section.flags & COMPRESSED:
+        head = file.source.read(section.offset, layout.compressed_header.sizeof())
+        packed = layout.compressed_header.parse(head)
+        return bool(packed.compressed_size == section.size - len(head))
+    size = layout.option_header.sizeof() + layout.u64.sizeof()
+    if section.size < size:
+        return False
+    last = layout.option_header.parse(file.source.read(section.offset + section.size - size, size))
+    return bool(last.id == OptionId.DONE and last.size == layout.u64.sizeof())
 
 
 def find_mark(source: Source, marks: Iterable[bytes], offset: int) -> int | None:
@@ -120,37 +139,49 @@ def settle_moved(file: TraceFile) -> None:
     for i, buffer in enumerate(file.buffers):
         cpus: list[CpuData] = []
         for data in buffer.cpus:
-            cpus.append(_moved(file, buffer, data, long_size, cpus[-1].offset if cpus else 0))
+            cpus.append(_moved(file, buffer, data, long_size, cpus[-1].offset if cpus else None))
         file.buffers[i] = replace(buffer, cpus=tuple(cpus))
 
 
-def _moved(file: TraceFile, buffer: Buffer, data: CpuData, long_size: int, before: int) -> CpuData:
-    places = [
-        data.offset - by for by in (0, *sorted(file.moved)[:_MOST_MOVES]) if by <= data.offset
-    ]
-    if not data.size:
+def _moved(
+    file: TraceFile, buffer: Buffer, data: CpuData, long_size: int, before: int | None
+) -> CpuData:
+    """Data of a CPU where it is, `before` being where that of the CPU in front is."""
+    begins = _chunks_begin if buffer.compressed else _pages_begin
+    if not data.size or begins(file, buffer, data.offset, long_size):
         return data
-    for place in places:
-        if (
-            _chunks_begin(file, buffer, place)
-            if buffer.compressed
-            else _pages_begin(file, buffer, place, long_size)
-        ):
+    # What has moved stands behind all that has not: sections, and the pages of the CPU in front.
+    if before is None or buffer.compressed:
+        front = _metadata_end(file) if before is None else before
+    else:
+        front, _ = _follow(file, buffer.page_size, long_size, before, data.offset, 1)
+    distances = sorted(file.moved)[:_MOST_MOVES]
+    moved = [data.offset - by for by in distances if front <= data.offset - by]
+    for place in moved:
+        if begins(file, buffer, place, long_size):
             return data._replace(offset=place)
     if buffer.compressed:
         return data
     # It may be damaged right behind its beginning.
+    places = [data.offset, *moved]
     for place in places:
         page = file.source.read(place, buffer.page_size)
         if len(page) == buffer.page_size and page_begins(page, long_size, file.big_endian):
             return data._replace(offset=place)
     # What it began with was lost, too: it goes on behind the pages of the CPU in front.
-    end, _ = _follow(file, buffer.page_size, long_size, before, data.offset, 1)
-    return data._replace(offset=max(end, places[-1]))
+    return data._replace(offset=max(front, places[-1]))
 
 
-def _chunks_begin(file: TraceFile, buffer: Buffer, place: int) -> bool:
+def _metadata_end(file: TraceFile) -> int:
+    """Where sections end that stand in front of all data, as those of version 6 do."""
+    if file.version == 7 or not file.sections:
+        return 0
+    return file.sections[-1].offset + file.sections[-1].size
+
+
+def _chunks_begin(file: TraceFile, buffer: Buffer, place: int, long_size: int) -> bool:
     """Whether compressed data begins here: the number of its chunks, and the first of them."""
+    del long_size
     count = file.source.read(place, 4)
     return any(count) and _chunk_at(file, place + 4, buffer.page_size)
 

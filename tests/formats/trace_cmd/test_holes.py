@@ -3,6 +3,8 @@
 from collections import Counter
 
 import pytest
+from prefixes import prefix
+from support.damaged_inputs import FIXTURES, files_at, reading_of
 from support.trace_cmd_files import PAGE, File, Kernel
 
 from converter.formats.trace_cmd.reader import read
@@ -75,3 +77,25 @@ def test_pages_are_overwritten(version, filling, start, size):
     touched = {(3, 0)} if size + (start % PAGE) <= PAGE else {(3, 0), (5, 0)}
     assert all(found[place] == count for place, count in WHOLE.items() if place not in touched)
     assert set(found) <= set(WHOLE)
+
+
+@pytest.mark.parametrize(
+    ("name", "cut"),
+    [
+        # As much earlier as the file is short there are format texts, or another CPU's records, that could be a page.
+        ("trace_cmd-v6.dat", 14102),
+        ("trace_cmd-v6.dat", 19201),
+        ("trace_cmd-v6.dat", 20492),
+        ("trace_cmd-v6.dat", 21780),
+        # Records end with what could be the header of a section of options, which leads to the end.
+        ("trace_cmd-v7_none.dat", 16560),
+        ("trace_cmd-v7_none.dat", 18076),
+    ],
+)
+def test_a_file_that_is_cut_has_not_lost_a_piece_within(name, cut):
+    files = files_at(FIXTURES / "generated" / name)
+    whole = reading_of(files, "trace_cmd", cpus=False)
+    before = reading_of(prefix(files, "", cut - 1), "trace_cmd", cpus=False)
+    found = reading_of(prefix(files, "", cut), "trace_cmd", cpus=False)
+    assert before.events <= found.events <= whole.events
+    assert found.warnings

@@ -18,6 +18,9 @@ from converter.ir.tables import ConvertedColumn, WholeColumn
 #: Wire types (protobuf.dev, "Encoding").
 VARINT, FIXED64, BYTES, FIXED32 = 0, 1, 2, 5
 
+#: Tables of what is interned, by the numbers that the kernel knows them by.
+CATEGORIES, NAMES, ANNOTATION_NAMES, STRINGS = range(4)
+
 #: Gives a column of a table, or a part of one.
 Getter = Callable[[Table], Column]
 

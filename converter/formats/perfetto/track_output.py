@@ -11,17 +11,18 @@ from numpy.typing import NDArray
 from converter.errors import UnsupportedError
 from converter.formats.perfetto import emit as kernel
 from converter.formats.perfetto import mapping
-from converter.formats.perfetto.annotations import EMPTY_LIST_OF, JSON_VALUE, RAW_ANNOTATION
+from converter.formats.perfetto.annotation_output import add_annotation
+from converter.formats.perfetto.annotations import RAW_ANNOTATION
 from converter.formats.perfetto.callstack_output import InternedStacks
-from converter.formats.perfetto.declarations import type_text
 from converter.formats.perfetto.extension import has_extension
 from converter.formats.perfetto.layout import ARGUMENTS, ARGUMENTS_ANNOTATIONS, LegacyField
-from converter.formats.perfetto.layout import AnnotationField as Annotation
 from converter.formats.perfetto.messages import varint
 from converter.formats.perfetto.row_places import RowPlaces
 from converter.formats.perfetto.steps import (
     BYTES,
+    CATEGORIES,
     FIXED64,
+    NAMES,
     VARINT,
     Getter,
     Steps,
@@ -31,31 +32,18 @@ from converter.formats.perfetto.steps import (
     elements,
     field_getter,
     tag_of,
-    text_field,
     text_getter,
 )
 from converter.ir.columns import (
     Column,
-    ListColumn,
-    OptionalColumn,
-    StructColumn,
-    UnionColumn,
     string_ids,
 )
 from converter.ir.events import EventClass, Field, Table
 from converter.ir.field_classes import (
-    ArrayClass,
-    BooleanClass,
-    BytesClass,
     FieldClass,
     FloatClass,
     IntegerClass,
-    NullClass,
-    OptionalClass,
     StringClass,
-    StructureClass,
-    Style,
-    VariantClass,
 )
 from converter.ir.kinds import Kind, Role
 from converter.ir.trace import Trace
@@ -80,7 +68,6 @@ _CALLSTACK_IID, _WEIGHT = 56, 57
 _REMAINDER = 1 << 29
 
 # Tables of interned texts, as `emit` numbers them.
-_CATEGORIES_TABLE, _NAMES_TABLE, _ANNOTATION_NAMES_TABLE, _STRINGS_TABLE = range(4)
 
 _LEGACY_NUMBERS: Final = {
     **{field: int(number) for number, field in mapping.LEGACY_PARTS.items()},
@@ -92,10 +79,6 @@ _IDENTITIES: Final = {
     **{name: (number, LegacyField.ID_TEXT) for name, number in mapping.ID_FIELDS.items()},
     timeline_fields.BIND_NAME: (LegacyField.BIND_ID, LegacyField.BIND_TEXT),
 }
-_PROTOBUF: Final = "application/x-protobuf; type="
-#: DebugAnnotation.nested_value of an empty dictionary and of an empty array: nested_type alone.
-_EMPTY_DICTIONARY: Final = b"\x42\x02\x08\x01"
-_EMPTY_ARRAY: Final = b"\x42\x02\x08\x02"
 
 
 def track_program(
@@ -286,7 +269,9 @@ class _Builder:
                 inner.add(kernel.RAW, column=text_getter(getter))
                 self._annotations.message(number, inner)
             else:
-                self._add_annotation(self._annotations, number, field.name, field.type, getter)
+                add_annotation(
+                    self._annotations, number, field.name, field.type, getter, self._strings
+                )
 
     def _add_leading(self, index: int, field: Field, getter: Getter) -> None:
         steps = Steps()
@@ -299,7 +284,7 @@ class _Builder:
                     kernel.INTERNED,
                     tag_of(number, VARINT),
                     lambda table: string_ids(getter(table), strings),
-                    table=_NAMES_TABLE if name else _CATEGORIES_TABLE,
+                    table=NAMES if name else CATEGORIES,
                 )
                 self._parts.append((number, steps))
             case Role.ID:
@@ -367,108 +352,9 @@ class _Builder:
             steps.scalar(number, field_class, getter)
         self._legacy.append((number, steps))
 
-    # Annotations
-
-    def _add_annotation(
-        self, steps: Steps, number: int, name: str, field_class: FieldClass, getter: Getter
-    ) -> None:
-        """A DebugAnnotation: its name and value."""
-        inner = Steps()
-        if name:
-            inner.add(
-                kernel.NAME,
-                tag_of(Annotation.NAME_IID, VARINT),
-                inline=self._strings.intern(name),
-                table=_ANNOTATION_NAMES_TABLE,
-            )
-        self._add_annotation_value(inner, field_class, getter)
-        steps.message(number, inner)
-
-    def _add_annotation_value(self, steps: Steps, field_class: FieldClass, getter: Getter) -> None:
-        match field_class:
-            case IntegerClass(_, signed, style):
-                number = Annotation.INT_VALUE if signed else Annotation.UINT_VALUE
-                number = Annotation.POINTER_VALUE if style is Style.POINTER else number
-                steps.scalar(number, field_class, getter)
-            case FloatClass():
-                steps.scalar(Annotation.DOUBLE_VALUE, FloatClass(64), getter)
-            case BooleanClass():
-                steps.scalar(Annotation.BOOL_VALUE, field_class, getter)
-            case StringClass():
-                steps.add(
-                    kernel.INTERNED,
-                    tag_of(Annotation.STRING_VALUE_IID, VARINT),
-                    text_getter(getter),
-                    inline=tag_of(Annotation.STRING_VALUE, BYTES),
-                    table=_STRINGS_TABLE,
-                )
-            case NullClass():
-                pass
-            case BytesClass() if field_class == JSON_VALUE:
-                tag = tag_of(Annotation.LEGACY_JSON_VALUE, BYTES)
-                steps.add(kernel.TEXT, tag, text_getter(getter))
-            case BytesClass(media_type) if media_type.startswith(_PROTOBUF):
-                type_name = media_type.removeprefix(_PROTOBUF).encode("utf-8", "surrogateescape")
-                tag = tag_of(Annotation.PROTO_VALUE, BYTES)
-                steps.add(kernel.TEXT, tag, text_getter(getter))
-                if type_name:
-                    steps.literal(text_field(Annotation.PROTO_TYPE_NAME, type_name))
-            case _:
-                self._add_nested(steps, field_class, getter)
-
-    def _add_nested(self, steps: Steps, field_class: FieldClass, getter: Getter) -> None:
-        inner = Steps()
-        match field_class:
-            case StructureClass(()):
-                steps.literal(_EMPTY_DICTIONARY)
-            case StructureClass(members):
-                for i, member in enumerate(members):
-                    self._add_annotation(
-                        steps, Annotation.DICT_ENTRIES, member.name, member.type, _member(getter, i)
-                    )
-            case ArrayClass(element):
-                if isinstance(element, NullClass):
-                    steps.literal(_EMPTY_ARRAY)
-                else:
-                    empty = Steps()
-                    empty.literal(_empty_list_of(element))
-                    steps.enclosing(kernel.OPTIONAL, empty, lambda table: _is_empty(getter(table)))
-                self._add_annotation(inner, Annotation.ARRAY_VALUES, "", element, elements(getter))
-                steps.enclosing(kernel.EACH, inner, lambda table: as_offsets(getter(table)))
-            case VariantClass(options):
-                for i, option in enumerate(options):
-                    one = Steps()
-                    self._add_annotation_value(one, option.type, _option(getter, i))
-                    inner.enclosing(kernel.OPTION, one, None)
-                steps.enclosing(kernel.UNION, inner, lambda table: _union(getter(table)))
-            case OptionalClass(element):
-                self._add_annotation_value(inner, element, _present(getter))
-                steps.enclosing(kernel.OPTIONAL, inner, lambda table: _valid(getter(table)))
-            case _:
-                raise UnsupportedError(
-                    f"no annotation holds {field_class}",
-                    format="perfetto",
-                    field=self._class.kind.name.lower(),
-                )
-
 
 def _id_getter(places: RowPlaces, column: int) -> Getter:
     return lambda _: places.ids[:, column]
-
-
-def _empty_list_of(element: FieldClass) -> bytes:
-    """DebugAnnotation.nested_value of an empty array that names the type of its elements, where that has a name."""
-    name = type_text(element)
-    if name is None:
-        return _EMPTY_ARRAY
-    return text_field(
-        Annotation.NESTED_VALUE, b"\x08\x02" + text_field(EMPTY_LIST_OF, name.encode())
-    )
-
-
-def _is_empty(column: Column) -> Any:
-    assert isinstance(column, ListColumn)
-    return (np.diff(column.offsets) == 0).view(np.uint8)
 
 
 def _unsigned(getter: Getter) -> Any:
@@ -483,40 +369,3 @@ def _microseconds(column: Column) -> Any:
             "durations and thread times must be whole microseconds", format="perfetto"
         )
     return whole
-
-
-def _member(getter: Getter, index: int) -> Getter:
-    def member(table: Table) -> Column:
-        column = getter(table)
-        assert isinstance(column, StructColumn)
-        return column.members[index]
-
-    return member
-
-
-def _option(getter: Getter, index: int) -> Getter:
-    def option(table: Table) -> Column:
-        column = getter(table)
-        assert isinstance(column, UnionColumn)
-        return column.options[index]
-
-    return option
-
-
-def _present(getter: Getter) -> Getter:
-    def present(table: Table) -> Column:
-        column = getter(table)
-        assert isinstance(column, OptionalColumn)
-        return column.values
-
-    return present
-
-
-def _union(column: Column) -> Any:
-    assert isinstance(column, UnionColumn)
-    return column.tags.astype(np.int16, copy=False), column.rows.astype(np.int32, copy=False)
-
-
-def _valid(column: Column) -> Any:
-    assert isinstance(column, OptionalColumn)
-    return column.valid.view(np.uint8)

@@ -76,11 +76,9 @@ class Steps:
         self.steps += others.steps
         self.columns += others.columns
 
-    def enclosing(
-        self, op: int, inner: Steps, column: Callable[[Table], Any] | None, tag: int = 0
-    ) -> None:
+    def enclosing(self, op: int, inner: Steps, column: Callable[[Table], Any] | None) -> None:
         """A step that runs others: for each element of a list, or where there is a value."""
-        self.steps.append((op, tag, 0, 0, len(inner.steps), b""))
+        self.steps.append((op, 0, 0, 0, len(inner.steps), b""))
         if column is not None:
             self.columns.append(column)
         self.extend(inner)

@@ -177,13 +177,17 @@ def type_name(field_class: FieldClass) -> str:
     return type(field_class).__name__.removesuffix("Class").lower()
 
 
-def media_types_of(held: FieldClass) -> Iterator[str]:
-    """Those of byte strings in values of a field class."""
+def parts_of(held: FieldClass) -> Iterator[FieldClass]:
+    """A field class, and those of all that its values consist of."""
+    yield held
     match held:
-        case BytesClass(media_type):
-            yield media_type
         case ArrayClass(element) | OptionalClass(element):
-            yield from media_types_of(element)
+            yield from parts_of(element)
         case StructureClass(members) | VariantClass(members):
             for member in members:
-                yield from media_types_of(member.type)
+                yield from parts_of(member.type)
+
+
+def media_types_of(held: FieldClass) -> Iterator[str]:
+    """Those of byte strings in values of a field class."""
+    return (part.media_type for part in parts_of(held) if isinstance(part, BytesClass))

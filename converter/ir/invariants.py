@@ -36,6 +36,7 @@ from converter.ir.field_classes import (
     StringClass,
     StructureClass,
     VariantClass,
+    parts_of,
 )
 from converter.ir.kinds import REQUIRED_ROLES
 from converter.ir.text import is_text
@@ -438,19 +439,14 @@ def _text_faults(event_class: EventClass) -> Iterator[str]:
 
 
 def _texts_of(field_class: FieldClass) -> Iterator[object]:
-    match field_class:
-        case IntegerClass(labels=labels):
-            yield from (label.text for label in labels)
-        case BytesClass(media_type):
-            yield media_type
-        case ArrayClass(element) | OptionalClass(element):
-            yield from _texts_of(element)
-        case StructureClass(members) | VariantClass(members):
-            for member in members:
-                yield member.name
-                yield from _texts_of(member.type)
-        case _:
-            pass
+    for part in parts_of(field_class):
+        match part:
+            case IntegerClass(labels=labels):
+                yield from (label.text for label in labels)
+            case BytesClass(media_type):
+                yield media_type
+            case StructureClass(members) | VariantClass(members):
+                yield from (member.name for member in members)
 
 
 def _field_class_faults(field_class: FieldClass) -> Iterator[str]:

@@ -82,6 +82,18 @@ typealias integer { size = 32; align = 8; signed = true; } := int32_t;
 """
 
 
+def compact_header(id_bits: int, time_bits: int, align: int) -> str:
+    """The event header of LTTng's compact form: short ids and times, or whole ones behind the last id."""
+    last = (1 << id_bits) - 1
+    return (
+        f"struct {{ enum : integer {{ size = {id_bits}; align = {align}; }}"
+        f" {{ compact = 0 ... {last - 1}, extended = {last} }} id; variant <id> {{"
+        f" struct {{ integer {{ size = {time_bits}; align = {align}; map = clock.c.value; }} timestamp; }}"
+        " compact; struct { uint32_t id; integer { size = 64; align = 8; map = clock.c.value; } timestamp; }"
+        " extended; } v; } align(8)"
+    )
+
+
 @dataclass
 class Stream:
     """A trace of one stream class, with LTTng's packet context and u8 ids and 32-bit times in the records' headers."""

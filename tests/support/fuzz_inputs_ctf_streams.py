@@ -19,7 +19,7 @@ from support.ctf2_fragments import (
     sequence,
     structure,
 )
-from support.ctf_files import Stream
+from support.ctf_files import Stream, compact_header
 from support.fuzz_corpus import Files
 
 _U32: Json = {**U8, "length": 32}
@@ -218,13 +218,7 @@ def clocks() -> Iterator[Files]:
     for order in ("le", "be"):
         for id_bits, time_bits, align in ((5, 27, 1), (13, 32, 1), (16, 56, 8)):
             last = (1 << id_bits) - 1
-            header = (
-                f"struct {{ enum : integer {{ size = {id_bits}; align = {align}; }}"
-                f" {{ compact = 0 ... {last - 1}, extended = {last} }} id; variant <id> {{"
-                f" struct {{ integer {{ size = {time_bits}; align = {align}; map = clock.c.value; }} timestamp; }}"
-                " compact; struct { uint32_t id; integer { size = 64; align = 8; map = clock.c.value; } timestamp; }"
-                " extended; } v; } align(8)"
-            )
+            header = compact_header(id_bits, time_bits, align)
             stream = Stream(
                 {"a": "", "b": "uint8_t x;", "c": "string x;"}, order=order, header=header
             )

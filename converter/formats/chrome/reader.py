@@ -205,24 +205,23 @@ class _Reader:
                 raise
             self._warn(error.to_warning())
         self._warn_of(document)
-        if self._contradicting:
-            self._warn(
-                TraceWarning(
-                    format="chrome",
-                    path=self._source.name,
-                    field="arg_types",
-                    message=f"{self._contradicting:,} events have other arguments than they declare: read as they are",
+        for count, field, what in (
+            (
+                self._contradicting,
+                "arg_types",
+                "events have other arguments than they declare: read as they are",
+            ),
+            (scanner.rounded, "ts", "times have more decimals than the clock: rounded"),
+        ):
+            if count:
+                self._warn(
+                    TraceWarning(
+                        format="chrome",
+                        path=self._source.name,
+                        field=field,
+                        message=f"{count:,} {what}",
+                    )
                 )
-            )
-        if scanner.rounded:
-            self._warn(
-                TraceWarning(
-                    format="chrome",
-                    path=self._source.name,
-                    field="ts",
-                    message=f"{scanner.rounded:,} times have more decimals than the clock: rounded",
-                )
-            )
         self._position = self._source.size
 
     def _warn(self, warning: TraceWarning) -> None:

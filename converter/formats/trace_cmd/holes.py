@@ -147,18 +147,19 @@ def _moved(
     file: TraceFile, buffer: Buffer, data: CpuData, long_size: int, before: int | None
 ) -> CpuData:
     """Data of a CPU where it is, `before` being where that of the CPU in front is."""
-    begins = _chunks_begin if buffer.compressed else _pages_begin
-    if not data.size or begins(file, buffer, data.offset, long_size):
+    if not data.size or _begins(file, buffer, data.offset, long_size):
         return data
     # What has moved stands behind all that has not: sections, and the pages of the CPU in front.
-    if before is None or buffer.compressed:
-        front = _metadata_end(file) if before is None else before
+    if before is None:
+        front = _metadata_end(file)
+    elif buffer.compressed:
+        front = before
     else:
         front, _ = _follow(file, buffer.page_size, long_size, before, data.offset, 1)
     distances = sorted(file.moved)[:_MOST_MOVES]
     moved = [data.offset - by for by in distances if front <= data.offset - by]
     for place in moved:
-        if begins(file, buffer, place, long_size):
+        if _begins(file, buffer, place, long_size):
             return data._replace(offset=place)
     if buffer.compressed:
         return data
@@ -179,9 +180,15 @@ def _metadata_end(file: TraceFile) -> int:
     return file.sections[-1].offset + file.sections[-1].size
 
 
-def _chunks_begin(file: TraceFile, buffer: Buffer, place: int, long_size: int) -> bool:
+def _begins(file: TraceFile, buffer: Buffer, place: int, long_size: int) -> bool:
+    """Whether data of a CPU begins here."""
+    if buffer.compressed:
+        return _chunks_begin(file, buffer, place)
+    return _pages_begin(file, buffer, place, long_size)
+
+
+def _chunks_begin(file: TraceFile, buffer: Buffer, place: int) -> bool:
     """Whether compressed data begins here: the number of its chunks, and the first of them."""
-    del long_size
     count = file.source.read(place, 4)
     return any(count) and _chunk_at(file, place + 4, buffer.page_size)
 

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.ctf_files import Bits, Stream, events_of, open_trace, single
+from support.ctf_files import Bits, Stream, compact_header, events_of, open_trace, single
 
 
 @pytest.mark.parametrize("order", ["le", "be"])
@@ -60,13 +60,7 @@ def test_headers_of_any_widths(
 ) -> None:
     """Whether they are as almost all are, or the other option, whichever came before."""
     last = (1 << id_bits) - 1
-    header = (
-        f"struct {{ enum : integer {{ size = {id_bits}; align = {align}; }}"
-        f" {{ compact = 0 ... {last - 1}, extended = {last} }} id; variant <id> {{"
-        f" struct {{ integer {{ size = {time_bits}; align = {align}; map = clock.c.value; }} timestamp; }}"
-        " compact; struct { uint32_t id; integer { size = 64; align = 8; map = clock.c.value; } timestamp; }"
-        " extended; } v; } align(8)"
-    )
+    header = compact_header(id_bits, time_bits, align)
     fields = {"a": "", "b": "uint8_t x;", "c": "string x;"}
     stream = Stream(fields, order=order, header=header)
     payloads = (b"", b"\x07", b"text\0")

@@ -81,7 +81,8 @@ cdef inline uint8_t* put_tagged(uint8_t* at, uint64_t tag, int tag_size, uint64_
     return put_tagged_long(at, tag, tag_size, value)
 
 
-# One that takes more than a byte.
+# One that takes more than a byte. What `put` does is written out: through that an event takes 3 to 5 % more instructions
+# of a whole conversion.
 cdef inline uint8_t* put_tagged_long(uint8_t* at, uint64_t tag, int tag_size, uint64_t value) noexcept nogil:
     if value < 0x4000:
         # The bits from the eighth on move up by one.

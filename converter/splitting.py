@@ -283,7 +283,7 @@ class _Writing:
 
     def _write(self) -> None:
         try:
-            self._result = self._outputs.write(self._part)
+            self._result = self._outputs.write(self._part, ahead=False)
         except BaseException as error:  # noqa: BLE001 - it is raised by the other thread
             self._result = error
         finally:

@@ -102,11 +102,11 @@ def _project_into(
         if trace.decodes_in_parallel:
             # The reader's thread has the least to do, and may decode what preparing looks at.
             trace = prepared(trace, capabilities, target.name, report)
-        read = stages.enter_context(Pipeline(trace, "reader", decodes=False))
+        read = stages.enter_context(Pipeline(trace, decodes=False))
         if not trace.decodes_in_parallel:
             read = prepared(read, capabilities, target.name, report)
         result = projected(read, capabilities, target.name, report)
-        writer(stages.enter_context(Pipeline(result, "projector")), sink, variant)
+        writer(stages.enter_context(Pipeline(result)), sink, variant)
     return report
 
 

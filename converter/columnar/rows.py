@@ -205,7 +205,7 @@ class Rows:
     def _batches(self) -> Iterator[Batch]:
         """The batches for the second time, each read and decoded while the one before is written."""
         count = 0
-        with Pipeline(self._trace, "reader") as read:
+        with Pipeline(self._trace) as read:
             for batch in read.batches():
                 count += len(batch)
                 occurring = (number for number, rows in batch.tables.items() if len(rows))

@@ -9,10 +9,9 @@ import struct
 import zlib
 from collections import deque
 from collections.abc import Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Final
 
-from converter.storage.workers import workers
+from converter.storage.workers import Work, Workers, workers
 
 _BLOCK: Final = 1 << 20
 #: As far back as a block can refer.
@@ -25,11 +24,10 @@ class GzipBlocks:
     """Compresses what it is given in order."""
 
     def __init__(self) -> None:
-        threads = workers()
-        self._pool = ThreadPoolExecutor(threads, "traceconv-gzip")
+        self._workers = Workers()
         # So many that no thread waits for the one that writes.
-        self._most = 2 * threads
-        self._pending: deque[Future[bytes]] = deque()
+        self._most = 2 * workers()
+        self._pending: deque[Work[bytes]] = deque()
         self._block = bytearray()
         self._before = b""
         self._checksum = 0
@@ -44,14 +42,14 @@ class GzipBlocks:
         while len(self._block) > _BLOCK:
             block = bytes(memoryview(self._block)[:_BLOCK])
             del self._block[:_BLOCK]
-            self._pending.append(self._pool.submit(_deflated, block, self._before))
+            self._pending.append(self._workers.submit(_deflated, block, self._before))
             self._before = block[-_WINDOW:]
         return b"".join(self._ready(self._most))
 
     def flush(self) -> bytes:
         """The end of it."""
         parts = [*self._ready(0), _deflated(bytes(self._block), self._before, last=True)]
-        self._pool.shutdown()
+        self._workers.close()
         return b"".join((*parts, struct.pack("<II", self._checksum, self._size & 0xFFFF_FFFF)))
 
     def _ready(self, left: int) -> Iterator[bytes]:

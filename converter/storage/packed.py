@@ -7,12 +7,12 @@ from __future__ import annotations
 import threading
 from collections import deque
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future
 from functools import partial
 
 from converter.errors import TraceWarning
+from converter.storage.ahead import Ahead
 from converter.storage.source import MemorySource, Source, spooled
-from converter.storage.workers import Threads
+from converter.storage.workers import Workers
 
 #: Unpacks the contents, in pieces; damage is added to the list.
 Unpack = Callable[[list[TraceWarning]], Iterator[bytes]]
@@ -189,8 +189,8 @@ class _Pass:
         self._end = 0
         self._kept: deque[bytes] = deque()
         self._chunks = chunks
-        self._thread = Threads(1, "traceconv-unpacking")
-        self._next = self._ask()
+        self._workers = Workers()
+        self._unpacked = Ahead(self._piece, self._workers)
 
     def fill(self, offset: int, view: memoryview) -> int:
         """Copy what is at an offset, which is not before `start`."""
@@ -209,25 +209,20 @@ class _Pass:
         return done
 
     def close(self) -> None:
-        self._next.cancel()
-        self._thread.shutdown()
+        self._workers.close()
 
     def _advance(self, needed: int) -> bool:
-        chunk = self._next.result()
-        if not chunk:
+        chunk = self._unpacked.next()
+        if chunk is None:
             return False
-        self._next = self._ask()
         self._kept.append(chunk)
         self._end += len(chunk)
         while self.start + len(self._kept[0]) <= min(needed, self._end - _BEHIND):
             self.start += len(self._kept.popleft())
         return True
 
-    def _ask(self) -> Future[bytes]:
-        return self._thread.submit(self._piece)
-
-    def _piece(self) -> bytes:
-        """The next of the contents; nothing at their end."""
+    def _piece(self) -> bytes | None:
+        """The next of the contents; None at their end."""
         gathered = bytearray()
         for chunk in self._chunks:
             if len(chunk) >= _PIECE and not gathered:
@@ -235,7 +230,7 @@ class _Pass:
             gathered += chunk
             if len(gathered) >= _PIECE:
                 break
-        return bytes(gathered)
+        return bytes(gathered) or None
 
 
 def _closed() -> Iterator[bytes]:

@@ -35,7 +35,7 @@ class BlockEmission(Generic[Emitter, Block]):
     """Has emitters emit; each is at work on one part at a time."""
 
     def __init__(self, emitters: Sequence[Emitter]) -> None:
-        self._work = OrderedWork(emitters, "traceconv-emitter")
+        self._work = OrderedWork(emitters)
 
     def blocks(
         self,
@@ -71,5 +71,5 @@ class BlockEmission(Generic[Emitter, Block]):
                 yield from following
 
     def close(self) -> None:
-        """End the threads, when they are done with what they have begun."""
+        """Wait for what has been begun."""
         self._work.close()

@@ -1,15 +1,14 @@
-"""Work on several threads, whose results come in the order in which it was given."""
+"""Work of several threads, whose results come in the order in which it was given."""
 
 from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import Future
 from itertools import chain, islice
 from queue import SimpleQueue
 from typing import Generic, TypeVar
 
-from converter.storage.workers import Workers
+from converter.storage.workers import Work, Workers
 
 State = TypeVar("State")
 Item = TypeVar("Item")
@@ -17,19 +16,18 @@ Result = TypeVar("Result")
 
 
 class OrderedWork(Generic[State]):
-    """A thread for each of `states`, of which every piece of work has one to itself: what a kernel keeps between calls.
+    """Pieces of work, each of which has one of `states` to itself: what a kernel keeps between calls.
 
-    A piece that comes alone is worked on by who asks for it, as all are where there is one state. At most one piece
-    more than there are threads is under way or waits to be taken, so that memory stays bounded.
+    A piece that comes alone is worked on by who asks for it, as all are where there is one state. As many pieces as
+    there are states are under way or wait to be taken, so that memory stays bounded.
     """
 
-    def __init__(self, states: Sequence[State], name: str) -> None:
-        self._name = name
-        self._threads = len(states)
+    def __init__(self, states: Sequence[State]) -> None:
+        self._states = len(states)
         self._idle: SimpleQueue[State] = SimpleQueue()
         for state in states:
             self._idle.put(state)
-        self._pool: Workers | None = None
+        self._workers: Workers | None = None
 
     def results(
         self, work: Callable[[State, Item], Result], items: Iterable[Item]
@@ -37,23 +35,23 @@ class OrderedWork(Generic[State]):
         """What becomes of each item, in their order. Errors are raised where the result would have come."""
         items = iter(items)
         first = list(islice(items, 2))
-        if self._threads == 1 or len(first) < 2:
+        if self._states == 1 or len(first) < 2:
             for item in chain(first, items):
                 yield self._done(work, item)
             return
-        if self._pool is None:
-            self._pool = Workers(self._threads, self._name)
-        pending: deque[Future[Result]] = deque()
+        if self._workers is None:
+            self._workers = Workers()
+        pending: deque[Work[Result]] = deque()
         try:
             for item in chain(first, items):
-                pending.append(self._pool.submit(self._done, work, item))
-                if len(pending) > self._threads:
+                pending.append(self._workers.submit(self._done, work, item))
+                if len(pending) == self._states:
                     yield pending.popleft().result()
             while pending:
                 yield pending.popleft().result()
         finally:
-            for future in pending:
-                future.cancel()
+            for left in pending:
+                left.take_back()
 
     def _done(self, work: Callable[[State, Item], Result], item: Item) -> Result:
         state = self._idle.get()
@@ -63,7 +61,7 @@ class OrderedWork(Generic[State]):
             self._idle.put(state)
 
     def close(self) -> None:
-        """End the threads, when they are done with what they have begun."""
-        if self._pool is not None:
-            self._pool.shutdown(cancel_futures=True)
-            self._pool = None
+        """Wait for what has been begun."""
+        if self._workers is not None:
+            self._workers.close()
+            self._workers = None

@@ -1,42 +1,40 @@
-"""Stages of a conversion, each on a thread of its own: a batch is read while the one before is projected and the one
-before that is written.
+"""Stages of a conversion: a batch is read while the one before is projected and the one before that is written.
 
 Most of each is done by kernels, which release the GIL.
 """
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Generator, Iterator, Sequence
-from contextvars import copy_context
 from dataclasses import replace
-from queue import SimpleQueue
 from types import TracebackType
 from typing import Any, NamedTuple
 
 from converter.ir.events import Batch, EventClass
 from converter.ir.trace import Process, Thread, Trace, Track
+from converter.storage.ahead import Ahead
+from converter.storage.workers import Workers
 from converter.streaming.decoding import Decoder
 
-#: Traces of smaller batches are not worth a thread.
+#: Traces of smaller batches are not worth threads.
 _WORTHWHILE = 1 << 14
 
 
 class Pipeline:
-    """A context manager that gives a trace with the batches of another, made ahead by a thread of their own.
+    """A context manager that gives a trace with the batches of another, which are made ahead.
 
     What is made ahead is bounded by one batch. Unless the stage only reads, all columns are decoded there (`Decoder`).
     The tables and the lists of sidecars are copies that have what the other trace's had when the batch was made: what
     comes behind does not depend on timing. Strings, which are safe to share, are shared. Errors are raised where the
-    batch that they prevent would have come. Leaving the context stops the thread.
+    batch that they prevent would have come. Leaving the context ends what is under way.
     """
 
-    def __init__(self, source: Trace, name: str, *, decodes: bool = True) -> None:
+    def __init__(self, source: Trace, *, decodes: bool = True) -> None:
         self._tables = _Tables(source)
         self._source = source
-        self._name = name
         self._decodes = decodes
-        self._run: _Run | None = None
+        self._source_batches: Iterator[Batch] = iter(())
+        self._workers: Workers | None = None
         self._decoder: Decoder | None = None
         self._trace = self._tables.copy
         self._trace.make_batches = self._batches
@@ -54,29 +52,49 @@ class Pipeline:
         self._stop()
 
     def _stop(self) -> None:
-        if self._run is not None:
-            self._run.stop()
-            self._run = None
+        if self._workers is not None:
+            self._workers.close()
+            self._workers = None
+        if isinstance(self._source_batches, Generator):
+            self._source_batches.close()
         if self._decoder is not None:
             self._decoder.close()
             self._decoder = None
 
     def _batches(self) -> Iterator[Batch]:
         self._stop()
-        batches = self._source.batches()
+        batches = self._source_batches = self._source.batches()
         for batch in batches:
             self._tables.follow(self._tables.growth())
             if len(batch) >= _WORTHWHILE:
                 if self._decodes:
                     self._decoder = Decoder(self._source)
                     self._decoder.decode(batch)
-                self._run = run = _Run(batches, self._tables, self._decoder, self._name)
+                self._workers = Workers(waits=True, worthwhile=True)
+                made = Ahead(self._made, self._workers)
                 yield batch
+                # Not to be kept while the next one comes.
                 del batch
-                yield from run.results()
-                return
+                yield from self._made_ahead(made)
+                break
             yield batch
         self._tables.follow(self._tables.growth())
+
+    def _made(self) -> tuple[Batch, _Growth] | None:
+        """The next batch, with what tables have become with it."""
+        batch = next(self._source_batches, None)
+        if batch is None:
+            return None
+        if self._decoder is not None:
+            self._decoder.decode(batch)
+        return batch, self._tables.growth()
+
+    def _made_ahead(self, ahead: Ahead[tuple[Batch, _Growth]]) -> Iterator[Batch]:
+        while (made := ahead.next()) is not None:
+            batch, growth = made
+            self._tables.follow(growth)
+            yield batch
+            del batch, made
 
 
 class _Growth(NamedTuple):
@@ -171,67 +189,3 @@ def _named(table: Sequence[Process | Thread], unnamed: set[int]) -> dict[int, st
     names = {index: table[index].name for index in sorted(unnamed) if table[index].name}
     unnamed -= names.keys()
     return names
-
-
-class _Run:
-    """One iteration over the rest of a trace's batches, on a thread."""
-
-    def __init__(
-        self, batches: Iterator[Batch], tables: _Tables, decoder: Decoder | None, name: str
-    ) -> None:
-        self._batches = batches
-        self._tables = tables
-        self._decoder = decoder
-        # A batch with the tables as of then, an error, or None at the end.
-        self._made: SimpleQueue[tuple[Batch | None, _Growth] | BaseException] = SimpleQueue()
-        self._wanted = threading.Semaphore()
-        self._stopped = False
-        self._thread = threading.Thread(
-            target=copy_context().run, args=(self._make,), name=f"traceconv-{name}", daemon=True
-        )
-        self._thread.start()
-
-    def results(self) -> Iterator[Batch]:
-        """The batches, each while the next is being made."""
-        while True:
-            made = self._made.get()
-            if isinstance(made, BaseException):
-                raise made
-            batch, growth = made
-            self._tables.follow(growth)
-            if batch is None:
-                return
-            self._wanted.release()
-            yield batch
-            # Not to be kept while the next one comes.
-            del batch, made
-
-    def stop(self) -> None:
-        """Stop after the batch under way."""
-        self._stopped = True
-        self._wanted.release()
-        self._thread.join()
-
-    def _make(self) -> None:
-        try:
-            batch: Batch | None
-            for batch in self._ahead():
-                self._made.put((batch, self._tables.growth()))
-                del batch
-            self._made.put((None, self._tables.growth()))
-        except BaseException as error:  # noqa: BLE001 - raised again where the batch would have come
-            self._made.put(error)
-        finally:
-            if isinstance(self._batches, Generator):
-                self._batches.close()
-
-    def _ahead(self) -> Iterator[Batch]:
-        while True:
-            self._wanted.acquire()
-            batch = None if self._stopped else next(self._batches, None)
-            if batch is None:
-                return
-            if self._decoder is not None:
-                self._decoder.decode(batch)
-            yield batch
-            del batch

@@ -1,39 +1,208 @@
-"""Threads are begun for work that takes longer than beginning them, and what is submitted is done either way."""
+"""The pool: work is done by threads and by who waits for it, each once, and no thread waits for ever."""
 
+from __future__ import annotations
+
+import random
+import signal
 import threading
 import time
+from collections import Counter
+from collections.abc import Iterator
+from concurrent.futures import CancelledError
+from contextvars import ContextVar
+from functools import partial
 
 import pytest
 
 from converter.storage import workers
-from converter.storage.workers import Workers
+from converter.storage.workers import Work, Workers, use_workers
+
+#: So long that whoever could take other work meanwhile has done so.
+A_WHILE = 0.02
+
+
+@pytest.fixture(autouse=True)
+def no_thread_is_left() -> Iterator[None]:
+    yield
+    use_workers(None)
+    assert not [each for each in threading.enumerate() if each.name.startswith("traceconv-")]
+
+
+@pytest.fixture(params=[1, 2, 4])
+def threads(request: pytest.FixtureRequest) -> int:
+    count: int = request.param
+    use_workers(count)
+    return count
+
+
+def thread_name() -> str:
+    time.sleep(A_WHILE)
+    return threading.current_thread().name
 
 
 def test_little_work_is_done_by_who_asks(monkeypatch):
     monkeypatch.setattr(workers, "_WORTHWHILE", 10.0)
-    with Workers(2) as pool:
+    with Workers() as pool:
         done = [pool.submit(threading.get_ident) for _ in range(10)]
         assert {each.result() for each in done} == {threading.get_ident()}
 
 
-def test_more_work_is_done_by_threads(monkeypatch):
-    monkeypatch.setattr(workers, "_WORTHWHILE", 0.0)
-    with Workers(2, "named") as pool:
-        names = {pool.submit(lambda: threading.current_thread().name).result() for _ in range(4)}
-        assert names
-        assert all(name.startswith("named") for name in names)
+def test_as_many_threads_are_at_work_as_are_wanted(threads):
+    with Workers(worthwhile=True) as pool:
+        names = Counter(work.result() for work in [pool.submit(thread_name) for _ in range(12)])
+        assert len(threading.enumerate()) <= threads
+    assert set(names) <= {"MainThread", "traceconv-worker"}
+    # Who waits for it does a part of it.
+    assert names["MainThread"] >= 12 // threads - 1
 
 
-def test_what_it_takes_is_summed_up():
-    with Workers(1) as pool:
-        pool.submit(time.sleep, 2 * workers._WORTHWHILE)
-        assert pool.submit(threading.get_ident).result() != threading.get_ident()
+def test_threads_are_begun_when_what_was_done_has_taken_long():
+    use_workers(2)
+    with Workers() as pool:
+        pool.submit(time.sleep, 2 * workers._WORTHWHILE).result()
+        work = pool.submit(threading.get_ident)
+        while not work.done():
+            time.sleep(0)
+        assert work.result() != threading.get_ident()
 
 
-@pytest.mark.parametrize("limit", [0.0, 1e9])
-def test_errors_are_raised_where_the_result_is_asked_for(monkeypatch, limit):
-    monkeypatch.setattr(workers, "_WORTHWHILE", limit)
-    with Workers(1) as pool:
+def test_errors_are_raised_where_the_result_is_asked_for(threads):
+    with Workers(worthwhile=True) as pool:
         failed = pool.submit(int, "x")
-        with pytest.raises(ValueError, match="invalid literal"):
-            failed.result()
+        for _ in range(2):
+            with pytest.raises(ValueError, match="invalid literal"):
+                failed.result()
+        assert isinstance(failed.failure(), ValueError)
+        assert pool.submit(int, "1").failure() is None
+
+
+def test_what_ends_a_thread_is_raised_where_it_is_asked_for():
+    def ended() -> None:
+        raise KeyboardInterrupt
+
+    use_workers(2)
+    with Workers(worthwhile=True) as pool:
+        for _ in range(3):
+            with pytest.raises(KeyboardInterrupt):
+                pool.submit(ended).result()
+        assert pool.submit(int, "1").result() == 1
+
+
+def test_what_is_closed_is_not_done_any_more():
+    use_workers(1)
+    done: list[int] = []
+    with Workers(worthwhile=True) as pool:
+        work = [pool.submit(done.append, number) for number in range(5)]
+        work[2].result()
+    assert done == [2]
+    with pytest.raises(CancelledError):
+        work[0].result()
+
+
+def test_closing_waits_for_what_is_under_way():
+    use_workers(2)
+    begun, may_end, ended = threading.Event(), threading.Event(), threading.Event()
+
+    def work() -> None:
+        begun.set()
+        may_end.wait()
+        ended.set()
+
+    with Workers(worthwhile=True) as pool:
+        pool.submit(work)
+        begun.wait()
+        threading.Timer(A_WHILE, may_end.set).start()
+    assert ended.is_set()
+
+
+def test_work_that_is_taken_back_is_done_by_nobody(threads):
+    if threads == 1:
+        with Workers() as pool:
+            work = pool.submit(threading.get_ident)
+            assert work.take_back()
+            assert not work.take_back()
+            with pytest.raises(CancelledError):
+                work.result()
+    with Workers(worthwhile=True) as pool:
+        done = pool.submit(int)
+        assert done.result() == 0
+        assert not done.take_back()
+
+
+def test_what_holds_for_who_submits_holds_for_the_work(threads):
+    variable: ContextVar[int] = ContextVar("variable", default=0)
+    with Workers(worthwhile=True) as pool:
+        variable.set(1)
+        work = [pool.submit(variable.get) for _ in range(4)]
+        variable.set(2)
+        assert [each.result() for each in work] == [1] * 4
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_steps_that_wait_for_steps_and_pieces_all_end(threads, seed):
+    """Chains of steps as conversions have them, each of which asks for the one before and for pieces."""
+    random_numbers = random.Random(seed)
+    spans = [random_numbers.uniform(0, 0.001) for _ in range(50)]
+    done: Counter[tuple[int, int]] = Counter()
+    with Workers(waits=True, worthwhile=True) as steps, Workers() as pieces:
+
+        def piece(number: int) -> int:
+            time.sleep(spans[number % len(spans)])
+            return number
+
+        def step(chain: int, number: int, before: Work[int] | None) -> int:
+            done[chain, number] += 1
+            under_way = [pieces.submit(piece, number + at) for at in range(3)]
+            asked = 0 if before is None else before.result()
+            return asked + sum(work.result() for work in under_way)
+
+        last: list[Work[int]] = []
+        for chain in range(3):
+            work = None
+            for number in range(15):
+                work = steps.submit(step, chain, number, work)
+            assert work is not None
+            last.append(work)
+        expected = sum(3 * number + 3 for number in range(15))
+        assert [work.result() for work in last] == [expected] * 3
+    assert set(done.values()) == {1}
+    assert len(done) == 45
+
+
+def test_a_step_of_another_thread_may_wait_for_what_this_one_does(threads):
+    """Who waits takes no steps that are done for another thread, which may wait for it."""
+    fed = threading.Event()
+    results: list[bool] = []
+
+    def other() -> None:
+        with Workers(waits=True, worthwhile=True) as steps:
+            results.append(steps.submit(fed.wait, 10).result())
+
+    thread = threading.Thread(target=other)
+    thread.start()
+    time.sleep(A_WHILE)
+    with Workers(waits=True, worthwhile=True) as steps:
+        assert [steps.submit(int).result() for _ in range(5)] == [0] * 5
+    fed.set()
+    thread.join()
+    assert results == [True]
+
+
+def test_a_thread_that_is_interrupted_leaves_work_to_others():
+    """What it would have been woken for is done all the same."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    use_workers(3)
+    may_end = threading.Event()
+    try:
+        with Workers(worthwhile=True) as pool:
+            held = [pool.submit(may_end.wait) for _ in range(2)]
+            time.sleep(A_WHILE)
+            interrupt = partial(signal.pthread_kill, threading.get_ident(), signal.SIGINT)
+            threading.Timer(A_WHILE, interrupt).start()
+            with pytest.raises(KeyboardInterrupt):
+                held[0].result()
+            may_end.set()
+            assert [work.result() for work in held] == [True, True]
+            assert [pool.submit(int, number).result() for number in range(20)] == list(range(20))
+    finally:
+        signal.signal(signal.SIGINT, before)

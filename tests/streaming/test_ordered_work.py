@@ -35,10 +35,10 @@ def states() -> list[State]:
 
 @pytest.fixture
 def work(states: list[State]) -> Iterator[OrderedWork[State]]:
-    made = OrderedWork(states, "test-work")
+    made = OrderedWork(states)
     yield made
     made.close()
-    assert not [one for one in threading.enumerate() if one.name.startswith("test-work")]
+    assert not [one for one in threading.enumerate() if one.name.startswith("traceconv-")]
 
 
 def test_results_have_the_order_of_the_work(states, work):
@@ -67,7 +67,7 @@ def test_what_comes_alone_is_done_by_who_asks(count, work):
 
 
 def test_one_state_is_for_who_asks():
-    work = OrderedWork([State()], "test-work")
+    work = OrderedWork([State()])
     assert (
         list(work.results(lambda _state, _item: threading.active_count(), range(3)))
         == [threading.active_count()] * 3

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future
 from dataclasses import dataclass, field
 from functools import partial
-from threading import Lock
 from typing import Final
 
 import numpy as np
@@ -25,7 +23,8 @@ from converter.formats.ctf.windows import FIRST_NUMBER, LOST_EVENTS, Events
 from converter.ir.events import Batch, EventClass, Table
 from converter.ir.trace import Trace
 from converter.kernels.union import looked_up, mark
-from converter.storage.workers import Workers, workers
+from converter.storage.ahead import Ahead
+from converter.storage.workers import Workers
 from converter.streaming.stream_merge import StreamMerge, WindowColumns
 
 #: Bytes of windows that a batch may hold.
@@ -107,47 +106,26 @@ class DataStream:
 
 
 class _StreamReader:
-    """The windows of one stream, the next ones already being scanned by other threads."""
+    """The windows of one stream, the next ones already being scanned."""
 
     def __init__(self, stream: DataStream, pool: Workers, ahead: int) -> None:
         self._stream = stream
-        self._pool = pool
         self._windows = stream.scan()
-        self._lock = Lock()
-        # Windows in order, whichever of the pending tasks have scanned them.
-        self._ready: deque[Events | None] = deque()
-        self._pending: deque[Future[None]] = deque()
-        self._ended = False
-        self.errors: list[TraceError] = []
-        for _ in range(ahead):
-            self._prepare()
+        self._scanned = Ahead(self._scan, pool, ahead)
+        self._errors: deque[TraceError] = deque()
 
-    def _prepare(self) -> None:
-        self._pending.append(self._pool.submit(self._scan))
-
-    def _scan(self) -> None:
-        with self._lock:
-            events = next(self._windows, None)
-            self.errors += self._stream.take_errors()
-            self._ready.append(events)
+    def _scan(self) -> Events | None:
+        events = next(self._windows, None)
+        self._errors += self._stream.take_errors()
+        return events
 
     def next(self) -> Events | None:
         """The next window's events, None after the last."""
-        if self._ended:
-            return None
-        self._pending.popleft().result()
-        events = self._ready.popleft()
-        if events is None:
-            self._ended = True
-        else:
-            self._prepare()
-        return events
+        return self._scanned.next()
 
     def take_errors(self) -> list[TraceError]:
         """What was damaged in the windows scanned so far."""
-        with self._lock:
-            errors, self.errors = self.errors, []
-        return errors
+        return [self._errors.popleft() for _ in range(len(self._errors))]
 
 
 def batches(
@@ -158,21 +136,18 @@ def batches(
     report: Callable[[list[TraceError]], None],
 ) -> Iterator[Batch]:
     """Merge the streams by time and yield batches; damage goes to `report` before the batch after it."""
-    with Workers(workers()) as pool:
-        try:
-            ahead = max(1, _AHEAD // max(1, len(streams)))
-            readers = [_StreamReader(stream, pool, ahead) for stream in streams]
-            merge = _PacketMerge(trace, readers, classes, tasks, pool)
-            while True:
-                batch = merge.batch()
-                for reader in readers:
-                    if errors := reader.take_errors():
-                        report(errors)
-                if batch is None:
-                    return
-                yield batch
-        finally:
-            pool.shutdown(cancel_futures=True)
+    with Workers() as pool:
+        ahead = max(1, _AHEAD // max(1, len(streams)))
+        readers = [_StreamReader(stream, pool, ahead) for stream in streams]
+        merge = _PacketMerge(trace, readers, classes, tasks, pool)
+        while True:
+            batch = merge.batch()
+            for reader in readers:
+                if errors := reader.take_errors():
+                    report(errors)
+            if batch is None:
+                return
+            yield batch
 
 
 class _PacketMerge(StreamMerge[Events, Events]):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from concurrent.futures import CancelledError, Future
+from concurrent.futures import CancelledError
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +14,7 @@ from converter.formats.ctf.windows import LOST_PACKETS, Events
 from converter.ir.columns import Column
 from converter.ir.events import Table
 from converter.kernels.strings import StringTable
-from converter.storage.workers import Workers
+from converter.storage.workers import Work, Workers
 
 #: Gives location (int64) and size (uint32) of each record of a class.
 Locate = Callable[[], tuple[NDArray[np.int64], NDArray[np.uint32]]]
@@ -49,7 +49,7 @@ class RecordColumns:
         self._registers = registers
         self._rows = rows
         self._locate = locate
-        self._ahead: Future[list[NDArray[np.uint8]]] | None = None
+        self._ahead: Work[list[NDArray[np.uint8]]] | None = None
         self._slots: list[NDArray[np.uint8]] | None = None
 
     def table(self, note_use: Callable[[], None]) -> Table:
@@ -75,7 +75,7 @@ class RecordColumns:
     def _decoded_ahead(self) -> list[NDArray[np.uint8]] | None:
         ahead, self._ahead = self._ahead, None
         # One that still waits behind windows to be scanned is done here and now.
-        if ahead is None or ahead.cancel():
+        if ahead is None or ahead.take_back():
             return None
         try:
             return ahead.result()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
-from concurrent.futures import Future
 from dataclasses import replace
 from itertools import count
 from typing import Final, Self
@@ -30,7 +29,7 @@ from converter.ir.events import Batch, decode
 from converter.ir.symbols import SymbolNames
 from converter.ir.trace import Process, Thread, Trace, Track
 from converter.storage.sink import Sink
-from converter.storage.workers import Workers
+from converter.storage.workers import Work, Workers
 
 #: Every table of strings has the empty one.
 _FIRST_STRING: Final = 1
@@ -62,7 +61,7 @@ def write(trace: Trace, sink: Sink, variant: str) -> None:
 
 
 class RecordWriter:
-    """The records of a trace whose batches someone else iterates. A context manager, for its thread."""
+    """The records of a trace whose batches someone else iterates. A context manager, for what is under way."""
 
     def __init__(self, trace: Trace, put: Callable[[bytes], None]) -> None:
         self._trace = trace
@@ -73,8 +72,8 @@ class RecordWriter:
         self._processes: list[tuple[str, int | None, tuple[str, ...]]] = []
         self._threads: list[str] = []
         self._tracks = 0
-        self._pool = Workers(1)
-        self._pending: deque[Future[bytes]] = deque()
+        self._pool = Workers()
+        self._pending: deque[Work[bytes]] = deque()
         header = pb.Header(
             magic=MAGIC,
             version=layout.VERSION,
@@ -88,7 +87,7 @@ class RecordWriter:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._pool.shutdown(cancel_futures=True)
+        self._pool.close()
 
     def add(self, batch: Batch) -> None:
         """Write a batch, which has just been iterated."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from concurrent.futures import Future
 from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any, Final
@@ -41,7 +40,7 @@ from converter.ir.trace import Trace
 from converter.kernels.union import looked_up, mark
 from converter.projection.linux_tracepoints import MEANINGS
 from converter.storage.sink import Sink
-from converter.storage.workers import Workers
+from converter.storage.workers import Work, Workers
 from converter.streaming.block_emission import (
     MOST_HELD,
     BlockEmission,
@@ -144,8 +143,8 @@ class _Encoder:
     def __init__(self, trace: Trace, sink: Sink) -> None:
         self._trace = trace
         self._sink = sink
-        self._emission = Workers(1, "traceconv-emission")
-        self._pending: Future[None] | None = None
+        self._emission = Workers(waits=True)
+        self._pending: Work[None] | None = None
         writer, writers = sink.writers
         self._sequence = PacketSequence(trace.strings, SEQUENCE, writer=writer, writers=writers)
         #: Of what is not made of a batch's events.
@@ -340,7 +339,7 @@ class _Encoder:
 
     def close(self) -> None:
         """End its threads, when they are done with what they have begun."""
-        self._emission.shutdown()
+        self._emission.close()
         self._blocks.close()
 
     def finish(self) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future
 from typing import NamedTuple
 
 from converter.errors import TraceError
@@ -16,7 +15,7 @@ from converter.ir.events import Batch, Table
 from converter.ir.trace import Trace
 from converter.kernels.gather import Segments
 from converter.kernels.tasks import TaskTable
-from converter.storage.workers import Workers, workers
+from converter.storage.workers import Work, Workers
 from converter.streaming.stream_merge import EventWindow, StreamMerge, WindowColumns
 
 #: The events of a window of pages.
@@ -73,7 +72,7 @@ class Decoding(NamedTuple):
 
 
 class StreamReader:
-    """The windows of one stream, the next of them already being decoded by another thread."""
+    """The windows of one stream, the next of them already being decoded."""
 
     def __init__(self, decoding: Decoding, stream: PageStream, pool: Workers) -> None:
         self._decoding = decoding
@@ -81,7 +80,7 @@ class StreamReader:
         self._pool = pool
         self._windows = stream.windows()
         self._spare: list[Events] = []
-        self._pending: Future[tuple[Events, list[TraceError]]] | None = None
+        self._pending: Work[tuple[Events, list[TraceError]]] | None = None
         self.errors: list[TraceError] = []
         self._prepare()
 
@@ -136,24 +135,21 @@ def batches(
 
     `cpus` and `tracks` are those of each stream; damage goes to `report` before the batch after it.
     """
-    with Workers(workers()) as pool:
-        try:
-            readers: list[StreamReader | ReadyEvents] = [
-                *(StreamReader(decoding, stream, pool) for stream in streams),
-                *(ReadyEvents(events) for events in ready),
-            ]
-            merge = _PageMerge(decoding, readers, cpus, tracks, trace)
-            while True:
-                batch = merge.batch()
-                for reader in readers:
-                    if reader.errors:
-                        report(reader.errors)
-                        reader.errors = []
-                if batch is None:
-                    return
-                yield batch
-        finally:
-            pool.shutdown(cancel_futures=True)
+    with Workers() as pool:
+        readers: list[StreamReader | ReadyEvents] = [
+            *(StreamReader(decoding, stream, pool) for stream in streams),
+            *(ReadyEvents(events) for events in ready),
+        ]
+        merge = _PageMerge(decoding, readers, cpus, tracks, trace)
+        while True:
+            batch = merge.batch()
+            for reader in readers:
+                if reader.errors:
+                    report(reader.errors)
+                    reader.errors = []
+            if batch is None:
+                return
+            yield batch
 
 
 class _PageMerge(StreamMerge[Events, Pages]):

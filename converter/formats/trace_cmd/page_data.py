@@ -9,7 +9,6 @@ import os
 import struct
 from collections import deque
 from collections.abc import Iterator
-from concurrent.futures import Future
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
@@ -20,7 +19,7 @@ from converter.formats.trace_cmd.compressor import Compress
 from converter.formats.trace_cmd.pages import PageStream
 from converter.storage.source import Source
 from converter.storage.source_files import parts_of
-from converter.storage.workers import Workers, workers
+from converter.storage.workers import Work, Workers, workers
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer  # in collections.abc from Python 3.12 on
@@ -115,8 +114,8 @@ class PageSpool:
         self._chunk_size = chunk_size
         self._file = tempfile.SpooledTemporaryFile(_IN_MEMORY)  # noqa: SIM115 - closed by `close`
         self._end = 0
-        self._pool = Workers(workers()) if compress else None
-        self._pending: deque[tuple[SpooledPages, int, Future[bytes]]] = deque()
+        self._pool = Workers() if compress else None
+        self._pending: deque[tuple[SpooledPages, int, Work[bytes]]] = deque()
 
     def add(self, stream: SpooledPages, pages: NDArray[np.uint8]) -> None:
         """Append whole pages to a stream."""
@@ -158,5 +157,5 @@ class PageSpool:
     def close(self) -> None:
         """Delete the temporary file."""
         if self._pool is not None:
-            self._pool.shutdown(cancel_futures=True)
+            self._pool.close()
         self._file.close()

@@ -76,7 +76,7 @@ def survey(
         for _ in range(workers())
     ]
     errors: list[TraceError] = []
-    work = OrderedWork(surveyors, "traceconv-survey")
+    work = OrderedWork(surveyors)
     try:
         windows = ((stream, window) for stream in streams for window in stream.windows())
         for found in work.results(look_at, windows):

@@ -34,6 +34,7 @@ from converter.ir.events import Batch, Table
 from converter.ir.trace import Trace
 from converter.kernels.gather import Segments
 from converter.limits import limit
+from converter.storage.ahead import Ahead
 from converter.storage.workers import Workers
 
 if TYPE_CHECKING:
@@ -371,12 +372,9 @@ class Pass:
 
 
 def ahead(produce: Callable[[], Batch | None]) -> Iterator[Batch]:
-    """Batches, the next of them already being made by another thread."""
-    with Workers(1) as pool:
-        pending = pool.submit(produce)
-        while True:
-            batch = pending.result()
-            if batch is None:
-                return
-            pending = pool.submit(produce)
+    """Batches, the next of them already being made."""
+    with Workers(waits=True) as workers:
+        made = Ahead(produce, workers)
+        while (batch := made.next()) is not None:
             yield batch
+            del batch

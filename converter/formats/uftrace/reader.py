@@ -332,7 +332,7 @@ class _Reader:
         count = len(self._streams) + len(perf) + kernel_count + 1
         tasks = []
         size = window_size(count * self.trace.readers)
-        with Workers(1) as pool:
+        with Workers() as pool:
             for tid, thread, times in self._streams:
                 try:
                     windows = self._seeking.windows(tid, size)

@@ -1,0 +1,54 @@
+"""What is made one after the other, ahead of who asks for it."""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Callable
+from typing import Generic, TypeVar
+
+from converter.storage.workers import Work, Workers
+
+Item = TypeVar("Item")
+
+
+class Ahead(Generic[Item]):
+    """Items that `make` makes, None behind the last: up to `most` of them before they are asked for.
+
+    One is made at a time, by whichever thread has nothing else to do. An error is raised where the item that it
+    prevents would have come. Nothing is made any more when `workers` are closed.
+    """
+
+    def __init__(self, make: Callable[[], Item | None], workers: Workers, most: int = 1) -> None:
+        self._make = make
+        self._workers = workers
+        self._most = most
+        self._lock = threading.Lock()
+        self._ready: deque[Item] = deque()
+        self._ended = False
+        self._work: Work[None] | None = workers.submit(self._make_one)
+
+    def next(self) -> Item | None:
+        """The next item, None after the last."""
+        while True:
+            with self._lock:
+                if self._ready:
+                    item = self._ready.popleft()
+                    if self._work is None and not self._ended:
+                        self._work = self._workers.submit(self._make_one)
+                    return item
+                if self._ended:
+                    return None
+                work = self._work
+            assert work is not None, "there is neither an item nor who makes one"
+            work.result()
+
+    def _make_one(self) -> None:
+        item = self._make()
+        with self._lock:
+            if item is None:
+                self._ended = True
+            else:
+                self._ready.append(item)
+            more = not self._ended and len(self._ready) < self._most
+            self._work = self._workers.submit(self._make_one) if more else None

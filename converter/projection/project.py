@@ -61,7 +61,7 @@ def project(trace: Trace, capabilities: Capabilities, format_name: str) -> tuple
 def projected(
     prepared: Trace, capabilities: Capabilities, format_name: str, report: LossReport
 ) -> Trace:
-    """What `project` makes of a trace that is prepared: the stage that may run behind that on a thread of its own."""
+    """What `project` makes of a trace that is prepared: the stage that may be a batch behind that."""
     return Projector(prepared, capabilities, format_name, report).target
 
 

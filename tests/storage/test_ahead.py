@@ -9,7 +9,8 @@ from collections.abc import Iterator
 import pytest
 
 from converter.storage.ahead import Ahead
-from converter.storage.workers import Workers, use_workers
+from converter.storage.workers import Workers
+from tests.support.pool import own_pool
 
 COUNT = 20
 
@@ -36,9 +37,8 @@ class Making:
 
 @pytest.fixture(autouse=True, params=[1, 2, 4])
 def threads(request: pytest.FixtureRequest) -> Iterator[int]:
-    use_workers(request.param)
-    yield request.param
-    use_workers(None)
+    with own_pool(request.param):
+        yield request.param
 
 
 @pytest.mark.parametrize("most", [1, 3])

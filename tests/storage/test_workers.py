@@ -16,16 +16,16 @@ import pytest
 
 from converter.storage import workers
 from converter.storage.workers import Work, Workers, use_workers
+from tests.support.pool import own_pool, pool_threads
 
 #: So long that whoever could take other work meanwhile has done so.
 A_WHILE = 0.02
 
 
 @pytest.fixture(autouse=True)
-def no_thread_is_left() -> Iterator[None]:
-    yield
-    use_workers(None)
-    assert not [each for each in threading.enumerate() if each.name.startswith("traceconv-")]
+def others() -> Iterator[set[threading.Thread]]:
+    with own_pool() as others:
+        yield others
 
 
 @pytest.fixture(params=[1, 2, 4])
@@ -47,10 +47,10 @@ def test_little_work_is_done_by_who_asks(monkeypatch):
         assert {each.result() for each in done} == {threading.get_ident()}
 
 
-def test_as_many_threads_are_at_work_as_are_wanted(threads):
+def test_as_many_threads_are_at_work_as_are_wanted(threads, others):
     with Workers(worthwhile=True) as pool:
         names = Counter(work.result() for work in [pool.submit(thread_name) for _ in range(12)])
-        assert len(threading.enumerate()) <= threads
+        assert len(pool_threads() - others) == threads - 1
     assert set(names) <= {"MainThread", "traceconv-worker"}
     # Who waits for it does a part of it.
     assert names["MainThread"] >= 12 // threads - 1

@@ -16,6 +16,7 @@ from converter.ir.trace import Trace
 from converter.storage.workers import use_workers, workers
 from converter.streaming import decoding
 from converter.streaming.decoding import Decoder
+from tests.support.pool import own_pool
 
 TABLES = 24
 
@@ -23,9 +24,8 @@ TABLES = 24
 @pytest.fixture(autouse=True)
 def four_threads(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setattr(decoding, "_WORTHWHILE", 1)
-    use_workers(4)
-    yield
-    use_workers(None)
+    with own_pool(4):
+        yield
 
 
 class Decoded:
@@ -66,7 +66,6 @@ def test_every_column_is_decoded_once(parallel):
     last = decoded.batch.tables[TABLES - 1]
     assert [int(last.column(index)[0]) for index in range(last.width)] == [TABLES - 2, TABLES - 1]
     decoder.close()
-    assert not [each for each in threading.enumerate() if each.name.startswith("traceconv-dec")]
 
 
 def test_what_fails_is_raised_when_the_rest_is_done():

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 from converter.streaming.ordered_work import OrderedWork
+from tests.support.pool import own_pool
 
 THREADS = 3
 
@@ -35,10 +36,10 @@ def states() -> list[State]:
 
 @pytest.fixture
 def work(states: list[State]) -> Iterator[OrderedWork[State]]:
-    made = OrderedWork(states)
-    yield made
-    made.close()
-    assert not [one for one in threading.enumerate() if one.name.startswith("traceconv-")]
+    with own_pool(THREADS):
+        made = OrderedWork(states)
+        yield made
+        made.close()
 
 
 def test_results_have_the_order_of_the_work(states, work):
@@ -46,7 +47,7 @@ def test_results_have_the_order_of_the_work(states, work):
     assert sorted(item for state in states for item in state.worked_on) == list(range(40))
 
 
-def test_no_more_is_begun_than_threads_and_one(work):
+def test_no_more_is_begun_than_there_are_states(work):
     asked: list[int] = []
 
     def items() -> Iterator[int]:

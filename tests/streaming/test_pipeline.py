@@ -15,9 +15,9 @@ from converter.ir.events import Batch, EventClass, Field, Table
 from converter.ir.field_classes import IntegerClass
 from converter.ir.kinds import Kind
 from converter.ir.trace import Process, Thread, Trace, Track
-from converter.storage.workers import use_workers
 from converter.streaming import pipeline
 from converter.streaming.pipeline import Pipeline
+from tests.support.pool import own_pool
 
 COUNT = 5
 
@@ -25,9 +25,8 @@ COUNT = 5
 @pytest.fixture(autouse=True)
 def every_batch_is_worth_threads(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setattr(pipeline, "_WORTHWHILE", 1)
-    use_workers(3)
-    yield
-    use_workers(None)
+    with own_pool(3):
+        yield
 
 
 class Growing:
@@ -83,10 +82,6 @@ class Growing:
         return decoded
 
 
-def no_thread_is_left() -> bool:
-    return not [one for one in threading.enumerate() if one.name.startswith("traceconv-")]
-
-
 def numbers(trace: Trace) -> list[int]:
     found = []
     for batch in trace.batches():
@@ -111,7 +106,6 @@ def test_batches_come_in_order_with_the_tables_of_their_time() -> None:
         assert [thread.tid for thread in ahead.threads] == [0, 1, 2, 3, 4, 100]
         assert ahead.strings is source.trace.strings
     assert source.made == COUNT
-    assert no_thread_is_left()
 
 
 def test_columns_are_decoded_where_batches_are_made() -> None:
@@ -147,7 +141,6 @@ def test_each_stage_is_a_batch_ahead_of_the_next() -> None:
             assert decoded.sidecar == {"test": {"notes": list(range(number + 1))}}
         assert [thread.tid for thread in decoded.threads] == [0, 1, 2, 3, 4, 100]
     assert "traceconv-worker" in {one.name for one in source.decoded_on}
-    assert no_thread_is_left()
 
 
 @pytest.mark.parametrize("fails_at", range(COUNT))
@@ -163,7 +156,6 @@ def test_errors_come_through_all_stages(fails_at: int) -> None:
             seen += 1
     assert seen == fails_at
     assert source.closed
-    assert no_thread_is_left()
 
 
 def test_stages_end_when_who_writes_fails() -> None:
@@ -178,7 +170,6 @@ def test_stages_end_when_who_writes_fails() -> None:
                 raise ValueError("enough")
     assert source.made <= 7
     assert source.closed
-    assert no_thread_is_left()
 
 
 def test_at_most_one_batch_is_made_ahead() -> None:
@@ -210,7 +201,6 @@ def test_errors_are_raised_where_the_batch_would_have_come(fails_at: int) -> Non
             seen += 1
     assert (seen, caught.value.offset) == (fails_at, fails_at)
     assert source.closed
-    assert no_thread_is_left()
 
 
 @pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt])
@@ -222,7 +212,6 @@ def test_what_is_under_way_ends_when_the_caller_fails(error: type[BaseException]
                 raise error
     assert source.made <= 5
     assert source.closed
-    assert no_thread_is_left()
 
 
 def test_batches_can_be_left_and_read_again() -> None:
@@ -232,7 +221,6 @@ def test_batches_can_be_left_and_read_again() -> None:
             break
         assert numbers(ahead) == list(range(COUNT))
         assert numbers(ahead) == list(range(COUNT))
-    assert no_thread_is_left()
 
 
 def test_a_trace_without_events_has_its_tables() -> None:

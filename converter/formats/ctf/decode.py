@@ -1,4 +1,4 @@
-"""From streams to batches: windows scanned ahead by other threads, merged by time, their columns decoded on demand."""
+"""From streams to batches: windows scanned ahead, merged by time, their columns decoded on demand."""
 
 from __future__ import annotations
 

@@ -67,7 +67,7 @@ class RecordColumns:
         return Table(self._rows, [column(index) for index in range(len(self._decoder.plans))])
 
     def decode_ahead(self, pool: Workers) -> None:
-        """Decode on another thread."""
+        """Have it decoded, by whoever has nothing else to do."""
         # The places are grouped for all classes at once, by this thread.
         self._locate()
         self._ahead = pool.submit(self._decode)

@@ -136,7 +136,7 @@ class _Gathered:
 class _Encoder:
     """Encodes batches; knows which classes are in the output already.
 
-    A batch is emitted on other threads while the next is decoded. One thread at a time has its turn with the sequence
+    A batch is emitted while the next is decoded. One thread at a time has its turn with the sequence
     and the sink; emitters only read what the sequence knows.
     """
 

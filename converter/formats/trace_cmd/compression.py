@@ -5,12 +5,27 @@ from __future__ import annotations
 import threading
 import zlib
 from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
 
 from converter.errors import TraceError, UnsupportedError
+
+if TYPE_CHECKING:
+    from converter.formats.trace_cmd.zstd_chunks import ChunkDecompressor
 
 #: ``decompress(data, uncompressed_size)``: exactly that many bytes, or a TraceError at offset 0, the data's start.
 #: Thread-safe, releases the GIL.
 Decompress = Callable[[bytes | memoryview, int], bytes]
+#: ``fill(data, chunks, first, room)``: as `ChunkDecompressor.fill`. Thread-safe.
+FillChunks = Callable[
+    [memoryview, NDArray[np.int64], int, NDArray[np.uint8]],
+    tuple[int, int],
+]
+
+#: A decompressor may be used by one thread at a time.
+_own = threading.local()
 
 
 def decompressor(name: bytes) -> Decompress | None:
@@ -22,6 +37,28 @@ def decompressor(name: bytes) -> Decompress | None:
     if name == b"zlib":
         return _inflate
     raise UnsupportedError(field="header.compression", expected="zstd, zlib or none", found=name)
+
+
+def chunk_decompressor(name: bytes) -> FillChunks | None:
+    """What decompresses many chunks at once, where the system can; what it leaves is for `decompressor`."""
+    if name != b"zstd":
+        return None
+    from converter.formats.trace_cmd.zstd_chunks import has_library
+
+    return _fill if has_library() else None
+
+
+def _fill(
+    data: memoryview, chunks: NDArray[np.int64], first: int, room: NDArray[np.uint8]
+) -> tuple[int, int]:
+    own: ChunkDecompressor
+    try:
+        own = _own.chunks
+    except AttributeError:
+        from converter.formats.trace_cmd.zstd_chunks import ChunkDecompressor
+
+        own = _own.chunks = ChunkDecompressor()
+    return own.fill(data, chunks, first, room)
 
 
 def _inflate(data: bytes | memoryview, size: int) -> bytes:

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from converter.errors import TraceError, TruncatedError, too_many_holes
+from converter.formats.trace_cmd.compression import chunk_decompressor
 from converter.formats.trace_cmd.container import Buffer, CpuData, TraceFile
 from converter.formats.trace_cmd.holes import chunk_magic, next_chunk
 from converter.formats.trace_cmd.scan import find_chunks
@@ -27,6 +28,8 @@ _SMALLEST_WINDOW = 1 << 16
 _MOST_ODD = 1 << 24
 #: Compressed data is read in blocks of this size, a window at least.
 _BLOCK = 1 << 19
+#: What is looked at piece by piece is decompressed in pieces of this size, which stay in a processor's own cache.
+_PIECE = 1 << 18
 #: Chunks of a window for which there is room at first.
 _CHUNKS = 1 << 10
 #: What `find_chunks` says that it needs.
@@ -67,6 +70,7 @@ class PageStream:
         self._file = file
         self._data = data
         self._memory = memory
+        self._fill = chunk_decompressor(file.compression) if buffer.compressed else None
         #: How many chunks there are from the offset on, where the data does not say that itself.
         self._chunks: int | None = None
         self._streams = max(streams, 1)
@@ -218,35 +222,58 @@ class PageStream:
         sizes = window.chunks[:, 2]
         # What a chunk claims beyond this is refused below.
         pages = self._memory.take(int(sizes[sizes <= limit_of("trace_cmd.section")].sum()))
-        room = pages.data
         errors: list[TraceError] = []
-        filled = 0
-        for data in self._unpacked(window):
-            if isinstance(data, TraceError):
-                errors.append(data)
-            else:
-                end = filled + len(data)
-                room[filled:end] = data
-                filled = end
+        next_chunk, filled = 0, 0
+        may_unpack = self._may_unpack(window)
+        if self._fill is not None and may_unpack:
+            next_chunk, filled = self._fill(window.data, window.chunks, 0, pages)
+        if next_chunk < len(sizes):
+            room = pages.data
+            for data in self._unpacked(window, next_chunk, may_unpack):
+                if isinstance(data, TraceError):
+                    errors.append(data)
+                else:
+                    end = filled + len(data)
+                    room[filled:end] = data
+                    filled = end
         return pages[:filled], errors
 
     def pieces(self, window: Window) -> Iterator[Pages | TraceError]:
-        """The pages of a window in pieces that end where a page does, which takes no room for all of them."""
-        if window.is_compressed and not (window.chunks[:, 2] % self.buffer.page_size).any():
-            yield from self._unpacked(window)
-            return
-        pages, errors = self.load(window)
-        yield from errors
-        yield pages
+        """The pages of a window in pieces that end where a page does, which takes no room for all of them.
 
-    def _unpacked(self, window: Window) -> Iterator[bytes | TraceError]:
-        """What each chunk of a window becomes."""
-        file, data, offset = self._file, window.data, window.offset
+        The next piece may lie where the one before has lain.
+        """
+        if not window.is_compressed or (window.chunks[:, 2] % self.buffer.page_size).any():
+            pages, errors = self.load(window)
+            yield from errors
+            yield pages
+            return
+        done = 0
+        may_unpack = self._may_unpack(window)
+        if self._fill is not None and may_unpack:
+            piece = self._memory.take(max(_PIECE, int(window.chunks[:, 2].max())))
+            while True:
+                done, filled = self._fill(window.data, window.chunks, done, piece)
+                if not filled:
+                    break
+                yield piece[:filled]
+        if done < len(window.chunks):
+            yield from self._unpacked(window, done, may_unpack)
+
+    def _may_unpack(self, window: Window) -> bool:
+        """Whether none of the chunks of a window is refused for what it would become."""
+        offset = window.offset
         chunks: list[list[int]] = window.chunks.tolist()
+        return self._file.may_unpack({offset + start: size for start, _, size in chunks})
+
+    def _unpacked(
+        self, window: Window, first: int, may_unpack: bool
+    ) -> Iterator[bytes | TraceError]:
+        """What each chunk of a window becomes, from the first on."""
+        data, offset = window.data, window.offset
+        chunks: list[list[int]] = window.chunks[first:].tolist()
         # There are many chunks, and hardly ever one that is too large.
-        decompress = file.decompress
-        if not file.may_unpack({offset + start: size for start, _, size in chunks}):
-            decompress = None
+        decompress = self._file.decompress if may_unpack else None
         for start, packed, size in chunks:
             chunk = data[start : start + packed]
             try:

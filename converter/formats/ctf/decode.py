@@ -40,6 +40,8 @@ class Classes:
     def __init__(self, trace: Trace) -> None:
         self._trace = trace
         self._ids: dict[tuple[object, ...], int] = {}
+        # Keys take long to compare: types that were seen before, by their identity, with their classes.
+        self._seen: dict[int, tuple[RecordType, int]] = {}
         self._decoders: dict[int, Decoder] = {}
         self._packet_registers: dict[int, int] = {}
         self.lost: dict[int, int] = {}
@@ -48,12 +50,16 @@ class Classes:
 
     def id_of(self, record: RecordType) -> int:
         """The class of records of this type, declared when new."""
-        id = self._ids.get(record.key)
-        if id is None:
-            id = self._ids[record.key] = self._trace.add_class(record.event_class)
-            self._decoders[id] = record.decoder
-            self._packet_registers[id] = record.packet_registers
-        return id
+        seen = self._seen.get(id(record))
+        if seen is not None:
+            return seen[1]
+        number = self._ids.get(record.key)
+        if number is None:
+            number = self._ids[record.key] = self._trace.add_class(record.event_class)
+            self._decoders[number] = record.decoder
+            self._packet_registers[number] = record.packet_registers
+        self._seen[id(record)] = record, number
+        return number
 
     def id_of_lost(self, number: int) -> int:
         """The class of lost events or packets, declared when new."""

@@ -17,9 +17,9 @@ from converter.formats.ctf.packets import check, scanned
 from converter.formats.ctf.program import Decoder
 from converter.formats.ctf.stream_files import StreamFile, StreamState
 from converter.formats.ctf.stream_types import RecordType
-from converter.formats.ctf.tables import RecordColumns, Records, lost_table
+from converter.formats.ctf.tables import RecordColumns, RecordWindows, lost_table
 from converter.formats.ctf.tasks import Tasks
-from converter.formats.ctf.windows import FIRST_NUMBER, LOST_EVENTS, Events
+from converter.formats.ctf.windows import FIRST_NUMBER, LOST_EVENTS, Events, Records
 from converter.ir.events import Batch, EventClass, Table
 from converter.ir.trace import Trace
 from converter.kernels.union import looked_up, mark
@@ -32,6 +32,7 @@ _BATCH_BYTES: Final = 1 << 26
 
 #: Windows of all streams together that are scanned ahead.
 _AHEAD: Final = 16
+_NO_WINDOW: Final = np.zeros(0, np.uint8)
 
 
 class Classes:
@@ -84,12 +85,14 @@ class DataStream:
     files: list[StreamFile]
     times: list[tuple[int, int, int]]
     errors: list[TraceError] = field(default_factory=list)
+    #: Columns of windows whose events have been merged.
+    spare: list[Events] = field(default_factory=list)
 
     def scan(self) -> Iterator[Events]:
         """The events of each window."""
         state = StreamState()
         for file, time in zip(self.files, self.times, strict=True):
-            for events in scanned(file, state, time):
+            for events in scanned(file, state, time, self.spare):
                 self._collect(file)
                 yield events
             self._collect(file)
@@ -125,8 +128,11 @@ class _StreamReader:
         self._errors += self._stream.take_errors()
         return events
 
-    def next(self) -> Events | None:
-        """The next window's events, None after the last."""
+    def next(self, done: Events | None) -> Events | None:
+        """The next window's events, None after the last. `done` is used again."""
+        if done is not None:
+            done.begin_window(_NO_WINDOW)
+            self._stream.spare.append(done)
         return self._scanned.next()
 
     def take_errors(self) -> list[TraceError]:
@@ -156,7 +162,7 @@ def batches(
             yield batch
 
 
-class _PacketMerge(StreamMerge[Events, Events]):
+class _PacketMerge(StreamMerge[Events, Records]):
     """The data streams of all traces, merged. What merging calls threads are places: threads and tracks."""
 
     def __init__(
@@ -175,7 +181,7 @@ class _PacketMerge(StreamMerge[Events, Events]):
         self._tasks = tasks
 
     def next_window(self, stream: int, done: Events | None) -> Events | None:
-        events = self._readers[stream].next()
+        events = self._readers[stream].next(done)
         if events is not None:
             self.merge.move(stream, events.cpu)
         return events
@@ -185,13 +191,13 @@ class _PacketMerge(StreamMerge[Events, Events]):
         place = self._places(window, class_id)
         return WindowColumns(window.ts, class_id, place, window.start, window.size, window.count)
 
-    def segment(self, window: Events) -> Events:
-        return window
+    def segment(self, window: Events) -> Records:
+        return Records(window.window, window.packet_registers)
 
     def class_count(self) -> int:
         return len(self._trace.event_classes)
 
-    def size_of(self, segment: Events) -> int:
+    def size_of(self, segment: Records) -> int:
         return len(segment.window)
 
     def _class_ids(self, events: Events) -> NDArray[np.int32]:
@@ -239,7 +245,7 @@ class _PacketMerge(StreamMerge[Events, Events]):
         merged = self.next()
         if merged is None:
             return None
-        records = Records(merged.segments, self._trace.strings)
+        records = RecordWindows(merged.segments, self._trace.strings)
         tables: dict[int, Table] = {}
         lost = {id: number for number, id in self._classes.lost.items()}
         for id in merged.class_ids:

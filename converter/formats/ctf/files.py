@@ -21,7 +21,7 @@ from converter.formats.ctf.metadata_files import parse_metadata
 from converter.formats.ctf.scan import PACKET, REGISTERS, Scanner
 from converter.formats.ctf.special_fields import empty_program, header_program
 from converter.formats.ctf.statements import Statement, read_statement
-from converter.formats.ctf.stream_files import StreamFile, said
+from converter.formats.ctf.stream_files import StreamFile
 from converter.formats.ctf.stream_types import StreamType
 from converter.formats.ctf.trace_class import TraceClass
 from converter.limits import allowed, changed_limits, limit
@@ -201,7 +201,8 @@ def _open_stream(
             raise TraceError(
                 offset=0, field="packet", expected="a packet's header and context", found=len(head)
             )
-        place, size = said(scanner.register(_UUID)), said(scanner.register(_UUID + 1))
+        said = scanner.said()
+        place, size = said[_UUID], said[_UUID + 1]
         if place is not None and size is not None and trace.uuid is not None:
             uuid = head[place : place + size].tobytes()
             if uuid != trace.uuid.bytes:
@@ -216,9 +217,9 @@ def _open_stream(
                     )
                 )
         first = FirstPacket(
-            said(scanner.register(REGISTERS["stream"])),
-            said(scanner.register(REGISTERS["begin"])) or 0,
-            said(scanner.register(REGISTERS["sequence"])) or 0,
+            said[REGISTERS["stream"]],
+            said[REGISTERS["begin"]] or 0,
+            said[REGISTERS["sequence"]] or 0,
         )
         return StreamFile(source, name, stream_type), first
     except TraceError as error:
@@ -242,7 +243,8 @@ def _stream_class(head: np.ndarray[Any, np.dtype[np.uint8]], trace: TraceClass) 
             raise TraceError(
                 offset=0, field="packet.header", expected="a header", found=f"{len(head)} bytes"
             )
-        magic = said(scanner.register(REGISTERS["magic"]))
+        said = scanner.said()
+        magic = said[REGISTERS["magic"]]
         if magic is not None and magic != PACKET_MAGIC:
             raise TraceError(
                 "this file is no data stream",
@@ -251,7 +253,7 @@ def _stream_class(head: np.ndarray[Any, np.dtype[np.uint8]], trace: TraceClass) 
                 expected=f"{PACKET_MAGIC:#x}",
                 found=f"{magic:#x}",
             )
-        stream_class = said(scanner.register(REGISTERS["stream class"]))
+        stream_class = said[REGISTERS["stream class"]]
         if stream_class is not None:
             return stream_class
     if len(trace.streams) == 1:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Final
 
 import numpy as np
@@ -24,7 +24,7 @@ from converter.formats.ctf.scan import (
     TRUNCATED,
     Scanner,
 )
-from converter.formats.ctf.stream_files import StreamFile, StreamState, said, updated_clock
+from converter.formats.ctf.stream_files import StreamFile, StreamState, updated_clock
 from converter.formats.ctf.stream_types import RecordType
 from converter.formats.ctf.windows import LOST_EVENTS, LOST_PACKETS, ROOM, Events
 from converter.limits import limit
@@ -47,29 +47,36 @@ _SEQUENCE: Final = REGISTERS["sequence"]
 _STREAM_CLASS: Final = REGISTERS["stream class"]
 
 
-def scanned(file: StreamFile, state: StreamState, time: tuple[int, int, int]) -> Iterator[Events]:
+def scanned(
+    file: StreamFile, state: StreamState, time: tuple[int, int, int], spare: list[Events]
+) -> Iterator[Events]:
     """The events of a file; what is damaged is noted in it.
 
-    `time` is what the scanner is told of the clock: shift, numerator, denominator.
+    `time` is what the scanner is told of the clock: shift, numerator, denominator. Columns of `spare` are used again.
     """
-    return _passed(file, state, time, events=True)
+    return _passed(file, state, time, spare, events=True)
 
 
 def check(file: StreamFile, state: StreamState, time: tuple[int, int, int]) -> None:
     """Go from packet to packet of a file, past their events; what of them is damaged is noted in it."""
-    for _ in _passed(file, state, time, events=False):
+    for _ in _passed(file, state, time, [], events=False):
         pass
 
 
 def _passed(
-    file: StreamFile, state: StreamState, time: tuple[int, int, int], *, events: bool
+    file: StreamFile,
+    state: StreamState,
+    time: tuple[int, int, int],
+    spare: list[Events],
+    *,
+    events: bool,
 ) -> Iterator[Events]:
     file.begin(state)
     starts = PacketStarts(file.source, file.type)
     start = file.range.start
     holes = 0
     while True:
-        scan = _Scan(file, start, starts, state, time, events=events)
+        scan = _Scan(file, start, starts, state, time, spare, events=events)
         yield from scan.windows()
         state.clock = scan.clock
         found = scan.next_packet()
@@ -83,6 +90,11 @@ def _passed(
     file.end()
 
 
+def _cpu(said: int | None) -> int:
+    """The CPU that a packet says, -1 for what is none."""
+    return said if said is not None and said < 1 << 31 else -1
+
+
 class _Scan:
     """One pass over a file, with the events of its packets or past them, up to its end or to what is no packet."""
 
@@ -93,10 +105,12 @@ class _Scan:
         starts: PacketStarts,
         state: StreamState,
         time: tuple[int, int, int],
+        spare: list[Events],
         *,
         events: bool,
     ) -> None:
         self._file = file
+        self._spare = spare
         self._with_events = events
         self._type = declared = file.type
         self._state = state
@@ -143,8 +157,8 @@ class _Scan:
             window = self._memory.take(size)
             count = source.read_into(self._offset, window.data)
             last = self._offset + count >= self._end or count < size
-            events = Events(ROOM)
-            events.window = window = window[:count]
+            events = self._spare.pop() if self._spare else Events(ROOM)
+            events.begin_window(window[:count])
             status, at = self._scan_window(events, at, last=last)
             ended = status is None or (last and status == DONE)
             if events.count:
@@ -154,6 +168,8 @@ class _Scan:
                 events.types = self._types
                 events.cpu = self._cpu
                 yield events
+            else:
+                self._spare.append(events)
             if ended:
                 return
             # Behind a packet the next one starts, wherever that is; within one, windows keep its alignment.
@@ -227,19 +243,15 @@ class _Scan:
         # A packet may have lost events and packets before it.
         if self._type.packet_registers or events.count > len(events.ts) - 2:
             return True
-        return self._type.has_cpu and self._cpu_of_packet() != self._cpu
-
-    def _cpu_of_packet(self) -> int:
-        cpu = self._scanner.register(_CPU)
-        return cpu if cpu < 1 << 31 else -1
+        return self._type.has_cpu and _cpu(self._scanner.register(_CPU)) != self._cpu
 
     def _enter(self, events: Events) -> bool:
         """Begin the packet that was found; False where the file can be read no further."""
         declared, scanner = self._type, self._scanner
         start = scanner.packet_start
-        registers = scanner.registers()
+        said = scanner.said()
         header = scanner.header_end - start
-        magic = said(registers[_MAGIC])
+        magic = said[_MAGIC]
         if magic is not None and magic != PACKET_MAGIC:
             self._damage(
                 start,
@@ -248,12 +260,12 @@ class _Scan:
                 found=f"{magic:#x}",
             )
             return False
-        length, content = said(registers[_LENGTH]), said(registers[_CONTENT])
+        length, content = said[_LENGTH], said[_CONTENT]
         rest = 8 * (self._file.source.size - self._offset) - start
         if length is None:
             # A packet that says only its content has no padding, one that says neither is all of the file.
             length = rest if content is None else content
-        if length % 8 or length < max(header, 8) or length >= 1 << 60:
+        if length % 8 or length < header or not 8 <= length < 1 << 60:
             self._damage(
                 start,
                 field="packet.packet_size",
@@ -268,7 +280,7 @@ class _Scan:
                     return False
                 length = moved
                 content = min(content, length) if content is not None else None
-        stream_class = said(registers[_STREAM_CLASS])
+        stream_class = said[_STREAM_CLASS]
         if content is None:
             content = length
         if not header <= content <= length:
@@ -291,18 +303,18 @@ class _Scan:
             if content > rest:
                 self._damage(start, message=_CUT)
             content = header
-        begin = said(registers[_BEGIN])
-        if self._is_known(begin, said(registers[_SEQUENCE])):
+        begin = said[_BEGIN]
+        if self._is_known(begin, said[_SEQUENCE]):
             scanner.enter(header, length)
             return True
         scanner.enter(content, length)
         if begin is not None:
             self._state.begin = updated_clock(self._state.begin, begin, declared.begin_bits)
             scanner.set_clock(self._state.begin)
-        self._cpu = self._cpu_of_packet() if declared.has_cpu else declared.cpu
+        self._cpu = _cpu(said[_CPU]) if declared.has_cpu else declared.cpu
         if declared.packet_registers:
-            events.packet_registers = registers[: declared.packet_registers]
-        self._note_losses(events, registers)
+            events.packet_registers = scanner.registers()[: declared.packet_registers]
+        self._note_losses(events, said[_SEQUENCE], said[_DISCARDED])
         return True
 
     def _next_within(self, window: NDArray[np.uint8], start: int, length: int) -> int | None:
@@ -334,11 +346,10 @@ class _Scan:
             and self._type.begin_bits == 64
         )
 
-    def _note_losses(self, events: Events, registers: Sequence[int]) -> None:
+    def _note_losses(self, events: Events, sequence: int | None, discarded: int | None) -> None:
         """Compare the packet's counters with those of the packet before."""
         state = self._state
         ts = self._scanner.time(self._scanner.clock)
-        sequence = said(registers[_SEQUENCE])
         if sequence is not None:
             if state.sequence is not None and sequence > state.sequence + 1:
                 self._lost(events, LOST_PACKETS, sequence - state.sequence - 1, ts)
@@ -350,7 +361,6 @@ class _Scan:
                     found=sequence,
                 )
             state.sequence = sequence
-        discarded = said(registers[_DISCARDED])
         if discarded is not None:
             before = state.discarded if state.discarded is not None else 0
             if discarded > before:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Final, Literal
 
 import numpy as np
@@ -25,11 +24,11 @@ class PacketStarts:
         uuid = declared.trace.uuid
         magics = [PACKET_MAGIC.to_bytes(4, order) for order in _ORDERS]
         own = [magic for magic in magics if head.startswith(magic)]
-        self._starts: Sequence[bytes] = []
+        self._starts: tuple[bytes, ...] = ()
         if own and uuid is not None and head[4:] == uuid.bytes:
-            self._starts = [own[0] + uuid.bytes]
+            self._starts = (own[0] + uuid.bytes,)
         elif own:
-            self._starts = own
+            self._starts = tuple(own)
         self.known = bool(self._starts)
         self._size = max(map(len, self._starts), default=0)
 
@@ -39,7 +38,7 @@ class PacketStarts:
         head = window[inside : inside + self._size].tobytes()
         if len(head) < self._size:
             head = self._source.read(place, self._size)
-        return head.startswith(tuple(self._starts))
+        return head.startswith(self._starts)
 
     def within(self, place: int, end: int) -> int | None:
         """The first byte from a place on, in front of an end, where a packet begins."""

@@ -23,8 +23,6 @@ DAMAGED: int
 DEFECTS: dict[int, str]
 REGISTERS: dict[str, int]
 """The registers of fields that the reader interprets. Place and size (bytes) of name and uuid are two each."""
-ABSENT: int
-"""What a register of a packet holds where the packet has no such field."""
 FIRST_FREE: int
 """The first register for lengths and selectors."""
 
@@ -74,6 +72,9 @@ class Scanner:
         """
     def register(self, number: int) -> int: ...
     def registers(self) -> list[int]: ...
+    def said(self) -> list[int | None]:
+        """The registers that have a meaning, None for those whose fields the packet does not have."""
+
     def enter(self, content: int, length: int) -> None:
         """Read the records of the packet found, of which so many bits are content."""
     def leave(self) -> int:

@@ -89,7 +89,6 @@ cdef extern from *:
     """
     uint64_t NOT_SAID
 
-ABSENT = NOT_SAID
 #: Behind "uuid" come its size and the free ones.
 FIRST_FREE = R_FREE
 
@@ -315,6 +314,9 @@ cdef class Scanner:
 
     def registers(self):
         return [self._registers[i] for i in range(self._register_count)]
+
+    def said(self):
+        return [None if self._registers[i] == NOT_SAID else self._registers[i] for i in range(R_FREE)]
 
     @property
     def inside(self):

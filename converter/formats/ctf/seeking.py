@@ -17,7 +17,6 @@ from converter.formats.ctf.stream_files import (
     PacketRange,
     StreamFile,
     StreamState,
-    said,
     updated_clock,
 )
 from converter.ir.trace import Narrowed
@@ -116,15 +115,15 @@ def _packets(file: StreamFile, time: tuple[int, int, int], state: StreamState) -
         )
         if status != PACKET:
             return
-        registers = scanner.registers()
-        begin, length = said(registers[_BEGIN]), said(registers[_LENGTH])
-        if begin is None or length is None or said(registers[_MAGIC]) not in (None, PACKET_MAGIC):
+        said = scanner.said()
+        begin, length = said[_BEGIN], said[_LENGTH]
+        if begin is None or length is None or said[_MAGIC] not in (None, PACKET_MAGIC):
             return
         state.begin = updated_clock(state.begin, begin, declared.begin_bits)
         ts, end = scanner.time(state.begin), offset + length // 8
         if ts is None or length % 8 or length < 8 or end > file.source.size:
             return
-        sequence, discarded = said(registers[_SEQUENCE]), said(registers[_DISCARDED])
+        sequence, discarded = said[_SEQUENCE], said[_DISCARDED]
         state.sequence = state.sequence if sequence is None else sequence
         state.discarded = state.discarded if discarded is None else discarded
         yield _Packet(file, offset, end, ts, replace(state, clock=state.begin))

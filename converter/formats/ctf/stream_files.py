@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from converter.errors import TraceError
-from converter.formats.ctf.scan import ABSENT
 from converter.formats.ctf.stream_types import StreamType
 from converter.storage.source import Source
 
@@ -31,11 +30,6 @@ def updated_clock(clock: int, value: int, bits: int) -> int:
     mask = (1 << bits) - 1
     later = clock & ~mask | value
     return (later if value >= clock & mask else later + mask + 1) & (1 << 64) - 1
-
-
-def said(register: int) -> int | None:
-    """What a packet says in one of its fields, None if it does not have it."""
-    return None if register == ABSENT else register
 
 
 class PacketRange(NamedTuple):

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from converter.formats.ctf.program import Decoder
 from converter.formats.ctf.scan_columns import decode
-from converter.formats.ctf.windows import LOST_PACKETS, Events
+from converter.formats.ctf.windows import LOST_PACKETS, Records
 from converter.ir.columns import Column
 from converter.ir.events import Table
 from converter.kernels.strings import StringTable
@@ -20,13 +20,13 @@ from converter.storage.workers import Work, Workers
 Locate = Callable[[], tuple[NDArray[np.int64], NDArray[np.uint32]]]
 
 
-class Records:
+class RecordWindows:
     """The windows in which a batch's records lie."""
 
-    def __init__(self, windows: Sequence[Events], strings: StringTable) -> None:
-        self.windows = [events.window for events in windows]
+    def __init__(self, windows: Sequence[Records], strings: StringTable) -> None:
+        self.windows = [records.window for records in windows]
         self.strings = strings
-        self._registers = [events.packet_registers for events in windows]
+        self._registers = [records.packet_registers for records in windows]
 
     def packet_registers(self, count: int) -> NDArray[np.uint64]:
         """The first registers that the packet of each window sets."""
@@ -42,7 +42,7 @@ class RecordColumns:
     """The columns of one class in a batch, all decoded when the first is asked for."""
 
     def __init__(
-        self, records: Records, decoder: Decoder, registers: int, rows: int, locate: Locate
+        self, records: RecordWindows, decoder: Decoder, registers: int, rows: int, locate: Locate
     ) -> None:
         self._records = records
         self._decoder = decoder

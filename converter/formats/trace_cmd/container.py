@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Hashable
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
@@ -132,11 +132,9 @@ class TraceFile:
             raise no_room(0)
         return decompress(data, size)
 
-    def may_unpack(self, sizes: Mapping[int, int]) -> bool:
-        """Whether `unpack` refuses none of what stands at these offsets, which becomes so large."""
-        return max(sizes.values()) <= limit_of("trace_cmd.section") and (
-            self.source.unpacked.take_all(sizes)
-        )
+    def may_unpack(self, what: Hashable, size: int, largest: int) -> bool:
+        """Whether `unpack` refuses nothing of what becomes so large in all, and the largest of it alone."""
+        return largest <= limit_of("trace_cmd.section") and self.source.unpacked.take(what, size)
 
     _strings: bytes | None = None
 

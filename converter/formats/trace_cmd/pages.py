@@ -5,7 +5,7 @@ A window is one contiguous run of pages. Windows are planned in the order of the
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -45,13 +45,15 @@ class Window:
     """A run of pages: either a stretch of the file, or chunks to decompress and join.
 
     `data` is the stretch of chunks, with their sizes in front of each. A row of `chunks` is the place of one in it, its
-    size there and decompressed.
+    size there and decompressed. `counted` says as what they count among all that is unpacked, and how much that is with
+    them: an entry for each chunk would be memory that grows with the file.
     """
 
     offset: int
     size: int
     data: memoryview = field(default_factory=lambda: memoryview(b""))
     chunks: NDArray[np.int64] = field(default_factory=lambda: np.empty((0, 3), np.int64))
+    counted: tuple[Hashable, int] = ((), 0)
 
     @property
     def is_compressed(self) -> bool:
@@ -119,7 +121,7 @@ class PageStream:
         block, start = memoryview(b""), at
         chunks = np.empty((_CHUNKS, 3), np.int64)
         magic = chunk_magic(self._file)
-        behind, holes = at, 0
+        behind, holes, unpacked = at, 0, 0
         while left:
             found, used, needed = find_chunks(
                 block[at - start :],
@@ -146,7 +148,9 @@ class PageStream:
             if found:
                 window = chunks[:found].copy()
                 data = block[at - start : at - start + used]
-                yield Window(at, int(window[:, 2].sum()), data, window)
+                size = int(window[:, 2].sum())
+                unpacked += size
+                yield Window(at, size, data, window, (("pages", self._data.offset), unpacked))
                 behind = at + int(window[-1, 0])
             at += used
             left -= found
@@ -262,9 +266,7 @@ class PageStream:
 
     def _may_unpack(self, window: Window) -> bool:
         """Whether none of the chunks of a window is refused for what it would become."""
-        offset = window.offset
-        chunks: list[list[int]] = window.chunks.tolist()
-        return self._file.may_unpack({offset + start: size for start, _, size in chunks})
+        return self._file.may_unpack(*window.counted, int(window.chunks[:, 2].max()))
 
     def _unpacked(
         self, window: Window, first: int, may_unpack: bool

@@ -180,7 +180,8 @@ class _PageIndex:
         order: Literal["big", "little"] = "big" if self._file.big_endian else "little"
         packed, size = int.from_bytes(sizes[:4], order), int.from_bytes(sizes[4:], order)
         data = self._file.source.read(at, 8 + packed)
-        return Window(at, size, memoryview(data), np.array([[8, len(data) - 8, size]]))
+        chunk = np.array([[8, len(data) - 8, size]])
+        return Window(at, size, memoryview(data), chunk, (at + 8, size))
 
     def restrict(self, start: int, end: int) -> Narrowed:
         """Leave out what is not needed from the stream."""

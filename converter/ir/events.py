@@ -13,7 +13,7 @@ from converter.ir.columns import constant_column
 from converter.ir.field_classes import FieldClass, type_name
 from converter.ir.kinds import Kind, Role
 from converter.ir.tables import Table
-from converter.kernels.union import positions_by_class, positions_of
+from converter.kernels.union import DenseUnion
 
 __all__ = ["Batch", "EventClass", "Field", "NativeRecords", "Table", "decode"]
 
@@ -21,9 +21,6 @@ __all__ = ["Batch", "EventClass", "Field", "NativeRecords", "Table", "decode"]
 _LISTED: Final = 10
 #: Fields of a class that its line names.
 _NAMED: Final = 12
-#: Places of so many classes are sought one by one, of those that have less than one event of so many.
-_ONE_BY_ONE: Final = 4
-_FEW_OF: Final = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,8 +139,7 @@ class Batch:
     """
 
     __slots__ = (
-        "_firsts",
-        "_positions",
+        "_union",
         "class_id",
         "cpu",
         "native",
@@ -175,8 +171,7 @@ class Batch:
         self.track = absent if track is None else track
         self.tables = dict(tables)
         self.native = native
-        self._positions: dict[int, NDArray[np.int32]] = {}
-        self._firsts: dict[int, int] | None = None
+        self._union: DenseUnion | None = None
 
     def __len__(self) -> int:
         return len(self.ts)
@@ -231,27 +226,20 @@ class Batch:
             track=self.track[places],
         )
 
+    @property
+    def union(self) -> DenseUnion:
+        """Where the rows of each class stand."""
+        if self._union is None:
+            self._union = DenseUnion(self.class_id, self.row, self.tables)
+        return self._union
+
     def first_position(self, class_id: int) -> int:
         """Where the first row of a class stands in the batch, which has one."""
-        if self._firsts is None:
-            at = np.flatnonzero(self.row == 0)
-            self._firsts = dict(zip(self.class_id[at].tolist(), at.tolist(), strict=True))
-        return self._firsts[class_id]
+        return self.union.first(class_id)
 
     def positions(self, class_id: int) -> NDArray[np.int32]:
         """Where the events of a class stand in the batch: entry r is the position of row r."""
-        known = self._positions.get(class_id)
-        if known is not None:
-            return known
-        length = len(self.tables[class_id])
-        if length * _FEW_OF < len(self) and len(self._positions) < _ONE_BY_ONE:
-            at = positions_of(class_id, self.class_id, self.row, length)
-            self._positions[class_id] = at
-            return at
-        self._positions = positions_by_class(
-            self.class_id, self.row, {key: len(table) for key, table in self.tables.items()}
-        )
-        return self._positions[class_id]
+        return self.union.positions(class_id)
 
 
 def decode(batch: Batch) -> None:

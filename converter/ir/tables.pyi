@@ -107,5 +107,13 @@ class Computation:
         self, function: Callable[..., Column], columns: tuple[RecipePart, ...]
     ) -> None: ...
 
+class Constant:
+    """A column of any table that has the same value in all rows."""
+
+    value: generic
+    def __init__(self, value: generic) -> None: ...
+    def column(self, length: int) -> NDArray[Any]:
+        """As often as that: a read-only array of stride 0."""
+
 #: A column of the table by its index, a constant, or what is computed of such.
-RecipePart: TypeAlias = int | generic | Computation
+RecipePart: TypeAlias = int | Constant | Computation

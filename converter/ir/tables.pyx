@@ -17,13 +17,6 @@ from converter.ir.columns import constant_column, take
 
 
 cdef class Table:
-    cdef Py_ssize_t _length
-    cdef list _columns
-    cdef PyThread_type_lock _lock
-    # Who holds the lock, 0 for nobody, and how often: a column may be made of others of its table.
-    cdef unsigned long _holder
-    cdef int _held
-
     def __cinit__(self, *_arguments, **_named):
         self._lock = PyThread_allocate_lock()
         if self._lock is NULL:
@@ -101,21 +94,24 @@ cdef class Table:
         cdef Py_ssize_t index
         return [LazyColumn.__new__(LazyColumn, self, index) for index in range(len(self._columns))]
 
-    def derived(self, recipe, context):
-        return Table(self._length, [self.made(part, context) for part in recipe])
+    cpdef Table derived(self, recipe, context):
+        cdef Table table = Table.__new__(Table)
+        table._length = self._length
+        table._columns = [Table.made(self, part, context) for part in recipe]
+        return table
 
-    def settled(self, parts, context):
-        return tuple([None if part is None else _given(self.made(part, context)) for part in parts])
+    cpdef tuple settled(self, parts, context):
+        return tuple([None if part is None else _given(Table.made(self, part, context)) for part in parts])
 
     cpdef object made(self, part, context):
         cdef Computation computation
         if isinstance(part, int):
             return LazyColumn.__new__(LazyColumn, self, part)
-        if isinstance(part, Computation):
-            computation = part
-            columns = tuple([self.made(column, context) for column in computation.columns])
-            return ComputedColumn.__new__(ComputedColumn, computation.function, columns, context)
-        return constant_column(part, self._length)
+        if isinstance(part, Constant):
+            return (<Constant>part).column(self._length)
+        computation = part
+        columns = tuple([Table.made(self, column, context) for column in computation.columns])
+        return ComputedColumn.__new__(ComputedColumn, computation.function, columns, context)
 
     def select(self, rows):
         cdef Py_ssize_t index
@@ -131,9 +127,6 @@ cdef object _given(column):
 
 cdef class LazyColumn:
     """A column of a table, when called."""
-
-    cdef readonly Table table
-    cdef readonly Py_ssize_t index
 
     def __cinit__(self, Table table not None, Py_ssize_t index):
         self.table = table
@@ -178,17 +171,35 @@ cdef class ConvertedColumn:
 cdef class ComputedColumn:
     """A column computed of others, when called."""
 
-    cdef readonly object function
-    cdef readonly tuple columns
-    cdef readonly object context
-
     def __cinit__(self, function, tuple columns not None, context):
         self.function = function
         self.columns = columns
         self.context = context
 
     def __call__(self):
+        if len(self.columns) == 1:
+            return self.function(self.context, _given(self.columns[0]))
         return self.function(self.context, *[_given(column) for column in self.columns])
+
+
+cdef class Constant:
+    """A value in all rows of any table."""
+
+    # As many as were ever asked for.
+    cdef object _longest
+
+    def __cinit__(self, value):
+        self._longest = constant_column(value, 1)
+
+    @property
+    def value(self):
+        return self._longest[0]
+
+    cpdef object column(self, Py_ssize_t length):
+        longest = self._longest
+        if len(longest) < length:
+            longest = self._longest = constant_column(longest[0], length)
+        return longest[:length]
 
 
 cdef class Computation:

@@ -1,3 +1,5 @@
+from typing import Any
+
 from numpy import int32, uint8, uint64
 from numpy.typing import NDArray
 
@@ -59,3 +61,24 @@ def number_values(column: NDArray[uint64]) -> tuple[NDArray[uint64], NDArray[int
 
     Raises ValueError for more than 2^30 rows, MemoryError. Releases the GIL.
     """
+
+class DenseUnion:
+    """Which rows of which tables the events of a batch are: where each class's rows stand, found when it is asked for.
+
+    Any thread may ask.
+    """
+
+    def __init__(
+        self, class_id: NDArray[int32], row: NDArray[int32], tables: dict[int, Any]
+    ) -> None: ...
+    def first(self, number: int) -> int:
+        """Where the first row of a class stands. Raises KeyError where it has none."""
+
+    def positions(self, number: int) -> NDArray[int32]:
+        """Where the rows of a class stand: entry r is the position of row r, -1 if nowhere.
+
+        Raises ValueError for a row that no table has.
+        """
+
+    def taken(self, column: NDArray[int32], number: int) -> NDArray[int32]:
+        """What a column of the batch has for each row of a class; one pass over the batch serves all classes."""

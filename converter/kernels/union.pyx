@@ -4,13 +4,22 @@
 Distinct values of columns whose values lie far apart: addresses, identities. A hash table instead of a sort.
 """
 
+from cpython.pythread cimport (
+    NOWAIT_LOCK, PyThread_acquire_lock, PyThread_allocate_lock, PyThread_free_lock, PyThread_release_lock, WAIT_LOCK,
+)
 from libc.stdint cimport INT32_MAX, int32_t, int64_t, uint32_t, uint64_t, uint8_t
-from libc.stdlib cimport calloc, free
+from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memcpy, memset
 import numpy as np
 import os
 
 from converter.kernels.numbers cimport Numbers, find_or_add_key, free_numbers
+
+
+cdef enum:
+    # Places of so many classes are sought one by one, of those that have less than one event of so many.
+    ONE_BY_ONE = 4
+    FEW_OF = 8
 
 
 # A column of one class: its first value, how far the next is, and how many there are.
@@ -40,36 +49,87 @@ def number_rows(const int32_t[:] class_id, int32_t[::1] row, int32_t[::1] counts
         raise ValueError(f"event {failed} is of class {class_id[failed]}, which does not exist or is full")
 
 
-def positions_by_class(const int32_t[:] class_id, const int32_t[:] row, dict lengths):
+cdef class RowBounds:
+    """Where the rows of each class stand among those of all classes: behind those of classes with lower numbers."""
+
+    def __cinit__(self, dict lengths not None):
+        cdef int64_t at = 0
+        cdef int64_t key
+        self.highest = max(lengths, default=-1)
+        self.start = <int64_t*>calloc(self.highest + 2, sizeof(int64_t))
+        self.end = <int64_t*>calloc(self.highest + 2, sizeof(int64_t))
+        if self.start is NULL or self.end is NULL:
+            raise MemoryError
+        for number in sorted(lengths):
+            key = number
+            if key < 0 or lengths[number] < 0:
+                raise ValueError(f"class {key} of {lengths[number]} rows")
+            self.start[key] = at
+            at += lengths[number]
+            self.end[key] = at
+        self.rows = at
+
+    def __dealloc__(self):
+        free(self.start)
+        free(self.end)
+
+    cdef object of_class(self, flat, int64_t number):
+        """A class's part of what has an entry for each row."""
+        if not 0 <= number <= self.highest:
+            raise KeyError(number)
+        return flat[self.start[number]:self.end[number]]
+
+    cdef inline int64_t place(self, int32_t number, int32_t row) noexcept nogil:
+        """That of a row, -1 where there is none such."""
+        if number < 0 or number > self.highest or row < 0 or self.start[number] + row >= self.end[number]:
+            return -1
+        return self.start[number] + row
+
+    cdef object positions(self, const int32_t[:] class_id, const int32_t[:] row):
+        """Where each row stands in the batch, -1 if nowhere."""
+        cdef int64_t i, at
+        cdef int64_t failed = -1
+        flat = np.full(self.rows, -1, np.int32)
+        cdef int32_t[::1] places = flat
+        if row.shape[0] != class_id.shape[0]:
+            raise ValueError("row and class_id differ in length")
+        with nogil:
+            for i in range(class_id.shape[0]):
+                at = self.place(class_id[i], row[i])
+                if at < 0:
+                    failed = i
+                    break
+                places[at] = <int32_t>i
+        if failed >= 0:
+            raise ValueError(f"event {failed} is row {row[failed]} of class {class_id[failed]}, which does not exist")
+        return flat
+
+    cdef object taken(self, const int32_t[:] class_id, const int32_t[:] row, const int32_t[:] column):
+        """What the batch's column has for each row, 0 for one that stands nowhere."""
+        cdef int64_t count = class_id.shape[0]
+        cdef int64_t i, at
+        cdef int64_t failed = -1
+        flat = np.empty(self.rows, np.int32) if count == self.rows else np.zeros(self.rows, np.int32)
+        cdef int32_t[::1] values = flat
+        if row.shape[0] != count or column.shape[0] != count:
+            raise ValueError("row, class_id and column differ in length")
+        with nogil:
+            for i in range(count):
+                at = self.place(class_id[i], row[i])
+                if at < 0:
+                    failed = i
+                    break
+                values[at] = column[i]
+        if failed >= 0:
+            raise ValueError(f"event {failed} is row {row[failed]} of class {class_id[failed]}, which does not exist")
+        return flat
+
+
+def positions_by_class(class_id, row, dict lengths):
     """For each class: where its rows stand in the batch (int32, entry r is the position of row r, -1 if nowhere)."""
-    cdef int64_t count = class_id.shape[0]
-    cdef int64_t i
-    cdef int32_t highest = max(lengths, default=-1)
-    cdef int32_t id, at
-    if row.shape[0] != count:
-        raise ValueError("row and class_id differ in length")
-    bounds = np.zeros((highest + 2,), np.int64)
-    ends = np.zeros((highest + 2,), np.int64)
-    at_next = 0
-    for key in sorted(lengths):
-        bounds[key] = at_next
-        at_next += lengths[key]
-        ends[key] = at_next
-    flat = np.full(at_next, -1, np.int32)
-    cdef const int64_t[::1] start = bounds
-    cdef const int64_t[::1] end = ends
-    cdef int32_t[::1] places = flat
-    cdef int64_t failed = -1
-    with nogil:
-        for i in range(count):
-            id = class_id[i]
-            if id < 0 or id > highest or row[i] < 0 or start[id] + row[i] >= end[id]:
-                failed = i
-                break
-            places[start[id] + row[i]] = <int32_t>i
-    if failed >= 0:
-        raise ValueError(f"event {failed} is row {row[failed]} of class {class_id[failed]}, which does not exist")
-    return {key: flat[bounds[key]:ends[key]] for key in lengths}
+    cdef RowBounds bounds = RowBounds(lengths)
+    flat = bounds.positions(class_id, row)
+    return {key: bounds.of_class(flat, key) for key in lengths}
 
 
 def positions_of(int32_t number, const int32_t[:] class_id, const int32_t[:] row, int64_t length):
@@ -241,3 +301,102 @@ def number_values(const uint64_t[:] column):
     finally:
         free_numbers(&known)
     return distinct, numbers
+
+
+cdef class DenseUnion:
+    def __cinit__(self, class_id, row, dict tables not None):
+        self._class_id = class_id
+        self._row = row
+        self._tables = tables
+        self._lock = PyThread_allocate_lock()
+        if self._lock is NULL:
+            raise MemoryError
+        self._positions = {}
+        self._taken = {}
+
+    def __dealloc__(self):
+        free(self._firsts)
+        if self._lock is not NULL:
+            PyThread_free_lock(self._lock)
+
+    cpdef int64_t first(self, int64_t number) except -1:
+        if self._firsts is NULL:
+            self._find_firsts()
+        if not 0 <= number <= self._highest or self._firsts[number] < 0:
+            raise KeyError(number)
+        return self._firsts[number]
+
+    cpdef object positions(self, int64_t number):
+        known = self._positions.get(number)
+        if known is not None:
+            return known
+        self._enter()
+        try:
+            # Another thread may have found them meanwhile.
+            known = self._positions.get(number)
+            if known is None:
+                known = self._found(number, ONE_BY_ONE)
+                if known is None:
+                    self._flat = self._bounds.positions(self._class_id, self._row)
+                    known = self._bounds.of_class(self._flat, number)
+                self._positions[number] = known
+        finally:
+            PyThread_release_lock(self._lock)
+        return known
+
+    cpdef object taken(self, column, int64_t number):
+        self._enter()
+        try:
+            found = self._found(number, 1)
+            if found is None:
+                _, flat = self._taken.get(id(column), (None, None))
+                if flat is None:
+                    flat = self._bounds.taken(self._class_id, self._row, column)
+                    # The column is kept, so that its id stays its own.
+                    self._taken[id(column)] = (column, flat)
+                return self._bounds.of_class(flat, number)
+        finally:
+            PyThread_release_lock(self._lock)
+        return looked_up(np.ascontiguousarray(column), found)
+
+    cdef object _found(self, int64_t number, int64_t one_by_one):
+        """The positions of a class as far as they are known, or of one that is sought for itself; else None."""
+        known = self._positions.get(number)
+        if known is not None:
+            return known
+        if self._bounds is None:
+            length = len(self._tables[number])
+            if length * FEW_OF < len(self._class_id) and len(self._positions) < one_by_one:
+                known = positions_of(number, self._class_id, self._row, length)
+                self._positions[number] = known
+                return known
+            self._bounds = RowBounds({key: len(table) for key, table in self._tables.items()})
+        if self._flat is not None:
+            return self._bounds.of_class(self._flat, number)
+        return None
+
+    cdef int _enter(self) except -1:
+        if not PyThread_acquire_lock(self._lock, NOWAIT_LOCK):
+            with nogil:
+                PyThread_acquire_lock(self._lock, WAIT_LOCK)
+        return 0
+
+    cdef int _find_firsts(self) except -1:
+        cdef const int32_t[:] class_id = self._class_id
+        cdef const int32_t[:] row = self._row
+        cdef int64_t i, number
+        cdef int64_t highest = max(self._tables, default=-1)
+        cdef int64_t* firsts
+        if row.shape[0] != class_id.shape[0]:
+            raise ValueError("row and class_id differ in length")
+        firsts = <int64_t*>malloc((highest + 2) * sizeof(int64_t))
+        if firsts is NULL:
+            raise MemoryError
+        for i in range(highest + 1):
+            firsts[i] = -1
+        for i in range(class_id.shape[0]):
+            if row[i] == 0 and 0 <= class_id[i] <= highest:
+                firsts[class_id[i]] = i
+        self._highest = highest
+        self._firsts = firsts
+        return 0

@@ -15,131 +15,32 @@ from converter.ir.columns import (
     StructColumn,
     UnionColumn,
     concatenate,
-    constant_column,
     list_of_bytes,
 )
 from converter.ir.events import Batch, Table
 from converter.kernels.strings import StringTable
-from converter.kernels.union import looked_up, put, put_by_class
-from converter.projection.pieces import Piece, Place, settled
-
-#: No thread, CPU or track has this number.
-_ABSENT = -(1 << 31)
+from converter.projection.in_place import by_target, classes_and_rows, places
+from converter.projection.pieces import Piece
 
 #: A piece with the number of the class that its rows had and that of the class that they have.
 Placed = tuple[int, int, Piece]
 
 
-def assemble(batch: Batch, placed: Sequence[Placed], strings: StringTable) -> Batch:
+def assemble(batch: Batch, placed: list[Placed], strings: StringTable) -> Batch:
     """The events of the pieces in the order of `batch`, additional ones behind those whose positions they have."""
-    by_class: dict[int, list[Piece]] = {}
-    tables: dict[int, Table] = {}
-    size, behind, several = 0, 0, []
-    for _, target, piece in placed:
-        if target in by_class:
-            by_class[target].append(piece)
-            several.append(target)
-        else:
-            by_class[target] = [piece]
-            tables[target] = piece.table
-        size += len(piece.table)
-        behind |= piece.after
-    for target in dict.fromkeys(several):
+    by_class, several, size, are_behind = by_target(placed)
+    tables = {target: pieces[0].table for target, pieces in by_class.items()}
+    for target in several:
         tables[target] = _joined(by_class[target], strings)
-    if size == len(batch) and not behind:
-        return _in_place(batch, placed, by_class, tables)
-    return _sorted(batch, by_class, tables)
-
-
-def _in_place(
-    batch: Batch,
-    placed: Sequence[Placed],
-    by_class: dict[int, list[Piece]],
-    tables: dict[int, Table],
-) -> Batch:
-    """Each event of the batch is one event of the pieces: only what changed is written."""
-    numbers = np.full(max(batch.tables, default=0) + 1, -1, np.int32)
-    for source, target, piece in placed:
-        if piece.whole:
-            numbers[source] = target
-    is_same = all(piece.whole and source == target for source, target, piece in placed)
-    class_id = batch.class_id if is_same else looked_up(numbers, batch.class_id)
-    row = batch.row
-    for target, pieces in by_class.items():
-        if pieces[0] is pieces[-1] and pieces[0].whole:
-            continue
-        row = row.copy() if row is batch.row else row
-        start = 0
-        for piece in pieces:
-            if not piece.whole:
-                put(class_id, piece.positions, constant_column(np.int32(target), len(piece)))
-            put(row, piece.positions, np.arange(start, start + len(piece), dtype=np.int32))
-            start += len(piece)
-    threads, cpus, tracks = _Places(batch, placed), _Places(batch, placed), _Places(batch, placed)
-    for source, _, piece in placed:
-        if piece.on_thread is not None:
-            threads.add(source, piece, piece.on_thread)
-        if piece.on_cpu is not None:
-            cpus.add(source, piece, piece.on_cpu)
-        if piece.on_track is not None:
-            tracks.add(source, piece, piece.on_track)
+    if size != len(batch) or are_behind:
+        return _sorted(batch, by_class, tables)
+    # Each event of the batch is one event of the pieces.
+    classes = max(batch.tables, default=0)
+    class_id, row = classes_and_rows(batch.class_id, batch.row, classes, placed, by_class)
+    thread, cpu, track = places(batch, classes, placed)
     return Batch(
-        ts=batch.ts,
-        class_id=class_id,
-        row=row,
-        tables=tables,
-        thread=threads.put(batch.thread),
-        cpu=cpus.put(batch.cpu),
-        track=tracks.put(batch.track),
+        ts=batch.ts, class_id=class_id, row=row, tables=tables, thread=thread, cpu=cpu, track=track
     )
-
-
-class _Places:
-    """Where pieces say that their events are, of threads, CPUs or tracks."""
-
-    def __init__(self, batch: Batch, placed: Sequence[Placed]) -> None:
-        self._class_id = batch.class_id
-        self._pieces = len(placed)
-        self._given = 0
-        self._vary = False
-        #: What all events of a class have, by its number in the batch.
-        self._of_class = np.full(max(batch.tables, default=0) + 1, _ABSENT, np.int32)
-        self._constants: set[int] = set()
-        self._others: list[tuple[Piece, NDArray[np.int32]]] = []
-
-    def add(self, source: int, piece: Piece, place: Place) -> None:
-        """What a piece says, whose events were of a class."""
-        values = settled(place)
-        if not len(values):
-            return
-        self._given += 1
-        is_constant = values.strides == (0,)
-        if is_constant:
-            self._constants.add(int(values[0]))
-        self._vary |= not is_constant
-        if is_constant and piece.whole:
-            self._of_class[source] = values[0]
-        else:
-            self._others.append((piece, values))
-
-    def put(self, column: NDArray[np.int32]) -> NDArray[np.int32]:
-        """The batch's column with that in its place."""
-        if not self._given:
-            return column
-        if not self._vary:
-            constants = self._constants
-            is_constant = column.strides == (0,) and len(column) > 0
-            if is_constant:
-                constants = {*constants, int(column[0])}
-            if len(constants) == 1 and (is_constant or self._given == self._pieces):
-                return constant_column(np.int32(constants.pop()), len(column))
-        if len(self._others) < self._given:
-            result = put_by_class(column, self._class_id, self._of_class, _ABSENT)
-        else:
-            result = column.copy()
-        for piece, values in self._others:
-            put(result, piece.positions, values)
-        return result
 
 
 def _sorted(batch: Batch, by_class: dict[int, list[Piece]], tables: dict[int, Table]) -> Batch:

@@ -8,15 +8,16 @@ they are made so of each batch's table from then on, and no rule is asked again.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from converter.ir.events import EventClass, Table
-from converter.ir.tables import Computation, ComputedColumn, LazyColumn
-from converter.projection.losses import PlannedLosses
-from converter.projection.pieces import Piece, Places
+from converter.ir.events import Table
+from converter.ir.tables import Computation, ComputedColumn, Constant, LazyColumn
+from converter.projection.losses import LossReport, PlannedLosses
+from converter.projection.pieces import Piece
+from converter.projection.planned import ClassPlan, PlannedPart
+from converter.projection.rows import Places
 
 if TYPE_CHECKING:
     from converter.ir.tables import RecipePart
@@ -28,46 +29,6 @@ FEWEST_ROWS: Final = 2
 Numbered = tuple[int, Piece]
 
 
-class _Part(NamedTuple):
-    """One piece that the events of a class become."""
-
-    number: int
-    event_class: EventClass
-    recipe: tuple[RecipePart, ...]
-    #: Threads, CPUs and tracks; None for those of the batch, and where all are.
-    places: tuple[RecipePart | None, ...] | None
-    after: int
-
-
-class ClassPlan(NamedTuple):
-    """What becomes of the events of a class, and what each of them loses."""
-
-    parts: tuple[_Part, ...]
-    losses: PlannedLosses
-    #: What must hold for no row.
-    exceptions: tuple[RecipePart, ...]
-
-    def is_for(self, piece: Piece) -> bool:
-        """Whether there is no row among these of the class that the plan does not know of."""
-        conditions = piece.table.settled(self.exceptions, piece)
-        return not any(map(_any, conditions))
-
-    def pieces(self, piece: Piece) -> list[Numbered]:
-        """What becomes of these rows of the class."""
-        batch, table, places, derived = piece.batch, piece.table, piece.places, piece.derived
-        result = []
-        for number, event_class, recipe, given, after in self.parts:
-            rows = Piece(batch, event_class, table, places, derived=derived)
-            columns = table.derived(recipe, rows)
-            part = Piece(batch, event_class, columns, places, after=after, derived=derived)
-            if given is not None:
-                # At once: threads and tracks come to be in the order in which they are asked for.
-                settled: Any = table.settled(given, rows)
-                part.on_thread, part.on_cpu, part.on_track = settled
-            result.append((number, part))
-        return result
-
-
 class Rehearsal:
     """The rows of a class while they are projected without a plan: notes what is lost, and what is looked at."""
 
@@ -77,7 +38,9 @@ class Rehearsal:
         self.table = Table(len(piece), piece.lazy_columns())
         self._places = places
         #: The rows, as they are to be projected.
-        self.piece = replace(piece, table=self.table, places=places)
+        self.piece = Piece(
+            piece.batch, piece.event_class, self.table, places, derived=piece.derived
+        )
         #: Whether there is a row that the plan would not know of.
         self.is_exception = False
         self._exceptions: tuple[RecipePart, ...] = ()
@@ -100,7 +63,7 @@ class Rehearsal:
         self._exceptions += (part,)
         return not holds
 
-    def plan(self, parts: Sequence[Numbered]) -> ClassPlan | None:
+    def plan(self, parts: Sequence[Numbered], report: LossReport) -> ClassPlan | None:
         """The plan by which the class became these; None where that depended on what its events hold."""
         looked = self._places.asked or not self.table.is_undecoded
         if looked or not self._of_all:
@@ -109,9 +72,10 @@ class Rehearsal:
         known = tuple(part for part in planned if part is not None)
         if len(known) < len(parts):
             return None
-        return ClassPlan(known, self._losses, self._exceptions)
+        tally = report.tally(self._losses) if self._losses else None
+        return ClassPlan(known, tally, self._exceptions, Piece)
 
-    def _part(self, number: int, piece: Piece) -> _Part | None:
+    def _part(self, number: int, piece: Piece) -> PlannedPart | None:
         if not piece.whole or piece.places is not self._places:
             return None
         given = (piece.on_thread, piece.on_cpu, piece.on_track)
@@ -126,7 +90,7 @@ class Rehearsal:
             recipe.append(part)
         is_elsewhere = any(one is not None for one in given)
         on = places if is_elsewhere else None
-        return _Part(number, piece.event_class, tuple(recipe), on, piece.after)
+        return PlannedPart(number, piece.event_class, tuple(recipe), on, piece.after)
 
     def _of_column(self, table: Table, index: int) -> RecipePart | None:
         """How a column is made of those of the rehearsed table, None where that is not known."""
@@ -155,7 +119,7 @@ class Rehearsal:
 def _is_of_constant(part: RecipePart | None) -> bool:
     if not isinstance(part, Computation) or len(part.columns) != 1:
         return False
-    return isinstance(part.columns[0], np.generic)
+    return isinstance(part.columns[0], Constant)
 
 
 def _settled(place: Any) -> Any:
@@ -164,14 +128,10 @@ def _settled(place: Any) -> Any:
 
 def _holds(condition: Any) -> bool:
     """Whether a condition holds for any row."""
-    return _any(_settled(condition))
+    return bool(np.any(_settled(condition)))
 
 
-def _any(holds: Any) -> bool:
-    return bool(np.any(holds))
-
-
-def _constant(column: Any) -> Any:
-    """The value of a column that is the same in all rows by its looks, else None."""
+def _constant(column: Any) -> Constant | None:
+    """What a column is that is the same in all rows by its looks, else None."""
     is_constant = isinstance(column, np.ndarray) and column.strides == (0,)
-    return column[0] if is_constant else None
+    return Constant(column[0]) if is_constant else None

@@ -128,7 +128,8 @@ def _with_switches(
         placed += [] if staying is None else [(number, number, staying)]
         if leaving is None:
             continue
-        placed.append((number, number, dataclasses.replace(leaving, after=1)))
+        behind = leaving.rewritten(leaving.event_class, leaving.lazy_columns(), after=1)
+        placed.append((number, number, behind))
         first = int(batch.ts[leaving.positions].min())
         report.add(LossKind.CHANGED, _WHAT, len(leaving), first, loss_class=LossClass.KEPT)
         for of in sorted(set(classes[leaves].tolist())):

@@ -33,6 +33,7 @@ from converter.ir.field_classes import (
 from converter.ir.kinds import Role
 from converter.ir.tables import ComputedColumn
 from converter.projection.capabilities import KindSupport, Projection
+from converter.projection.conversions import TextsThatFit, Widened
 from converter.projection.losses import Aspect, LossClass, LossKind, PlannedLosses
 from converter.projection.pieces import ByClass, Piece
 from converter.projection.texts import fit_identifier, fit_name
@@ -70,14 +71,14 @@ class _Step:
             return converted(column, source, target, what, piece, projection)
 
         self.convert = convert
+        holds = projection.capabilities
+        if isinstance(source, StringClass) and source == target and not holds.nul_ends_strings:
+            strings, limit = projection.source.strings, holds.max_string_bytes
+            self.convert = TextsThatFit(strings, limit, holds.utf8_only, convert)
         if isinstance(source, IntegerClass) and isinstance(target, IntegerClass):
             own, wide = source.dtype, target.dtype
             if np.can_cast(own, wide):
-                self.convert = lambda piece, column: (
-                    column.astype(wide, copy=False)
-                    if column.dtype == own
-                    else convert(piece, column)
-                )
+                self.convert = Widened(own, wide, convert)
 
 
 @dataclass(slots=True)

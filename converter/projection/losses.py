@@ -14,6 +14,7 @@ from threading import Lock
 from typing import Final
 
 from converter.ir.kinds import Kind
+from converter.projection.planned import LossTally
 
 
 @unique
@@ -111,16 +112,6 @@ _LISTED: Final = 20
 PlannedLosses = tuple[tuple[LossKind, str, LossClass | None, Aspect | None], ...]
 
 
-@dataclass(slots=True)
-class _Repeated:
-    """Losses that come again with each batch, which are summed together until somebody asks."""
-
-    losses: PlannedLosses
-    event_kinds: frozenset[Kind]
-    first_ts: int
-    count: int = 0
-
-
 @dataclass(slots=True, eq=False)
 class LossReport:
     """The losses of one conversion, summed by kind and thing; complete once all batches have passed.
@@ -129,7 +120,7 @@ class LossReport:
     """
 
     _entries: dict[_Key, _Sum] = field(default_factory=dict)
-    _repeated: dict[int, _Repeated] = field(default_factory=dict)
+    _repeated: dict[int, LossTally] = field(default_factory=dict)
     _adding: Lock = field(default_factory=Lock)
     #: Whether losses are counted; those of what another process writes are not.
     counts: bool = True
@@ -212,31 +203,27 @@ class LossReport:
             return
         repeated = self._repeated.get(id(losses))
         if repeated is not None and repeated.event_kinds == event_kinds:
-            repeated.count += count
-            repeated.first_ts = min(repeated.first_ts, first_ts)
+            repeated.add(count, first_ts)
             return
         for kind, what, loss_class, aspect in losses:
             self.add(kind, what, count, first_ts, loss_class, aspect, event_kinds)
         if repeated is None:
-            self._repeated[id(losses)] = _Repeated(losses, event_kinds, first_ts)
+            self._repeated[id(losses)] = LossTally(losses, event_kinds)
 
-    def repeat(self, losses: PlannedLosses, count: int, first_ts: int) -> None:
-        """Count `losses` again (`add_planned`), `count` times from `first_ts` on."""
-        if not self.counts:
-            return
+    def tally(self, losses: PlannedLosses) -> LossTally:
+        """Where `losses` of events are counted that were `add`ed once, until the losses of events are forgotten."""
         repeated = self._repeated.get(id(losses))
         if repeated is None:
-            repeated = self._repeated[id(losses)] = _Repeated(losses, frozenset(), first_ts)
-        repeated.count += count
-        repeated.first_ts = min(repeated.first_ts, first_ts)
+            repeated = self._repeated[id(losses)] = LossTally(losses, frozenset())
+        return repeated
 
     def _settle(self) -> None:
         for repeated in self._repeated.values():
-            if not repeated.count:
+            count, first_ts = repeated.take()
+            if not count:
                 continue
             for kind, what, loss_class, aspect in repeated.losses:
-                self._add(kind, what, repeated.count, repeated.first_ts, loss_class, aspect)
-            repeated.count = 0
+                self._add(kind, what, count, first_ts, loss_class, aspect)
 
     def __eq__(self, other: object) -> bool:
         """Whether the same things were lost as often."""

@@ -7,50 +7,25 @@ pieces; they work on classes and whole columns, never on single events.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass, replace
-from dataclasses import field as dataclass_field
+from dataclasses import replace
 from typing import Any, Generic, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from converter.ir.columns import Column, string_ids
-from converter.ir.events import Batch, EventClass, Field, Table
+from converter.ir.events import EventClass, Field, Table
 from converter.ir.field_classes import IntegerClass, StringClass
 from converter.ir.kinds import Kind, Role
 from converter.ir.tables import ComputedColumn
 from converter.kernels.strings import StringTable
+from converter.projection.rows import Rows
 
 Thunk = Callable[[], Column]
 Known = TypeVar("Known")
 
 #: Roles that mean the same in every kind.
 CONTEXT_ROLES = frozenset({Role.CONTEXT, Role.CONTEXT_FLAGS, Role.CONTEXT_PREEMPT_COUNT})
-
-
-class Places:
-    """The places of all rows of a class in a batch, found when somebody asks for them: then `asked` says so."""
-
-    __slots__ = ("_all", "_batch", "_number", "asked")
-
-    def __init__(self, batch: Batch, number: int) -> None:
-        self._batch = batch
-        self._number = number
-        self._all: NDArray[np.int32] | None = None
-        self.asked = False
-
-    @property
-    def all(self) -> NDArray[np.int32]:
-        """The place of each row."""
-        self.asked = True
-        if self._all is None:
-            self._all = self._batch.positions(self._number)
-        return self._all
-
-    @property
-    def first(self) -> int:
-        """That of the first row, which is nothing to ask for."""
-        return self._batch.first_position(self._number)
 
 
 class Everywhere(ComputedColumn):
@@ -64,67 +39,10 @@ Place = NDArray[np.int32] | ComputedColumn
 Derived = dict[tuple[Hashable, ...], tuple[EventClass, EventClass]]
 
 
-@dataclass(slots=True)
-class Piece:
-    """Rows of one class; nobody changes a piece once it is made.
+class Piece(Rows):
+    """Rows of one class, and what rules do with them."""
 
-    `places` (int32, one a row) are those in `batch`; `on_thread`, `on_cpu`, `on_track` replace the batch's
-    columns there; `after` > 0 puts the rows behind the events at those positions, as additional events.
-    `whole` says that the rows are those of a table of the batch, all and in order. `derived` remembers the classes that
-    were made of others, so that a class is the same object in every batch.
-    """
-
-    batch: Batch
-    event_class: EventClass
-    table: Table
-    places: NDArray[np.int32] | Places
-    on_thread: Place | None = None
-    on_cpu: Place | None = None
-    on_track: Place | None = None
-    after: int = 0
-    whole: bool = True
-    derived: Derived = dataclass_field(default_factory=dict)
-
-    def __len__(self) -> int:
-        return len(self.table)
-
-    @property
-    def positions(self) -> NDArray[np.int32]:
-        """The place of each row in the batch."""
-        return self.places.all if isinstance(self.places, Places) else self.places
-
-    @property
-    def thread(self) -> NDArray[np.int32] | None:
-        """The thread of each row, None where the batch says it."""
-        if self.on_thread is None:
-            return None
-        self.on_thread = place = settled(self.on_thread)
-        return place
-
-    @property
-    def cpu(self) -> NDArray[np.int32] | None:
-        """The CPU of each row, None where the batch says it."""
-        if self.on_cpu is None:
-            return None
-        self.on_cpu = place = settled(self.on_cpu)
-        return place
-
-    @property
-    def track(self) -> NDArray[np.int32] | None:
-        """The track of each row, None where the batch says it."""
-        if self.on_track is None:
-            return None
-        self.on_track = place = settled(self.on_track)
-        return place
-
-    def settle(self) -> None:
-        """Compute where the rows are: threads and tracks come to be in the order in which they are asked for."""
-        self.thread, self.cpu, self.track  # noqa: B018
-
-    @property
-    def first(self) -> int:
-        """The place of the first row."""
-        return self.places.first if isinstance(self.places, Places) else int(self.places[0])
+    __slots__ = ()
 
     def column(self, role: Role) -> Column | None:
         """The column of the first field with `role`, or None."""
@@ -351,12 +269,3 @@ class ByClass(Generic[Known]):
         # The entry keeps the class alive, so that its id stays its own.
         self._by_id[id(event_class)] = (event_class, known)
         return known
-
-
-def settled(place: Place) -> NDArray[np.int32]:
-    """Places, computed where they are not yet."""
-    if type(place) is np.ndarray:
-        return place
-    column = place() if isinstance(place, ComputedColumn) else place
-    assert isinstance(column, np.ndarray)
-    return column

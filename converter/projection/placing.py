@@ -19,7 +19,6 @@ from converter.ir.field_classes import IntegerClass
 from converter.ir.kinds import TRACEPOINT_KINDS, Kind, Role
 from converter.ir.tables import ComputedColumn
 from converter.ir.trace import TrackScope
-from converter.kernels.union import looked_up
 from converter.projection.buffers import ARGUMENT as BUFFER_ARGUMENT
 from converter.projection.buffers import may_have_buffers, place_of_argument
 from converter.projection.capabilities import Capabilities, KindSupport, Projection
@@ -48,14 +47,14 @@ class Placing:
         self._support = support
         # Of the batch under way.
         self._all_on_cpus = False
-        #: Classes with events on no thread; None: all are.
-        self._off_threads: frozenset[int] | None = None
+        #: Of that, too: classes with events on no thread; None: all are.
+        self.off_threads: frozenset[int] | None = None
         # Of the class whose pieces come.
         self._is_on_threads = False
 
     def begin(self, batch: Batch) -> tuple[Hashable, ...]:
         """Look at a batch whose pieces come next: what of it decides where they go."""
-        self._off_threads = _off_threads(batch)
+        self.off_threads = _off_threads(batch)
         self.begin_class(None)
         self._all_on_cpus = not len(batch) or int(batch.cpu.min()) >= 0
         columns = (batch.thread, batch.cpu, batch.track)
@@ -66,7 +65,7 @@ class Placing:
 
     def begin_class(self, number: int | None) -> bool:
         """Say which class of that batch the next pieces are of, or None: of any; whether all are on threads."""
-        off = self._off_threads
+        off = self.off_threads
         self._is_on_threads = off is not None and (not off if number is None else number not in off)
         return self._is_on_threads
 
@@ -92,7 +91,7 @@ class Placing:
             if rest is None:
                 return parts
             piece = rest
-        tracks = taken(piece.batch.track, piece)
+        tracks = piece.taken(piece.batch.track)
         if kind is not Kind.INSTANT and not is_absent(tracks):
             codes = tables.buffers.of_tracks(tables.tracks, tracks)
             if kind is not Kind.DISCARDED:
@@ -116,7 +115,7 @@ class Placing:
         support = self._support(piece.event_class)
         if piece.event_class.kind not in TRACEPOINT_KINDS or (support and support.track):
             return [piece]
-        tracks = taken(batch.track, piece)
+        tracks = piece.taken(batch.track)
         of_buffers = [track.scope is TrackScope.GLOBAL for track in self._tables.tracks]
         both = (
             (tracks >= 0)
@@ -169,7 +168,7 @@ class Placing:
         return piece.moved(thread=owned, track=absent)
 
     def _without_track(self, piece: Piece, support: KindSupport) -> Piece:
-        tracks = taken(piece.batch.track, piece) if piece.track is None else piece.track
+        tracks = piece.taken(piece.batch.track) if piece.track is None else piece.track
         on_track = tracks >= 0
         count = int(np.count_nonzero(on_track))
         if not count:
@@ -201,7 +200,7 @@ class Placing:
             piece.batch.thread if piece.thread is None else piece.thread
         ):
             return piece
-        tracks = taken(tracks, piece) if piece.track is None else tracks
+        tracks = piece.taken(tracks) if piece.track is None else tracks
         threads = self._projection.threads_of(piece)
         both = (tracks >= 0) & (threads >= 0)
         if not both.any():
@@ -299,15 +298,6 @@ def _off_threads(batch: Batch) -> frozenset[int] | None:
         return None if len(batch) else frozenset()
     off = batch.thread < 0
     return frozenset(np.unique(batch.class_id[off]).tolist() if off.any() else ())
-
-
-def taken(column: NDArray[np.int32], piece: Piece) -> NDArray[np.int32]:
-    """The piece's rows of a column of its batch."""
-    if column.strides == (0,):
-        return column[: len(piece)]
-    if not column.flags.c_contiguous:
-        return column[piece.positions]
-    return looked_up(column, piece.positions)
 
 
 def is_absent(column: NDArray[np.int32]) -> bool:

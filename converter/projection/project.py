@@ -21,13 +21,15 @@ from converter.ir.tables import ComputedColumn
 from converter.ir.trace import Trace, Track, TrackScope
 from converter.projection.assembly import assemble
 from converter.projection.capabilities import Capabilities
-from converter.projection.class_plans import FEWEST_ROWS, ClassPlan, Numbered, Rehearsal
+from converter.projection.class_plans import FEWEST_ROWS, Numbered, Rehearsal
 from converter.projection.losses import Aspect, LossClass, LossKind, LossReport, PlannedLosses
 from converter.projection.metadata import TargetMetadata, held_clock
 from converter.projection.piece_projection import PieceProjection
-from converter.projection.pieces import ByClass, Derived, Everywhere, Piece, Place, Places, Thunk
-from converter.projection.placing import Placing, is_absent, taken
+from converter.projection.pieces import ByClass, Derived, Everywhere, Piece, Place, Thunk
+from converter.projection.placing import Placing, is_absent
+from converter.projection.planned import ClassPlan, occurring, placed_parts
 from converter.projection.preparation import prepared
+from converter.projection.rows import Places, cpus_of, threads_of
 from converter.projection.symbol_names import addresses_by_style, addresses_of, names_lost
 from converter.projection.tables import TargetTables
 from converter.projection.task_states import TaskStates
@@ -175,19 +177,11 @@ class Projector:
 
     def threads_of(self, piece: Piece) -> NDArray[np.int32]:
         """The thread of each row, an index into the target's threads."""
-        if piece.on_thread is None:
-            return taken(piece.batch.thread, piece)
-        threads = piece.thread
-        assert threads is not None
-        return threads
+        return threads_of(piece)
 
     def cpus_of(self, piece: Piece) -> NDArray[np.int32]:
         """The CPU of each row."""
-        if piece.on_cpu is None:
-            return taken(piece.batch.cpu, piece)
-        cpus = piece.cpu
-        assert cpus is not None
-        return cpus
+        return cpus_of(piece)
 
     def by_value(self, of: Hashable, number: Callable[[int], int]) -> ByValue:
         """Numbers by value, remembered for all that ask for them by the same name."""
@@ -207,7 +201,7 @@ class Projector:
 
     def lazy_cpus_of(self, piece: Piece) -> Place:
         """The CPU of each row, found on demand where the batch says it."""
-        return ComputedColumn(self.cpus_of, (), piece) if piece.on_cpu is None else piece.on_cpu
+        return ComputedColumn(cpus_of, (), piece) if piece.on_cpu is None else piece.on_cpu
 
     def track(self, number: int) -> Track:
         """A track that rows are on, which the target may not keep."""
@@ -261,17 +255,23 @@ class Projector:
         self._metadata.follow()
 
     def _project_batch(self, batch: Batch) -> Batch:
-        present = {number for number, table in batch.tables.items() if len(table)}
+        present = occurring(batch.tables)
         if not present <= self._occurring:
             self._occurring |= present
             self._tests.clear()
         batch = self._renumbered(batch)
         decided = self._placing.begin(batch) + self._known()
         plans = self._plans.setdefault(decided, {})
-        placed = []
-        for number in batch.tables.keys() & present:
-            for target, part in self._project_class(batch, number, plans):
-                placed.append((number, target, part))
+        placed = placed_parts(
+            batch,
+            batch.tables.keys() & present,
+            plans,
+            self._placing.off_threads,
+            self.report.counts,
+            self.source.event_classes,
+            self._derived,
+            lambda number: self._project_class(batch, number, plans),
+        )
         self._placing.begin_class(None)
         if self._task_states is not None:
             placed += [
@@ -297,18 +297,14 @@ class Projector:
         )
 
     def _project_class(self, batch: Batch, number: int, plans: _Plans) -> list[Numbered]:
-        """What becomes of the events of a class in a batch."""
-        table, places = batch.tables[number], Places(batch, number)
+        """What becomes by the rules of the events of a class in a batch: there is no plan, or an exception to it."""
+        table = batch.tables[number]
         event_class = self.source.event_classes[number]
+        places = Places(batch.union, number)
         piece = Piece(batch, event_class, table, places, derived=self._derived)
         key = number, self._placing.begin_class(number)
-        plan = plans.get(key)
-        if plan is not None and (not plan.exceptions or plan.is_for(piece)):
-            if plan.losses:
-                self.report.repeat(plan.losses, len(table), int(batch.ts[places.first]))
-            return plan.pieces(piece)
         if key not in plans and len(table) >= FEWEST_ROWS:
-            self._rehearsal = Rehearsal(piece, Places(batch, number))
+            self._rehearsal = Rehearsal(piece, Places(batch.union, number))
             piece = self._rehearsal.piece
         parts = [
             (self._class_ids(part.event_class), part)
@@ -319,7 +315,7 @@ class Projector:
             self._lose_names(piece, (part.event_class for _, part in parts))
         rehearsal, self._rehearsal = self._rehearsal, None
         if rehearsal is not None and not rehearsal.is_exception:
-            plans[key] = rehearsal.plan(parts)
+            plans[key] = rehearsal.plan(parts, self.report)
         for _, part in parts:
             part.settle()
         return parts

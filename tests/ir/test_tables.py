@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from converter.ir.tables import Computation, ComputedColumn, Table, Together
+from converter.ir.tables import Computation, ComputedColumn, Constant, Table, Together
 
 
 def test_a_column_is_decoded_once_when_it_is_asked_for():
@@ -39,7 +39,8 @@ def test_a_recipe_makes_columns_of_any_table():
         asked.append(context)
         return sum(columns)
 
-    recipe = (1, np.int8(7), Computation(added, (0, Computation(added, (1, np.int8(7))))))
+    seven = Constant(np.int8(7))
+    recipe = (1, seven, Computation(added, (0, Computation(added, (1, seven)))))
     for values in ([1, 2], [3, 4, 5]):
         numbers = np.array(values)
         table = Table(len(values), [lambda numbers=numbers: numbers, 10 * numbers])

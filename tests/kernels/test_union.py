@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from converter.kernels.union import (
+    DenseUnion,
     looked_up,
     mark,
     positions_by_class,
@@ -73,6 +74,38 @@ def test_a_class_has_the_same_places_by_itself(classes):
         assert (
             found.tolist() == places[number].tolist() == np.flatnonzero(class_id == number).tolist()
         )
+
+
+@pytest.mark.parametrize("turn", range(3))
+@given(st.lists(st.tuples(st.integers(0, 3), st.integers(-9, 9)), max_size=40))
+def test_a_column_is_taken_for_each_class(turn, events):
+    classes = [of for of, _ in events]
+    class_id, column = np.array(events, np.int32).reshape(-1, 2).T
+    row = np.array([classes[:i].count(number) for i, number in enumerate(classes)], np.int32)
+    union = DenseUnion(
+        class_id, row, {number: [None] * classes.count(number) for number in range(4)}
+    )
+    for i in range(4):
+        # Whichever class comes first, and whether its places were asked for before.
+        number = (i + turn) % 4
+        if i == 2:
+            assert union.positions(number).tolist() == np.flatnonzero(class_id == number).tolist()
+        assert union.taken(column, number).tolist() == column[class_id == number].tolist()
+        assert union.positions(number).tolist() == np.flatnonzero(class_id == number).tolist()
+        if number in classes:
+            assert union.first(number) == classes.index(number)
+        else:
+            with pytest.raises(KeyError):
+                union.first(number)
+
+
+def test_rows_that_no_table_has_are_not_taken():
+    class_id, row = np.array([0, 1, 1], np.int32), np.array([0, 0, 2], np.int32)
+    union = DenseUnion(class_id, row, {0: [None], 1: [None] * 2})
+    with pytest.raises(ValueError, match="event 2 is row 2 of class 1"):
+        union.taken(row, 1)
+    with pytest.raises(KeyError):
+        union.positions(2)
 
 
 def test_each_event_has_the_value_of_its_class():

@@ -105,7 +105,7 @@ def test_rows_that_no_table_has_are_not_taken():
     with pytest.raises(ValueError, match="event 2 is row 2 of class 1"):
         union.taken(row, 1)
     with pytest.raises(KeyError):
-        union.positions(2)
+        DenseUnion(class_id[:2], row[:2], {0: [None], 1: [None]}).positions(2)
 
 
 def test_each_event_has_the_value_of_its_class():

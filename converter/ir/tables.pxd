@@ -28,3 +28,15 @@ cdef class ComputedColumn:
     cdef readonly object function
     cdef readonly tuple columns
     cdef readonly object context
+
+
+cdef class Together:
+    cdef object _make
+    cdef list _columns
+
+    cdef object made(self, Py_ssize_t number)
+
+
+cdef class TogetherColumn:
+    cdef Together _together
+    cdef Py_ssize_t _number

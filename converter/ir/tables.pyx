@@ -216,9 +216,6 @@ cdef class Computation:
 cdef class Together:
     """Columns that are made at once, when the first of them is asked for."""
 
-    cdef object _make
-    cdef list _columns
-
     def __cinit__(self, make):
         self._make = make
 
@@ -239,9 +236,6 @@ cdef class Together:
 
 cdef class TogetherColumn:
     """One of them, when called."""
-
-    cdef Together _together
-    cdef Py_ssize_t _number
 
     def __cinit__(self, Together together not None, Py_ssize_t number):
         self._together = together

@@ -44,6 +44,21 @@ class Segments(HeldBuffers):
         dtypes: list[dtype[Any]],
     ) -> list[NDArray[Any]]:
         """As `all_integers`, in new columns of these types."""
+    def gathered_with_texts(
+        self,
+        location: NDArray[int64],
+        size: NDArray[uint32],
+        places: NDArray[int64],
+        texts: NDArray[int64],
+        strings: StringTable,
+        big_endian: bool,
+        dtypes: list[dtype[Any]],
+    ) -> list[NDArray[Any]]:
+        """As `gathered`, and behind these columns the ids of texts, up to their first NUL, in the same pass.
+
+        `texts` (shape (n, 4)) are offset and length of each (-1: to the record's end), how many bytes the data location
+        at that offset has that says where the text is (0: it is there; 2, 4), and whether that counts from its own end.
+        """
     def missed_counts(
         self, location: NDArray[int64], size: NDArray[uint32], big_endian: bool, out: NDArray[int64]
     ) -> None:

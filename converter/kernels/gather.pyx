@@ -14,7 +14,6 @@ from libc.stdlib cimport calloc, free
 from libc.string cimport memchr, memcpy, memset
 
 from converter.kernels.copying cimport copy_run
-from converter.kernels.columns cimport HeldBuffers
 from converter.kernels.byte_order cimport HOST_IS_BIG, load16, load32, load64
 from converter.kernels.strings cimport StringTable
 
@@ -40,6 +39,7 @@ cdef struct CachedName:
 
 
 ctypedef const uint8_t* Record
+ctypedef CachedName* Cached
 
 
 # An integer of `width` bytes at an offset, of each of `count` records that hold it.
@@ -65,6 +65,113 @@ cdef inline void take_integers(
         for j in range(count):
             half = load16(records[j] + offset, swap)
             memcpy(out + 2 * j, &half, 2)
+
+
+# Where a text is: `length` bytes (-1: all that follow) at an offset, or, where `width` is not 0, where a data location of
+# so many bytes leads, which may count from its own end.
+cdef struct TextPlace:
+    int64_t offset
+    int64_t length
+    int64_t width
+    bint relative
+
+
+# The bytes of a text in a record: NULL for none.
+cdef inline Record text_in(
+    Record record, int64_t size, const TextPlace* place, bint swap, int64_t* length
+) noexcept nogil:
+    cdef int64_t start = place.offset
+    cdef uint32_t word
+    length[0] = 0
+    if record is NULL or start + place.width > size:
+        return NULL
+    if not place.width:
+        length[0] = size - start
+        if 0 <= place.length < length[0]:
+            length[0] = place.length
+        return record + start
+    if place.width == 4:
+        word = load32(record + place.offset, swap)
+        start = word & 0xffff
+        length[0] = word >> 16
+    else:
+        # Of old kernels: no length, so as much as there is.
+        start = load16(record + place.offset, swap)
+        length[0] = size
+    if place.relative:
+        start += place.offset + place.width
+    if start > size:
+        length[0] = 0
+        return NULL
+    if length[0] > size - start:
+        length[0] = size - start
+    return record + start
+
+
+# The ids of the texts of some records, each up to its first NUL; false where there is no room for more. The table is
+# locked for those only that have not been met shortly before.
+cdef bint take_texts(
+    const Record* records,
+    const uint32_t* sizes,
+    int64_t count,
+    const TextPlace* place,
+    bint swap,
+    StringTable strings,
+    CachedName* cache,
+    int32_t* ids,
+) noexcept nogil:
+    cdef Record[STRIP] texts
+    cdef int64_t[STRIP] lengths
+    cdef Cached[STRIP] entries
+    cdef CachedName* cached
+    cdef int64_t j, length
+    cdef int64_t missing = 0
+    cdef bint done = True
+    cdef uint64_t low = 0
+    cdef uint64_t high = 0
+    cdef Record text
+    cdef const void* nul
+    for j in range(count):
+        ids[j] = 0
+        entries[j] = NULL
+        text = text_in(records[j], sizes[j], place, swap, &length)
+        texts[j] = text
+        lengths[j] = 0
+        if length <= 0:
+            continue
+        if length == NAME_SIZE:
+            cached = cached_name(cache, text, &low, &high)
+            if cached.known and cached.low == low and cached.high == high:
+                ids[j] = cached.known - 1
+                continue
+            entries[j] = cached
+        nul = memchr(text, 0, length)
+        lengths[j] = length if nul is NULL else <const uint8_t*>nul - text
+        missing += lengths[j] > 0
+    if not missing:
+        return True
+    strings.lock()
+    for j in range(count):
+        if not lengths[j]:
+            continue
+        ids[j] = strings.find_or_add(texts[j], <uint32_t>lengths[j])
+        if ids[j] < 0:
+            done = False
+            break
+        if entries[j] is not NULL:
+            cached_name(cache, texts[j], &low, &high)
+            entries[j].low = low
+            entries[j].high = high
+            entries[j].known = ids[j] + 1
+    strings.unlock()
+    return done
+
+
+# The entry that a name of NAME_SIZE bytes has in the cache, if any, and its two halves.
+cdef inline CachedName* cached_name(CachedName* cache, Record text, uint64_t* low, uint64_t* high) noexcept nogil:
+    memcpy(low, text, 8)
+    memcpy(high, text + 8, 8)
+    return &cache[((low[0] ^ (high[0] * 31)) * <uint64_t>0x9E3779B97F4A7C15) >> 55]
 
 
 cdef class Segments(HeldBuffers):
@@ -95,7 +202,7 @@ cdef class Segments(HeldBuffers):
     ):
         self.all_integers(location, size, np.array([[offset, width]], np.int64), big_endian, [out])
 
-    def gathered(
+    cpdef list gathered(
         self,
         const int64_t[::1] location,
         const uint32_t[::1] size,
@@ -104,7 +211,23 @@ cdef class Segments(HeldBuffers):
         list dtypes,
     ):
         columns = [np.empty(location.shape[0], dtype) for dtype in dtypes]
-        self.all_integers(location, size, places, big_endian, columns)
+        self._gather(location, size, places, None, None, big_endian, columns)
+        return columns
+
+    cpdef list gathered_with_texts(
+        self,
+        const int64_t[::1] location,
+        const uint32_t[::1] size,
+        const int64_t[:, ::1] places,
+        const int64_t[:, ::1] texts,
+        StringTable strings,
+        bint big_endian,
+        list dtypes,
+    ):
+        cdef int64_t i
+        columns = [np.empty(location.shape[0], dtype) for dtype in dtypes]
+        columns += [np.empty(location.shape[0], np.int32) for i in range(texts.shape[0])]
+        self._gather(location, size, places, texts, strings, big_endian, columns)
         return columns
 
     def all_integers(
@@ -115,38 +238,62 @@ cdef class Segments(HeldBuffers):
         bint big_endian,
         list outs,
     ):
+        self._gather(location, size, places, None, None, big_endian, outs)
+
+    cdef int _gather(
+        self,
+        const int64_t[::1] location,
+        const uint32_t[::1] size,
+        const int64_t[:, ::1] places,
+        const int64_t[:, ::1] texts,
+        StringTable strings,
+        bint big_endian,
+        list outs,
+    ) except -1:
         cdef int64_t count = location.shape[0]
-        cdef int64_t fields = places.shape[0]
+        cdef int64_t integers = places.shape[0]
+        cdef int64_t fields = integers
         cdef int64_t i, j, k, offset, width, rows, smallest
         cdef int64_t furthest = 0
         cdef Record record
         cdef Record[STRIP] records
         cdef bint swap = big_endian != HOST_IS_BIG
+        cdef bint failed = False
         cdef uint8_t** to
         cdef Py_buffer* held
         cdef int64_t opened = 0
+        cdef CachedName[CACHE_SIZE] cache
+        cdef TextPlace place
+        if texts is not None:
+            fields += texts.shape[0]
+            if texts.shape[1] != 4 or strings is None:
+                raise ValueError("texts have four numbers each")
+            memset(cache, 0, sizeof(cache))
         if places.shape[1] != 2 or len(outs) != fields or size.shape[0] != count:
             raise ValueError("the columns differ in number or length")
         if count == 0:
-            return
+            return 0
         to = <uint8_t**>calloc(fields + 1, sizeof(uint8_t*))
         held = <Py_buffer*>calloc(fields + 1, sizeof(Py_buffer))
         try:
             if to is NULL or held is NULL:
                 raise MemoryError
             for k in range(fields):
-                width = places[k, 1]
+                offset = places[k, 0] if k < integers else texts[k - integers, 0]
+                width = places[k, 1] if k < integers else sizeof(int32_t)
                 if width != 1 and width != 2 and width != 4 and width != 8:
                     raise ValueError(f"an integer of {width} bytes")
                 PyObject_GetBuffer(outs[k], &held[k], PyBUF_WRITABLE)
                 opened += 1
-                if held[k].len != count * width or not 0 <= places[k, 0] < <int64_t>1 << 32:
+                if held[k].len != count * width or not 0 <= offset < <int64_t>1 << 32:
                     raise ValueError("the columns differ in length")
+                if k >= integers and texts[k - integers, 2] and texts[k - integers, 2] not in (2, 4):
+                    raise ValueError(f"a data location of {texts[k - integers, 2]} bytes")
                 to[k] = <uint8_t*>held[k].buf
-                furthest = max(furthest, places[k, 0])
+                furthest = max(furthest, offset)
             with nogil:
                 i = 0
-                while i < count:
+                while i < count and not failed:
                     rows = min(<int64_t>STRIP, count - i)
                     smallest = size[i]
                     for j in range(rows):
@@ -155,7 +302,7 @@ cdef class Segments(HeldBuffers):
                         record = self._at(location[i + j], size[i + j])
                         records[j] = record
                         smallest = min(smallest, <int64_t>size[i + j] if record is not NULL else 0)
-                    for k in range(fields):
+                    for k in range(integers):
                         offset = places[k, 0]
                         width = places[k, 1]
                         if offset + width <= smallest:
@@ -166,12 +313,25 @@ cdef class Segments(HeldBuffers):
                                 memset(to[k] + (i + j) * width, 0, width)
                             else:
                                 take_integers(&records[j], 1, offset, width, swap, to[k] + (i + j) * width)
+                    for k in range(integers, fields):
+                        place.offset = texts[k - integers, 0]
+                        place.length = texts[k - integers, 1]
+                        place.width = texts[k - integers, 2]
+                        place.relative = texts[k - integers, 3] != 0
+                        if not take_texts(
+                            records, &size[i], rows, &place, swap, strings, cache, <int32_t*>to[k] + i
+                        ):
+                            failed = True
+                            break
                     i += rows
         finally:
             for k in range(opened):
                 PyBuffer_Release(&held[k])
             free(held)
             free(to)
+        if failed:
+            raise MemoryError("no room for more strings")
+        return 0
 
     def missed_counts(
         self, const int64_t[::1] location, const uint32_t[::1] size, bint big_endian, int64_t[::1] out
@@ -292,9 +452,7 @@ cdef class Segments(HeldBuffers):
                     continue
                 cached = NULL
                 if length == NAME_SIZE:
-                    memcpy(&low, text, 8)
-                    memcpy(&high, text + 8, 8)
-                    cached = &cache[((low ^ (high * 31)) * <uint64_t>0x9E3779B97F4A7C15) >> 55]
+                    cached = cached_name(cache, text, &low, &high)
                     if cached.known and cached.low == low and cached.high == high:
                         ids[i] = cached.known - 1
                         continue

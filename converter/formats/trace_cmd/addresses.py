@@ -18,7 +18,8 @@ from converter.formats.trace_cmd.event_format import (
     FormatSyntaxError,
     Location,
 )
-from converter.formats.trace_cmd.gathers import BytesAt, Records
+from converter.formats.trace_cmd.gathers import BytesAt
+from converter.formats.trace_cmd.record_tables import Records
 from converter.ir.columns import Column, ListColumn, list_of_bytes, value
 from converter.ir.distinct_values import map_distinct
 from converter.ir.field_classes import StringClass

@@ -13,11 +13,9 @@ from converter.formats.trace_cmd.fields import fields_of
 from converter.formats.trace_cmd.formats import EventFormats
 from converter.formats.trace_cmd.gathers import (
     BytesAt,
-    ClassGathers,
     Gather,
-    Locate,
     MissedCount,
-    RecordTable,
+    columns_of,
 )
 from converter.formats.trace_cmd.latency_text import (
     OTHER_GATHERS,
@@ -26,12 +24,12 @@ from converter.formats.trace_cmd.latency_text import (
     text_class,
 )
 from converter.formats.trace_cmd.messages import KernelTexts, binary_message
+from converter.formats.trace_cmd.record_tables import RecordClasses
 from converter.formats.trace_cmd.survey import TYPES
 from converter.ir.events import EventClass, Field
 from converter.ir.field_classes import BytesClass, IntegerClass
 from converter.ir.kinds import Kind, Role
 from converter.ir.trace import Trace
-from converter.kernels.gather import Segments
 
 #: The class of a page's missed events: how many, -1 if the kernel did not store it.
 DISCARDED = EventClass(
@@ -58,7 +56,7 @@ def unknown_type(event_class: EventClass) -> int | None:
     return int(number) if event_class == unknown_class(int(number)) else None
 
 
-class EventClasses:
+class EventClasses(RecordClasses):
     """Classes by type number, and how the columns of each are gathered.
 
     `of_type` (int32, 65,536) is the class id of each type, -1 of those that do not occur; `missed` is that of lost
@@ -68,6 +66,7 @@ class EventClasses:
     def __init__(
         self, trace: Trace, formats: EventFormats, texts: KernelTexts, long_size: int
     ) -> None:
+        super().__init__(trace.strings)
         self.of_type: NDArray[np.int32] = np.full(TYPES, -1, np.int32)
         self.missed = -1
         self._trace = trace
@@ -75,8 +74,6 @@ class EventClasses:
         self._texts = texts
         self._long_size = long_size
         self._of_text: dict[str | None, int] = {}
-        self._gathers: dict[int, ClassGathers] = {}
-        self._format_of: dict[int, EventFormat] = {}
 
     def add_types(self, types: Sequence[int]) -> None:
         """Declare the types, in this order."""
@@ -98,9 +95,7 @@ class EventClasses:
                     fields,
                     native=self._formats.text(type_id),
                 )
-            id = self.of_type[type_id] = self._add(event_class, gathers)
-            if format is not None:
-                self._format_of[id] = format
+            self.of_type[type_id] = self._add(event_class, gathers, format)
 
     def add_missed(self) -> None:
         """Declare the class of lost events."""
@@ -116,20 +111,9 @@ class EventClasses:
             )
         return self._of_text[event]
 
-    def _add(self, event_class: EventClass, gathers: Sequence[Gather]) -> int:
+    def _add(
+        self, event_class: EventClass, gathers: Sequence[Gather], format: EventFormat | None = None
+    ) -> int:
         id = self._trace.add_class(event_class)
-        self._gathers[id] = ClassGathers(gathers)
+        self.add_columns(id, columns_of(gathers, format, self._long_size, self._texts))
         return id
-
-    def table(
-        self, id: int, length: int, locate: Locate, segments: Segments, *, big_endian: bool
-    ) -> RecordTable:
-        """The table of a class over so many records; columns are gathered when asked for."""
-        table = self._gathers[id].table(
-            length, locate, segments, self._trace.strings, big_endian=big_endian
-        )
-        records = table.records
-        if records is not None:
-            records.format = self._format_of.get(id)
-            records.long_size, records.texts = self._long_size, self._texts
-        return table

@@ -2,135 +2,17 @@
 
 from __future__ import annotations
 
-import weakref
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Sequence
 from itertools import count
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from converter.formats.trace_cmd.event_format import EventFormat, Location
+from converter.formats.trace_cmd.record_tables import RecordColumns, Records
 from converter.formats.trace_cmd.symbol_lookup import SymbolLookup
-from converter.ir.columns import Column, ListColumn, take
-from converter.ir.events import Table
-from converter.ir.tables import Together
-from converter.kernels.gather import Segments
-from converter.kernels.strings import StringTable
-
-#: Gives location and size of each record.
-Locate = Callable[[], tuple[NDArray[np.int64], NDArray[np.uint32]]]
-
-
-class Records:
-    """The records of one event class in a batch: where they are, and how to read them.
-
-    `locate` gives location (int64) and size (uint32) of each; it is asked once.
-    """
-
-    __slots__ = (
-        "__weakref__",
-        "_located",
-        "big_endian",
-        "count",
-        "format",
-        "locate",
-        "long_size",
-        "segments",
-        "strings",
-        "texts",
-    )
-
-    def __init__(
-        self,
-        count: int,
-        locate: Locate,
-        segments: Segments,
-        strings: StringTable,
-        *,
-        big_endian: bool,
-    ) -> None:
-        self.count = count
-        self.locate = locate
-        self.segments = segments
-        self.strings = strings
-        self.big_endian = big_endian
-        #: What their text is made with, where they have a format: the kernel's size of longs, and its texts by address.
-        self.format: EventFormat | None = None
-        self.long_size = 8
-        self.texts: SymbolLookup | None = None
-        self._located: tuple[NDArray[np.int64], NDArray[np.uint32]] | None = None
-
-    @property
-    def located(self) -> tuple[NDArray[np.int64], NDArray[np.uint32]]:
-        """Location and size of each record."""
-        if self._located is None:
-            self._located = self.locate()
-        return self._located
-
-    def gathered(self, integers: Integers) -> list[NDArray[Any]]:
-        """The columns of integers."""
-        return self.segments.gathered(
-            *self.located, integers.places, self.big_endian, integers.dtypes
-        )
-
-    def select(self, rows: NDArray[np.integer[Any]]) -> Records:
-        """Some of the records."""
-
-        def locate() -> tuple[NDArray[np.int64], NDArray[np.uint32]]:
-            location, size = self.located
-            return location[rows], size[rows]
-
-        some = Records(
-            len(rows),
-            locate,
-            self.segments,
-            self.strings,
-            big_endian=self.big_endian,
-        )
-        some.format, some.long_size, some.texts = self.format, self.long_size, self.texts
-        return some
-
-    def record(self, row: int) -> bytes:
-        """The bytes of one record."""
-        location, size = self.located
-        offsets = np.array([0, size[row]], np.int64)
-        data = np.empty(int(size[row]), np.uint8)
-        self.segments.copy(location[row : row + 1], offsets, data)
-        return data.tobytes()
-
-
-class RecordTable(Table):
-    """A table that knows the records that it is made of, while not all of its columns are."""
-
-    __slots__ = ("_records",)
-
-    def __init__(self, records: Records, columns: Sequence[Column | Callable[[], Column]]) -> None:
-        super().__init__(records.count, columns)
-        # A trace that is collected must not keep its file in memory beside its columns.
-        self._records = weakref.ref(records)
-
-    @property
-    def records(self) -> Records | None:
-        """The records, None when every column has been decoded."""
-        return self._records()
-
-    def select(self, rows: NDArray[np.integer[Any]]) -> Table:
-        """The given rows, which know their records as long as this table does."""
-        records = self.records
-        if records is None:
-            return super().select(rows)
-        some = records.select(rows)
-
-        def selected(index: int) -> Callable[[], Column]:
-            # It keeps the records until it is decoded.
-            def column(_records: Records = some) -> Column:
-                return take(self.column(index), rows)
-
-            return column
-
-        return RecordTable(some, [selected(index) for index in range(self.width)])
+from converter.ir.columns import Column, ListColumn
 
 
 class IntegerAt(NamedTuple):
@@ -142,7 +24,11 @@ class IntegerAt(NamedTuple):
 
     def load(self, records: Records) -> Column:
         """The column."""
-        return records.gathered(Integers((self,)))[0]
+        column = np.empty(records.count, self.dtype)
+        records.segments.integers(
+            *records.located, self.offset, self.width, records.big_endian, column.view(np.uint8)
+        )
+        return column
 
 
 class BytesAt(NamedTuple):
@@ -173,6 +59,13 @@ class BytesAt(NamedTuple):
             )
         return span, length
 
+    @property
+    def place(self) -> tuple[int, int, int, int]:
+        """As `Segments.gathered_with_texts` takes it."""
+        if self.location is Location.INLINE:
+            return self.offset, self.length, 0, 0
+        return self.offset, -1, self.width, self.location is Location.REL_LOC
+
     def copied(self, records: Records, multiple_of: int, *, until_nul: bool) -> ListColumn:
         """The bytes of each record, cut at the first NUL if asked, and to a multiple."""
         span, length = self.spans(records)
@@ -188,18 +81,14 @@ class BytesAt(NamedTuple):
 
 
 class StringAt(NamedTuple):
-    """Text up to its first NUL: interned, or, where values hardly repeat, as bytes."""
+    """Text up to its first NUL: interned, with the integers (`columns_of`), or, where values hardly repeat, as bytes."""
 
     bytes: BytesAt
     interned: bool = True
 
     def load(self, records: Records) -> Column:
-        """The column."""
-        if not self.interned:
-            return self.bytes.copied(records, 1, until_nul=True)
-        ids = np.empty(records.count, np.int32)
-        records.segments.intern(*self.bytes.spans(records), records.strings, ids)
-        return ids
+        """The column of bytes."""
+        return self.bytes.copied(records, 1, until_nul=True)
 
 
 class ArrayAt(NamedTuple):
@@ -242,47 +131,35 @@ class Gather(Protocol):
         """The column."""
 
 
-class Integers:
-    """Integers of a class that are gathered together: most of the time goes into fetching the records from memory."""
+def columns_of(
+    gathers: Sequence[Gather],
+    format: EventFormat | None = None,
+    long_size: int = 8,
+    texts: SymbolLookup | None = None,
+) -> RecordColumns:
+    """How the columns of a class are made, whose records have a format, if any.
 
-    __slots__ = ("dtypes", "places")
-
-    def __init__(self, integers: Sequence[IntegerAt]) -> None:
-        self.dtypes = [each.dtype for each in integers]
-        places = [(each.offset, each.width) for each in integers]
-        self.places = np.array(places, np.int64).reshape(len(places), 2)
-
-
-class ClassGathers:
-    """How all columns of a class are made: decided once a class, done once a batch."""
-
-    __slots__ = ("_gathers", "_integers")
-
-    def __init__(self, gathers: Sequence[Gather]) -> None:
-        self._integers = Integers([each for each in gathers if isinstance(each, IntegerAt)])
-        numbers = count()
-        #: Each with its number among the integers.
-        self._gathers = [
-            (each, next(numbers) if isinstance(each, IntegerAt) else None) for each in gathers
-        ]
-
-    def table(
-        self,
-        length: int,
-        locate: Locate,
-        segments: Segments,
-        strings: StringTable,
-        *,
-        big_endian: bool,
-    ) -> RecordTable:
-        """The table of so many records; its columns are gathered when asked for."""
-        records = Records(length, locate, segments, strings, big_endian=big_endian)
-        together = Together(partial(records.gathered, self._integers))
-        integers = together.columns(len(self._integers.dtypes))
-        return RecordTable(
-            records,
-            [
-                partial(gather.load, records) if number is None else integers[number]
-                for gather, number in self._gathers
-            ],
-        )
+    Integers and texts are gathered together: most of the time goes into fetching the records from memory.
+    """
+    integers = [each for each in gathers if isinstance(each, IntegerAt)]
+    interned = [each for each in gathers if isinstance(each, StringAt) and each.interned]
+    number, text_number = count(), count(len(integers))
+    sources = [
+        next(number)
+        if isinstance(each, IntegerAt)
+        else next(text_number)
+        if isinstance(each, StringAt) and each.interned
+        else each.load
+        for each in gathers
+    ]
+    places = [(each.offset, each.width) for each in integers]
+    text_places = [each.bytes.place for each in interned]
+    return RecordColumns(
+        np.array(places, np.int64).reshape(len(places), 2),
+        np.array(text_places, np.int64).reshape(len(text_places), 4),
+        [each.dtype for each in integers],
+        sources,
+        format,
+        long_size,
+        texts,
+    )

@@ -17,9 +17,10 @@ import numpy as np
 
 from converter.errors import TraceError
 from converter.formats.trace_cmd.container import Buffer, CpuData, TraceFile
-from converter.formats.trace_cmd.gathers import BytesAt, Records
+from converter.formats.trace_cmd.gathers import BytesAt
 from converter.formats.trace_cmd.mapping import TEXT_MARKERS
 from converter.formats.trace_cmd.pages import PageStream
+from converter.formats.trace_cmd.record_tables import Records
 from converter.ir.columns import Column, ListColumn, list_of_bytes
 from converter.ir.events import EventClass, Field
 from converter.ir.field_classes import StringClass

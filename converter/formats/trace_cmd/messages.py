@@ -14,8 +14,9 @@ import numpy as np
 from converter.errors import TraceError
 from converter.formats.trace_cmd.container import TraceFile
 from converter.formats.trace_cmd.event_format import EventFormat
-from converter.formats.trace_cmd.gathers import BytesAt, IntegerAt, Records
+from converter.formats.trace_cmd.gathers import BytesAt, IntegerAt
 from converter.formats.trace_cmd.layout import SectionId, parse
+from converter.formats.trace_cmd.record_tables import Records
 from converter.formats.trace_cmd.symbol_lookup import as_text, printk_text
 from converter.ir.columns import Column, list_of_bytes
 from converter.ir.symbols import SymbolTable

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from converter.formats.trace_cmd.gathers import Records
+from converter.formats.trace_cmd.record_tables import Records
 from converter.ir.events import Batch, EventClass
 from converter.ir.kinds import Kind
 

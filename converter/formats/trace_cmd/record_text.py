@@ -7,9 +7,9 @@ from collections.abc import Callable
 import numpy as np
 
 from converter.formats.trace_cmd.decode import Decoding
-from converter.formats.trace_cmd.gathers import RecordTable
 from converter.formats.trace_cmd.messages import KernelTexts
 from converter.formats.trace_cmd.print_format import PrintFormat
+from converter.formats.trace_cmd.record_tables import RecordTable
 from converter.formats.trace_cmd.text_sources import TextSources
 from converter.ir.events import Batch
 

@@ -12,12 +12,12 @@ from converter.errors import TraceError
 from converter.formats.trace_cmd.call_depths import CallDepths
 from converter.formats.trace_cmd.container import Buffer
 from converter.formats.trace_cmd.event_fields import Emit, EventFields, decimal
-from converter.formats.trace_cmd.gathers import Records, RecordTable
 from converter.formats.trace_cmd.kernel_pointers import ByteOrder
 from converter.formats.trace_cmd.layout import OptionId
 from converter.formats.trace_cmd.options import stated_cpus
 from converter.formats.trace_cmd.pending_calls import PendingCalls, Settled
 from converter.formats.trace_cmd.plugin_texts import plugin_text
+from converter.formats.trace_cmd.record_tables import Records, RecordTable
 from converter.formats.trace_cmd.report_context import ReportContext
 from converter.formats.trace_cmd.tasks import command_lines
 from converter.formats.trace_cmd.text_sources import TextSources

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from converter.errors import TraceError, too_many_holes
-from converter.formats.trace_cmd.gathers import ClassGathers
+from converter.formats.trace_cmd.record_tables import RecordColumns
 from converter.formats.uftrace.columns import BatchValues
 from converter.formats.uftrace.event_streams import ReadyEvents
 from converter.formats.uftrace.functions import Functions, operations_array
@@ -96,7 +96,7 @@ class EventName:
 
 @dataclass(frozen=True, slots=True)
 class Recording:
-    """All that turns files into batches. `gathers` are by class, of the perf files and extern.dat."""
+    """All that turns files into batches. `columns` are by class, of the perf files and extern.dat."""
 
     trace: Trace
     functions: Functions
@@ -110,7 +110,7 @@ class Recording:
     #: Of exits of tasks, -1 where there are none.
     exit_class: int
     replace_nulls: bool
-    gathers: Mapping[int, ClassGathers]
+    columns: Mapping[int, RecordColumns]
     kernel_classes: EventClasses | None
     kernel_big_endian: bool
     warn: Callable[[TraceError], None]
@@ -361,14 +361,14 @@ class Pass:
         if columns is not None:
             return decoded.table(id, recording.trace.event_classes[id], columns)
         located, segments = partial(decoded.located, id), decoded.segments
-        gathers = recording.gathers.get(id)
-        if gathers is None:
+        of_records = recording.columns.get(id)
+        if of_records is None:
             assert recording.kernel_classes is not None, "a class that no file has"
             return recording.kernel_classes.table(
                 id, count, located, segments, big_endian=recording.kernel_big_endian
             )
         strings = recording.trace.strings
-        return gathers.table(count, located, segments, strings, big_endian=recording.big_endian)
+        return of_records.table(count, located, segments, strings, recording.big_endian)
 
 
 def ahead(produce: Callable[[], Batch | None]) -> Iterator[Batch]:

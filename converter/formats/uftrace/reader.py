@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from converter.errors import TraceError
-from converter.formats.trace_cmd.gathers import ClassGathers
+from converter.formats.trace_cmd.gathers import columns_of
+from converter.formats.trace_cmd.record_tables import RecordColumns
 from converter.formats.uftrace.argument_specs import SpecificationLists
 from converter.formats.uftrace.batches import (
     Pass,
@@ -264,17 +265,17 @@ class _Reader:
             np.int32,
         )
         events = list(event_names(directory, trace.strings, functions, self._tables))
-        gathers: dict[int, ClassGathers] = {}
+        columns: dict[int, RecordColumns] = {}
         self._perf_classes = np.full(32, -1, np.int32)
-        for kind, (event_class, columns) in PERF_CLASSES.items():
+        for kind, (event_class, gathers) in PERF_CLASSES.items():
             if perf_counts[kind]:
                 id = trace.add_class(event_class)
                 self._perf_classes[kind] = id
-                gathers[id] = ClassGathers(columns)
+                columns[id] = columns_of(gathers)
         self._external_class = -1
         if EXTERNAL_FILE in directory:
             self._external_class = trace.add_class(EXTERNAL)
-            gathers[self._external_class] = ClassGathers(EXTERNAL_GATHERS)
+            columns[self._external_class] = columns_of(EXTERNAL_GATHERS)
         if self._kernel is not None:
             self._kernel.add_classes(trace)
         modules = Modules(directory)
@@ -291,7 +292,7 @@ class _Reader:
             self._tables is None,
             int(self._perf_classes[PerfType.EXIT]),
             self._tables is None,
-            gathers,
+            columns,
             None if self._kernel is None else self._kernel.classes,
             self._kernel is not None and self._kernel.big_endian,
             directory.warn,

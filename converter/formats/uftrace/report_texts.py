@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from converter.formats.trace_cmd.event_format import EventFormat
-from converter.formats.trace_cmd.gathers import Records
 from converter.formats.trace_cmd.kernel_pointers import ByteOrder
+from converter.formats.trace_cmd.record_tables import Records
 from converter.formats.uftrace import call_stacks as stack
 from converter.formats.uftrace.columns import CallTable
 from converter.formats.uftrace.mapping import (

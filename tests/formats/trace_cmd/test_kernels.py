@@ -193,6 +193,62 @@ def test_integers_of_a_class_come_together_as_they_come_alone(big_endian):
     assert [column.tobytes() for column in made] == [out.tobytes() for out in outs]
 
 
+def text_of(record, offset, length, width, relative, order):
+    """What is at a place of a record, up to its first NUL, in plain words."""
+    if offset + width > len(record):
+        return b""
+    start = offset
+    if width:
+        word = int.from_bytes(record[offset : offset + width], order)
+        start, length = (word & 0xFFFF, word >> 16) if width == 4 else (word, len(record))
+        start += offset + width if relative else 0
+    end = len(record) if length < 0 else start + length
+    return record[start:end].partition(b"\0")[0]
+
+
+@given(
+    st.lists(st.binary(max_size=40), min_size=1, max_size=80),
+    st.lists(
+        st.tuples(
+            st.integers(0, 12), st.integers(-1, 20), st.sampled_from([0, 0, 2, 4]), st.booleans()
+        ),
+        max_size=3,
+    ),
+    st.sampled_from(["little", "big"]),
+)
+def test_texts_come_with_the_integers_of_a_class(records, texts, order):
+    names = [b"swapper/0".ljust(16, b"\0"), b"sixteen bytes ..", b"\5\0\4\0", b"\0\5\0\4"]
+    records = [names[len(one) % 4] + one for one in records] * 2
+    data = b"".join(records)
+    sizes = np.array([len(one) for one in records], np.uint32)
+    location = np.concatenate([[0], np.cumsum(sizes[:-1], dtype=np.int64)]).astype(np.int64)
+    # Of one record only a part is there, and one is nowhere.
+    location, sizes = np.append(location, [len(data) - 1, 7 << 32]), np.append(sizes, [4, 4])
+    strings = StringTable()
+    segments, big_endian = Segments([data]), order == "big"
+    places = np.array([[0, 4]], np.int64)
+    number, *ids = segments.gathered_with_texts(
+        location, sizes.astype(np.uint32), places, np.array(texts, np.int64).reshape(-1, 4),
+        strings, big_endian, [np.dtype(np.uint32)],
+    )  # fmt: skip
+    (alone,) = segments.gathered(
+        location, sizes.astype(np.uint32), places, big_endian, [np.dtype(np.uint32)]
+    )
+    assert number.tolist() == alone.tolist()
+    for place, column in zip(texts, ids, strict=True):
+        expected = [*(text_of(one, *place, order) for one in records), b"", b""]
+        assert [strings[id] for id in column.tolist()] == expected
+
+
+def test_texts_need_places_that_there_are():
+    for places in ([[0, 4, 3, 0]], [[-1, 4, 0, 0]], [[0, 4]]):
+        with pytest.raises(ValueError, match=r"location of 3|differ|four numbers"):
+            Segments([bytes(32)]).gathered_with_texts(
+                LOCATIONS, SIZES, np.zeros((0, 2), np.int64), np.array(places, np.int64),
+                StringTable(), False, [],
+            )  # fmt: skip
+
+
 @pytest.mark.parametrize("places", [[(0, 3)], [(-1, 4)], [(0, 4), (4, 4)], [(0, 8)]])
 def test_integers_need_columns_of_their_size(places):
     out = np.empty(len(LOCATIONS) * 4, np.uint8)

@@ -1,0 +1,53 @@
+# cython: language_level=3, boundscheck=False, wraparound=False
+"""Where the undecoded contents of a batch's events lie, by class: readers decode a column when it is asked for."""
+
+from libc.stdint cimport int32_t, int64_t
+
+import numpy as np
+
+from converter.kernels.order import group_by_class
+
+
+cdef class Locations:
+    cdef readonly object counts
+    # Class and row of each event, location and size; these by class, when somebody has asked for one.
+    cdef tuple _events
+    cdef tuple _ungrouped
+    cdef tuple _grouped
+    cdef object _first
+
+    def __cinit__(self, class_id, row, location, size, counts):
+        self.counts = counts
+        self._events = (class_id, row)
+        self._ungrouped = (location, size)
+        self._first = np.zeros(len(counts) + 1, np.int64)
+        np.cumsum(counts, out=self._first[1:])
+
+    def of_class(self, int64_t id):
+        if not 0 <= id < len(self.counts):
+            raise IndexError(f"no class {id} of {len(self.counts)}")
+        return LocatedRows.__new__(LocatedRows, self, id)
+
+    cdef tuple _located(self, int64_t id):
+        cdef const int64_t[::1] first = self._first
+        if self._grouped is None:
+            location, size = self._ungrouped
+            grouped = np.empty_like(location), np.empty_like(size)
+            group_by_class(*self._events, self._first[:len(self.counts)], location, size, *grouped)
+            self._grouped = grouped
+        location, size = self._grouped
+        return location[first[id]:first[id + 1]], size[first[id]:first[id + 1]]
+
+
+cdef class LocatedRows:
+    """Locations and sizes of the events of a class, when called."""
+
+    cdef Locations _locations
+    cdef int64_t _id
+
+    def __cinit__(self, Locations locations not None, int64_t id):
+        self._locations = locations
+        self._id = id
+
+    def __call__(self):
+        return self._locations._located(self._id)

@@ -162,9 +162,11 @@ cdef class ConvertedColumn:
 
     def __call__(self, table):
         column = self._getter(table)
-        # Arrays of one type mostly share the object that says so; any other is left to who knows all types.
-        if isinstance(column, ndarray) and column.dtype is self._dtype:
-            return column
+        if isinstance(column, ndarray):
+            # Arrays of one type mostly share the object that says so; any other is left to who knows all types.
+            dtype = column.dtype
+            if dtype is self._dtype or dtype == self._dtype:
+                return column
         return self._convert(column)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +18,7 @@ from converter.ir.columns import (
 )
 from converter.ir.events import Batch, Table
 from converter.kernels.strings import StringTable
-from converter.projection.in_place import by_target, classes_and_rows, places
+from converter.projection.in_place import JoinedColumn, by_target, classes_and_rows, places
 from converter.projection.pieces import Piece
 
 #: A piece with the number of the class that its rows had and that of the class that they have.
@@ -87,10 +86,11 @@ def _joined(pieces: list[Piece], strings: StringTable) -> Table:
         return pieces[0].table
     tables = [piece.table for piece in pieces]
 
-    def joined(index: int) -> Any:
-        return lambda: concatenate(stored_alike([table.column(index) for table in tables], strings))
+    def join(columns: list[Column]) -> Column:
+        return concatenate(stored_alike(columns, strings))
 
-    return Table(sum(map(len, tables)), [joined(i) for i in range(tables[0].width)])
+    columns = [JoinedColumn(tables, index, join) for index in range(tables[0].width)]
+    return Table(sum(map(len, tables)), columns)
 
 
 def stored_alike(columns: Sequence[Column], strings: StringTable) -> list[Column]:

@@ -1,13 +1,22 @@
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 from numpy import int32
 from numpy.typing import NDArray
 
-from converter.ir.events import Batch
+from converter.ir.columns import Column
+from converter.ir.events import Batch, Table
 from converter.projection.rows import Rows
 
 _Piece = TypeVar("_Piece", bound=Rows)
+
+class JoinedColumn:
+    """A column of several tables, one's rows behind the other's, when called: `join` is for what is no array."""
+
+    def __init__(
+        self, tables: list[Table], index: int, join: Callable[[list[Column]], Column]
+    ) -> None: ...
+    def __call__(self) -> Column: ...
 
 def by_target(
     placed: list[tuple[int, int, _Piece]],

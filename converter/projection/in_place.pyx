@@ -4,13 +4,36 @@
 from libc.stdint cimport int32_t, int64_t
 
 import numpy as np
+from numpy import ndarray
 
 from converter.ir.columns import constant_column
+from converter.ir.tables cimport Table
 from converter.kernels.union import looked_up, put, put_by_class
 from converter.projection.rows cimport Rows, is_constant, settled_place
 
 # No thread, CPU or track has this number.
 cdef int32_t ABSENT = -(1 << 31)
+
+
+cdef class JoinedColumn:
+    cdef list _tables
+    cdef Py_ssize_t _index
+    cdef object _join
+
+    def __cinit__(self, list tables not None, Py_ssize_t index, join):
+        self._tables = tables
+        self._index = index
+        self._join = join
+
+    def __call__(self):
+        cdef Table table
+        cdef bint are_arrays = True
+        cdef list columns = []
+        for table in self._tables:
+            column = table.column(self._index)
+            are_arrays &= isinstance(column, ndarray)
+            columns.append(column)
+        return np.concatenate(columns) if are_arrays else self._join(columns)
 
 
 def by_target(list placed not None):

@@ -208,6 +208,10 @@ def _cast(
         return column
     if column.dtype.kind != "f" and np.can_cast(column.dtype, dtype):
         return column.astype(dtype)
+    if len(column) and column.dtype.kind != "f" and dtype.kind != "f":
+        held = np.iinfo(dtype)
+        if held.min <= int(column.min()) and int(column.max()) <= held.max:
+            return column.astype(dtype)
     # NaNs that signal do so when they are converted.
     with np.errstate(over="ignore", invalid="ignore"):
         result = column.astype(dtype)

@@ -67,5 +67,7 @@ cdef class Program:
     cdef Need* _needs
     cdef BoundColumns _columns
 
+    cpdef int bind(self, list columns) except -1
+    cpdef release(self)
     cdef int _set(self, Operation* operation, const int32_t[::1] given, int64_t size, int64_t behind) except -1
     cdef int _need(self, int64_t column, Takes takes, int64_t width) except -1

@@ -1,8 +1,9 @@
-from collections.abc import Sequence
 from typing import Any
 
-from numpy import int32, int64
+from numpy import int32
 from numpy.typing import NDArray
+
+from converter.ir.tables import Table
 
 #: Operations, with their operands, and last the literal that each may have in front of what it writes. Columns are
 #: numbers of bound columns; literals are place and size in the text.
@@ -56,10 +57,25 @@ class Program:
     """
 
     def __init__(self, code: NDArray[int32], literals: bytes, columns: int) -> None: ...
-    def bind(self, columns: Sequence[NDArray[Any] | tuple[NDArray[Any], NDArray[int64]]]) -> None:
-        """Set the columns of the next batch: of texts, JSON and bytes (values, offsets), of arrays their offsets.
+    def bind(self, columns: list[Any]) -> int:
+        """Set the columns of the next batch: an array each; (values, offsets) of texts without ids, JSON and bytes,
+        of arrays their offsets.
 
         Raises ValueError for one of another width or shape.
         """
     def release(self) -> None:
         """Let go of the columns."""
+
+def bind_plain(
+    tables: dict[int, Table],
+    programs: dict[int, Program],
+    plain: set[int],
+    bound: list[Program | None],
+) -> list[int]:
+    """Bind the columns of `plain` classes that have rows as they are, where they have a program and columns of arrays.
+
+    Their programs are put into `bound`, by class id. Gives the ids of the other classes that have rows.
+    """
+
+def release_all(programs: list[Program | None]) -> None:
+    """Let go of the columns of all of these."""

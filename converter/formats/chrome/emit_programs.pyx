@@ -5,6 +5,8 @@ from libc.stdint cimport int32_t, int64_t, uint8_t
 from libc.stdlib cimport calloc, free
 from libc.string cimport memcpy
 
+from numpy import ndarray
+
 from converter.kernels.column_view cimport (
     TAKES_BYTES, TAKES_LIST, TAKES_NOTHING, TAKES_SCALAR, TAKES_TEXT, Takes,
 )
@@ -83,7 +85,7 @@ cdef class Program:
         self._needs[column] = Need(takes, width)
         return 0
 
-    def bind(self, columns):
+    cpdef int bind(self, list columns) except -1:
         cdef int64_t i
         self._columns.release()
         if len(columns) != self._columns.count:
@@ -91,6 +93,37 @@ cdef class Program:
         for i in range(self._columns.count):
             # How many rows the columns of elements have only their arrays can tell.
             self._columns.bind(i, self._needs[i].takes, self._needs[i].width, columns[i], 0)
+        return 0
 
-    def release(self):
+    cpdef release(self):
         self._columns.release()
+
+
+def bind_plain(dict tables not None, dict programs not None, set plain not None, list bound not None):
+    cdef list others = []
+    cdef Program program
+    for class_id, table in tables.items():
+        if not len(table):
+            continue
+        program = programs.get(class_id)
+        if program is not None and class_id in plain:
+            columns = table.columns()
+            if are_arrays(columns):
+                program.bind(columns)
+                bound[class_id] = program
+                continue
+        others.append(class_id)
+    return others
+
+
+cdef bint are_arrays(list columns) except -1:
+    for column in columns:
+        if not isinstance(column, ndarray):
+            return False
+    return True
+
+
+def release_all(list programs not None):
+    for program in programs:
+        if program is not None:
+            (<Program>program).release()

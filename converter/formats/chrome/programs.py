@@ -282,6 +282,12 @@ class Outline:
         return f',"arg_types":{text}'
 
     @property
+    def is_plain(self) -> bool:
+        """Whether the program takes the columns of the class, those that are arrays as they are."""
+        is_other = any(self.times) or self.evidence == Evidence.SOMETIMES
+        return not (is_other or self.event_class.kind is Kind.NATIVE or self.is_switch)
+
+    @property
     def is_switch(self) -> bool:
         """Whether its events are states of the CPU's thread, which last until the next of them."""
         return self.event_class.kind is Kind.SCHED_SWITCH

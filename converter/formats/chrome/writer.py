@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from converter.errors import UnsupportedError
 from converter.formats.chrome.emit import TEXT_PADDING, Emitter
-from converter.formats.chrome.emit_programs import Program
+from converter.formats.chrome.emit_programs import Program, bind_plain, release_all
 from converter.formats.chrome.layout import (
     BIND_POINT,
     DISPLAY_TIME_UNIT,
@@ -95,6 +95,8 @@ class _Writer:
         self._outlines: list[Outline] = []
         self._is_switch = np.zeros(0, np.uint8)
         self._programs: dict[int, Program] = {}
+        #: Classes whose programs take the columns as they are.
+        self._plain: set[int] = set()
         self._durations = Durations()
         self._texts = _ThreadTexts(trace, self._known)
         # How many events are emitted at a time, once it is known how large they are.
@@ -246,6 +248,7 @@ class _Writer:
         if len(self._outlines) < len(trace.event_classes):
             new = map(Outline.of, trace.event_classes[len(self._outlines) :])
             self._outlines.extend(new)
+            self._plain = {id for id, one in enumerate(self._outlines) if one.is_plain}
             self._is_switch = np.array([of.is_switch for of in self._outlines], np.uint8)
         if not len(batch):
             return
@@ -275,9 +278,8 @@ class _Writer:
             self._first = False
             return
         programs: list[Program | None] = [None] * len(self._outlines)
-        for class_id, table in batch.tables.items():
-            if len(table):
-                programs[class_id] = self._bound(batch, class_id)
+        for class_id in bind_plain(batch.tables, self._programs, self._plain, programs):
+            programs[class_id] = self._bound(batch, class_id)
 
         def emit(emitter: Emitter, events: range, _: bool) -> _Emitted:
             """The text of these events, or so much of it as may be held."""
@@ -313,9 +315,7 @@ class _Writer:
                 self._output.release(self._durations.earliest())
         written = self._output.tell() - start
         self._at_once = min(max(len(batch) * _PART // written, 1), _MOST_AT_ONCE)
-        for program in programs:
-            if program is not None:
-                program.release()
+        release_all(programs)
 
     def _make_room(self, events: int) -> None:
         """For marks of all threads, and for the durations of so many events."""

@@ -23,5 +23,6 @@ cdef class Provider:
     cdef BoundColumns events
     cdef int64_t count
 
+    cpdef int bind(self, int number, int64_t rows, list columns) except -1
     # Room for the slots of all strings there are.
     cdef int follow_strings(self) except -1

@@ -1,9 +1,10 @@
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from numpy import int32, int64
 from numpy.typing import NDArray
 
+from converter.ir.tables import Table
 from converter.kernels.strings import StringTable
 
 class Provider:
@@ -25,11 +26,18 @@ class Provider:
         `shape` and `codecs` (one a field) are `mapping`'s; `arguments` are (argument type, string id of the name).
         Raises ValueError where the fields are not those of the shape.
         """
-    def bind(self, number: int, rows: int, columns: Sequence[Any]) -> None:
+    def bind(self, number: int, rows: int, columns: list[Any]) -> int:
         """Columns of a class for the next batch: an array each, None for nulls, (values, offsets) for lists.
 
         Raises ValueError for arrays that are too short or of another width than the codec's.
         """
+    def bind_tables(
+        self,
+        tables: dict[int, Table],
+        programs: NDArray[int32],
+        getters: list[list[Callable[[Table], Any]]],
+    ) -> None:
+        """`bind` columns of all tables that have rows, by class id: `programs` are by that, `getters` by program."""
     def add_threads(self, koids: Sequence[tuple[int, int]]) -> None:
         """Process and thread koid of the threads that follow those known."""
     def forget_slots(self) -> None:
@@ -45,3 +53,6 @@ class Provider:
         """The events of the next batch, whose columns are bound. Raises ValueError for columns of different lengths."""
     def release(self) -> None:
         """Let go of the batch and of its columns."""
+
+def without_program(tables: dict[int, Table], programs: NDArray[int32]) -> list[int]:
+    """The ids of the classes that have rows and no program yet, which is below 0."""

@@ -85,7 +85,7 @@ cdef class Provider:
         self.program_count += 1
         return self.program_count - 1
 
-    def bind(self, int number, int64_t rows, columns):
+    cpdef int bind(self, int number, int64_t rows, list columns) except -1:
         """Columns for the next `emit`: an array each, None for nulls, or (values, offsets) for lists."""
         cdef Program* program
         cdef BoundColumns bound
@@ -105,6 +105,19 @@ cdef class Provider:
             bound.bind(i, TAKES[program.codecs[i]], WIDTHS[program.codecs[i]], columns[i], rows)
             program.has_lists |= bound.views[i].offsets is not NULL
         program.rows = rows
+        return 0
+
+    def bind_tables(self, dict tables, const int32_t[::1] programs, list getters):
+        """Columns of all classes that have rows for the next `emit`: `getters`, by program, make them of a table."""
+        cdef int64_t number
+        for class_id, table in tables.items():
+            rows = len(table)
+            if not rows:
+                continue
+            number = class_id
+            if not 0 <= number < programs.shape[0]:
+                raise ValueError(f"no program for class {number}")
+            self.bind(programs[number], rows, [get(table) for get in getters[programs[number]]])
 
     def add_threads(self, koids):
         """(process koid, thread koid) of the threads that follow those known."""
@@ -159,3 +172,14 @@ cdef class Provider:
         if not strings_follow(&self.strings, len(self.names)):
             raise MemoryError
         return 0
+
+
+def without_program(dict tables not None, const int32_t[::1] programs):
+    """Which classes that have rows have no program yet."""
+    cdef list found = []
+    cdef int64_t number
+    for class_id, table in tables.items():
+        number = class_id
+        if len(table) and not (0 <= number < programs.shape[0] and programs[number] >= 0):
+            found.append(class_id)
+    return found

@@ -17,7 +17,7 @@ from converter.formats.fxt.emit import (
     TEXT_TOO_LONG,
     Emitter,
 )
-from converter.formats.fxt.emit_provider import Provider
+from converter.formats.fxt.emit_provider import Provider, without_program
 from converter.formats.fxt.mapping import (
     EXTENSION,
     LARGE,
@@ -158,15 +158,10 @@ class _Encoder:
         is_own = self._begin(len(batch))
         added = len(self._trace.event_classes) - len(self._programs)
         self._programs = np.append(self._programs, np.full(added, -1, np.int32))
-        for class_id, table in batch.tables.items():
-            if not len(table):
-                continue
-            if self._programs[class_id] < 0:
-                self._programs[class_id] = self._compile(self._trace.event_classes[class_id])
-            if not is_own:
-                continue
-            program = int(self._programs[class_id])
-            provider.bind(program, len(table), [get(table) for get in self._getters[program]])
+        for class_id in without_program(batch.tables, self._programs):
+            self._programs[class_id] = self._compile(self._trace.event_classes[class_id])
+        if is_own:
+            provider.bind_tables(batch.tables, self._programs, self._getters)
         self._names.follow()
         self._flush()
         if is_own:

@@ -81,7 +81,7 @@ class BytesAt(NamedTuple):
 
 
 class StringAt(NamedTuple):
-    """Text up to its first NUL: interned, with the integers (`columns_of`), or, where values hardly repeat, as bytes."""
+    """Text up to its first NUL: interned with the integers, by `columns_of`, or, where values hardly repeat, bytes."""
 
     bytes: BytesAt
     interned: bool = True

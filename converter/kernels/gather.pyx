@@ -174,23 +174,16 @@ cdef inline CachedName* cached_name(CachedName* cache, Record text, uint64_t* lo
     return &cache[((low[0] ^ (high[0] * 31)) * <uint64_t>0x9E3779B97F4A7C15) >> 55]
 
 
+# What is at `offset` from a location behind location i will soon be read.
+cdef inline void fetch(Segments segments, const int64_t[::1] location, int64_t i, int64_t offset) noexcept nogil:
+    cdef int64_t later
+    if i + AHEAD < location.shape[0]:
+        later = location[i + AHEAD]
+        if 0 <= later >> 32 < segments.count:
+            __builtin_prefetch(segments.data[later >> 32] + (later & <int64_t>0xffffffff) + offset)
+
+
 cdef class Segments(HeldBuffers):
-    cdef inline const uint8_t* _at(self, int64_t location, int64_t size) noexcept nogil:
-        # The bytes of a record or span, NULL when it is not wholly within its segment.
-        cdef int64_t segment = location >> 32
-        cdef int64_t offset = location & <int64_t>0xffffffff
-        if segment < 0 or segment >= self.count or size > self.sizes[segment] - offset:
-            return NULL
-        return self.data[segment] + offset
-
-    cdef inline void _fetch(self, const int64_t[::1] location, int64_t i, int64_t offset) noexcept nogil:
-        # What is at `offset` from a location behind location i will soon be read.
-        cdef int64_t later
-        if i + AHEAD < location.shape[0]:
-            later = location[i + AHEAD]
-            if 0 <= later >> 32 < self.count:
-                __builtin_prefetch(self.data[later >> 32] + (later & <int64_t>0xffffffff) + offset)
-
     def integers(
         self,
         const int64_t[::1] location,
@@ -297,8 +290,8 @@ cdef class Segments(HeldBuffers):
                     rows = min(<int64_t>STRIP, count - i)
                     smallest = size[i]
                     for j in range(rows):
-                        self._fetch(location, i + j, 0)
-                        self._fetch(location, i + j, furthest)
+                        fetch(self, location, i + j, 0)
+                        fetch(self, location, i + j, furthest)
                         record = self._at(location[i + j], size[i + j])
                         records[j] = record
                         smallest = min(smallest, <int64_t>size[i + j] if record is not NULL else 0)
@@ -401,7 +394,7 @@ cdef class Segments(HeldBuffers):
             for i in range(count):
                 span[i] = 0
                 span_size[i] = 0
-                self._fetch(location, i, offset)
+                fetch(self, location, i, offset)
                 record = self._at(location[i], size[i])
                 if record is NULL or offset + width > size[i]:
                     continue
@@ -443,7 +436,7 @@ cdef class Segments(HeldBuffers):
             strings.lock()
             for i in range(count):
                 ids[i] = 0
-                self._fetch(span, i, 0)
+                fetch(self, span, i, 0)
                 length = span_size[i]
                 if length <= 0:
                     continue
@@ -491,7 +484,7 @@ cdef class Segments(HeldBuffers):
         with nogil:
             offsets[0] = 0
             for i in range(count):
-                self._fetch(span, i, 0)
+                fetch(self, span, i, 0)
                 length = span_size[i]
                 text = self._at(span[i], length) if length > 0 else NULL
                 if text is NULL:
@@ -512,7 +505,7 @@ cdef class Segments(HeldBuffers):
             raise ValueError("the columns differ in length")
         with nogil:
             for i in range(count):
-                self._fetch(span, i, 0)
+                fetch(self, span, i, 0)
                 if not 0 <= offsets[i] <= offsets[i + 1] <= out.shape[0]:
                     failed = i
                     break

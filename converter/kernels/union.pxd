@@ -11,7 +11,6 @@ cdef class RowBounds:
     cdef int64_t rows
 
     cdef object of_class(self, flat, int64_t number)
-    cdef int64_t place(self, int32_t number, int32_t row) noexcept nogil
     cdef object positions(self, const int32_t[:] class_id, const int32_t[:] row)
     cdef object taken(self, const int32_t[:] class_id, const int32_t[:] row, const int32_t[:] column)
 

@@ -49,6 +49,15 @@ def number_rows(const int32_t[:] class_id, int32_t[::1] row, int32_t[::1] counts
         raise ValueError(f"event {failed} is of class {class_id[failed]}, which does not exist or is full")
 
 
+# Where a row stands among those of all classes, -1 where there is none such.
+cdef inline int64_t place_of(
+    const int64_t* start, const int64_t* end, int64_t highest, int32_t number, int32_t row
+) noexcept nogil:
+    if <uint32_t>number > highest or row < 0 or start[number] + row >= end[number]:
+        return -1
+    return start[number] + row
+
+
 cdef class RowBounds:
     """Where the rows of each class stand among those of all classes: behind those of classes with lower numbers."""
 
@@ -79,23 +88,20 @@ cdef class RowBounds:
             raise KeyError(number)
         return flat[self.start[number]:self.end[number]]
 
-    cdef inline int64_t place(self, int32_t number, int32_t row) noexcept nogil:
-        """That of a row, -1 where there is none such."""
-        if number < 0 or number > self.highest or row < 0 or self.start[number] + row >= self.end[number]:
-            return -1
-        return self.start[number] + row
-
     cdef object positions(self, const int32_t[:] class_id, const int32_t[:] row):
         """Where each row stands in the batch, -1 if nowhere."""
         cdef int64_t i, at
         cdef int64_t failed = -1
+        cdef const int64_t* start = self.start
+        cdef const int64_t* end = self.end
+        cdef int64_t highest = self.highest
         flat = np.full(self.rows, -1, np.int32)
         cdef int32_t[::1] places = flat
         if row.shape[0] != class_id.shape[0]:
             raise ValueError("row and class_id differ in length")
         with nogil:
             for i in range(class_id.shape[0]):
-                at = self.place(class_id[i], row[i])
+                at = place_of(start, end, highest, class_id[i], row[i])
                 if at < 0:
                     failed = i
                     break
@@ -109,13 +115,16 @@ cdef class RowBounds:
         cdef int64_t count = class_id.shape[0]
         cdef int64_t i, at
         cdef int64_t failed = -1
+        cdef const int64_t* start = self.start
+        cdef const int64_t* end = self.end
+        cdef int64_t highest = self.highest
         flat = np.empty(self.rows, np.int32) if count == self.rows else np.zeros(self.rows, np.int32)
         cdef int32_t[::1] values = flat
         if row.shape[0] != count or column.shape[0] != count:
             raise ValueError("row, class_id and column differ in length")
         with nogil:
             for i in range(count):
-                at = self.place(class_id[i], row[i])
+                at = place_of(start, end, highest, class_id[i], row[i])
                 if at < 0:
                     failed = i
                     break

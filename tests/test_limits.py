@@ -383,7 +383,7 @@ NO_LIMITS = {
         ctf/program._LONGEST_SKIP
         lttng_legacy/recording._MOST_OPEN lttng_legacy/decode._LARGEST_WINDOW
         perfetto/callstacks._MAX_CACHED trace_cmd/pages._LARGEST_WINDOW trace_cmd/pages._MOST_ODD
-        uftrace/windows._LARGEST uftrace/batches._MOST_SEARCHED storage/writer_thread._MAX_OPEN
+        uftrace/windows._LARGEST uftrace/batches._MOST_SEARCHED storage/block_writes._MAX_OPEN
         storage/source.MOST_AT_ONCE storage/packed._MOST_IN_MEMORY storage/packed._MOST_PASSES
         remote/sources._MOST_STREAMS remote/objects.MOST_FETCHED remote/cache._MOST_BLOCKS
         remote/cache._MOST_BLOCK remote/cache._MOST_KEPT storage/window_memory._MOST_REUSED

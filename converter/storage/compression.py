@@ -8,6 +8,7 @@ import tarfile
 from typing import TYPE_CHECKING, Final, Protocol
 
 from converter.errors import OutputError
+from converter.storage.block_writes import BlockWrites, Target
 from converter.storage.file_sinks import (
     DirectorySink,
     FileSink,
@@ -21,7 +22,6 @@ from converter.storage.placing import (
 )
 from converter.storage.sink import Sink
 from converter.storage.workers import workers
-from converter.storage.writer_thread import Target, WriterThread
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer  # in collections.abc from Python 3.12 on
@@ -113,7 +113,7 @@ def compressed_sink(base: Sink, compression: str, *, seekable: bool) -> Sink:
         target = _Compressed(base, compression)
         if seekable:
             return SpooledSink(base.name, unnamed(base.name), target)
-        return FileSink(base.name, WriterThread(), target, seekable=False)
+        return FileSink(base.name, BlockWrites(), target, seekable=False)
     except BaseException:
         base.abort()
         raise

@@ -1,6 +1,6 @@
 """Sinks of files and directories: written in the background under a temporary name, renamed when they are complete.
 
-One thread per output does the system calls, so that producing and writing overlap.
+System calls are work of its own, so that producing and writing overlap (`block_writes.py`).
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from contextlib import ExitStack
 from typing import TYPE_CHECKING, Self
 
 from converter.errors import OutputError, TraceError, UnsupportedError
+from converter.storage.block_writes import BlockWrites, Descriptor, Named, Target
 from converter.storage.placing import (
     output_error,
     place_file,
@@ -21,7 +22,6 @@ from converter.storage.placing import (
 )
 from converter.storage.sink import Sink, bytes_of
 from converter.storage.source import check_relative
-from converter.storage.writer_thread import Descriptor, Named, Target, WriterThread
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer  # in collections.abc from Python 3.12 on
@@ -32,14 +32,14 @@ _BLOCK_SIZE = 1 << 18
 
 
 class FileSink(Sink):
-    """Appends to a target through the writer thread; as it is, for streams and for files in directories."""
+    """Appends to a target, block after block; as it is, for streams and for files in directories."""
 
     _block_size = _BLOCK_SIZE
 
-    def __init__(self, name: str, thread: WriterThread, target: Target, *, seekable: bool) -> None:
+    def __init__(self, name: str, writes: BlockWrites, target: Target, *, seekable: bool) -> None:
         super().__init__(name)
         self.seekable = seekable
-        self._thread = thread
+        self._writes = writes
         self._target = target
         self._block = bytearray()
         self._block_offset = 0
@@ -50,7 +50,7 @@ class FileSink(Sink):
         if len(view) >= _SMALL_SIZE:
             self._flush()
             owned = handover or isinstance(data, bytes)
-            self._thread.put(self._target, self._place(), view if owned else bytes(view))
+            self._writes.put(self._target, self._place(), view if owned else bytes(view))
             self._block_offset += len(view)
             return
         self._block += view
@@ -68,13 +68,13 @@ class FileSink(Sink):
             return
         self._flush()
         if view:
-            self._thread.put(self._target, offset, bytes(view))
+            self._writes.put(self._target, offset, bytes(view))
 
     def read_back(self, offset: int, size: int) -> bytes:
         if not self.seekable:
             raise UnsupportedError("a stream cannot be read back", path=self.name)
         self._flush()
-        self._thread.finish()
+        self._writes.finish()
         try:
             return self._target.read(size, offset)
         except OSError as error:
@@ -85,7 +85,7 @@ class FileSink(Sink):
 
     def checksum(self) -> int:
         self._flush()
-        self._thread.finish()
+        self._writes.finish()
         kept = self._target.checksum
         return super().checksum() if kept is None else kept
 
@@ -97,7 +97,7 @@ class FileSink(Sink):
             return
         try:
             self._flush()
-            self._thread.finish()
+            self._writes.finish()
             self._target.close()
         except BaseException as error:
             self.abort()
@@ -110,13 +110,13 @@ class FileSink(Sink):
         if not self._closed:
             self._closed = True
             self._block = bytearray()
-            self._thread.cancel()
+            self._writes.cancel()
             self._target.discard()
 
     def _flush(self) -> None:
         if self._block:
             block, self._block = self._block, bytearray()
-            self._thread.put(self._target, self._place(), block)
+            self._writes.put(self._target, self._place(), block)
             self._block_offset += len(block)
 
     def _place(self) -> int | None:
@@ -127,7 +127,7 @@ class TemporaryFileSink(FileSink):
     """A file under a temporary name until it is complete, with those that come with it."""
 
     def __init__(self, name: str, target: Descriptor, temporary: str, *, force: bool) -> None:
-        super().__init__(name, WriterThread(), target, seekable=True)
+        super().__init__(name, BlockWrites(), target, seekable=True)
         self.temporary = temporary
         self._force = force
         self._companions: list[Self] = []
@@ -205,13 +205,13 @@ class ReplacingSink(TemporaryFileSink):
 
 
 class _ChildSink(FileSink):
-    """A file of a directory sink, whose thread it shares."""
+    """A file of a directory sink, whose writes it shares."""
 
     # There can be thousands (one per thread of a traced program), each with a block.
     _block_size = _SMALL_SIZE
 
-    def __init__(self, name: str, thread: WriterThread, target: Named) -> None:
-        super().__init__(name, thread, target, seekable=True)
+    def __init__(self, name: str, writes: BlockWrites, target: Named) -> None:
+        super().__init__(name, writes, target, seekable=True)
         self.aborted = False
 
     def close(self) -> None:
@@ -229,7 +229,7 @@ class SpooledSink(FileSink):
     """A stream that gets its data when they are complete."""
 
     def __init__(self, name: str, spool: Descriptor, stream: Target) -> None:
-        super().__init__(name, WriterThread(), spool, seekable=True)
+        super().__init__(name, BlockWrites(), spool, seekable=True)
         self._spool = spool
         self._stream = stream
 
@@ -238,8 +238,8 @@ class SpooledSink(FileSink):
             return
         try:
             self._flush()
-            self._thread.finish()
-            with FileSink(self.name, WriterThread(), self._stream, seekable=False) as sink:
+            self._writes.finish()
+            with FileSink(self.name, BlockWrites(), self._stream, seekable=False) as sink:
                 while chunk := self._spool.read(_BLOCK_SIZE, sink.tell()):
                     sink.write(chunk)
         except OSError as error:
@@ -264,7 +264,7 @@ class DirectorySink(Sink):
         self._temporary = temporary
         self._target = target
         self._force = force
-        self._thread = WriterThread()
+        self._writes = BlockWrites()
         self._children: dict[str, _ChildSink] = {}
         self._keeps_checksums = False
 
@@ -283,11 +283,11 @@ class DirectorySink(Sink):
         path = os.path.join(self._temporary, relative)
         try:
             os.makedirs(os.path.dirname(path), exist_ok=True)
-            # Only created here: the thread opens it again when needed, so that thousands of files are no problem.
+            # Only created here: it is opened again when needed, so that thousands of files are no problem.
             os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666))
         except (OSError, ValueError) as error:
             raise output_error(error, name) from error
-        child = _ChildSink(name, self._thread, Named(name, path))
+        child = _ChildSink(name, self._writes, Named(name, path))
         if self._keeps_checksums:
             child.keep_checksum()
         self._children[relative] = child
@@ -314,7 +314,7 @@ class DirectorySink(Sink):
                 child.close()
                 if child.aborted:
                     raise OutputError("was not completed", path=child.name)
-            self._thread.finish()
+            self._writes.finish()
             self._move_into_place()
         except BaseException as error:
             self.abort()
@@ -329,7 +329,7 @@ class DirectorySink(Sink):
         self._closed = True
         for child in self._children.values():
             child.abort()
-        self._thread.cancel()
+        self._writes.cancel()
         remove(self._temporary)
 
     def _move_into_place(self) -> None:

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from functools import partial
 
 from converter.errors import OutputError
+from converter.storage.block_writes import BlockWrites, Descriptor, Stream, Target
 from converter.storage.file_sinks import (
     DirectorySink,
     FileSink,
@@ -25,7 +26,6 @@ from converter.storage.placing import (
 )
 from converter.storage.sink import Sink
 from converter.storage.wrapping import Wrapping, unwrapped_name
-from converter.storage.writer_thread import Descriptor, Stream, Target, WriterThread
 
 #: Names that systems have for descriptors that are open; process substitution of shells gives them.
 _DESCRIPTOR = re.compile(r"/dev/(stdout|stderr)|(?:/dev|/proc/self)/fd/([0-9]+)")
@@ -128,7 +128,7 @@ def _open_plain(
 
 def _open_stream(name: str, target: Target, seekable: bool) -> Sink:
     if not seekable:
-        return FileSink(name, WriterThread(), target, seekable=False)
+        return FileSink(name, BlockWrites(), target, seekable=False)
     return SpooledSink(name, unnamed(name), target)
 
 

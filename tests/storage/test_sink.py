@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from support.sink_checks import BIG, BrokenError
 
 from converter.errors import OutputError, TraceError
-from converter.storage import writer_thread
+from converter.storage import block_writes
 from converter.storage.outputs import open_sink
 from converter.storage.sink import BufferSink
 
@@ -222,7 +222,7 @@ class TestFile:
         assert (tmp_path / "out").read_bytes() == b"data"
 
     def test_systems_without_large_writes(self, tmp_path, monkeypatch):
-        monkeypatch.setattr(writer_thread, "MOST_AT_ONCE", 1000)
+        monkeypatch.setattr(block_writes, "MOST_AT_ONCE", 1000)
         with open_sink(tmp_path / "out") as sink:
             sink.write(BIG)
             sink.write_at(10, b"new")

@@ -1,16 +1,17 @@
-"""The thread behind a sink: it takes buffers from a short queue and writes them, in order."""
+"""Writing behind a sink: buffers wait in a short queue and are written in order, while more is made."""
 
 from __future__ import annotations
 
 import os
-import queue
 import threading
-from collections import OrderedDict
+import time
+from collections import OrderedDict, deque
 from contextlib import suppress
 from typing import BinaryIO, NamedTuple
 
 from converter.errors import OutputError
 from converter.storage.source import MOST_AT_ONCE
+from converter.storage.workers import Work, Workers
 
 #: How many buffers can wait: enough to overlap, few enough to bound the memory.
 _DEPTH = 3
@@ -18,6 +19,7 @@ _DEPTH = 3
 _MAX_OPEN = 64
 #: How long to wait for a write into a pipe that nobody reads; the process can end meanwhile.
 _CANCEL_SECONDS = 2.0
+_POLLED = 0.005
 
 
 class Target:
@@ -108,7 +110,7 @@ class Stream(Target):
 
 
 class Named(Target):
-    """A file that exists under this path; `WriterThread` opens it when something is to be written."""
+    """A file that exists under this path; `BlockWrites` opens it when something is to be written."""
 
     def __init__(self, name: str, path: str) -> None:
         super().__init__(name)
@@ -128,68 +130,76 @@ class _Item(NamedTuple):
     data: memoryview
 
 
-class WriterThread:
-    """Writes what it is given, on a thread that starts when there is more than fits in one block.
+class BlockWrites:
+    """Writes what it is given, as work for the threads that all share: who gives too much writes some of it, too.
 
     After an error nothing more is written, and every later call raises it as an `OutputError`.
     """
 
     def __init__(self) -> None:
-        self._queue: queue.Queue[_Item | None] = queue.Queue(_DEPTH)
-        self._thread: threading.Thread | None = None
-        self._first: _Item | None = None
+        self._lock = threading.Lock()
+        self._waiting: deque[_Item] = deque()
+        # The writing of what is in front, if there is more than one block: outputs of a single one need no threads.
+        self._work: Work[None] | None = None
+        self._workers: Workers | None = None
         self._cancelled = False
         self._error: tuple[str, Exception] | None = None
         self._opened: OrderedDict[str, Descriptor] = OrderedDict()
 
     def put(self, target: Target, offset: int | None, data: bytes | bytearray | memoryview) -> None:
-        """Write a buffer, which now belongs to the thread, at an offset or (None) after the last."""
+        """Write a buffer, which is not the caller's any more, at an offset or (None) after the last."""
         self._raise_error()
-        item = _Item(target, offset, memoryview(data))
-        if self._thread is None:
-            if self._first is None:
-                # The outputs of most tests and examples are a single block: they need no thread.
-                self._first = item
-                return
-            self._thread = threading.Thread(target=self._run, name="traceconv-writer", daemon=True)
-            self._thread.start()
-            self._queue.put(self._first)
-            self._first = None
-        self._queue.put(item)
+        with self._lock:
+            self._waiting.append(_Item(target, offset, memoryview(data)))
+            if self._work is None and len(self._waiting) > 1:
+                if self._workers is None:
+                    self._workers = Workers()
+                self._work = self._workers.submit(self._write_next)
+        while len(self._waiting) > _DEPTH:
+            self._wait()
 
     def finish(self) -> None:
         """Wait until everything is written."""
-        if self._thread is not None:
-            self._stop()
-        elif self._first is not None:
-            first, self._first = self._first, None
-            self._write(first)
+        while self._waiting or self._work is not None:
+            self._wait()
+        self._close_workers()
         self._close_opened()
         self._raise_error()
 
     def cancel(self) -> None:
         """Drop what waits and stop."""
         self._cancelled = True
-        self._first = None
-        if self._thread is not None:
-            with suppress(queue.Empty):
-                while True:
-                    self._queue.get_nowait()
-            self._stop(_CANCEL_SECONDS)
-        self._close_opened()
+        self._waiting.clear()
+        work = self._work
+        if work is None or work.take_back() or _is_done_soon(work):
+            self._close_workers()
+            self._close_opened()
 
-    def _stop(self, timeout: float | None = None) -> None:
-        if self._thread is not None:
-            self._queue.put(None)
-            self._thread.join(timeout)
-            self._thread = None
+    def _wait(self) -> None:
+        """Have the block in front written, if there is one."""
+        with self._lock:
+            work = self._work
+        if work is not None:
+            work.result()
+        else:
+            self._write_next()
 
-    def _run(self) -> None:
-        while (item := self._queue.get()) is not None:
-            # After an error the queue is still emptied, or the producer would wait for ever.
-            if self._error is None and not self._cancelled:
-                self._write(item)
-            del item  # release the buffer while waiting for the next
+    def _write_next(self) -> None:
+        with self._lock:
+            item = self._waiting.popleft() if self._waiting else None
+        # After an error the queue is still emptied, or who fills it would wait for ever.
+        if item is not None and self._error is None and not self._cancelled:
+            self._write(item)
+        del item
+        with self._lock:
+            self._work = None
+            if self._waiting and self._workers is not None:
+                self._work = self._workers.submit(self._write_next)
+
+    def _close_workers(self) -> None:
+        workers, self._workers = self._workers, None
+        if workers is not None:
+            workers.close()
 
     def _write(self, item: _Item) -> None:
         data, offset = item.data, item.offset
@@ -227,3 +237,11 @@ class WriterThread:
                 error.strerror if isinstance(error, OSError) and error.strerror else str(error)
             )
             raise OutputError(message, path=name) from error
+
+
+def _is_done_soon(work: Work[None]) -> bool:
+    """Wait for what may be for ever, if nobody reads from a pipe."""
+    end = time.monotonic() + _CANCEL_SECONDS
+    while not work.done() and time.monotonic() < end:
+        time.sleep(_POLLED)
+    return work.done()

@@ -5,7 +5,7 @@ The heads of the streams are compared and nothing is sorted within a stream, so 
 backwards comes out as it is; at equal times the stream of the lower number goes first.
 """
 
-from libc.stdint cimport int32_t, int64_t, uint32_t
+from libc.stdint cimport INT64_MAX, int32_t, int64_t, uint32_t
 from libc.stdlib cimport calloc, free
 
 
@@ -145,17 +145,23 @@ cdef class Merge:
     ):
         cdef int64_t room = ts.shape[0]
         cdef int64_t classes = counts.shape[0]
-        cdef int64_t at, end, limit_ts
-        cdef int32_t top, rival
+        cdef bint tracked = track.shape[0] > 0
+        cdef int64_t at, end, last, time, segment
+        cdef int32_t top, rival, of_cpu, of_track
         cdef int32_t kind
         cdef Stream* stream
-        cdef bint yields
+        # The stream's columns: what is written is never one of these, which a compiler cannot know.
+        cdef const int64_t* times
+        cdef const int32_t* kinds
+        cdef const int32_t* threads
+        cdef const uint32_t* starts
+        cdef const uint32_t* sizes
         cdef int64_t bad = 0
         cdef bint is_bad = False
         cdef int32_t empty = -1
         if (
             class_id.shape[0] != room or row.shape[0] != room or thread.shape[0] != room or cpu.shape[0] != room
-            or track.shape[0] != room or location.shape[0] != room or size.shape[0] != room
+            or (tracked and track.shape[0] != room) or location.shape[0] != room or size.shape[0] != room
         ):
             raise ValueError("the columns differ in length")
         if not 0 <= filled <= room:
@@ -165,34 +171,39 @@ cdef class Merge:
                 top = self._heap[0]
                 stream = &self._streams[top]
                 # As long as the top stream stays before its nearest rival the heap need not change.
-                limit_ts = 0
+                last = INT64_MAX
                 rival = -1
                 if self._waiting > 1:
                     rival = self._heap[1]
                     if self._waiting > 2 and self._before(self._heap[2], rival):
                         rival = self._heap[2]
-                    limit_ts = self._streams[rival].ts[self._streams[rival].at]
-                yields = rival >= 0 and top > rival
+                    # A rival of a lower number is later than the top stream, and goes first at equal times.
+                    last = self._streams[rival].ts[self._streams[rival].at] - (top > rival)
+                times, kinds, threads = stream.ts, stream.class_id, stream.thread
+                starts, sizes = stream.start, stream.size
+                segment, of_cpu, of_track = stream.segment << 32, stream.cpu, stream.track
                 at = stream.at
                 end = stream.end
                 if end - at > room - filled:
                     end = at + room - filled
                 while at < end:
-                    if rival >= 0 and (stream.ts[at] > limit_ts or (yields and stream.ts[at] == limit_ts)):
+                    time = times[at]
+                    if time > last:
                         break
-                    kind = stream.class_id[at]
+                    kind = kinds[at]
                     if kind < 0 or kind >= classes:
                         is_bad, bad = True, kind
                         break
-                    ts[filled] = stream.ts[at]
+                    ts[filled] = time
                     class_id[filled] = kind
                     row[filled] = counts[kind]
                     counts[kind] = <int32_t>(<uint32_t>counts[kind] + 1)
-                    thread[filled] = stream.thread[at]
-                    cpu[filled] = stream.cpu
-                    track[filled] = stream.track
-                    location[filled] = stream.segment << 32 | stream.start[at]
-                    size[filled] = stream.size[at]
+                    thread[filled] = threads[at]
+                    cpu[filled] = of_cpu
+                    if tracked:
+                        track[filled] = of_track
+                    location[filled] = segment | starts[at]
+                    size[filled] = sizes[at]
                     filled += 1
                     at += 1
                 stream.at = at
@@ -205,7 +216,11 @@ cdef class Merge:
                         self._sink(0)
                     empty = top
                     break
-                self._sink(0)
+                if self._waiting == 2 and at < end:
+                    # The rival is before.
+                    self._heap[0], self._heap[1] = rival, top
+                else:
+                    self._sink(0)
         if is_bad:
             raise ValueError(f"an event is of class {bad} of {classes}")
         return filled, empty

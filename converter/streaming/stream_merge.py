@@ -71,7 +71,8 @@ class MergedEvents(Generic[Segment]):
     row: NDArray[np.int32]
     thread: NDArray[np.int32]
     cpu: NDArray[np.int32]
-    track: NDArray[np.int32]
+    #: None where no stream has one.
+    track: NDArray[np.int32] | None
     locations: Locations
     segments: list[Segment]
 
@@ -114,6 +115,7 @@ class StreamMerge(ABC, Generic[Window, Segment]):
         trace: Trace | None = None,
     ) -> None:
         self.merge: Final = Merge(cpus, [-1] * len(cpus) if tracks is None else tracks)
+        self._has_tracks = tracks is not None and any(track >= 0 for track in tracks)
         self._most_bytes = most_bytes
         self._size = BATCH_SIZE if trace is None else trace.events_of_a_batch(BATCH_SIZE)
         self._current: list[Window | None] = [None] * len(cpus)
@@ -148,7 +150,8 @@ class StreamMerge(ABC, Generic[Window, Segment]):
             for stream in range(len(self._current)):
                 self._feed(stream)
         ts, location = (np.empty(self._size, np.int64) for _ in range(2))
-        class_id, row, thread, cpu, track = (np.empty(self._size, np.int32) for _ in range(5))
+        class_id, row, thread, cpu = (np.empty(self._size, np.int32) for _ in range(4))
+        track = np.empty(self._size if self._has_tracks else 0, np.int32)
         size = np.empty(self._size, np.uint32)
         counts = np.zeros(self.class_count(), np.int32)
         filled = 0
@@ -176,7 +179,7 @@ class StreamMerge(ABC, Generic[Window, Segment]):
             row[:filled],
             thread[:filled],
             cpu[:filled],
-            track[:filled],
+            track[:filled] if self._has_tracks else None,
             Locations(class_id[:filled], row[:filled], location[:filled], size[:filled], counts),
             segments,
         )

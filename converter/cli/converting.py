@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from converter import registry
 from converter.cli import messages
-from converter.cli.merging import Relations, print_inputs, share_heap
+from converter.cli.merging import Relations, print_inputs
 from converter.cli.places import output_in
 from converter.cli.progress import Progress
 from converter.conversion import Strictness, refuse
@@ -28,6 +29,9 @@ if TYPE_CHECKING:
     from converter.selection.parts import Division, TimeLength
     from converter.selection.selection import Selection
     from converter.splitting import SplitPart
+
+#: Of glibc's <malloc.h>.
+_M_ARENA_MAX = -8
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,6 +100,17 @@ def run(options: Options) -> None:
         )
 
 
+def _share_heap() -> None:
+    """Have all threads take memory from one heap: what one has let go of, the next one takes.
+
+    What a batch needs is new on one thread and let go of on another, and the C library would keep it for the first.
+    """
+    import ctypes
+
+    with suppress(OSError, AttributeError):  # another system's C library
+        ctypes.CDLL(None).mallopt(_M_ARENA_MAX, 1)
+
+
 class Conversion(NamedTuple):
     """A conversion that was done: of which part of a trace, and what tells how much that is."""
 
@@ -122,8 +137,7 @@ def converted(
         TraceError: of what went wrong.
 
     """
-    if len(options.sources) > 1:
-        share_heap()
+    _share_heap()
     with (
         _progress(options) as progress,
         open_merged(

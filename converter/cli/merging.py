@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import suppress
 from typing import TYPE_CHECKING, Any, TypedDict
 
 import click
@@ -13,8 +12,6 @@ from converter.cli import messages
 if TYPE_CHECKING:
     from converter.ir.trace import Trace
 
-#: Of glibc's <malloc.h>.
-_M_ARENA_MAX = -8
 #: With more inputs than that, those that nothing is wrong with are said to be so many.
 _SAID = 20
 
@@ -79,17 +76,6 @@ def relating(command: Callable[..., Any]) -> Callable[..., Any]:
     ):
         command = option(command)
     return command
-
-
-def share_heap() -> None:
-    """Have all threads take memory from one heap: what a reader has let go of, the next one takes.
-
-    Each of several readers has threads of its own, and the C library would keep what they have used for these alone.
-    """
-    import ctypes
-
-    with suppress(OSError, AttributeError):  # another system's C library
-        ctypes.CDLL(None).mallopt(_M_ARENA_MAX, 1)
 
 
 def print_inputs(trace: Trace) -> None:

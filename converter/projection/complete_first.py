@@ -26,9 +26,10 @@ _FLOWS: Final = frozenset({Kind.FLOW_BEGIN, Kind.FLOW_STEP, Kind.FLOW_END})
 
 def slices_first(trace: Trace) -> Trace:
     """The trace as such viewers take its batches, where these have arrows."""
+    arrows: list[bool] = []
 
     def ordered(batch: Batch) -> Batch:
-        lasting = _lasting(trace, batch)
+        lasting = _lasting(trace, batch, arrows)
         if lasting is None:
             return batch
         present = np.argsort(batch.ts, kind="stable")
@@ -44,9 +45,10 @@ def slices_first(trace: Trace) -> Trace:
 
 def behind_slices(trace: Trace, report: LossReport) -> Trace:
     """The same trace, whose arrows are counted that such viewers take behind a slice that is behind them."""
+    arrows: list[bool] = []
 
     def counted(batch: Batch) -> Batch:
-        lasting = _lasting(trace, batch)
+        lasting = _lasting(trace, batch, arrows)
         if lasting is None:
             return batch
         of_flows = [
@@ -80,14 +82,18 @@ def _with(trace: Trace, of_batch: Callable[[Batch], Batch]) -> Trace:
     return result
 
 
-def _lasting(trace: Trace, batch: Batch) -> NDArray[np.int64] | None:
-    """How long each event of a batch lasts that is a complete slice; None of a batch without arrows or such slices."""
+def _lasting(trace: Trace, batch: Batch, arrows: list[bool]) -> NDArray[np.int64] | None:
+    """How long each event of a batch lasts that is a complete slice; None of a batch without arrows or such slices.
+
+    `arrows` are the classes that have such, as far as they were looked at.
+    """
+    arrows += map(_has_arrows, trace.event_classes[len(arrows) :])
     present = [number for number, table in batch.tables.items() if len(table)]
-    classes = {number: trace.event_classes[number] for number in present}
-    if not any(map(_has_arrows, classes.values())):
+    if not any(arrows[number] for number in present):
         return None
     lasting = None
-    for number, event_class in classes.items():
+    for number in present:
+        event_class = trace.event_classes[number]
         index = event_class.index_of(Role.DURATION)
         if event_class.kind is Kind.SLICE_COMPLETE and index is not None:
             lasting = np.zeros(len(batch), np.int64) if lasting is None else lasting

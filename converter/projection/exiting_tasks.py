@@ -41,13 +41,13 @@ def _batches(trace: Trace, report: LossReport) -> Iterator[Batch]:
     #: By CPU: what its last switch was to.
     running: dict[int, _Running] = {}
     for batch in trace.batches():
-        kinds = {
-            number: trace.event_classes[number].kind
-            for number, table in batch.tables.items()
-            if len(table)
-        }
-        switches = [number for number, kind in kinds.items() if kind is Kind.SCHED_SWITCH]
-        exits = [number for number, kind in kinds.items() if kind is Kind.TASK_EXIT]
+        switches, exits = [], []
+        for number, table in batch.tables.items():
+            kind = trace.event_classes[number].kind
+            if kind is Kind.SCHED_SWITCH and len(table):
+                switches.append(number)
+            elif kind is Kind.TASK_EXIT and len(table):
+                exits.append(number)
         # Only switches that name one task leave anything to be found out.
         partial = any(may_name_one(trace.event_classes[number]) for number in switches)
         if partial or (running and (switches or exits)):

@@ -73,7 +73,7 @@ class _Messages:
             present = [
                 number
                 for number, table in batch.tables.items()
-                if len(table) and self._source.event_classes[number].kind in MESSAGES
+                if self._source.event_classes[number].kind in MESSAGES and len(table)
             ]
             under_way = under_way or bool(present)
             renumbered = in_classes(batch, self._numbers)

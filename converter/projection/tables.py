@@ -5,6 +5,7 @@ A format without tracks shows each as a thread. A format in which every event is
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -63,16 +64,12 @@ class TargetTables:
         """Take over what the source's tables have become."""
         source, target = self._source, self._target
         # A name may be filled in later than its owner.
-        self._unnamed_processes = [
-            one
-            for one in self._unnamed_processes
-            if not self._named(source.processes[one], target.processes[self._processes[one]])
-        ]
-        self._unnamed_threads = [
-            one
-            for one in self._unnamed_threads
-            if not self._named(source.threads[one], target.threads[self._threads[one]])
-        ]
+        self._unnamed_processes = self._still_unnamed(
+            self._unnamed_processes, source.processes, target.processes, self._processes
+        )
+        self._unnamed_threads = self._still_unnamed(
+            self._unnamed_threads, source.threads, target.threads, self._threads
+        )
         for process in source.processes[len(self._processes) :]:
             if not process.name:
                 self._unnamed_processes.append(len(self._processes))
@@ -92,11 +89,19 @@ class TargetTables:
             self._tracks.append(len(self.tracks))
             self.tracks.append(self._fitted_track(track))
 
-    def _named(self, source: Process | Thread, target: Process | Thread) -> bool:
-        """Whether there is a name now, which the target has then, too."""
-        if source.name and not target.name:
-            target.name = self._name(source.name)
-        return bool(source.name)
+    def _still_unnamed(
+        self,
+        unnamed: list[int],
+        source: Sequence[Process | Thread],
+        target: Sequence[Process | Thread],
+        numbers: list[int],
+    ) -> list[int]:
+        """Those without a name; what has one now gives it to the target's, if that has none."""
+        named = [one for one in unnamed if source[one].name]
+        for one in named:
+            held = target[numbers[one]]
+            held.name = held.name or self._name(source[one].name)
+        return [one for one in unnamed if not source[one].name] if named else unnamed
 
     def _fitted_process(self, process: Process) -> Process:
         pid = self._fitted_id(process.pid, "process")

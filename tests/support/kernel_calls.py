@@ -174,6 +174,9 @@ class Proxy:
     def __getitem__(self, key: Any) -> Any:
         return self.__getattr__("__getitem__")(key)
 
+    def __call__(self, *arguments: Any, **named: Any) -> Any:
+        return self.__getattr__("__call__")(*arguments, **named)
+
     def __len__(self) -> int:
         return len(_real(self))
 
@@ -215,7 +218,7 @@ def recorded() -> Iterator[Recording]:
 
 
 def _is_kept(of: type) -> bool:
-    return of.__module__ in KERNELS and of.__module__ != TABLES
+    return of.__module__ in KERNELS and of.__module__ not in TABLES and of.__name__ not in HELD
 
 
 def _kept_calls(function: Any, recording: Recording) -> Callable[..., Any]:
@@ -356,5 +359,14 @@ def _with(value: Any, path: list[int | str], other: Any) -> Any:
 
 
 KERNELS = kernels()
-TABLES = "converter.ir.tables"
+#: Of what columns are computed by, and of what plans are carried out with.
+TABLES = {
+    "converter.formats.trace_cmd.record_tables",
+    "converter.ir.tables",
+    "converter.projection.in_place",
+    "converter.projection.planned",
+    "converter.projection.rows",
+}
+#: What other kernels find in batches, where nothing can stand before it.
+HELD = {"DenseUnion", "LocatedRows", "Locations"}
 _ROOM: dict[tuple[str, tuple[int, ...]], Any] = {}

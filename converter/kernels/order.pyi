@@ -46,7 +46,8 @@ class Merge:
     ) -> tuple[int, int]:
         """Fill the columns from place `filled` on: (places filled, the stream that ran out or -1).
 
-        An empty `track` is not wanted. `counts` numbers the rows of each class. With -1 the columns are full, or no stream has an event.
+        An empty `track` is not wanted. `counts` numbers the rows of each class. With -1 the columns are full, or no
+        stream has an event.
         Raises ValueError for a class without an entry in `counts`. Releases the GIL.
         """
 

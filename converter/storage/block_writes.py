@@ -139,7 +139,7 @@ class BlockWrites:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._waiting: deque[_Item] = deque()
-        # The writing of what is in front, if there is more than one block: outputs of a single one need no threads.
+        # The writing of what waits, if there is more than one block: outputs of a single one need no threads.
         self._work: Work[None] | None = None
         self._workers: Workers | None = None
         self._cancelled = False
@@ -154,7 +154,7 @@ class BlockWrites:
             if self._work is None and len(self._waiting) > 1:
                 if self._workers is None:
                     self._workers = Workers()
-                self._work = self._workers.submit(self._write_next)
+                self._work = self._workers.submit(self._write_waiting)
         while len(self._waiting) > _DEPTH:
             self._wait()
 
@@ -176,25 +176,25 @@ class BlockWrites:
             self._close_opened()
 
     def _wait(self) -> None:
-        """Have the block in front written, if there is one."""
+        """Have what waits written."""
         with self._lock:
             work = self._work
         if work is not None:
             work.result()
         else:
-            self._write_next()
+            self._write_waiting()
 
-    def _write_next(self) -> None:
-        with self._lock:
-            item = self._waiting.popleft() if self._waiting else None
-        # After an error the queue is still emptied, or who fills it would wait for ever.
-        if item is not None and self._error is None and not self._cancelled:
-            self._write(item)
-        del item
-        with self._lock:
-            self._work = None
-            if self._waiting and self._workers is not None:
-                self._work = self._workers.submit(self._write_next)
+    def _write_waiting(self) -> None:
+        while True:
+            with self._lock:
+                if not self._waiting:
+                    self._work = None
+                    return
+                item = self._waiting.popleft()
+            # After an error the queue is still emptied, or who fills it would wait for ever.
+            if self._error is None and not self._cancelled:
+                self._write(item)
+            del item
 
     def _close_workers(self) -> None:
         workers, self._workers = self._workers, None

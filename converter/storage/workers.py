@@ -207,6 +207,7 @@ class _Pool:
         #: Threads that have nothing else to do stand in front.
         self._sleepers: list[_Sleeper] = []
         self._threads: list[threading.Thread] = []
+        self._most_threads = 0
         self._users = 0
         self._spent = 0.0
 
@@ -214,6 +215,7 @@ class _Pool:
         """Somebody is going to submit work."""
         with self._lock:
             self._users += 1
+            self._most_threads = workers() - 1
             if worthwhile:
                 self._spent = _WORTHWHILE
 
@@ -248,14 +250,16 @@ class _Pool:
                 if may and not sleeper.awake:
                     sleeper.wake()
                     return
-            if self._spent >= _WORTHWHILE and len(self._threads) < workers() - 1:
+            if self._spent >= _WORTHWHILE and len(self._threads) < self._most_threads:
                 thread = threading.Thread(target=self._run, name="traceconv-worker", daemon=True)
                 self._threads.append(thread)
                 thread.start()
 
     def wait_for(self, work: Work[Any]) -> None:
         """Return when it is done; until then this thread does what it may."""
-        may = _here.may if work.owner.waits else min(_here.may, _PIECES)
+        may = _here.may
+        if may == _ALL and not work.owner.waits:
+            may = _PIECES
         while True:
             sleeper = None
             with self._lock:
@@ -270,9 +274,12 @@ class _Pool:
                     sleeper = self._sleeper(may, _here.asker)
                     work.waited_for_by.append(sleeper)
             if taken is not None:
-                begun = time.perf_counter()
-                taken.do()
-                self._spent += time.perf_counter() - begun
+                if self._spent < _WORTHWHILE:
+                    begun = time.perf_counter()
+                    taken.do()
+                    self._spent += time.perf_counter() - begun
+                else:
+                    taken.do()
                 taken = None
             if sleeper is not None:
                 self._sleep(sleeper)
@@ -290,9 +297,10 @@ class _Pool:
         with self._lock:
             work.state = _DONE
             work.owner.unfinished.discard(work)
-            for sleeper in work.waited_for_by:
-                sleeper.wake()
-            work.waited_for_by.clear()
+            if work.waited_for_by:
+                for sleeper in work.waited_for_by:
+                    sleeper.wake()
+                work.waited_for_by.clear()
 
     def _run(self) -> None:
         """What a thread of the pool does."""

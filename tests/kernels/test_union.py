@@ -1,5 +1,7 @@
 """Looking up by number, as NumPy's indexing does it, but for what is far below zero."""
 
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -97,6 +99,19 @@ def test_a_column_is_taken_for_each_class(turn, events):
         else:
             with pytest.raises(KeyError):
                 union.first(number)
+
+
+def test_threads_may_ask_at_once():
+    class_id = np.arange(1 << 16, dtype=np.int32) % 7
+    row = np.arange(1 << 16, dtype=np.int32) // 7
+    column = np.arange(1 << 16, dtype=np.int32) * 3
+    lengths = {number: range(int((class_id == number).sum())) for number in range(7)}
+    for _ in range(20):
+        union = DenseUnion(class_id, row, lengths)
+        with ThreadPoolExecutor(4) as pool:
+            taken = list(pool.map(lambda number: union.taken(column, number), range(7)))
+        for number, values in enumerate(taken):
+            assert np.array_equal(values, column[number::7])
 
 
 def test_rows_that_no_table_has_are_not_taken():

@@ -109,7 +109,7 @@ def test_threads_may_ask_at_once():
     for _ in range(20):
         union = DenseUnion(class_id, row, lengths)
         with ThreadPoolExecutor(4) as pool:
-            taken = list(pool.map(lambda number: union.taken(column, number), range(7)))
+            taken = list(pool.map(union.taken, [column] * 7, range(7)))
         for number, values in enumerate(taken):
             assert np.array_equal(values, column[number::7])
 

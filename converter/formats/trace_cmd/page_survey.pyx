@@ -119,16 +119,16 @@ cdef class Surveyor:
                         tasks.find_or_add(pid)
                     step = first_step[kind]
                     while 0 <= step < number_of_steps:
-                        take_step(&cursor, &self._steps[step, 0], pid, tasks)
+                        take_step(cursor, &self._steps[step, 0], pid, tasks)
                         step = self._steps[step, 1]
-                if found == DAMAGED or cursor.clipped or cut_by_zeros(&cursor):
+                if found == DAMAGED or cursor.clipped or cut_by_zeros(cursor):
                     note_damage(&damage, page + cursor.at)
                 page += page_size
         self.missed += missed
         return damage.count, damage.first
 
 
-cdef void take_step(PageCursor* cursor, const int32_t* step, int32_t pid, TaskTable tasks) noexcept nogil:
+cdef void take_step(PageCursor cursor, const int32_t* step, int32_t pid, TaskTable tasks) noexcept nogil:
     cdef const uint8_t* record = cursor.page + cursor.start
     cdef int64_t size = cursor.size
     cdef int64_t a = step[2]

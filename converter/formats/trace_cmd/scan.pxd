@@ -48,6 +48,8 @@ cdef struct PageCursor:
     int64_t stated
     bint swap
     bint big_endian
+    # What `next_of_any` found.
+    int found
 
 
 # A place where pages make no sense.
@@ -73,7 +75,9 @@ cdef inline bint open_page(
     else:
         commit = load32(page + 8, cursor.swap)
     cursor.flags = commit & (<uint32_t>MISSED_EVENTS | <uint32_t>MISSED_STORED)
-    cursor.at = header
+    cursor.at = cursor.start = header
+    cursor.size = 0
+    cursor.found = PAGE_END
     cursor.end = header + (commit & <uint32_t>COMMIT_MASK)
     cursor.stated = cursor.end
     cursor.clipped = cursor.end > available
@@ -89,7 +93,8 @@ cdef inline bint no_header(const PageCursor* cursor, int64_t page_size) noexcept
 
 # Go to the next record with data. After DAMAGED, `cursor.at` is where the page stops making sense.
 #
-# Almost all records are of the first kind: small enough to be compiled into each loop.
+# Almost all records are of the first kind: small enough to be compiled into each loop. Others are left to a function
+# that is given the cursor and gives it back: as nobody is told its place, loops have it in the processor's registers.
 cdef inline int next_record(PageCursor* cursor) noexcept nogil:
     cdef int64_t left = cursor.end - cursor.at - 4
     cdef uint32_t word
@@ -103,17 +108,20 @@ cdef inline int next_record(PageCursor* cursor) noexcept nogil:
             cursor.size = size
             cursor.at += 4 + size
             return RECORD
-    return next_of_any(cursor)
+    cursor[0] = next_of_any(cursor[0])
+    return cursor.found
 
 
 # Likewise, whatever follows.
-cdef inline int next_of_any(PageCursor* cursor) noexcept nogil:
+cdef inline PageCursor next_of_any(PageCursor cursor) noexcept nogil:
     cdef uint32_t word, kind, extra
     cdef uint64_t delta, absolute
     cdef int64_t size
+    cursor.found = DAMAGED
     while True:
         if cursor.end - cursor.at < 4:
-            return PAGE_END
+            cursor.found = PAGE_END
+            return cursor
         word = load32(cursor.page + cursor.at, cursor.swap)
         if cursor.big_endian:
             kind = word >> 27
@@ -124,17 +132,19 @@ cdef inline int next_of_any(PageCursor* cursor) noexcept nogil:
         if 0 < kind < PADDING:
             size = <int64_t>kind * 4
             if size > cursor.end - cursor.at - 4:
-                return DAMAGED
+                return cursor
             cursor.ts += delta
             cursor.start = cursor.at + 4
             cursor.size = size
             cursor.at += 4 + size
-            return RECORD
+            cursor.found = RECORD
+            return cursor
         if kind == PADDING and delta == 0:
             # The rest of the page is unused.
-            return PAGE_END
+            cursor.found = PAGE_END
+            return cursor
         if cursor.end - cursor.at < 8:
-            return DAMAGED
+            return cursor
         extra = load32(cursor.page + cursor.at + 4, cursor.swap)
         if kind == TIME_EXTEND:
             cursor.ts += (<uint64_t>extra << 27) + delta
@@ -147,26 +157,28 @@ cdef inline int next_of_any(PageCursor* cursor) noexcept nogil:
         elif kind == PADDING:
             # A record that was discarded: its time counts, its length is that of the word and of what follows.
             if extra < 4 or extra > cursor.end - cursor.at - 4:
-                return DAMAGED
+                return cursor
             cursor.ts += delta
             cursor.at += 4 + <int64_t>extra
         else:
             # Some 4.19 kernels commit the zeros behind the last record too.
             if extra == 0 and delta == 0:
-                return PAGE_END
+                cursor.found = PAGE_END
+                return cursor
             if extra < 4 or extra > cursor.end - cursor.at - 4:
-                return DAMAGED
+                return cursor
             cursor.ts += delta
             cursor.start = cursor.at + 8
             cursor.size = <int64_t>extra - 4
             cursor.at += 4 + ((<int64_t>extra + 3) & ~<int64_t>3)
             if cursor.at > cursor.end:
                 cursor.at = cursor.end
-            return RECORD
+            cursor.found = RECORD
+            return cursor
 
 
 # Whether zeros were taken for the end of a page that holds more: a few stand behind the last record of some kernels.
-cdef inline bint cut_by_zeros(const PageCursor* cursor) noexcept nogil:
+cdef inline bint cut_by_zeros(PageCursor cursor) noexcept nogil:
     cdef int64_t at = cursor.at
     if cursor.end - at < 4 or load32(cursor.page + at, cursor.swap) != 0:
         return False

@@ -58,6 +58,7 @@ def scan_pages(
     cdef int32_t last_thread = -1
     cdef int32_t pid
     cdef int64_t index
+    cdef int32_t kind
     cdef uint64_t time
     cdef PageCursor cursor
     check_geometry(total, page_size, long_size, shift)
@@ -109,14 +110,15 @@ def scan_pages(
                     index = tasks.find(pid) if pid >= 0 else -1
                     last_thread = tasks._tasks[index].thread if index >= 0 else -1
                 time = scaled(cursor.ts, multiplier, shift) if multiplier else cursor.ts
+                kind = class_of_type[load16(cursor.page + cursor.start + type_offset, cursor.swap)]
                 ts[count] = <int64_t>(time + time_offset)
-                class_id[count] = class_of_type[load16(cursor.page + cursor.start + type_offset, cursor.swap)]
+                class_id[count] = kind
                 thread[count] = last_thread
                 start[count] = <uint32_t>(page + cursor.start)
                 size[count] = <uint32_t>cursor.size
                 # Records of types that are not to be delivered have class -1: the next one takes their place.
-                count += class_id[count] >= 0
-            if found == DAMAGED or cursor.clipped or cut_by_zeros(&cursor):
+                count += kind >= 0
+            if found == DAMAGED or cursor.clipped or cut_by_zeros(cursor):
                 note_damage(&damage, page + cursor.at)
                 if page + 2 * page_size <= total:
                     # What was read behind the damage may be later than anything that the page can hold.
@@ -151,7 +153,7 @@ cdef bint whole_page(PageCursor* cursor, const uint8_t* page, int64_t page_size,
         return False
     while found == RECORD:
         found = next_record(cursor)
-    return found == PAGE_END and not cut_by_zeros(cursor)
+    return found == PAGE_END and not cut_by_zeros(cursor[0])
 
 
 # A cursor for walking over pages from `at` on.

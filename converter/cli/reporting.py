@@ -16,6 +16,7 @@ from converter.printing.lines import Write, write_lines
 from converter.reading import open_trace
 from converter.selection.selection import Selection
 from converter.storage.outputs import open_sink
+from converter.streaming.pipeline import Pipeline
 
 #: Formats with a report of their own: a module whose ``print_report(trace, write)`` writes it, or gives False.
 _OWN_REPORTS = {
@@ -50,10 +51,11 @@ def run(
         ):
             progress.watch(trace)
             write = partial(sink.write, handover=True)
-            if form is not None:
-                write_lines(_FORMS[form](trace), write)
-            else:
-                write_report(trace, write)
+            with Pipeline(trace, decodes=False) as read:
+                if form is not None:
+                    write_lines(_FORMS[form](read), write)
+                else:
+                    write_report(read, write)
         if not quiet:
             print_warnings(trace, source)
             say(source)

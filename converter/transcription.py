@@ -12,6 +12,7 @@ from converter.formats.descriptor import Format
 from converter.ir.trace import Trace
 from converter.merging.merged_trace import MergedTrace
 from converter.projection.losses import LossClass, LossKind, LossReport
+from converter.storage.ahead import in_order
 from converter.storage.sink import Sink
 
 
@@ -57,7 +58,8 @@ def _transcribed(
         report = LossReport()
         if target.files_when_lossless and not lossless:
             trace = without_files(trace, report)
-        report.include(writer(trace, sink, variant) or LossReport())
+        with in_order():
+            report.include(writer(trace, sink, variant) or LossReport())
         return report
     if not lossless:
         return _project_into(trace, sink, target, variant, ahead=ahead)
@@ -65,7 +67,7 @@ def _transcribed(
 
     embedding = None if target.is_directory(variant) else target.embedding()
     sink.keep_checksum()
-    with recording_of(trace) as recording:
+    with in_order(), recording_of(trace) as recording:
         # Batches are recorded as they are projected, with the tables as they are then.
         ahead = ahead and recording.trace is trace
         report = _project_into(recording.trace, sink, target, variant, ahead=ahead)

@@ -1,15 +1,37 @@
-"""What is made one after the other, ahead of who asks for it."""
+"""What is made ahead of who asks for it, one after the other; and whether that may be noticed."""
 
 from __future__ import annotations
 
 import threading
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Generic, TypeVar
 
 from converter.storage.workers import Work, Workers
 
 Item = TypeVar("Item")
+
+_in_order: ContextVar[bool] = ContextVar("in_order", default=False)
+
+
+@contextmanager
+def in_order() -> Iterator[None]:
+    """What is read within has its strings in the order of batches and columns, however many threads there are.
+
+    It is for outputs that number strings as the trace does; all others number them as they write them.
+    """
+    before = _in_order.set(True)
+    try:
+        yield
+    finally:
+        _in_order.reset(before)
+
+
+def is_in_order() -> bool:
+    """Whether strings must not be interned by several threads at once."""
+    return _in_order.get()
 
 
 class Ahead(Generic[Item]):

@@ -23,7 +23,7 @@ from converter.formats.ctf.windows import FIRST_NUMBER, LOST_EVENTS, Events, Rec
 from converter.ir.events import Batch, EventClass, Table
 from converter.ir.trace import Trace
 from converter.kernels.union import looked_up, mark
-from converter.storage.ahead import Ahead
+from converter.storage.ahead import Ahead, is_in_order
 from converter.storage.workers import Workers
 from converter.streaming.stream_merge import StreamMerge, WindowColumns
 
@@ -256,7 +256,7 @@ class _PacketMerge(StreamMerge[Events, Records]):
             else:
                 decoder, registers = self._classes.decoder(id)
                 columns = RecordColumns(records, decoder, registers, count, locate)
-                if id in self._classes.wanted:
+                if id in self._classes.wanted and not is_in_order():
                     columns.decode_ahead(self._pool)
                 tables[id] = columns.table(partial(self._classes.wanted.add, id))
         batch = merged.batch(tables, self._tasks.threads_and_tracks(merged.thread))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Protocol
@@ -34,8 +34,6 @@ from converter.ir.events import Batch, Table
 from converter.ir.trace import Trace
 from converter.kernels.gather import Segments
 from converter.limits import limit
-from converter.storage.ahead import Ahead
-from converter.storage.workers import Workers
 
 if TYPE_CHECKING:
     from converter.formats.trace_cmd.event_classes import EventClasses
@@ -369,12 +367,3 @@ class Pass:
             )
         strings = recording.trace.strings
         return of_records.table(count, located, segments, strings, recording.big_endian)
-
-
-def ahead(produce: Callable[[], Batch | None]) -> Iterator[Batch]:
-    """Batches, the next of them already being made."""
-    with Workers(waits=True) as workers:
-        made = Ahead(produce, workers)
-        while (batch := made.next()) is not None:
-            yield batch
-            del batch

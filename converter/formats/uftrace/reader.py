@@ -17,7 +17,6 @@ from converter.formats.uftrace.batches import (
     ReadyStream,
     Recording,
     TaskStream,
-    ahead,
 )
 from converter.formats.uftrace.directory import INFO_FILE, DataDirectory
 from converter.formats.uftrace.event_names import event_names
@@ -369,7 +368,9 @@ class _Reader:
             moved = directory.moves_estimated and estimated and self._kernel is None
             switch_class = int(self._perf_classes[PerfType.SWITCH]) if moved else -1
             current = Pass(recording, tasks, ready, switch_class, directory.header.max_stack)
-            yield from ahead(current.next)
+            while (batch := current.next()) is not None:
+                yield batch
+                del batch
         if not current.delivered and current.first_damage is not None:
             raise current.first_damage
         if not tasks and not ready:

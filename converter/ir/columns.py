@@ -27,7 +27,7 @@ from converter.ir.field_classes import (
     StructureClass,
     VariantClass,
 )
-from converter.kernels.strings import StringTable, taken_texts
+from converter.kernels.strings import StringTable, taken_lists
 from converter.kernels.union import looked_up
 
 
@@ -129,8 +129,9 @@ def take(column: Column, rows: NDArray[np.integer[Any]]) -> Column:
             return selected
         case NullColumn():
             return NullColumn(len(rows))
-        case ListColumn(offsets, np.ndarray() as values) if values.dtype == np.uint8:
-            return ListColumn(*taken_texts(values, offsets, rows.astype(np.int64, copy=False)))
+        case ListColumn(offsets, np.ndarray() as values):
+            places = np.ascontiguousarray(rows, np.int64)
+            return ListColumn(*taken_lists(values, offsets, places))
         case ListColumn(offsets, values):
             starts = offsets[:-1][rows]
             lengths = offsets[1:][rows] - starts

@@ -41,12 +41,12 @@ def unfit_texts(
     Raises ValueError when a text lies outside the column. Releases the GIL.
     """
 
-def taken_texts(
-    values: NDArray[uint8], offsets: NDArray[int64], rows: NDArray[int64]
-) -> tuple[NDArray[int64], NDArray[uint8]]:
-    """The texts of these rows of a text column, in that order: their offsets, and their bytes.
+def taken_lists(
+    values: NDArray[Any], offsets: NDArray[int64], rows: NDArray[int64]
+) -> tuple[NDArray[int64], NDArray[Any]]:
+    """The lists of these rows of a column of lists, in that order: their offsets, and their values, of any one size.
 
-    Raises ValueError for a row that the column does not have, or whose text lies outside of it. Releases the GIL.
+    Raises ValueError for a row that the column does not have, or whose list lies outside of it. Releases the GIL.
     """
 
 def format_integers(

@@ -284,9 +284,12 @@ def unfit_texts(const uint8_t[:] values, const int64_t[::1] offsets, int64_t lim
     return bad[:found]
 
 
-def taken_texts(const uint8_t[:] values, const int64_t[:] offsets, const int64_t[::1] rows):
-    cdef const uint8_t[::1] data = np.ascontiguousarray(values)
-    cdef int64_t texts = offsets.shape[0] - 1
+def taken_lists(values, const int64_t[:] offsets, const int64_t[::1] rows):
+    flat = np.ascontiguousarray(values)
+    cdef const uint8_t[::1] data = flat.view(np.uint8)
+    cdef int64_t width = flat.itemsize
+    cdef int64_t held = flat.shape[0]
+    cdef int64_t lists = offsets.shape[0] - 1
     cdef int64_t count = rows.shape[0]
     cdef int64_t total = 0
     cdef int64_t failed = -1
@@ -297,21 +300,21 @@ def taken_texts(const uint8_t[:] values, const int64_t[:] offsets, const int64_t
     with nogil:
         for i in range(count):
             row = rows[i]
-            if not 0 <= row < texts or not 0 <= offsets[row] <= offsets[row + 1] <= data.shape[0]:
+            if not 0 <= row < lists or not 0 <= offsets[row] <= offsets[row + 1] <= held:
                 failed = i
                 break
             size = offsets[row + 1] - offsets[row]
             total += size
             ends[i + 1] = total
     if failed >= 0:
-        raise ValueError(f"text {rows[failed]} of {texts} lies outside the column")
-    taken = np.empty(total, np.uint8)
-    cdef uint8_t[::1] out = taken
+        raise ValueError(f"list {rows[failed]} of {lists} lies outside the column")
+    taken = np.empty(total, flat.dtype)
+    cdef uint8_t[::1] out = taken.view(np.uint8)
     with nogil:
         for i in range(count):
             size = ends[i + 1] - ends[i]
             if size:
-                copy_run(&out[ends[i]], &data[offsets[rows[i]]], size)
+                copy_run(&out[ends[i] * width], &data[offsets[rows[i]] * width], size * width)
     return taken_offsets, taken
 
 

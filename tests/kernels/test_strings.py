@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from converter.ir.columns import ListColumn, list_of_bytes, take
-from converter.kernels.strings import StringTable, taken_texts, unfit_texts
+from converter.kernels.strings import StringTable, taken_lists, unfit_texts
 
 
 def test_strings_are_interned_once_and_the_empty_one_is_0():
@@ -137,6 +137,30 @@ def test_texts_are_taken_by_their_rows(texts, data):
 )
 def test_texts_outside_of_their_column_are_not_taken(offsets, row):
     values = np.frombuffer(b"abc", np.uint8)
-    with pytest.raises(ValueError, match=f"text {row} of 1 lies outside"):
-        taken_texts(values, np.array(offsets, np.int64), np.array([row], np.int64))
-    assert taken_texts(values[:0], np.zeros(1, np.int64), np.zeros(0, np.int64))[0].tolist() == [0]
+    with pytest.raises(ValueError, match=f"list {row} of 1 lies outside"):
+        taken_lists(values, np.array(offsets, np.int64), np.array([row], np.int64))
+    assert taken_lists(values[:0], np.zeros(1, np.int64), np.zeros(0, np.int64))[0].tolist() == [0]
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.bool_, np.int16, np.int32, np.uint64, np.float64])
+@given(lists=st.lists(st.lists(st.integers(0, 1), max_size=9), min_size=1), data=st.data())
+def test_lists_of_values_of_any_size_are_taken(dtype, lists, data):
+    rows = data.draw(st.lists(st.integers(0, len(lists) - 1)))
+    offsets = np.cumsum([0, *map(len, lists)], dtype=np.int64)
+    flat = np.repeat(np.array(list(itertools.chain(*lists)), dtype), 2)
+    # Every other value, as of a table of which a column is taken.
+    for values in (flat[::2], np.ascontiguousarray(flat[::2])):
+        for places in (np.array(rows, np.int64), np.repeat(np.array(rows, np.int32), 2)[::2]):
+            taken = take(ListColumn(offsets, values), places)
+            assert isinstance(taken, ListColumn)
+            assert taken.values.dtype == dtype
+            ends = taken.offsets.tolist()
+            found = [taken.values[start:end].tolist() for start, end in itertools.pairwise(ends)]
+            assert found == [lists[row] for row in rows]
+
+
+def test_lists_beyond_their_values_are_not_taken():
+    """Values count, not their bytes."""
+    values = np.zeros(2, np.int64)
+    with pytest.raises(ValueError, match="list 0 of 1 lies outside"):
+        taken_lists(values, np.array([0, 3], np.int64), np.array([0], np.int64))

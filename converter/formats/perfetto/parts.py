@@ -14,7 +14,7 @@ from converter.formats.perfetto.packets import Window
 from converter.formats.perfetto.scan import SIZE, START
 from converter.ir.columns import Column
 from converter.ir.events import Batch, NativeRecords, Table
-from converter.kernels.union import number_rows
+from converter.kernels.union import number_rows, positions_by_class
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,21 +40,22 @@ class _Grouping:
     def __init__(self, part: Part, note: Callable[[], None]) -> None:
         self._part = part
         self._note = note
-        self._order: NDArray[np.intp] | None = None
-        self._ends: NDArray[np.intp] | None = None
+        #: Of each event, the row of its class.
+        self.row = np.empty(len(part.class_id), np.int32)
+        counts = np.zeros(int(part.class_id.max(initial=-1)) + 1, np.int32)
+        number_rows(part.class_id, self.row, counts)
+        #: How many events each class has.
+        self.lengths = {id: int(counts[id]) for id in np.flatnonzero(counts).tolist()}
+        self._places: dict[int, NDArray[np.int32]] | None = None
         self._columns: dict[int, list[Callable[[], Column]]] = {}
 
     def column(self, class_id: int, index: int) -> Column:
         self._note()
         if class_id not in self._columns:
-            if self._order is None or self._ends is None:
-                keys = self._part.class_id
-                # A stable sort of 16-bit keys is a radix sort.
-                narrow = keys.astype(np.uint16) if int(keys.max()) < 1 << 16 else keys
-                self._order = np.argsort(narrow, kind="stable")
-                self._ends = np.cumsum(np.bincount(keys))
-            start = int(self._ends[class_id - 1]) if class_id else 0
-            places = self._order[start : int(self._ends[class_id])]
+            if self._places is None:
+                self._places = positions_by_class(self._part.class_id, self.row, self.lengths)
+            # What indexes arrays again and again is of the type that indexing wants.
+            places = self._places[class_id].astype(np.intp)
             self._columns[class_id] = self._part.columns(class_id, places)
         return self._columns[class_id][index]()
 
@@ -101,12 +102,11 @@ def assemble(
         return Batch(ts=none, class_id=no_ids, row=no_ids, tables={}, native=native)
     tables: dict[int, Table] = {}
     noted = _Once(note)
-    for part in parts:
-        grouping = _Grouping(part, noted)
-        counts = np.bincount(part.class_id)
-        for id in np.flatnonzero(counts).tolist():
+    groupings = [_Grouping(part, noted) for part in parts]
+    for grouping in groupings:
+        for id, length in grouping.lengths.items():
             tables[id] = Table(
-                int(counts[id]), [_column(grouping, id, index) for index in range(widths(id))]
+                length, [_column(grouping, id, index) for index in range(widths(id))]
             )
     order = None
     if len(parts) > 1:
@@ -134,8 +134,9 @@ def assemble(
     if untimed.any():
         before = np.maximum.accumulate(np.where(untimed, -1, np.arange(len(ts))))
         ts = np.where(before < 0, last_ts, ts[before])
-    row = np.empty(len(class_id), np.int32)
-    number_rows(class_id, row, np.zeros(int(class_id.max()) + 1, np.int32))
+    # As no class is in two parts, its rows are in the order of the batch.
+    row = joined([grouping.row for grouping in groupings], np.int32)
+    assert row is not None
     return Batch(
         ts=ts,
         class_id=class_id,

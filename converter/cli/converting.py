@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -32,6 +33,8 @@ if TYPE_CHECKING:
 
 #: Of glibc's <malloc.h>.
 _M_ARENA_MAX = -8
+#: Seconds for which a thread keeps the interpreter's lock while another waits for it, unless it calls a kernel.
+_TURN = 0.0005
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -138,6 +141,8 @@ def converted(
 
     """
     _share_heap()
+    # Mostly a kernel is what the other thread goes on with.
+    sys.setswitchinterval(_TURN)
     with (
         _progress(options) as progress,
         open_merged(

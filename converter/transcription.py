@@ -102,7 +102,7 @@ def _project_into(
     report = LossReport()
     with ExitStack() as stages:
         if trace.decodes_in_parallel:
-            # The reader's thread has the least to do, and may decode what preparing looks at.
+            # The reader's stage has the least to do, and may decode what preparing looks at.
             trace = prepared(trace, capabilities, target.name, report)
         read = stages.enter_context(Pipeline(trace, decodes=False))
         if not trace.decodes_in_parallel:

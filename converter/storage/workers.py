@@ -163,7 +163,7 @@ class Workers:
     def __init__(self, *, waits: bool = False, worthwhile: bool = False) -> None:
         self.waits = waits
         self.unfinished: set[Work[Any]] = set()
-        self._closed = False
+        self.closed = False
         _pool.open(worthwhile=worthwhile)
 
     def __enter__(self) -> Self:
@@ -184,16 +184,14 @@ class Workers:
         *arguments: Arguments.args,
         **named: Arguments.kwargs,
     ) -> Work[Result]:
-        """Have something done, where the same limits hold as here."""
+        """Have something done, where the same limits hold as here; of what is closed it is taken back at once."""
         work: Work[Result] = Work(partial(copy_context().run, call, *arguments, **named), self)
         _pool.submit(work)
         return work
 
     def close(self) -> None:
         """Take back what nobody has begun, and wait for the rest. Threads end with the last that could use them."""
-        if not self._closed:
-            self._closed = True
-            _pool.close(self)
+        _pool.close(self)
 
 
 class _Pool:
@@ -222,6 +220,9 @@ class _Pool:
     def close(self, owner: Workers) -> None:
         """Nobody will submit work of this owner any more."""
         with self._lock:
+            if owner.closed:
+                return
+            owner.closed = True
             for work in list(owner.unfinished):
                 if work.state == _OPEN:
                     self._drop(work)
@@ -243,6 +244,9 @@ class _Pool:
         """Have it done."""
         waits = work.owner.waits
         with self._lock:
+            if work.owner.closed:
+                work.state = _TAKEN_BACK
+                return
             work.owner.unfinished.add(work)
             (self._steps if waits else self._pieces).append(work)
             for sleeper in self._sleepers:

@@ -99,6 +99,29 @@ def test_what_is_closed_is_not_done_any_more():
         work[0].result()
 
 
+def test_what_is_under_way_when_it_is_closed_begins_nothing_more():
+    use_workers(2)
+    begun, may_end = threading.Event(), threading.Event()
+    done: list[int] = []
+    followed: list[Work[None]] = []
+
+    def work() -> None:
+        begun.set()
+        may_end.wait()
+        followed.append(pool.submit(done.append, 1))
+
+    with Workers(worthwhile=True) as other:
+        with Workers(worthwhile=True) as pool:
+            pool.submit(work)
+            begun.wait()
+            threading.Timer(A_WHILE, may_end.set).start()
+        # All threads have come to an end of what there is.
+        assert [other.submit(thread_name).result() for _ in range(3)]
+    assert done == []
+    with pytest.raises(CancelledError):
+        followed[0].result()
+
+
 def test_closing_waits_for_what_is_under_way():
     use_workers(2)
     begun, may_end, ended = threading.Event(), threading.Event(), threading.Event()

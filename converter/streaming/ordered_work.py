@@ -6,20 +6,23 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain, islice
 from queue import SimpleQueue
-from typing import Generic, TypeVar
+from typing import Final, Generic, TypeVar
 
-from converter.storage.workers import Work, Workers
+from converter.storage.workers import Work, Workers, workers
 
 State = TypeVar("State")
 Item = TypeVar("Item")
 Result = TypeVar("Result")
+
+#: Pieces that wait to be taken: who gives them is at one itself meanwhile, and other threads need the next.
+_WAITING: Final = 2
 
 
 class OrderedWork(Generic[State]):
     """Pieces of work, each of which has one of `states` to itself: what a kernel keeps between calls.
 
     A piece that comes alone is worked on by who asks for it, as all are where there is one state. As many pieces as
-    there are states are under way or wait to be taken, so that memory stays bounded.
+    there are states are under way, and few wait to be taken, so that memory stays bounded.
     """
 
     def __init__(self, states: Sequence[State]) -> None:
@@ -41,11 +44,13 @@ class OrderedWork(Generic[State]):
             return
         if self._workers is None:
             self._workers = Workers()
+        # A thread that took a piece while all states are in use would stand still.
+        most = self._states + (_WAITING if workers() <= self._states else 0)
         pending: deque[Work[Result]] = deque()
         try:
             for item in chain(first, items):
                 pending.append(self._workers.submit(self._done, work, item))
-                if len(pending) == self._states:
+                if len(pending) == most:
                     yield pending.popleft().result()
             while pending:
                 yield pending.popleft().result()

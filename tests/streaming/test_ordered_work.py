@@ -47,7 +47,8 @@ def test_results_have_the_order_of_the_work(states, work):
     assert sorted(item for state in states for item in state.worked_on) == list(range(40))
 
 
-def test_no_more_is_begun_than_there_are_states(work):
+@pytest.mark.parametrize(("threads", "waiting"), [(THREADS, 2), (THREADS + 1, 0)])
+def test_few_pieces_wait_and_only_for_threads_that_have_a_state(threads, waiting, states):
     asked: list[int] = []
 
     def items() -> Iterator[int]:
@@ -55,10 +56,14 @@ def test_no_more_is_begun_than_there_are_states(work):
             asked.append(item)
             yield item
 
-    results = work.results(State.doubled, items())
-    for taken, _ in enumerate(results, 1):
-        assert len(asked) <= taken + THREADS
+    with own_pool(threads):
+        work = OrderedWork(states)
+        most = 0
+        for taken, _ in enumerate(work.results(State.doubled, items()), 1):
+            most = max(most, len(asked) - taken + 1)
+        work.close()
     assert len(asked) == 40
+    assert most == THREADS + waiting
 
 
 @pytest.mark.parametrize("count", [0, 1])

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from converter.errors import TraceError
 from converter.formats.trace_cmd.event_classes import EventClasses
@@ -15,11 +16,14 @@ from converter.ir.events import Batch, Table
 from converter.ir.trace import Trace
 from converter.kernels.gather import Segments
 from converter.kernels.tasks import TaskTable
-from converter.storage.workers import Work, Workers
+from converter.storage.workers import Work, Workers, workers
 from converter.streaming.stream_merge import EventWindow, StreamMerge, WindowColumns
 
 #: The events of a window of pages.
 Events = EventWindow[Pages]
+#: Windows that are decoded ahead, of all streams for each thread, and of one stream at most.
+_AHEAD_FOR_A_THREAD: Final = 2
+_AHEAD_OF_A_STREAM: Final = 4
 
 
 class Decoding(NamedTuple):
@@ -72,32 +76,40 @@ class Decoding(NamedTuple):
 
 
 class StreamReader:
-    """The windows of one stream, the next of them already being decoded."""
+    """The windows of one stream, the next `ahead` of them already being decoded."""
 
-    def __init__(self, decoding: Decoding, stream: PageStream, pool: Workers) -> None:
+    def __init__(self, decoding: Decoding, stream: PageStream, pool: Workers, ahead: int) -> None:
         self._decoding = decoding
         self._stream = stream
         self._pool = pool
+        self._ahead = ahead
         self._windows = stream.windows()
         self._spare: list[Events] = []
-        self._pending: Work[tuple[Events, list[TraceError]]] | None = None
+        self._pending: deque[Work[tuple[Events, list[TraceError]]] | TraceError] = deque()
         self.errors: list[TraceError] = []
         self._prepare()
 
     def _prepare(self) -> None:
-        self._pending = None
-        for window in self._windows:
+        while len(self._pending) < self._ahead:
+            window = next(self._windows, None)
+            if window is None:
+                return
             if isinstance(window, TraceError):
-                self.errors.append(window)
+                self._pending.append(window)
                 continue
             spare = self._spare.pop() if self._spare else None
-            self._pending = self._pool.submit(self._decoding.scan, self._stream, window, spare)
-            return
+            work = self._pool.submit(self._decoding.scan, self._stream, window, spare)
+            self._pending.append(work)
 
     def next(self, done: Events | None) -> Events | None:
         """The next window's events, None after the last. `done` is used again."""
-        while self._pending is not None:
-            events, errors = self._pending.result()
+        while self._pending:
+            pending = self._pending.popleft()
+            if isinstance(pending, TraceError):
+                self.errors.append(pending)
+                self._prepare()
+                continue
+            events, errors = pending.result()
             self.errors += errors
             if done is not None:
                 self._spare.append(done)
@@ -135,9 +147,12 @@ def batches(
 
     `cpus` and `tracks` are those of each stream; damage goes to `report` before the batch after it.
     """
+    # What is at hand when a thread has nothing else to do.
+    ahead = _AHEAD_FOR_A_THREAD * workers() // max(len(streams), 1)
+    ahead = max(1, min(ahead, _AHEAD_OF_A_STREAM))
     with Workers() as pool:
         readers: list[StreamReader | ReadyEvents] = [
-            *(StreamReader(decoding, stream, pool) for stream in streams),
+            *(StreamReader(decoding, stream, pool, ahead) for stream in streams),
             *(ReadyEvents(events) for events in ready),
         ]
         merge = _PageMerge(decoding, readers, cpus, tracks, trace)

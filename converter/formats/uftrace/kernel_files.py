@@ -245,7 +245,7 @@ class KernelFiles:
             self._file.big_endian,
         )
         return [
-            KernelStream(StreamReader(decoding, stream, pool), stream.cpu, self)
+            KernelStream(StreamReader(decoding, stream, pool, ahead=1), stream.cpu, self)
             for stream in self._streams
         ]
 

@@ -173,6 +173,8 @@ cdef class Emitter:
                 self._room = (<Program>program).room
                 operation = (<Program>program).operations
                 end = operation + (<Program>program).count
+                if row >= (<Program>program).rows:
+                    return NULL
             elif i > start:
                 at[0] = 44
                 at += 1
@@ -185,8 +187,6 @@ cdef class Emitter:
                 code = operation.code
                 if code < COLUMN_OPERATIONS:
                     view = operation.view
-                    if row >= view.length:
-                        return NULL
                     fetch_ahead(view, row)
                 if code == LITERAL:
                     pass
@@ -196,6 +196,7 @@ cdef class Emitter:
                     at = self._place(at)
                     if at is NULL:
                         return NULL
+                    at = copy_in_steps(at, operation.text, operation.size)
                 elif code == STRING or code == STRING_IF:
                     if view.offsets is not NULL:
                         at = self._append(at, operation, row, level)
@@ -264,8 +265,6 @@ cdef class Emitter:
                     else:
                         # Of no thread: the tid that is in the column behind its own.
                         view = operation.view + 1
-                        if row >= view.length:
-                            return NULL
                         memcpy(at, b',"pid":', 7)
                         at += 7 + write_integer(at + 7, bits_of(view, row, 8), True)
                         memcpy(at, b',"tid":', 7)
@@ -352,15 +351,12 @@ cdef class Emitter:
             memcpy(&floating, value_at(view, row), 8)
             good = put_float(out, floating)
         elif operation.code == ARRAY:
-            if level >= MAX_LEVELS or not elements_of(view, row, &first, &last):
+            if level >= MAX_LEVELS or not elements_of(view, row, &first, &last) or first < last and last > operation.rows[0]:
                 return NULL
             put8(out, 91)
             if operation.size == 1 and operation[1].front_size == 0 \
                     and (operation[1].code == SIGNED or operation[1].code == UNSIGNED):
-                view = operation[1].view
-                if last > view.length and first < last:
-                    return NULL
-                good = append_integers(out, view, first, last, operation[1].code == SIGNED)
+                good = append_integers(out, operation[1].view, first, last, operation[1].code == SIGNED)
             else:
                 at = self._run(
                     out.data + out.used, operation + 1, operation + 1 + operation.size, first, last, level + 1

@@ -4,6 +4,8 @@ from libc.stdint cimport int32_t, int64_t, uint8_t
 
 from converter.kernels.column_view cimport ColumnView, Takes
 from converter.kernels.columns cimport BoundColumns
+from converter.kernels.output cimport Output
+from converter.kernels.strings cimport StringTable
 
 
 # What they do is told in emit_programs.pyi.
@@ -45,9 +47,11 @@ cdef struct Operation:
     # The literal in front of what it writes.
     int32_t front_size
     const uint8_t* front
-    # That of IF_TRUE and STRING_IF; of ARRAY how many operations are inside.
+    # That of IF_TRUE and STRING_IF, and what stands behind EVENT and EVENT_PLACE; of ARRAY how many operations are inside.
     const uint8_t* text
     int64_t size
+    # Of ARRAY how many rows the columns inside have, the shortest of them, which is told when they are bound.
+    int64_t* rows
     # The second column of THREAD_OF follows.
     const ColumnView* view
 
@@ -59,15 +63,29 @@ cdef struct Need:
 
 
 cdef class Program:
+    # What is run: the operations that were given, but for those that write the same for all rows.
     cdef Operation* operations
     cdef int64_t count
+    # How many rows its columns have, the shortest of them.
+    cdef int64_t rows
     # How many bytes its operations write at most that are of no size but their own.
     cdef int64_t room
-    cdef uint8_t* _text
+    cdef Operation* _given
+    cdef int64_t _given_count
+    cdef uint8_t* _given_text
+    cdef int64_t* _given_rows
+    # The literals of what is run, in its order.
+    cdef Output _literals
+    cdef bint _has_constants
     cdef Need* _needs
     cdef BoundColumns _columns
+    cdef StringTable _strings
 
     cpdef int bind(self, list columns) except -1
     cpdef release(self)
     cdef int _set(self, Operation* operation, const int32_t[::1] given, int64_t size, int64_t behind) except -1
     cdef int _need(self, int64_t column, Takes takes, int64_t width) except -1
+    cdef int64_t _rows_of(self, int64_t first, int64_t stop) noexcept
+    cdef int _put_together(self, bint constants) except -1
+    cdef void _place_literals(self) noexcept
+    cdef int _put_constant(self, const Operation* operation) except -1

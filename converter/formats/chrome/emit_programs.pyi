@@ -4,6 +4,7 @@ from numpy import int32
 from numpy.typing import NDArray
 
 from converter.ir.tables import Table
+from converter.kernels.strings import StringTable
 
 #: Operations, with their operands, and last the literal that each may have in front of what it writes. Columns are
 #: numbers of bound columns; literals are place and size in the text.
@@ -53,10 +54,13 @@ LITERAL: int
 class Program:
     """The operations of an event class, six int32 each: number, column, literal or count, and the literal in front.
 
-    Each column is that of one operation, or of none. Raises ValueError for operations that make no sense.
+    Each column is that of one operation, or of none. What is the same in all rows of a batch is found out when they are
+    bound, and written as a literal. Raises ValueError for operations that make no sense.
     """
 
-    def __init__(self, code: NDArray[int32], literals: bytes, columns: int) -> None: ...
+    def __init__(
+        self, code: NDArray[int32], literals: bytes, columns: int, strings: StringTable
+    ) -> None: ...
     def bind(self, columns: list[Any]) -> int:
         """Set the columns of the next batch: an array each; (values, offsets) of texts without ids, JSON and bytes,
         of arrays their offsets.

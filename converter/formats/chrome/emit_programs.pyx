@@ -1,22 +1,28 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
 """What the emitter runs for each event of a class. Every column is that of one operation, or of none."""
 
-from libc.stdint cimport int32_t, int64_t, uint8_t
+from libc.stdint cimport INT32_MAX, INT64_MAX, int32_t, int64_t, uint8_t
 from libc.stdlib cimport calloc, free
-from libc.string cimport memcpy
+from libc.string cimport memcmp, memcpy, memset
 
 from numpy import ndarray
 
+from converter.formats.chrome.emit_text cimport put_address, put_float, put_string, put_unsigned
 from converter.kernels.column_view cimport (
-    TAKES_BYTES, TAKES_LIST, TAKES_NOTHING, TAKES_SCALAR, TAKES_TEXT, Takes,
+    TAKES_BYTES, TAKES_LIST, TAKES_NOTHING, TAKES_SCALAR, TAKES_TEXT, ColumnView, Takes, bits_of, id_of, value_at,
 )
 from converter.kernels.columns cimport BoundColumns
+from converter.kernels.decimal cimport write_integer
+from converter.kernels.output cimport Output, append, ensure
+from converter.kernels.strings cimport Entry, StringTable
 
 cdef enum:
     # How many numbers an operation is made of.
     NUMBERS = 6
     # Bytes of an operation at most, texts and literals apart: three numbers, and what each is called.
     MOST_OF_OPERATION = 96
+    # For so many rows it is worth while to look which columns are the same in all.
+    FEWEST_ROWS = 64
 
 # What each operation takes, and how wide that is.
 cdef Takes[COLUMN_OPERATIONS] TAKES
@@ -29,26 +35,37 @@ WIDTHS[:] = [8, 8, 8, 8, 8, 1, 1, 4, 0, 0, 1, 1, 1, 0]
 
 
 cdef class Program:
-    def __cinit__(self, const int32_t[::1] code, bytes literals not None, int columns):
+    def __cinit__(self, const int32_t[::1] code, bytes literals not None, int columns, StringTable strings not None):
         cdef int64_t i
         cdef int64_t size = len(literals)
         if code.shape[0] % NUMBERS or columns < 0:
             raise ValueError(f"a program has {NUMBERS} numbers an operation")
-        self.count = code.shape[0] // NUMBERS
+        self._strings = strings
+        self._given_count = code.shape[0] // NUMBERS
         self._columns = BoundColumns(columns)
-        self.operations = <Operation*>calloc(self.count + 1, sizeof(Operation))
+        self._given = <Operation*>calloc(self._given_count + 1, sizeof(Operation))
+        self.operations = <Operation*>calloc(self._given_count + 1, sizeof(Operation))
         self._needs = <Need*>calloc(columns + 1, sizeof(Need))
-        self._text = <uint8_t*>calloc(size + STEP, 1)
-        if self.operations is NULL or self._needs is NULL or self._text is NULL:
+        self._given_text = <uint8_t*>calloc(size + 1, 1)
+        self._given_rows = <int64_t*>calloc(self._given_count + 1, sizeof(int64_t))
+        if self._given is NULL or self.operations is NULL or self._needs is NULL:
             raise MemoryError
-        memcpy(self._text, <const uint8_t*>literals, size)
-        for i in range(self.count):
-            self._set(&self.operations[i], code[i * NUMBERS:(i + 1) * NUMBERS], size, self.count - i - 1)
+        if self._given_text is NULL or self._given_rows is NULL:
+            raise MemoryError
+        memcpy(self._given_text, <const uint8_t*>literals, size)
+        for i in range(self._given_count):
+            self._given[i].rows = &self._given_rows[i]
+            self._set(&self._given[i], code[i * NUMBERS:(i + 1) * NUMBERS], size, self._given_count - i - 1)
+        self.rows = self._rows_of(0, self._given_count)
+        self._put_together(False)
 
     def __dealloc__(self):
         free(self.operations)
+        free(self._given)
+        free(self._given_text)
+        free(self._given_rows)
+        free(self._literals.data)
         free(self._needs)
-        free(self._text)
 
     cdef int _set(self, Operation* operation, const int32_t[::1] given, int64_t size, int64_t behind) except -1:
         """An operation of `given` numbers, with literals in a text of `size` and so many operations `behind` it."""
@@ -69,14 +86,12 @@ cdef class Program:
         if not 0 <= given[4] <= size - given[5] or given[5] < 0:
             raise ValueError("a literal lies outside the text")
         operation.code = code
-        operation.size = given[3]
+        if code == ARRAY or code == STRING_IF or code == IF_TRUE:
+            operation.size = given[3]
         if code != ARRAY:
-            operation.text = self._text + given[2]
-        operation.front = self._text + given[4]
+            operation.text = self._given_text + given[2]
+        operation.front = self._given_text + given[4]
         operation.front_size = given[5]
-        # Literals and texts are copied in steps.
-        self.room += MOST_OF_OPERATION + MOST_OF_TEXT + operation.front_size + 2 * STEP
-        self.room += 0 if code == ARRAY else operation.size + STEP
         return 0
 
     cdef int _need(self, int64_t column, Takes takes, int64_t width) except -1:
@@ -87,16 +102,157 @@ cdef class Program:
 
     cpdef int bind(self, list columns) except -1:
         cdef int64_t i
-        self._columns.release()
+        cdef bint constants
+        self.release()
         if len(columns) != self._columns.count:
             raise ValueError("the program has another number of columns")
         for i in range(self._columns.count):
             # How many rows the columns of elements have only their arrays can tell.
             self._columns.bind(i, self._needs[i].takes, self._needs[i].width, columns[i], 0)
+        self.rows = self._rows_of(0, self._given_count)
+        constants = self.rows >= FEWEST_ROWS
+        if constants or self._has_constants:
+            self._put_together(constants)
         return 0
 
     cpdef release(self):
         self._columns.release()
+        self.rows = self._rows_of(0, self._given_count)
+
+    # How many rows the columns of operations have, the shortest of them; of those inside arrays for themselves.
+    cdef int64_t _rows_of(self, int64_t first, int64_t stop) noexcept:
+        cdef int64_t rows = INT64_MAX
+        cdef Operation* operation
+        while first < stop:
+            operation = &self._given[first]
+            first += 1
+            if operation.code < COLUMN_OPERATIONS:
+                rows = min(rows, operation.view.length)
+            if operation.code == THREAD_OF:
+                rows = min(rows, operation.view[1].length)
+            if operation.code == ARRAY:
+                operation.rows[0] = self._rows_of(first, first + operation.size)
+                first += operation.size
+        return rows
+
+    # Set what is run. Literals follow each other in one text; with `constants`, what is the same for all rows is part of it.
+    cdef int _put_together(self, bint constants) except -1:
+        cdef const Operation* given
+        cdef Operation* operation
+        cdef Operation* event = NULL
+        cdef int64_t i
+        # Where the literal begins that has no operation yet, and how many operations are left inside arrays.
+        cdef int64_t start = 0
+        cdef int64_t inside = 0
+        self._literals.used = 0
+        self.count = 0
+        self._has_constants = False
+        for i in range(self._given_count):
+            given = &self._given[i]
+            if not append(&self._literals, given.front, given.front_size):
+                raise MemoryError
+            if not inside:
+                if given.code == LITERAL:
+                    continue
+                if constants and given.code < COLUMN_OPERATIONS and is_constant(given.view) and self._put_constant(given):
+                    self._has_constants = True
+                    continue
+            operation = &self.operations[self.count]
+            self.count += 1
+            operation[0] = given[0]
+            operation.front_size = 0
+            if event is not NULL:
+                event.size = self._literals.used - start
+                event = NULL
+            elif self._literals.used - start > INT32_MAX:
+                raise MemoryError
+            else:
+                operation.front_size = <int32_t>(self._literals.used - start)
+            if given.code == ARRAY:
+                inside = max(inside, given.size + 1)
+            elif not append(&self._literals, given.text, given.size):
+                raise MemoryError
+            if not inside and (given.code == EVENT or given.code == EVENT_PLACE):
+                event = operation
+            inside -= inside > 0
+            start = self._literals.used
+        if event is not NULL:
+            event.size = self._literals.used - start
+        elif start < self._literals.used:
+            memset(&self.operations[self.count], 0, sizeof(Operation))
+            self.operations[self.count].code = LITERAL
+            self.operations[self.count].front_size = <int32_t>(self._literals.used - start)
+            self.count += 1
+        if not ensure(&self._literals, STEP):
+            raise MemoryError
+        self._place_literals()
+        return 0
+
+    cdef void _place_literals(self) noexcept:
+        cdef const uint8_t* at = self._literals.data
+        cdef Operation* operation
+        cdef int64_t i
+        self.room = 0
+        for i in range(self.count):
+            operation = &self.operations[i]
+            operation.front = at
+            at += operation.front_size
+            # Literals and texts are copied in steps.
+            self.room += MOST_OF_OPERATION + MOST_OF_TEXT + operation.front_size + 2 * STEP
+            if operation.code != ARRAY:
+                operation.text = at
+                at += operation.size
+                self.room += operation.size + STEP
+
+    # Put what an operation writes of the first row of its column; whether it can be told before it is run.
+    cdef int _put_constant(self, const Operation* operation) except -1:
+        cdef const ColumnView* view = operation.view
+        cdef Output* out = &self._literals
+        cdef int32_t code = operation.code
+        cdef bint good = True
+        cdef Entry* entry
+        cdef int32_t id
+        cdef double floating
+        if not ensure(out, MOST_OF_OPERATION):
+            raise MemoryError
+        if code == STRING or code == STRING_IF:
+            id = id_of(view, 0)
+            if not 0 <= id < self._strings._count:
+                return False
+            entry = self._strings.entry(id)
+            if entry.size > MOST_OF_TEXT:
+                return False
+            if code == STRING:
+                good = put_string(out, entry.data, entry.size, False)
+            elif id:
+                good = append(out, operation.text, operation.size) and put_string(out, entry.data, entry.size, True)
+        elif code == SIGNED:
+            out.used += write_integer(out.data + out.used, bits_of(view, 0, 8), True)
+        elif code == UNSIGNED:
+            out.used = put_unsigned(out.data + out.used, bits_of(view, 0, 8)) - out.data
+        elif code == HEXADECIMAL:
+            out.used = put_address(out.data + out.used, bits_of(view, 0, 8)) - out.data
+        elif code == FLOAT:
+            memcpy(&floating, value_at(view, 0), 8)
+            good = put_float(out, floating)
+        elif code == BOOLEAN:
+            good = append(out, b"true", 4) if value_at(view, 0)[0] else append(out, b"false", 5)
+        elif code == IF_TRUE:
+            good = not value_at(view, 0)[0] or append(out, operation.text, operation.size)
+        else:
+            return False
+        if not good:
+            raise MemoryError
+        return True
+
+
+# Whether all rows, of which there are some, have the same bytes. Where they have not, two near the beginning mostly differ.
+cdef inline bint is_constant(const ColumnView* view) noexcept:
+    if view.offsets is not NULL:
+        return False
+    if view.stride == 0:
+        return True
+    return view.stride == view.width and not memcmp(view.data, view.data + view.width, (view.length - 1) * view.width)
 
 
 def bind_plain(dict tables not None, dict programs not None, set plain not None, list bound not None):

@@ -39,6 +39,7 @@ from converter.ir.field_classes import (
 )
 from converter.ir.forms import type_form
 from converter.ir.kinds import Kind, Role
+from converter.kernels.strings import StringTable
 from converter.projection.timeline_fields import (
     BINDS,
     DURATION,
@@ -102,11 +103,11 @@ class Compiler:
     _front: str = ""
     _column: int = 0
 
-    def program(self) -> Program:
+    def program(self, strings: StringTable) -> Program:
         """The program of everything so far."""
         self._flush()
         code = np.array(self._code, np.int32).reshape(-1)
-        return Program(code, bytes(self._literals), self._column)
+        return Program(code, bytes(self._literals), self._column, strings)
 
     def literal(self, text: str) -> None:
         """Emit a text."""
@@ -292,8 +293,8 @@ class Outline:
         """Whether its events are states of the CPU's thread, which last until the next of them."""
         return self.event_class.kind is Kind.SCHED_SWITCH
 
-    def compile(self, *, binds: bool) -> Program:
-        """The program. With `binds`, flows end at the slice around them."""
+    def compile(self, strings: StringTable, *, binds: bool) -> Program:
+        """The program, of columns with ids of these strings. With `binds`, flows end at the slice around them."""
         compiler = Compiler()
         if self.event_class.kind is Kind.NATIVE:
             compiler.literal(",\n")
@@ -302,7 +303,7 @@ class Outline:
             self._compile_switch(compiler)
         else:
             self._compile_event(compiler, binds=binds)
-        return compiler.program()
+        return compiler.program(strings)
 
     def _compile_event(self, compiler: Compiler, *, binds: bool) -> None:
         fields = self.event_class.fields

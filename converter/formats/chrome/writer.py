@@ -368,7 +368,8 @@ class _Writer:
             bound.append(declared)
         program = self._programs.get(class_id)
         if program is None:
-            program = self._programs[class_id] = outline.compile(binds=BIND_POINT in self._added())
+            program = outline.compile(self._trace.strings, binds=BIND_POINT in self._added())
+            self._programs[class_id] = program
         program.bind(bound)
         return program
 

@@ -14,9 +14,10 @@ NO_TEXTS = (np.zeros(TEXT_PADDING, np.uint8), np.zeros(1, np.int64))
 OFFSETS = np.array([0, 1, 3], np.int64)
 
 
-def program(*operations, columns=0, literals=b""):
+def program(*operations, columns=0, literals=b"", strings=None):
     code = [(*operation, 0, 0, 0, 0, 0)[:6] for operation in operations]
-    return Program(np.array(code, np.int32).reshape(-1), literals, columns)
+    strings = strings or StringTable()
+    return Program(np.array(code, np.int32).reshape(-1), literals, columns, strings)
 
 
 def text_of(one, rows, strings=None, threads=NO_TEXTS, durations=None):
@@ -137,6 +138,84 @@ def test_literals_of_any_size_stand_in_front(size):
     assert text_of(one, [0, 1], strings) == expected
     # What is kept of the string is the same.
     assert text_of(one, [0, 1] * 300, strings) == expected * 300
+
+
+INTEGERS = np.array([-5, 2**63 - 1], np.int64)
+TEXTS = (b"", b"0x1", b'a"b', b"z" * 300)
+
+
+@pytest.mark.parametrize(
+    ("operation", "values"),
+    [
+        (op.SIGNED, INTEGERS),
+        (op.UNSIGNED, INTEGERS.view(np.uint64)),
+        (op.HEXADECIMAL, INTEGERS.view(np.uint64)),
+        (op.TIME, INTEGERS),
+        (op.FLOAT, np.array([0.25, np.nan, -np.inf])),
+        (op.BOOLEAN, np.array([True, False])),
+        (op.IF_TRUE, np.array([True, False])),
+        (op.STRING, np.arange(len(TEXTS), dtype=np.int32)),
+        (op.STRING_IF, np.arange(len(TEXTS), dtype=np.int32)),
+    ],
+)
+@pytest.mark.parametrize("stride", [0, 1, 2])
+def test_what_is_the_same_in_all_rows_is_written_as_what_differs(operation, values, stride):
+    strings = StringTable()
+    assert [strings.intern(text) for text in TEXTS] == list(range(len(TEXTS)))
+    one = program(
+        (op.SIGNED, 0, 0, 0, 0, 1), (operation, 1, 1, 2, 1, 3), (op.EVENT, 0, 0, 0, 3, 1), (op.SIGNED, 2, 0, 0, 0, 4),
+        columns=3, literals=b"[ab]", strings=strings,
+    )  # fmt: skip
+    for rows in (63, 64, 65):
+        numbers = np.arange(rows)
+        for value in values:
+            column = np.full((rows, 2), value)
+            column[:, 1] = 0
+            given = column[:, 0] if stride else np.broadcast_to(value, rows)
+            one.bind([numbers, np.ascontiguousarray(given) if stride == 1 else given, numbers])
+            text = text_of(one, range(rows), strings)
+            # Of few rows nobody looks whether they are the same.
+            one.bind([numbers, np.array([value]), numbers])
+            alone = text_of(one, [0], strings)
+            before, after = alone.split(b"0", 1)[0], alone.rsplit(b"0", 1)[0]
+            middle = after[len(before) + 1 :]
+            expected = b"".join(b"%b%d%b%d" % (before, row, middle, row) for row in range(rows))
+            assert text == expected
+
+
+def test_a_column_that_is_the_same_in_one_batch_may_differ_in_the_next():
+    one = program((op.SIGNED, 0, 0, 0, 0, 1), (op.EVENT,), columns=1, literals=b";")
+    for values in (
+        np.zeros(64, np.int64),
+        np.arange(64),
+        np.full(64, 3),
+        np.arange(9),
+        np.ones(64),
+    ):
+        one.bind([values.astype(np.int64)])
+        expected = "".join(f";{int(value)}0" for value in values)
+        assert text_of(one, range(len(values))).decode() == expected
+        with pytest.raises(ValueError, match="outside"):
+            text_of(one, [len(values)])
+
+
+def test_elements_of_lists_are_written_one_by_one_even_if_all_are_the_same():
+    strings = StringTable()
+    one = program(
+        (op.ARRAY, 0, 0, 2), (op.STRING, 1), (op.LITERAL, 0, 0, 0, 0, 1), (op.SIGNED, 2, 0, 0, 0, 1),
+        columns=3, literals=b";", strings=strings,
+    )  # fmt: skip
+    offsets = np.arange(0, 129, 2, dtype=np.int64)
+    one.bind([offsets, np.full(128, strings.intern(b"x"), np.int32), np.zeros(64, np.int64)])
+    assert text_of(one, range(64), strings) == b'["x";,"x";];0' * 64
+
+
+def test_elements_of_lists_are_checked():
+    one = program((op.ARRAY, 0, 0, 1), (op.FLOAT, 1), columns=2)
+    one.bind([np.array([0, 1, 3], np.int64), np.zeros(2)])
+    assert text_of(one, [0]) == b"[0.0]"
+    with pytest.raises(ValueError, match="outside"):
+        text_of(one, [1])
 
 
 @pytest.mark.parametrize(

@@ -15,6 +15,8 @@ cdef extern from *:
 cdef enum:
     # How many rows ahead a column is fetched: a batch has more columns than the processor keeps track of by itself.
     AHEAD = 32
+    # And how many bytes of texts.
+    BYTES_AHEAD = 512
 
 
 # What an operation takes of its column (see `columns.BoundColumns.bind`).
@@ -59,6 +61,12 @@ cdef inline const uint8_t* value_at(const ColumnView* view, int64_t row) noexcep
 # A row to come is fetched, while this one is read.
 cdef inline void fetch_ahead(const ColumnView* view, int64_t row) noexcept nogil:
     __builtin_prefetch(view.data + row * view.stride + AHEAD * view.stride)
+
+
+# The same of a list: where one begins that is to come, and what there is some way behind this one.
+cdef inline void fetch_list_ahead(const ColumnView* view, int64_t row) noexcept nogil:
+    __builtin_prefetch(view.offsets + row + AHEAD)
+    __builtin_prefetch(view.data + view.offsets[row] + BYTES_AHEAD)
 
 
 # The bits of a number of `width` bytes, zeros above them. Rows are in range from here on.

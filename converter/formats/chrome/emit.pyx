@@ -17,11 +17,12 @@ from converter.formats.chrome.emit_programs cimport (
 )
 from converter.formats.chrome.emit_strings cimport Quoted, QuotedStrings, make_room_for, quote
 from converter.formats.chrome.emit_text cimport (
-    Millisecond, append_integers, put_address, put_base64, put_decimal, put_float, put_microseconds, put_string, put_unsigned,
+    MOST_OF_SHORT, Millisecond, append_integers, put_address, put_base64, put_decimal, put_float, put_microseconds, put_short, put_string,
+    put_unsigned,
 )
 from converter.formats.chrome.json_text cimport FINE, compact
 from converter.kernels.column_view cimport (
-    ColumnView, TAKES_BYTES, bits_of, elements_of, fetch_ahead, id_of, span_of, value_at,
+    ColumnView, TAKES_BYTES, bits_of, elements_of, fetch_ahead, fetch_list_ahead, id_of, span_of, value_at,
 )
 from converter.kernels.columns cimport BoundColumns
 from converter.kernels.decimal cimport write_digits, write_integer
@@ -158,6 +159,8 @@ cdef class Emitter:
         cdef int64_t number, row, i
         cdef int64_t size = 0
         cdef int32_t code
+        cdef const uint8_t* data = NULL
+        cdef uint8_t* behind
         for i in range(start, stop):
             operation = operations
             row = i
@@ -199,7 +202,14 @@ cdef class Emitter:
                     at = copy_in_steps(at, operation.text, operation.size)
                 elif code == STRING or code == STRING_IF:
                     if view.offsets is not NULL:
-                        at = self._append(at, operation, row, level)
+                        behind = NULL
+                        fetch_list_ahead(view, row)
+                        if code == STRING and span_of(view, row, 1, &data, &size) and size <= MOST_OF_SHORT \
+                                and data + MOST_OF_SHORT < view.data + view.extent:
+                            behind = put_short(at, data, size)
+                        if behind is NULL:
+                            behind = self._append(at, operation, row, level)
+                        at = behind
                         if at is NULL:
                             return NULL
                         operation += 1

@@ -1,12 +1,13 @@
 """Values as JSON text: strings, decimal and hexadecimal numbers, doubles, bytes. False is always: no memory."""
 
-from libc.math cimport floor, isfinite, isnan, signbit
+from libc.math cimport isfinite, isnan, signbit
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memcpy
 
 from converter.formats.chrome.json_text cimport (
     is_hexadecimal, put_escaped, special_number,
 )
+from converter.kernels.byte_order cimport HOST_IS_BIG, load64, store64
 from converter.kernels.column_view cimport ColumnView, bits_of, fetch_ahead
 from converter.kernels.copying cimport copy_run
 from converter.kernels.decimal cimport decimal_pairs, write_digits, write_integer
@@ -21,8 +22,8 @@ cdef extern from *:
         10000000000000000LL, 100000000000000000LL, 1000000000000000000LL,
     };
 
-    /* The eight digits of a number of 32 bits, the highest first: nibbles are spread to a byte each. */
-    static inline void eight_digits(unsigned char* to, unsigned long long value)
+    /* The eight digits of a number of 32 bits, the highest in the lowest byte: nibbles are spread to a byte each. */
+    static inline unsigned long long eight_digits(unsigned long long value)
     {
         unsigned long long letters;
         value = (value & 0xffff0000ULL) << 16 | (value & 0xffffULL);
@@ -30,13 +31,10 @@ cdef extern from *:
         value = (value << 4 | value) & 0x0f0f0f0f0f0f0f0fULL;
         letters = (value + 0x0606060606060606ULL) >> 4 & 0x0101010101010101ULL;
         value += 0x3030303030303030ULL + letters * ('a' - '0' - 10);
-    #if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
-        value = __builtin_bswap64(value);
-    #endif
-        memcpy(to, &value, 8);
+        return __builtin_bswap64(value);
     }
     """
-    void eight_digits(uint8_t* to, uint64_t value) noexcept nogil
+    uint64_t eight_digits(uint64_t value) noexcept nogil
     const int64_t* powers_of_ten
     int __builtin_clzll(unsigned long long) noexcept nogil
 
@@ -44,14 +42,15 @@ cdef extern from *:
 cdef enum:
     # Bytes of a number in decimal at most, with a sign, a point and decimals; some are written that it does not take.
     MOST_OF_NUMBER = 48
+    # Bytes of a string that is copied at once.
+    MOST_OF_SHORT = 32
     # For so many integers there is room made at once.
     INTEGERS_AT_ONCE = 32
 
 
-cdef inline bint has_escape(const uint8_t* data) noexcept nogil:
+cdef inline bint has_escape(uint64_t word) noexcept nogil:
     """Whether eight bytes have one that a string has escaped."""
-    cdef uint64_t word, quote, slash, found
-    memcpy(&word, data, 8)
+    cdef uint64_t quote, slash, found
     quote = word ^ <uint64_t>0x2222222222222222
     slash = word ^ <uint64_t>0x5C5C5C5C5C5C5C5C
     found = (word - <uint64_t>0x2020202020202020) & ~word
@@ -63,12 +62,12 @@ cdef inline bint has_escape(const uint8_t* data) noexcept nogil:
 cdef inline int64_t next_escape(const uint8_t* data, int64_t at, int64_t size) noexcept nogil:
     """The place of the first byte from `at` on that a string has escaped, or `size`. Eight bytes are ruled out at once."""
     while size - at >= 8:
-        if has_escape(data + at):
+        if has_escape(load64(data + at, False)):
             break
         at += 8
     else:
         # What is left are the last of eight bytes, of which the others are none.
-        if size >= 8 and not has_escape(data + size - 8):
+        if size >= 8 and not has_escape(load64(data + size - 8, False)):
             return size
     while at < size and data[at] >= 32 and data[at] != 34 and data[at] != 92:
         at += 1
@@ -105,6 +104,61 @@ cdef inline bint put_string(Output* out, const uint8_t* data, int64_t size, bint
             put8(out, 110 if byte == 10 else 116 if byte == 9 else byte)
     put8(out, 34)
     return True
+
+
+cdef inline uint64_t word_of(const uint8_t* data, int64_t at, int64_t size) noexcept nogil:
+    """Eight bytes from `at` < size on, the first the lowest, of which those behind the `size` are letters "a"."""
+    cdef uint64_t word = load64(data + at, HOST_IS_BIG)
+    cdef uint64_t beyond
+    if size - at >= 8:
+        return word
+    beyond = <uint64_t>0xFFFFFFFFFFFFFFFF << 8 * (size - at)
+    return word & ~beyond | <uint64_t>0x6161616161616161 & beyond
+
+
+cdef inline bint are_hexadecimal(uint64_t word) noexcept nogil:
+    """Whether eight bytes are all 0 to 9 or a to f."""
+    cdef uint64_t tops = <uint64_t>0x8080808080808080
+    cdef uint64_t rest = word & ~tops
+    # A byte's highest bit is set by what brings it to 128: from "0" on, but below what follows "9"; from "a" to "f".
+    cdef uint64_t digits = (rest + <uint64_t>0x5050505050505050) & ~(rest + <uint64_t>0x4646464646464646)
+    cdef uint64_t letters = (rest + <uint64_t>0x1F1F1F1F1F1F1F1F) & ~(rest + <uint64_t>0x1919191919191919)
+    return ((digits | letters) & ~word & tops) == tops
+
+
+cdef inline uint8_t* put_short(uint8_t* at, const uint8_t* data, int64_t size) noexcept nogil:
+    """A string of up to MOST_OF_SHORT bytes as `put_string` has it, where as many and 16 more can be written, and as many
+    read: the place behind it, or NULL for one with escapes or of a number that is none in digits.
+    """
+    cdef uint64_t word
+    cdef int64_t i = 0
+    cdef bint is_number = False
+    at[0] = 34
+    if size:
+        word = word_of(data, 0, size)
+        if has_escape(word):
+            return NULL
+        # "0x".
+        is_number = word & 0xFFFF == 0x7830 and 3 <= size <= 18 and (data[2] != 48 or size == 3)
+        if not is_number and (data[0] == 78 or data[0] == 73 or data[0] == 45):
+            return NULL
+        if is_number:
+            is_number = are_hexadecimal(word & ~<uint64_t>0xFFFF | <uint64_t>0x6161)
+        i = 8
+        while i < size:
+            word = word_of(data, i, size)
+            if has_escape(word):
+                return NULL
+            is_number = is_number and are_hexadecimal(word)
+            i += 8
+        if is_number:
+            memcpy(at + 1, b"\\u0030", 6)
+            at += 6
+            data += 1
+            size -= 1
+        memcpy(at + 1, data, MOST_OF_SHORT)
+    at[size + 1] = 34
+    return at + size + 2
 
 
 cdef inline uint8_t* put_thousandths(uint8_t* at, uint32_t part) noexcept nogil:
@@ -184,12 +238,13 @@ cdef inline bint append_integers(
 
 
 cdef inline uint8_t* put_hexadecimal(uint8_t* at, uint64_t value, int size) noexcept nogil:
-    """The lowest `size` digits, up to 16, where there are 16 bytes; the place behind them."""
-    cdef uint8_t[32] digits
-    eight_digits(digits, value >> 32)
-    eight_digits(digits + 8, value & <uint64_t>0xFFFFFFFF)
-    # A copy of a fixed size is two instructions; what it has beyond `size` is written over.
-    memcpy(at, digits + 16 - size, 16)
+    """The lowest `size` digits, 1 to 16, where there are 16 bytes; the place behind them."""
+    cdef uint64_t low = eight_digits(value & <uint64_t>0xFFFFFFFF)
+    if size > 8:
+        store64(at, eight_digits(value >> 32) >> 8 * (16 - size), HOST_IS_BIG)
+        store64(at + size - 8, low, HOST_IS_BIG)
+    else:
+        store64(at, low >> 8 * (8 - size), HOST_IS_BIG)
     return at + size
 
 
@@ -225,7 +280,7 @@ cdef inline bint put_float(Output* out, double value) noexcept nogil:
         if not -9007199254740992.0 < scaled < 9007199254740992.0:
             break
         # Both are exact doubles, so the quotient is the double nearest to the decimal number.
-        if floor(scaled) == scaled and scaled / <double>powers_of_ten[places] == value:
+        if <double><int64_t>scaled == scaled and scaled / <double>powers_of_ten[places] == value:
             if not ensure(out, MOST_OF_NUMBER):
                 return False
             out.used = put_decimal(out.data + out.used, <int64_t>scaled, places) - out.data

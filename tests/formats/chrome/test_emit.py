@@ -66,6 +66,40 @@ def test_strings_are_escaped_wherever_it_is_needed():
     assert found == "".join(json.dumps(text, ensure_ascii=False) for text in texts)
 
 
+def test_texts_that_read_as_numbers_have_their_first_character_escaped():
+    numbers = ["0x0", "NaN", "Infinity", "-Infinity", "NaN:7ff8000000000001"]
+    numbers += [f"0x{'123456789abcdef0'[:size]}" for size in range(1, 17)]
+    others = ["", "0x", "0x00", "0x01", "0X1", "0x1F", "0x" + "1" * 17, "Na", "-5", "I", "N" * 40]
+    # Each byte that is no digit, at each place.
+    others += [
+        f"0x1{'a' * at}{other}{'a' * after}"
+        for other in "/:`gG\x7f@¿"
+        for at in range(9)
+        for after in (0, 4)
+    ]
+    texts = [*numbers, *others]
+    data = [text.encode() for text in texts]
+    expected = [json.dumps(text, ensure_ascii=False) for text in texts]
+    for i, text in enumerate(numbers):
+        expected[i] = f'"\\u{ord(text[0]):04x}{text[1:]}"'
+    strings = StringTable()
+    one = program((op.STRING, 0), columns=1)
+    one.bind([np.array([strings.intern(text) for text in data], np.int32)])
+    assert text_of(one, range(len(texts)), strings).decode() == "".join(expected)
+    # As lists of bytes, with others behind the last of them and without.
+    offsets = np.cumsum([0, *map(len, data)], dtype=np.int64)
+    for padding in (b"", b"x" * 64):
+        one.bind([(np.frombuffer(b"".join(data) + padding, np.uint8), offsets)])
+        assert text_of(one, range(len(texts))).decode() == "".join(expected)
+
+
+def test_addresses_have_as_many_digits_as_they_need():
+    values = [0, *(int("123456789abcdef0"[:size], 16) for size in range(1, 17)), 2**64 - 1]
+    one = program((op.HEXADECIMAL, 0), columns=1)
+    one.bind([np.array(values, np.uint64)])
+    assert text_of(one, range(len(values))).decode() == "".join(f'"{value:#x}"' for value in values)
+
+
 def test_durations_that_are_not_known_have_room():
     one = program((op.LITERAL, 0, 0, 0, 0, 1), (op.EVENT_DURATION,), literals=b";")
     durations = np.array([1_500, -1, 0, 12_345_678_901, 1, 20, 999], np.int64)

@@ -7,10 +7,10 @@ from libc.string cimport memcpy
 from converter.formats.chrome.json_text cimport (
     is_hexadecimal, put_escaped, special_number,
 )
-from converter.kernels.byte_order cimport HOST_IS_BIG, load64, store64
+from converter.kernels.byte_order cimport HOST_IS_BIG, load32, load64, store32, store64
 from converter.kernels.column_view cimport ColumnView, bits_of, fetch_ahead
 from converter.kernels.copying cimport copy_run
-from converter.kernels.decimal cimport decimal_pairs, write_digits, write_integer
+from converter.kernels.decimal cimport write_digits, write_integer
 from converter.kernels.doubles cimport put_shortest
 from converter.kernels.output cimport Output, append, ensure, put8, put_bytes
 
@@ -21,6 +21,14 @@ cdef extern from *:
         100000000000LL, 1000000000000LL, 10000000000000LL, 100000000000000LL, 1000000000000000LL,
         10000000000000000LL, 100000000000000000LL, 1000000000000000000LL,
     };
+
+    /* A point and three digits, of all numbers that have as many. */
+    #define TEN_OF(front) front "0" front "1" front "2" front "3" front "4" front "5" front "6" front "7" front "8" front "9"
+    #define HUNDRED_OF(front) TEN_OF(front "0") TEN_OF(front "1") TEN_OF(front "2") TEN_OF(front "3") TEN_OF(front "4") \
+        TEN_OF(front "5") TEN_OF(front "6") TEN_OF(front "7") TEN_OF(front "8") TEN_OF(front "9")
+    static const char thousandths[] =
+        HUNDRED_OF(".0") HUNDRED_OF(".1") HUNDRED_OF(".2") HUNDRED_OF(".3") HUNDRED_OF(".4")
+        HUNDRED_OF(".5") HUNDRED_OF(".6") HUNDRED_OF(".7") HUNDRED_OF(".8") HUNDRED_OF(".9");
 
     /* The eight digits of a number of 32 bits, the highest in the lowest byte: nibbles are spread to a byte each. */
     static inline unsigned long long eight_digits(unsigned long long value)
@@ -35,7 +43,9 @@ cdef extern from *:
     }
     """
     uint64_t eight_digits(uint64_t value) noexcept nogil
+    const char* thousandths
     const int64_t* powers_of_ten
+    int __builtin_clz(unsigned int) noexcept nogil
     int __builtin_clzll(unsigned long long) noexcept nogil
 
 
@@ -162,16 +172,12 @@ cdef inline uint8_t* put_short(uint8_t* at, const uint8_t* data, int64_t size) n
 
 
 cdef inline uint8_t* put_thousandths(uint8_t* at, uint32_t part) noexcept nogil:
-    """A point and three decimals without zeros at the end, nothing for 0; the place behind them."""
-    cdef uint32_t tenths = part // 10
-    cdef uint32_t last = part - tenths * 10
-    if part == 0:
-        return at
-    at[0] = 46
-    memcpy(at + 1, decimal_pairs + 2 * tenths, 2)
-    at[3] = <uint8_t>(48 + last)
-    # Which of them are zeros nobody can predict.
-    return at + 2 + ((at[2] ^ <uint32_t>48 | last) != 0) + (last != 0)
+    """A point and three decimals without zeros at the end, nothing for 0; where there are 4 bytes, the place behind them."""
+    cdef uint32_t text = load32(<const uint8_t*>thousandths + 4 * part, HOST_IS_BIG)
+    # What differs from ".000", the last decimal highest. Which of them are zeros nobody can predict.
+    cdef uint32_t digits = text ^ <uint32_t>0x3030302E
+    store32(at, text, HOST_IS_BIG)
+    return at + ((39 - __builtin_clz(digits | 1)) >> 3) * (part != 0)
 
 
 cdef inline uint8_t* put_decimal(uint8_t* at, int64_t value, int places) noexcept nogil:
@@ -322,7 +328,7 @@ cdef struct Millisecond:
 cdef inline uint8_t* put_microseconds(uint8_t* at, Millisecond* last, int64_t value) noexcept nogil:
     """What `put_decimal` says with three places. Most times are in the same millisecond as the one before."""
     cdef uint64_t beyond = <uint64_t>value - <uint64_t>last.start
-    cdef uint32_t micro, hundreds
+    cdef uint32_t micro
     if last.size == 0 or beyond >= 1000000:
         if value < 1000000:
             return put_decimal(at, value, 3)
@@ -334,7 +340,5 @@ cdef inline uint8_t* put_microseconds(uint8_t* at, Millisecond* last, int64_t va
     memcpy(at, last.text, 16)
     at += last.size
     micro = <uint32_t>beyond // 1000
-    hundreds = micro // 100
-    at[0] = <uint8_t>(48 + hundreds)
-    memcpy(at + 1, decimal_pairs + 2 * (micro - hundreds * 100), 2)
+    memcpy(at, thousandths + 4 * micro + 1, 4)
     return put_thousandths(at + 3, <uint32_t>beyond - micro * 1000)

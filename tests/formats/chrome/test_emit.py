@@ -1,6 +1,7 @@
 """Programs of the emitter: what they take, and that they are checked."""
 
 import json
+from decimal import Decimal
 
 import numpy as np
 import pytest
@@ -20,12 +21,12 @@ def program(*operations, columns=0, literals=b"", strings=None):
     return Program(np.array(code, np.int32).reshape(-1), literals, columns, strings)
 
 
-def text_of(one, rows, strings=None, threads=NO_TEXTS, durations=None):
+def text_of(one, rows, strings=None, threads=NO_TEXTS, durations=None, ts=None):
     count = len(rows)
     zeros = np.zeros(count, np.int32)
     durations = np.zeros(count, np.int64) if durations is None else durations
     text, _, done = Emitter(strings or StringTable(), 3).emit(
-        [one], zeros, np.array(rows, np.int32), zeros.astype(np.int64), zeros, zeros - 1,
+        [one], zeros, np.array(rows, np.int32), zeros.astype(np.int64) if ts is None else ts, zeros, zeros - 1,
         durations, threads, NO_TEXTS, 0, count,
     )  # fmt: skip
     assert done == count
@@ -105,6 +106,19 @@ def test_durations_that_are_not_known_have_room():
     durations = np.array([1_500, -1, 0, 12_345_678_901, 1, 20, 999], np.int64)
     text = text_of(one, [0] * 7, durations=durations)
     assert text == b";1.5;0" + b" " * 19 + b";0;12345678.901;0.001;0.02;0.999"
+
+
+@pytest.mark.parametrize("operation", [op.TIME, op.EVENT_TIME])
+def test_times_have_the_decimals_that_they_need(operation):
+    times = [*range(1001), *range(999_000, 1_001_001), -1, -20, -1000, 7_123_456_780, 7_123_999_999]
+    times += [-(2**63), 2**63 - 1]
+    one = program((operation, 0, 0, 0, 0, 1), columns=int(operation == op.TIME), literals=b";")
+    one.bind([np.array(times, np.int64)] if operation == op.TIME else [])
+    # Exact, as Decimal is; without an exponent.
+    expected = [f"{Decimal(time).scaleb(-3):f}" for time in times]
+    expected = [text.rstrip("0").rstrip(".") if "." in text else text for text in expected]
+    found = text_of(one, range(len(times)), ts=np.array(times, np.int64)).decode()
+    assert found.split(";")[1:] == expected
 
 
 @pytest.mark.parametrize("mark", ["z", '"', "\x01"])

@@ -569,6 +569,7 @@ def gather_words(const uint64_t[::1] values, const int64_t[::1] first, uint64_t[
             if i + AHEAD < count:
                 # Words of a class lie far apart. Where they are is not known to be right yet: it is only fetched.
                 __builtin_prefetch(<const void*>(<uint64_t>&values[0] + 8 * <uint64_t>first[i + AHEAD]))
+                __builtin_prefetch(<const void*>(<uint64_t>&values[0] + 8 * <uint64_t>(first[i + AHEAD] + words - 1)))
             for k in range(words):
                 columns[k, i] = values[first[i] + k]
     if failed >= 0:

@@ -20,6 +20,22 @@ class OpenSlices:
             The places of ends that have another name than the slice that they end.
 
         """
+    def close_innermost(
+        self,
+        steps: NDArray[np.int32],
+        class_id: NDArray[np.int32],
+        thread: NDArray[np.int32],
+        track: NDArray[np.int32],
+        order: NDArray[np.int64] | None,
+    ) -> NDArray[np.int64]:
+        """Go on with events whose ends have no name and end the innermost slice, but for begins of what stays open.
+
+        Classes have steps; `order` is that of time, None where events are in it.
+
+        Returns:
+            The places of these begins, in order, with which `match` has to go on.
+
+        """
 
 class NestedSlices:
     def lines(

@@ -22,10 +22,12 @@ from converter.kernels.open_slices cimport (
 )
 from converter.kernels.numbers cimport Numbers, find_or_add_pair, free_numbers
 from converter.kernels.places cimport are_within
+from converter.projection.turns cimport Turning, Turns, free_turning, keep_open, turns_of
 
 cdef enum:
     BEGIN = 1
     END = 2
+    AT_ONCE = 3
     # Complete slices that become a begin and an end.
     SPLIT = 4
     # Lines beside a track.
@@ -105,6 +107,79 @@ cdef class OpenSlices:
         if failed:
             raise MemoryError("too many slices are open")
         return np.flatnonzero(result)
+
+    def close_innermost(
+        self,
+        const int32_t[::1] steps,
+        const int32_t[:] class_id,
+        const int32_t[:] thread,
+        const int32_t[:] track,
+        const int64_t[::1] order,
+    ):
+        cdef int64_t count = class_id.shape[0]
+        cdef bint is_ordered = order is None
+        cdef uint32_t classes = <uint32_t>min(steps.shape[0], INT32_MAX)
+        cdef int64_t i, k, ended
+        cdef int32_t step
+        cdef int32_t lane = -1
+        cdef RecentLane last = RecentLane(0, 0, 0)
+        cdef RecentLane[RECENT] recent
+        cdef RecentLane* known
+        cdef Lanes* held = &self._open
+        cdef Turning turning
+        cdef Turns* turns
+        cdef Turns here = Turns(0, 0, 0)
+        cdef int64_t[::1] left
+        cdef bint failed
+        if thread.shape[0] != count or track.shape[0] != count or (not is_ordered and order.shape[0] != count):
+            raise ValueError("columns differ in length")
+        if count and not is_ordered and not are_within(&order[0], count, count):
+            raise ValueError("an event is outside of the columns")
+        memset(recent, 0, sizeof(recent))
+        memset(&turning, 0, sizeof(turning))
+        try:
+            with nogil:
+                failed = not forget_closed(held)
+                for k in range(-1 if failed else count - 1, -1, -1):
+                    i = k if is_ordered else order[k]
+                    step = steps[class_id[i]] if <uint32_t>class_id[i] < classes else 0
+                    if step != BEGIN and step != END:
+                        continue
+                    if not last.number or thread[i] != last.thread or track[i] != last.track:
+                        if last.number:
+                            turning.lanes[last.number - 1] = here
+                        known = &recent[(thread[i] ^ track[i]) & (RECENT - 1)]
+                        if not known.number or known.track != track[i] or known.thread != thread[i]:
+                            lane = lane_of(held, <uint64_t>thread[i], <uint64_t>track[i])
+                            known[0] = RecentLane(track[i], thread[i], lane + 1)
+                        last = known[0]
+                        turns = turns_of(&turning, last.number - 1) if last.number else NULL
+                        if turns is NULL:
+                            failed = True
+                            break
+                        here = turns[0]
+                    here.now += 2 * step - BEGIN - END
+                    if here.now < here.lowest:
+                        here.lowest = here.now
+                        if not keep_open(&turning, i, last.number - 1):
+                            failed = True
+                            break
+                if last.number and not failed:
+                    turning.lanes[last.number - 1] = here
+                for k in range(0 if failed else min(turning.room, held.tops.count)):
+                    ended = turning.lanes[k].now - turning.lanes[k].lowest
+                    while ended > 0 and innermost(held, <int32_t>k) >= 0:
+                        pop(held, <int32_t>k)
+                        ended -= 1
+            if failed:
+                raise MemoryError("too many slices are open")
+            result = np.empty(turning.open_count, np.int64)
+            left = result
+            for k in range(turning.open_count):
+                left[turning.open_count - 1 - k] = turning.open[2 * k]
+        finally:
+            free_turning(&turning)
+        return result
 
 
 cdef class NestedSlices:

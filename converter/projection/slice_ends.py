@@ -52,10 +52,14 @@ class _Ends:
             if not steps.any():
                 yield batch
                 continue
-            step = looked_up(steps, batch.class_id)
-            names = self._names(batch)
-            thread, track = batch.thread, batch.track
             order = order_of(batch.ts)
+            if not self._has_names_of_ends(batch):
+                self._close_innermost(batch, slices, steps, order)
+                yield batch
+                continue
+            step = looked_up(steps, batch.class_id)
+            names = values_by_class(batch.class_id, batch.row, self._names(batch))
+            thread, track = batch.thread, batch.track
             if order is not None:
                 step, thread, track, names = (
                     column[order] for column in (step, thread, track, names)
@@ -73,14 +77,45 @@ class _Ends:
                 steps[number] = _STEPS.get(self._source.event_classes[number].kind, 0)
         return steps
 
-    def _names(self, batch: Batch) -> NDArray[np.int32]:
+    def _has_names_of_ends(self, batch: Batch) -> bool:
+        classes = self._source.event_classes
+        return any(
+            len(table)
+            and classes[number].kind is Kind.SLICE_END
+            and _name_index(classes[number]) is not None
+            for number, table in batch.tables.items()
+        )
+
+    def _close_innermost(
+        self,
+        batch: Batch,
+        slices: OpenSlices,
+        steps: NDArray[np.int32],
+        order: NDArray[np.intp] | None,
+    ) -> None:
+        """Go on with a batch whose ends have no names: only those of slices that stay open matter."""
+        opened = slices.close_innermost(steps, batch.class_id, batch.thread, batch.track, order)
+        if len(opened):
+            names = values_by_class(batch.class_id[opened], batch.row[opened], self._names(batch))
+            begins = np.full(len(opened), _STEPS[Kind.SLICE_BEGIN], np.int32)
+            slices.match(
+                begins,
+                batch.thread[opened],
+                batch.track[opened],
+                names,
+                self._by_name,
+                self._in_turn,
+            )
+
+    def _names(self, batch: Batch) -> dict[int, NDArray[np.int32]]:
+        """The names of slices that begin and of those that end, by class."""
         names = {}
         for number, table in batch.tables.items():
             event_class = self._source.event_classes[number]
             index = _name_index(event_class)
             if event_class.kind in _STEPS and index is not None and len(table):
                 names[number] = string_ids(table.column(index), self._source.strings)
-        return values_by_class(batch.class_id, batch.row, names)
+        return names
 
     def _without_names(self, batch: Batch, places: NDArray[np.intp]) -> Batch:
         """The batch with the ends at `places` without name and category."""

@@ -6,7 +6,6 @@ import os
 import numpy as np
 
 from libc.stdint cimport INT32_MAX, INT64_MAX, int32_t, int64_t, uint8_t, uint32_t, uint64_t
-from libc.stdlib cimport free, realloc
 from libc.string cimport memset
 
 from converter.kernels.open_slices cimport (
@@ -20,14 +19,12 @@ from converter.kernels.open_slices cimport (
     push,
     start,
 )
-from converter.kernels.numbers cimport Numbers, find_or_add_pair, free_numbers
 from converter.kernels.places cimport are_within
 from converter.projection.turns cimport Turning, Turns, free_turning, keep_open, turns_of
 
 cdef enum:
     BEGIN = 1
     END = 2
-    AT_ONCE = 3
     # Complete slices that become a begin and an end.
     SPLIT = 4
     # Lines beside a track.
@@ -302,125 +299,4 @@ cdef inline bint push_until(Lanes* held, int32_t lane, int32_t step, int64_t end
         return False
     held.entries[entry].inside = INT64_MAX if step == BEGIN else end
     held.entries[entry].number = number
-    return True
-
-
-# What is open on a track or thread: where each slice begins and ends, from the outermost on.
-cdef struct Nest:
-    int64_t* spans
-    int64_t size
-    int64_t room
-
-
-cdef class SliceDepths:
-    """Lanes are tracks, and threads for what is on none."""
-
-    cdef Numbers _lanes
-
-    def __cinit__(self):
-        self._lanes.item_size = sizeof(Nest)
-        self._lanes.seed = int.from_bytes(os.urandom(8), "little")
-
-    def __dealloc__(self):
-        cdef int64_t i
-        for i in range(self._lanes.count):
-            free((<Nest*>self._lanes.items)[i].spans)
-        free_numbers(&self._lanes)
-
-    def beyond(
-        self,
-        const int32_t[::1] steps,
-        const int32_t[::1] of_cpus,
-        const int32_t[:] class_id,
-        const int32_t[:] thread,
-        const int32_t[:] track,
-        const int32_t[:] cpu,
-        const int64_t[:] ts,
-        const int64_t[:] end,
-        const int64_t[::1] order,
-        int64_t most,
-    ):
-        cdef int64_t count = class_id.shape[0]
-        cdef bint is_ordered = order is None
-        cdef uint32_t classes = <uint32_t>steps.shape[0]
-        cdef int32_t step, on_thread, on_track, lane
-        cdef int64_t found = 0
-        cdef int64_t i, k
-        cdef RecentLane[RECENT] recent
-        cdef RecentLane* known
-        cdef Nest* nest
-        cdef bint failed = False
-        lengths = {thread.shape[0], track.shape[0], cpu.shape[0], ts.shape[0], end.shape[0]}
-        if lengths != {count} or (not is_ordered and order.shape[0] != count):
-            raise ValueError("columns differ in length")
-        if count and not is_ordered and not are_within(&order[0], count, count):
-            raise ValueError("an event is outside of the columns")
-        if of_cpus.shape[0] != steps.shape[0]:
-            raise ValueError("steps and of_cpus differ in length")
-        if steps.shape[0] > INT32_MAX:
-            raise ValueError(f"{steps.shape[0]} classes")
-        memset(recent, 0, sizeof(recent))
-        with nogil:
-            for k in range(count):
-                i = k if is_ordered else order[k]
-                step = steps[class_id[i]] if <uint32_t>class_id[i] < classes else 0
-                if not step:
-                    continue
-                if of_cpus[class_id[i]]:
-                    on_track = of_cpus[class_id[i]]
-                    on_thread = cpu[i]
-                else:
-                    on_track = track[i]
-                    # Who is on a track makes no difference there.
-                    on_thread = thread[i] if on_track < 0 else -1
-                if on_track < 0 and on_thread < 0:
-                    continue
-                known = &recent[(on_thread if on_track < 0 else on_track) & (RECENT - 1)]
-                if not known.number or known.track != on_track or known.thread != on_thread:
-                    lane = find_or_add_pair(&self._lanes, <uint64_t>on_thread, <uint64_t>on_track)
-                    if lane < 0:
-                        failed = True
-                        break
-                    known[0] = RecentLane(on_track, on_thread, lane + 1)
-                nest = &(<Nest*>self._lanes.items)[known.number - 1]
-                if step == END:
-                    while nest.size and nest.spans[2 * nest.size - 1] < ts[i]:
-                        nest.size -= 1
-                    nest.size -= nest.size > 0
-                    continue
-                while nest.size and is_over(nest, ts[i]):
-                    nest.size -= 1
-                if nest.size >= most:
-                    found += 1
-                elif not open_inside(nest, ts[i], INT64_MAX if step == BEGIN else end[i]):
-                    failed = True
-                    break
-        if failed:
-            raise MemoryError("too many slices are open")
-        return found
-
-
-# Whether the innermost is not around what begins now: what takes no time is around all that begins with it. Slices that
-# begin later, as where an earlier batch has what is later, are around nothing before.
-cdef inline bint is_over(const Nest* nest, int64_t ts) noexcept nogil:
-    cdef int64_t start = nest.spans[2 * nest.size - 2]
-    cdef int64_t end = nest.spans[2 * nest.size - 1]
-    return start > ts or end < ts or end == ts and start < end
-
-
-# A slice ends with the one that it is in at the latest; false without memory.
-cdef inline bint open_inside(Nest* nest, int64_t ts, int64_t end) noexcept nogil:
-    cdef int64_t room = max(8, 2 * nest.room)
-    cdef int64_t* moved
-    if nest.size == nest.room:
-        moved = <int64_t*>realloc(nest.spans, room * 2 * sizeof(int64_t))
-        if moved is NULL:
-            return False
-        nest.spans = moved
-        nest.room = room
-    if nest.size:
-        end = min(end, nest.spans[2 * nest.size - 1])
-    nest.spans[2 * nest.size] = ts
-    nest.spans[2 * nest.size + 1] = end
-    nest.size += 1
     return True

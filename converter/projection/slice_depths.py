@@ -11,7 +11,7 @@ from converter.ir.kinds import Kind, Role
 from converter.ir.trace import Trace
 from converter.projection.complete_slices import ticks
 from converter.projection.losses import Aspect, LossKind, LossReport
-from converter.projection.open_slices import SliceDepths
+from converter.projection.slice_nesting import SliceDepths
 from converter.projection.time_order import order_of
 
 _BEGINS: Final = 1

@@ -9,7 +9,7 @@ import converter
 from converter.ir.field_classes import IntegerClass, StringClass
 from converter.ir.kinds import Kind, Role
 from converter.projection.losses import LossClass
-from converter.projection.open_slices import SliceDepths
+from converter.projection.slice_nesting import SliceDepths
 
 NAME = {"name": (StringClass(), Role.NAME)}
 CLASSES = (
@@ -80,3 +80,83 @@ def test_interrupts_are_inside_of_those_of_their_cpu_whatever_the_thread():
         SliceDepths().beyond(begins, of_cpus, class_id, thread, track, cpu[1:], ts, ts, None, 2)
     with pytest.raises(ValueError, match="differ in length"):
         SliceDepths().beyond(begins, of_cpus[1:], class_id, thread, track, cpu, ts, ts, None, 2)
+
+
+class OneByOne:
+    """What `SliceDepths` says, of a list of spans by lane."""
+
+    def __init__(self):
+        self.open = {}
+
+    def beyond(self, steps, lanes, ts, end, most):
+        """How many of these events are inside of `most` others."""
+        found = 0
+        for step, lane, at, until in zip(steps, lanes, ts, end, strict=True):
+            nest = self.open.setdefault(lane, [])
+            if step == 2:
+                while nest and nest[-1][1] < at:
+                    nest.pop()
+                del nest[-1:]
+            elif step:
+                while nest and (
+                    nest[-1][0] > at or nest[-1][1] < at or nest[-1][0] < nest[-1][1] == at
+                ):
+                    nest.pop()
+                if len(nest) >= most:
+                    found += 1
+                else:
+                    last = LAST if step == 1 else until
+                    nest.append((at, min(last, nest[-1][1]) if nest else last))
+        return found
+
+
+LAST = 2**63 - 1
+#: Of batches: begins and ends alone, with much else, with little that takes up depth; how far times go.
+MIXTURES = {
+    "even": ([5, 5, 0, 1], 40),
+    "deep": ([6, 2, 0, 1], 40),
+    "shallow": ([4, 6, 0, 1], 40),
+    "at once": ([5, 5, 2, 1], 10),
+}
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("mixture", MIXTURES)
+def test_batches_go_on_with_what_is_open_however_they_are_gone_through(mixture, seed):
+    random = np.random.default_rng(seed)
+    weights, span = MIXTURES[mixture]
+    steps = np.array([1, 2, 3, 0], np.int32)
+    of_cpus = np.zeros(4, np.int32)
+    depths, one_by_one = SliceDepths(), OneByOne()
+    expected, found, begun = [], [], 0
+    for number in range(40):
+        count = int(random.integers(0, 30))
+        # Some batches have what lasts, all others have begins and ends alone.
+        of = weights if mixture != "at once" or number % 5 == 0 else MIXTURES["even"][0]
+        class_id = random.choice(4, count, p=np.array(of) / sum(of)).astype(np.int32)
+        thread = random.integers(0, 3, count).astype(np.int32)
+        track = np.where(random.random(count) < 0.2, 7, -1).astype(np.int32)
+        # Now and then one begins before what is open began, and one at the end of time.
+        begun = max(begun + int(random.choice([0, 1, 5, -20], p=[0.3, 0.3, 0.3, 0.1])), 0)
+        ts = begun + np.sort(random.integers(0, span, count))
+        if number == 35 and seed % 2 and count:
+            ts[-1] = LAST
+        end = np.minimum(ts, LAST - 50) + random.integers(0, 20, count)
+        begun = int(ts[-1]) if count and ts[-1] < LAST else begun
+        order = random.permutation(count) if seed % 3 == 0 else None
+        columns = [class_id, thread, track, class_id, ts, end]
+        lanes = np.where(track < 0, thread, track + 10)
+        expected.append(
+            one_by_one.beyond(steps[class_id], lanes.tolist(), ts.tolist(), end.tolist(), 6)
+        )
+        if order is not None:
+            # They stand in any order, and are brought into that of time.
+            places = np.empty(count, np.int64)
+            places[order] = np.arange(count)
+            columns = [column[order] for column in columns]
+            order = places
+        found.append(depths.beyond(steps, of_cpus, *columns, order, 6))
+    assert found == expected
+    # Both those that are gone through in either way.
+    assert 0 in expected
+    assert any(expected) or mixture != "deep"

@@ -1,0 +1,27 @@
+import numpy as np
+from numpy.typing import NDArray
+
+class SliceDepths:
+    def beyond(
+        self,
+        steps: NDArray[np.int32],
+        of_cpus: NDArray[np.int32],
+        class_id: NDArray[np.int32],
+        thread: NDArray[np.int32],
+        track: NDArray[np.int32],
+        cpu: NDArray[np.int32],
+        ts: NDArray[np.int64],
+        end: NDArray[np.int64],
+        order: NDArray[np.int64] | None,
+        most: int,
+    ) -> int:
+        """Go on with events in an order of time, None where they are in it; classes have steps.
+
+        Those of step 1 begin and those of step 2 end a slice of a track, or of a thread where they are on no track;
+        those of step 3 are complete slices until an `end`. Classes that have a number `of_cpus`, below -1, are on the
+        track of that number of their CPU.
+
+        Returns:
+            How many are inside of `most` others. Viewers drop them, so that they are not around any.
+
+        """

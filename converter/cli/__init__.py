@@ -68,15 +68,15 @@ def _run(arguments: list[str]) -> int:
         return USAGE
     import click
 
-    from converter.cli.commands import COMMANDS, convert
+    from converter.cli.commands import COMMANDS
     from converter.errors import TraceError
 
     _check_command(arguments, COMMANDS)
-    name = "traceconv"
-    command: click.Command = convert
-    if arguments and arguments[0] in COMMANDS:
-        command = COMMANDS[arguments[0]]
-        name = f"traceconv {arguments.pop(0)}"
+    called, name = "convert", "traceconv"
+    if arguments[0] in COMMANDS:
+        called = arguments.pop(0)
+        name = f"traceconv {called}"
+    command = COMMANDS[called]
     try:
         with command.make_context(name, arguments) as context:
             command.invoke(context)

@@ -1,305 +1,46 @@
-"""What the command takes. What it does is imported when it is done, so that help is quick."""
+"""The commands by name. Each is declared in a module of its own kind, which is imported when the command is meant."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-import click
-
-from converter.cli.batch_command import batch
-from converter.cli.comparison_commands import diff, roundtrip
-from converter.cli.fixture_command import fixtures
-from converter.cli.merging import Relations, relating
-from converter.cli.plugin_commands import new_format
-from converter.cli.rescue_commands import check, recover
-from converter.cli.selecting import EXAMPLES, selects
-from converter.cli.shared_options import SETTINGS as _SETTINGS
-from converter.cli.shared_options import Strict, WithStrictness
-from converter.cli.shared_options import input_argument as _input
-from converter.cli.shared_options import reader_options as _reader_options
-from converter.cli.shared_options import source_format as _source_format
-from converter.cli.shared_options import split as _split
-from converter.cli.shared_options import strict as _strict
-from converter.cli.shared_options import target_format as _target_format
-from converter.cli.viewing_commands import open_in_browser, plot, view
+from collections.abc import Iterator, Mapping
+from importlib import import_module
+from typing import TYPE_CHECKING, cast
 
 if TYPE_CHECKING:
-    from typing import Unpack
+    import click
 
-    from converter.selection.parts import Division, TimeLength
-    from converter.selection.selection import Selection
-
-_EPILOG = f"""\b
-Examples:
-  traceconv trace.dat trace.fxt
-  traceconv trace.dat old.dat -t trace_cmd+v6
-  traceconv trace.dat -o results/ -t json
-  traceconv recording/ -o trace.pftrace --losses lost.json
-  traceconv kernel.dat ust/ app.json -o all.pftrace --offset app.json=+1.5s
-  zcat trace.dat.gz | traceconv - -o - -t fxt > trace.fxt
-  traceconv trace.dat -o part.pftrace --from +10s --to +12s --event "sched:*"
-  traceconv trace.dat part.pftrace --split 10ms
-
-{EXAMPLES}
-\b
-Exit codes:
-  0 done     1 the input is bad, or cannot be represented
-  2 usage    3 something would be lost, and --strict
-"""
-
-
-def _version(context: click.Context, _parameter: click.Parameter, wanted: bool) -> None:
-    if wanted:
-        from importlib.metadata import version
-
-        click.echo(f"traceconv {version('traceconv')}")
-        context.exit()
-
-
-@click.command(cls=WithStrictness, context_settings=_SETTINGS, epilog=_EPILOG)
-@click.argument("paths", metavar="IN... [OUT]", nargs=-1, type=click.Path())
-@click.option(
-    "-o",
-    "--output",
-    "target",
-    metavar="OUT",
-    type=click.Path(),
-    help="What to write; in DIR/ it is named like IN.",
-)
-@_source_format
-@_reader_options
-@_target_format("Format of OUT, as NAME or NAME+VARIANT; by default that of its suffix.")
-@_strict
-@click.option(
-    "--lossless",
-    is_flag=True,
-    help="Let what does not fit travel in OUT: reading OUT gives all of IN.",
-)
-@click.option(
-    "--losses", metavar="FILE", help="Write what did not fit to FILE, as JSON; - prints it."
-)
-@click.option("--dry-run", is_flag=True, help="Say what would be lost, and write nothing.")
-@_split
-@click.option(
-    "--scheduler",
-    metavar="local[:N]|ADDRESS",
-    help="Have workers of Dask write OUT, or the parts of --split: N processes here, or those of a scheduler.",
-)
-@selects
-@relating
-@click.option(
-    "-j",
-    "--jobs",
-    metavar="N",
-    type=click.IntRange(min=1),
-    help="Threads for each step that can have several; by default as many as there are CPUs.",
-)
-@click.option("-y", "--force", "--yes", is_flag=True, help="Replace OUT if it exists.")
-@click.option("-n", "--no-clobber", is_flag=True, help="Leave OUT alone if it exists, and succeed.")
-@click.option("-q", "--quiet", is_flag=True, help="Print errors only.")
-@click.option("-v", "--verbose", is_flag=True, help="List every loss, and what was done.")
-@click.option("--version", is_flag=True, expose_value=False, is_eager=True, callback=_version)
-def convert(
-    paths: tuple[str, ...],
-    target: str | None,
-    source_format: str | None,
-    reader_options: dict[str, str],
-    target_format: str | None,
-    strict: Strict | None,
-    lossless: bool,
-    losses: str | None,
-    dry_run: bool,
-    jobs: int | None,
-    force: bool,
-    no_clobber: bool,
-    quiet: bool,
-    verbose: bool,
-    split: TimeLength | int | Division | None,
-    scheduler: str | None,
-    selection: Selection | None,
-    **relations: Unpack[Relations],
-) -> None:
-    """Convert the trace IN to another format.
-
-    IN is a file, a directory, or - for standard input, and may be compressed or an archive.
-    Several, or a folder of several, become one trace on one clock, and standard error says what
-    relates them. OUT is a file, a directory, or - for standard output; a suffix like .gz or
-    .tar.zst compresses it. It appears whole or not at all. What does not fit in its format is
-    summed up on standard error.
-    """
-    if quiet and verbose:
-        raise click.UsageError("-q and -v exclude each other")
-    if force and no_clobber:
-        raise click.UsageError("--force and --no-clobber exclude each other")
-    from converter.cli.places import inputs_and_output
-
-    inputs, target = inputs_and_output(paths, target, needed=not dry_run or target_format is None)
-    if target == "-" and losses == "-" and not dry_run:
-        raise click.UsageError("OUT and --losses cannot both be standard output")
-    if split is not None and (target in ("-", None) or no_clobber or losses == "-"):
-        raise click.UsageError("--split: parts have names after OUT; no -n, and no --losses -")
-    several = len(inputs) > 1 or any(relations.values())
-    if scheduler is not None and (several or dry_run or (lossless and split is None)):
-        raise click.UsageError("--scheduler: of one IN, no --dry-run, --lossless with --split only")
-    if scheduler is not None and not isinstance(split, tuple | None):
-        raise click.UsageError("--scheduler: workers write parts of --split by a length of time")
-    if target == "-" and target_format is None:
-        raise click.UsageError("standard output has no suffix: -t names the format")
-    from converter.cli.converting import Options, run
-    from converter.storage.workers import use_workers
-
-    use_workers(jobs)
-    run(
-        Options(
-            sources=tuple(inputs),
-            relations=relations,
-            target=target,
-            source_format=source_format,
-            reader_options=reader_options,
-            target_format=target_format,
-            strict=strict or False,
-            lossless=lossless,
-            losses=losses,
-            force=force,
-            no_clobber=no_clobber,
-            quiet=quiet,
-            verbose=verbose,
-            selection=selection,
-            dry_run=dry_run,
-            split=split,
-            scheduler=scheduler,
-        )
-    )
-
-
-_INFO_EPILOG = f"""\b
-Examples:
-  traceconv info trace.dat
-  traceconv info trace.dat --events 5 --event sched_switch
-  traceconv info trace.dat --stats --timeline --last 1s
-
-{EXAMPLES}"""
-
-
-@click.command(context_settings=_SETTINGS, epilog=_INFO_EPILOG)
-@_input
-@_source_format
-@_reader_options
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-@click.option(
-    "--events", metavar="N", type=click.IntRange(min=0), help="Print the first N events, too."
-)
-@click.option(
-    "--stats", is_flag=True, help="Print rates, CPU time, slices by time, gaps, lost events, too."
-)
-@click.option("--timeline", is_flag=True, help="Draw how busy CPUs and threads are, too.")
-@selects
-def info(
-    source: str,
-    source_format: str | None,
-    reader_options: dict[str, str],
-    as_json: bool,
-    events: int | None,
-    stats: bool,
-    timeline: bool,
-    selection: Selection | None,
-) -> None:
-    """Say what the trace IN contains: clock, CPUs, processes, threads, events."""
-    from converter.cli.inspecting import run
-
-    run(
-        source,
-        source_format,
-        reader_options,
-        as_json=as_json,
-        events=events,
-        stats=stats,
-        timeline=timeline,
-        selection=selection,
-    )
-
-
-_REPORT_EPILOG = f"""\b
-Examples:
-  traceconv report trace.dat
-  traceconv report trace.dat -o trace.txt.gz
-  traceconv report trace.dat --last 1s --event "irq:*"
-  traceconv report trace.pftrace --json --where "duration > 5ms" | jq .fields.name
-
-{EXAMPLES}"""
-
-
-@click.command(context_settings=_SETTINGS, epilog=_REPORT_EPILOG)
-@_input
-@_source_format
-@_reader_options
-@click.option("-o", "--output", "target", metavar="FILE", default="-", help="Write to FILE.")
-@click.option("--force", is_flag=True, help="Replace FILE if it exists.")
-@click.option(
-    "--json", "form", flag_value="json", help="Print a JSON object for each event, one a line."
-)
-@click.option("--csv", "form", flag_value="csv", help="Print comma-separated values.")
-@click.option("-q", "--quiet", is_flag=True, help="Print no warnings.")
-@selects
-def report(
-    source: str,
-    source_format: str | None,
-    reader_options: dict[str, str],
-    target: str,
-    force: bool,
-    form: str | None,
-    quiet: bool,
-    selection: Selection | None,
-) -> None:
-    """Print the events of the trace IN as text, a line each.
-
-    The text of an event is that of the trace's own tools, where it has one. The report of a
-    trace.dat file is that of trace-cmd, the report of an AIX trace is like that of trcrpt.
-    """
-    from converter.cli.reporting import run
-
-    run(
-        source,
-        source_format,
-        reader_options,
-        target,
-        force=force,
-        form=form,
-        quiet=quiet,
-        selection=selection,
-    )
-
-
-_FORMATS_EPILOG = """\b
-Examples:
-  traceconv formats
-  traceconv formats --json
-"""
-
-
-@click.command(context_settings=_SETTINGS, epilog=_FORMATS_EPILOG)
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def formats(as_json: bool) -> None:
-    """List the formats: names, variants, suffixes, and which can be read and written."""
-    from converter.cli.listing import run
-
-    run(as_json=as_json)
-
-
-#: As the first page of help lists them.
-COMMANDS = {
-    "convert": convert,
-    "batch": batch,
-    "info": info,
-    "report": report,
-    "open": open_in_browser,
-    "view": view,
-    "plot": plot,
-    "check": check,
-    "recover": recover,
-    "diff": diff,
-    "roundtrip": roundtrip,
-    "formats": formats,
-    "fixtures": fixtures,
-    "new-format": new_format,
+#: The module of each, and its name there, as the first page of help lists them.
+_PLACES = {
+    "convert": ("conversion_command", "convert"),
+    "batch": ("batch_command", "batch"),
+    "info": ("reading_commands", "info"),
+    "report": ("reading_commands", "report"),
+    "open": ("viewing_commands", "open_in_browser"),
+    "view": ("viewing_commands", "view"),
+    "plot": ("viewing_commands", "plot"),
+    "check": ("rescue_commands", "check"),
+    "recover": ("rescue_commands", "recover"),
+    "diff": ("comparison_commands", "diff"),
+    "roundtrip": ("comparison_commands", "roundtrip"),
+    "formats": ("reading_commands", "formats"),
+    "fixtures": ("fixture_command", "fixtures"),
+    "new-format": ("plugin_commands", "new_format"),
 }
+
+
+class _Commands(Mapping[str, "click.Command"]):
+    def __getitem__(self, name: str) -> click.Command:
+        module, attribute = _PLACES[name]
+        return cast("click.Command", getattr(import_module(f"converter.cli.{module}"), attribute))
+
+    def __contains__(self, name: object) -> bool:
+        return name in _PLACES
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(_PLACES)
+
+    def __len__(self) -> int:
+        return len(_PLACES)
+
+
+COMMANDS = _Commands()

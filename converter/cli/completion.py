@@ -7,7 +7,7 @@ import glob
 import click
 from click.shell_completion import CompletionItem, ShellComplete, get_completion_class
 
-from converter.cli.commands import COMMANDS, convert
+from converter.cli.commands import COMMANDS
 
 #: The variable with which scripts of click ask the command; and its name in them.
 VARIABLE = "_TRACECONV_COMPLETE"
@@ -16,7 +16,7 @@ NAME = "traceconv"
 
 def script(shell: str) -> str:
     """What "bash", "zsh" or "fish" loads."""
-    return _asking(shell, convert).source()
+    return _asking(shell, COMMANDS["convert"]).source()
 
 
 def answer(instruction: str) -> str | None:
@@ -26,8 +26,8 @@ def answer(instruction: str) -> str | None:
         return None
     if what == "source":
         return script(shell)
-    arguments, incomplete = _asking(shell, convert).get_completion_args()
-    command: click.Command = convert
+    arguments, incomplete = _asking(shell, COMMANDS["convert"]).get_completion_args()
+    command = COMMANDS["convert"]
     names = [name for name in COMMANDS if name.startswith(incomplete)] if not arguments else []
     if arguments and arguments[0] in COMMANDS:
         command = COMMANDS[arguments.pop(0)]

@@ -18,7 +18,6 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable
-from concurrent.futures import CancelledError
 from contextlib import suppress
 from contextvars import copy_context
 from functools import partial
@@ -53,6 +52,10 @@ def use_workers(count: int | None) -> None:
 _OPEN, _TAKEN, _DONE, _TAKEN_BACK = range(4)
 #: What a thread may take while it waits.
 _NOTHING, _PIECES, _ALL = range(3)
+
+
+class TakenBackError(Exception):
+    """What comes of work that nobody does any more."""
 
 
 class _Here(threading.local):
@@ -109,7 +112,7 @@ class Work(Generic[Result]):
         """What came of it: who asks does it, unless another is at it. Its error is raised.
 
         Raises:
-            CancelledError: it has been taken back.
+            TakenBackError: it has been taken back.
 
         """
         if self.state != _DONE:
@@ -270,7 +273,7 @@ class _Pool:
                 if work.state == _DONE:
                     return
                 if work.state == _TAKEN_BACK:
-                    raise CancelledError
+                    raise TakenBackError
                 taken = work if work.state == _OPEN else self._next(may, _here.asker)
                 if taken is not None:
                     self._take(taken)

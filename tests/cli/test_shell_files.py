@@ -16,7 +16,7 @@ import pytest
 from support.man_page import man_page
 
 from converter.cli import main
-from converter.cli.commands import COMMANDS, convert
+from converter.cli.commands import COMMANDS
 from converter.cli.completion import script
 
 ROOT = Path(__file__).parents[2]
@@ -44,7 +44,7 @@ def test_the_manual_page_is_that_of_the_commands():
         MANUAL.parent.mkdir(parents=True, exist_ok=True)
         MANUAL.write_text(man_page())
     assert MANUAL.read_text() == man_page()
-    for name, command in {"": convert, **COMMANDS}.items():
+    for name, command in {"": COMMANDS["convert"], **COMMANDS}.items():
         for option in command.params:
             if isinstance(option, click.Option):
                 assert option.opts[0].replace("-", "\\-") in MANUAL.read_text(), name

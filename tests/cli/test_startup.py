@@ -19,19 +19,10 @@ HELP = {
     "converter.hooks",
 }
 BASIC = HELP | {
-    "converter.viewing",
-    "converter.viewing.perfetto_ui",
-    "converter.cli.batch_command",
     "converter.cli.commands",
-    "converter.cli.comparison_commands",
-    "converter.cli.fixture_command",
-    "converter.cli.merging",
     "converter.cli.messages",
-    "converter.cli.plugin_commands",
-    "converter.cli.rescue_commands",
     "converter.cli.selecting",
     "converter.cli.shared_options",
-    "converter.cli.viewing_commands",
     "converter.errors",
     "converter.limits",
 }
@@ -50,6 +41,7 @@ TABLE = {
 #: Modules of Python's own, and of NumPy's, that take their time.
 SLOW = {
     "asyncio",
+    "concurrent.futures",
     "email",
     "hashlib",
     "html",
@@ -57,6 +49,7 @@ SLOW = {
     "importlib.metadata",
     "importlib.resources",
     "json",
+    "logging",
     "multiprocessing",
     "numpy.ma",
     "pdb",
@@ -107,13 +100,22 @@ def foreign(modules):
     [
         (["--help"], HELP, set()),
         (["diff", "--help"], HELP, set()),
-        (["--version"], BASIC, {"click"}),
+        (
+            ["--version"],
+            BASIC | {"converter.cli.conversion_command", "converter.cli.merging"},
+            {"click"},
+        ),
         (
             ["formats"],
             BASIC
             | TABLE
             | DESCRIPTORS
-            | {"converter.cli.listing", "converter.cli.tables", "converter.formats.plugins"},
+            | {
+                "converter.cli.listing",
+                "converter.cli.reading_commands",
+                "converter.cli.tables",
+                "converter.formats.plugins",
+            },
             {"click"},
         ),
     ],

@@ -8,14 +8,13 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Iterator
-from concurrent.futures import CancelledError
 from contextvars import ContextVar
 from functools import partial
 
 import pytest
 
 from converter.storage import workers
-from converter.storage.workers import Work, Workers, use_workers
+from converter.storage.workers import TakenBackError, Work, Workers, use_workers
 from tests.support.pool import own_pool, pool_threads
 
 #: So long that whoever could take other work meanwhile has done so.
@@ -95,7 +94,7 @@ def test_what_is_closed_is_not_done_any_more():
         work = [pool.submit(done.append, number) for number in range(5)]
         work[2].result()
     assert done == [2]
-    with pytest.raises(CancelledError):
+    with pytest.raises(TakenBackError):
         work[0].result()
 
 
@@ -118,7 +117,7 @@ def test_what_is_under_way_when_it_is_closed_begins_nothing_more():
         # All threads have come to an end of what there is.
         assert [other.submit(thread_name).result() for _ in range(3)]
     assert done == []
-    with pytest.raises(CancelledError):
+    with pytest.raises(TakenBackError):
         followed[0].result()
 
 
@@ -144,7 +143,7 @@ def test_work_that_is_taken_back_is_done_by_nobody(threads):
             work = pool.submit(threading.get_ident)
             assert work.take_back()
             assert not work.take_back()
-            with pytest.raises(CancelledError):
+            with pytest.raises(TakenBackError):
                 work.result()
     with Workers(worthwhile=True) as pool:
         done = pool.submit(int)

@@ -2,11 +2,12 @@
 
 import click
 
-from converter.cli.commands import COMMANDS, convert
+from converter.cli.commands import COMMANDS
 
 
 def man_page() -> str:
     """Its text, in the macros of man(7)."""
+    convert = COMMANDS["convert"]
     commands = {name: command for name, command in COMMANDS.items() if command is not convert}
     parts = [
         '.TH TRACECONV 1 "" traceconv "User Commands"',

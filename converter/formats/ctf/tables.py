@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from concurrent.futures import CancelledError
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +13,7 @@ from converter.formats.ctf.windows import LOST_PACKETS, Records
 from converter.ir.columns import Column
 from converter.ir.events import Table
 from converter.kernels.strings import StringTable
-from converter.storage.workers import Work, Workers
+from converter.storage.workers import TakenBackError, Work, Workers
 
 #: Gives location (int64) and size (uint32) of each record of a class.
 Locate = Callable[[], tuple[NDArray[np.int64], NDArray[np.uint32]]]
@@ -79,7 +78,7 @@ class RecordColumns:
             return None
         try:
             return ahead.result()
-        except CancelledError:
+        except TakenBackError:
             # The iteration ended before its last batch was used.
             return None
 

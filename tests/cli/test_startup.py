@@ -20,7 +20,6 @@ HELP = {
 }
 BASIC = HELP | {
     "converter.cli.commands",
-    "converter.cli.messages",
     "converter.cli.selecting",
     "converter.cli.shared_options",
     "converter.errors",
@@ -102,7 +101,12 @@ def foreign(modules):
         (["diff", "--help"], HELP, set()),
         (
             ["--version"],
-            BASIC | {"converter.cli.conversion_command", "converter.cli.merging"},
+            BASIC
+            | {
+                "converter.cli.conversion_command",
+                "converter.cli.merging",
+                "converter.cli.messages",
+            },
             {"click"},
         ),
         (

@@ -2,9 +2,12 @@
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tomllib
+from importlib import metadata
+from importlib.machinery import PathFinder
 from pathlib import Path
 
 import pytest
@@ -12,7 +15,7 @@ import pytest
 import converter
 from converter.cli import main
 from converter.formats import table
-from converter.formats.plugins import PluginWarning
+from converter.formats.plugins import GROUP, PluginWarning, _may_be
 from converter.new_format import generate, modules
 from converter.registry import FORMATS, format_named
 
@@ -171,3 +174,49 @@ def test_the_command_says_what_to_do_and_replaces_nothing(tmp_path, monkeypatch,
     assert "class TestMyTrace" in Path("traceconv-my-trace/tests/test_format.py").read_text()
     assert main(["new-format", "my_trace"]) != 0
     assert "exists" in capsys.readouterr().err
+
+
+def _lies_in_a_folder(site):
+    install(site, "tally", "traceconv_tally")
+
+
+def _lies_in_an_egg(site):
+    egg = site / "traceconv_tally.egg"
+    install(egg, "tally", "traceconv_tally")
+    (egg / "traceconv_tally-1.dist-info").rename(egg / "EGG-INFO")
+    (egg / "EGG-INFO" / "METADATA").rename(egg / "EGG-INFO" / "PKG-INFO")
+    sys.path.append(str(egg))
+
+
+def _lies_in_an_archive(site):
+    install(site / "inside", "tally", "traceconv_tally")
+    archive = shutil.make_archive(str(site / "packages"), "zip", site / "inside")
+    sys.path.append(archive)
+
+
+def _is_found_by_others(site):
+    install(site / "elsewhere", "tally", "traceconv_tally")
+
+    class Finder:
+        @staticmethod
+        def find_spec(name, path=None, target=None):
+            return None
+
+        @staticmethod
+        def find_distributions(context=None):
+            return [metadata.PathDistribution(site / "elsewhere" / "traceconv_tally-1.dist-info")]
+
+    sys.meta_path.append(Finder)
+
+
+@pytest.mark.parametrize(
+    "lies",
+    [_lies_in_a_folder, _lies_in_an_egg, _lies_in_an_archive, _is_found_by_others],
+)
+def test_packages_are_found_wherever_they_lie(lies, site, monkeypatch):
+    monkeypatch.setattr(sys, "path", [str(site)])
+    monkeypatch.setattr(sys, "meta_path", [PathFinder])
+    assert not _may_be()
+    lies(site)
+    assert [entry.name for entry in metadata.entry_points(group=GROUP)] == ["tally"]
+    assert _may_be()

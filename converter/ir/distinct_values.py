@@ -7,7 +7,7 @@ every row by a lookup.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +17,8 @@ from converter.ir.tables import ComputedColumn
 from converter.kernels.strings import StringTable
 from converter.kernels.union import number_values
 from converter.kernels.value_numbers import numbers_of_values
+
+Number = TypeVar("Number", bound=np.integer[Any])
 
 
 def distinct(column: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int32]]:
@@ -31,6 +33,19 @@ def distinct(column: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int32]]:
     number[values] = np.arange(len(values), dtype=np.int32)
     wide = np.dtype(np.uint64 if base >> 63 > 0 else np.int64)
     return (values.astype(wide) + wide.type(base)).astype(column.dtype), number[offset]
+
+
+def values_of(column: NDArray[Number]) -> NDArray[Number]:
+    """The distinct values of a column of integers, in ascending order.
+
+    `numpy.unique` does the same, and imports NumPy's masked arrays to do it, which takes 10 ms.
+    """
+    if column.strides == (0,):
+        return column[:1]
+    ordered = np.sort(column)
+    is_new = np.ones(len(ordered), np.bool_)
+    np.not_equal(ordered[1:], ordered[:-1], out=is_new[1:])
+    return ordered[is_new]
 
 
 def map_distinct(column: NDArray[Any], number: Callable[[int], int]) -> NDArray[np.int32]:

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from converter.ir.columns import constant_column
-from converter.ir.distinct_values import ByValue
+from converter.ir.distinct_values import ByValue, values_of
 from converter.ir.events import Batch, EventClass, Field, class_label
 from converter.ir.field_classes import IntegerClass
 from converter.ir.kinds import TRACEPOINT_KINDS, Kind, Role
@@ -297,7 +297,7 @@ def _off_threads(batch: Batch) -> frozenset[int] | None:
     if is_absent(batch.thread):
         return None if len(batch) else frozenset()
     off = batch.thread < 0
-    return frozenset(np.unique(batch.class_id[off]).tolist() if off.any() else ())
+    return frozenset(values_of(batch.class_id[off]).tolist() if off.any() else ())
 
 
 def is_absent(column: NDArray[np.int32]) -> bool:

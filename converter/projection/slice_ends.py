@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from converter.ir.columns import Column, string_ids
+from converter.ir.distinct_values import values_of
 from converter.ir.events import Batch, EventClass, Table
 from converter.ir.field_classes import StringClass
 from converter.ir.kinds import Kind, Role
@@ -127,7 +128,7 @@ class _Ends:
             what, loss_class = "names of ends of slices that have none", LossClass.DETAIL
         self._report.add(LossKind.DROPPED, what, len(places), int(batch.ts[places[0]]), loss_class)
         tables = dict(batch.tables)
-        for number in np.unique(batch.class_id[places]).tolist():
+        for number in values_of(batch.class_id[places]).tolist():
             rows = batch.row[places[batch.class_id[places] == number]]
             fields = self._source.event_classes[number].fields
             table = batch.tables[number]

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from converter.ir.columns import constant_column, string_ids
-from converter.ir.distinct_values import names_by_value
+from converter.ir.distinct_values import names_by_value, values_of
 from converter.ir.events import Batch, EventClass, Table
 from converter.ir.field_classes import IntegerClass, StringClass
 from converter.ir.kinds import Kind, Role
@@ -88,10 +88,10 @@ class TaskStates:
         threads = self._projection.thread_of_tid(tids)
         begins = (threads >= 0) & (tids > 0) & (at < _looked_up(tids, said, said_at))
         begins &= ~np.isin(tids, self._settled) & ~np.isin(tids, self._open)
-        known = np.union1d(self._open, tids[begins])
+        known = values_of(np.concatenate((self._open, tids[begins])))
         end_at = _looked_up(known, said, said_at)
         ends = end_at != _NOWHERE
-        self._settled = np.union1d(self._settled, said)
+        self._settled = values_of(np.concatenate((self._settled, said)))
         self._open = known[~ends]
         made = []
         if ends.any():
@@ -138,7 +138,7 @@ class TaskStates:
         owners, first = np.unique(threads, return_index=True)
         goes_on = np.ones(len(threads), np.bool_)
         goes_on[first[~np.isin(owners, self._branded)]] = False
-        self._branded = np.union1d(self._branded, owners)
+        self._branded = values_of(np.concatenate((self._branded, owners)))
         made = []
         if goes_on.any():
             made.append(self._made(batch, BRAND_TRACK, at[goes_on], threads[goes_on], None))

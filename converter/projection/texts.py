@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from converter.ir.columns import Column, ListColumn, list_of_bytes, value
-from converter.ir.distinct_values import distinct
+from converter.ir.distinct_values import distinct, values_of
 from converter.ir.field_classes import (
     ArrayClass,
     BooleanClass,
@@ -81,7 +81,7 @@ def fit_strings(column: Column, what: str, piece: Piece, projection: Projection)
     if isinstance(column, np.ndarray):
         bad = strings.unfit(column, limit, capabilities.utf8_only)
         if capabilities.nul_ends_strings:
-            bad = np.union1d(bad, projection.strings_with_nul()).astype(np.int32)
+            bad = values_of(np.concatenate((bad, projection.strings_with_nul()))).astype(np.int32)
         if not len(bad):
             return column
         rows = np.flatnonzero(np.isin(column, bad))
@@ -98,7 +98,9 @@ def fit_strings(column: Column, what: str, piece: Piece, projection: Projection)
     unfit = unfit_texts(column.values, column.offsets, limit, capabilities.utf8_only)
     if capabilities.nul_ends_strings:
         nuls = np.flatnonzero(column.values == 0)
-        unfit = np.union1d(unfit, np.searchsorted(column.offsets, nuls, side="right") - 1)
+        unfit = values_of(
+            np.concatenate((unfit, np.searchsorted(column.offsets, nuls, side="right") - 1))
+        )
         unfit = unfit[(unfit >= 0) & (unfit < len(column))]
     if not len(unfit):
         return column
@@ -154,11 +156,11 @@ def rendered(
         case (IntegerClass(), np.ndarray()):
             ids = _by_value(*distinct(column), projection)
             return fit_strings(ids, what, piece, projection)
-        case (FloatClass(), np.ndarray()) if len(np.unique(column[:_SAMPLE])) > _FEW:
+        case (FloatClass(), np.ndarray()) if len(values_of(_bits(column[:_SAMPLE]))) > _FEW:
             return fit_strings(_floats(column), what, piece, projection)
         case (FloatClass(), np.ndarray()):
             # By their bits: -0.0 equals 0.0, but is another number.
-            bits, inverse = np.unique(column.view(f"u{column.itemsize}"), return_inverse=True)
+            bits, inverse = np.unique(_bits(column), return_inverse=True)
             ids = _by_value(bits.view(column.dtype), inverse, projection)
             return fit_strings(ids, what, piece, projection)
         case (BooleanClass(), np.ndarray()):
@@ -196,6 +198,10 @@ def stack_texts(column: ListColumn, trace: Trace) -> NDArray[np.int32]:
             )
         )
     return ids[which]
+
+
+def _bits(column: NDArray[np.floating[Any]]) -> NDArray[np.unsignedinteger[Any]]:
+    return column.view(f"u{column.itemsize}")
 
 
 def _floats(column: NDArray[np.floating[Any]]) -> ListColumn:

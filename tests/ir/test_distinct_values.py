@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from converter.ir.distinct_values import distinct, map_distinct
+from converter.ir.distinct_values import distinct, map_distinct, values_of
 
 
 @given(
@@ -17,6 +17,9 @@ def test_each_row_holds_one_of_the_values(numbers, dtype):
     assert values.dtype == column.dtype
     np.testing.assert_array_equal(values[inverse], column)
     assert sorted(values.tolist()) == sorted(set(column.tolist()))
+    each = values_of(column)
+    assert each.dtype == column.dtype
+    assert each.tolist() == sorted(set(column.tolist()))
     doubled = map_distinct(column, lambda number: number % 1000)
     np.testing.assert_array_equal(doubled, [number % 1000 for number in column.tolist()])
 
@@ -26,3 +29,8 @@ def test_values_that_lie_far_apart():
     values, inverse = distinct(column)
     assert len(values) == 2**15
     np.testing.assert_array_equal(values[inverse], column)
+
+
+def test_the_value_of_a_constant_column():
+    assert values_of(np.broadcast_to(np.int32(7), 5)).tolist() == [7]
+    assert values_of(np.broadcast_to(np.int32(7), 0)).tolist() == []

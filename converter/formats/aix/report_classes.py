@@ -16,6 +16,7 @@ from converter.formats.aix.hooks import HOOKS
 from converter.formats.aix.report import copy_spans, numbers, words
 from converter.formats.aix.trcfmt.model import digits_of
 from converter.ir.columns import Column, ListColumn
+from converter.ir.distinct_values import values_of
 from converter.ir.events import EventClass, Field
 from converter.ir.field_classes import IntegerClass, Label, StringClass, Style
 from converter.ir.kinds import Kind, Role
@@ -249,7 +250,7 @@ def _returns(texts: Texts, strings: StringTable) -> Iterator[Meant]:
 
 
 def _by_name(names: NDArray[np.int32]) -> Iterator[tuple[int, NDArray[np.bool_]]]:
-    distinct = np.unique(names)
+    distinct = values_of(names)
     if len(distinct) > _MAX_SYSCALLS:
         return
     for name in distinct.tolist():

@@ -20,6 +20,7 @@ from converter.formats.aix.report_classes import (
 )
 from converter.formats.aix.report_header import TITLE, FrontColumn, Heading, parse_heading
 from converter.ir.columns import Column, value
+from converter.ir.distinct_values import values_of
 from converter.ir.events import Batch, EventClass, Field, Table
 from converter.ir.field_classes import IntegerClass, StringClass
 from converter.ir.kinds import Kind, Role
@@ -206,7 +207,7 @@ class _Reader:
         class_id = np.empty(len(ts), np.int32)
         tables: dict[int, Table] = {}
         nameless: list[NDArray[np.intp]] = []
-        for id16 in np.unique(ids).tolist():
+        for id16 in values_of(ids).tolist():
             places = np.flatnonzero(ids == id16)
             if id16 == -2:
                 number = self.number(TEXT_LINE)

@@ -18,6 +18,7 @@ from converter.formats.chrome.layout import ClassKey
 from converter.formats.chrome.mapping import PHASE_TABLE
 from converter.formats.chrome.scan import EventScanner
 from converter.ir.columns import Column, ListColumn, list_of_bytes
+from converter.ir.distinct_values import values_of
 from converter.ir.events import Table
 from converter.kernels.strings import StringTable
 
@@ -85,7 +86,7 @@ def _are_native(texts: list[bytes]) -> bool:
     if status != 1 or len(scanner) != len(texts):
         return False
     _, key, _, _, start, slots, text = scanner.take()
-    if any(ClassKey.parse(keys[id]).phase for id in np.unique(key).tolist()):
+    if any(ClassKey.parse(keys[id]).phase for id in values_of(key).tolist()):
         return False
     sizes = slots[start + 1]
     return bool(

@@ -10,6 +10,7 @@ import numpy as np
 from converter.formats.chrome.layout import Phase
 from converter.formats.chrome.phases import PHASES
 from converter.ir.columns import constant_column, string_ids
+from converter.ir.distinct_values import values_of
 from converter.ir.events import EventClass, Field
 from converter.ir.kinds import Role
 from converter.ir.trace import TrackScope
@@ -94,7 +95,7 @@ def by_series(piece: Piece, projection: Projection) -> list[Piece]:
     if not len(column) or int(column.max()) < 0:
         return [piece]
     parts = []
-    for number in np.unique(column).tolist():
+    for number in values_of(column).tolist():
         rows = np.flatnonzero(column == number)
         part = piece.select(rows) if len(rows) < len(piece) else piece
         parts.append(part if number < 0 else _of_track(part, number, projection))
@@ -137,7 +138,7 @@ def _of_track(piece: Piece, number: int, projection: Projection) -> Piece:
     fields = piece.event_class.fields
     values = [i for i, field in enumerate(fields) if field.role is Role.VALUE]
     names = piece.texts(Role.NAME, strings)
-    own = set() if names is None else {strings[id] for id in np.unique(names).tolist()}
+    own = set() if names is None else {strings[id] for id in values_of(names).tolist()}
     name = next(iter(own)).decode("utf-8", "surrogateescape") if len(own) == 1 else ""
     called, series = track.name or name, ""
     prefix = f"{name} {_identity(piece, projection)}"

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from converter.formats.ctf.tasks import NO_ID
 from converter.ir.columns import ListColumn
+from converter.ir.distinct_values import values_of
 from converter.ir.events import Batch, EventClass
 from converter.ir.field_classes import IntegerClass, StringClass
 from converter.ir.trace import Trace
@@ -118,8 +119,8 @@ class Addresses:
         column = self._column(batch, id, name, IntegerClass)
         if isinstance(column, np.ndarray):
             pids = np.array(self._pids(batch, id), np.int64)
-            for pid in np.unique(pids).tolist():
-                here = np.unique(column[pids == pid].astype(np.uint64))
+            for pid in values_of(pids).tolist():
+                here = values_of(column[pids == pid].astype(np.uint64))
                 self._called.setdefault(pid, set()).update(here.tolist())
 
     # Columns

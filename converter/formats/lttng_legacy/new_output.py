@@ -35,6 +35,7 @@ from converter.formats.lttng_legacy.mapping import (
 from converter.formats.lttng_legacy.marker_formats import build_format, parse_format
 from converter.formats.lttng_legacy.recording import TABLES_NAME
 from converter.formats.lttng_legacy.tables import build_tables
+from converter.ir.distinct_values import values_of
 from converter.ir.events import Batch, EventClass
 from converter.ir.trace import ClockDomain, Trace
 from converter.storage.sink import Sink
@@ -169,7 +170,7 @@ class _NewOutput:
             self._streams = np.concatenate((self._streams, more))
         streams = self._streams[cpu]
         if int(streams.min()) < 0:
-            for one in np.unique(cpu[streams < 0]).tolist():
+            for one in values_of(cpu[streams < 0]).tolist():
                 self._streams[one] = self._files.stream(self._channel, one)
             streams = self._streams[cpu]
         return streams

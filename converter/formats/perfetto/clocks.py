@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from converter.formats.perfetto.layout import SEQUENCE_CLOCKS, BuiltinClock
 from converter.formats.perfetto.mapping import CLOCK_NAMES
+from converter.ir.distinct_values import values_of
 from converter.ir.trace import ClockDomain, known_epoch
 
 #: A clock: (packet sequence, clock id); the sequence is 0 for clocks that all sequences share.
@@ -83,7 +84,7 @@ class Clocks:
         for source, target in reversed(self._routes.get(key) or ()):
             differences = target - source
             result = ts - differences[0]
-            for difference in np.unique(differences):
+            for difference in values_of(differences):
                 before = ts - difference
                 place = np.clip(np.searchsorted(source, before, side="right") - 1, 0, None)
                 result = np.where(differences[place] == difference, before, result)

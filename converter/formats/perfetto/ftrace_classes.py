@@ -33,6 +33,7 @@ from converter.formats.perfetto.scan_fields import (
 )
 from converter.formats.perfetto.scan_generic import generic_signatures, generic_values
 from converter.ir.columns import Column
+from converter.ir.distinct_values import values_of
 from converter.ir.events import EventClass
 from converter.ir.field_classes import ArrayClass, BytesClass, IntegerClass, StringClass
 from converter.ir.trace import Trace
@@ -231,7 +232,7 @@ class KernelClasses:
         if len(shapes) > 1 or 0 not in shapes:
             shape = (ProgramField(SHAPE, "shape", IntegerClass(64, signed=True), VARINT),)
             which = MessageColumns(events.data, starts, sizes, shape, self._trace.strings).raw(0)
-        for shape in np.unique(which).tolist():
+        for shape in values_of(which).tolist():
             chosen = which == shape
             placed = shapes.get(shape)
             if placed is not None:
@@ -323,7 +324,7 @@ class KernelClasses:
             events.data, events.start[places], events.size[places], self._shapes, shapes
         )
         ids = np.zeros(len(self._shapes), np.int32)
-        for shape in np.unique(shapes).tolist():
+        for shape in values_of(shapes).tolist():
             if shape not in self._class_of_shape:
                 self._class_of_shape[shape] = self._define_generic(self._shapes[shape])
             ids[shape] = self._class_of_shape[shape]

@@ -17,6 +17,7 @@ from converter.formats.perfetto.scan import (
     SEQUENCE,
 )
 from converter.formats.perfetto.scan_fields import repeated_spans
+from converter.ir.distinct_values import values_of
 from converter.ir.symbols import SymbolTable
 from converter.limits import limit
 
@@ -91,7 +92,7 @@ class KernelSymbols:
             return None
         rows = window.rows
         result = np.empty(len(rows), np.int64)
-        for sequence in np.unique(rows[:, SEQUENCE]).tolist():
+        for sequence in values_of(rows[:, SEQUENCE]).tolist():
             places = np.flatnonzero(rows[:, SEQUENCE] == sequence)
             cleared = np.cumsum((rows[places, FLAGS] & CLEARED) != 0)
             result[places] = self._cleared.get(sequence, 0) + cleared

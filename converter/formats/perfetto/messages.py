@@ -11,7 +11,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
-from importlib.abc import InspectLoader
 from importlib.util import find_spec
 from typing import Any, Final
 
@@ -65,7 +64,7 @@ def _file() -> NDArray[np.uint8]:
     """The FileDescriptorProto."""
     spec = find_spec(_MODULE)
     loader = None if spec is None else spec.loader
-    if isinstance(loader, InspectLoader):
+    if loader is not None and hasattr(loader, "get_code"):
         code = loader.get_code(_MODULE)
         for constant in code.co_consts if code is not None else ():
             if isinstance(constant, bytes) and _FILE_NAME in constant[:_FILE_NAME_END]:

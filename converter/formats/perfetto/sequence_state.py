@@ -23,6 +23,7 @@ from converter.formats.perfetto.scan import (
     INTERNED_START,
     SEQUENCE,
 )
+from converter.ir.distinct_values import values_of
 
 _PARTS: Final = (
     (PacketField.INTERNED_DATA, INTERNED, INTERNED_START, INTERNED_SIZE),
@@ -42,7 +43,7 @@ class SequenceStates:
     def note(self, window: Window, stays: NDArray[np.bool_]) -> None:
         """Take in the packets of a window; those that stay as they are bring what is in them."""
         rows = window.rows
-        self._referring.update(np.unique(rows[stays, SEQUENCE]).tolist())
+        self._referring.update(values_of(rows[stays, SEQUENCE]).tolist())
         told = ((rows[:, FLAGS] & (INTERNED | DEFAULTS)) != 0) & ~stays
         for place in np.flatnonzero(told).tolist():
             if self._left <= 0:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from converter.ir.distinct_values import values_of
 from converter.ir.events import Batch
 from converter.ir.kinds import Kind, Role
 from converter.ir.trace import Trace
@@ -33,6 +34,6 @@ def births(trace: Trace, batch: Batch) -> dict[int, int]:
     # Events on no thread are last.
     since = np.array([*(found.get(tid, _NEVER) for tid in numbers), _NEVER], np.int64)
     before = batch.ts < np.take(since, batch.thread, mode="wrap")
-    for index in np.unique(batch.thread[before]).tolist():
+    for index in values_of(batch.thread[before]).tolist():
         found.pop(numbers[index], None)
     return {tid: ts + _BEHIND for tid, ts in found.items()}

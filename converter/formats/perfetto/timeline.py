@@ -31,6 +31,7 @@ from converter.formats.perfetto.track_event_columns import (
     names,
 )
 from converter.formats.perfetto.tracks import Places
+from converter.ir.distinct_values import values_of
 from converter.ir.events import EventClass, Field
 from converter.ir.field_classes import (
     BooleanClass,
@@ -143,7 +144,7 @@ class TrackEventClasses:
         class_id = self._class_of[signature]
         missing = class_id < 0
         if missing.any():
-            for id in np.unique(signature[missing]).tolist():
+            for id in values_of(signature[missing]).tolist():
                 if id in self._shapes:
                     continue
                 shape = self._shapes[id] = _shape(self.signatures[id])

@@ -12,6 +12,7 @@ from converter.formats.perfetto import mapping
 from converter.formats.perfetto.json_sidecar import has_switches, was_json
 from converter.formats.perfetto.thread_states import is_of_thread_states, shown_states
 from converter.ir.columns import constant_column, string_ids
+from converter.ir.distinct_values import values_of
 from converter.ir.events import Field
 from converter.ir.field_classes import IntegerClass
 from converter.ir.kinds import Kind, Role
@@ -167,7 +168,7 @@ def _is_known(column: Any, piece: Piece, projection: Projection) -> bool:
     kind = piece.event_class.kind
     strings = projection.source.strings
     values = column() if callable(column) else column
-    for id in np.unique(string_ids(values, strings)).tolist():
+    for id in values_of(string_ids(values, strings)).tolist():
         letter = strings[id].decode("utf-8", "surrogateescape")
         if len(letter) != 1 or not 0 < ord(letter) < 128 or letter == mapping.default_phase(kind):
             return False

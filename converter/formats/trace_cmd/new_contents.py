@@ -29,6 +29,7 @@ from converter.formats.trace_cmd.record_layout import (
 )
 from converter.formats.trace_cmd.trace_tables import TABLES_OPTION, TaskNumbers, build_tables
 from converter.ir.columns import ListColumn
+from converter.ir.distinct_values import values_of
 from converter.ir.events import Batch, EventClass, Table
 from converter.ir.field_classes import ArrayClass, FieldClass, IntegerClass, Style
 from converter.ir.kinds import Kind
@@ -70,7 +71,7 @@ def new_contents(trace: Trace, compression: bytes, spools: SpoolMaker) -> FileCo
     writers = {-1: new_writer()}
     cpu_count = 1
     for batch in trace.batches():
-        for track in np.unique(batch.track).tolist():
+        for track in values_of(batch.track).tolist():
             if track not in writers:
                 writers[track] = new_writer()
         records.write(batch, writers)
@@ -174,13 +175,13 @@ class KernelEvents:
             if _holds_addresses(field.type):
                 column = table.column(index)
                 assert isinstance(column, ListColumn) and isinstance(column.values, np.ndarray)
-                self.addresses.update(np.unique(column.values).tolist())
+                self.addresses.update(values_of(column.values).tolist())
             if symbols is None or not isinstance(field.type, IntegerClass):
                 continue
             column = table.column(index)
             if field.role in SYMBOL_ROLES:
                 assert isinstance(column, np.ndarray)
-                self.addresses.update(np.unique(column).tolist())
+                self.addresses.update(values_of(column).tolist())
             elif field.type.style is Style.POINTER:
                 # Of data, or of a function that the event names: that of its start.
                 assert isinstance(column, np.ndarray)

@@ -13,6 +13,7 @@ from converter.errors import UnsupportedError
 from converter.formats.trace_cmd.compression import decompressor
 from converter.formats.trace_cmd.emit import PageEmitter, RecordColumns
 from converter.formats.trace_cmd.page_data import PageSpool, SpooledPages
+from converter.ir.distinct_values import values_of
 from converter.kernels.strings import StringTable
 
 #: A chunk has at least ten pages, as many as trace-cmd puts in one (lib/trace-cmd, PAGES_IN_CHUNK), and this size.
@@ -136,7 +137,7 @@ class PageWriter:
             self._numbers = np.concatenate((self._numbers, added))
         stream = self._numbers[cpu]
         if int(stream.min()) < 0:
-            for number in np.unique(cpu[stream < 0]).tolist():
+            for number in values_of(cpu[stream < 0]).tolist():
                 self._stream(number)
             stream = self._numbers[cpu]
         return stream

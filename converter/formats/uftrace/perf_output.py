@@ -15,6 +15,7 @@ from converter.formats.uftrace.layout import (
 )
 from converter.formats.uftrace.mapping import EXTERNAL, SCHEDULE, TASK_EXIT, TASK_NAME, TASK_NEW
 from converter.ir.columns import string_ids, value
+from converter.ir.distinct_values import values_of
 from converter.ir.events import Batch, EventClass, Table
 from converter.ir.trace import Trace
 from converter.projection.switched_tasks import UNKNOWN_TASK
@@ -83,7 +84,7 @@ class PerfOutput:
                     made[name] = batch.ts[at]
             order[at] = made.dtype.itemsize
             records.append((at, made))
-        for cpu in np.unique(batch.cpu).tolist():
+        for cpu in values_of(batch.cpu).tolist():
             here = batch.cpu == cpu
             sizes = np.where(here, order, 0)
             ends = np.cumsum(sizes)

@@ -40,6 +40,7 @@ from converter.formats.uftrace.task_output import (
     task_lines,
 )
 from converter.formats.uftrace.trace_tables import Tables, build_tables
+from converter.ir.distinct_values import values_of
 from converter.ir.events import Batch, EventClass, Table
 from converter.ir.trace import Trace
 from converter.kernels.union import looked_up
@@ -122,7 +123,7 @@ class _Output:
         self._end = max(self._end, end)
         self._cpus = max(self._cpus, int(batch.cpu.max()) + 1)
         places = looked_up(self._places, batch.class_id)
-        for place in np.unique(places).tolist():
+        for place in values_of(places).tolist():
             classes = {id for id in batch.tables if self._places[id] == place}
             part = batch
             if len(classes) < len(batch.tables):

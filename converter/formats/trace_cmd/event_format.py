@@ -176,16 +176,15 @@ _USER_FRAMES = 8
 _NAMED = re.compile(r"(.*[\s*.)\]])?([^\s*.()\[\]]+)\s*", re.DOTALL)
 
 
-def peek_event_format(text: bytes, start: int = 0, end: int = sys.maxsize) -> tuple[str, int]:
+def peek_event_format(text: bytes, start: int = 0, end: int = sys.maxsize) -> tuple[bytes, int]:
     """The event's name and ID, without reading the rest (tracefs events/*/format), which is between two places.
 
     Raises `FormatSyntaxError` where the text does not start with both.
     """
     head = _HEAD.match(text, start, end)
-    name = head[1].strip() if head is not None else b""
-    if head is None or not name:
+    if head is None or not (name := head[1].strip()):
         raise FormatSyntaxError("an event format starts with 'name:' and 'ID:'")
-    return _decode(name), int(head[2])
+    return name, int(head[2])
 
 
 def parse_event_format(text: bytes, system: str) -> EventFormat:
@@ -194,7 +193,8 @@ def parse_event_format(text: bytes, system: str) -> EventFormat:
     Offsets may overlap, be unordered or unaligned. A text without `print fmt:` has an empty one. Raises
     `FormatSyntaxError` for anything that is not such a text.
     """
-    name, event_id = peek_event_format(text)
+    raw_name, event_id = peek_event_format(text)
+    name = _decode(raw_name)
     head, _, print_fmt = text.partition(_PRINT_FMT)
     own: list[FormatField] = []
     common: list[FormatField] = []

@@ -29,7 +29,7 @@ class EventFormats:
         self._file = file
         #: By type: system, and the section and the stretch of it that the text is; the types by system and name.
         self._texts: dict[int, tuple[str, bytes, int, int]] = {}
-        self._types: dict[tuple[str, str], int] = {}
+        self._types: dict[tuple[str, bytes], int] = {}
         self._parsed: dict[int, EventFormat | None] = {}
         for id, walk in (
             (SectionId.FTRACE_EVENTS, self._add_ftrace),
@@ -75,7 +75,8 @@ class EventFormats:
 
     def about_tasks(self) -> list[int]:
         """The types of the events whose records say something about tasks."""
-        return [self._types[key] for key in MEANINGS if key in self._types]
+        keys = ((system, name.encode()) for system, name in MEANINGS)
+        return [self._types[key] for key in keys if key in self._types]
 
     def keep(self, types: Iterable[int]) -> None:
         """Let go of all others: a kernel has 2,000, of 1 KiB each, and few occur."""
@@ -117,18 +118,19 @@ class EventFormats:
 
     def _add_group(self, system: str, data: bytes, at: int, count: int, order: str) -> int:
         """Add `count` formats from `at` on; where they end."""
-        u64 = struct.Struct(f"{order}Q")
+        size_at = struct.Struct(f"{order}Q").unpack_from
+        texts, types, last = self._texts, self._types, len(data)
         for _ in range(count):
-            (size,) = u64.unpack_from(data, at)
+            end = at + 8 + size_at(data, at)[0]
             at += 8
-            if size > len(data) - at:
+            if end > last:
                 raise struct.error
             try:
-                name, type_id = peek_event_format(data, at, at + min(size, _HEAD))
+                name, type_id = peek_event_format(data, at, end if end - at < _HEAD else at + _HEAD)
             except FormatSyntaxError:
                 pass  # A text without a number cannot describe any event; the section keeps it.
             else:
-                self._texts[type_id] = system, data, at, at + size
-                self._types[system, name] = type_id
-            at += size
+                texts[type_id] = system, data, at, end
+                types[system, name] = type_id
+            at = end
         return at

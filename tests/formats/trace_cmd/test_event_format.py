@@ -57,7 +57,7 @@ def test_all_formats_of_a_kernel_parse():
     assert len(formats) == 2323
     assert max(len(event.fields) for event in formats) == 20
     for text, event in zip(all_formats(), formats, strict=True):
-        assert peek_event_format(text) == (event.name, event.id)
+        assert peek_event_format(text) == (event.name.encode(), event.id)
         assert [item.name for item in event.common_fields] == [
             "common_type",
             "common_flags",

@@ -2,7 +2,7 @@
 """Bundles of ftrace events (ftrace_event_bundle.proto): from packets to one row an event."""
 
 from converter.formats.perfetto.scan_compact cimport Compact, advance, comm_of, count_compact, open_compact
-from converter.formats.perfetto.wire cimport WIRE_BYTES, WIRE_VARINT, WireField, next_field, read_varint
+from converter.formats.perfetto.wire cimport WIRE_BYTES, WIRE_VARINT, WireField, next_field, read_size, read_varint
 from converter.kernels.strings cimport StringTable
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
@@ -48,6 +48,10 @@ cdef enum:
     COUNTED = 2
     # Of damage: in an event, of which the rest is left out.
     cIN_AN_EVENT = 2
+    # Tags of what there is most of: FtraceEventBundle.event, FtraceEvent.timestamp and pid.
+    tEVENT = 2 << 3 | 2
+    tTIMESTAMP = 1 << 3
+    tPID = 2 << 3
 
 IN_AN_EVENT = cIN_AN_EVENT
 EVENTS, SWITCHES, WAKINGS, CPU, LOST, CLOCK = bEVENTS, bSWITCHES, bWAKINGS, bCPU, bLOST, bCLOCK
@@ -60,17 +64,27 @@ KEY_UNKNOWN, KEY_LOST_COUNTED, KEYS = kUNKNOWN, kLOST_COUNTED, kCOUNT
 
 cdef void scan_bundle(const uint8_t* data, int64_t at, int64_t end, int64_t* row) noexcept nogil:
     cdef WireField field
+    cdef int64_t size
     cdef int i, state
     for i in range(bCOLUMNS):
         row[i] = 0
     row[bCPU] = -1
     while at < end:
+        if data[at] == tEVENT:
+            at = read_size(data, at + 1, end, &size)
+            if at < 0:
+                row[bDAMAGE] = 1
+                return
+            row[bEVENTS] += 1
+            at += size
+            continue
         at = next_field(data, at, end, &field)
         if at < 0:
             row[bDAMAGE] = 1
             return
         if field.wire == WIRE_BYTES:
             if field.number == 2:
+                # With a tag longer than it need be.
                 row[bEVENTS] += 1
             elif field.number == 4:
                 state = count_compact(data, field.start, field.start + field.size, &row[bSWITCHES], &row[bWAKINGS])
@@ -161,6 +175,8 @@ cdef struct Event:
 
 cdef inline void read_event(const uint8_t* data, int64_t at, int64_t end, Event* event) noexcept nogil:
     cdef WireField field
+    cdef uint64_t value
+    cdef uint8_t tag
     cdef int64_t whole = at
     event.ts = 0
     event.tid = -1
@@ -171,10 +187,32 @@ cdef inline void read_event(const uint8_t* data, int64_t at, int64_t end, Event*
     event.start = at
     event.size = 0
     while at < end:
-        at = next_field(data, at, end, &field)
-        if at < 0:
-            event.is_damaged = 1
-            return
+        tag = data[at]
+        if tag == tTIMESTAMP or tag == tPID:
+            at = read_varint(data, at + 1, end, &value)
+            if at < 0:
+                event.is_damaged = 1
+                return
+            if tag == tTIMESTAMP:
+                event.ts = <int64_t>value
+            else:
+                event.tid = <int32_t>value
+            continue
+        # The event itself, mostly: a number of two bytes and a size of one.
+        if (
+            tag & 0x87 == (0x80 | WIRE_BYTES) and end - at > 2 and 0 < data[at + 1] < 0x80
+            and data[at + 2] < 0x80 and data[at + 2] <= end - at - 3
+        ):
+            field.number = (tag >> 3 & 15) | <uint32_t>data[at + 1] << 4
+            field.wire = WIRE_BYTES
+            field.start = at + 3
+            field.size = data[at + 2]
+            at += 3 + field.size
+        else:
+            at = next_field(data, at, end, &field)
+            if at < 0:
+                event.is_damaged = 1
+                return
         if field.wire == WIRE_BYTES:
             event.start = field.start
             event.size = field.size
@@ -335,7 +373,14 @@ cdef int fill_bundle(
     while True:
         if not has_event:
             while at >= 0 and at < end:
-                at = next_field(data, at, end, &field)
+                if data[at] == tEVENT:
+                    field.number = 2
+                    field.wire = WIRE_BYTES
+                    field.start = at = read_size(data, at + 1, end, &field.size)
+                    if at >= 0:
+                        at += field.size
+                else:
+                    at = next_field(data, at, end, &field)
                 if at >= 0 and field.wire == WIRE_BYTES and field.number == 2:
                     read_event(data, field.start, field.start + field.size, &event)
                     take_note(data, &notes, &event)

@@ -94,6 +94,16 @@ cdef inline int64_t next_field(const uint8_t* data, int64_t at, int64_t end, Wir
     return -1
 
 
+# The size of what is length-delimited, and where its bytes are: behind a tag; -1 where it is cut off.
+cdef inline int64_t read_size(const uint8_t* data, int64_t at, int64_t end, int64_t* size) noexcept nogil:
+    cdef uint64_t value
+    at = read_varint(data, at, end, &value)
+    if at < 0 or value > <uint64_t>(end - at):
+        return -1
+    size[0] = <int64_t>value
+    return at
+
+
 # The position behind a varint, whatever it says; -1 where it is cut off or longer than ten bytes.
 cdef inline int64_t behind_varint(const uint8_t* data, int64_t at, int64_t end) noexcept nogil:
     cdef uint64_t word

@@ -230,7 +230,8 @@ class Batch:
     def union(self) -> DenseUnion:
         """Where the rows of each class stand."""
         if self._union is None:
-            self._union = DenseUnion(self.class_id, self.row, self.tables)
+            lengths = {number: len(table) for number, table in self.tables.items()}
+            self._union = DenseUnion(self.class_id, self.row, lengths)
         return self._union
 
     def first_position(self, class_id: int) -> int:

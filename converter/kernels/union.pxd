@@ -12,13 +12,13 @@ cdef class RowBounds:
 
     cdef object of_class(self, flat, int64_t number)
     cdef object positions(self, const int32_t[:] class_id, const int32_t[:] row)
-    cdef object taken(self, const int32_t[:] class_id, const int32_t[:] row, const int32_t[:] column)
+    cdef object taken(self, const int32_t[:] class_id, const int32_t[:] row, column)
 
 
 cdef class DenseUnion:
     cdef object _class_id
     cdef object _row
-    cdef dict _tables
+    cdef dict _lengths
     # What is known so far, found by one thread at a time: positions by class, of all rows, and columns by their ids.
     cdef PyThread_type_lock _lock
     cdef RowBounds _bounds

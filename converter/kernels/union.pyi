@@ -1,7 +1,9 @@
-from typing import Any
+from typing import Any, TypeVar
 
-from numpy import int32, uint8, uint64
+from numpy import int32, int64, uint8, uint64
 from numpy.typing import NDArray
+
+Entry = TypeVar("Entry", int32, int64)
 
 def number_rows(class_id: NDArray[int32], row: NDArray[int32], counts: NDArray[int32]) -> None:
     """Give event i the next row of its class; `counts`, one per class id, go on from what they hold.
@@ -9,18 +11,13 @@ def number_rows(class_id: NDArray[int32], row: NDArray[int32], counts: NDArray[i
     Raises ValueError for a class id outside `counts`. Releases the GIL.
     """
 
-def positions_by_class(
-    class_id: NDArray[int32], row: NDArray[int32], lengths: dict[int, int]
-) -> dict[int, NDArray[int32]]:
-    """For each class of `lengths` (rows by class id): entry r is the position of row r in the batch, -1 if nowhere.
-
-    Raises ValueError for a row that no table has. Releases the GIL.
-    """
-
 def positions_of(
     number: int, class_id: NDArray[int32], row: NDArray[int32], length: int
 ) -> NDArray[int32]:
-    """The same for one class of `length` rows: for one that has few, it costs a glance at all events."""
+    """Where the `length` rows of one class stand in the batch: entry r is the position of row r, -1 if nowhere.
+
+    For a class that has few it costs a glance at all events. Raises ValueError for a row that the class does not have.
+    """
 
 def values_by_class(
     class_id: NDArray[int32], row: NDArray[int32], columns: dict[int, NDArray[int32]]
@@ -63,13 +60,15 @@ def number_values(column: NDArray[uint64]) -> tuple[NDArray[uint64], NDArray[int
     """
 
 class DenseUnion:
-    """Which rows of which tables the events of a batch are: where each class's rows stand, found when it is asked for.
+    """Which rows of which classes the events of a batch are: where each class's stand, found when it is asked for.
+
+    `lengths` are the numbers of rows by class.
 
     Any thread may ask.
     """
 
     def __init__(
-        self, class_id: NDArray[int32], row: NDArray[int32], tables: dict[int, Any]
+        self, class_id: NDArray[int32], row: NDArray[int32], lengths: dict[int, int]
     ) -> None: ...
     def first(self, number: int) -> int:
         """Where the first row of a class stands. Raises KeyError where it has none."""
@@ -80,5 +79,5 @@ class DenseUnion:
         Raises ValueError for a row that no table has.
         """
 
-    def taken(self, column: NDArray[int32], number: int) -> NDArray[int32]:
+    def taken(self, column: NDArray[Entry], number: int) -> NDArray[Entry]:
         """What a column of the batch has for each row of a class; one pass over the batch serves all classes."""

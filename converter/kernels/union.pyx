@@ -110,39 +110,62 @@ cdef class RowBounds:
             raise ValueError(f"event {failed} is row {row[failed]} of class {class_id[failed]}, which does not exist")
         return flat
 
-    cdef object taken(self, const int32_t[:] class_id, const int32_t[:] row, const int32_t[:] column):
+    cdef object taken(self, const int32_t[:] class_id, const int32_t[:] row, column):
         """What the batch's column has for each row, 0 for one that stands nowhere."""
-        cdef int64_t count = class_id.shape[0]
-        cdef int64_t i, at
-        cdef int64_t failed = -1
-        cdef const int64_t* start = self.start
-        cdef const int64_t* end = self.end
-        cdef int64_t highest = self.highest
-        flat = np.empty(self.rows, np.int32) if count == self.rows else np.zeros(self.rows, np.int32)
-        cdef int32_t[::1] values = flat
-        if row.shape[0] != count or column.shape[0] != count:
-            raise ValueError("row, class_id and column differ in length")
-        with nogil:
-            for i in range(count):
-                at = place_of(start, end, highest, class_id[i], row[i])
-                if at < 0:
-                    failed = i
-                    break
-                values[at] = column[i]
+        cdef int64_t failed
+        if column.dtype.itemsize == 8:
+            found = np.empty(self.rows, np.int64) if len(column) == self.rows else np.zeros(self.rows, np.int64)
+            failed = take_rows[int64_t](self, class_id, row, column, found)
+        else:
+            found = np.empty(self.rows, np.int32) if len(column) == self.rows else np.zeros(self.rows, np.int32)
+            failed = take_rows[int32_t](self, class_id, row, column, found)
         if failed >= 0:
             raise ValueError(f"event {failed} is row {row[failed]} of class {class_id[failed]}, which does not exist")
-        return flat
+        return found
 
 
-def positions_by_class(class_id, row, dict lengths):
-    """For each class: where its rows stand in the batch (int32, entry r is the position of row r, -1 if nowhere)."""
-    cdef RowBounds bounds = RowBounds(lengths)
-    flat = bounds.positions(class_id, row)
-    return {key: bounds.of_class(flat, key) for key in lengths}
+ctypedef fused Entry:
+    int32_t
+    int64_t
+
+
+# A column of the batch, one row of a class behind the other; the event whose row does not exist, or -1.
+cdef int64_t take_rows(
+    RowBounds bounds, const int32_t[:] class_id, const int32_t[:] row, const Entry[:] column, Entry[::1] out
+) except -2:
+    cdef int64_t count = class_id.shape[0]
+    cdef int64_t i, at
+    cdef const int64_t* start = bounds.start
+    cdef const int64_t* end = bounds.end
+    cdef int64_t highest = bounds.highest
+    if row.shape[0] != count or column.shape[0] != count or out.shape[0] != bounds.rows:
+        raise ValueError("row, class_id and column differ in length")
+    with nogil:
+        for i in range(count):
+            at = place_of(start, end, highest, class_id[i], row[i])
+            if at < 0:
+                return i
+            out[at] = column[i]
+    return -1
+
+
+# The entries of a column at some positions, 0 at -1; which of them it does not have, or -1.
+cdef int64_t take_at(const Entry[:] column, const int32_t[:] positions, Entry[::1] out) except -2:
+    cdef int64_t size = column.shape[0]
+    cdef int64_t i, at
+    if out.shape[0] != positions.shape[0]:
+        raise ValueError("positions and entries differ in number")
+    with nogil:
+        for i in range(positions.shape[0]):
+            at = positions[i]
+            if at < -1 or at >= size:
+                return i
+            out[i] = column[at] if at >= 0 else 0
+    return -1
 
 
 def positions_of(int32_t number, const int32_t[:] class_id, const int32_t[:] row, int64_t length):
-    """Where the rows of one class stand in the batch, as `positions_by_class` says it of all."""
+    """Where the rows of one class stand in the batch: entry r is the position of row r, -1 if nowhere."""
     cdef int64_t count = class_id.shape[0]
     cdef int64_t i
     cdef int64_t failed = -1
@@ -313,10 +336,10 @@ def number_values(const uint64_t[:] column):
 
 
 cdef class DenseUnion:
-    def __cinit__(self, class_id, row, dict tables not None):
+    def __cinit__(self, class_id, row, dict lengths not None):
         self._class_id = class_id
         self._row = row
-        self._tables = tables
+        self._lengths = lengths
         self._lock = PyThread_allocate_lock()
         if self._lock is NULL:
             raise MemoryError
@@ -354,6 +377,7 @@ cdef class DenseUnion:
         return known
 
     cpdef object taken(self, column, int64_t number):
+        cdef int64_t failed
         self._enter()
         try:
             found = self._found(number, 1)
@@ -366,7 +390,15 @@ cdef class DenseUnion:
                 return self._bounds.of_class(flat, number)
         finally:
             PyThread_release_lock(self._lock)
-        return looked_up(np.ascontiguousarray(column), found)
+        if column.dtype.itemsize == 8:
+            entries = np.empty(len(found), np.int64)
+            failed = take_at[int64_t](column, found, entries)
+        else:
+            entries = np.empty(len(found), np.int32)
+            failed = take_at[int32_t](column, found, entries)
+        if failed >= 0:
+            raise ValueError(f"position {found[failed]} of {len(column)}")
+        return entries
 
     cdef object _found(self, int64_t number, int64_t one_by_one):
         """The positions of a class as far as they are known, or of one that is sought for itself; else None."""
@@ -374,12 +406,12 @@ cdef class DenseUnion:
         if known is not None:
             return known
         if self._bounds is None:
-            length = len(self._tables[number])
+            length = self._lengths[number]
             if length * FEW_OF < len(self._class_id) and len(self._positions) < one_by_one:
                 known = positions_of(number, self._class_id, self._row, length)
                 self._positions[number] = known
                 return known
-            self._bounds = RowBounds({key: len(table) for key, table in self._tables.items()})
+            self._bounds = RowBounds(self._lengths)
         if self._flat is not None:
             return self._bounds.of_class(self._flat, number)
         return None
@@ -394,7 +426,7 @@ cdef class DenseUnion:
         cdef const int32_t[:] class_id = self._class_id
         cdef const int32_t[:] row = self._row
         cdef int64_t i, number
-        cdef int64_t highest = max(self._tables, default=-1)
+        cdef int64_t highest = max(self._lengths, default=-1)
         cdef int64_t* firsts
         if row.shape[0] != class_id.shape[0]:
             raise ValueError("row and class_id differ in length")

@@ -11,7 +11,6 @@ from converter.kernels.union import (
     DenseUnion,
     looked_up,
     mark,
-    positions_by_class,
     positions_of,
     put,
     put_by_class,
@@ -70,29 +69,30 @@ def test_a_class_has_the_same_places_by_itself(classes):
     class_id = np.array(classes, np.int32)
     row = np.array([classes[:i].count(number) for i, number in enumerate(classes)], np.int32)
     lengths = {number: classes.count(number) for number in range(4)}
-    places = positions_by_class(class_id, row, lengths)
+    union = DenseUnion(class_id, row, lengths)
     for number, length in lengths.items():
         found = positions_of(number, class_id, row, length)
-        assert (
-            found.tolist() == places[number].tolist() == np.flatnonzero(class_id == number).tolist()
-        )
+        assert found.tolist() == np.flatnonzero(class_id == number).tolist()
+        assert union.positions(number).tolist() == found.tolist()
 
 
 @pytest.mark.parametrize("turn", range(3))
+@pytest.mark.parametrize("dtype", [np.int32, np.int64])
 @given(st.lists(st.tuples(st.integers(0, 3), st.integers(-9, 9)), max_size=40))
-def test_a_column_is_taken_for_each_class(turn, events):
+def test_a_column_is_taken_for_each_class(turn, dtype, events):
     classes = [of for of, _ in events]
-    class_id, column = np.array(events, np.int32).reshape(-1, 2).T
+    class_id = np.array(classes, np.int32)
+    column = np.array([value for _, value in events], dtype) << np.iinfo(dtype).bits - 5
     row = np.array([classes[:i].count(number) for i, number in enumerate(classes)], np.int32)
-    union = DenseUnion(
-        class_id, row, {number: [None] * classes.count(number) for number in range(4)}
-    )
+    union = DenseUnion(class_id, row, {number: classes.count(number) for number in range(4)})
     for i in range(4):
         # Whichever class comes first, and whether its places were asked for before.
         number = (i + turn) % 4
         if i == 2:
             assert union.positions(number).tolist() == np.flatnonzero(class_id == number).tolist()
-        assert union.taken(column, number).tolist() == column[class_id == number].tolist()
+        taken = union.taken(column, number)
+        assert taken.dtype == dtype
+        assert taken.tolist() == column[class_id == number].tolist()
         assert union.positions(number).tolist() == np.flatnonzero(class_id == number).tolist()
         if number in classes:
             assert union.first(number) == classes.index(number)
@@ -105,7 +105,7 @@ def test_threads_may_ask_at_once():
     class_id = np.arange(1 << 16, dtype=np.int32) % 7
     row = np.arange(1 << 16, dtype=np.int32) // 7
     column = np.arange(1 << 16, dtype=np.int32) * 3
-    lengths = {number: range(int((class_id == number).sum())) for number in range(7)}
+    lengths = {number: int((class_id == number).sum()) for number in range(7)}
     for _ in range(20):
         union = DenseUnion(class_id, row, lengths)
         with ThreadPoolExecutor(4) as pool:
@@ -116,11 +116,11 @@ def test_threads_may_ask_at_once():
 
 def test_rows_that_no_table_has_are_not_taken():
     class_id, row = np.array([0, 1, 1], np.int32), np.array([0, 0, 2], np.int32)
-    union = DenseUnion(class_id, row, {0: [None], 1: [None] * 2})
+    union = DenseUnion(class_id, row, {0: 1, 1: 2})
     with pytest.raises(ValueError, match="event 2 is row 2 of class 1"):
         union.taken(row, 1)
     with pytest.raises(KeyError):
-        DenseUnion(class_id[:2], row[:2], {0: [None], 1: [None]}).positions(2)
+        DenseUnion(class_id[:2], row[:2], {0: 1, 1: 1}).positions(2)
 
 
 def test_each_event_has_the_value_of_its_class():

@@ -22,7 +22,7 @@ from converter.formats.perfetto.layout import (
     PacketField,
 )
 from converter.formats.perfetto.packets import Damage, Window
-from converter.formats.perfetto.parts import Part
+from converter.formats.perfetto.parts import EventsOfClass, Part
 from converter.formats.perfetto.scan import (
     DATA,
     DATA_SIZE,
@@ -36,6 +36,7 @@ from converter.formats.perfetto.tracks import Places
 from converter.ir.columns import Column
 from converter.ir.field_classes import FieldClass, IntegerClass, Style
 from converter.ir.trace import Trace
+from converter.kernels.union import looked_up
 
 
 def _is_symbol(field_class: FieldClass) -> bool:
@@ -167,7 +168,7 @@ class FtraceBundles:
         events = KernelEvents(
             window.data,
             key,
-            np.empty(count, np.uint32),
+            np.empty(count, np.int32),
             np.empty(count, np.int64),
             np.empty(count, np.int64),
             np.empty((switches, 7), np.int64),
@@ -185,7 +186,7 @@ class FtraceBundles:
             key,
             cpu,
             bundle,
-            events.flags,
+            events.flags.view(np.uint32),
             events.start,
             events.size,
             events.switches,
@@ -206,20 +207,21 @@ class FtraceBundles:
             # Compact arrays of unequal lengths, damaged inside.
             self._damage.warn("compact_sched of a bundle is damaged", window.offset)
             ts, tid, cpu, bundle = ts[:filled], tid[:filled], cpu[:filled], bundle[:filled]
-            events.key = key[:filled]
+            events.key, events.flags = key[:filled], events.flags[:filled]
             events.start, events.size = events.start[:filled], events.size[:filled]
         self._convert_times(rows, bundle, ts)
         self._note_hidden(ts)
         if switches:
             self._note_partial(events.key, tid)
-        packet = packets.astype(np.int32)[bundle]
+        packet = looked_up(packets.astype(np.int32), bundle)
 
-        def columns(id: int, places: NDArray[np.intp]) -> list[Callable[[], Column]]:
-            found = self.classes.columns(id, events, places)
+        def columns(id: int, chosen: EventsOfClass) -> list[Callable[[], Column]]:
+            found = self.classes.columns(id, events, chosen)
             if symbol_scopes is None:
                 return found
-            sequence = window.rows[packet[places], SEQUENCE]
-            return self._renumbered(id, found, sequence, symbol_scopes[packet[places]])
+            of_event = chosen.taken(packet)
+            sequence = window.rows[of_event, SEQUENCE]
+            return self._renumbered(id, found, sequence, symbol_scopes[of_event])
 
         return Part(
             packet=packet,

@@ -24,6 +24,7 @@ from converter.formats.perfetto.declarations import (
 from converter.formats.perfetto.descriptors import ProgramField, described_event, typed_event
 from converter.formats.perfetto.layout import FtraceField
 from converter.formats.perfetto.packets import Damage
+from converter.formats.perfetto.parts import EventsOfClass
 from converter.formats.perfetto.scan_fields import (
     SPAN,
     VARINT,
@@ -38,6 +39,7 @@ from converter.ir.events import EventClass
 from converter.ir.field_classes import ArrayClass, BytesClass, IntegerClass, StringClass
 from converter.ir.trace import Trace
 from converter.kernels.strings import StringTable
+from converter.kernels.union import looked_up
 
 #: Types of the fields of GenericFtraceEvent, as `scan_generic.generic_signatures` names them.
 _GENERIC_TYPES: Final[dict[int, IntegerClass | StringClass]] = {
@@ -60,15 +62,24 @@ class KernelEvents:
 
     data: NDArray[np.uint8]
     key: NDArray[np.int32]
-    flags: NDArray[np.uint32]
+    #: The bits of unsigned numbers.
+    flags: NDArray[np.int32]
     start: NDArray[np.int64]
     size: NDArray[np.int64]
     switches: NDArray[np.int64]
     wakings: NDArray[np.int64]
 
+    def flags_of(self, chosen: EventsOfClass) -> Callable[[], NDArray[np.uint32]]:
+        """The flags of the events of a class, taken when called."""
+        return lambda: chosen.taken(self.flags).view(np.uint32)
 
-#: Makes the columns of a class from the events of a window and the places of the class's among them.
-_Columns = Callable[[KernelEvents, NDArray[np.intp]], list[Callable[[], Column]]]
+    def messages_of(self, chosen: EventsOfClass) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Where the messages of the events of a class are, and their sizes."""
+        return chosen.taken(self.start), chosen.taken(self.size)
+
+
+#: Makes the columns of a class from the events of a window and those of the class among them.
+_Columns = Callable[[KernelEvents, EventsOfClass], list[Callable[[], Column]]]
 
 
 class KernelClasses:
@@ -129,22 +140,21 @@ class KernelClasses:
                 self._declared[number] = kept
 
     def columns(
-        self, class_id: int, events: KernelEvents, places: NDArray[np.intp]
+        self, class_id: int, events: KernelEvents, chosen: EventsOfClass
     ) -> list[Callable[[], Column]]:
-        """The columns of a class of `assign` from the places of its events."""
-        return self._columns[class_id](events, places)
+        """The columns of a class of `assign` from its events."""
+        return self._columns[class_id](events, chosen)
 
     def assign(self, events: KernelEvents) -> NDArray[np.int32]:
         """The class of each event."""
         key = events.key
-        class_id = self._class_of_key[key]
-        unknown = class_id < 0
-        if unknown.any():
-            present = np.flatnonzero(np.bincount(key[unknown])).tolist()
+        class_id = looked_up(self._class_of_key, key)
+        if int(class_id.min(initial=0)) < 0:
+            present = np.flatnonzero(np.bincount(key[class_id < 0])).tolist()
             for item in present:
                 if item != FtraceField.GENERIC and item not in self._declared:
                     self._class_of_key[item] = self._define(item)
-            class_id = self._class_of_key[key]
+            class_id = looked_up(self._class_of_key, key)
             for item in present:
                 if item in self._declared:
                     self._assign_declared(events, item, np.flatnonzero(key == item), class_id)
@@ -156,10 +166,11 @@ class KernelClasses:
     def _define(self, key: int) -> int:
         """The class of a key of `fill_bundles`."""
         if key == kernel.KEY_LOST:
-            return self._add(mapping.LOST_EVENTS, lambda _events, _places: [])
+            return self._add(mapping.LOST_EVENTS, lambda _events, _chosen: [])
         if key == kernel.KEY_LOST_COUNTED:
             return self._add(
-                mapping.COUNTED_LOST_EVENTS, lambda events, places: [lambda: events.start[places]]
+                mapping.COUNTED_LOST_EVENTS,
+                lambda events, chosen: [lambda: chosen.taken(events.start)],
             )
         if key == kernel.KEY_COMPACT_SWITCH:
             return self._define_compact("sched_switch", tracepoints.COMPACT_SWITCH)
@@ -179,10 +190,10 @@ class KernelClasses:
         strings = self._trace.strings
         note = partial(self._note_undeclared, f"{system}:{name}" if system else name)
 
-        def columns(events: KernelEvents, places: NDArray[np.intp]) -> list[Callable[[], Column]]:
-            starts, sizes = events.start[places], events.size[places]
+        def columns(events: KernelEvents, chosen: EventsOfClass) -> list[Callable[[], Column]]:
+            starts, sizes = events.messages_of(chosen)
             messages = MessageColumns(events.data, starts, sizes, program, strings, note)
-            return [lambda: events.flags[places], *messages.thunks()]
+            return [events.flags_of(chosen), *messages.thunks()]
 
         native = tracepoints.native_of(system, name, key)
         return self._add(tracepoints.tracepoint_class(system, name, program, native), columns)
@@ -262,8 +273,8 @@ class KernelClasses:
         strings = self._trace.strings
         program = tuple(item.program_field for item in placed if item.number != COMMON_FLAGS)
 
-        def columns(events: KernelEvents, places: NDArray[np.intp]) -> list[Callable[[], Column]]:
-            starts, sizes = events.start[places], events.size[places]
+        def columns(events: KernelEvents, chosen: EventsOfClass) -> list[Callable[[], Column]]:
+            starts, sizes = events.messages_of(chosen)
             inside = iter(MessageColumns(events.data, starts, sizes, program, strings).thunks())
 
             def column(item: PlacedField) -> Callable[[], Column]:
@@ -271,7 +282,8 @@ class KernelClasses:
                     return next(inside)
                 assert isinstance(item.field.type, IntegerClass)
                 dtype = item.field.type.dtype
-                return lambda: events.flags[places].astype(dtype)
+                flags = events.flags_of(chosen)
+                return lambda: flags().astype(dtype)
 
             return [column(item) for item in placed]
 
@@ -288,16 +300,16 @@ class KernelClasses:
         event_class = tracepoints.tracepoint_class("sched", name, fields, tracepoints.COMPACT_SCHED)
         switch = name == "sched_switch"
 
-        def columns(events: KernelEvents, places: NDArray[np.intp]) -> list[Callable[[], Column]]:
+        def columns(events: KernelEvents, chosen: EventsOfClass) -> list[Callable[[], Column]]:
             table = events.switches if switch else events.wakings
-            rows = events.start[places]
+            rows = chosen.taken(events.start)
 
             def column(item: ProgramField) -> Callable[[], Column]:
                 kind = item.field_class
                 dtype = kind.dtype if isinstance(kind, IntegerClass) else np.dtype(np.int32)
                 return lambda: table[rows, table_columns[item.name]].astype(dtype)
 
-            return [lambda: events.flags[places], *map(column, fields)]
+            return [events.flags_of(chosen), *map(column, fields)]
 
         return self._add(event_class, columns)
 
@@ -306,10 +318,10 @@ class KernelClasses:
         name = "" if key == kernel.KEY_UNKNOWN else str(key)
         program = (ProgramField(0, "message", BytesClass(), 0),)
 
-        def columns(events: KernelEvents, places: NDArray[np.intp]) -> list[Callable[[], Column]]:
-            starts, sizes = events.start[places], events.size[places]
+        def columns(events: KernelEvents, chosen: EventsOfClass) -> list[Callable[[], Column]]:
+            starts, sizes = events.messages_of(chosen)
             messages = MessageColumns(events.data, starts, sizes, program, self._trace.strings)
-            return [lambda: events.flags[places], messages.whole]
+            return [events.flags_of(chosen), messages.whole]
 
         return self._add(
             tracepoints.tracepoint_class(tracepoints.UNKNOWN_SYSTEM, name, program), columns
@@ -343,13 +355,13 @@ class KernelClasses:
             "", name.decode("utf-8", "surrogateescape"), program, tracepoints.GENERIC_EVENT
         )
 
-        def columns(events: KernelEvents, places: NDArray[np.intp]) -> list[Callable[[], Column]]:
-            starts, sizes = events.start[places], events.size[places]
+        def columns(events: KernelEvents, chosen: EventsOfClass) -> list[Callable[[], Column]]:
+            starts, sizes = events.messages_of(chosen)
             result = [
                 _generic_column(events.data, starts, sizes, i, kind, self._trace.strings)
                 for i, kind in enumerate(types)
             ]
-            return [lambda: events.flags[places], *result]
+            return [events.flags_of(chosen), *result]
 
         return self._add(event_class, columns)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from threading import Lock
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,15 +14,35 @@ from converter.formats.perfetto.packets import Window
 from converter.formats.perfetto.scan import SIZE, START
 from converter.ir.columns import Column
 from converter.ir.events import Batch, NativeRecords, Table
-from converter.kernels.union import number_rows, positions_by_class
+from converter.kernels.union import DenseUnion, number_rows
+
+Entry = TypeVar("Entry", np.int32, np.int64)
+
+
+class EventsOfClass:
+    """The events of one class among those of a part."""
+
+    __slots__ = ("_number", "_union")
+
+    def __init__(self, union: DenseUnion, number: int) -> None:
+        self._union = union
+        self._number = number
+
+    @property
+    def places(self) -> NDArray[np.intp]:
+        """Where they stand, as what indexes arrays again and again is wanted."""
+        return self._union.positions(self._number).astype(np.intp)
+
+    def taken(self, column: NDArray[Entry]) -> NDArray[Entry]:
+        """What a column of the part has for each: all classes are taken from it at once."""
+        return self._union.taken(column, self._number)
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
     """Events in stream order; `packet` (int32, never falling) is the row of each in the window.
 
-    `columns` makes the columns of a class from the places of its events in the part. No two parts of a window share a
-    class.
+    `columns` makes the columns of a class from its events in the part. No two parts of a window share a class.
     """
 
     packet: NDArray[np.int32]
@@ -31,11 +51,11 @@ class Part:
     thread: NDArray[np.int32] | None
     cpu: NDArray[np.int32] | None
     track: NDArray[np.int32] | None
-    columns: Callable[[int, NDArray[np.intp]], list[Callable[[], Column]]]
+    columns: Callable[[int, EventsOfClass], list[Callable[[], Column]]]
 
 
 class _Grouping:
-    """The places of each class's events in a part, found when first asked for."""
+    """The events of a part by their classes, and the columns of these, made when first asked for."""
 
     def __init__(self, part: Part, note: Callable[[], None]) -> None:
         self._part = part
@@ -46,17 +66,14 @@ class _Grouping:
         number_rows(part.class_id, self.row, counts)
         #: How many events each class has.
         self.lengths = {id: int(counts[id]) for id in np.flatnonzero(counts).tolist()}
-        self._places: dict[int, NDArray[np.int32]] | None = None
+        self._union = DenseUnion(part.class_id, self.row, self.lengths)
         self._columns: dict[int, list[Callable[[], Column]]] = {}
 
     def column(self, class_id: int, index: int) -> Column:
         self._note()
         if class_id not in self._columns:
-            if self._places is None:
-                self._places = positions_by_class(self._part.class_id, self.row, self.lengths)
-            # What indexes arrays again and again is of the type that indexing wants.
-            places = self._places[class_id].astype(np.intp)
-            self._columns[class_id] = self._part.columns(class_id, places)
+            events = EventsOfClass(self._union, class_id)
+            self._columns[class_id] = self._part.columns(class_id, events)
         return self._columns[class_id][index]()
 
 

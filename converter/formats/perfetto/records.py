@@ -17,7 +17,7 @@ from converter.formats.perfetto.columns import MessageColumns, bytes_column
 from converter.formats.perfetto.descriptors import ProgramField, field_name, program_of
 from converter.formats.perfetto.layout import OF_KERNEL_EVENT, BuiltinClock, TaskStateField
 from converter.formats.perfetto.packets import Window
-from converter.formats.perfetto.parts import UNTIMED, Part
+from converter.formats.perfetto.parts import UNTIMED, EventsOfClass, Part
 from converter.formats.perfetto.scan import DATA, DATA_SIZE, DATA_START, FLAGS, SIZE, START, TIMED
 from converter.formats.perfetto.scan_fields import SPAN, VARINT, decode_repeated, repeated_spans
 from converter.formats.perfetto.tracks import THREAD_SPACE, Places
@@ -86,8 +86,8 @@ class Records:
         classes = [self._class(_packet_class(kind >> 1, kind & 1)) for kind in kinds.tolist()]
         class_id = np.array(classes, np.int32)[which]
 
-        def columns(_: int, places: NDArray[np.intp]) -> list[Callable[[], Column]]:
-            chosen = rows[places]
+        def columns(_: int, events: EventsOfClass) -> list[Callable[[], Column]]:
+            chosen = rows[events.places]
             return [
                 lambda: chosen[:, DATA].astype(np.uint32),
                 lambda: bytes_column(window.data, chosen[:, [START, SIZE]]),
@@ -130,6 +130,11 @@ class Records:
         converted = self._clocks.convert((0, int(BuiltinClock.REALTIME)), ts)
         fields = mapping.log_fields()
         has_thread = _are_there(window.data, starts, sizes, _TID)
+
+        def columns(_: int, events: EventsOfClass) -> list[Callable[[], Column]]:
+            places = events.places
+            return [_taken(thunk, places) for thunk in messages.thunks()[: len(fields)]]
+
         part = Part(
             packet=packets[of_packet].astype(np.int32),
             ts=ts if converted is None else converted,
@@ -139,9 +144,7 @@ class Records:
             thread=self._threads(numbers["pid"], numbers["tid"], has_thread),
             cpu=None,
             track=None,
-            columns=lambda _, places: [
-                _taken(thunk, places) for thunk in messages.thunks()[: len(fields)]
-            ],
+            columns=columns,
         )
         return part, others
 
@@ -197,7 +200,8 @@ class Records:
         index = index.reshape(-1)
         frames = column_from_values(mapping.CALLSTACK.type, stacks, self._trace.strings)
 
-        def columns(_: int, chosen: NDArray[np.intp]) -> list[Callable[[], Column]]:
+        def columns(_: int, events: EventsOfClass) -> list[Callable[[], Column]]:
+            chosen = events.places
             return [
                 lambda: take(frames, index[chosen]),
                 lambda: numbers["cpu_mode"][places][chosen],
@@ -258,10 +262,11 @@ class Records:
             if chosen.any():
                 class_id[chosen] = self._class(event_class)
 
-        def columns(id: int, chosen: NDArray[np.intp]) -> list[Callable[[], Column]]:
+        def columns(id: int, events: EventsOfClass) -> list[Callable[[], Column]]:
+            chosen = order[events.places]
             count = len(self._trace.event_classes[id].fields)
             forms = zip(*(one.thunks()[:count] for one in messages), strict=True)
-            return [_taken(_joined(thunks), order[chosen]) for thunks in forms]
+            return [_taken(_joined(thunks), chosen) for thunks in forms]
 
         cpus = np.concatenate([one.raw(len(_SWITCH) - 1) for one in messages])
         part = Part(

@@ -4,7 +4,8 @@
 import numpy as np
 
 from converter.formats.perfetto.wire cimport (
-    WIRE_BYTES, WIRE_FIXED32, WIRE_FIXED64, WIRE_VARINT, WireField, behind_varint, check_spans, next_field, read_varint,
+    WIRE_BYTES, WIRE_FIXED32, WIRE_FIXED64, WIRE_VARINT, WireField, behind_varint, check_spans, next_field, read_size,
+    read_varint,
 )
 
 from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
@@ -21,6 +22,8 @@ cdef enum:
     # There: a field that no column is of, and one that is read otherwise.
     UNDECLARED = -1
     SKIPPED = -2
+    # What begins with a byte from there on has a tag of several.
+    TAGS = 128
     MAX_COLUMNS = 4096
 
 COUNTED = TABLE
@@ -67,6 +70,9 @@ def decode_messages(
     cdef int steps = len(numbers)
     cdef Step program[MAX_COLUMNS]
     cdef int16_t table[TABLE]
+    # The steps of what has a tag of one byte, by that; UNDECLARED where it has none.
+    cdef int16_t by_tag[TAGS]
+    cdef Step* step
     cdef int k
     cdef int64_t i, at, end
     cdef int64_t damaged = 0
@@ -104,6 +110,8 @@ def decode_messages(
         program[k].column = &column[0]
         if program[k].number < TABLE:
             table[program[k].number] = <int16_t>k
+    for k in range(TAGS):
+        by_tag[k] = table[k >> 3] if k > 7 and table[k >> 3] >= 0 and program[table[k >> 3]].wire == k & 7 else UNDECLARED
     bytes = &data[0]
     with nogil:
         for i in range(count):
@@ -111,10 +119,26 @@ def decode_messages(
             end = at + sizes[i]
             while at < end:
                 tag = bytes[at]
+                if tag < TAGS and by_tag[tag] >= 0:
+                    step = &program[by_tag[tag]]
+                    if step.wire == WIRE_VARINT:
+                        at = read_varint(bytes, at + 1, end, &field.value)
+                    elif step.wire == WIRE_BYTES:
+                        field.start = at = read_size(bytes, at + 1, end, &field.size)
+                        if at >= 0:
+                            at += field.size
+                    else:
+                        at = next_field(bytes, at, end, &field)
+                    if at < 0:
+                        damaged += 1
+                        break
+                    store(step, i, &field)
+                    continue
                 if tag & 0x87 == WIRE_VARINT and tag > 7 and table[tag >> 3] < 0:
-                    # Elements of lists, mostly, which are read by themselves.
-                    met[tag >> 3] += 1
-                    at = behind_varint(bytes, at + 1, end)
+                    # Elements of lists, mostly, which are read by themselves: one behind the other.
+                    while at >= 0 and at < end and bytes[at] == tag:
+                        met[tag >> 3] += 1
+                        at = behind_varint(bytes, at + 1, end)
                     if at < 0:
                         damaged += 1
                         break
@@ -246,7 +270,15 @@ cdef int64_t read_repeated(
 ) noexcept nogil:
     cdef WireField field
     cdef int64_t inner, inner_end
+    # The tag of a value that is not packed, where it is of one byte.
+    cdef uint8_t tag = <uint8_t>(number << 3) if number < 16 else 0
     while at < end:
+        if data[at] == tag and tag and count < room:
+            at = read_varint(data, at + 1, end, &out[count])
+            if at < 0:
+                break
+            count += 1
+            continue
         at = next_field(data, at, end, &field)
         if at < 0:
             break

@@ -14,7 +14,7 @@ from converter.formats.perfetto.annotations import JSON_VALUE, nested_value, pro
 from converter.formats.perfetto.callstacks import CallStacks
 from converter.formats.perfetto.layout import LegacyField, TrackEventType
 from converter.formats.perfetto.packets import Window
-from converter.formats.perfetto.parts import Part
+from converter.formats.perfetto.parts import EventsOfClass, Part
 from converter.formats.perfetto.scan_timeline import Timeline, TrackEvents
 from converter.formats.perfetto.track_event_columns import (
     Item,
@@ -124,6 +124,11 @@ class TrackEventClasses:
         if (class_id < 0).any():
             self._read_eager(read, class_id, scope, timeline, callstacks)
         self._name_counters(read, class_id, track)
+
+        def columns(id: int, of_class: EventsOfClass) -> list[Callable[[], Column]]:
+            places = of_class.places
+            return [bound(make, read, places) for make in self._columns[id]]
+
         return Part(
             packet=events.packet,
             ts=ts[events.packet],
@@ -131,7 +136,7 @@ class TrackEventClasses:
             thread=thread,
             cpu=None,
             track=track,
-            columns=lambda id, places: [bound(make, read, places) for make in self._columns[id]],
+            columns=columns,
         )
 
     def _classes(self, signature: NDArray[np.int32]) -> NDArray[np.int32]:

@@ -110,9 +110,8 @@ cdef inline int64_t behind_varint(const uint8_t* data, int64_t at, int64_t end) 
     if at < end and data[at] < 0x80:
         return at + 1
     if end - at >= 8:
-        memcpy(&word, data + at, 8)
         # The byte that ends a varint lacks the highest bit.
-        word = ~word & <uint64_t>0x8080808080808080
+        word = ~load64(data + at, HOST_IS_BIG) & <uint64_t>0x8080808080808080
         if word:
             return at + (__builtin_ctzll(word) >> 3) + 1
     if end - at > 10:

@@ -1,9 +1,9 @@
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from numpy import int32, int64, uint8, uint64
 from numpy.typing import NDArray
 
-Entry = TypeVar("Entry", int32, int64)
+_Entry = TypeVar("_Entry", int32, int64)
 
 def number_rows(class_id: NDArray[int32], row: NDArray[int32], counts: NDArray[int32]) -> None:
     """Give event i the next row of its class; `counts`, one per class id, go on from what they hold.
@@ -79,5 +79,5 @@ class DenseUnion:
         Raises ValueError for a row that no table has.
         """
 
-    def taken(self, column: NDArray[Entry], number: int) -> NDArray[Entry]:
+    def taken(self, column: NDArray[_Entry], number: int) -> NDArray[_Entry]:
         """What a column of the batch has for each row of a class; one pass over the batch serves all classes."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -31,6 +32,7 @@ from converter.formats.perfetto.track_event_columns import (
     names,
 )
 from converter.formats.perfetto.tracks import Places
+from converter.ir.columns import Column
 from converter.ir.distinct_values import values_of
 from converter.ir.events import EventClass, Field
 from converter.ir.field_classes import (

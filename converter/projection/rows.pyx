@@ -12,9 +12,11 @@ cdef tuple CONSTANT = (0,)
 
 
 cdef class Places:
-    def __cinit__(self, DenseUnion union not None, long number):
+    def __cinit__(self, DenseUnion union not None, long number, some=None):
         self._union = union
         self.number = number
+        self._all = some
+        self._are_some = some is not None
 
     cdef object of_all(self):
         self.asked = True
@@ -28,7 +30,7 @@ cdef class Places:
 
     @property
     def first(self):
-        return self._union.first(self.number)
+        return int(self._all[0]) if self._are_some else self._union.first(self.number)
 
 
 cdef class Rows:
@@ -98,6 +100,8 @@ cdef class Rows:
         if isinstance(self.places, Places):
             places = self.places
             places.asked = True
+            if places._are_some:
+                return looked_up(np.ascontiguousarray(column), places._all)
             return places._union.taken(column, places.number)
         return looked_up(np.ascontiguousarray(column), self.places)
 

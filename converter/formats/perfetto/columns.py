@@ -20,6 +20,7 @@ from converter.ir.field_classes import (
     ArrayClass,
     BooleanClass,
     BytesClass,
+    FieldClass,
     FloatClass,
     IntegerClass,
     StringClass,
@@ -58,6 +59,9 @@ class MessageColumns:
         self._program = program
         self._strings = strings
         self._decoded: list[NDArray[Any]] | None = None
+        #: The first field that is a list of numbers, which is decoded with the others.
+        self._listed = next((i for i, item in enumerate(program) if _is_numbers(item)), None)
+        self._list: tuple[NDArray[np.int64], NDArray[np.uint64]] | None = None
 
     def thunks(self) -> list[Callable[[], Column]]:
         """A column when called, for each field of the program."""
@@ -80,7 +84,7 @@ class MessageColumns:
         item = self._program[index]
         match item.field_class:
             case ArrayClass(element):
-                return self._repeated(item, element)
+                return self._repeated(index, element)
             case StringClass():
                 return string_column(self._data, self.raw(index), self._strings)
             case BytesClass():
@@ -103,7 +107,9 @@ class MessageColumns:
                     columns.append(np.zeros((count, 2), np.int64))
         undeclared = np.zeros(COUNTED, np.int64)
         scalar = [i for i, item in enumerate(self._program) if not item.repeated]
-        decode_messages(
+        listed = 0 if self._listed is None else self._program[self._listed].number
+        offsets = np.empty(count + 1, np.int64) if listed else None
+        _, values = decode_messages(
             self._data,
             self._starts,
             self._sizes,
@@ -112,24 +118,45 @@ class MessageColumns:
             [columns[i] for i in scalar],
             [item.number for item in self._program if item.repeated],
             undeclared,
+            listed,
+            offsets,
         )
+        self._list = None if offsets is None else (offsets, values)
         if self._note_undeclared is not None and undeclared.any():
             self._note_undeclared(undeclared)
         return columns
 
-    def _repeated(self, item: ProgramField, element: Any) -> Column:
-        offsets = np.zeros(len(self._starts) + 1, np.int64)
+    def _repeated(self, index: int, element: FieldClass) -> Column:
+        number = self._program[index].number
         if isinstance(element, StringClass | BytesClass):
-            spans = repeated_spans(self._data, self._starts, self._sizes, item.number, offsets)
+            offsets = np.empty(len(self._starts) + 1, np.int64)
+            spans = repeated_spans(self._data, self._starts, self._sizes, number, offsets)
             if isinstance(element, StringClass):
                 return ListColumn(offsets, string_column(self._data, spans, self._strings))
             return ListColumn(offsets, bytes_column(self._data, spans))
-        values = decode_repeated(self._data, self._starts, self._sizes, item.number, offsets)
+        offsets, values = self._numbers(index)
         if isinstance(element, BooleanClass):
             return ListColumn(offsets, values != 0)
         if isinstance(element, FloatClass):
             return ListColumn(offsets, values.view(np.float64).astype(element.dtype))
+        assert isinstance(element, IntegerClass)
         return ListColumn(offsets, values.astype(element.dtype, copy=False))
+
+    def _numbers(self, index: int) -> tuple[NDArray[np.int64], NDArray[np.uint64]]:
+        """The offsets and values of a list of numbers."""
+        if index == self._listed:
+            if self._decoded is None:
+                self._decoded = self._decode()
+            assert self._list is not None
+            return self._list
+        offsets = np.empty(len(self._starts) + 1, np.int64)
+        number = self._program[index].number
+        return offsets, decode_repeated(self._data, self._starts, self._sizes, number, offsets)
+
+
+def _is_numbers(item: ProgramField) -> bool:
+    held = item.field_class
+    return isinstance(held, ArrayClass) and not isinstance(held.element, StringClass | BytesClass)
 
 
 def string_column(

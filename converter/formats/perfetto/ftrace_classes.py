@@ -151,17 +151,31 @@ class KernelClasses:
         class_id = looked_up(self._class_of_key, key)
         if int(class_id.min(initial=0)) < 0:
             present = np.flatnonzero(np.bincount(key[class_id < 0])).tolist()
+            varying = [item for item in present if self._is_varying(item)]
             for item in present:
-                if item != FtraceField.GENERIC and item not in self._declared:
-                    self._class_of_key[item] = self._define(item)
+                if item not in varying:
+                    self._class_of_key[item] = self._class_of(item)
             class_id = looked_up(self._class_of_key, key)
-            for item in present:
-                if item in self._declared:
-                    self._assign_declared(events, item, np.flatnonzero(key == item), class_id)
-            if FtraceField.GENERIC in present:
-                self._assign_generic(events, np.flatnonzero(key == FtraceField.GENERIC), class_id)
+            for item in varying:
+                places = np.flatnonzero(key == item)
+                if item == FtraceField.GENERIC:
+                    self._assign_generic(events, places, class_id)
+                else:
+                    self._assign_declared(events, item, places, class_id)
         self._assign_partial(events, class_id)
         return class_id
+
+    def _is_varying(self, key: int) -> bool:
+        """Whether the classes of a key's events depend on what is in these."""
+        shapes = self._declared.get(key)
+        if key == FtraceField.GENERIC or shapes is None:
+            return key == FtraceField.GENERIC
+        return len(shapes) > 1 or 0 not in shapes or any(map(_has_length, shapes[0]))
+
+    def _class_of(self, key: int) -> int:
+        """The class of all events of a key."""
+        shapes = self._declared.get(key)
+        return self._define(key) if shapes is None else self._declared_class(key, 0, shapes[0])
 
     def _define(self, key: int) -> int:
         """The class of a key of `fill_bundles`."""
@@ -396,11 +410,17 @@ def _has_lengths(
     fitting = np.ones(len(starts), np.bool_)
     offsets = np.zeros(len(starts) + 1, np.int64)
     for item in placed:
-        if isinstance(item.field.type, ArrayClass) and item.field.type.length is not None:
+        if _has_length(item):
             count = repeated_spans if item.program_field.way == SPAN else decode_repeated
             count(data, starts, sizes, item.number, offsets)
+            assert isinstance(item.field.type, ArrayClass)
             fitting &= np.diff(offsets) == item.field.type.length
     return fitting
+
+
+def _has_length(item: PlacedField) -> bool:
+    """Whether a declared field is an array whose length is declared, too."""
+    return isinstance(item.field.type, ArrayClass) and item.field.type.length is not None
 
 
 def _generic_column(

@@ -60,9 +60,63 @@ cdef inline void store(Step* step, int64_t i, WireField* field) noexcept nogil:
         step.column[i] = <uint8_t>value
 
 
+# Values of lists, one list behind the other: room for more is made as it is needed.
+cdef class ListValues:
+    cdef uint64_t[::1] _held
+    cdef uint64_t* held
+    cdef int64_t filled
+    cdef int64_t room
+
+    cdef int begin(self, const int64_t[:] sizes) except -1:
+        """Make room for those of messages of these sizes."""
+        cdef int64_t i
+        cdef int64_t bytes = 0
+        for i in range(sizes.shape[0]):
+            bytes += sizes[i]
+        # A value takes a byte at least, most of them more: memory for the least would be new memory in each batch.
+        self._hold(np.empty(bytes // 4 + 64, np.uint64))
+        return 0
+
+    cdef int _hold(self, uint64_t[::1] held) except -1:
+        if self.filled:
+            held[:self.filled] = self._held[:self.filled]
+        self._held = held
+        self.held = &held[0]
+        self.room = held.shape[0]
+        return 0
+
+    cdef int grow(self) except -1 nogil:
+        with gil:
+            self._hold(np.empty(2 * self.room, np.uint64))
+        return 0
+
+    cdef int add(self, const uint8_t* data, WireField* field) except -1 nogil:
+        """The value of a field, or those that are packed in it."""
+        cdef int64_t at, end
+        if field.wire != WIRE_BYTES:
+            if self.filled == self.room:
+                self.grow()
+            self.held[self.filled] = field.value
+            self.filled += 1
+            return 0
+        at = field.start
+        end = at + field.size
+        while at < end:
+            if self.filled == self.room:
+                self.grow()
+            at = read_varint(data, at, end, &self.held[self.filled])
+            if at < 0:
+                break
+            self.filled += 1
+        return 0
+
+    cdef object taken(self):
+        return np.asarray(self._held)[:self.filled] if self.room else np.empty(0, np.uint64)
+
+
 def decode_messages(
     const uint8_t[::1] data, const int64_t[:] starts, const int64_t[:] sizes, numbers, ways, columns, skipped=(),
-    int64_t[::1] undeclared=None
+    int64_t[::1] undeclared=None, uint32_t listed=0, int64_t[::1] offsets=None
 ):
     cdef int64_t count = starts.shape[0]
     cdef int64_t total = data.shape[0]
@@ -73,6 +127,8 @@ def decode_messages(
     # The steps of what has a tag of one byte, by that; UNDECLARED where it has none.
     cdef int16_t by_tag[TAGS]
     cdef Step* step
+    # Of a value of the list that is not packed, where that is of one byte.
+    cdef int list_tag = -1
     cdef int k
     cdef int64_t i, at, end
     cdef int64_t damaged = 0
@@ -81,11 +137,18 @@ def decode_messages(
     cdef uint8_t tag
     cdef uint8_t[::1] column
     cdef const uint8_t* bytes
+    cdef ListValues values = ListValues()
     if len(ways) != steps or len(columns) != steps or steps > MAX_COLUMNS:
         raise ValueError("numbers, ways and columns differ in length")
     check_spans(total, starts, sizes)
+    if offsets is not None and offsets.shape[0] != count + 1:
+        raise ValueError("offsets do not fit")
+    if (offsets is not None) != (listed > 0):
+        raise ValueError(f"there are offsets of field {listed}, or none")
+    if offsets is not None:
+        offsets[:] = 0
     if count == 0 or total == 0:
-        return 0
+        return 0, values.taken()
     if undeclared is not None and undeclared.shape[0] != TABLE:
         raise ValueError("undeclared fields do not fit")
     for k in range(TABLE):
@@ -111,12 +174,22 @@ def decode_messages(
         if program[k].number < TABLE:
             table[program[k].number] = <int16_t>k
     for k in range(TAGS):
-        by_tag[k] = table[k >> 3] if k > 7 and table[k >> 3] >= 0 and program[table[k >> 3]].wire == k & 7 else UNDECLARED
+        by_tag[k] = UNDECLARED
+        if k > 7 and table[k >> 3] >= 0 and program[table[k >> 3]].wire == k & 7:
+            by_tag[k] = table[k >> 3]
+    if listed:
+        values.begin(sizes)
+        if listed < TABLE:
+            table[listed] = SKIPPED
+        if listed < TAGS >> 3:
+            list_tag = <int>(listed << 3)
     bytes = &data[0]
     with nogil:
         for i in range(count):
             at = starts[i]
             end = at + sizes[i]
+            if listed:
+                offsets[i] = values.filled
             while at < end:
                 tag = bytes[at]
                 if tag < TAGS and by_tag[tag] >= 0:
@@ -134,6 +207,16 @@ def decode_messages(
                         break
                     store(step, i, &field)
                     continue
+                if tag == list_tag:
+                    while at >= 0 and at < end and bytes[at] == tag:
+                        if values.filled == values.room:
+                            values.grow()
+                        at = read_varint(bytes, at + 1, end, &values.held[values.filled])
+                        values.filled += at >= 0
+                    if at < 0:
+                        damaged += 1
+                        break
+                    continue
                 if tag & 0x87 == WIRE_VARINT and tag > 7 and table[tag >> 3] < 0:
                     # Elements of lists, mostly, which are read by themselves: one behind the other.
                     while at >= 0 and at < end and bytes[at] == tag:
@@ -147,7 +230,9 @@ def decode_messages(
                 if at < 0:
                     damaged += 1
                     break
-                if field.number < TABLE:
+                if listed and field.number == listed:
+                    values.add(bytes, &field)
+                elif field.number < TABLE:
                     k = table[field.number]
                     if k >= 0 and program[k].wire == field.wire:
                         store(&program[k], i, &field)
@@ -167,7 +252,9 @@ def decode_messages(
         for k in range(TABLE):
             if table[k] == UNDECLARED:
                 undeclared[k] += met[k]
-    return damaged
+    if listed:
+        offsets[count] = values.filled
+    return damaged, values.taken()
 
 
 # The bits of `wanted` whose fields a message lacks: bit n is that of field n.
@@ -264,74 +351,10 @@ def lacking(
     )
 
 
-# The values of field `number` of one message, stored from `count` on while there is room; the count behind them.
-cdef int64_t read_repeated(
-    const uint8_t* data, int64_t at, int64_t end, uint32_t number, uint64_t* out, int64_t count, int64_t room
-) noexcept nogil:
-    cdef WireField field
-    cdef int64_t inner, inner_end
-    # The tag of a value that is not packed, where it is of one byte.
-    cdef uint8_t tag = <uint8_t>(number << 3) if number < 16 else 0
-    while at < end:
-        if data[at] == tag and tag and count < room:
-            at = read_varint(data, at + 1, end, &out[count])
-            if at < 0:
-                break
-            count += 1
-            continue
-        at = next_field(data, at, end, &field)
-        if at < 0:
-            break
-        if field.number != number:
-            continue
-        if field.wire == WIRE_BYTES:
-            inner = field.start
-            inner_end = field.start + field.size
-            while inner < inner_end and count < room:
-                inner = read_varint(data, inner, inner_end, &out[count])
-                if inner < 0:
-                    break
-                count += 1
-        elif count < room:
-            out[count] = field.value
-            count += 1
-    return count
-
-
 def decode_repeated(
     const uint8_t[::1] data, const int64_t[:] starts, const int64_t[:] sizes, uint32_t number, int64_t[::1] offsets
 ):
-    cdef int64_t count = starts.shape[0]
-    cdef int64_t i
-    cdef int64_t filled = 0
-    cdef int64_t room = 0
-    cdef uint64_t[::1] values
-    check_spans(data.shape[0], starts, sizes)
-    if offsets.shape[0] != count + 1:
-        raise ValueError("offsets do not fit")
-    # A value takes a byte at least, most of them more: memory for the least would be new memory in each batch.
-    for i in range(count):
-        room += sizes[i]
-    room = room // 4 + 64
-    result = np.empty(room, np.uint64)
-    values = result
-    offsets[0] = 0
-    i = 0
-    while True:
-        with nogil:
-            while i < count and sizes[i] <= room - filled:
-                if sizes[i]:
-                    filled = read_repeated(
-                        &data[0], starts[i], starts[i] + sizes[i], number, &values[0], filled, room
-                    )
-                i += 1
-                offsets[i] = filled
-        if i == count:
-            return result[:filled]
-        room = 2 * room + sizes[i]
-        more = np.empty(room, np.uint64)
-        more[:filled] = result[:filled]
-        values = result = more
+    return decode_messages(data, starts, sizes, (), (), (), (), None, number, offsets)[1]
 
 
 def repeated_spans(

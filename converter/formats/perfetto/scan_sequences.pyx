@@ -408,7 +408,7 @@ cdef class KeyMap:
         cdef int32_t found
         cdef int32_t last = -1
         cdef int32_t last_value = -1
-        cdef bint complete = True
+        cdef list missing = []
         if tids.shape[0] != out.shape[0]:
             raise ValueError("tids and out differ in length")
         with nogil:
@@ -421,13 +421,14 @@ cdef class KeyMap:
                     out[i] = -1
                     continue
                 found = self.find(<uint64_t>tids[i], 0, -2)
-                complete &= found != -2
+                if found == -2:
+                    with gil:
+                        missing.append(tids[i])
                 last = tids[i]
                 last_value = found
                 out[i] = found
-        if complete:
-            return []
-        return list(dict.fromkeys(tids[i] for i in range(tids.shape[0]) if out[i] == -2))
+        # Each run of one has added it.
+        return list(dict.fromkeys(missing))
 
     def map_places(self, const uint64_t[:] keys, const uint8_t[:] spaces, int32_t[::1] out):
         cdef int64_t i

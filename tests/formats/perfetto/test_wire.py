@@ -35,7 +35,7 @@ def varint(value: int, padding: int = 0) -> bytes:
 
 def decoded(message: bytes, behind: bytes) -> tuple[list[int], int]:
     columns = [np.zeros(1, np.uint64) for _ in range(2)]
-    damaged = decode_messages(
+    damaged, _ = decode_messages(
         np.frombuffer(message + behind, np.uint8),
         np.zeros(1, np.int64),
         np.array([len(message)], np.int64),

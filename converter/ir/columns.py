@@ -125,7 +125,7 @@ def take(column: Column, rows: NDArray[np.integer[Any]]) -> Column:
     """The values of `column` at `rows`, in that order (shape of `rows`)."""
     match column:
         case np.ndarray():
-            selected: NDArray[Any] = column[rows]
+            selected: NDArray[Any] = column.take(rows, axis=0)
             return selected
         case NullColumn():
             return NullColumn(len(rows))

@@ -315,21 +315,18 @@ class Projector:
             rehearsal = Rehearsal(piece, Places(batch.union, number))
             parts = self._rehearsed(rehearsal)
             if rehearsal.apart is not None:
-                plans[key] = self._plan_of_others(piece, number, np.flatnonzero(~rehearsal.apart))
+                others = np.flatnonzero(~rehearsal.apart)
+                if len(others) >= FEWEST_ROWS:
+                    plans[key] = self._plan_of_others(piece.select(others), number)
             elif not rehearsal.is_exception:
                 plans[key] = rehearsal.plan(parts, self.report)
         for _, part in parts:
             part.settle()
         return parts
 
-    def _plan_of_others(
-        self, piece: Piece, number: int, rows: NDArray[np.intp]
-    ) -> ClassPlan | None:
-        """The plan for those rows of a piece that are not projected apart, all of which are projected already."""
-        if len(rows) < FEWEST_ROWS:
-            return None
-        others = piece.select(rows)
-        rehearsal = Rehearsal(others, Places(piece.batch.union, number, others.positions))
+    def _plan_of_others(self, others: Piece, number: int) -> ClassPlan | None:
+        """The plan for the rows of a class that are not projected apart, all of which are projected already."""
+        rehearsal = Rehearsal(others, Places(others.batch.union, number, others.positions))
         self._is_counted = False
         try:
             parts = self._rehearsed(rehearsal)

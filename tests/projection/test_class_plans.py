@@ -216,3 +216,57 @@ def test_a_plan_stands_back_where_there_are_exceptions():
     # The first batch has an exception; of the second the plan is made, which is asked for nothing but exceptions.
     assert len(asked) == 4
     assert {loss.what: loss.count for loss in report}["e as instant"] == 2 * len(values)
+
+
+@pytest.mark.parametrize(
+    ("values", "times"),
+    [
+        # Of the first batch the plan is made for the two even ones; the odd ones are projected by themselves.
+        ([(1, 2, 6), (2, 4, 8), (6, 8, 3), (3, 5, 7), (4, 9, 2)], [3, 2, 1, 3, 1]),
+        # One row tells no constant from a column.
+        ([(1, 2, 3), (2, 4, 6), (1, 2, 4)], [3, 3, 1]),
+        ([(2, 4, 6), (8, 2, 4)], [3]),
+        ([(1, 3, 5), (1, 3, 5)], [3, 3]),
+    ],
+)
+def test_rows_that_become_others_are_projected_apart(values, times):
+    asked = []
+
+    def rule(piece, projection):
+        asked.append(len(piece))
+        column = piece.lazy_integers(Role.VALUE)
+        is_odd = ComputedColumn(lambda _, column: column % 2, (column,), piece)
+        if projection.is_nowhere(is_odd, parts=True):
+            return lower_to_instant(piece, projection)
+        odd, even = piece.split(np.asarray(is_odd()) != 0)
+        parts = [] if even is None else lower_to_instant(even, projection)
+        if odd is not None:
+            projection.lose(LossKind.CHANGED, "odd", odd)
+            parts.append(
+                odd.as_kind(Kind.SLICE_BEGIN, [(NAME, projection.constant("odd", len(odd)))])
+            )
+        return parts
+
+    declared = event_class(Kind.TYPED, "e", n=(I64, Role.VALUE))
+    batches = [
+        [(0, 10 * i + j, one % 3, 1, (one,)) for j, one in enumerate(batch)]
+        for i, batch in enumerate(values)
+    ]
+    capabilities = replace(PROFILER, lowerings={Kind.TYPED: rule})
+    target, report = project(trace_of([declared], *batches), capabilities, "other")
+    projected = collect(target)
+    flat = [one for batch in values for one in batch]
+    kinds = [Kind.SLICE_BEGIN if one % 2 else Kind.INSTANT for one in flat]
+    assert [
+        target.event_classes[id].kind for batch in projected.batches() for id in batch.class_id
+    ] == kinds
+    assert [event[3]["n"] for event in events_of(projected)] == flat
+    assert [event[3]["cpu"] for event in events_of(projected)] == [one % 3 for one in flat]
+    assert asked == times
+    losses = {loss.what: (loss.count, loss.first_ts) for loss in report}
+    odd = [10 * i + j for i, batch in enumerate(values) for j, one in enumerate(batch) if one % 2]
+    even = [
+        10 * i + j for i, batch in enumerate(values) for j, one in enumerate(batch) if not one % 2
+    ]
+    assert losses.get("odd") == ((len(odd), odd[0]) if odd else None)
+    assert losses.get("e as instant") == ((len(even), even[0]) if even else None)

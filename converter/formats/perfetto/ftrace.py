@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from converter.formats.perfetto import scan_ftrace as kernel
 from converter.formats.perfetto.clocks import ClockKey, Clocks
 from converter.formats.perfetto.descriptors import decode
-from converter.formats.perfetto.ftrace_classes import KernelClasses, KernelEvents
+from converter.formats.perfetto.ftrace_classes import KernelClasses
+from converter.formats.perfetto.kernel_messages import KernelEvents
 from converter.formats.perfetto.kernel_symbols import KernelSymbols
 from converter.formats.perfetto.layout import (
     CPU_STARTS,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Final
 
@@ -22,21 +21,19 @@ from converter.formats.perfetto.declarations import (
     says_enough,
 )
 from converter.formats.perfetto.descriptors import ProgramField, described_event, typed_event
+from converter.formats.perfetto.kernel_messages import KernelEvents, has_length, has_lengths
 from converter.formats.perfetto.layout import FtraceField
 from converter.formats.perfetto.packets import Damage
 from converter.formats.perfetto.parts import EventsOfClass
 from converter.formats.perfetto.scan_fields import (
-    SPAN,
     VARINT,
-    decode_repeated,
     lacking,
-    repeated_spans,
 )
 from converter.formats.perfetto.scan_generic import generic_signatures, generic_values
 from converter.ir.columns import Column
 from converter.ir.distinct_values import values_of
 from converter.ir.events import EventClass
-from converter.ir.field_classes import ArrayClass, BytesClass, IntegerClass, StringClass
+from converter.ir.field_classes import BytesClass, IntegerClass, StringClass
 from converter.ir.trace import Trace
 from converter.kernels.strings import StringTable
 from converter.kernels.union import looked_up
@@ -54,28 +51,6 @@ _GENERIC_TYPES: Final[dict[int, IntegerClass | StringClass]] = {
 _MASK_BITS: Final = 64
 #: Classes of an event that lacks fields, each for other ones.
 _MAX_PARTIAL: Final = 64
-
-
-@dataclass(slots=True)
-class KernelEvents:
-    """The events of a window's bundles: what `proto_ftrace.fill_bundles` fills in."""
-
-    data: NDArray[np.uint8]
-    key: NDArray[np.int32]
-    #: The bits of unsigned numbers.
-    flags: NDArray[np.int32]
-    start: NDArray[np.int64]
-    size: NDArray[np.int64]
-    switches: NDArray[np.int64]
-    wakings: NDArray[np.int64]
-
-    def flags_of(self, chosen: EventsOfClass) -> Callable[[], NDArray[np.uint32]]:
-        """The flags of the events of a class, taken when called."""
-        return lambda: chosen.taken(self.flags).view(np.uint32)
-
-    def messages_of(self, chosen: EventsOfClass) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Where the messages of the events of a class are, and their sizes."""
-        return chosen.taken(self.start), chosen.taken(self.size)
 
 
 #: Makes the columns of a class from the events of a window and those of the class among them.
@@ -170,7 +145,7 @@ class KernelClasses:
         shapes = self._declared.get(key)
         if key == FtraceField.GENERIC or shapes is None:
             return key == FtraceField.GENERIC
-        return len(shapes) > 1 or 0 not in shapes or any(map(_has_length, shapes[0]))
+        return len(shapes) > 1 or 0 not in shapes or any(map(has_length, shapes[0]))
 
     def _class_of(self, key: int) -> int:
         """The class of all events of a key."""
@@ -262,7 +237,7 @@ class KernelClasses:
             placed = shapes.get(shape)
             if placed is not None:
                 of_shape = np.flatnonzero(chosen)
-                fitting = _has_lengths(events.data, starts[of_shape], sizes[of_shape], placed)
+                fitting = has_lengths(events.data, starts[of_shape], sizes[of_shape], placed)
                 if not fitting.all():
                     self._damage.warn("arrays of kernel events are not of their declared lengths")
                     class_id[places[of_shape[~fitting]]] = self._declared_class(key, -1, None)
@@ -398,29 +373,6 @@ def _optional_fields(system: str, name: str, program: tuple[ProgramField, ...]) 
 
 def _is_among(number: int, mask: int) -> bool:
     return number < _MASK_BITS and bool(mask >> number & 1)
-
-
-def _has_lengths(
-    data: NDArray[np.uint8],
-    starts: NDArray[np.int64],
-    sizes: NDArray[np.int64],
-    placed: tuple[PlacedField, ...],
-) -> NDArray[np.bool_]:
-    """Which messages have the declared number of elements in all their arrays of fixed length."""
-    fitting = np.ones(len(starts), np.bool_)
-    offsets = np.zeros(len(starts) + 1, np.int64)
-    for item in placed:
-        if _has_length(item):
-            count = repeated_spans if item.program_field.way == SPAN else decode_repeated
-            count(data, starts, sizes, item.number, offsets)
-            assert isinstance(item.field.type, ArrayClass)
-            fitting &= np.diff(offsets) == item.field.type.length
-    return fitting
-
-
-def _has_length(item: PlacedField) -> bool:
-    """Whether a declared field is an array whose length is declared, too."""
-    return isinstance(item.field.type, ArrayClass) and item.field.type.length is not None
 
 
 def _generic_column(

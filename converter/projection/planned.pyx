@@ -121,6 +121,8 @@ def placed_parts(
     cdef int64_t number, first
     for key in numbers:
         number = key
+        if not 0 <= number < len(classes):
+            raise ValueError(f"class {number} of {len(classes)}")
         places = Places.__new__(Places, union, number)
         plan = plans.get((number, off_threads is not None and number not in off_threads))
         lone = None

@@ -265,6 +265,8 @@ def bind_plain(dict tables not None, dict programs not None, set plain not None,
         if program is not None and class_id in plain:
             columns = table.columns()
             if are_arrays(columns):
+                if not 0 <= class_id < len(bound):
+                    raise ValueError(f"class {class_id} of {len(bound)}")
                 program.bind(columns)
                 bound[class_id] = program
                 continue

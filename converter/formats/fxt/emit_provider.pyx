@@ -110,14 +110,16 @@ cdef class Provider:
     def bind_tables(self, dict tables, const int32_t[::1] programs, list getters):
         """Columns of all classes that have rows for the next `emit`: `getters`, by program, make them of a table."""
         cdef int64_t number
+        cdef int32_t program
         for class_id, table in tables.items():
             rows = len(table)
             if not rows:
                 continue
             number = class_id
-            if not 0 <= number < programs.shape[0]:
+            program = programs[number] if 0 <= number < programs.shape[0] else -1
+            if not 0 <= program < len(getters):
                 raise ValueError(f"no program for class {number}")
-            self.bind(programs[number], rows, [get(table) for get in getters[programs[number]]])
+            self.bind(program, rows, [get(table) for get in getters[program]])
 
     def add_threads(self, koids):
         """(process koid, thread koid) of the threads that follow those known."""

@@ -9,6 +9,7 @@ import pytest
 from converter.formats.chrome import emit_programs as op
 from converter.formats.chrome.emit import TEXT_PADDING, Emitter
 from converter.formats.chrome.emit_programs import Program
+from converter.ir.tables import Table
 from converter.kernels.strings import StringTable
 
 NO_TEXTS = (np.zeros(TEXT_PADDING, np.uint8), np.zeros(1, np.int64))
@@ -318,3 +319,10 @@ def test_texts_of_threads_lie_inside_and_have_padding_behind_them():
     assert text_of(one, [0], threads=(padded, OFFSETS)) == b"x"
     with pytest.raises(ValueError, match="outside"):
         text_of(one, [0], threads=(padded, OFFSETS + 3))
+
+
+@pytest.mark.parametrize("number", [-1, 1, 1 << 30])
+def test_programs_are_put_where_there_is_a_place(number):
+    tables = {number: Table(1, [])}
+    with pytest.raises(ValueError, match=f"class {number} of 1"):
+        op.bind_plain(tables, {number: program()}, {number}, [None])

@@ -13,6 +13,7 @@ from converter.formats.fxt.emit_provider import Provider
 from converter.formats.fxt.mapping import BLOB, Codec
 from converter.formats.fxt.record_types import EventType
 from converter.formats.fxt.scan import DONE, Scanner
+from converter.ir.tables import Table
 from converter.kernels.strings import StringTable
 
 BLOB_CODECS = [codec for _, codec in BLOB.fields]
@@ -147,3 +148,9 @@ def test_threads_may_be_of_any_number():
     emitter = Emitter(one)
     emitter.declare_threads()
     assert emitter.size == 24 * 1000
+
+
+@pytest.mark.parametrize("programs", [[], [-1], [1], [1 << 30]])
+def test_columns_are_bound_to_programs_that_there_are(programs):
+    with pytest.raises(ValueError, match="no program for class 0"):
+        provider().bind_tables({0: Table(1, [])}, np.array(programs, np.int32), [[]])

@@ -367,6 +367,6 @@ TABLES = {
     "converter.projection.planned",
     "converter.projection.rows",
 }
-#: What other kernels find in batches, where nothing can stand before it.
-HELD = {"DenseUnion", "LocatedRows", "Locations"}
+#: What other kernels find in batches, or are given by tables, where nothing can stand before it.
+HELD = {"DenseUnion", "LocatedRows", "Locations", "Segments"}
 _ROOM: dict[tuple[str, tuple[int, ...]], Any] = {}

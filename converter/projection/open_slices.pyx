@@ -20,6 +20,7 @@ from converter.kernels.open_slices cimport (
     start,
 )
 from converter.kernels.places cimport are_within
+from converter.projection.recent_lanes cimport RECENT, RecentLane, recent_lane
 from converter.projection.turns cimport Turning, Turns, free_turning, keep_open, turns_of
 
 cdef enum:
@@ -29,15 +30,6 @@ cdef enum:
     SPLIT = 4
     # Lines beside a track.
     MOST_LINES = 256
-    # Lanes that are found again without their hash: a power of two.
-    RECENT = 256
-
-
-# The lane of a thread and track; none yet where `number` is 0, else one more than it.
-cdef struct RecentLane:
-    int32_t track
-    int32_t thread
-    int32_t number
 
 
 cdef class OpenSlices:
@@ -65,7 +57,6 @@ cdef class OpenSlices:
         cdef int32_t lane, entry
         cdef Lanes* held = &self._open
         cdef RecentLane[RECENT] recent
-        cdef RecentLane* known
         cdef bint failed
         if thread.shape[0] != count or track.shape[0] != count or name.shape[0] != count:
             raise ValueError("columns differ in length")
@@ -77,11 +68,7 @@ cdef class OpenSlices:
             for i in range(0 if failed else count):
                 if step[i] != BEGIN and step[i] != END:
                     continue
-                known = &recent[(thread[i] ^ track[i]) & (RECENT - 1)]
-                if not known.number or known.track != track[i] or known.thread != thread[i]:
-                    lane = lane_of(held, <uint64_t>thread[i], <uint64_t>track[i])
-                    known[0] = RecentLane(track[i], thread[i], lane + 1)
-                lane = known.number - 1
+                lane = recent_lane(recent, &held.tops, thread[i], track[i]).number - 1
                 if lane < 0 or step[i] == BEGIN and push(held, lane, name[i]) < 0:
                     failed = True
                     break
@@ -121,7 +108,6 @@ cdef class OpenSlices:
         cdef int32_t lane = -1
         cdef RecentLane last = RecentLane(0, 0, 0)
         cdef RecentLane[RECENT] recent
-        cdef RecentLane* known
         cdef Lanes* held = &self._open
         cdef Turning turning
         cdef Turns* turns
@@ -145,11 +131,7 @@ cdef class OpenSlices:
                     if not last.number or thread[i] != last.thread or track[i] != last.track:
                         if last.number:
                             turning.lanes[last.number - 1] = here
-                        known = &recent[(thread[i] ^ track[i]) & (RECENT - 1)]
-                        if not known.number or known.track != track[i] or known.thread != thread[i]:
-                            lane = lane_of(held, <uint64_t>thread[i], <uint64_t>track[i])
-                            known[0] = RecentLane(track[i], thread[i], lane + 1)
-                        last = known[0]
+                        last = recent_lane(recent, &held.tops, thread[i], track[i])
                         turns = turns_of(&turning, last.number - 1) if last.number else NULL
                         if turns is NULL:
                             failed = True

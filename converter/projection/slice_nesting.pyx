@@ -3,19 +3,18 @@
 
 import os
 
-from libc.stdint cimport INT32_MAX, INT64_MAX, int32_t, int64_t, uint32_t, uint64_t
+from libc.stdint cimport INT32_MAX, INT64_MAX, int32_t, int64_t, uint32_t
 from libc.stdlib cimport free, realloc
 from libc.string cimport memset
 
-from converter.kernels.numbers cimport Numbers, find_or_add_pair, free_numbers
+from converter.kernels.numbers cimport Numbers, free_numbers
 from converter.kernels.places cimport are_within
+from converter.projection.recent_lanes cimport RECENT, RecentLane, recent_lane
 from converter.projection.turns cimport Turning, Turns, free_turning, keep_open, turns_of
 
 cdef enum:
     BEGIN = 1
     END = 2
-    # Lanes that are found again without their hash: a power of two.
-    RECENT = 256
 
 # What came of going through a batch for what stays open alone.
 cdef enum Outcome:
@@ -24,11 +23,9 @@ cdef enum Outcome:
     NO_MEMORY
 
 
-# The lane of a thread and track; none yet where `number` is 0, else one more than it.
-cdef struct RecentLane:
+cdef struct Place:
     int32_t track
     int32_t thread
-    int32_t number
 
 
 # What is open on a track or thread: where each slice begins and ends, from the outermost on.
@@ -69,11 +66,11 @@ cdef class SliceDepths:
         cdef int64_t count = class_id.shape[0]
         cdef bint is_ordered = order is None
         cdef uint32_t classes = <uint32_t>steps.shape[0]
-        cdef int32_t step, on_thread, on_track, lane
+        cdef int32_t step, lane
         cdef int64_t found = 0
         cdef int64_t i, k
         cdef RecentLane[RECENT] recent
-        cdef RecentLane* known
+        cdef Place place
         cdef Nest* nest
         cdef Turning turning
         cdef Outcome outcome = DONE
@@ -99,23 +96,14 @@ cdef class SliceDepths:
                 step = steps[class_id[i]] if <uint32_t>class_id[i] < classes else 0
                 if not step:
                     continue
-                if of_cpus[class_id[i]]:
-                    on_track = of_cpus[class_id[i]]
-                    on_thread = cpu[i]
-                else:
-                    on_track = track[i]
-                    # Who is on a track makes no difference there.
-                    on_thread = thread[i] if on_track < 0 else -1
-                if on_track < 0 and on_thread < 0:
+                place = place_of(of_cpus[class_id[i]], cpu[i], track[i], thread[i])
+                if place.track < 0 and place.thread < 0:
                     continue
-                known = &recent[(on_thread if on_track < 0 else on_track) & (RECENT - 1)]
-                if not known.number or known.track != on_track or known.thread != on_thread:
-                    lane = find_or_add_pair(&self._lanes, <uint64_t>on_thread, <uint64_t>on_track)
-                    if lane < 0:
-                        failed = True
-                        break
-                    known[0] = RecentLane(on_track, on_thread, lane + 1)
-                nest = &(<Nest*>self._lanes.items)[known.number - 1]
+                lane = recent_lane(recent, &self._lanes, place.thread, place.track).number - 1
+                if lane < 0:
+                    failed = True
+                    break
+                nest = &(<Nest*>self._lanes.items)[lane]
                 if step == END:
                     while nest.size and nest.spans[2 * nest.size - 1] < ts[i]:
                         nest.size -= 1
@@ -150,11 +138,11 @@ cdef class SliceDepths:
         cdef int64_t count = class_id.shape[0]
         cdef bint is_ordered = order is None
         cdef uint32_t classes = <uint32_t>steps.shape[0]
-        cdef int32_t step, on_thread, on_track, lane
+        cdef int32_t step
         cdef int64_t i, k
         cdef RecentLane last = RecentLane(0, 0, 0)
         cdef RecentLane[RECENT] recent
-        cdef RecentLane* known
+        cdef Place place
         cdef Turns* turns
         cdef Turns here = Turns(0, 0, 0)
         cdef Nest* nest
@@ -164,26 +152,17 @@ cdef class SliceDepths:
             step = steps[class_id[i]] if <uint32_t>class_id[i] < classes else 0
             if not step:
                 continue
-            if of_cpus[class_id[i]]:
-                on_track = of_cpus[class_id[i]]
-                on_thread = cpu[i]
-            else:
-                on_track = track[i]
-                on_thread = thread[i] if on_track < 0 else -1
-            if on_track < 0 and on_thread < 0:
+            place = place_of(of_cpus[class_id[i]], cpu[i], track[i], thread[i])
+            if place.track < 0 and place.thread < 0:
                 continue
             if step != BEGIN and step != END:
                 return MORE_TO_IT
-            if not last.number or on_thread != last.thread or on_track != last.track:
+            if not last.number or place.thread != last.thread or place.track != last.track:
                 if last.number:
                     turning.lanes[last.number - 1] = here
-                known = &recent[(on_thread if on_track < 0 else on_track) & (RECENT - 1)]
-                if not known.number or known.track != on_track or known.thread != on_thread:
-                    lane = find_or_add_pair(&self._lanes, <uint64_t>on_thread, <uint64_t>on_track)
-                    if lane < 0:
-                        return NO_MEMORY
-                    known[0] = RecentLane(on_track, on_thread, lane + 1)
-                last = known[0]
+                last = recent_lane(recent, &self._lanes, place.thread, place.track)
+                if not last.number:
+                    return NO_MEMORY
                 turns = turns_of(turning, last.number - 1)
                 if turns is NULL:
                     return NO_MEMORY
@@ -220,6 +199,13 @@ cdef class SliceDepths:
             if not open_inside(nest, ts[turning.open[2 * k]], INT64_MAX):
                 return NO_MEMORY
         return DONE
+
+
+# The track or thread that an event is on: a CPU's tracks have numbers of their own, and who is on a track makes no difference.
+cdef inline Place place_of(int32_t of_cpu, int32_t cpu, int32_t track, int32_t thread) noexcept nogil:
+    if of_cpu:
+        return Place(of_cpu, cpu)
+    return Place(track, thread if track < 0 else -1)
 
 
 # How many are left open of those that were when the batch began, which has ends left over.

@@ -237,11 +237,10 @@ class Projection(Protocol):
     def by_value(self, of: Hashable, number: Callable[[int], int]) -> ByValue:
         """Numbers by value, remembered for all that ask for them by the same name."""
 
-    def is_nowhere(self, condition: ComputedColumn, *, parts: bool = False) -> bool:
+    def is_nowhere(self, condition: ComputedColumn) -> bool:
         """Whether a condition holds for no row of a piece: a look at its events that leaves it its plan.
 
-        Where it holds for some, what becomes of all is decided anew, or (`parts`) of these: where they become other
-        classes than the rest anyway.
+        Where it mostly holds for none, what becomes of the others may be decided anew in each batch.
         """
 
     def is_on_threads(self, piece: Piece) -> bool:

@@ -11,7 +11,6 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from converter.ir.events import Table
 from converter.ir.tables import Computation, ComputedColumn, Constant, LazyColumn
@@ -44,10 +43,7 @@ class Rehearsal:
         )
         #: Whether there is a row that the plan would not know of.
         self.is_exception = False
-        #: Rows that become other classes than the rest, where there are some: True for each.
-        self.apart: NDArray[np.bool_] | None = None
         self._exceptions: tuple[RecipePart, ...] = ()
-        self._apart: tuple[RecipePart, ...] = ()
         self._losses: PlannedLosses = ()
         self._of_all = True
 
@@ -57,20 +53,14 @@ class Rehearsal:
         if count:
             self._losses += losses
 
-    def is_nowhere(self, condition: ComputedColumn, *, parts: bool) -> bool:
-        """Note a condition that must hold for no row, or parts those for which it does; whether it holds for none."""
+    def is_nowhere(self, condition: ComputedColumn) -> bool:
+        """Note a condition that must hold for no row, and say whether it is so here."""
         part = self._of(condition)
         if part is None:
             return not _holds(condition)
-        made = np.asarray(_settled(self._original.table.made(part, self._original))) != 0
-        holds = bool(made.any())
-        if parts:
-            self._apart += (part,)
-            if holds:
-                self.apart = made if self.apart is None else self.apart | made
-        else:
-            self._exceptions += (part,)
-            self.is_exception |= holds
+        holds = _holds(self._original.table.made(part, self._original))
+        self.is_exception |= holds
+        self._exceptions += (part,)
         return not holds
 
     def plan(self, parts: Sequence[Numbered], report: LossReport) -> ClassPlan | None:
@@ -83,10 +73,10 @@ class Rehearsal:
         if len(known) < len(parts):
             return None
         tally = report.tally(self._losses) if self._losses else None
-        return ClassPlan(known, tally, self._exceptions, self._apart, Piece)
+        return ClassPlan(known, tally, self._exceptions, Piece)
 
     def _part(self, number: int, piece: Piece) -> PlannedPart | None:
-        if piece.places is not self._places:
+        if not piece.whole or piece.places is not self._places:
             return None
         given = (piece.on_thread, piece.on_cpu, piece.on_track)
         places = tuple(self._of(one) for one in given)

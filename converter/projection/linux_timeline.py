@@ -163,7 +163,7 @@ def lower_syscall(piece: Piece, projection: Projection) -> list[Piece] | None:
         return ComputedColumn(id_of, (column,), part)
 
     lone = ComputedColumn(lone_of, (numbers,), piece)
-    if projection.is_nowhere(lone, parts=True):
+    if projection.is_nowhere(lone):
         return [_slice(piece, projection, named(piece), "raw_syscalls")]
     instants, slices = piece.split(np.asarray(lone()) != 0)
     parts = []

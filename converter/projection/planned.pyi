@@ -1,9 +1,6 @@
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import Any, TypeVar
 
-from numpy import intp
-from numpy.typing import NDArray
-
 from converter.ir.events import Batch, EventClass, Table
 from converter.ir.kinds import Kind
 from converter.ir.tables import RecipePart
@@ -43,7 +40,6 @@ class PlannedPart:
 class ClassPlan:
     """What becomes of the events of a class, and what each of them loses; `exceptions` must hold for no row.
 
-    Rows for which one of `apart` holds are none of the plan's.
     `made` is the class of its pieces, which has nothing of its own besides what `Rows` has.
     """
 
@@ -52,7 +48,6 @@ class ClassPlan:
         parts: tuple[PlannedPart, ...],
         tally: LossTally | None,
         exceptions: tuple[RecipePart, ...],
-        apart: tuple[RecipePart, ...],
         made: type[Rows],
     ) -> None: ...
 
@@ -64,7 +59,7 @@ def placed_parts(
     counts: bool,
     classes: Sequence[EventClass],
     derived: dict[tuple[Hashable, ...], tuple[EventClass, EventClass]],
-    unplanned: Callable[[int, NDArray[intp] | None], list[tuple[int, _Piece]]],
+    unplanned: Callable[[int], list[tuple[int, _Piece]]],
 ) -> list[tuple[int, int, _Piece]]:
     """What becomes of the events of some classes of a batch: the class that they had, the number of the one that they
     have, and the piece.
@@ -77,7 +72,7 @@ def placed_parts(
         counts: whether losses are.
         classes: the event classes of the batch.
         derived: as `Rows` has it.
-        unplanned: what becomes of rows of a class that no plan knows of: of some, or (None) of all.
+        unplanned: what becomes of a class that has no plan, or of whose rows it does not know.
 
     """
 

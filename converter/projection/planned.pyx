@@ -3,8 +3,6 @@
 
 from libc.stdint cimport int64_t
 
-import numpy as np
-
 from converter.ir.tables cimport Table
 from converter.kernels.union cimport DenseUnion
 from converter.projection.rows cimport Places, Rows
@@ -50,28 +48,24 @@ cdef class ClassPlan:
     cdef readonly tuple parts
     cdef readonly object tally
     cdef readonly tuple exceptions
-    cdef readonly tuple apart
     cdef type _made
 
-    def __cinit__(
-        self, tuple parts not None, tally, tuple exceptions not None, tuple apart not None, type made not None
-    ):
+    def __cinit__(self, tuple parts not None, tally, tuple exceptions not None, type made not None):
         if not issubclass(made, Rows):
             raise TypeError(f"{made} are no rows")
         self.parts = parts
         self.tally = tally
         self.exceptions = exceptions
-        self.apart = apart
         self._made = made
 
-    cdef Rows _rows(self, batch, event_class, Table table, Places places, bint whole, dict derived):
+    cdef Rows _rows(self, batch, event_class, Table table, Places places, dict derived):
         """What is known of the rows of a class of a batch."""
         cdef Rows rows = self._made.__new__(self._made)
         rows.batch = batch
         rows.event_class = event_class
         rows.table = table
         rows.places = places
-        rows.whole = whole
+        rows.whole = True
         rows.derived = derived
         return rows
 
@@ -82,22 +76,14 @@ cdef class ClassPlan:
                 return False
         return True
 
-    cdef object _are_apart(self, Rows rows):
-        """Which rows are none of the plan's, None where all are."""
-        cdef object found = None
-        for holds in Table.settled(rows.table, self.apart, rows):
-            if holds.any():
-                found = holds != 0 if found is None else found | (holds != 0)
-        return found
-
     cdef int _add_parts(self, list placed, Rows of) except -1:
         """What becomes of the rows."""
         cdef PlannedPart planned
         cdef Rows rows, part
         cdef tuple given
         for planned in self.parts:
-            rows = self._rows(of.batch, planned.event_class, of.table, of.places, of.whole, of.derived)
-            part = self._rows(of.batch, planned.event_class, None, of.places, of.whole, of.derived)
+            rows = self._rows(of.batch, planned.event_class, of.table, of.places, of.derived)
+            part = self._rows(of.batch, planned.event_class, None, of.places, of.derived)
             part.table = Table.derived(of.table, planned.recipe, rows)
             part.after = planned.after
             if planned.places is not None:
@@ -125,26 +111,17 @@ def placed_parts(
             raise ValueError(f"class {number} of {len(classes)}")
         places = Places.__new__(Places, union, number)
         plan = plans.get((number, off_threads is not None and number not in off_threads))
-        lone = None
         if plan is not None:
-            rows = plan._rows(batch, classes[number], tables[number], places, True, derived)
+            rows = plan._rows(batch, classes[number], tables[number], places, derived)
             if not plan.exceptions or plan._is_for(rows):
-                apart = plan._are_apart(rows) if plan.apart else None
-                if apart is not None:
-                    lone = np.flatnonzero(apart)
-                    others = np.flatnonzero(~apart)
-                    places = Places.__new__(Places, union, number, union.positions(number)[others])
-                    rows = plan._rows(batch, classes[number], rows.table.select(others), places, False, derived)
-                if rows.table._length:
-                    plan._add_parts(placed, rows)
-                    if counts and plan.tally is not None:
-                        first = places.first
-                        if not 0 <= first < ts.shape[0]:
-                            raise ValueError("columns differ in length")
-                        (<LossTally>plan.tally).add(rows.table._length, ts[first])
-                if lone is None:
-                    continue
-        for target, part in unplanned(number, lone):
+                plan._add_parts(placed, rows)
+                if counts and plan.tally is not None:
+                    first = union.first(number)
+                    if not 0 <= first < ts.shape[0]:
+                        raise ValueError("columns differ in length")
+                    (<LossTally>plan.tally).add(rows.table._length, ts[first])
+                continue
+        for target, part in unplanned(number):
             placed.append((number, target, part))
     return placed
 

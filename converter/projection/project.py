@@ -106,8 +106,6 @@ class Projector:
         # By what they were made by besides that; None for classes of which there is no plan.
         self._plans: dict[tuple[Hashable, ...], _Plans] = {}
         self._rehearsal: Rehearsal | None = None
-        #: Not of rows that are projected once more, for a plan.
-        self._is_counted = True
         self._by_value: dict[Hashable, ByValue] = {}
         # Of the batch under way.
         self._occurring: set[int] = set()
@@ -136,7 +134,7 @@ class Projector:
             count = len(piece)
         if self._rehearsal is not None:
             self._rehearsal.lose(((kind, what, loss_class, aspect),), count)
-        if count and self._is_counted:
+        if count:
             first_ts, kinds = self._first_of(piece)
             self.report.add(kind, what, count, first_ts, loss_class, aspect, kinds)
 
@@ -144,7 +142,7 @@ class Projector:
         """Count losses that are the same of all events of a class, at the rows of `piece`."""
         if self._rehearsal is not None:
             self._rehearsal.lose(losses, len(piece))
-        if len(piece) and self._is_counted:
+        if len(piece):
             self.report.add_planned(losses, len(piece), *self._first_of(piece))
 
     def _first_of(self, piece: Piece) -> tuple[int, frozenset[Kind]]:
@@ -191,10 +189,10 @@ class Projector:
             self._by_value[of] = ByValue(number)
         return self._by_value[of]
 
-    def is_nowhere(self, condition: ComputedColumn, *, parts: bool = False) -> bool:
+    def is_nowhere(self, condition: ComputedColumn) -> bool:
         """Whether a condition holds for no row of a piece: a look at its events that leaves it its plan."""
         if self._rehearsal is not None:
-            return self._rehearsal.is_nowhere(condition, parts=parts)
+            return self._rehearsal.is_nowhere(condition)
         return not np.asarray(condition()).any()
 
     def is_on_threads(self, piece: Piece) -> bool:
@@ -272,7 +270,7 @@ class Projector:
             self.report.counts,
             self.source.event_classes,
             self._derived,
-            lambda number, rows: self._project_class(batch, number, rows, plans),
+            lambda number: self._project_class(batch, number, plans),
         )
         self._placing.begin_class(None)
         if self._task_states is not None:
@@ -298,58 +296,28 @@ class Projector:
             len(self._occurring),
         )
 
-    def _project_class(
-        self, batch: Batch, number: int, rows: NDArray[np.intp] | None, plans: _Plans
-    ) -> list[Numbered]:
-        """What becomes by the rules of events of a class in a batch, of all or some `rows`: no plan knows of them."""
+    def _project_class(self, batch: Batch, number: int, plans: _Plans) -> list[Numbered]:
+        """What becomes by the rules of the events of a class in a batch: there is no plan, or an exception to it."""
         table = batch.tables[number]
         event_class = self.source.event_classes[number]
         places = Places(batch.union, number)
         piece = Piece(batch, event_class, table, places, derived=self._derived)
         key = number, self._placing.begin_class(number)
-        if rows is not None:
-            parts = self._by_rules(piece.select(rows))
-        elif key in plans or len(table) < FEWEST_ROWS:
-            parts = self._by_rules(piece)
-        else:
-            rehearsal = Rehearsal(piece, Places(batch.union, number))
-            parts = self._rehearsed(rehearsal)
-            if rehearsal.apart is not None:
-                others = np.flatnonzero(~rehearsal.apart)
-                if len(others) >= FEWEST_ROWS:
-                    plans[key] = self._plan_of_others(piece.select(others), number)
-            elif not rehearsal.is_exception:
-                plans[key] = rehearsal.plan(parts, self.report)
-        for _, part in parts:
-            part.settle()
-        return parts
-
-    def _plan_of_others(self, others: Piece, number: int) -> ClassPlan | None:
-        """The plan for the rows of a class that are not projected apart, all of which are projected already."""
-        rehearsal = Rehearsal(others, Places(others.batch.union, number, others.positions))
-        self._is_counted = False
-        try:
-            parts = self._rehearsed(rehearsal)
-            return None if rehearsal.is_exception else rehearsal.plan(parts, self.report)
-        finally:
-            self._is_counted = True
-
-    def _rehearsed(self, rehearsal: Rehearsal) -> list[Numbered]:
-        """What becomes of rows by the rules, which a rehearsal looks on."""
-        self._rehearsal = rehearsal
-        try:
-            return self._by_rules(rehearsal.piece)
-        finally:
-            self._rehearsal = None
-
-    def _by_rules(self, piece: Piece) -> list[Numbered]:
+        if key not in plans and len(table) >= FEWEST_ROWS:
+            self._rehearsal = Rehearsal(piece, Places(batch.union, number))
+            piece = self._rehearsal.piece
         parts = [
             (self._class_ids(part.event_class), part)
             for one in self._placing.in_buffers(piece)
             for part in self._held.of(one)
         ]
-        if self._addresses(piece.event_class):
+        if self._addresses(event_class):
             self._lose_names(piece, (part.event_class for _, part in parts))
+        rehearsal, self._rehearsal = self._rehearsal, None
+        if rehearsal is not None and not rehearsal.is_exception:
+            plans[key] = rehearsal.plan(parts, self.report)
+        for _, part in parts:
+            part.settle()
         return parts
 
     def _renumbered(self, batch: Batch) -> Batch:

@@ -8,8 +8,6 @@ cdef class Places:
     cdef DenseUnion _union
     cdef readonly long number
     cdef object _all
-    # Whether they are those of some of the rows.
-    cdef bint _are_some
     cdef public bint asked
 
     cdef object of_all(self)

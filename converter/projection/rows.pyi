@@ -14,16 +14,11 @@ _Place: TypeAlias = NDArray[int32] | ComputedColumn
 _Derived: TypeAlias = dict[tuple[Hashable, ...], tuple[EventClass, EventClass]]
 
 class Places:
-    """The places of all rows of a class in a batch, found when somebody asks for them: then `asked` says so.
-
-    Those of `some` of the rows are known.
-    """
+    """The places of all rows of a class in a batch, found when somebody asks for them: then `asked` says so."""
 
     asked: bool
     number: int
-    def __init__(
-        self, union: DenseUnion, number: int, some: NDArray[int32] | None = None
-    ) -> None: ...
+    def __init__(self, union: DenseUnion, number: int) -> None: ...
     @property
     def all(self) -> NDArray[int32]:
         """The place of each row."""

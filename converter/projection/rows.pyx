@@ -12,11 +12,9 @@ cdef tuple CONSTANT = (0,)
 
 
 cdef class Places:
-    def __cinit__(self, DenseUnion union not None, long number, some=None):
+    def __cinit__(self, DenseUnion union not None, long number):
         self._union = union
         self.number = number
-        self._all = some
-        self._are_some = some is not None
 
     cdef object of_all(self):
         self.asked = True
@@ -30,7 +28,7 @@ cdef class Places:
 
     @property
     def first(self):
-        return int(self._all[0]) if self._are_some else self._union.first(self.number)
+        return self._union.first(self.number)
 
 
 cdef class Rows:
@@ -100,8 +98,6 @@ cdef class Rows:
         if isinstance(self.places, Places):
             places = self.places
             places.asked = True
-            if places._are_some:
-                return looked_up(np.ascontiguousarray(column), places._all)
             return places._union.taken(column, places.number)
         return looked_up(np.ascontiguousarray(column), self.places)
 

@@ -322,7 +322,8 @@ def _bindable(column: Column, codec: Codec) -> Any:
     """A column as the kernel takes it."""
     match column:
         case np.ndarray():
-            return column.astype(_DTYPES[codec], copy=False)
+            # Numbers where lists are needed are the kernel's to refuse.
+            return column.astype(_DTYPES.get(codec, column.dtype), copy=False)
         case ListColumn(offsets, np.ndarray() as values):
             element = np.uint64 if codec is Codec.FRAMES else np.uint8
             return np.ascontiguousarray(values, element), np.ascontiguousarray(offsets, np.int64)

@@ -17,7 +17,7 @@ cdef enum:
 # Zeros, but for `item_size` and `seed`, are a table without keys. All keys of one have as many words.
 cdef struct Numbers:
     uint64_t* keys
-    # Zeros when their key is added. They move as the table grows.
+    # Zeros when their key is added. They move when a key is added, and only then: a pointer to one is good until the next key.
     void* items
     int64_t item_size
     int64_t count
@@ -92,13 +92,17 @@ cdef inline bint widen(Numbers* of, int words) noexcept nogil:
 
 
 cdef inline int32_t find_or_add_words(Numbers* of, uint64_t first, uint64_t second, int words) noexcept nogil:
-    cdef uint64_t slot
-    cdef int32_t number
-    if <uint64_t>of.count * 2 >= of.mask and not widen(of, words):
-        return FAILED
-    number = number_at(of, first, second, words, &slot)
-    if number >= 0:
-        return number
+    cdef uint64_t slot = 0
+    cdef int32_t number = UNKNOWN
+    # A key that is there already must leave the table as it is: callers may have pointers to items.
+    if of.slots is not NULL:
+        number = number_at(of, first, second, words, &slot)
+        if number >= 0:
+            return number
+    if <uint64_t>of.count * 2 >= of.mask:
+        if not widen(of, words):
+            return FAILED
+        number_at(of, first, second, words, &slot)
     of.keys[words * of.count] = first
     if words == 2:
         of.keys[2 * of.count + 1] = second

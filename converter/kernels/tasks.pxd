@@ -31,13 +31,17 @@ cdef struct Task:
 
 @final
 cdef class TaskTable:
-    # By pid, and the tasks, which are its items.
+    # By pid. Its items are the tasks; only `task_at` may look at them, because they move when a task is added.
     cdef Numbers _numbers
-    cdef Task* _tasks
 
     # The task's index, -1 when there is none.
     cdef int64_t find(self, int32_t pid) noexcept nogil
-    # The task's index, added when new; below 0 when memory runs out. `_tasks` moves.
+    # The task's index, added when new; below 0 when memory runs out.
     cdef int64_t find_or_add(self, int32_t pid) noexcept nogil
+    # The task of an index that `find` or `find_or_add` returned. Keep the index, not the pointer: it is stale after the next
+    # `find_or_add`, `note_name` or `note_creator`.
+    cdef inline Task* task_at(self, int64_t index) noexcept nogil:
+        return <Task*>self._numbers.items + index
+
     cdef void note_name(self, int32_t pid, int64_t ts, const uint8_t* name, int64_t room) noexcept nogil
     cdef void note_creator(self, int32_t pid, int64_t ts, int32_t creator, int relation) noexcept nogil

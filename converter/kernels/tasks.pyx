@@ -27,8 +27,7 @@ cdef class TaskTable:
         cdef int64_t index = find_or_add_key(&self._numbers, <uint64_t>pid)
         cdef Task* task
         if index == before:
-            self._tasks = <Task*>self._numbers.items
-            task = &self._tasks[index]
+            task = self.task_at(index)
             task.thread = -1
             task.process = -1
             task.creator = -1
@@ -40,7 +39,7 @@ cdef class TaskTable:
         cdef int64_t size = 0
         if index < 0:
             return
-        task = &self._tasks[index]
+        task = self.task_at(index)
         if task.name_size and ts < task.name_ts:
             return
         if room > 16:
@@ -62,7 +61,7 @@ cdef class TaskTable:
         cdef Task* task
         if index < 0:
             return
-        task = &self._tasks[index]
+        task = self.task_at(index)
         # What task_newtask says is better than what a fork record says, and of the same kind the latest is.
         if task.relation == NO_CREATOR or (
             (relation != FORKED) >= (task.relation != FORKED) and ts >= task.creator_ts
@@ -84,14 +83,14 @@ cdef class TaskTable:
         cdef Task* theirs
         with nogil:
             for i in range(other._numbers.count):
-                theirs = &other._tasks[i]
+                theirs = other.task_at(i)
                 pid = <int32_t>other._numbers.keys[i]
                 index = self.find_or_add(pid)
                 if index < 0:
                     break
                 if theirs.process >= 0:
-                    self._tasks[index].process = theirs.process
-                self._tasks[index].leader |= theirs.leader
+                    self.task_at(index).process = theirs.process
+                self.task_at(index).leader |= theirs.leader
                 if theirs.name_size:
                     self.note_name(pid, theirs.name_ts, theirs.name, theirs.name_size)
                 if theirs.relation != NO_CREATOR:
@@ -105,7 +104,7 @@ cdef class TaskTable:
         cdef int64_t i
         cdef Task* task
         for i in range(self._numbers.count):
-            task = &self._tasks[i]
+            task = self.task_at(i)
             yield (
                 <int32_t>self._numbers.keys[i],
                 PyBytes_FromStringAndSize(<const char*>task.name, task.name_size),
@@ -119,8 +118,8 @@ cdef class TaskTable:
         cdef int64_t index = self.find_or_add(pid)
         if index < 0:
             raise MemoryError("no room for more tasks")
-        self._tasks[index].thread = thread
+        self.task_at(index).thread = thread
 
     def thread_of(self, int32_t pid):
         cdef int64_t index = self.find(pid)
-        return -1 if index < 0 else self._tasks[index].thread
+        return -1 if index < 0 else self.task_at(index).thread

@@ -160,13 +160,13 @@ cdef void take_step(PageCursor cursor, const int32_t* step, int32_t pid, TaskTab
             first = <int32_t>load32(record + a, cursor.swap)
             index = tasks.find_or_add(first) if first >= 0 else -1
             if index >= 0:
-                tasks._tasks[index].leader = True
+                tasks.task_at(index).leader = True
     elif step[0] == STEP_MARKER:
         if pid > 0 and a < size:
             first = process_in_marker(record + a, size - a)
             index = tasks.find_or_add(pid) if first > 0 else -1
             if index >= 0:
-                tasks._tasks[index].process = first
+                tasks.task_at(index).process = first
 
 
 # The process id in "B|1234|name", "E|1234" or "C|1234|name|5", -1 in any other text.

@@ -108,7 +108,7 @@ def scan_pages(
                 if pid != last_pid:
                     last_pid = pid
                     index = tasks.find(pid) if pid >= 0 else -1
-                    last_thread = tasks._tasks[index].thread if index >= 0 else -1
+                    last_thread = tasks.task_at(index).thread if index >= 0 else -1
                 time = scaled(cursor.ts, multiplier, shift) if multiplier else cursor.ts
                 kind = class_of_type[load16(cursor.page + cursor.start + type_offset, cursor.swap)]
                 ts[count] = <int64_t>(time + time_offset)

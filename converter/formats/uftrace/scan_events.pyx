@@ -92,7 +92,7 @@ def scan_perf(
                         <int32_t>load32(record + HEADER + (12 if kind == FORK else 8 if kind == EXIT else 4), swap)
                     )
                     if index >= 0:
-                        thread[count] = tasks._tasks[index].thread
+                        thread[count] = tasks.task_at(index).thread
                 start[count] = <uint32_t>at
                 size[count] = <uint32_t>length
                 count += 1

@@ -11,6 +11,8 @@ from statistics import median
 
 #: Of commands: byte code is kept, as it is where the command is installed.
 ENVIRONMENT = {key: value for key, value in os.environ.items() if key != "PYTHONDONTWRITEBYTECODE"}
+#: The tools that commands are compared with do not wait for the disk either.
+ENVIRONMENT["TRACECONV_NO_SYNC"] = "1"
 
 
 @dataclass(frozen=True, slots=True)

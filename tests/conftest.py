@@ -18,6 +18,8 @@ settings.register_profile(
 settings.register_profile(
     "long", max_examples=5000, deadline=None, suppress_health_check=[HealthCheck.too_slow]
 )
+# What tests write is not worth waiting for the disk; those of durability switch it on again.
+os.environ.setdefault("TRACECONV_NO_SYNC", "1")
 settings.load_profile(os.environ.get("TRACECONV_HYPOTHESIS_PROFILE", "ci"))
 
 

@@ -31,6 +31,8 @@ sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
 from converter.cli import main  # noqa: E402 - the path is set above
 from converter.registry import FORMATS  # noqa: E402
 
+os.environ.pop("TRACECONV_NO_SYNC", None)  # a disk can fail while it is synced
+
 SOURCE = ROOT / "roundtrip_fixtures" / "trace_cmd" / "small.dat"
 INJECTOR = ROOT / "tests" / "support" / "faults.c"
 #: What happens at a call: an error number, or a signal that ends the process in front of it.

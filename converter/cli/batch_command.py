@@ -10,6 +10,7 @@ from converter.cli.shared_options import (
     SETTINGS,
     Strict,
     WithStrictness,
+    no_sync,
     reader_options,
     source_format,
     split,
@@ -63,6 +64,7 @@ Examples:
 @click.option("--lossless", is_flag=True, help="Let what does not fit travel in the outputs.")
 @split
 @click.option("-y", "--force", "--yes", is_flag=True, help="Replace outputs older than their IN.")
+@no_sync
 @click.option("-q", "--quiet", is_flag=True, help="Print the table alone.")
 def batch(
     patterns: tuple[str, ...],

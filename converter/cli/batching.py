@@ -7,7 +7,7 @@ import os
 import signal
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from multiprocessing.connection import Connection, wait
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -15,6 +15,7 @@ import click
 
 from converter import registry
 from converter.cli import messages
+from converter.cli.batch_record import BatchRecord
 from converter.cli.exit_codes import FAILED, LOSS, TERMINATED
 from converter.cli.loss_summary import verdict
 from converter.cli.places import output_stem, suffix_of
@@ -24,7 +25,7 @@ from converter.errors import StrictLossError, TraceError
 from converter.formats.descriptor import Format
 from converter.ir.text import printable
 from converter.limits import changed_limits, limited
-from converter.storage.locations import folders_below, is_remote, join, name_of, shown
+from converter.storage.locations import folders_below, is_remote, join, local, name_of, shown
 from converter.storage.lookup import make_folder, matches, modified
 from converter.storage.placing import whole_folder
 from converter.storage.workers import use_workers, workers
@@ -65,6 +66,8 @@ class Job:
     source: str
     target: str
     wanted: Wanted
+    #: Whether a crash left the output that is there incomplete.
+    is_broken: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,14 +100,17 @@ def run(
         raise click.UsageError(error.detail) from None
     ending = wanted.ending(format, variant) if wanted.split is None else _PARTS
     planned = [Job(source, target, wanted) for source, target in _places(patterns, folder, ending)]
+    record = None if is_remote(folder) else BatchRecord(folder)
+    planned = [_repaired(job, record) for job in planned]
     outcomes = {job.target: skipped for job in planned if (skipped := _skipped(job))}
     todo = [job for job in planned if job.target not in outcomes]
     if scheduler is None:
-        converted = _converted(todo, jobs or os.cpu_count() or 1)
+        converted = _converted(todo, jobs or os.cpu_count() or 1, record)
     else:
-        converted = _scheduled(todo, scheduler)
+        converted = _scheduled(todo, scheduler, record)
     for number, outcome in enumerate(converted, 1):
         outcomes[outcome.job.target] = outcome
+        _note_outcome(outcome, record)
         if not quiet:
             line = f"{number} of {len(todo)}: {shown(outcome.job.source)}: {outcome.state}"
             messages.note(printable(line))
@@ -142,6 +148,13 @@ def _matches(pattern: str) -> list[str]:
     return found
 
 
+def _repaired(job: Job, record: BatchRecord | None) -> Job:
+    """Return the job; where a crash left its output incomplete, one that replaces it."""
+    if record is None or not record.is_broken(local(job.target)):
+        return job
+    return replace(job, wanted=replace(job.wanted, force=True), is_broken=True)
+
+
 def _skipped(job: Job) -> Outcome | None:
     """What there is to say of an output that is there already."""
     try:
@@ -149,7 +162,7 @@ def _skipped(job: Job) -> Outcome | None:
         read = None if made is None else modified(job.source)
     except TraceError as error:
         return Outcome(job, _FAILED, error.detail)
-    if made is None or read is None:
+    if made is None or read is None or job.is_broken:
         return None
     if made >= read:
         return Outcome(job, _SKIPPED, "the output is newer than the input")
@@ -158,7 +171,22 @@ def _skipped(job: Job) -> Outcome | None:
     return Outcome(job, _FAILED, "the output is older than the input (--force replaces it)")
 
 
-def _converted(jobs: list[Job], processes: int) -> Iterator[Outcome]:
+def _note_start(job: Job, record: BatchRecord | None) -> None:
+    if record is not None:
+        record.start(local(job.target))
+
+
+def _note_outcome(outcome: Outcome, record: BatchRecord | None) -> None:
+    if record is None:
+        return
+    output = local(outcome.job.target)
+    if outcome.state == _DONE:
+        record.finish(output)
+    else:
+        record.abandon(output)
+
+
+def _converted(jobs: list[Job], processes: int, record: BatchRecord | None) -> Iterator[Outcome]:
     """Convert all of them, as many at a time as there may be processes; as they are done."""
     context = multiprocessing.get_context("spawn")
     waiting = jobs[::-1]
@@ -168,24 +196,28 @@ def _converted(jobs: list[Job], processes: int) -> Iterator[Outcome]:
     running = [_Worker(context, threads) for _ in range(processes)]
     try:
         for worker in running:
+            _note_start(waiting[-1], record)
             worker.start(waiting.pop())
         while busy := {worker.connection: worker for worker in running if worker.job is not None}:
             for ready in wait(list(busy)):
                 worker = busy[ready]  # type: ignore[index] # only connections were waited for
                 yield worker.outcome()
                 if waiting:
+                    _note_start(waiting[-1], record)
                     worker.start(waiting.pop())
     finally:
         for worker in running:
             worker.end()
 
 
-def _scheduled(jobs: list[Job], name: str) -> Iterator[Outcome]:
+def _scheduled(jobs: list[Job], name: str, record: BatchRecord | None) -> Iterator[Outcome]:
     """Convert all of them on the workers of a scheduler; as they are done."""
     from converter.scheduling import scheduler
 
     if not jobs:
         return
+    for job in jobs:
+        _note_start(job, record)
     with scheduler(name) as workers:
         for number, result in workers.run(_outcome_of_a_try, jobs):
             if isinstance(result, BaseException):
@@ -299,7 +331,7 @@ def _outcome(job: Job) -> Outcome:
 
 def _outcome_of_a_try(job: Job) -> Outcome:
     """What became of one that was begun where no output was; a worker may have written it, and been lost then."""
-    there = _skipped(job)
+    there = None if job.is_broken else _skipped(job)
     if there is not None and there.state == _SKIPPED:
         return Outcome(job, _DONE, "written by a worker that was lost")
     return _outcome(job)

@@ -10,6 +10,7 @@ from converter.cli.merging import Relations, relating
 from converter.cli.selecting import EXAMPLES, selects
 from converter.cli.shared_options import SETTINGS as _SETTINGS
 from converter.cli.shared_options import Strict, WithStrictness
+from converter.cli.shared_options import no_sync as _no_sync
 from converter.cli.shared_options import reader_options as _reader_options
 from converter.cli.shared_options import source_format as _source_format
 from converter.cli.shared_options import split as _split
@@ -88,6 +89,7 @@ def _version(context: click.Context, _parameter: click.Parameter, wanted: bool) 
     help="Threads for each step that can have several; by default as many as there are CPUs.",
 )
 @click.option("-y", "--force", "--yes", is_flag=True, help="Replace OUT if it exists.")
+@_no_sync
 @click.option("-n", "--no-clobber", is_flag=True, help="Leave OUT alone if it exists, and succeed.")
 @click.option("-q", "--quiet", is_flag=True, help="Print errors only.")
 @click.option("-v", "--verbose", is_flag=True, help="List every loss, and what was done.")

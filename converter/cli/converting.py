@@ -15,7 +15,7 @@ from converter.cli.merging import Relations, print_inputs
 from converter.cli.places import output_in
 from converter.cli.progress import Progress
 from converter.conversion import Strictness, refuse
-from converter.errors import OutputError, UnknownFormatError, UnsupportedError
+from converter.errors import UnknownFormatError, UnsupportedError
 from converter.formats.descriptor import Format
 from converter.ir.trace import Trace
 from converter.projection.losses import LossReport
@@ -272,11 +272,8 @@ def _write_losses(report: LossReport, path: str | None) -> None:
     if path == "-":
         print(report.to_json(), end="")
         return
-    try:
-        with open(path, "w", encoding="utf-8") as file:
-            file.write(report.to_json())
-    except OSError as error:
-        raise OutputError(error.strerror or str(error), path=path) from error
+    with open_sink(path, force=True) as sink:
+        sink.write(report.to_json().encode())
 
 
 def print_warnings(trace: Trace, source: str) -> None:

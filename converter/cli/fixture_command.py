@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from converter.cli.shared_options import SETTINGS
+from converter.cli.shared_options import SETTINGS, no_sync
 
 _FIXTURES_EPILOG = """\b
 Examples:
@@ -59,6 +59,7 @@ def _as_names(
 )
 @click.option("--corrupt", is_flag=True, help="Write copies with one defect each, too.")
 @click.option("--force", is_flag=True, help="Replace OUTDIR, with all that is in it.")
+@no_sync
 @click.option("-q", "--quiet", is_flag=True, help="Print errors only.")
 def fixtures(
     directory: str,

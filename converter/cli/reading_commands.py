@@ -9,6 +9,7 @@ import click
 from converter.cli.selecting import EXAMPLES, selects
 from converter.cli.shared_options import SETTINGS as _SETTINGS
 from converter.cli.shared_options import input_argument as _input
+from converter.cli.shared_options import no_sync as _no_sync
 from converter.cli.shared_options import reader_options as _reader_options
 from converter.cli.shared_options import source_format as _source_format
 
@@ -78,6 +79,7 @@ Examples:
 @_reader_options
 @click.option("-o", "--output", "target", metavar="FILE", default="-", help="Write to FILE.")
 @click.option("--force", is_flag=True, help="Replace FILE if it exists.")
+@_no_sync
 @click.option(
     "--json", "form", flag_value="json", help="Print a JSON object for each event, one a line."
 )

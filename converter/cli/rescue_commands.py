@@ -7,6 +7,7 @@ import click
 from converter.cli.shared_options import (
     SETTINGS,
     input_argument,
+    no_sync,
     reader_options,
     source_format,
     target_format,
@@ -64,6 +65,7 @@ Examples:
 @reader_options
 @target_format("Format of OUT; by default by suffix.")
 @click.option("-y", "--force", "--yes", is_flag=True, help="Replace OUT if it exists.")
+@no_sync
 @click.option("-q", "--quiet", is_flag=True, help="Print errors only.")
 def recover(
     source: str,

@@ -113,6 +113,23 @@ limits = click.option(
 )
 
 
+def _without_sync(context: click.Context, _parameter: click.Parameter, given: bool) -> None:
+    """Sync no output until the command is done."""
+    if given:
+        from converter.storage.durability import left_to_the_system
+
+        context.with_resource(left_to_the_system())
+
+
+no_sync = click.option(
+    "--no-sync",
+    is_flag=True,
+    expose_value=False,
+    callback=_without_sync,
+    help="Do not wait for the disk: faster, but a power failure can lose what was written.",
+)
+
+
 _told = click.option(
     "-O",
     "--option",

@@ -8,7 +8,7 @@ import click
 
 from converter.cli.merging import Relations, relating
 from converter.cli.selecting import EXAMPLES, selects
-from converter.cli.shared_options import SETTINGS, reader_options, source_format
+from converter.cli.shared_options import SETTINGS, no_sync, reader_options, source_format
 from converter.viewing import perfetto_ui
 
 if TYPE_CHECKING:
@@ -134,6 +134,7 @@ Examples:
 @selects
 @relating
 @click.option("-y", "--force", is_flag=True, help="Replace the page if it exists.")
+@no_sync
 @click.option("-q", "--quiet", is_flag=True, help="Print errors only.")
 def view(
     sources: tuple[str, ...],
@@ -216,6 +217,7 @@ def _as_field(
 @selects
 @relating
 @click.option("-y", "--force", is_flag=True, help="Replace the figure if it exists.")
+@no_sync
 @click.option("-q", "--quiet", is_flag=True, help="Print errors only.")
 def plot(
     sources: tuple[str, ...],

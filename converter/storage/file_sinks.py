@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Self
 
 from converter.errors import OutputError, TraceError, UnsupportedError
 from converter.storage.block_writes import BlockWrites, Descriptor, Named, Target
+from converter.storage.durability import sync_name
 from converter.storage.placing import (
     output_error,
     place_file,
@@ -202,6 +203,10 @@ class ReplacingSink(TemporaryFileSink):
         with ExitStack() as together:
             for sink in sinks:
                 together.enter_context(placed(sink.temporary, sink.final_path, force=self._force))
+            sync_name(self.final_path)
+        for sink in sinks:
+            remove(sink.temporary)
+        sync_name(self.final_path)
 
 
 class _ChildSink(FileSink):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+from converter.storage.durability import make_folders
 from converter.storage.locations import is_remote, local
 
 
@@ -54,4 +55,4 @@ def matches(pattern: str) -> list[str]:
 def make_folder(place: str) -> None:
     """Make a folder, and those that it is in; elsewhere outputs make their own."""
     if not is_remote(place):
-        os.makedirs(local(place) or os.curdir, exist_ok=True)
+        make_folders(local(place) or os.curdir)

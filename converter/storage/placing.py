@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
 from converter.errors import OutputError
+from converter.storage.durability import sync_data, sync_name
 
 #: Why an output is refused that is there.
 EXISTS = "exists already (--force replaces it)"
@@ -49,18 +50,25 @@ def remove_temporary() -> None:
 
 
 def place_file(temporary: str, target: str, *, force: bool) -> None:
-    """Give a file its name, in place of one that has it with `force`."""
+    """Give a complete file its name, in place of one that has it with `force`; both are on the disk then."""
+    sync_data(temporary)
     if force:
         os.replace(temporary, target)
     else:
         _link(temporary, target)
+        remove(temporary)
+    sync_name(target)
     remove(temporary)
 
 
 @contextmanager
 def placed(temporary: str, target: str, *, force: bool) -> Iterator[None]:
-    """As `place_file`, and taken back when the block fails; until that is over, the temporary name stays in use."""
+    """As `place_file`, and taken back when the block fails; until that is over, the temporary name stays in use.
+
+    The block syncs the names, of all files that it places together.
+    """
     made = os.stat(temporary)
+    sync_data(temporary)
     try:
         if force and os.path.lexists(target):
             _exchange(temporary, target)
@@ -73,14 +81,20 @@ def placed(temporary: str, target: str, *, force: bool) -> Iterator[None]:
 
 
 def place_folder(temporary: str, target: str, *, force: bool) -> None:
-    """Give a folder its name, in place of one that has it with `force`."""
+    """Give a complete folder its name, in place of one that has it with `force`; both are on the disk then."""
     if not force and os.path.lexists(target):
         raise FileExistsError(0, EXISTS)
-    if os.path.isdir(target):
-        _exchange(temporary, target)
-    else:
+    sync_data(temporary)
+    if not os.path.isdir(target):
         os.rename(temporary, target)
+        sync_name(target)
+        remove(temporary)
+        return
+    _exchange(temporary, target)
+    # What it replaces is removed only when the new one has the name on the disk, too.
+    sync_name(target)
     remove(temporary)
+    sync_name(target)
 
 
 @contextmanager

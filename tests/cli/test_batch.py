@@ -10,6 +10,7 @@ import pytest
 
 import converter
 from converter.cli import batching, main
+from converter.cli.batch_record import NAME, BatchRecord
 
 ROOT = Path(__file__).parents[2]
 SMALL = ROOT / "roundtrip_fixtures" / "trace_cmd" / "small.dat"
@@ -32,7 +33,9 @@ def run(capfd, *arguments):
 
 
 def files():
-    return sorted(str(path) for path in Path("out").rglob("*") if path.is_file())
+    return sorted(
+        str(path) for path in Path("out").rglob("*") if path.is_file() and path.name != NAME
+    )
 
 
 def test_all_of_a_pattern(capfd):
@@ -115,3 +118,46 @@ def test_a_process_that_dies_is_one_failure(capfd, monkeypatch):
     code, rows, counts, _ = run(capfd, "in/**/*.dat", "-t", "fxt", "-o", "out", "-j", 1)
     assert (code, counts) == (1, "1 failed, 1 done")
     assert "its process ended by SIGKILL" in " ".join(rows[0])
+
+
+def test_what_a_crash_left_incomplete_is_done_again(capfd):
+    options = ("in/**/*.dat", "-t", "fxt", "-o", "out", "-q")
+    assert run(capfd, *options)[2] == "2 done"
+    whole = Path("out/a.fxt").read_bytes()
+    # A system that had not written it yet: the name is there, with a part of the data or none.
+    for size in (0, 100):
+        modified = os.stat("out/a.fxt").st_mtime_ns
+        os.truncate("out/a.fxt", size)
+        os.utime("out/a.fxt", ns=(modified, modified))
+        code, _, counts, _ = run(capfd, *options)
+        assert (code, counts) == (0, "1 done, 1 skipped")
+        assert Path("out/a.fxt").read_bytes() == whole
+    # One that was being written.
+    BatchRecord("out").start("out/deep/b.fxt")
+    assert run(capfd, *options)[2] == "1 skipped, 1 done"
+    assert run(capfd, *options)[2] == "2 skipped"
+
+
+def test_what_others_wrote_is_left_alone(capfd):
+    Path("in/bad.dat").write_bytes(b"nothing of the kind")
+    options = ("in/*.dat", "-t", "fxt", "-o", "out", "-q")
+    assert run(capfd, *options)[2] == "1 done, 1 failed"
+    Path("out/bad.fxt").write_bytes(b"somebody's")
+    Path("out/a.fxt").write_bytes(b"edited")
+    assert run(capfd, *options)[2] == "2 skipped"
+    assert Path("out/a.fxt").read_bytes() == b"edited"
+
+
+def test_a_damaged_record_says_nothing_wrong(capfd):
+    options = ("in/*.dat", "-t", "fxt", "-o", "out", "-q")
+    assert run(capfd, *options)[2] == "1 done"
+    record = Path("out", NAME)
+    for data in (
+        b"\xff\x00",
+        b"[]\n1\n{}\n",
+        b'{"state": "finished", "output": "a.fxt", "size": "many"}\n{"sta',
+    ):
+        record.write_bytes(data)
+        assert run(capfd, *options)[2] == "1 skipped"
+        Path("out/a.fxt").unlink()
+        assert run(capfd, *options)[2] == "1 done"

@@ -5,14 +5,14 @@ from __future__ import annotations
 import gc
 import io
 import os
-import signal
 import sys
 from collections.abc import Collection, Sequence
-from types import FrameType
+from contextlib import suppress
 from typing import TYPE_CHECKING, NoReturn
 
-from converter.cli.exit_codes import BROKEN_PIPE, FAILED, INTERRUPTED, LOSS, TERMINATED, USAGE
+from converter.cli.exit_codes import BROKEN_PIPE, FAILED, INTERRUPTED, LOSS, USAGE
 from converter.cli.prepared_help import prepared_help
+from converter.cli.signals import end_quietly, handled
 
 if TYPE_CHECKING:
     import click
@@ -28,10 +28,13 @@ def command() -> NoReturn:
     if isinstance(sys.stdout, io.TextIOWrapper):
         # What the user's encoding has no letters for must not end it: names in traces can be anything.
         sys.stdout.reconfigure(errors="backslashreplace")
+    end_quietly()
     code = main()
     for stream in (sys.stdout, sys.stderr):
         if stream is not None:
-            stream.flush()
+            # Of standard output that was said already; a standard error that is full changes nothing.
+            with suppress(OSError):
+                stream.flush()
     # Files are closed and threads have ended. Taking the interpreter apart first takes 10 ms.
     os._exit(code)
 
@@ -44,14 +47,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if whole:
         # Modules live until the end: looking for garbage while they load takes 20 ms.
         gc.set_threshold(_OBJECTS)
-    previous = _on_termination(_terminated)
     try:
-        return _run(list(sys.argv[1:] if arguments is None else arguments))
+        with handled():
+            return _run(list(sys.argv[1:] if arguments is None else arguments))
     except SystemExit as request:
         _remove_temporary()
         return request.code if isinstance(request.code, int) else FAILED
-    finally:
-        _on_termination(previous)
+    except KeyboardInterrupt:
+        _remove_temporary()
+        return INTERRUPTED
 
 
 def _run(arguments: list[str]) -> int:
@@ -86,9 +90,6 @@ def _run(arguments: list[str]) -> int:
         return request.exit_code
     except click.UsageError as error:
         return _usage(error, name)
-    except KeyboardInterrupt:
-        _remove_temporary()
-        return INTERRUPTED
     except BrokenPipeError:
         return _broken_pipe()
     except TraceError as error:
@@ -177,21 +178,8 @@ def _abandon_standard_output() -> None:
         os.close(nowhere)
 
 
-def _terminated(_number: int, _frame: FrameType | None) -> NoReturn:
-    # An exception, so that what is open is closed on the way out.
-    raise SystemExit(TERMINATED)
-
-
 def _remove_temporary() -> None:
     """A signal can come between making a file and the block that closes it."""
     from converter.storage.placing import remove_temporary
 
     remove_temporary()
-
-
-def _on_termination(handler: signal._HANDLER) -> signal._HANDLER:
-    """Set what SIGTERM does, where that is possible: in the main thread."""
-    try:
-        return signal.signal(signal.SIGTERM, handler)
-    except ValueError:
-        return signal.SIG_DFL

@@ -7,18 +7,20 @@ import os
 import signal
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from multiprocessing.connection import Connection, wait
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from converter import registry
 from converter.cli import messages
 from converter.cli.batch_record import BatchRecord
-from converter.cli.exit_codes import FAILED, LOSS, TERMINATED
+from converter.cli.exit_codes import FAILED, LOSS
 from converter.cli.loss_summary import verdict
 from converter.cli.places import output_stem, suffix_of
+from converter.cli.signals import handled
 from converter.cli.tables import table
 from converter.conversion import Strictness
 from converter.errors import StrictLossError, TraceError
@@ -274,18 +276,10 @@ class _Worker:
 def _work(connection: Connection, threads: int) -> None:
     """The process: convert what comes until nothing does."""
     use_workers(threads)
-    signal.signal(signal.SIGTERM, _terminated)
-    try:
+    with handled(), suppress(EOFError, OSError, KeyboardInterrupt):
         while True:
             job = connection.recv()
             connection.send(_outcome(job))
-    except (EOFError, OSError, KeyboardInterrupt):
-        return
-
-
-def _terminated(*_: object) -> NoReturn:
-    # An exception, so that temporary files are removed on the way out.
-    raise SystemExit(TERMINATED)
 
 
 def _outcome(job: Job) -> Outcome:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from contextlib import suppress
 from typing import Final
 
 _RED: Final = "31"
@@ -30,7 +31,9 @@ def _print(name: str, line: str, colour: str) -> None:
         name = f"\x1b[{colour}m{name}:\x1b[0m"
     else:
         name = f"{name}:"
-    print(f"{name} {line}", file=sys.stderr)
+    # A standard error that is full or closed does not change what becomes of the conversion.
+    with suppress(OSError):
+        print(f"{name} {line}", file=sys.stderr)
 
 
 def _is_coloured() -> bool:

@@ -258,9 +258,18 @@ class _Pool:
                     sleeper.wake()
                     return
             if self._spent >= _WORTHWHILE and len(self._threads) < self._most_threads:
-                thread = threading.Thread(target=self._run, name="traceconv-worker", daemon=True)
-                self._threads.append(thread)
-                thread.start()
+                self._start_thread()
+
+    def _start_thread(self) -> None:
+        thread = threading.Thread(target=self._run, name="traceconv-worker", daemon=True)
+        try:
+            self._threads.append(thread)
+            thread.start()
+        except BaseException as error:
+            # A signal, or the system has no more threads. One that runs all the same finds that it is not in the list.
+            self._threads = [one for one in self._threads if one is not thread]
+            if not isinstance(error, RuntimeError):
+                raise
 
     def wait_for(self, work: Work[Any]) -> None:
         """Return when it is done; until then this thread does what it may."""

@@ -327,19 +327,36 @@ def test_an_interrupt_leaves_nothing(capfd, monkeypatch):
     assert os.listdir() == ["in.whole"]
 
 
-def test_termination_leaves_nothing(capfd, monkeypatch):
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_termination_leaves_nothing(capfd, monkeypatch, number):
     save("in.whole")
 
     def terminated(trace, sink, variant):
         sink.write(b"some")
-        os.kill(os.getpid(), signal.SIGTERM)
+        os.kill(os.getpid(), number)
         time.sleep(1)
 
     monkeypatch.setattr(fake_formats, "writing", lambda magic: terminated)
-    before = signal.getsignal(signal.SIGTERM)
-    assert run(capfd, "in.whole", "-o", "out.whole") == (143, "", "")
-    assert signal.getsignal(signal.SIGTERM) is before
+    before = signal.getsignal(number)
+    assert run(capfd, "in.whole", "-o", "out.whole") == (128 + number, "", "")
+    assert signal.getsignal(number) is before
     assert os.listdir() == ["in.whole"]
+
+
+def test_a_hang_up_that_is_ignored_is_ignored(capfd, monkeypatch):
+    save("in.whole")
+    written = fake_formats.writing
+
+    def hung_up(magic):
+        os.kill(os.getpid(), signal.SIGHUP)
+        return written(magic)
+
+    monkeypatch.setattr(fake_formats, "writing", hung_up)
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        assert run(capfd, "in.whole", "-o", "out.whole")[0] == 0
+    finally:
+        signal.signal(signal.SIGHUP, before)
 
 
 def test_the_public_functions(tmp_path):

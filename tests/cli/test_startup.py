@@ -16,6 +16,7 @@ HELP = {
     "converter.cli",
     "converter.cli.exit_codes",
     "converter.cli.prepared_help",
+    "converter.cli.signals",
     "converter.hooks",
 }
 BASIC = HELP | {

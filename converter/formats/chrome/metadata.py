@@ -152,7 +152,9 @@ class Tables:
         ids = (str, int, float)
         if not isinstance(pid, ids) or not isinstance(tid, ids):
             return False
-        if event.get("name") in _ORDER:
+        if not isinstance(event.get("name"), str):
+            return False
+        if event["name"] in _ORDER:
             # Viewers show whom such an event names, other events or none.
             self.thread(self.identity(pid), self.identity(tid))
             self._trace.sidecar_shown.setdefault("chrome", Counter())[str(event["name"])] += 1

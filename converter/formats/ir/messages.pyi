@@ -400,6 +400,7 @@ class Value(Message):
     data: bytes
     list: Values
     map: Entries
+    packed: bytes
     def __init__(
         self,
         *,
@@ -413,6 +414,7 @@ class Value(Message):
         data: bytes | None = ...,
         list: Values | None = ...,
         map: Entries | None = ...,
+        packed: bytes | None = ...,
     ) -> None: ...
 
 class Values(Message):

@@ -6,12 +6,18 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from google.protobuf.message import DecodeError
+
 from converter.errors import TraceError, TraceWarning
 from converter.formats.ir import messages as pb
 from converter.ir.text import is_text, is_unicode
 from converter.ir.trace import ClockDomain, parse_epoch, parse_rate
 
 _MASK = (1 << 64) - 1
+#: Lists and mappings inside each other in one message: each is two or three messages, of which protobuf reads 100.
+_MOST_NESTED = 16
+#: And in all: more than JSON that is read has, and what a program's stack has room for.
+_DEEPEST = 600
 
 
 def encoded(text: str) -> bytes:
@@ -83,16 +89,19 @@ def _entry(key: str, value: pb.Value) -> pb.Entry:
 
 def unpack_entries(messages: Iterable[pb.Entry]) -> dict[str, Any]:
     """The mapping that some messages hold."""
-    return {
-        _unescaped(message.escaped_key, "escaped_key")
-        if message.escaped_key
-        else decoded(message.key): unpack_value(message.value)
-        for message in messages
-    }
+    return {_key(message): unpack_value(message.value) for message in messages}
 
 
-def pack_value(value: Any) -> pb.Value:
+def _key(entry: pb.Entry) -> str:
+    if entry.escaped_key:
+        return _unescaped(entry.escaped_key, "escaped_key")
+    return decoded(entry.key)
+
+
+def pack_value(value: Any, depth: int = 0) -> pb.Value:
     """The message for a value of a sidecar; one that is made when needed is made now.
+
+    `depth` is the number of lists and mappings that it is in, of the same message.
 
     Raises:
         TypeError: the value is neither JSON-like nor bytes.
@@ -115,24 +124,39 @@ def pack_value(value: Any) -> pb.Value:
             return pb.Value(escaped_text=json.dumps(value))
         case bytes() | bytearray() | memoryview():
             return pb.Value(data=bytes(value))
+        case Mapping() | list() | tuple() if depth == _MOST_NESTED:
+            return pb.Value(packed=pack_value(value).SerializeToString())
         case Mapping():
-            return pb.Value(map=pb.Entries(entry=pack_entries(value)))
+            # Loops, here and in `unpack_value`: values nest as deep as JSON does, and each call takes from the stack.
+            entries = []
+            for key, inner in value.items():
+                entries.append(_entry(key, pack_value(inner, depth + 1)))
+            return pb.Value(map=pb.Entries(entry=entries))
         case list() | tuple():
-            return pb.Value(list=pb.Values(value=map(pack_value, value)))
+            values = []
+            for inner in value:
+                values.append(pack_value(inner, depth + 1))  # noqa: PERF401
+            return pb.Value(list=pb.Values(value=values))
     if hasattr(value, "__bytes__"):
         return pb.Value(data=bytes(value))
     if callable(value):
-        return pack_value(value())
+        return pack_value(value(), depth)
     raise TypeError(f"a sidecar holds JSON-like values and bytes, not a {type(value).__name__}")
 
 
-def unpack_value(message: pb.Value) -> Any:
-    """The value of a message.
+def unpack_value(message: pb.Value, depth: int = 0) -> Any:
+    """The value of a message, which is inside of `depth` lists and mappings.
 
     Raises:
-        TraceError: it holds none.
+        TraceError: it holds none, or is inside of too many others.
 
     """
+    if depth > _DEEPEST:
+        raise TraceError(
+            field="value",
+            expected=f"at most {_DEEPEST} lists and maps inside each other",
+            found="more",
+        )
     match message.WhichOneof("value"):
         case "null":
             return None
@@ -151,10 +175,25 @@ def unpack_value(message: pb.Value) -> Any:
         case "data":
             return message.data
         case "list":
-            return [unpack_value(item) for item in message.list.value]
+            values = []
+            for item in message.list.value:
+                values.append(unpack_value(item, depth + 1))  # noqa: PERF401
+            return values
         case "map":
-            return unpack_entries(message.map.entry)
+            entries = {}
+            for entry in message.map.entry:
+                entries[_key(entry)] = unpack_value(entry.value, depth + 1)
+            return entries
+        case "packed":
+            return unpack_value(_unpacked(message.packed), depth + 1)
     raise TraceError(field="value", expected="a value", found="none")
+
+
+def _unpacked(data: bytes) -> pb.Value:
+    try:
+        return pb.Value.FromString(data)
+    except DecodeError:
+        raise TraceError(field="packed", expected="a value", found="damaged data") from None
 
 
 def _large(text: str) -> int:

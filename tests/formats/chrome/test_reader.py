@@ -162,6 +162,15 @@ def test_metadata_fills_the_tables_and_the_sidecar() -> None:
     assert sidecar["members"]["displayTimeUnit"] == "ms"
 
 
+@pytest.mark.parametrize("name", ["[]", "{}", "[1]", "1", "null", "true", '["process_name"]'])
+def test_metadata_whose_name_is_no_text_is_kept(name: str) -> None:
+    line = f'{{"name":{name},"ph":"M","pid":1,"tid":1,"args":{{"name":"x"}}}}'
+    trace = load(f'[{{"name":"a","ph":"X","ts":1,"dur":1,"pid":1,"tid":1}},{line}]')
+    assert sum(len(batch.ts) for batch in trace.batches()) == 1
+    assert trace.sidecar["chrome"]["metadata"] == [line]
+    assert [thread.name for thread in trace.threads] == [""]
+
+
 def test_reading_again_gives_the_same() -> None:
     trace = load(FEATURES)
     before = (len(trace.event_classes), len(trace.threads), json.dumps(trace.sidecar))

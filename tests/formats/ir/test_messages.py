@@ -13,7 +13,9 @@ import pytest
 from google.protobuf import message_factory
 from google.protobuf.descriptor_pb2 import FieldDescriptorProto, FileDescriptorSet
 
+from converter.errors import TraceError
 from converter.formats.ir import messages as pb
+from converter.formats.ir.values import pack_value, unpack_value
 
 ROOT = Path(__file__).parents[3]
 SCALARS = {
@@ -158,3 +160,22 @@ except converter.TraceError as error:
     )
     assert (result.returncode, result.stderr) == (0, "")
     assert "record" in result.stdout
+
+
+@pytest.mark.parametrize("depth", [0, 1, 15, 16, 17, 31, 32, 33, 100, 512, 550])
+def test_values_nest_as_deep_as_json_does(depth):
+    value = {"bytes": b"\xff", "text": "\ud800"}
+    for level in range(depth):
+        value = [value, level] if level % 2 else {"inner": value, "level": level}
+    message = pack_value(value)
+    assert unpack_value(type(message).FromString(message.SerializeToString())) == value
+
+
+def test_values_that_nest_without_end_are_refused():
+    message = pack_value([1])
+    for _ in range(3000):
+        message = type(message)(packed=message.SerializeToString())
+    with pytest.raises(TraceError, match="inside each other"):
+        unpack_value(message)
+    with pytest.raises(TraceError, match="damaged"):
+        unpack_value(type(message)(packed=b"\x0a\xff"))

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from converter.errors import UnknownFormatError
 from converter.formats.descriptor import Format
 from converter.formats.table import formats
+from converter.limits import allowed, limit
 
 if TYPE_CHECKING:
     from converter.storage.source import Source
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 #: How much of a file a format is shown for that.
 _HEAD_SIZE = 4096
 
-#: How many of the names in a directory.
+#: Once as many names of a directory are known, no further folder of it is looked into.
 _HEAD_NAMES = 10_000
 
 
@@ -37,9 +38,11 @@ def detect(source: Source) -> Format:
         UnknownFormatError: none does.
 
     """
+    unseen: list[str] = []
     if source.is_directory:
-        names = islice(source.walk(), _HEAD_NAMES)
-        head = b"dir:" + "\n".join(names).encode("utf-8", "surrogateescape")
+        names = list(_head_names(source))
+        unseen = names[limit("listed-files") :]
+        head = _head_of_names(names[: limit("listed-files")])
     else:
         head = source.read(0, _HEAD_SIZE)
         if not head:
@@ -54,6 +57,9 @@ def detect(source: Source) -> Format:
             return format
     from converter.unrecognised import hint  # of no use to inputs that are recognised
 
+    if unseen:
+        expected = f"a trace that {allowed('listed-files')} show"
+        raise UnknownFormatError(path=source.name, expected=expected, found="more files")
     tried = ", ".join(format.name for format in formats() if format.readable)
     raise UnknownFormatError(
         f"not recognised as any of {tried}; {hint(source, head)}", path=source.name
@@ -64,8 +70,25 @@ def is_whole(source: Source, names: Iterable[str]) -> bool:
     """Whether an input is no folder, or one that a format recognises by what is right inside, of these names."""
     if not source.is_directory:
         return True
-    head = b"dir:" + "\n".join(names).encode("utf-8", "surrogateescape")
+    head = _head_of_names(names)
     return any(format.readable and format.sniff(head) for format in formats())
+
+
+def _head_names(source: Source) -> Iterator[str]:
+    """Yield the names in a directory that formats are shown: all of each folder, since what a format is known by may be
+    the last in it, up to the folder in which they become many, and one more than the limit allows.
+    """
+    folder = None
+    for count, name in enumerate(islice(source.walk(), limit("listed-files") + 1)):
+        if count >= _HEAD_NAMES and os.path.dirname(name) != folder:
+            return
+        folder = os.path.dirname(name)
+        yield name
+
+
+def _head_of_names(names: Iterable[str]) -> bytes:
+    """Return what a format is shown of a directory."""
+    return b"dir:" + "\n".join(names).encode("utf-8", "surrogateescape")
 
 
 def detected(source: Source) -> Format | None:

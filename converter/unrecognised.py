@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import re
-from itertools import islice
 from typing import Final
 
 from converter.storage.source import Source
 
-#: Names that are looked at in a directory, and traces in it that a hint names.
-_MOST_NAMES: Final = 2_000
+#: The most traces in a directory that a hint names.
 _MOST_NAMED: Final = 4
 #: Of a beginning that nothing is known of.
 _MOST_BYTES: Final = 16
@@ -91,20 +90,19 @@ def hint(source: Source, head: bytes) -> str:
 
     Args:
         source: the input.
-        head: the beginning of a file; of a directory, nothing that is used.
+        head: the beginning of a file; of a directory, the names in it, as formats are shown them.
 
     """
     if source.is_directory:
-        return _in_directory(source)
+        return _in_directory(os.fsdecode(head.removeprefix(b"dir:")).split("\n"))
     for beginning, text in _BEGINNINGS:
         if beginning.search(head):
             return text
     return f"it begins with {head[:_MOST_BYTES]!r}; -f names the format"
 
 
-def _in_directory(source: Source) -> str:
-    names = list(islice(source.walk(), _MOST_NAMES))
-    if not names:
+def _in_directory(names: list[str]) -> str:
+    if names == [""]:
         return "the directory is empty"
     inner = sorted(
         {

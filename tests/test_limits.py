@@ -238,6 +238,7 @@ CASES = {
     "zstd-window": (1 << 10, made(lambda: zstandard.compress(bytes(1 << 20), 19)), {}),
     "xz-memory": (1 << 20, made(lambda: lzma.compress(bytes(1 << 20))), {}),
     "members": (2, made(lambda: tar(*[INPUTS["fxt_events"](99)[""]] * 3)), {}),
+    "listed-files": (2, made(lambda: tar(*[b"x"] * 5)), {}),
     "folder-files": (2, made(lambda: tar(*[b"x"] * 5)), {}),
     "aix.template-steps": (50, templates('LOOP 60 { "x" }'), {}),
     "aix.template-depth": (5, templates("LOOP 1 { " * 9 + '"x"' + " }" * 9), {}),

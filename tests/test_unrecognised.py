@@ -4,6 +4,7 @@ import gzip
 import io
 import json
 import lzma
+import tarfile
 import zipfile
 from pathlib import Path
 
@@ -11,6 +12,7 @@ import pytest
 
 import converter
 from converter.errors import UnknownFormatError
+from converter.limits import limited
 
 FIXTURES = Path(__file__).parent.parent / "roundtrip_fixtures"
 
@@ -142,4 +144,46 @@ def test_directories_say_what_is_in_them(tmp_path):
 @pytest.mark.parametrize("data", [b"\xfd7zXZ\0" + bytes(40), b"\x28\xb5\x2f\xfd" + bytes(40)])
 def test_a_wrapper_that_holds_nothing_readable_says_so(data):
     with pytest.raises(converter.TraceError, match=r"the (xz|zstd) data (is damaged|ends early)"):
+        converter.detect(data)
+
+
+def archived(names):
+    stream = io.BytesIO()
+    with tarfile.open(fileobj=stream, mode="w") as file:
+        for name in names:
+            file.addfile(tarfile.TarInfo(name))
+    return stream.getvalue()
+
+
+MANY = [f"{number:05}.x" for number in range(10_001)]
+
+
+@pytest.mark.parametrize(
+    ("last", "format"),
+    [
+        (["info", "task.txt"], "uftrace"),
+        (["metadata"], "ctf"),
+        (["zzz/metadata"], None),
+    ],
+)
+def test_what_a_directory_is_known_by_may_be_its_last_name(last, format):
+    data = archived([*MANY, *last])
+    if format is not None:
+        assert converter.detect(data).name == format
+        return
+    with pytest.raises(UnknownFormatError):
+        converter.detect(data)
+
+
+def test_the_first_folder_is_looked_through():
+    assert converter.detect(
+        archived([*(f"kernel/{name}" for name in MANY), "kernel/metadata", "a/x"])
+    )
+
+
+def test_a_directory_has_as_many_files_as_the_limit():
+    data = archived(["a.x", "b.x", "metadata"])
+    with limited({"listed-files": 3}):
+        assert converter.detect(data).name == "ctf"
+    with limited({"listed-files": 2}), pytest.raises(UnknownFormatError, match="listed-files=4"):
         converter.detect(data)

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from converter.conversion import convert, write
     from converter.errors import (
         ArgumentError,
+        OpenFilesError,
         OutputError,
         SelectionError,
         StrictLossError,
@@ -65,6 +66,7 @@ __all__ = [
     "LossReport",
     "MergedInput",
     "MergedTrace",
+    "OpenFilesError",
     "OutputError",
     "Place",
     "Process",
@@ -106,6 +108,7 @@ _MODULES = {
     "converter.comparison": ("diff",),
     "converter.errors": (
         "ArgumentError",
+        "OpenFilesError",
         "OutputError",
         "SelectionError",
         "StrictLossError",

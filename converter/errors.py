@@ -105,6 +105,17 @@ class OutputError(TraceError):
     """
 
 
+class OpenFilesError(TraceError):
+    """The system allows no more open files. This is no damage of a file, so none reads on past it."""
+
+    def __init__(self, message: str | None = None, **parts: Any) -> None:
+        super().__init__(message or "too many open files (`ulimit -n` says how many)", **parts)
+
+    def to_warning(self) -> TraceWarning:
+        """Raise the error: a file that could not be opened is not damaged."""
+        raise self
+
+
 class SelectionError(TraceError):
     """A selection is not written as one, or speaks of what a trace does not have."""
 

@@ -388,7 +388,7 @@ NO_LIMITS = {
         storage/source.MOST_AT_ONCE storage/packed._MOST_IN_MEMORY storage/packed._MOST_PASSES
         remote/sources._MOST_STREAMS remote/objects.MOST_FETCHED remote/cache._MOST_BLOCKS
         remote/cache._MOST_BLOCK remote/cache._MOST_KEPT storage/window_memory._MOST_REUSED
-        storage/decompression._MOST_OUTPUT""",
+        storage/decompression._MOST_OUTPUT storage/descriptors._MOST""",
     "what is done in a faster way, or shown in full; the rest in another": """
         aix/report_text._MAX_PREAMBLE aix/template_programs._MOST_ITEMS
         aix/template_programs._MOST_CALLS aix/template_programs._MOST_DEPTH

@@ -29,6 +29,7 @@ def command() -> NoReturn:
         # What the user's encoding has no letters for must not end it: names in traces can be anything.
         sys.stdout.reconfigure(errors="backslashreplace")
     end_quietly()
+    _allow_more_files()
     code = main()
     for stream in (sys.stdout, sys.stderr):
         if stream is not None:
@@ -96,8 +97,15 @@ def _run(arguments: list[str]) -> int:
         return _failed(error)
     except OSError as error:
         # Inputs and outputs raise errors of their own.
-        return _unwritable(error)
+        return _failed_by_system(error)
     return 0
+
+
+def _allow_more_files() -> None:
+    """Have as many open files as the system may allow: this process is the command's own."""
+    from converter.storage.descriptors import allow_more
+
+    allow_more()
 
 
 def _check_command(arguments: list[str], commands: Collection[str]) -> None:
@@ -167,9 +175,26 @@ def _unwritable(error: OSError) -> int:
     return FAILED
 
 
+def _failed_by_system(error: OSError) -> int:
+    """Something failed that no input or output says of itself: a file that the error names, or standard output."""
+    from converter.cli import messages
+    from converter.errors import OpenFilesError
+    from converter.storage.descriptors import TOO_MANY
+
+    if error.errno in TOO_MANY:
+        return _failed(OpenFilesError(path=error.filename))
+    if error.filename is not None:
+        messages.error(f"{os.fsdecode(error.filename)}: {error.strerror}")
+        return FAILED
+    return _unwritable(error)
+
+
 def _abandon_standard_output() -> None:
     """What it still holds shall not be written at the exit either."""
-    nowhere = os.open(os.devnull, os.O_WRONLY)
+    try:
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+    except OSError:  # too many files are open
+        return
     try:
         os.dup2(nowhere, sys.stdout.fileno())
     except (OSError, ValueError, AttributeError):

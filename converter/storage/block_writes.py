@@ -10,6 +10,7 @@ from contextlib import suppress
 from typing import BinaryIO, NamedTuple
 
 from converter.errors import OutputError
+from converter.storage.descriptors import TOO_MANY, OpenFile, most_open, open_file
 from converter.storage.source import MOST_AT_ONCE
 from converter.storage.workers import Work, Workers
 
@@ -81,7 +82,10 @@ class Descriptor(Target):
         except BlockingIOError:  # a standard output that the parent process made non-blocking
             import select
 
-            select.select((), (self._descriptor,), ())
+            # Not `select`, which knows no descriptor above 1023.
+            waiting = select.poll()
+            waiting.register(self._descriptor, select.POLLOUT)
+            waiting.poll()
             return 0
 
     def read(self, size: int, offset: int) -> bytes:
@@ -92,6 +96,33 @@ class Descriptor(Target):
         descriptor, self._descriptor = self._descriptor, -1
         if descriptor >= 0:
             os.close(descriptor)
+
+
+class Reopened(Target):
+    """A file with a path, which is written at offsets, and open only while descriptors suffice.
+
+    Args:
+        name: for messages.
+        descriptor: of the file, which it owns.
+        path: opens it again.
+
+    """
+
+    def __init__(self, name: str, descriptor: int, path: str) -> None:
+        super().__init__(name)
+        self._file = OpenFile(descriptor, os.path.abspath(path), os.O_RDWR)
+
+    def write(self, data: memoryview, offset: int | None) -> int:
+        assert offset is not None, "it is seekable"
+        with self._file as descriptor:
+            return os.pwrite(descriptor, data[:MOST_AT_ONCE], offset)
+
+    def read(self, size: int, offset: int) -> bytes:
+        with self._file as descriptor:
+            return os.pread(descriptor, size, offset)
+
+    def close(self) -> None:
+        self._file.close()
 
 
 class Stream(Target):
@@ -117,7 +148,7 @@ class Named(Target):
         self.path = path
 
     def read(self, size: int, offset: int) -> bytes:
-        descriptor = os.open(self.path, os.O_RDONLY | os.O_CLOEXEC)
+        descriptor = open_file(self.path)
         try:
             return os.pread(descriptor, size, offset)
         finally:
@@ -216,11 +247,21 @@ class BlockWrites:
     def _open(self, named: Named) -> Descriptor:
         target = self._opened.pop(named.path, None)
         if target is None:
-            if len(self._opened) >= _MAX_OPEN:
+            if len(self._opened) >= min(_MAX_OPEN, -(-most_open() // 2)):
                 self._opened.popitem(last=False)[1].close()
-            target = Descriptor(named.name, os.open(named.path, os.O_WRONLY | os.O_CLOEXEC))
+            target = Descriptor(named.name, self._descriptor(named.path))
         self._opened[named.path] = target
         return target
+
+    def _descriptor(self, path: str) -> int:
+        """Open a file to write; where too many are open, others of the directory are closed first."""
+        while True:
+            try:
+                return open_file(path, os.O_WRONLY)
+            except OSError as error:
+                if error.errno not in TOO_MANY or not self._opened:
+                    raise
+            self._opened.popitem(last=False)[1].close()
 
     def _close_opened(self) -> None:
         while self._opened:

@@ -13,6 +13,8 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from converter.storage.descriptors import open_file
+
 #: The variable of the environment that switches it off, in this process and those that it starts.
 SWITCH = "TRACECONV_NO_SYNC"
 #: Fewer files than this are synced one after the other, more of them this many at a time.
@@ -102,7 +104,7 @@ def _sync_all(paths: list[str]) -> None:
 
 
 def _sync(path: str) -> None:
-    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    descriptor = open_file(path)
     try:
         if sys.platform == "darwin":
             # fsync(2) of macOS leaves the data in the drive's cache.

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Self
 
 from converter.errors import OutputError, TraceError, UnsupportedError
 from converter.storage.block_writes import BlockWrites, Descriptor, Named, Target
+from converter.storage.descriptors import open_file, with_room
 from converter.storage.durability import sync_name
 from converter.storage.placing import (
     output_error,
@@ -127,7 +128,7 @@ class FileSink(Sink):
 class TemporaryFileSink(FileSink):
     """A file under a temporary name until it is complete, with those that come with it."""
 
-    def __init__(self, name: str, target: Descriptor, temporary: str, *, force: bool) -> None:
+    def __init__(self, name: str, target: Target, temporary: str, *, force: bool) -> None:
         super().__init__(name, BlockWrites(), target, seekable=True)
         self.temporary = temporary
         self._force = force
@@ -178,7 +179,7 @@ class ReplacingSink(TemporaryFileSink):
     def __init__(
         self,
         name: str,
-        target: Descriptor,
+        target: Target,
         temporary: str,
         final_path: str,
         force: bool,
@@ -289,7 +290,7 @@ class DirectorySink(Sink):
         try:
             os.makedirs(os.path.dirname(path), exist_ok=True)
             # Only created here: it is opened again when needed, so that thousands of files are no problem.
-            os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666))
+            os.close(open_file(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL))
         except (OSError, ValueError) as error:
             raise output_error(error, name) from error
         child = _ChildSink(name, self._writes, Named(name, path))
@@ -346,7 +347,7 @@ def unnamed(name: str) -> Descriptor:
     import tempfile
 
     try:
-        with tempfile.TemporaryFile(buffering=0) as file:
-            return Descriptor(tempfile.gettempdir(), os.dup(file.fileno()))
+        with with_room(lambda: tempfile.TemporaryFile(buffering=0)) as file:
+            return Descriptor(tempfile.gettempdir(), with_room(lambda: os.dup(file.fileno())))
     except OSError as error:
         raise output_error(error, name) from error

@@ -15,6 +15,7 @@ from typing import BinaryIO
 
 from converter.errors import TraceError
 from converter.limits import allowed, limit
+from converter.storage.descriptors import lasting_path, open_file, with_room
 from converter.storage.locations import is_remote, local
 from converter.storage.source import (
     FileSource,
@@ -144,13 +145,13 @@ def _open_path(path: str, name: str, boundary: str | None = None) -> Source:
         if os.path.isdir(path):
             root = os.path.realpath(path)
             return _DirectorySource(name, root, boundary if boundary is not None else root)
-        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        descriptor = open_file(path)
     except OSError as error:
         raise os_error(error, name) from error
     except ValueError as error:  # a null character
         raise TraceError(path=name, expected="a path", found=path) from error
     if stat.S_ISREG(os.fstat(descriptor).st_mode):
-        source = _unwrapped(FileSource(name, descriptor))
+        source = _unwrapped(FileSource(name, descriptor, lasting_path(path)))
         place = os.path.dirname(path) or os.curdir
         source.open_beside = partial(_open_path, place, place)
         return source
@@ -166,7 +167,7 @@ def _open_stream(stream: BinaryIO, name: str) -> Source:
         try:
             status = os.fstat(raw.fileno())
             if stat.S_ISREG(status.st_mode) and stream.tell() == 0:
-                return _unwrapped(FileSource(name, os.dup(raw.fileno())))
+                return _unwrapped(FileSource(name, with_room(lambda: os.dup(raw.fileno()))))
         except (OSError, ValueError) as error:
             raise TraceError(str(error), path=name) from error
     return _unwrapped(spooled(_chunks(stream, name), name))

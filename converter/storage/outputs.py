@@ -10,7 +10,8 @@ from collections.abc import Sequence
 from functools import partial
 
 from converter.errors import OutputError
-from converter.storage.block_writes import BlockWrites, Descriptor, Stream, Target
+from converter.storage.block_writes import BlockWrites, Descriptor, Reopened, Stream, Target
+from converter.storage.descriptors import open_file
 from converter.storage.file_sinks import (
     DirectorySink,
     FileSink,
@@ -112,14 +113,14 @@ def _open_plain(
             inputs = [avoid] if isinstance(avoid, str | os.PathLike) else avoid or ()
             _check_replaceable(text, status, force, directory, inputs)
             if not stat.S_ISREG(status.st_mode) and not stat.S_ISDIR(status.st_mode):
-                descriptor = os.open(target, os.O_WRONLY | os.O_CLOEXEC)
+                descriptor = open_file(target, os.O_WRONLY)
                 return _open_stream(text, Descriptor(text, descriptor), seekable)
         temporary = temporary_beside(target)
         if directory:
             os.mkdir(temporary)
             return DirectorySink(text, temporary, target, force)
-        flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
-        opened = Descriptor(text, os.open(temporary, flags, 0o666))
+        descriptor = open_file(temporary, os.O_RDWR | os.O_CREAT | os.O_EXCL)
+        opened = Reopened(text, descriptor, temporary)
         beside = partial(open_sink, force=force)
         return ReplacingSink(text, opened, temporary, target, force, beside)
     except (OSError, ValueError) as error:

@@ -131,11 +131,8 @@ def join_files(parts: Sequence[tuple[str, Sequence[Stretch]]], sink: Sink) -> No
 
     """
     with ExitStack() as stack:
-        stretches = [
-            (stretch, stack.enter_context(open(path, "rb")))
-            for path, found in parts
-            for stretch in found
-        ]
+        files = {path: stack.enter_context(open(path, "rb")) for path, _ in parts}
+        stretches = [(stretch, files[path]) for path, found in parts for stretch in found]
         for stretch, file in sorted(stretches, key=lambda one: one[0].run):
             file.seek(stretch.start)
             left = stretch.size

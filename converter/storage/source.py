@@ -11,7 +11,14 @@ import weakref
 from collections.abc import Callable, Iterator
 from typing import Self
 
-from converter.errors import OutputError, TraceError, TraceWarning, TruncatedError
+from converter.errors import (
+    OpenFilesError,
+    OutputError,
+    TraceError,
+    TraceWarning,
+    TruncatedError,
+)
+from converter.storage.descriptors import TOO_MANY, OpenFile, with_room
 from converter.storage.unpacked import Unpacked
 
 _MAX_OFFSET = (1 << 63) - 1
@@ -143,16 +150,22 @@ class MemorySource(Source):
 
 
 class FileSource(Source):
-    """An open regular file, which it owns."""
+    """An open regular file, which it owns.
 
-    def __init__(self, name: str, descriptor: int) -> None:
-        super().__init__(name, os.fstat(descriptor).st_size)
-        self._descriptor = descriptor
+    Args:
+        name: the path for messages.
+        descriptor: of the file.
+        path: opens it again where too many files are open; None keeps the descriptor.
+
+    """
+
+    def __init__(self, name: str, descriptor: int, path: str | None = None) -> None:
+        self._file = OpenFile(descriptor, path)
+        super().__init__(name, self._file.size)
         # Also where a trace lives until the interpreter ends, when a method could no longer call anything.
-        self._release = weakref.finalize(self, os.close, descriptor)
+        self._release = weakref.finalize(self, self._file.close)
 
     def close(self) -> None:
-        self._descriptor = -1
         self._release()
 
     def read(self, offset: int, size: int) -> bytes:
@@ -160,26 +173,25 @@ class FileSource(Source):
         size = self._available(offset, size)
         if not size:
             return b""
-        if self._descriptor < 0:
-            raise ValueError("read of a closed source")
         try:
-            data = os.pread(self._descriptor, min(size, MOST_AT_ONCE), offset)
+            with self._file as descriptor:
+                data = os.pread(descriptor, min(size, MOST_AT_ONCE), offset)
         except OSError as error:
             raise os_error(error, self.name, offset) from error
         return data if len(data) == size else super().read(offset, size)
 
     def _fill(self, offset: int, view: memoryview) -> int:
-        if self._descriptor < 0:
-            raise ValueError("read of a closed source")
         done = 0
-        while done < len(view):
-            try:
-                count = _read_at(self._descriptor, view[done : done + MOST_AT_ONCE], offset + done)
-            except OSError as error:
-                raise os_error(error, self.name, offset + done) from error
-            if count == 0:  # the file has become shorter since it was opened
-                break
-            done += count
+        try:
+            with self._file as descriptor:
+                while done < len(view):
+                    part = view[done : done + MOST_AT_ONCE]
+                    count = _read_at(descriptor, part, offset + done)
+                    if count == 0:  # the file has become shorter since it was opened
+                        break
+                    done += count
+        except OSError as error:
+            raise os_error(error, self.name, offset + done) from error
         return done
 
 
@@ -227,26 +239,71 @@ def check_relative(relative: str) -> None:
         raise TraceError(expected="a name inside the directory", found=relative or "no name")
 
 
-def spooled(chunks: Iterator[bytes], name: str) -> Source:
-    """A source of an unnamed temporary file with these contents."""
-    import tempfile
+class GrowingSource(FileSource):
+    """An unnamed temporary file, to which contents are added. For one thread at a time.
 
-    try:
-        # OSErrors of the input are TraceErrors by now, so these are the temporary file's.
-        with tempfile.TemporaryFile(buffering=0) as file:
+    Raises:
+        OutputError: there is no room for it.
+
+    """
+
+    def __init__(self, name: str) -> None:
+        import tempfile
+
+        try:
+            with with_room(lambda: tempfile.TemporaryFile(buffering=0)) as file:
+                super().__init__(name, with_room(lambda: os.dup(file.fileno())))
+        except OSError as error:
+            raise _no_copy(error, name) from error
+
+    def append(self, chunks: Iterator[bytes], name: str) -> tuple[int, int]:
+        """Add the contents of something; their offset and size.
+
+        Raises:
+            OutputError: there is no room for them.
+
+        """
+        start = at = self.size
+        try:
+            # OSErrors of the input are TraceErrors by now, so these are the temporary file's.
             for chunk in chunks:
                 view = memoryview(chunk)
                 while view:
-                    view = view[file.write(view) :]
-            return FileSource(name, os.dup(file.fileno()))
-    except OSError as error:
-        place = tempfile.tempdir or "TMPDIR"
-        said = error.strerror or error
-        message = f"cannot copy it to a temporary file in {place}: {said} (TMPDIR names another)"
-        raise OutputError(message, path=name) from error
+                    with self._file as descriptor:
+                        count = os.pwrite(descriptor, view[:MOST_AT_ONCE], at)
+                    view, at = view[count:], at + count
+        except OSError as error:
+            raise _no_copy(error, name) from error
+        self.size = at
+        return start, at - start
+
+
+def spooled(chunks: Iterator[bytes], name: str) -> Source:
+    """A source of an unnamed temporary file with these contents."""
+    source = GrowingSource(name)
+    try:
+        source.append(chunks, name)
+    except BaseException:
+        source.close()
+        raise
+    return source
+
+
+def _no_copy(error: OSError, name: str) -> TraceError:
+    """That there is no temporary file for an input, or no room in it."""
+    import tempfile
+
+    if error.errno in TOO_MANY:
+        return OpenFilesError(path=name)
+    place = tempfile.tempdir or "TMPDIR"
+    said = error.strerror or error
+    message = f"cannot copy it to a temporary file in {place}: {said} (TMPDIR names another)"
+    return OutputError(message, path=name)
 
 
 def os_error(error: Exception, name: str, offset: int | None = None) -> TraceError:
     """What the system says about an input, as an error about that input."""
+    if isinstance(error, OSError) and error.errno in TOO_MANY:
+        return OpenFilesError(path=name)
     message = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
     return TraceError(message, path=name, offset=offset)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator
@@ -17,7 +18,7 @@ from converter.storage.archives import (
     is_inside,
 )
 from converter.storage.packed import PackedSource, Unpack
-from converter.storage.source import Source, spooled
+from converter.storage.source import GrowingSource, Source, View
 
 _CHUNK = 1 << 18
 #: What reading a damaged, encrypted or unusual archive raises.
@@ -66,8 +67,9 @@ def open_zip(source: Source, unwrap: Callable[[Source], Source]) -> Source:
     if len(members) == 1:
         ((name, unpack),) = members.items()
         return unwrap(PackedSource(os.path.join(source.name, name), source, unpack, "zip"))
+    copies = _Copies(source)
     openers = {
-        name: partial(_copied, source, unpack, os.path.join(source.name, name))
+        name: partial(copies.open, unpack, os.path.join(source.name, name))
         for name, unpack in members.items()
     }
     result = ArchiveSource(source.name, source, inner_names(openers), unwrap)
@@ -91,12 +93,39 @@ def _unpacked(
         note(warnings, TraceWarning(message=message, path=name, offset=produced))
 
 
-def _copied(archive: Source, unpack: Unpack, name: str) -> Source:
-    """A member of several, with offsets: what is in a directory is read in any order."""
-    warnings = archive.warnings
-    chunks = archive.unpacked.cut((name, "zip"), unpack(warnings), warnings, name)
-    source = spooled(chunks, name)
-    source.warnings = warnings
-    source.unpacked = archive.unpacked
-    source.compression = "zip"
-    return source
+class _Copies:
+    """Members of several, unpacked into one temporary file: what is in a directory is read in any order, and again.
+
+    Args:
+        archive: the archive, whose members these are.
+
+    """
+
+    def __init__(self, archive: Source) -> None:
+        self._archive = archive
+        self._lock = threading.Lock()
+        self._file: GrowingSource | None = None
+        #: Where each is in the file, and its size.
+        self._places: dict[str, tuple[int, int]] = {}
+
+    def open(self, unpack: Unpack, name: str) -> Source:
+        """Return a member, which is unpacked when it is opened first.
+
+        Raises:
+            TraceError: nothing of it can be unpacked.
+
+        """
+        warnings = self._archive.warnings
+        with self._lock:
+            if self._file is None:
+                self._file = GrowingSource(self._archive.name)
+            if name not in self._places:
+                contents = self._archive.unpacked.cut(
+                    (name, "zip"), unpack(warnings), warnings, name
+                )
+                self._places[name] = self._file.append(contents, name)
+            source = View(name, self._file, *self._places[name])
+        source.warnings = warnings
+        source.unpacked = self._archive.unpacked
+        source.compression = "zip"
+        return source

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from converter.errors import TraceError
+from converter.storage.descriptors import with_room
 from converter.storage.placing import output_error
 
 #: What is fetched begins and ends where blocks do; they are larger where there would be more than so many.
@@ -38,8 +39,8 @@ class BlockCache:
         #: 1 for each block that is here.
         self._held = bytearray(-(-size // self.block))
         try:
-            with tempfile.TemporaryFile(buffering=0) as file:
-                self._descriptor = os.dup(file.fileno())
+            with with_room(lambda: tempfile.TemporaryFile(buffering=0)) as file:
+                self._descriptor = with_room(lambda: os.dup(file.fileno()))
         except OSError as error:
             raise output_error(error, tempfile.tempdir or "TMPDIR") from error
 

@@ -14,7 +14,8 @@ from contextlib import suppress
 from typing import Any, Self
 
 from converter.errors import OutputError
-from converter.storage.block_writes import Descriptor
+from converter.storage.block_writes import Reopened
+from converter.storage.descriptors import open_file
 from converter.storage.file_sinks import DirectorySink, TemporaryFileSink
 from converter.storage.locations import absolute, is_remote, protocol, shown
 from converter.storage.placing import EXISTS, output_error, remove, temporary_beside
@@ -62,9 +63,9 @@ class RemoteSink(TemporaryFileSink):
     """A file that is sent when it is complete, behind those that come with it."""
 
     def __init__(self, url: str, temporary: str, force: bool) -> None:
-        flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
-        descriptor = Descriptor(temporary, os.open(temporary, flags, 0o600))
-        super().__init__(shown(url), descriptor, temporary, force=force)
+        descriptor = open_file(temporary, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
+        target = Reopened(temporary, descriptor, temporary)
+        super().__init__(shown(url), target, temporary, force=force)
         self.url = url
 
     def companion(self, suffix: str) -> Sink:

@@ -376,7 +376,7 @@ NO_LIMITS = {
         uftrace/seeking._MOST_TIME uftrace/reader._MOST_OFFSET uftrace/layout.MOST_LOST
         uftrace/capabilities._MAX_FIELD_NAME uftrace/trace_tables.MAX_SYMBOLS
         uftrace/argument_specs._MOST_VALUES storage/source._MAX_OFFSET columnar/own._MAX_CPU
-        columnar/foreign._MAX_CPU columnar/foreign._DEEPEST""",
+        columnar/foreign._MAX_CPU columnar/foreign._DEEPEST ir/values._DEEPEST""",
     "what is read, kept or searched at a time; the rest is then": """
         aix/report_text._MAX_LINE aix/report_text._MAX_ROWS aix/decode._MOST_BESIDE
         chrome/search._LONGEST chrome/resuming.LARGEST chrome/resuming.LONGEST
@@ -388,7 +388,7 @@ NO_LIMITS = {
         storage/source.MOST_AT_ONCE storage/packed._MOST_IN_MEMORY storage/packed._MOST_PASSES
         remote/sources._MOST_STREAMS remote/objects.MOST_FETCHED remote/cache._MOST_BLOCKS
         remote/cache._MOST_BLOCK remote/cache._MOST_KEPT storage/window_memory._MOST_REUSED
-        storage/decompression._MOST_OUTPUT storage/descriptors._MOST""",
+        storage/decompression._MOST_OUTPUT storage/descriptors._MOST ir/values._MOST_NESTED""",
     "what is done in a faster way, or shown in full; the rest in another": """
         aix/report_text._MAX_PREAMBLE aix/template_programs._MOST_ITEMS
         aix/template_programs._MOST_CALLS aix/template_programs._MOST_DEPTH

@@ -33,6 +33,9 @@ LIMITS: Final[Mapping[str, Limit]] = {
     "zstd-window": Limit(1 << 27, "bytes", "of memory to unpack zstd", 1 << 31),
     "xz-memory": Limit(1 << 28, "bytes", "of memory to unpack xz"),
     "members": Limit(1_000_000, "files", "in an archive"),
+    "tar.header": Limit(
+        1 << 20, "bytes", "of what a tar archive says of a member beside its header"
+    ),
     "listed-files": Limit(1 << 21, "files", "in a directory that are looked at to recognise it"),
     "folder-files": Limit(1000, "files", "in a folder that is looked through for traces"),
     "folder-depth": Limit(64, "levels", "of folders in a folder elsewhere", 200),

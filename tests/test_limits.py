@@ -82,11 +82,11 @@ def under(make):
     return said
 
 
-def tar(*files):
+def tar(*files, name=""):
     archive = io.BytesIO()
     with tarfile.open(fileobj=archive, mode="w") as into:
         for number, data in enumerate(files):
-            info = tarfile.TarInfo(f"{number}")
+            info = tarfile.TarInfo(f"{name}{number}")
             info.size = len(data)
             into.addfile(info, io.BytesIO(data))
     return archive.getvalue()
@@ -238,6 +238,7 @@ CASES = {
     "zstd-window": (1 << 10, made(lambda: zstandard.compress(bytes(1 << 20), 19)), {}),
     "xz-memory": (1 << 20, made(lambda: lzma.compress(bytes(1 << 20))), {}),
     "members": (2, made(lambda: tar(*[INPUTS["fxt_events"](99)[""]] * 3)), {}),
+    "tar.header": (600, made(lambda: tar(b"x", name="n" * 700)), {}),
     "listed-files": (2, made(lambda: tar(*[b"x"] * 5)), {}),
     "folder-files": (2, made(lambda: tar(*[b"x"] * 5)), {}),
     "aix.template-steps": (50, templates('LOOP 60 { "x" }'), {}),
@@ -388,7 +389,8 @@ NO_LIMITS = {
         storage/source.MOST_AT_ONCE storage/packed._MOST_IN_MEMORY storage/packed._MOST_PASSES
         remote/sources._MOST_STREAMS remote/objects.MOST_FETCHED remote/cache._MOST_BLOCKS
         remote/cache._MOST_BLOCK remote/cache._MOST_KEPT storage/window_memory._MOST_REUSED
-        storage/decompression._MOST_OUTPUT storage/descriptors._MOST ir/values._MOST_NESTED""",
+        storage/decompression._MOST_OUTPUT storage/descriptors._MOST ir/values._MOST_NESTED
+        storage/archives._LONGEST_NAME""",
     "what is done in a faster way, or shown in full; the rest in another": """
         aix/report_text._MAX_PREAMBLE aix/template_programs._MOST_ITEMS
         aix/template_programs._MOST_CALLS aix/template_programs._MOST_DEPTH

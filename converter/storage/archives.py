@@ -7,13 +7,16 @@ from __future__ import annotations
 
 import io
 import os
-import tarfile
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 
 from converter.errors import TraceError, TraceWarning, note
 from converter.limits import allowed, limit
 from converter.storage.source import Source, View, check_relative
+from converter.storage.tar_headers import members as tar_members
+
+#: No system has longer ones, and folders inside of each other are looked at one by one.
+_LONGEST_NAME = 1 << 14
 
 #: What opens the contents, by name in the archive.
 Members = Mapping[str, Callable[[], Source]]
@@ -55,26 +58,25 @@ def _listed(source: Source, warnings: list[TraceWarning]) -> Members:
         note(warnings, TraceWarning(message=message, format="tar", path=source.name, offset=offset))
 
     try:
-        with tarfile.open(fileobj=SourceFile(source), mode="r:") as archive:
-            for member in archive:
-                name = os.path.normpath(member.name)
-                if member.isdir():
-                    continue
-                if not member.isreg() or member.issparse() or not is_inside(name):
-                    left_out += 1
-                    continue
-                if len(members) == limit("members"):
-                    damaged(f"{allowed('members')} are read: the rest is left out")
-                    break
-                available = max(source.size - member.offset_data, 0)
-                if member.size > available:
-                    damaged(f"the archive ends within {name!r}", member.offset_data)
-                size = min(member.size, available)
-                members[name] = partial(View, name, source, member.offset_data, size)
-    except (tarfile.TarError, ValueError, ArithmeticError, OSError) as error:
+        for member in tar_members(source):
+            name = os.path.normpath(member.name)
+            if member.is_folder:
+                continue
+            if not member.is_file or len(member.name) > _LONGEST_NAME or not is_inside(name):
+                left_out += 1
+                continue
+            if len(members) == limit("members"):
+                damaged(f"{allowed('members')} are read: the rest is left out")
+                break
+            available = max(source.size - member.offset, 0)
+            if member.size > available:
+                damaged(f"the archive ends within {name!r}", member.offset)
+            size = min(member.size, available)
+            members[name] = partial(View, name, source, member.offset, size)
+    except TraceError as error:
         if not members:
-            raise TraceError(str(error), format="tar", path=source.name) from error
-        damaged(f"the archive is damaged: {error}")
+            raise
+        damaged(f"the archive is damaged: {error.detail}", error.offset)
     if left_out:
         damaged(f"{left_out:,} links, special files or names that lead out of it are left out")
     return members
@@ -148,7 +150,7 @@ class ArchiveSource(Source):
 
 
 class SourceFile(io.RawIOBase):
-    """A source as the file object that tarfile and zipfile read."""
+    """A source as the file object that zipfile reads."""
 
     def __init__(self, source: Source) -> None:
         self._source = source

@@ -19,9 +19,9 @@ from converter.storage.archives import (
 )
 from converter.storage.packed import PackedSource, Unpack
 from converter.storage.source import GrowingSource, Source, View
+from converter.storage.zip_members import DamageError, contents
 
-_CHUNK = 1 << 18
-#: What reading a damaged, encrypted or unusual archive raises.
+#: What reading the list of members raises where that is damaged or unusual.
 _FAILURES = (
     zipfile.BadZipFile,
     zlib.error,
@@ -58,7 +58,7 @@ def open_zip(source: Source, unwrap: Callable[[Source], Source]) -> Source:
         if not info.filename or not is_inside(name) or len(members) == limit("members"):
             left_out += 1
             continue
-        members[name] = partial(_unpacked, archive, info, os.path.join(source.name, info.filename))
+        members[name] = partial(_unpacked, source, info, os.path.join(source.name, info.filename))
     if left_out:
         message = (
             f"{left_out:,} names that lead out of it, or beyond {allowed('members')}, are left out"
@@ -78,19 +78,22 @@ def open_zip(source: Source, unwrap: Callable[[Source], Source]) -> Source:
 
 
 def _unpacked(
-    archive: zipfile.ZipFile, info: zipfile.ZipInfo, name: str, warnings: list[TraceWarning]
+    source: Source, info: zipfile.ZipInfo, name: str, warnings: list[TraceWarning]
 ) -> Iterator[bytes]:
     produced = 0
     try:
-        with archive.open(info) as file:
-            while chunk := file.read(_CHUNK):
-                produced += len(chunk)
-                yield chunk
-    except _FAILURES as error:
+        for piece in contents(source, info):
+            produced += len(piece)
+            yield piece
+    except DamageError as error:
         if not produced:
-            raise TraceError(str(error), format="zip", path=name) from error
+            raise TraceError(
+                f"the zip data is damaged: {error}", format="zip", path=name
+            ) from error
         message = f"the zip data is damaged: {error}"
         note(warnings, TraceWarning(message=message, path=name, offset=produced))
+    except TraceError as error:
+        raise error.within(path=name) from None
 
 
 class _Copies:

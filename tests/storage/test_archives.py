@@ -3,11 +3,13 @@
 import gzip
 import io
 import tarfile
+import tracemalloc
 
 import pytest
 import zstandard
 
 from converter.errors import TraceError
+from converter.limits import limit
 from converter.storage.opening import open_source
 
 FILES = {
@@ -124,3 +126,84 @@ def test_any_flipped_byte_of_a_header_gives_a_directory_or_an_error():
                     contents(source)
         except TraceError:
             pass
+
+
+def extended(kind, size, data=b""):
+    """A header of a type that says more of the next member, whose contents are `size` bytes as it says."""
+    info = tarfile.TarInfo("././@LongLink")
+    info.type, info.size = kind, size
+    return info.tobuf(tarfile.GNU_FORMAT) + data + bytes(-len(data) % 512)
+
+
+def test_names_and_sizes_of_every_kind_of_header():
+    name = "/".join(["long"] * 60)
+    for format in (tarfile.PAX_FORMAT, tarfile.GNU_FORMAT):
+        with open_source(
+            archive({f"{name}/a": b"1", f"{name}/b": b"22", "é" * 90: b"3"}, format)
+        ) as source:
+            assert contents(source) == {f"{name}/a": b"1", f"{name}/b": b"22", "é" * 90: b"3"}
+    global_header = tarfile.TarInfo.create_pax_global_header(
+        {"comment": "x" * 3000, "path": "of all"}
+    )
+    with open_source(global_header + archive({"a": b"1"})) as source:
+        assert contents(source) == {"of all": b"1"}
+    sized = tarfile.TarInfo("a").tobuf(tarfile.USTAR_FORMAT)
+    with open_source(
+        extended(tarfile.XHDTYPE, 10, b"10 size=2\n") + sized + b"22" + bytes(510)
+    ) as source:
+        assert contents(source) == {"a": b"22"}
+
+
+@pytest.mark.parametrize(
+    "kind", [tarfile.XHDTYPE, tarfile.GNUTYPE_LONGNAME, tarfile.GNUTYPE_LONGLINK]
+)
+@pytest.mark.parametrize("count", [1, 2, 400, 3000])
+def test_headers_may_follow_each_other(kind, count):
+    data = b"17 comment=abcde\n" if kind == tarfile.XHDTYPE else b"named\0"
+    with open_source(extended(kind, len(data), data) * count + archive({"in": b"1"})) as source:
+        assert list(source.walk()) == ["named" if kind == tarfile.GNUTYPE_LONGNAME else "in"]
+
+
+@pytest.mark.parametrize("kind", [tarfile.XHDTYPE, tarfile.XGLTYPE, tarfile.GNUTYPE_LONGNAME])
+def test_a_header_of_any_size_takes_no_memory(kind):
+    size = limit("tar.header")
+    for more, refused in ((0, False), (1, True)):
+        data = extended(kind, size + more, b"x" * (size + more)) + archive({"in": b"1"})
+        tracemalloc.start()
+        try:
+            if refused:
+                with pytest.raises(TraceError, match="limit"):
+                    open_source(data)
+            else:
+                open_source(data).close()
+            assert tracemalloc.get_traced_memory()[1] < 8 << 20
+        finally:
+            tracemalloc.stop()
+
+
+@pytest.mark.parametrize(
+    "records",
+    [
+        b"9" * 80000,
+        b"1" * 80000 + b" size=1\n",
+        b"hdrcharset=" * 8000,
+        b"-1 a=b\n",
+        b"0 a=b\n",
+        b"99 a=b\n",
+        b"6 a=\n6",
+        b" \n",
+    ],
+)
+def test_records_that_make_no_sense_are_ignored(records):
+    with open_source(
+        extended(tarfile.XHDTYPE, len(records), records) + archive({"in": b"1"})
+    ) as source:
+        assert list(source.walk()) == ["in"]
+
+
+@pytest.mark.parametrize("size", ["-1", "x", "1" * 20])
+def test_a_size_that_is_none_is_damage(size):
+    record = f" size={size}\n".encode()
+    record = str(len(record) + 2).encode() + record
+    with pytest.raises(TraceError, match="size"):
+        open_source(extended(tarfile.XHDTYPE, len(record), record) + archive({"in": b"1"}))

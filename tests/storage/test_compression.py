@@ -5,16 +5,20 @@ import gzip
 import io
 import lzma
 import os
+import struct
 import sys
 import tarfile
 import tracemalloc
 import zipfile
+import zlib
+from functools import partial
 
 import pytest
 import zstandard
 from support.sink_checks import BIG, BrokenError
 
 from converter.errors import OutputError, TraceError, UnsupportedError
+from converter.limits import limited
 from converter.storage.opening import open_source
 from converter.storage.outputs import open_sink
 from converter.storage.workers import use_workers
@@ -191,10 +195,59 @@ def test_a_zip_archive_of_several_files_is_a_directory():
         assert "1 names that lead out of it" in str(warning)
 
 
-def test_a_damaged_zip_archive_is_an_error_or_a_warning():
-    data = zipped({"a": b"x" * 5000 + BIG, "b": b"2"})
-    for place in range(0, len(data), 997):
-        for damaged in (data[:place], data[:place] + b"\xff" + data[place + 1 :]):
+ZIP_METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA)
+
+
+def readdressed(data, method, packed, size, checksum):
+    """An archive of one stored member whose data are packed by a method that Python's module does not write."""
+    name = b"a"
+    fields = struct.pack(
+        "<HHHHHIIIHH", 63, 0, method, 0, 33, checksum, len(packed), size, len(name), 0
+    )
+    local = b"PK\x03\x04" + fields + name + packed
+    central = b"PK\x01\x02\x3f\x00" + fields + bytes(14) + name
+    end = b"PK\x05\x06" + struct.pack("<HHHHIIH", 0, 0, 1, 1, len(central), len(local), 0)
+    return local + central + end
+
+
+@pytest.mark.parametrize(
+    ("method", "pack"), [(93, zstandard.compress), (95, lzma.compress)], ids=["zstd", "xz"]
+)
+def test_methods_of_newer_zip_archives(method, pack):
+    data = readdressed(BIG, method, pack(BIG), len(BIG), zlib.crc32(BIG))
+    with open_source(data) as source:
+        assert source.read(0, source.size) == BIG
+        assert source.warnings == []
+
+
+def test_what_cannot_be_unpacked_says_why():
+    for method, why in ((1, "compression method"), (99, "compression method")):
+        with pytest.raises(TraceError, match=why):
+            open_source(readdressed(b"", method, b"abc", 3, 0))
+    data = bytearray(zipped({"a": BIG}))
+    data[6] |= 1
+    data[data.rindex(b"PK\x01\x02") + 8] |= 1
+    with pytest.raises(TraceError, match="encrypted"):
+        open_source(bytes(data))
+
+
+@pytest.mark.parametrize("method", ZIP_METHODS)
+@pytest.mark.parametrize("size", [0, 1, (1 << 18) - 1, 1 << 18, (1 << 18) + 1])
+def test_members_of_any_size_are_whole(method, size):
+    plain = (b"0123456789abcdef" * (size // 16 + 1))[:size]
+    with open_source(zipped({"a": plain, "b": b"1"}, method)) as source:
+        assert source.open("a").read(0, size + 1) == plain
+        assert source.warnings == []
+
+
+@pytest.mark.parametrize("method", ZIP_METHODS)
+def test_a_damaged_zip_archive_is_an_error_or_a_warning(method):
+    data = zipped({"a": b"x" * 5000 + BIG, "b": b"2"}, method)
+    for place in (*range(80), *range(80, len(data), 997), *range(len(data) - 150, len(data))):
+        for damaged in (
+            data[:place],
+            data[:place] + bytes([data[place] ^ 0x55]) + data[place + 1 :],
+        ):
             if not damaged.startswith(b"PK\x03\x04"):
                 continue
             try:
@@ -205,7 +258,32 @@ def test_a_damaged_zip_archive_is_an_error_or_a_warning():
                 pass
 
 
-@pytest.mark.parametrize("compress", [lzma.compress, bz2.compress, lambda d: zipped({"a": d})])
+@pytest.mark.parametrize("method", ZIP_METHODS)
+def test_a_changed_byte_of_a_member_is_told(method):
+    data = bytearray(zipped({"a": BIG}, method))
+    data[200] ^= 0x55
+    said = []
+    try:
+        with open_source(bytes(data)) as source:
+            said += source.warnings
+    except TraceError as error:
+        said.append(error)
+    assert "damaged" in str(said[0])
+
+
+def test_a_dictionary_that_takes_too_much_memory_is_refused():
+    with limited({"xz-memory": "64K"}), pytest.raises(TraceError, match="too much memory"):
+        open_source(zipped({"a": bytes(1 << 20)}, zipfile.ZIP_LZMA))
+
+
+@pytest.mark.parametrize(
+    "compress",
+    [
+        lzma.compress,
+        bz2.compress,
+        *(partial(lambda d, m: zipped({"a": d}, m), m=m) for m in ZIP_METHODS[1:]),
+    ],
+)
 def test_a_bomb_takes_no_memory(compress):
     data = compress(bytes(1 << 26))
     assert len(data) < 1 << 18

@@ -12,8 +12,8 @@ from libc.string cimport memcpy
 
 from converter.formats.chrome.emit_programs cimport (
     ARGUMENT_CPU, ARRAY, BASE64, BOOLEAN, COLUMN_OPERATIONS, EVENT, EVENT_DURATION, EVENT_OWNER, EVENT_PLACE, EVENT_TIME,
-    FLOAT, HEXADECIMAL, IF_TRUE, LITERAL, MEMBERS, MOST_OF_TEXT, SIGNED, STEP, STRING, STRING_IF, THREAD_OF, TIME, UNSIGNED, Operation,
-    Program,
+    FLOAT, HEXADECIMAL, IF_TRUE, LITERAL, MEMBERS, MOST_OF_TEXT, PLAIN_STRING, SIGNED, STEP, STRING, STRING_IF, THREAD_OF, TIME,
+    UNSIGNED, Operation, Program,
 )
 from converter.formats.chrome.emit_strings cimport Quoted, QuotedStrings, make_room_for, quote
 from converter.formats.chrome.emit_text cimport (
@@ -200,7 +200,7 @@ cdef class Emitter:
                     if at is NULL:
                         return NULL
                     at = copy_in_steps(at, operation.text, operation.size)
-                elif code == STRING or code == STRING_IF:
+                elif code == STRING or code == PLAIN_STRING or code == STRING_IF:
                     if view.offsets is not NULL:
                         behind = NULL
                         fetch_list_ahead(view, row)
@@ -226,7 +226,7 @@ cdef class Emitter:
                     if quoted.size > 0:
                         at = copy_in_steps(at, self._quoted.kept.data + quoted.start, quoted.size)
                     else:
-                        at = self._string(at, number, code == STRING_IF)
+                        at = self._string(at, number, code != STRING)
                         if at is NULL:
                             return NULL
                 elif code == SIGNED:
@@ -377,8 +377,8 @@ cdef class Emitter:
             good = good and append(out, b"]", 1)
         elif not span_of(view, row, 1, &data, &size):
             return NULL
-        elif operation.code == STRING:
-            good = put_string(out, data, size, False)
+        elif operation.code == STRING or operation.code == PLAIN_STRING:
+            good = put_string(out, data, size, operation.code == PLAIN_STRING)
         elif operation.code == STRING_IF:
             if size:
                 out.used = copy_in_steps(out.data + out.used, operation.text, operation.size) - out.data

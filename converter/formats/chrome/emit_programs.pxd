@@ -20,22 +20,23 @@ cpdef enum:
     IF_TRUE = 6
     THREAD_OF = 7
     STRING = 8
-    STRING_IF = 9
-    JSON = 10
-    MEMBERS = 11
-    BASE64 = 12
-    ARRAY = 13
+    PLAIN_STRING = 9
+    STRING_IF = 10
+    JSON = 11
+    MEMBERS = 12
+    BASE64 = 13
+    ARRAY = 14
 
-    EVENT_TIME = 14
-    EVENT_PLACE = 15
-    EVENT = 16
-    EVENT_OWNER = 17
-    EVENT_DURATION = 18
-    ARGUMENT_CPU = 19
-    LITERAL = 20
+    EVENT_TIME = 15
+    EVENT_PLACE = 16
+    EVENT = 17
+    EVENT_OWNER = 18
+    EVENT_DURATION = 19
+    ARGUMENT_CPU = 20
+    LITERAL = 21
 
 cdef enum:
-    COLUMN_OPERATIONS = 14
+    COLUMN_OPERATIONS = 15
     # Bytes behind a literal that are readable, so that it is copied in steps of so many.
     STEP = 32
     # Bytes of a quoted string that is kept, and of a thread's text, for which each operation has room.

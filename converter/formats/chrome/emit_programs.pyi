@@ -27,6 +27,8 @@ IF_TRUE: int
 THREAD_OF: int
 #: (column): int32 string id or text, its first character escaped where the text could be taken for a number.
 STRING: int
+#: (column): int32 string id or text, without that escape.
+PLAIN_STRING: int
 #: (column, place, size): the literal and the string, without that escape; nothing for the empty string.
 STRING_IF: int
 #: (column): JSON text, or a string of it where it is not valid.

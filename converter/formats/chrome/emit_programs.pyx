@@ -28,10 +28,10 @@ cdef enum:
 cdef Takes[COLUMN_OPERATIONS] TAKES
 TAKES[:] = [
     TAKES_SCALAR, TAKES_SCALAR, TAKES_SCALAR, TAKES_SCALAR, TAKES_SCALAR, TAKES_SCALAR, TAKES_SCALAR, TAKES_SCALAR,
-    TAKES_TEXT, TAKES_TEXT, TAKES_BYTES, TAKES_BYTES, TAKES_BYTES, TAKES_LIST,
+    TAKES_TEXT, TAKES_TEXT, TAKES_TEXT, TAKES_BYTES, TAKES_BYTES, TAKES_BYTES, TAKES_LIST,
 ]
 cdef int64_t[COLUMN_OPERATIONS] WIDTHS
-WIDTHS[:] = [8, 8, 8, 8, 8, 1, 1, 4, 0, 0, 1, 1, 1, 0]
+WIDTHS[:] = [8, 8, 8, 8, 8, 1, 1, 4, 0, 0, 0, 1, 1, 1, 0]
 
 
 cdef class Program:
@@ -215,15 +215,15 @@ cdef class Program:
         cdef double floating
         if not ensure(out, MOST_OF_OPERATION):
             raise MemoryError
-        if code == STRING or code == STRING_IF:
+        if code == STRING or code == PLAIN_STRING or code == STRING_IF:
             id = id_of(view, 0)
             if not 0 <= id < self._strings._count:
                 return False
             entry = self._strings.entry(id)
             if entry.size > MOST_OF_TEXT:
                 return False
-            if code == STRING:
-                good = put_string(out, entry.data, entry.size, False)
+            if code != STRING_IF:
+                good = put_string(out, entry.data, entry.size, code == PLAIN_STRING)
             elif id:
                 good = append(out, operation.text, operation.size) and put_string(out, entry.data, entry.size, True)
         elif code == SIGNED:

@@ -127,6 +127,10 @@ class Compiler:
         """Emit a text and a string column, or nothing where the string is empty."""
         self.operation(op.STRING_IF, self.next_column(), text)
 
+    def plain_string(self) -> None:
+        """Emit a string column, which readers take for text whatever it looks like."""
+        self.operation(op.PLAIN_STRING, self.next_column())
+
     def value(self, field_class: FieldClass, *, time: bool = False) -> None:
         """Emit a column of a class as JSON."""
         match field_class:
@@ -333,6 +337,10 @@ class Outline:
         elif part == BINDS:
             compiler.literal(',"bp":"e"')
             compiler.skip()
+        elif part == NAME and self.event_class.kind is not Kind.SLICE_END:
+            # Catapult's importer gives up the whole file at an event without a name.
+            compiler.literal(',"name":')
+            compiler.plain_string()
         elif part in (NAME, CATEGORY):
             compiler.string_if(f',"{_KEYS[part]}":')
         elif part == MEMBERS:

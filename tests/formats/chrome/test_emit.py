@@ -204,6 +204,7 @@ TEXTS = (b"", b"0x1", b'a"b', b"z" * 300)
         (op.BOOLEAN, np.array([True, False])),
         (op.IF_TRUE, np.array([True, False])),
         (op.STRING, np.arange(len(TEXTS), dtype=np.int32)),
+        (op.PLAIN_STRING, np.arange(len(TEXTS), dtype=np.int32)),
         (op.STRING_IF, np.arange(len(TEXTS), dtype=np.int32)),
     ],
 )

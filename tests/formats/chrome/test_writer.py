@@ -130,6 +130,18 @@ def test_text_that_occurs_again_is_the_same_in_every_place() -> None:
         assert sum('"v":"\\u0030x1f"' in line for line in lines) == 2
 
 
+@pytest.mark.parametrize("phase", "BXiIRPCbneSTpFstfNODc")
+def test_every_event_has_a_name(phase: str) -> None:
+    """Catapult's importer gives up the whole file at an event without one."""
+    needs = {"dur": 5, "id": "0x1"} if phase in "XbneSTpFstfNOD" else {}
+    unnamed = {"ph": phase, "ts": 1, "pid": 1, "tid": 2, **needs}
+    names = [
+        e["name"]
+        for e in written(load([unnamed, {**unnamed, "name": ""}, {**unnamed, "name": "0x1"}]))
+    ]
+    assert names == ["", "", "0x1"]
+
+
 def test_times_are_exact_wherever_a_second_or_millisecond_begins() -> None:
     second, milli = 10**9, 10**6
     times = [-second, -1, 0, 1, 10, 999, 1000, second - 1, second, second + 1, second + 10]

@@ -123,6 +123,8 @@ class Capabilities:
     ends_alike: frozenset[str] = frozenset()
     #: Formats in which ends say names and viewers do not look at them: each ends the innermost slice.
     ends_in_turn: frozenset[str] = frozenset()
+    #: Some viewers pair the ends of slices with their begins by name: ends have those of their begins.
+    named_ends: bool = False
     #: Formats whose viewers take complete slices first of what is at one time, the longest first of all.
     slices_first: frozenset[str] = frozenset()
     #: Of how many nanoseconds durations of complete slices are multiples; others, those on tracks that the format has,

@@ -37,6 +37,37 @@ class OpenSlices:
 
         """
 
+class NamedEnds:
+    def name(
+        self,
+        class_id: NDArray[np.int32],
+        row: NDArray[np.int32],
+        thread: NDArray[np.int32],
+        order: NDArray[np.int64] | None,
+        begins: dict[int, tuple[NDArray[np.int32], NDArray[np.int32]]],
+        ends: dict[int, tuple[NDArray[np.int32], NDArray[np.int32]]],
+    ) -> tuple[int, int]:
+        """Give ends of slices without a name that of the innermost slice of their thread; goes on from batch to batch.
+
+        One with a name ends the innermost slice of that name, or none; one that has a category alone ends the innermost
+        slice if that is its category, too.
+
+        Args:
+            class_id: of each event.
+            row: of each event, among those of its class.
+            thread: of each event.
+            order: that of time, None where the events are in it.
+            begins: ids of names and categories of slices that begin, by class.
+            ends: of slices that end. Their names are replaced.
+
+        Returns:
+            The number of ends that were named, and the position of the first of them.
+
+        Raises:
+            ValueError: a row that its class does not have.
+
+        """
+
 class NestedSlices:
     def lines(
         self,

@@ -6,9 +6,11 @@ import os
 import numpy as np
 
 from libc.stdint cimport INT32_MAX, INT64_MAX, int32_t, int64_t, uint8_t, uint32_t, uint64_t
+from libc.stdlib cimport calloc, free
 from libc.string cimport memset
 
 from converter.kernels.open_slices cimport (
+    NONE,
     Lanes,
     find_open,
     forget_closed,
@@ -159,6 +161,131 @@ cdef class OpenSlices:
         finally:
             free_turning(&turning)
         return result
+
+
+# A column of strings of one class: its first id, how far the next is, and how many there are.
+cdef struct Texts:
+    uint8_t* first
+    int64_t stride
+    int64_t length
+
+
+# The names and categories of one class; of ends, the names are written.
+cdef struct Named:
+    int32_t step
+    Texts names
+    Texts categories
+
+
+cdef class NamedEnds:
+    """Lanes are threads. Of an open slice, `number` is its category."""
+
+    cdef Lanes _open
+
+    def __cinit__(self):
+        start(&self._open, int.from_bytes(os.urandom(8), "little"))
+
+    def __dealloc__(self):
+        free_lanes(&self._open)
+
+    def name(
+        self,
+        const int32_t[:] class_id,
+        const int32_t[:] row,
+        const int32_t[:] thread,
+        const int64_t[::1] order,
+        dict begins,
+        dict ends,
+    ):
+        cdef int64_t count = class_id.shape[0]
+        cdef bint is_ordered = order is None
+        cdef int32_t classes = max(*begins, *ends, -1, -1) + 1
+        cdef int64_t i, k
+        cdef int64_t found = 0
+        cdef int64_t first = -1
+        cdef int32_t lane, entry
+        cdef int32_t* name
+        cdef int32_t category
+        cdef Lanes* held = &self._open
+        cdef RecentLane[RECENT] recent
+        cdef Named* of
+        cdef bint failed = False
+        cdef bint misplaced = False
+        cdef Named* known
+        if row.shape[0] != count or thread.shape[0] != count or (not is_ordered and order.shape[0] != count):
+            raise ValueError("columns differ in length")
+        if count and not is_ordered and not are_within(&order[0], count, count):
+            raise ValueError("an event is outside of the columns")
+        if min(*begins, *ends, 0, 0) < 0:
+            raise ValueError("a class has a number")
+        known = <Named*>calloc(classes + 1, sizeof(Named))
+        if known is NULL:
+            raise MemoryError
+        memset(recent, 0, sizeof(recent))
+        try:
+            # The caller holds the columns as long as this runs.
+            for step, columns in ((BEGIN, begins), (END, ends)):
+                for number, (names, categories) in columns.items():
+                    of = &known[<int32_t>number]
+                    of.step = step
+                    of.names = texts_of(names)
+                    of.categories = texts_of(categories)
+            with nogil:
+                failed = not forget_closed(held)
+                for k in range(0 if failed else count):
+                    i = k if is_ordered else order[k]
+                    if not 0 <= class_id[i] < classes or not known[class_id[i]].step:
+                        continue
+                    of = &known[class_id[i]]
+                    if not 0 <= row[i] < min(of.names.length, of.categories.length):
+                        misplaced = True
+                        break
+                    lane = recent_lane(recent, &held.tops, thread[i], -1).number - 1
+                    if lane < 0:
+                        failed = True
+                        break
+                    name = <int32_t*>(of.names.first + row[i] * of.names.stride)
+                    category = (<int32_t*>(of.categories.first + row[i] * of.categories.stride))[0]
+                    if of.step == BEGIN:
+                        entry = push(held, lane, name[0])
+                        if entry < 0:
+                            failed = True
+                            break
+                        held.entries[entry].number = category
+                        continue
+                    entry = innermost(held, lane)
+                    if entry < 0:
+                        continue
+                    if name[0]:
+                        entry = find_open(held, lane, name[0], False)
+                    elif category and held.entries[entry].number != category:
+                        entry = NONE
+                    else:
+                        name[0] = <int32_t>held.entries[entry].name
+                        if name[0]:
+                            found += 1
+                            if first < 0:
+                                first = i
+                    if entry < 0:
+                        continue
+                    while innermost(held, lane) != entry:
+                        pop(held, lane)
+                    pop(held, lane)
+        finally:
+            free(known)
+        if misplaced:
+            raise ValueError("a class has fewer rows than events")
+        if failed:
+            raise MemoryError("too many slices are open")
+        return found, first
+
+
+cdef Texts texts_of(column) except *:
+    cdef const int32_t[:] ids = column
+    cdef Texts found = Texts(NULL, ids.strides[0], ids.shape[0])
+    if ids.shape[0]:
+        found.first = <uint8_t*>&ids[0]
+    return found
 
 
 cdef class NestedSlices:

@@ -35,6 +35,7 @@ from converter.projection.tables import TargetTables
 from converter.projection.task_states import TaskStates
 
 if TYPE_CHECKING:
+    from converter.projection.end_names import EndNames
     from converter.projection.slice_depths import NestedTooDeep
 
 #: By class, and by whether all its events in a batch are on threads.
@@ -103,6 +104,11 @@ class Projector:
             from converter.projection.slice_depths import NestedTooDeep
 
             self._too_deep = NestedTooDeep(self.target, capabilities.max_depth, report)
+        self._end_names: EndNames | None = None
+        if capabilities.named_ends and source.format != format_name:
+            from converter.projection.end_names import EndNames
+
+            self._end_names = EndNames(self.target, report)
         # By what they were made by besides that; None for classes of which there is no plan.
         self._plans: dict[tuple[Hashable, ...], _Plans] = {}
         self._rehearsal: Rehearsal | None = None
@@ -246,6 +252,8 @@ class Projector:
         self.open_slices.clear()
         if self._too_deep:
             self._too_deep.restart()
+        if self._end_names:
+            self._end_names.restart()
         if self.capabilities.task_tracks:
             self._task_states = TaskStates(self)
         for batch in self.source.batches():
@@ -284,7 +292,7 @@ class Projector:
             batch.track = self._tables.buffers.tracks(batch.track)
         if self._too_deep:
             self._too_deep.count(batch)
-        return batch
+        return self._end_names.named(batch) if self._end_names else batch
 
     def _known(self) -> tuple[int, ...]:
         """How much is known of what rules ask besides classes and their events."""

@@ -273,6 +273,7 @@ CAPABILITIES = Capabilities(
     ends_by_name=frozenset({"chrome", "perfetto"}),
     ends_alike=frozenset({"chrome"}),
     ends_in_turn=frozenset({"fxt"}),
+    named_ends=True,
     slices_first=frozenset({"chrome"}),
     splitters={
         **{kind: by_phase for kind, phases in PHASES.items() if len(phases) > 1},

@@ -219,7 +219,7 @@ NAME = {"name": (StringClass(), Role.NAME)}
 BEGIN, END = event_class(Kind.SLICE_BEGIN, **NAME), event_class(Kind.SLICE_END, **NAME)
 
 
-def test_ends_of_slices_that_are_not_open_lose_their_names() -> None:
+def test_ends_of_slices_that_are_not_open_have_the_name_of_what_they_end() -> None:
     rows = [
         (0, 1, -1, 1, (b"main",)),
         (0, 2, -1, 1, (b"foo",)),
@@ -233,7 +233,7 @@ def test_ends_of_slices_that_are_not_open_lose_their_names() -> None:
     ]
     result, losses = projected(trace_of([BEGIN, END], rows), CAPABILITIES)
     ends = [fields["name"] for _, kind, _, fields in events_of(result) if kind is Kind.SLICE_END]
-    assert ends == ["", "bar", "main"]
+    assert ends == ["foo", "bar", "main"]
     assert "dropped: names of slice ends that no open slice has (1)" in losses
 
 

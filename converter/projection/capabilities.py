@@ -143,6 +143,8 @@ class Capabilities:
     time_order: bool = False
     #: A switch may leave one of its tasks unnamed (`switched_tasks.UNKNOWN_LABEL`).
     unknown_tasks: bool = True
+    #: How many ticks lost events may be before the next event of their CPU for readers to see the gap; None: any number.
+    gap_reach: int | None = None
     #: Viewers show a task as running until a switch says otherwise, even if it exits.
     exits_by_switch: bool = False
     #: A wakeup may be of a thread that runs; otherwise it is an event that nothing interprets.

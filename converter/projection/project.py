@@ -65,7 +65,12 @@ def projected(
     prepared: Trace, capabilities: Capabilities, format_name: str, report: LossReport
 ) -> Trace:
     """What `project` makes of a trace that is prepared: the stage that may be a batch behind that."""
-    return Projector(prepared, capabilities, format_name, report).target
+    target = Projector(prepared, capabilities, format_name, report).target
+    if capabilities.gap_reach is not None:
+        from converter.projection.gaps import before_events
+
+        target = before_events(target, capabilities.gap_reach, report)
+    return target
 
 
 class Projector:

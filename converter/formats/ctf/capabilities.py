@@ -6,19 +6,26 @@ from dataclasses import replace
 from functools import cache
 from typing import Final
 
+import numpy as np
+
 from converter.formats.ctf.lttng_events import EVENTS, NEEDED, is_lttng_event
+from converter.ir.columns import constant_column
 from converter.ir.events import EventClass, Field
 from converter.ir.field_classes import IntegerClass, Style, media_types_of
 from converter.ir.kinds import Kind, Role
 from converter.projection.capabilities import Capabilities, KindSupport, Projection
-from converter.projection.lost_events import counted
+from converter.projection.losses import LossKind
+from converter.projection.lost_events import COUNT, counted
 from converter.projection.pieces import Piece
 from converter.projection.sched_conventions import with_linux_state
 
-#: Events that were lost are counted by the packets.
-LOST: Final = EventClass(
-    Kind.DISCARDED, "discarded", fields=(Field("count", IntegerClass(64, True), Role.COUNT),)
-)
+#: Events that were lost are counted by the packets. Where nobody knows how many, the numbers of packets have a gap.
+LOST: Final = EventClass(Kind.DISCARDED, "discarded", fields=(COUNT,))
+_PACKETS: Final = Field("packets", IntegerClass(64))
+LOST_PACKETS: Final = EventClass(Kind.DISCARDED, "discarded_packets", fields=(COUNT, _PACKETS))
+#: Of packets that a gap is of: sums of such stay within the 64 bits of a packet's number.
+_MOST_PACKETS: Final = (1 << 32) - 1
+_GAP: Final = "gaps of unknown size are written as a lost packet"
 #: Records that only their own format can interpret.
 _FOREIGN: Final = frozenset({Kind.NATIVE})
 #: Timers that are not of high resolution have other events.
@@ -33,9 +40,7 @@ def capabilities(variant: str) -> Capabilities:  # noqa: ARG001 - all variants h
     kinds = {kind: any_class for kind in Kind if kind not in _FOREIGN}
     for kind in EVENTS:
         kinds[kind] = replace(_of_lttng(kind), of_class=_support)
-    kinds[Kind.DISCARDED] = KindSupport(
-        fields=LOST.fields, arguments=False, thread=False, cpu=True, event=("", LOST.name)
-    )
+    kinds[Kind.DISCARDED] = replace(_of_lost(LOST), of_class=_of_lost)
     return Capabilities(
         kinds=kinds,
         integers=frozenset((bits, signed) for bits in range(1, 65) for signed in (False, True)),
@@ -54,8 +59,9 @@ def capabilities(variant: str) -> Capabilities:  # noqa: ARG001 - all variants h
         id_bits=63,
         adapters={
             Kind.SCHED_SWITCH: _with_state,
-            Kind.DISCARDED: counted(LOST.fields[0], 1, (1 << 63) - 1),
+            Kind.DISCARDED: counted(),
         },
+        splitters={Kind.DISCARDED: _lost},
         tracks=True,
         track_units=True,
         clock_names=True,
@@ -92,7 +98,50 @@ def _support(event_class: EventClass) -> KindSupport:
     return replace(support, holds=replace(capabilities(""), media_types=media_types))
 
 
+def _of_lost(event_class: EventClass) -> KindSupport:
+    held = LOST if packets_field(event_class) is None else LOST_PACKETS
+    return KindSupport(
+        fields=held.fields, arguments=False, thread=False, cpu=True, event=("", held.name)
+    )
+
+
+def packets_field(event_class: EventClass) -> int | None:
+    """The number of the field that says how many packets were lost, with whatever was in them."""
+    return next((i for i, one in enumerate(event_class.fields) if one == _PACKETS), None)
+
+
 # Conventions
+
+
+def _lost(piece: Piece, projection: Projection) -> list[Piece]:
+    """Lost events whose number is known, and the others as lost packets."""
+    counts = piece.integers(Role.COUNT)
+    if counts is None:
+        return [_as_packets(piece, projection)]
+    known, unknown = piece.split(counts >= 0)
+    parts = [] if unknown is None else [_as_packets(unknown, projection)]
+    if known is not None:
+        index = packets_field(known.event_class)
+        if index is not None:
+            projection.lose(LossKind.DROPPED, "packets of lost events whose number is known", known)
+            known = known.without_field(index)
+        parts.append(known)
+    return parts
+
+
+def _as_packets(piece: Piece, projection: Projection) -> Piece:
+    """Gaps of unknown size as packets that are not there: as many as the source says, or one."""
+    index = packets_field(piece.event_class)
+    if index is None:
+        projection.lose(LossKind.LOWERED, _GAP, piece)
+        return piece.with_argument(_PACKETS, constant_column(np.uint64(1), len(piece)))
+    columns = piece.lazy_columns()
+    said = np.asarray(piece.table.column(index))
+    columns[index] = np.clip(said, 1, _MOST_PACKETS)
+    changed = int(np.count_nonzero(columns[index] != said))
+    what = f"numbers of lost packets outside 1 to {_MOST_PACKETS:,}"
+    projection.lose(LossKind.CHANGED, what, piece, changed)
+    return piece.rewritten(piece.event_class, columns)
 
 
 def _with_state(piece: Piece, projection: Projection) -> Piece:  # noqa: ARG001

@@ -11,6 +11,10 @@ cpdef enum:
     OP_OPTIONAL = 6  # 1 and the value, or 0
     OP_GROUP = 7  # the operations of an option
 
+    # What a program counts instead of writing events.
+    DISCARDS_EVENTS = 1
+    DISCARDS_PACKETS = 2
+
     DONE = 0
     FULL = 1
     OUT_OF_RANGE = 2

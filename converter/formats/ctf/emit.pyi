@@ -15,6 +15,9 @@ OP_UNION: int
 OP_OPTIONAL: int
 OP_GROUP: int
 
+DISCARDS_EVENTS: int
+DISCARDS_PACKETS: int
+
 DONE: int
 FULL: int
 OUT_OF_RANGE: int
@@ -36,12 +39,13 @@ class Emitter:
     def add_stream(self, class_id: int, instance: int, cpu: int, tracked: bool) -> int:
         """A stream; its number. `cpu` is -1 where its class has none; `tracked`: the context has a track."""
     def add_program(
-        self, id: int, operations: Sequence[tuple[int, int, int]], discards: bool
+        self, id: int, operations: Sequence[tuple[int, int, int]], discards: int
     ) -> int:
         """A program for the event record class `id`; its number.
 
-        One that `discards` has one column of 64-bit counts and writes no event: a packet begins at its time, and the
-        stream's counter of discarded events rises. Raises ValueError for operations that make no sense.
+        One that `discards` has one column of 64-bit counts and writes no event: a packet begins at its time. Of
+        DISCARDS_EVENTS the stream's counter of discarded events rises, of DISCARDS_PACKETS the packet's number, by more
+        than one. Raises ValueError for operations that make no sense.
         """
     def bind(self, number: int, rows: int, columns: Sequence[Any]) -> None:
         """Columns for the next `emit`, one an operation.

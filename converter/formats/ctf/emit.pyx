@@ -108,7 +108,7 @@ cdef class Emitter:
         self._stream_count += 1
         return self._stream_count - 1
 
-    def add_program(self, uint32_t id, operations, bint discards):
+    def add_program(self, uint32_t id, operations, int discards):
         """A program of (code, width, inner) each; its number. One that `discards` writes no event but counts."""
         cdef Program* grown
         cdef Program* program
@@ -118,6 +118,8 @@ cdef class Emitter:
         check_nesting(operations, 0, count, 0)
         if discards and [tuple(one) for one in operations] != [(OP_SCALAR, 8, 0)]:
             raise ValueError("a program that discards has one count")
+        if not 0 <= discards <= DISCARDS_PACKETS:
+            raise ValueError("a program discards events or packets")
         grown = <Program*>realloc(self._programs, (self._program_count + 1) * sizeof(Program))
         if grown is NULL:
             raise MemoryError
@@ -234,10 +236,18 @@ cdef class Emitter:
             if row >= program.views[0].length:
                 return OUT_OF_RANGE
             lost = bits_of(&program.views[0], row, 8)
+            if program.discards == DISCARDS_PACKETS and to.start < 0 and to.number == 0:
+                # Numbers that are left out are between those of two packets.
+                status = open_packet(to, ts)
+                if status != DONE:
+                    return status
             status = close_packet(to)
             if status != DONE:
                 return status
-            to.discarded += lost
+            if program.discards == DISCARDS_PACKETS:
+                to.number += lost
+            else:
+                to.discarded += lost
             return open_packet(to, ts)
         if to.start >= 0 and to.out.used - to.start > self._packet_size:
             status = close_packet(to)

@@ -22,7 +22,8 @@ cdef struct Operation:
 
 cdef struct Program:
     uint32_t id
-    bint discards
+    # 0, or what its column counts: DISCARDS_EVENTS or DISCARDS_PACKETS.
+    int discards
     int32_t count
     int64_t rows
     Operation* operations

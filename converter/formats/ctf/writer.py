@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Final
 from uuid import UUID
@@ -10,10 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from converter.errors import TraceError, UnsupportedError
-from converter.formats.ctf.capabilities import LOST
+from converter.formats.ctf.capabilities import LOST, LOST_PACKETS
 from converter.formats.ctf.ctf2_printer import print_sequence
 from converter.formats.ctf.emit import (
     BACKWARDS,
+    DISCARDS_EVENTS,
+    DISCARDS_PACKETS,
     DONE,
     FULL,
     OP_SCALAR,
@@ -26,7 +29,7 @@ from converter.formats.ctf.lttng_events import field_names
 from converter.formats.ctf.output_classes import Metadata, shift_for, usual_environment
 from converter.formats.ctf.output_programs import SYSCALL_KINDS, Program, is_numbered
 from converter.formats.ctf.output_streams import OutputStream, Streams
-from converter.formats.ctf.output_types import FieldWriter, Written
+from converter.formats.ctf.output_types import Binder, FieldWriter, Written
 from converter.formats.ctf.replay import losses_anew, replay
 from converter.formats.ctf.statements import state
 from converter.formats.ctf.tsdl_printer import print_tsdl
@@ -44,10 +47,26 @@ from converter.storage.sink import Sink
 _PACKET_SIZE: Final = 1 << 18
 #: Bytes of finished packets that a stream holds at most from batch to batch.
 _HELD: Final = 1 << 18
+
 _REASONS: Final = {
     OUT_OF_RANGE: "a value lies outside its column or table",
     WRONG_LENGTH: "an array is of another length than its class says",
     BACKWARDS: "an event is earlier than one before it in its stream",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class _Discards:
+    """How a class of lost events is counted: by which counter, and what of its columns is taken."""
+
+    code: int
+    binders: list[Binder]
+
+
+#: Of lost packets their number stands after that of the events, which nobody knows.
+_DISCARDS: Final = {
+    LOST: _Discards(DISCARDS_EVENTS, [lambda column: [column]]),
+    LOST_PACKETS: _Discards(DISCARDS_PACKETS, [lambda _: [], lambda column: [column]]),
 }
 
 
@@ -216,18 +235,20 @@ class _TraceWriter:
         """The program for events of a class (and a system call)."""
         trace = self._trace
         event_class = trace.event_classes[class_id]
-        discards = event_class == LOST
+        discards = _DISCARDS.get(event_class)
         syscall = None
         if event_class.kind in SYSCALL_KINDS:
             names = syscall_names(str(trace.environment.get("machine", "")))
             syscall = "unknown" if call is None else names.get(call, "unknown")
-        if discards:
-            written = Written([], [(OP_SCALAR, 8, 0)], [lambda column: [column]])
+        if discards is not None:
+            written = Written([], [(OP_SCALAR, 8, 0)], discards.binders)
         else:
             types = (field.type for field in event_class.fields)
             written = self._fields.structure(zip(field_names(event_class), types, strict=True))
         id = len(self._programs)
-        number = self._emitter.add_program(id, written.operations, discards)
+        number = self._emitter.add_program(
+            id, written.operations, discards.code if discards is not None else 0
+        )
         program = Program(number, event_class, written, syscall)
         self._programs.append(program)
         self._by_class[class_id, call] = program
@@ -271,7 +292,7 @@ class _TraceWriter:
             stream = metadata.add_stream(class_id, cpu=cpu, tracked=tracked, kernel=kernel)
             for number in sorted(used):
                 program = programs[number]
-                if program.event_class != LOST:
+                if program.event_class not in _DISCARDS:
                     name = program.name(kernel=kernel)
                     metadata.add_event(stream, number, name, program.written.members)
         if self._version == 2:

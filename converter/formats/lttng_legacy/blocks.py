@@ -145,8 +145,17 @@ def payload_program(
     return PayloadProgram(program, tuple(columns))
 
 
+class _LostProgram(PayloadProgram):
+    """Counts of lost events, 0 of those that nobody knows, and of corrupt sub-buffers."""
+
+    def bind(self, columns: Sequence[Column], length: int) -> MarkerColumns:
+        counts, corrupt = (np.asarray(column) for column in columns)
+        known = np.maximum(counts, 0).astype(np.uint32)
+        return MarkerColumns(self.program, [known, corrupt.astype(np.uint32)], length)
+
+
 #: Two counts that belong to a block's header.
-LOST_PROGRAM = PayloadProgram(
+LOST_PROGRAM = _LostProgram(
     MarkerProgram(0, np.array([(LOST, 4, 1, 0)] * 2, np.int32), 1, False, False), (0, 1)
 )
 

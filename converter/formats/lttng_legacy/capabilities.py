@@ -5,10 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
+from typing import Final
 
 import numpy as np
 
 from converter.formats.lttng_legacy.mapping import (
+    CORRUPT,
+    DISCARDED,
+    MOST_LOST,
     SCHEDULING,
     TIMELINE,
     MarkerMeaning,
@@ -23,6 +27,7 @@ from converter.ir.kinds import REQUIRED_ROLES, Kind, Role
 from converter.projection.capabilities import Adapter, Capabilities, KindSupport, Projection
 from converter.projection.instants import as_typed
 from converter.projection.losses import Aspect, LossKind
+from converter.projection.lost_events import counted
 from converter.projection.pieces import Piece
 from converter.projection.sched_conventions import with_linux_state
 from converter.projection.texts import plain_identifier
@@ -45,8 +50,8 @@ _REQUIRED: dict[Kind, frozenset[Role]] = {
 
 
 @cache
-def capabilities_of(variant: str) -> Capabilities:  # noqa: ARG001 - all variants hold the same
-    """What any variant holds."""
+def capabilities_of(variant: str) -> Capabilities:
+    """What a variant holds: version 1.0 has no counts of lost events."""
     kinds = {kind: _support(meaning) for kind, meaning in written_meanings().items()}
     kinds[Kind.TYPED] = KindSupport(cpu=True, named=True)
     adapters: dict[Kind, Adapter] = {
@@ -54,6 +59,13 @@ def capabilities_of(variant: str) -> Capabilities:  # noqa: ARG001 - all variant
         Kind.SCHED_SWITCH: _adapt_switch,
         Kind.COUNTER: _whole_values,
     }
+    if variant == "1.0":
+        adapters[Kind.DISCARDED] = counted(unknown=1, zeros=True)
+    else:
+        kinds[Kind.DISCARDED] = KindSupport(
+            DISCARDED.fields, arguments=False, thread=False, cpu=True, event=("", "")
+        )
+        adapters[Kind.DISCARDED] = _with_corrupt
     return Capabilities(
         kinds=kinds,
         floats=frozenset(),
@@ -128,6 +140,22 @@ def _adapt_switch(piece: Piece, projection: Projection) -> Piece:
         return piece
     found = projection.thread_of_tid(tids)
     return piece.moved(thread=np.where(missing, found, threads).astype(np.int32))
+
+
+_COUNTED: Final = counted(MOST_LOST)
+_GAP: Final = "gaps of unknown size are written as a corrupt sub-buffer"
+
+
+def _with_corrupt(piece: Piece, projection: Projection) -> Piece:
+    """Lost events; where nobody knows how many, a sub-buffer that is corrupt, unless the source says such."""
+    piece = _COUNTED(piece, projection)
+    if CORRUPT in piece.event_class.fields or not len(piece):
+        return piece
+    counts = piece.integers(Role.COUNT)
+    assert counts is not None, "all have counts now"
+    unknown = counts < 0
+    projection.lose(LossKind.LOWERED, _GAP, piece, int(np.count_nonzero(unknown)))
+    return piece.with_argument(CORRUPT, unknown.astype(np.uint32))
 
 
 def _whole_values(piece: Piece, projection: Projection) -> Piece:

@@ -45,6 +45,7 @@ from converter.ir.trace import Trace
 from converter.kernels.gather import Segments
 from converter.kernels.strings import StringTable
 from converter.limits import limit
+from converter.projection.lost_events import UNKNOWN
 
 #: What a marker's events are (`MarkerTable`).
 _PLAIN, _ON_THREAD, _HEARTBEAT, _HEARTBEAT_64 = range(4)
@@ -136,11 +137,21 @@ class ClassSource:
 
 @dataclass(frozen=True, slots=True)
 class _LostEvents:
-    """Counts that the scanner has left in the window: of events, and of sub-buffers."""
+    """Counts that the scanner has left in the window: of events, and of sub-buffers.
+
+    One of them is not 0; where it is that of events, nobody knows how many the corrupt sub-buffers had.
+    """
 
     channel: str
 
     def column(self, index: int, records: Records) -> Column:
+        if index == 1:
+            return self._word(1, records)
+        counts = self._word(0, records).astype(np.int64)
+        counts[counts == 0] = UNKNOWN
+        return counts
+
+    def _word(self, index: int, records: Records) -> NDArray[np.uint32]:
         location, size = records.locate()
         column = np.empty(records.count, np.uint32)
         records.segments.integers(location, size, 4 * index, 4, _HOST_IS_BIG, column.view(np.uint8))

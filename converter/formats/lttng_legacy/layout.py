@@ -88,6 +88,11 @@ class Version:
         """Whether each block has a size of its own (2.5)."""
         return (self.major, self.minor) >= (2, 5)
 
+    @property
+    def counts_losses(self) -> bool:
+        """Whether headers of blocks count lost events (2.2)."""
+        return self.layout.offset("events_lost") >= 0
+
     def limit(self, alignment: int) -> int:
         """The alignment that nothing exceeds where a header or marker says this one.
 

@@ -20,6 +20,7 @@ from converter.formats.lttng_legacy.marker_formats import MarkerField, TypeSizes
 from converter.ir.events import EventClass, Field
 from converter.ir.field_classes import BytesClass, FieldClass, IntegerClass, Label, StringClass
 from converter.ir.kinds import REQUIRED_ROLES, Kind, Role
+from converter.projection.lost_events import COUNT
 from converter.projection.sched_conventions import argument_role
 
 #: The channel of kernel events, and of all events in traces that this converter made of others.
@@ -37,14 +38,12 @@ CONTEXT: Final = (Field("_pid", IntegerClass(32, True)), Field("_tid", IntegerCl
 #: Roles of text; all others that markers' fields play are of integers.
 TEXT_ROLES: Final = frozenset({Role.NAME, Role.CATEGORY, Role.MESSAGE, Role.FILENAME})
 
-#: Events that a block's header counts instead of having them (2.2 and later).
-DISCARDED: Final = EventClass(
-    Kind.DISCARDED,
-    fields=(
-        Field("count", IntegerClass(32), Role.COUNT),
-        Field("subbuf_corrupt", IntegerClass(32)),
-    ),
-)
+CORRUPT: Final = Field("subbuf_corrupt", IntegerClass(32))
+#: Events that a block's header counts instead of having them (2.2 and later). Of corrupt sub-buffers alone nobody knows
+#: how many events they had: -1.
+DISCARDED: Final = EventClass(Kind.DISCARDED, fields=(COUNT, CORRUPT))
+#: The largest count.
+MOST_LOST: Final = (1 << 32) - 1
 #: Records of markers that nobody declared.
 NATIVE: Final = EventClass(
     Kind.NATIVE,

@@ -59,7 +59,9 @@ def is_native(trace: Trace, held: Held) -> bool:
 def _is_as_held(event_class: EventClass, one: HeldClass) -> bool:
     if one.id < 0:
         form = DISCARDED if event_class.kind is Kind.DISCARDED else NATIVE
-        return event_class.kind is form.kind and event_class.fields == form.fields
+        return event_class.kind is form.kind and [one.name for one in event_class.fields] == [
+            one.name for one in form.fields
+        ]
     format = one.format.encode("utf-8", "surrogateescape")
     return event_class.native == format and len(event_class.fields) == len(one.sources)
 

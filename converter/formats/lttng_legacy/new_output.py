@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from converter.errors import UnsupportedError
 from converter.formats.lttng_legacy.blocks import (
     FIXED_BLOCK_SIZE,
+    LOST_PROGRAM,
     OWN_BLOCK_SIZE,
     BlockFiles,
     Geometry,
@@ -27,6 +28,7 @@ from converter.formats.lttng_legacy.emit import MarkerColumns
 from converter.formats.lttng_legacy.layout import MACHINES, Version
 from converter.formats.lttng_legacy.mapping import (
     CONTEXT,
+    DISCARDED,
     KERNEL,
     OWN_SIZES,
     own_class,
@@ -118,6 +120,8 @@ class _NewOutput:
 
     def _program(self, event_class: EventClass) -> PayloadProgram:
         """The marker of a class, which is declared, as a program."""
+        if event_class == DISCARDED and self._version.counts_losses:
+            return LOST_PROGRAM
         try:
             format = build_format((*event_class.fields, *CONTEXT))
         except ValueError as error:

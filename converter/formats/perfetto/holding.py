@@ -39,6 +39,7 @@ from converter.ir.events import EventClass
 from converter.ir.field_classes import ArrayClass, IntegerClass, StringClass, Style
 from converter.ir.kinds import Kind, Role
 from converter.projection.capabilities import Capabilities, KindSupport, Lowering, Projection
+from converter.projection.lost_events import counted
 from converter.projection.pieces import Piece
 
 #: Values of debug annotations. Which arrays they can be, `keep_lists` sees to.
@@ -62,6 +63,14 @@ def _counter_support(event_class: EventClass) -> KindSupport | None:
 
 
 _LOST: Final = KindSupport(arguments=False, thread=False, cpu=True)
+
+
+_COUNTED: Final = counted()
+
+
+def _lost(piece: Piece, projection: Projection) -> Piece:
+    """Lost events: of a class that does not say how many, the record says that neither."""
+    return piece if piece.integers(Role.COUNT) is None else _COUNTED(piece, projection)
 
 
 def _lost_support(event_class: EventClass) -> KindSupport:
@@ -189,6 +198,7 @@ def capabilities(variant: str) -> Capabilities:
     adapters[Kind.LOG] = as_log_entries
     adapters[Kind.SAMPLE] = with_whole_frames
     adapters[Kind.NATIVE] = drop_foreign_packets
+    adapters[Kind.DISCARDED] = _lost
     return Capabilities(
         kinds,
         integers=frozenset({(64, False), (64, True)}),

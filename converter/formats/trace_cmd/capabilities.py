@@ -30,6 +30,7 @@ from converter.projection.fitting import index_of
 from converter.projection.instants import as_typed
 from converter.projection.linux_tracepoints import MEANINGS, meaning
 from converter.projection.losses import Aspect, LossClass, LossKind
+from converter.projection.lost_events import counted
 from converter.projection.new_tasks import with_clone_flags
 from converter.projection.pieces import Piece
 from converter.projection.sched_conventions import with_linux_state
@@ -43,6 +44,8 @@ MAX_TEXT_BYTES = 2560
 MAX_NUMBERS = 250
 #: Each has pages of its own.
 MAX_BUFFERS = 255
+#: Of the time of a record, in its word; a longer one takes a record in front.
+_LONGEST_DELTA: Final = (1 << 27) - 1
 #: The system of events that have none of their own.
 SYSTEM = "traceconv"
 
@@ -91,6 +94,7 @@ def capabilities(variant: str) -> Capabilities:  # noqa: ARG001 - all variants h
         fields=DISCARDED.fields, arguments=False, thread=False, cpu=True, event=("", DISCARDED.name)
     )
     adapters: dict[Kind, Adapter] = dict.fromkeys((Kind.TYPED, *_CANONICAL), _adapt)
+    adapters[Kind.DISCARDED] = counted(zeros=True)
     return Capabilities(
         kinds=kinds,
         floats=frozenset(),
@@ -111,6 +115,7 @@ def capabilities(variant: str) -> Capabilities:  # noqa: ARG001 - all variants h
         id_bits=31,
         unknown_tasks=False,
         exits_by_switch=True,
+        gap_reach=_LONGEST_DELTA,
         lowerings={**_TYPED_LOWERINGS, **TEXT_LOWERINGS},
         adapters=adapters,
         buffers=MAX_BUFFERS,

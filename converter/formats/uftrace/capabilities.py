@@ -66,7 +66,7 @@ def capabilities(variant: str) -> Capabilities:  # noqa: ARG001 - there is one
     adapters[Kind.SLICE_BEGIN] = with_room
     adapters[Kind.SLICE_END] = _adapt_end
     adapters[Kind.INSTANT] = with_event_name
-    adapters[Kind.DISCARDED] = counted(DISCARDED.fields[0], 0, MOST_LOST)
+    adapters[Kind.DISCARDED] = counted(MOST_LOST)
     return replace(
         functions,
         kinds=kinds,

@@ -9,7 +9,7 @@ from converter.kernels.strings import StringTable
 ENTRY: int
 #: EXIT: of the open function, or of the named one, with the value that it returns.
 EXIT: int
-#: LOST: a count of 8 bytes, below 2^48.
+#: LOST: a count of 8 bytes, below 2^48, or -1 where nobody knows it.
 LOST: int
 #: USER_EVENT: an event without data, numbered by its name.
 USER_EVENT: int

@@ -8,7 +8,7 @@ exit without a name belongs to.
 
 from cpython.bytes cimport PyBytes_FromStringAndSize
 
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, UINT64_MAX, uint64_t
 from libc.stdlib cimport free, realloc
 from libc.string cimport memset
 
@@ -227,6 +227,9 @@ cdef class Emitter(Programs):
             self._put_values(&task.out, program, row, size)
         elif program.record == P_LOST:
             address = bits_of(&program.views[0], row, 8)
+            if address == UINT64_MAX:
+                # Nobody knows how many: "some records".
+                address = 0
             if address >> 48:
                 return S_BAD_VALUE
             if not task.has_functions and not self._put_mark(task, ts):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from converter.formats.uftrace.layout import ADDRESS_BITS, EventId
+from converter.formats.uftrace.layout import EventId
 from converter.ir.events import EventClass, Field
 from converter.ir.field_classes import (
     BytesClass,
@@ -26,9 +26,9 @@ CATEGORY: Final = Field("category", StringClass(), Role.CATEGORY)
 #: Where a function is in the source ("shapes.cc:17").
 SOURCE_LINE: Final = Field("srcline", StringClass())
 
-#: A LOST record.
+#: A LOST record; its count of 0 is of "some records", -1.
 DISCARDED: Final = EventClass(
-    Kind.DISCARDED, fields=(Field("count", IntegerClass(ADDRESS_BITS), Role.COUNT),)
+    Kind.DISCARDED, fields=(Field("count", IntegerClass(64, signed=True), Role.COUNT),)
 )
 #: An event of events.txt: name and category are the two halves of "provider:name".
 USER_EVENT: Final = EventClass(Kind.INSTANT, fields=(NAME, CATEGORY))

@@ -8,7 +8,7 @@ compiled to programs. One pass fills the columns; a task's stack tells which exi
 Columns of the values of scanned uftrace records.
 """
 
-from libc.stdint cimport int32_t, INT64_MAX, int64_t, uint32_t, uint64_t, uint8_t
+from libc.stdint cimport int32_t, INT64_MAX, int64_t, uint32_t, UINT64_MAX, uint64_t, uint8_t
 from libc.stdlib cimport calloc, free
 
 from converter.formats.uftrace.scan_addresses cimport cache_slot, Cached
@@ -304,7 +304,8 @@ cdef class Scanner(Streams):
             if kind > EXIT:
                 if kind == LOST:
                     stream.adrift = True
-                    out.values[out.value_count] = address
+                    # 0 is "some records".
+                    out.values[out.value_count] = address if address else UINT64_MAX
                     emit(out, ts, self._classes[CLASS_LOST], stream.thread, -1, -1, out.value_count)
                     out.value_count += 1
                     stream.at += RECORD_SIZE

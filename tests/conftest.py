@@ -4,6 +4,7 @@ import os
 
 import pytest
 from hypothesis import HealthCheck, Phase, settings
+from support.trace_processor import keep_answers
 
 # Deadlines, and how slow drawing is, measure how busy the machine is. Examples are the same each time, so one that
 # fails is made simple when somebody asks for it, with the long profile, which is for a night and not for every change.
@@ -21,6 +22,14 @@ settings.register_profile(
 # What tests write is not worth waiting for the disk; those of durability switch it on again.
 os.environ.setdefault("TRACECONV_NO_SYNC", "1")
 settings.load_profile(os.environ.get("TRACECONV_HYPOTHESIS_PROFILE", "ci"))
+
+
+@pytest.fixture(scope="session", autouse=True)
+def answers_of_this_run(request, tmp_path_factory):
+    """What trace_processor answers is kept for the run, in a folder that the workers of pytest-xdist share."""
+    folder = tmp_path_factory.getbasetemp()
+    is_worker = hasattr(request.config, "workerinput")
+    keep_answers((folder.parent if is_worker else folder) / "trace_processor")
 
 
 @pytest.fixture

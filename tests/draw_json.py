@@ -17,6 +17,7 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 from drawing import Grammar, main
+from support.trace_processor_versions import Feature
 
 #: What is compared, as columns and where from; numbers of rows are the importer's own, and threads and processes that
 #: nothing is on nor named are those of other formats. Ids that are text have numbers of the importer's own; slices
@@ -44,7 +45,11 @@ QUERIES = {
         left join process p using (upid)""",
     ),
     "threads": (
-        "tid, t.name, iif(pid < 999, pid, 0), extract_arg(t.arg_set_id, 'thread_sort_index_hint')",
+        "tid, t.name, iif(pid < 999, pid, 0)",
+        "thread t left join process p using (upid) where utid and t.name is not null and tid < 999",
+    ),
+    "thread order": (
+        "tid, iif(pid < 999, pid, 0), extract_arg(t.arg_set_id, 'thread_sort_index_hint')",
         "thread t left join process p using (upid) where utid and t.name is not null and tid < 999",
     ),
     "processes": (
@@ -242,6 +247,7 @@ GRAMMAR = Grammar(
     targets=("again.json", "made.pftrace"),
     faults="json_",
     fatal="json_tokenizer_failure",
+    needed={"thread order": Feature.SORT_INDEXES},
 )
 
 if __name__ == "__main__":

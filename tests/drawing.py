@@ -13,7 +13,7 @@ import sys
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +21,7 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
 
 from support.trace_processor import printed  # noqa: E402 - the path is set above
+from support.trace_processor_versions import Feature, shows  # noqa: E402
 
 import converter  # noqa: E402
 from converter.projection.losses import Loss, LossReport  # noqa: E402
@@ -53,12 +54,23 @@ class Grammar:
     #: Events that the importer left out are rows of this that begin so; others may be shown of what is made.
     faults: str = "none"
     fatal: str = ""
+    #: Queries that only versions of trace_processor with a feature can answer.
+    needed: Mapping[str, Feature] = field(default_factory=dict)
+
+    def asked(self) -> dict[str, tuple[str, str]]:
+        """The queries that the engine can answer."""
+        features = self.needed
+        return {
+            name: query
+            for name, query in self.queries.items()
+            if name not in features or shows(features[name])
+        }
 
 
 def shown(path: Path, grammar: Grammar) -> dict[str, Counter[str]]:
     """The rows of all queries, and what the importer found fault with."""
     faults = f"stats where value > 0 and severity = 'error' and name like '{grammar.faults}%'"
-    queries = {**grammar.queries, "faults": ("name, value", faults)}
+    queries = {**grammar.asked(), "faults": ("name, value", faults)}
     query = "; ".join(
         f"select hex('{name}' || json_array({columns})) from {origin}"
         for name, (columns, origin) in queries.items()
@@ -100,7 +112,7 @@ def differences(
         except AssertionError as error:
             found[f"{target} refused"] = ([], [str(error).strip()[-80:]])
             continue
-        for name in grammar.queries.keys() - excused:
+        for name in grammar.asked().keys() - excused:
             one, other = before[name], after[name]
             if deep and name == "slices":
                 one, other = _without_depth(one), _without_depth(other)

@@ -1,40 +1,55 @@
-"""What Perfetto's trace_processor shows of a file, where it is installed."""
+"""What Perfetto's trace_processor shows of a file, where it is installed (`support.trace_processor_engines`)."""
 
 from __future__ import annotations
 
-import csv
-import io
+import atexit
+import hashlib
+import json
+import os
 import shutil
-import subprocess
+import tempfile
 from pathlib import Path
 
 import pytest
+from support.trace_processor_engines import Rows, Version, engine
 
-PROGRAM = "trace_processor_shell"
-_SHELL = shutil.which(PROGRAM)
-
-needs_trace_processor = pytest.mark.skipif(_SHELL is None, reason=f"{PROGRAM} is not installed")
+needs_trace_processor = pytest.mark.skipif(
+    engine() is None, reason="trace_processor is not installed"
+)
 
 #: What it rejected, by name.
 _ERRORS = "select name, sum(value) from stats where severity in ('error', 'data_loss') and value > 0 group by 1"
 
 
-def printed(path: Path, query: str, *options: str) -> list[list[str]]:
+def printed(path: Path, query: str, *options: str) -> Rows:
     """What queries print: of each its heading, then its rows.
 
     Raises:
         AssertionError: trace_processor does not take the file.
 
     """
-    assert _SHELL is not None
-    command = [_SHELL, "query", *options, str(path), query]
-    ran = subprocess.run(command, capture_output=True, timeout=120, check=False)
-    assert ran.returncode == 0, ran.stderr.decode("utf-8", "replace")
-    # Texts of traces may be any bytes.
-    return list(csv.reader(io.StringIO(ran.stdout.decode("utf-8", "backslashreplace"))))
+    asked = engine()
+    assert asked is not None
+    place = _answers() / _digest(path, query, options)
+    if place.exists():
+        rows: Rows = json.loads(place.read_text())
+        return rows
+    rows = asked.printed(path, query, options)
+    # Another process may answer the same: whoever is last replaces an equal file.
+    written = place.with_name(f"{place.name}.{os.getpid()}")
+    written.write_text(json.dumps(rows))
+    written.replace(place)
+    return rows
 
 
-def answer(path: Path, query: str) -> list[list[str]]:
+def version() -> Version:
+    """Return the version of the engine that is asked."""
+    asked = engine()
+    assert asked is not None
+    return asked.version
+
+
+def answer(path: Path, query: str) -> Rows:
     """The rows of a query."""
     return printed(path, query)[1:]
 
@@ -48,3 +63,29 @@ def number(path: Path, query: str) -> int:
 def errors(path: Path) -> dict[str, int]:
     """What the importer counts as errors and lost data."""
     return {name: int(value) for name, value in answer(path, _ERRORS)}
+
+
+def keep_answers(folder: Path) -> None:
+    """Keep answers in a folder, which processes of a test run may share."""
+    folder.mkdir(exist_ok=True)
+    _KEPT.append(folder)
+
+
+#: Where answers are kept; the last one counts.
+_KEPT: list[Path] = []
+
+
+def _answers() -> Path:
+    if not _KEPT:
+        # Not in a test run: for as long as this process lives.
+        folder = tempfile.mkdtemp(prefix="traceconv-answers-")
+        atexit.register(shutil.rmtree, folder, ignore_errors=True)
+        _KEPT.append(Path(folder))
+    return _KEPT[-1]
+
+
+def _digest(path: Path, query: str, options: tuple[str, ...]) -> str:
+    """Name an answer by what was asked of which contents."""
+    asked = hashlib.sha256(json.dumps([query, options]).encode())
+    asked.update(path.read_bytes())
+    return asked.hexdigest()

@@ -9,10 +9,13 @@ from typing import Any
 import pytest
 from support.trace_processor import printed
 
+#: A number with all of its digits, as text: how many `json_array` writes depends on the version of SQLite.
+_REAL = "printf('%!.20g', {})"
 #: Arguments of a set as [key, type, value] lists.
-_ARGUMENTS = """(select json_group_array(json_array(a.key, a.value_type, coalesce(
-        iif(a.string_value like 'NaN:%', 'NaN', a.string_value), a.int_value, a.real_value)))
-    from args a where a.arg_set_id = {}.arg_set_id)"""
+_ARGUMENTS = f"""(select json_group_array(json_array(a.key, a.value_type, coalesce(
+        iif(a.string_value like 'NaN:%', 'NaN', a.string_value), a.int_value,
+        iif(a.real_value is null, null, {_REAL.format("a.real_value")}))))
+    from args a where a.arg_set_id = {{}}.arg_set_id)"""
 
 #: Tracks with what they belong to.
 _TRACKS = """select k.id, k.name, k.type, t.tid, coalesce(p.pid, q.pid) as pid,
@@ -34,7 +37,7 @@ TABLES: dict[str, tuple[tuple[str, ...], str]] = {
     ),
     "counters": (
         ("ts", "value", "track", "type", "tid", "pid", "cpu"),
-        f"""select c.ts, c.value, k.name, k.type, k.tid, k.pid, k.cpu
+        f"""select c.ts, {_REAL.format("c.value")}, k.name, k.type, k.tid, k.pid, k.cpu
         from counter c join ({_TRACKS}) k on k.id = c.track_id""",
     ),
     "sched": (
@@ -110,15 +113,17 @@ def tables_of(path: Path) -> dict[str, list[Row]]:
         statements.append(f"select '{name}' as row; {row}")
     tables: dict[str, list[Row]] = {}
     columns: tuple[str, ...] = ()
-    for row in printed(path, "; ".join(statements)):
-        if not row or row == ["row"]:
+    for line in printed(path, "; ".join(statements)):
+        if line == ["row"]:
             continue
-        if row[0] in TABLES:
-            current = tables[row[0]] = []
-            columns = TABLES[row[0]][0]
+        if line[0] in TABLES:
+            current = tables[line[0]] = []
+            columns = TABLES[line[0]][0]
             continue
-        values = json.loads(bytes.fromhex(row[0]).decode(errors="surrogateescape"))
+        values = json.loads(bytes.fromhex(line[0]).decode(errors="surrogateescape"))
         current.append(dict(zip(columns, values, strict=True)))
+    for row in tables["counters"]:
+        row["value"] = float(row["value"])
     return tables
 
 
@@ -138,4 +143,8 @@ _OWN = (
 def arguments(text: str | None) -> dict[str, Any]:
     """A set of arguments: values by key."""
     listed = [] if text is None else json.loads(text)
-    return {key: value for key, kind, value in listed if not key.startswith(_OWN)}
+    return {
+        key: float(value) if kind == "real" and value is not None else value
+        for key, kind, value in listed
+        if not key.startswith(_OWN)
+    }

@@ -1,0 +1,229 @@
+"""Perfetto's trace_processor by its RPC: a process that opens a file after another, for many queries of each."""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import hashlib
+import importlib.resources
+import re
+import sqlite3
+import struct
+import subprocess
+import tempfile
+import threading
+from collections.abc import Iterator, Sequence
+from functools import cache
+from pathlib import Path
+from typing import IO, Any
+
+from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
+
+#: Bytes of a file that one request has.
+PART = 16 << 20
+_NOTHING = "[NULL]"
+
+
+@cache
+def messages() -> Any:
+    """Return the classes of all messages of the RPC by their full names."""
+    folder = importlib.resources.files("perfetto") / "trace_processor"
+    files = descriptor_pb2.FileDescriptorSet()
+    files.ParseFromString((folder / "trace_processor.descriptor").read_bytes())
+    for file in files.file:
+        for message in file.message_type:
+            for nested in message.nested_type:
+                for field in nested.field:
+                    # Texts of traces may be any bytes.
+                    if field.name == "string_cells":
+                        field.type = descriptor_pb2.FieldDescriptorProto.TYPE_BYTES
+    pool = descriptor_pool.DescriptorPool()
+    for file in files.file:
+        pool.Add(file)
+    return message_factory.GetMessageClassesForFiles([file.name for file in files.file], pool)
+
+
+def statements(text: str) -> Iterator[str]:
+    """Yield the statements of a text, which end in semicolons outside of quotes and comments."""
+    statement = ""
+    for part in re.findall(r"[^;]*;|[^;]+$", text):
+        statement += part
+        if sqlite3.complete_statement(statement):
+            yield statement
+            statement = ""
+    if statement.strip():
+        yield statement
+
+
+class Server:
+    """A process that speaks the RPC in frames of a length and a stream of messages."""
+
+    def __init__(self, command: Sequence[str]) -> None:
+        self._command = command
+        self._process: subprocess.Popen[bytes] | None = None
+        self._complaints: IO[bytes] | None = None
+        self._number = 0
+        #: What of a file is open: its digest, and the options.
+        self._open: tuple[bytes, tuple[str, ...]] | None = None
+        self._lock = threading.Lock()
+        atexit.register(self.close)
+
+    def status(self) -> str:
+        """Return the version as people read it."""
+        with self._lock:
+            (response,) = self._call("TPM_GET_STATUS")
+        return str(response.status.human_readable_version)
+
+    def printed(
+        self, path: Path, query: str, options: Sequence[str], timeout: float
+    ) -> list[list[str]]:
+        """Return the heading and the rows of each statement, one after another.
+
+        Raises:
+            AssertionError: The engine does not open the file, refuses a statement, or ends.
+            subprocess.TimeoutExpired: It has no answer after `timeout` seconds; the process is ended.
+
+        """
+        with self._lock, self._limited(timeout):
+            self._load(path, tuple(options))
+            rows = []
+            for statement in statements(query):
+                if not re.match(r"\s*(select|with)\b", statement, re.IGNORECASE):
+                    # What it makes would be there for the next query of the file.
+                    self._open = None
+                rows += self._table(statement)
+            return rows
+
+    def close(self) -> None:
+        """End the process."""
+        process, self._process, self._open = self._process, None, None
+        if process is not None:
+            assert process.stdin is not None
+            assert process.stdout is not None
+            with contextlib.suppress(BrokenPipeError):
+                process.stdin.close()
+            process.stdout.close()
+            process.kill()
+            process.wait()
+
+    @contextlib.contextmanager
+    def _limited(self, timeout: float) -> Iterator[None]:
+        is_late = threading.Event()
+
+        def end() -> None:
+            is_late.set()
+            if self._process is not None:
+                self._process.kill()
+
+        timer = threading.Timer(timeout, end)
+        timer.start()
+        try:
+            yield
+        except AssertionError:
+            if is_late.is_set():
+                raise subprocess.TimeoutExpired(self._command, timeout) from None
+            raise
+        finally:
+            timer.cancel()
+
+    def _load(self, path: Path, options: tuple[str, ...]) -> None:
+        data = path.read_bytes()
+        wanted = (hashlib.sha256(data).digest(), options)
+        if wanted == self._open:
+            return
+        self._open = None
+        # Events before the range of interest of track events are dropped only where that is asked for.
+        self._call(
+            "TPM_RESET_TRACE_PROCESSOR",
+            reset_trace_processor_args={
+                "analyze_trace_proto_content": "--analyze-trace-proto-content" in options,
+                "drop_track_event_data_before": int("--crop-track-events" in options),
+            },
+        )
+        for i in range(0, len(data), PART):
+            for response in self._call(
+                "TPM_APPEND_TRACE_DATA", append_trace_data=data[i : i + PART]
+            ):
+                assert not response.append_result.error, response.append_result.error
+        for response in self._call("TPM_FINALIZE_TRACE_DATA"):
+            assert not response.finalize_data_result.error, response.finalize_data_result.error
+        self._open = wanted
+
+    def _table(self, statement: str) -> list[list[str]]:
+        heading: list[str] = []
+        rows: list[list[str]] = []
+        row: list[str] = []
+        for response in self._call("TPM_QUERY_STREAMING", query_args={"sql_query": statement}):
+            result = response.query_result
+            assert not result.error, result.error
+            heading = heading or list(result.column_names)
+            for batch in result.batch:
+                for cell in _cells(batch):
+                    row.append(cell)
+                    if len(row) == len(heading):
+                        rows.append(row)
+                        row = []
+        return [heading, *rows] if heading else []
+
+    def _call(self, method: str, **arguments: Any) -> list[Any]:
+        """Return the responses to a request."""
+        process = self._started()
+        assert process.stdin is not None
+        assert process.stdout is not None
+        self._number += 1
+        rpc = messages()["perfetto.protos.TraceProcessorRpc"]
+        request = rpc(seq=self._number, request=method, **arguments)
+        stream = messages()["perfetto.protos.TraceProcessorRpcStream"]
+        body = stream(msg=[request]).SerializeToString()
+        with contextlib.suppress(BrokenPipeError):
+            process.stdin.write(struct.pack("<I", len(body)) + body)
+            process.stdin.flush()
+        head = process.stdout.read(4)
+        answer = process.stdout.read(struct.unpack("<I", head)[0]) if len(head) == 4 else None
+        if answer is None:
+            self._raise_of_end(process)
+        responses = list(stream.FromString(answer).msg)
+        for response in responses:
+            assert not response.fatal_error, response.fatal_error
+        return responses
+
+    def _started(self) -> subprocess.Popen[bytes]:
+        if self._process is None:
+            # A file, as nobody reads it while the process works.
+            self._complaints = tempfile.TemporaryFile()
+            self._process = subprocess.Popen(
+                self._command,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=self._complaints,
+            )
+        return self._process
+
+    def _raise_of_end(self, process: subprocess.Popen[bytes]) -> None:
+        code = process.wait()
+        self.close()
+        said = ""
+        if self._complaints is not None:
+            self._complaints.seek(0)
+            said = self._complaints.read().decode(errors="replace")[-2000:]
+            self._complaints.close()
+        msg = f"ended with {code}: {said}"
+        raise AssertionError(msg)
+
+
+def _cells(batch: Any) -> Iterator[str]:
+    """Yield values as the native program prints them."""
+    numbers, reals = iter(batch.varint_cells), iter(batch.float64_cells)
+    blobs, texts = iter(batch.blob_cells), iter(batch.string_cells.split(b"\0"))
+    kinds = type(batch)
+    for kind in batch.cells:
+        if kind == kinds.CELL_VARINT:
+            yield str(next(numbers))
+        elif kind == kinds.CELL_FLOAT64:
+            yield f"{next(reals):f}"
+        elif kind == kinds.CELL_STRING:
+            yield next(texts).decode("utf-8", "backslashreplace")
+        elif kind == kinds.CELL_BLOB:
+            yield next(blobs).decode("utf-8", "backslashreplace")
+        else:
+            yield _NOTHING

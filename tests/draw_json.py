@@ -247,7 +247,7 @@ GRAMMAR = Grammar(
     targets=("again.json", "made.pftrace"),
     faults="json_",
     fatal="json_tokenizer_failure",
-    needed={"thread order": Feature.SORT_INDEXES},
+    needed={"thread order": Feature.JSON_SORT_INDEXES},
 )
 
 if __name__ == "__main__":

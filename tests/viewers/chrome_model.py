@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+from support.trace_processor_versions import Feature, shows
 from viewers.conversions import Conversion
 from viewers.projected import Event, Pairs
 from viewers.sched_rows import Sched
@@ -34,6 +35,8 @@ _ASYNC = {Kind.ASYNC_BEGIN: "b", Kind.ASYNC_INSTANT: "n", Kind.ASYNC_END: "e"}
 #: What slices without a name are called.
 _NO_NAME = "[No name]"
 _ELEMENT = re.compile(r"([^\[]+)\[(\d+)\](.*)")
+#: Texts that would be read back as numbers.
+_NUMBER = re.compile(r"0x(0|[1-9a-f][0-9a-f]{0,15})|NaN|-?Infinity")
 _HALF = Fraction(1, 2)
 _KINDS = format_named("chrome")[0].capabilities("").kinds
 
@@ -79,7 +82,7 @@ def timeline(conversion: Conversion) -> Slices:
         ts = clock(event.ts)
         assert event.thread is not None
         place: tuple[Any, ...] = ("thread", event.thread.pid & _ID, event.thread.tid & _ID)
-        name, category = event.of(Role.NAME) or None, event.of(Role.CATEGORY) or None
+        name, category = event.of(Role.NAME) or None, escaped(event.of(Role.CATEGORY)) or None
         args = arguments(event)
         if event.kind in _ASYNC:
             if event.named("phase", _ASYNC[event.kind]) != _ASYNC[event.kind]:
@@ -130,8 +133,22 @@ def arguments(event: Event) -> dict[str, Any]:
         support = _KINDS[event.kind]
         if field in support.optional or field.role in {one.role for one in support.fields}:
             continue
-        add(shown, f"args.{field.name}", field.type, value)
+        add(shown, f"args.{escaped(field.name)}", field.type, value)
     return shown
+
+
+def escaped(text: Any) -> Any:
+    """A text as versions show it that keep the escapes of the file, but for that of quotes."""
+    if not isinstance(text, str) or shows(Feature.JSON_ESCAPES):
+        return text
+    return json.dumps(text, ensure_ascii=False)[1:-1].replace('\\"', '"')
+
+
+def escaped_value(text: Any) -> Any:
+    """The same of an argument; the writer escapes texts that it would read back as numbers."""
+    if shows(Feature.JSON_ESCAPES) or not isinstance(text, str) or not _NUMBER.fullmatch(text):
+        return escaped(text)
+    return f"\\u{ord(text[0]):04x}{text[1:]}"
 
 
 def add(shown: dict[str, Any], key: str, field_class: FieldClass, value: Any) -> None:
@@ -141,7 +158,7 @@ def add(shown: dict[str, Any], key: str, field_class: FieldClass, value: Any) ->
             add_json(shown, key, json.loads(value))
         case (StructureClass(members), Pairs()):
             for member, (name, inner) in zip(members, value, strict=True):
-                add(shown, f"{key}.{name}", member.type, inner)
+                add(shown, f"{key}.{escaped(name)}", member.type, inner)
         case (ArrayClass(element), list()):
             for i, inner in enumerate(value):
                 add(shown, f"{key}[{i}]", element, inner)
@@ -158,7 +175,7 @@ def add(shown: dict[str, Any], key: str, field_class: FieldClass, value: Any) ->
         case (_, None):
             pass
         case _:
-            shown[key] = value
+            shown[key] = escaped_value(value)
 
 
 def _behind(known: dict[str, Any], more: dict[str, Any]) -> dict[str, Any]:
@@ -213,7 +230,7 @@ def counters(conversion: Conversion) -> Iterator[tuple[Any, ...]]:
                 name = f"{name} id: {text}"
         for field, value in event.fields():
             if field.role is Role.VALUE:
-                series = f"{name} {field.name}"
+                series = f"{name} {escaped(field.name)}"
                 yield clock(event.ts), float(value), series, event.thread.pid & _ID, None
 
 

@@ -77,11 +77,11 @@ class Conversion:
     losses: LossReport
 
 
-def convert(source: str, target: str, folder: Path) -> Conversion:
-    """Write a source as a target, a format or "format+variant"."""
+def convert(source: str, target: str, folder: Path, copy: Path | None = None) -> Conversion:
+    """Write a source, or a copy of it, as a target, a format or "format+variant"."""
     format, variant = format_named(target)
     suffix = format.suffixes[0]
-    trace = source_trace(source)
+    trace = source_trace(source) if copy is None else converter.read(copy)
     path = folder / f"{source.replace('/', '_')}.{target}{suffix}"
     converter.write(trace, path, target)
     projected, losses = project(trace, format.capabilities(variant), format.name)

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from support.trace_processor_versions import Feature, shows
 from viewers.conversions import Conversion
 from viewers.projected import Event
 from viewers.sched_rows import Sched
@@ -161,7 +162,8 @@ def sched(conversion: Conversion) -> Sched:
             waker = event.of(Role.WAKER_TID)
             if event.named("weight", 0) != IDLE and woken not in running:
                 # One that nobody is said to wake is shown as waking itself.
-                enters(ts, woken, "W", (woken if waker is None else waker) & _ID)
+                waker = (woken if waker is None else waker) & _ID
+                enters(ts, woken, "W", waker if shows(Feature.FXT_WAKERS) else None)
     return found
 
 

@@ -8,6 +8,7 @@ import struct
 from collections.abc import Iterator
 from typing import Any
 
+from support.trace_processor_versions import Feature, shows
 from viewers.kernel_messages import shown_name, shown_values
 from viewers.projected import Event
 from viewers.sched_rows import Sched
@@ -67,7 +68,7 @@ def arguments(trace: Trace, event: Event) -> dict[str, Any]:
             continue
         held = value[-1] if isinstance(value, list) else value
         is_function = field is not None and field.role is Role.FUNCTION
-        if is_function and event.event_class.name in _NAMED_FUNCTIONS:
+        if is_function and has_named_function(event.event_class.name):
             held = function_name(trace.symbols, held)
         elif isinstance(held, int):
             held = as_signed(int(held))
@@ -78,6 +79,13 @@ def arguments(trace: Trace, event: Event) -> dict[str, Any]:
             held = None if math.isnan(held) else as_single(held) if narrow else held
         shown[name] = held
     return shown
+
+
+def has_named_function(name: str) -> bool:
+    """Tell whether the function of an event is shown by its name."""
+    if name == "workqueue_execute_end" and not shows(Feature.NAMED_WORK_ENDS):
+        return False
+    return name in _NAMED_FUNCTIONS
 
 
 def as_single(value: float) -> float:

@@ -11,8 +11,9 @@ from typing import Any
 import pytest
 from support.trace_processor import needs_trace_processor
 from viewers import chrome_model, fxt_model, kernel_messages, kernel_model, perfetto_model
-from viewers.conversions import RECORDINGS, SOURCES, Conversion, convert, format_of
+from viewers.conversions import SOURCES, Conversion, convert, format_of
 from viewers.pending import reason_of
+from viewers.readable import readable
 from viewers.slice_stacks import Slice
 from viewers.trace_processor import (
     Row,
@@ -208,7 +209,7 @@ def test_nothing_else_is_rejected(shown: Shown) -> None:
 @pytest.mark.parametrize("source", [source for source in SOURCES if format_of(source) in MODELS])
 def test_a_file_of_the_format_looks_the_same(source: str, tmp_path: Path) -> None:
     """A file that is written again in its own format is shown as before."""
-    before, after = RECORDINGS / source, tmp_path / "again"
+    before, after = readable(source, tmp_path), tmp_path / "again"
     if before.read_bytes()[:8] == MAGIC[::-1]:
         pytest.skip("trace_processor does not read big-endian FXT")
     converter.convert(before, after, target_format=format_of(source))

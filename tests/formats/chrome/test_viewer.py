@@ -144,7 +144,7 @@ def test_the_importer_shows_the_same(case: str, tmp_path: Path) -> None:
     for origin, target in zip((source, source, made[1]), made, strict=True):
         convert(origin, target)
     queries = [SLICES, FLOWS, COUNTERS, PROCESSES, THREADS]
-    if shows(Feature.SORT_INDEXES):
+    if shows(Feature.JSON_SORT_INDEXES):
         queries.append(THREAD_ORDER)
     asked = ";\n".join(queries)
     wanted = printed(source, asked)

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 from support.small_traces import event_class, trace_of
-from support.trace_processor import errors, needs_trace_processor
+from support.trace_processor import answer, errors, needs_trace_processor
+from support.trace_processor_versions import Feature, shows
 
 import converter
 from converter.ir.field_classes import IntegerClass, StringClass
@@ -39,14 +40,23 @@ CASES = (
 
 @needs_trace_processor
 @pytest.mark.parametrize("target", ["perfetto", "fxt", "chrome"])
-@pytest.mark.parametrize(("case", "hidden"), [(0, 8 + 1 + 1), (1, 3), (2, 2)])
-def test_what_is_inside_of_many_slices_is_not_shown(tmp_path, target, case, hidden):
-    events = [(number, 1000 * ts, 0, 1, values) for number, ts, values in CASES[case]]
+@pytest.mark.parametrize(
+    ("case", "hidden", "outermost"), [(0, 8 + 1 + 1, 1), (1, 3, 1), (2, 2, 1 + 600)]
+)
+def test_what_is_inside_of_many_slices_is_not_shown(tmp_path, target, case, hidden, outermost):
+    events = [(event, 1000 * ts, 0, 1, values) for event, ts, values in CASES[case]]
     path = tmp_path / "a"
     report = converter.write(trace_of(CLASSES, events[:300], events[300:]), path, target)
     named = {loss.what: loss for loss in report if "inside of" in loss.what}
     assert [(loss.count, loss.loss_class) for loss in named.values()] == [(hidden, LossClass.SHOWN)]
-    assert errors(path)["slice_max_depth_exceeded"] == hidden
+    counts = answer(path, "select count(*), sum(parent_id is null) from slice")
+    begun = sum(event != END for event, *_ in CASES[case])
+    if shows(Feature.DEPTH_LIMIT):
+        assert errors(path)["slice_max_depth_exceeded"] == hidden
+        assert counts == [[str(begun - hidden), str(outermost)]]
+    else:
+        # They are drawn over the outermost ones.
+        assert counts == [[str(begun), str(outermost + hidden)]]
 
 
 def test_a_batch_of_which_nothing_is_left_has_no_depth(tmp_path):

@@ -31,7 +31,7 @@ class Feature(Enum):
     ENDS_WITHOUT_THREAD_TIME = (58, 2), "Perfetto: the end of a slice may have no thread time"
     DEPTH_LIMIT = (
         (58, 2),
-        "slices within 512 others are left out and counted; before, all are shown",
+        "slices within 512 others are left out and counted; before, they are drawn over the outermost",
     )
 
     @property

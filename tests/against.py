@@ -38,6 +38,8 @@ sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
 
 from fuzz import changed, opened, originals, packed  # noqa: E402 - the path is set above
 from support.fuzz_corpus import Corpus, Files  # noqa: E402
+from support.trace_processor_engines import engine  # noqa: E402
+from support.trace_processor_rpc import CrashedError  # noqa: E402
 from viewers import programs_model  # noqa: E402
 from viewers.conversions import Conversion  # noqa: E402
 from viewers.projected import Event, events_of  # noqa: E402
@@ -50,6 +52,8 @@ from converter.projection.losses import LossReport  # noqa: E402
 from converter.projection.project import project  # noqa: E402
 from converter.registry import format_named  # noqa: E402
 
+#: Whichever program or engine there is of it.
+TRACE_PROCESSOR = "trace_processor"
 Rows = Counter[tuple[Any, ...]]
 
 
@@ -74,11 +78,12 @@ _SLICES = {
 
 def slices_shown(program: str, path: Path) -> Iterator[tuple[Any, ...]]:
     """Time and name of each slice of trace_processor, in hexadecimal, because it escapes nothing."""
-    query = "select ts, hex(coalesce(name, '')) from slice"
-    for line in programs_model.printed(program, "query", str(path), query)[1:]:
-        ts, _, name = line.replace('"', "").partition(",")
-        if ts:
-            yield int(ts), bytes.fromhex(name).decode(errors="replace")
+    asked = engine()
+    assert asked is not None, f"{program} is not installed"
+    # Each file is another one: nothing is kept.
+    rows = asked.printed(path, "select ts, hex(coalesce(name, '')) from slice", ())
+    for ts, name in rows[1:]:
+        yield int(ts), bytes.fromhex(name).decode(errors="replace")
 
 
 def slices_read(conversion: Conversion) -> Iterator[tuple[Any, ...]]:
@@ -124,10 +129,15 @@ PROGRAMS = {
     ),
     "ctf": Program(("babeltrace2-2.1",), ctf_shown, ctf_read),
     "uftrace": Program(("uftrace-0.19",), programs_model.uftrace_rows, functions_read),
-    "perfetto": Program(("trace_processor_shell",), slices_shown, slices_read, ".pftrace"),
-    "fxt": Program(("trace_processor_shell",), slices_shown, slices_read, ".fxt"),
-    "chrome": Program(("trace_processor_shell",), slices_shown, slices_read, ".json"),
+    "perfetto": Program((TRACE_PROCESSOR,), slices_shown, slices_read, ".pftrace"),
+    "fxt": Program((TRACE_PROCESSOR,), slices_shown, slices_read, ".fxt"),
+    "chrome": Program((TRACE_PROCESSOR,), slices_shown, slices_read, ".json"),
 }
+
+
+def is_installed(program: str) -> bool:
+    """Tell whether a program is there."""
+    return engine() is not None if program == TRACE_PROCESSOR else shutil.which(program) is not None
 
 
 def stored(files: Files, path: Path) -> None:
@@ -144,7 +154,7 @@ def shown(program: str, target: Program, path: Path) -> Rows | str:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             return Counter(target.theirs(program, path))
-    except subprocess.TimeoutExpired:
+    except (subprocess.TimeoutExpired, CrashedError):
         return "crashed"
     except AssertionError as error:
         return "crashed" if "ended with -" in str(error) else "unread"
@@ -189,7 +199,7 @@ def run(format: str, first: int, count: int, show: str, keep: Path | None) -> Co
     """Try inputs; how often each outcome was."""
     corpus = Corpus(originals(format))
     target = PROGRAMS[format]
-    programs = [name for name in target.names if shutil.which(name)]
+    programs = [name for name in target.names if is_installed(name)]
     found: Counter[str] = Counter()
     for number in range(first, first + count):
         rng = random.Random(f"{format} against {number}")

@@ -21,7 +21,7 @@ from functools import cache, cached_property
 from pathlib import Path
 from typing import Protocol
 
-from support.trace_processor_rpc import Server
+from support.trace_processor_rpc import CrashedError, Server
 
 Rows = list[list[str]]
 Version = tuple[int, int]
@@ -45,6 +45,7 @@ class Engine(Protocol):
 
         Raises:
             AssertionError: The engine does not open the file, or refuses a statement.
+            CrashedError: It ended by itself.
             subprocess.TimeoutExpired: There is no answer after `TIMEOUT` seconds.
 
         """
@@ -74,7 +75,10 @@ class Program:
         command = [self._path, "query", *told, str(path), query]
         ran = subprocess.run(command, capture_output=True, timeout=TIMEOUT, check=False)
         said = ran.stderr.decode("utf-8", "replace")
-        assert ran.returncode == 0, f"ended with {ran.returncode}: {said}"
+        ended = f"ended with {ran.returncode}: {said}"
+        if ran.returncode < 0:
+            raise CrashedError(ended)
+        assert ran.returncode == 0, ended
         # Texts of traces may be any bytes. Lines between two answers are empty.
         text = ran.stdout.decode("utf-8", "backslashreplace")
         return [row for row in csv.reader(io.StringIO(text)) if row]

@@ -6,6 +6,7 @@ import atexit
 import contextlib
 import hashlib
 import importlib.resources
+import os
 import re
 import sqlite3
 import struct
@@ -15,7 +16,7 @@ import threading
 from collections.abc import Iterator, Sequence
 from functools import cache
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, NoReturn
 
 from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 
@@ -55,13 +56,19 @@ def statements(text: str) -> Iterator[str]:
         yield statement
 
 
+class CrashedError(AssertionError):
+    """The engine ended by itself."""
+
+
 class Server:
     """A process that speaks the RPC in frames of a length and a stream of messages."""
 
     def __init__(self, command: Sequence[str]) -> None:
         self._command = command
         self._process: subprocess.Popen[bytes] | None = None
-        self._complaints: IO[bytes] | None = None
+        self._complaints: IO[bytes]
+        #: The process that started it: one that is forked from that leaves it alone.
+        self._owner = 0
         self._number = 0
         #: What of a file is open: its digest, and the options.
         self._open: tuple[bytes, tuple[str, ...]] | None = None
@@ -80,7 +87,8 @@ class Server:
         """Return the heading and the rows of each statement, one after another.
 
         Raises:
-            AssertionError: The engine does not open the file, refuses a statement, or ends.
+            AssertionError: The engine does not open the file, or refuses a statement.
+            CrashedError: It ends; the next call starts another.
             subprocess.TimeoutExpired: It has no answer after `timeout` seconds; the process is ended.
 
         """
@@ -94,17 +102,21 @@ class Server:
                 rows += self._table(statement)
             return rows
 
-    def close(self) -> None:
-        """End the process."""
+    def close(self) -> str:
+        """End the process, and return what it complained of."""
         process, self._process, self._open = self._process, None, None
-        if process is not None:
-            assert process.stdin is not None
-            assert process.stdout is not None
-            with contextlib.suppress(BrokenPipeError):
-                process.stdin.close()
-            process.stdout.close()
-            process.kill()
-            process.wait()
+        if process is None or self._owner != os.getpid():
+            return ""
+        assert process.stdin is not None
+        assert process.stdout is not None
+        process.kill()
+        process.wait()
+        with contextlib.suppress(BrokenPipeError):
+            process.stdin.close()
+        process.stdout.close()
+        with self._complaints as complaints:
+            complaints.seek(0)
+            return complaints.read().decode(errors="replace")[-2000:]
 
     @contextlib.contextmanager
     def _limited(self, timeout: float) -> Iterator[None]:
@@ -122,6 +134,10 @@ class Server:
         except AssertionError:
             if is_late.is_set():
                 raise subprocess.TimeoutExpired(self._command, timeout) from None
+            raise
+        except BaseException:
+            # What is in the pipe answers no later request.
+            self.close()
             raise
         finally:
             timer.cancel()
@@ -179,8 +195,9 @@ class Server:
             process.stdin.write(struct.pack("<I", len(body)) + body)
             process.stdin.flush()
         head = process.stdout.read(4)
-        answer = process.stdout.read(struct.unpack("<I", head)[0]) if len(head) == 4 else None
-        if answer is None:
+        size = struct.unpack("<I", head)[0] if len(head) == 4 else 1
+        answer = process.stdout.read(size)
+        if len(answer) < size:
             self._raise_of_end(process)
         responses = list(stream.FromString(answer).msg)
         for response in responses:
@@ -189,8 +206,9 @@ class Server:
 
     def _started(self) -> subprocess.Popen[bytes]:
         if self._process is None:
-            # A file, as nobody reads it while the process works.
+            # A file, as nobody reads a pipe while the process works.
             self._complaints = tempfile.TemporaryFile()
+            self._owner = os.getpid()
             self._process = subprocess.Popen(
                 self._command,
                 stdin=subprocess.PIPE,
@@ -199,16 +217,10 @@ class Server:
             )
         return self._process
 
-    def _raise_of_end(self, process: subprocess.Popen[bytes]) -> None:
+    def _raise_of_end(self, process: subprocess.Popen[bytes]) -> NoReturn:
         code = process.wait()
-        self.close()
-        said = ""
-        if self._complaints is not None:
-            self._complaints.seek(0)
-            said = self._complaints.read().decode(errors="replace")[-2000:]
-            self._complaints.close()
-        msg = f"ended with {code}: {said}"
-        raise AssertionError(msg)
+        msg = f"ended with {code}: {self.close()}"
+        raise CrashedError(msg)
 
 
 def _cells(batch: Any) -> Iterator[str]:

@@ -22,7 +22,10 @@ class Feature(Enum):
         "a complete slice that crosses the end of another, on a track of its own",
     )
     ZSTD_PACKETS = (58, 0), "Perfetto: packets that are compressed with zstd"
-    JSON_ESCAPES = (58, 2), "Chrome JSON: escapes in categories, arguments and names of series"
+    JSON_ESCAPES = (
+        (58, 2),
+        "Chrome JSON: escapes in texts; before, they are shown as they are in the file unless one is of a quote",
+    )
     JSON_NAN = (58, 2), "Chrome JSON: `NaN` and `Infinity`; before, the file is refused"
     FXT_WAKERS = (58, 2), "FXT: which thread wakes another"
     NAMED_WORK_ENDS = (58, 2), "Perfetto: the function of `workqueue_execute_end` by its name"

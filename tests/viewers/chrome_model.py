@@ -82,7 +82,7 @@ def timeline(conversion: Conversion) -> Slices:
         ts = clock(event.ts)
         assert event.thread is not None
         place: tuple[Any, ...] = ("thread", event.thread.pid & _ID, event.thread.tid & _ID)
-        name, category = event.of(Role.NAME) or None, escaped(event.of(Role.CATEGORY)) or None
+        name, category = (escaped(event.of(role)) or None for role in (Role.NAME, Role.CATEGORY))
         args = arguments(event)
         if event.kind in _ASYNC:
             if event.named("phase", _ASYNC[event.kind]) != _ASYNC[event.kind]:
@@ -138,10 +138,10 @@ def arguments(event: Event) -> dict[str, Any]:
 
 
 def escaped(text: Any) -> Any:
-    """A text as versions show it that keep the escapes of the file, but for that of quotes."""
-    if not isinstance(text, str) or shows(Feature.JSON_ESCAPES):
+    """A text as it is shown: by some versions with the escapes of the file, unless one of them is of a quote."""
+    if not isinstance(text, str) or '"' in text or shows(Feature.JSON_ESCAPES):
         return text
-    return json.dumps(text, ensure_ascii=False)[1:-1].replace('\\"', '"')
+    return json.dumps(text, ensure_ascii=False)[1:-1]
 
 
 def escaped_value(text: Any) -> Any:
@@ -221,7 +221,7 @@ def counters(conversion: Conversion) -> Iterator[tuple[Any, ...]]:
         if event.kind is not Kind.COUNTER:
             continue
         assert event.thread is not None
-        name = event.of(Role.NAME)
+        name = escaped(event.of(Role.NAME))
         for field, value in event.fields():
             if field.role is Role.ID:
                 text = (
@@ -263,13 +263,14 @@ def threads(conversion: Conversion) -> dict[tuple[int, int], str]:
     """Names of threads by the ids of process and thread."""
     trace = conversion.trace
     return {
-        (trace.processes[one.process].pid & _ID, one.tid & _ID): one.name for one in trace.threads
+        (trace.processes[one.process].pid & _ID, one.tid & _ID): escaped(one.name)
+        for one in trace.threads
     }
 
 
 def processes(conversion: Conversion) -> dict[int, str]:
     """Names of processes by their ids."""
-    return {one.pid & _ID: one.name for one in conversion.trace.processes}
+    return {one.pid & _ID: escaped(one.name) for one in conversion.trace.processes}
 
 
 def logs(conversion: Conversion) -> list[tuple[Any, ...]]:

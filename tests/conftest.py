@@ -5,6 +5,7 @@ import os
 import pytest
 from hypothesis import HealthCheck, Phase, settings
 from support.trace_processor import keep_answers
+from support.trace_processor_engines import engine
 
 # Deadlines, and how slow drawing is, measure how busy the machine is. Examples are the same each time, so one that
 # fails is made simple when somebody asks for it, with the long profile, which is for a night and not for every change.
@@ -30,6 +31,10 @@ def answers_of_this_run(request, tmp_path_factory):
     folder = tmp_path_factory.getbasetemp()
     is_worker = hasattr(request.config, "workerinput")
     keep_answers((folder.parent if is_worker else folder) / "trace_processor")
+    yield
+    asked = engine()
+    if asked is not None:
+        asked.close()
 
 
 @pytest.fixture

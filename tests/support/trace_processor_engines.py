@@ -50,6 +50,9 @@ class Engine(Protocol):
 
         """
 
+    def close(self) -> None:
+        """End what is kept running."""
+
 
 class Program:
     """A program that answers ``query FILE SQL`` and prints CSV; `knows_options` where it is the native one."""
@@ -83,6 +86,9 @@ class Program:
         text = ran.stdout.decode("utf-8", "backslashreplace")
         return [row for row in csv.reader(io.StringIO(text)) if row]
 
+    def close(self) -> None:
+        """Do nothing: each answer has ended its process."""
+
 
 class UserInterface:
     """The engine of Perfetto's UI: one process under Node opens a file after another."""
@@ -102,6 +108,10 @@ class UserInterface:
     def printed(self, path: Path, query: str, options: Sequence[str]) -> Rows:
         """Open the file, unless it is the last one, and ask each statement."""
         return self._server.printed(path, query, options, TIMEOUT)
+
+    def close(self) -> None:
+        """End the process; the next query starts another."""
+        self._server.close()
 
 
 def version_in(text: str) -> Version | None:

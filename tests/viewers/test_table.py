@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from support.trace_processor import needs_trace_processor
+from support.trace_processor_versions import Feature
 from viewers.programs_model import babeltrace_rows, printed, trace_cmd_rows
 from viewers.trace_processor import tables_of
 
@@ -20,6 +21,8 @@ from converter.ir.kinds import Kind
 PAGE = Path(__file__).parents[2] / "docs/viewers.md"
 #: Around the table.
 START, END = "<!-- viewers -->\n", "<!-- /viewers -->"
+#: Around the table of versions.
+FEATURES_START, FEATURES_END = "<!-- versions -->\n", "<!-- /versions -->"
 #: Kinds that are shown together.
 FAMILIES = [
     (Kind.SLICE_BEGIN, Kind.SLICE_END),
@@ -129,16 +132,33 @@ def table(folder: Path) -> str:
     return "".join(f"| {' | '.join(row)} |\n" for row in rows)
 
 
+def table_of_versions() -> str:
+    """What depends on the version of trace_processor."""
+    lines = ["| since | what trace_processor shows |", "| --- | --- |"]
+    for feature in Feature:
+        major, minor = feature.since
+        since = f"v{major}" if minor == 0 else f"v{major}.{minor} or before"
+        lines.append(f"| {since} | {feature.description} |")
+    return "\n".join(lines) + "\n"
+
+
+def compare_or_write(start: str, end: str, made: str) -> None:
+    """The page has this between marks; it is written where TRACECONV_WRITE_VIEWERS is set."""
+    before, _, rest = PAGE.read_text().partition(start)
+    written, _, after = rest.partition(end)
+    if os.environ.get("TRACECONV_WRITE_VIEWERS"):
+        PAGE.write_text(f"{before}{start}{made}{end}{after}")
+    else:
+        assert written == made
+
+
+def test_the_page_says_what_depends_on_the_version() -> None:
+    compare_or_write(FEATURES_START, FEATURES_END, table_of_versions())
+
+
 @needs_trace_processor
 def test_the_table_says_what_viewers_show(tmp_path: Path) -> None:
-    """Written where TRACECONV_WRITE_VIEWERS is set."""
     for program in ("babeltrace2", "uftrace", "trace-cmd"):
         if shutil.which(program) is None:
             pytest.skip(f"{program} is not installed")
-    before, _, rest = PAGE.read_text().partition(START)
-    written, _, after = rest.partition(END)
-    made = table(tmp_path)
-    if os.environ.get("TRACECONV_WRITE_VIEWERS"):
-        PAGE.write_text(f"{before}{START}{made}{END}{after}")
-    else:
-        assert written == made
+    compare_or_write(START, END, table(tmp_path))

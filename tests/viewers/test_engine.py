@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -85,7 +86,13 @@ def test_statements_end_in_semicolons_outside_of_quotes_and_comments():
     assert list(statements(" ")) == []
 
 
-@pytest.mark.parametrize("asked", INSTALLED, ids=lambda one: type(one).__name__)
+@pytest.fixture(params=range(len(INSTALLED)), ids=lambda i: type(INSTALLED[i]).__name__)
+def asked(request: pytest.FixtureRequest) -> Iterator[Engine]:
+    """Each engine that is installed."""
+    yield INSTALLED[request.param]
+    INSTALLED[request.param].close()
+
+
 def test_engines_answer_alike(asked: Engine, trace: Path, tmp_path: Path) -> None:
     query = "select name, dur, 1.5 as r, null as n from slice order by ts; select 'a;b' as t"
     rows = [

@@ -1,0 +1,66 @@
+"""What Catapult's trace viewer (chrome://tracing) makes of Chrome JSON files, where it is found.
+
+It is the page `trace_viewer_full.html` that `TRACECONV_TRACE_VIEWER` names, or the one that `.ci/viewers` has put into
+the folder of viewers. Its importer runs under Node, without a browser.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+#: Where `.ci/viewers` puts viewers.
+FOLDER = Path(
+    os.environ.get("TRACECONV_VIEWERS")
+    or Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "traceconv-viewers"
+)
+PAGE = Path(os.environ.get("TRACECONV_TRACE_VIEWER") or FOLDER / "trace_viewer_full.html")
+_SCRIPT = Path(__file__).with_name("catapult.js")
+#: Seconds that all files of a call may take.
+TIMEOUT = 1200
+
+needs_catapult = pytest.mark.skipif(
+    shutil.which("node") is None or not PAGE.exists(),
+    reason="Node, or Catapult's trace_viewer_full.html, is not installed (.ci/viewers)",
+)
+
+
+@dataclass(frozen=True)
+class Imported:
+    """A file that was imported; times are in milliseconds of its own clock."""
+
+    #: Why it was refused; all else is empty then.
+    error: str | None
+    #: How often each warning was given, by its type, of asynchronous and flow events with its text.
+    warnings: dict[str, int]
+    #: Rows by what they are, or their numbers: see `rowsOf` in catapult.js.
+    rows: dict[str, Any]
+
+
+def imported(path: Path) -> Imported:
+    """Import a file."""
+    return next(imported_all([path]))
+
+
+def imported_all(paths: Sequence[Path], *, counts: bool = False) -> Iterator[Imported]:
+    """Import files in one process; with `counts` there are numbers of rows only."""
+    command = ["node", "--max-old-space-size=4096", str(_SCRIPT), str(PAGE)]
+    done = subprocess.run(
+        [*command, "--counts"] if counts else command,
+        input="".join(f"{path}\n" for path in paths).encode(),
+        capture_output=True,
+        timeout=TIMEOUT,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr.decode(errors="replace")[-2000:]
+    for line in done.stdout.splitlines():
+        found = json.loads(line)
+        yield Imported(found.pop("error", None), found.pop("warnings", {}), found)

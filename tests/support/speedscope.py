@@ -1,0 +1,72 @@
+"""What speedscope makes of Chrome JSON files, where it is found.
+
+It is the folder `dist/release` of the npm package that `TRACECONV_SPEEDSCOPE` names, or the one that `.ci/viewers` has
+put into the folder of viewers. Its importer runs under Node, without a browser.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from support.catapult import FOLDER, TIMEOUT
+
+RELEASE = Path(os.environ.get("TRACECONV_SPEEDSCOPE") or FOLDER / "speedscope")
+_SCRIPT = Path(__file__).with_name("speedscope.js")
+_NAME = re.compile(r".*pid (-?\d+)\b.*\btid (-?\d+)\)?", re.DOTALL)
+
+needs_speedscope = pytest.mark.skipif(
+    shutil.which("node") is None or not RELEASE.is_dir(),
+    reason="Node, or speedscope, is not installed (.ci/viewers)",
+)
+
+
+@dataclass(frozen=True)
+class Profile:
+    """A call tree: the calls that take time, how deep all calls are, and the microseconds that they take."""
+
+    name: str
+    calls: int
+    depth: int
+    weight: float
+
+    @property
+    def thread(self) -> tuple[int, int]:
+        """Process and thread."""
+        match = _NAME.fullmatch(self.name)
+        assert match is not None, self.name
+        return int(match[1]), int(match[2])
+
+
+@dataclass(frozen=True)
+class Imported:
+    """A file that was imported."""
+
+    #: Why it was refused; all else is empty then.
+    error: str | None
+    #: How often each warning was given: see `warn` in speedscope.js.
+    warnings: dict[str, int]
+    profiles: list[Profile]
+
+
+def imported_all(paths: Sequence[Path]) -> Iterator[Imported]:
+    """Import files in one process."""
+    done = subprocess.run(
+        ["node", "--max-old-space-size=4096", "--stack-size=4000", str(_SCRIPT), str(RELEASE)],
+        input="".join(f"{path}\n" for path in paths).encode(),
+        capture_output=True,
+        timeout=TIMEOUT,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr.decode(errors="replace")[-2000:]
+    for line in done.stdout.splitlines():
+        found = json.loads(line)
+        profiles = [Profile(*row) for row in found.get("profiles", ())]
+        yield Imported(found.get("error"), found.get("warnings", {}), profiles)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 from collections.abc import Iterator, Sequence
@@ -27,8 +28,14 @@ _SCRIPT = Path(__file__).with_name("catapult.js")
 #: Seconds that all files of a call may take.
 TIMEOUT = 1200
 
+
+def is_absent() -> bool:
+    """Whether it, or Node, is not installed."""
+    return shutil.which("node") is None or not PAGE.exists()
+
+
 needs_catapult = pytest.mark.skipif(
-    shutil.which("node") is None or not PAGE.exists(),
+    is_absent(),
     reason="Node, or Catapult's trace_viewer_full.html, is not installed (.ci/viewers)",
 )
 
@@ -64,3 +71,26 @@ def imported_all(paths: Sequence[Path], *, counts: bool = False) -> Iterator[Imp
     for line in done.stdout.splitlines():
         found = json.loads(line)
         yield Imported(found.pop("error", None), found.pop("warnings", {}), found)
+
+
+#: Warnings about ends that repeat or contradict what their begins say; all is shown.
+_HARMLESS = {"arg_merge_error", "title_match_error"}
+#: What becomes of asynchronous slices of which one side is missing.
+_UNMATCHED = re.compile(r"Nestable async (BEGIN|END) event at .* was unmatched")
+
+
+def is_step(warning: str) -> bool:
+    """Whether a state of a thread was dropped, which is a malformed step here."""
+    return "(ph: S, T, p, or F) require an id" in warning
+
+
+def unmatched(warning: str) -> str | None:
+    """BEGIN or END where a warning is about an asynchronous one without the other."""
+    match = _UNMATCHED.search(warning)
+    return None if match is None else match[1]
+
+
+def losing(warning: str) -> bool:
+    """Whether something is not shown, other than a state of a thread."""
+    kind = warning.partition(":")[0]
+    return kind not in _HARMLESS and unmatched(warning) is None and not is_step(warning)

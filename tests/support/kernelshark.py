@@ -32,6 +32,11 @@ _ALL_VIEWS = 1 | 2 | 4
 _SHOW_EVENT, _SHOW_TASK, _SHOW_CPU = 1, 3, 5
 
 
+def is_absent() -> bool:
+    """Whether the library is not installed."""
+    return LIBRARY is None
+
+
 class Entry(NamedTuple):
     """A line of the list view; times in nanoseconds."""
 

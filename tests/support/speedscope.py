@@ -22,8 +22,14 @@ RELEASE = Path(os.environ.get("TRACECONV_SPEEDSCOPE") or FOLDER / "speedscope")
 _SCRIPT = Path(__file__).with_name("speedscope.js")
 _NAME = re.compile(r".*pid (-?\d+)\b.*\btid (-?\d+)\)?", re.DOTALL)
 
+
+def is_absent() -> bool:
+    """Whether it, or Node, is not installed."""
+    return shutil.which("node") is None or not RELEASE.is_dir()
+
+
 needs_speedscope = pytest.mark.skipif(
-    shutil.which("node") is None or not RELEASE.is_dir(),
+    is_absent(),
     reason="Node, or speedscope, is not installed (.ci/viewers)",
 )
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.catapult import Imported, imported_all, needs_catapult
+from support.catapult import Imported, imported_all, losing, needs_catapult, unmatched
 from viewers import catapult_model as model
 from viewers import chrome_model
 from viewers.conversions import RECORDINGS, SOURCES, Conversion, convert, format_of
@@ -21,10 +21,6 @@ import converter
 pytestmark = needs_catapult
 
 Shown = tuple[Conversion, Imported]
-#: Warnings about ends that repeat or contradict what their begins say; all is shown.
-HARMLESS = {"arg_merge_error", "title_match_error"}
-#: What becomes of asynchronous slices of which one side is missing.
-_UNMATCHED = re.compile(r"Nestable async (BEGIN|END) event at .* was unmatched")
 #: Names of the rows of CPUs.
 _CPU = re.compile(r"(?:CPU|Cpu|cpu) ?(\d+)")
 
@@ -115,16 +111,9 @@ def test_catapult_shows_asynchronous_slices(loaded: Shown) -> None:
     )
     rows = Counter((title or "", depth) for _, _, title, _, _, depth in found.rows["asyncs"])
     assert not expected - rows
-    assert (rows - expected).total() == unmatched(found)["END"]
-
-
-def unmatched(found: Imported) -> Counter[str]:
-    """Asynchronous begins without an end, and ends without a begin."""
-    counts: Counter[str] = Counter()
-    for warning, count in found.warnings.items():
-        if match := _UNMATCHED.search(warning):
-            counts[match[1]] += count
-    return counts
+    assert (rows - expected).total() == sum(
+        count for warning, count in found.warnings.items() if unmatched(warning) == "END"
+    )
 
 
 def test_catapult_shows_instants_of_processes(loaded: Shown) -> None:
@@ -198,22 +187,11 @@ def test_catapult_names_threads_and_processes(loaded: Shown) -> None:
 def test_catapult_warns_of_nothing_else(loaded: Shown) -> None:
     """But for what the source itself has: ends and arrows that have no other side, and text that is no event."""
     conversion, found = loaded
-    warnings = Counter(
-        {
-            key: count
-            for key, count in found.warnings.items()
-            if key not in HARMLESS and not _UNMATCHED.search(key) and not is_step(key)
-        }
-    )
-    short: Counter[str] = Counter()
-    for key, count in warnings.items():
-        short[key.partition(":")[0]] += count
-    assert short == model.timeline(conversion).warnings
-
-
-def is_step(warning: str) -> bool:
-    """Whether it is about a state of a thread, which is a malformed step here; scheduling is asked for elsewhere."""
-    return "(ph: S, T, p, or F) require an id" in warning
+    warnings: Counter[str] = Counter()
+    for warning, count in found.warnings.items():
+        if losing(warning):
+            warnings[warning.partition(":")[0]] += count
+    assert warnings == model.timeline(conversion).warnings
 
 
 @pytest.mark.parametrize("source", [source for source in SOURCES if format_of(source) == "chrome"])

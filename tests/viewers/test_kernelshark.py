@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from support.kernelshark import LIBRARY, Listing, listing_of
+from support.kernelshark import Listing, is_absent, listing_of
 from viewers import kernelshark_model as model
 from viewers.conversions import RECORDINGS, SOURCES, Conversion, convert
 from viewers.pending import reason_of
@@ -17,7 +17,7 @@ import converter
 from converter.fixtures import synthetic_trace
 from converter.ir.collect import collect
 
-pytestmark = pytest.mark.skipif(LIBRARY is None, reason="libkshark is not installed")
+pytestmark = pytest.mark.skipif(is_absent(), reason="libkshark is not installed")
 
 Listed = tuple[Conversion, Listing]
 #: Big-endian files, of which KernelShark 2 lists nothing.

@@ -8,9 +8,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from support import catapult, kernelshark, speedscope
 from support.trace_processor import needs_trace_processor
 from support.trace_processor_versions import Feature
 from viewers.programs_model import babeltrace_rows, printed, trace_cmd_rows
+from viewers.test_catapult import scheduling
 from viewers.trace_processor import tables_of
 
 import converter
@@ -83,6 +85,35 @@ def in_trace_cmd(path: Path) -> set[str]:
     return {"event"} if list(trace_cmd_rows("trace-cmd", path)) else set()
 
 
+#: What rows of Catapult's model are.
+ROWS = {"counters": "counter", "flows": "arrow", "objects": "object", "samples": "sample"}
+
+
+def in_catapult(path: Path) -> set[str]:
+    """What chrome://tracing imports; nothing of a file that it refuses."""
+    found = catapult.imported(path)
+    if found.error is not None:
+        return set()
+    rows = found.rows
+    shown = {what for name, what in ROWS.items() if rows[name]}
+    shown |= {"scheduling"} if scheduling(found) else set()
+    shown |= {"slice" if duration else "instant" for *_, duration, _, _ in rows["slices"]}
+    shown |= {"async slice" if duration else "async instant" for *_, duration, _ in rows["asyncs"]}
+    return shown | ({"instant"} if rows["instants"] else set())
+
+
+def in_speedscope(path: Path) -> set[str]:
+    """Whether speedscope has call trees."""
+    (found,) = speedscope.imported_all([path])
+    return {"slice"} if any(one.depth for one in found.profiles) else set()
+
+
+def in_kernelshark(path: Path) -> set[str]:
+    """Whether KernelShark lists events, and lost ones."""
+    entries = kernelshark.listing_of(path).entries
+    return {"lost events" if entry.missed else "event" for entry in entries}
+
+
 #: Headings, with what is written and how it is looked at.
 VIEWERS: list[tuple[str, str, str, Callable[[Path], set[str]]]] = [
     ("Perfetto", "perfetto", ".pftrace", in_trace_processor),
@@ -91,7 +122,16 @@ VIEWERS: list[tuple[str, str, str, Callable[[Path], set[str]]]] = [
     ("CTF in Babeltrace", "ctf+1.8", ".ctf", in_babeltrace),
     ("uftrace", "uftrace", ".uftrace", in_uftrace),
     ("trace.dat in trace-cmd", "trace_cmd", ".dat", in_trace_cmd),
+    ("Chrome JSON in chrome://tracing", "chrome", ".json", in_catapult),
+    ("Chrome JSON in speedscope", "chrome", ".json", in_speedscope),
+    ("trace.dat in KernelShark", "trace_cmd", ".dat", in_kernelshark),
 ]
+#: Those whose columns stay as they are where they are not installed.
+ABSENT = {
+    in_catapult: catapult.is_absent(),
+    in_speedscope: speedscope.is_absent(),
+    in_kernelshark: kernelshark.is_absent(),
+}
 
 
 def families() -> list[tuple[Kind, ...]]:
@@ -114,8 +154,10 @@ def shown(kinds: tuple[Kind, ...], folder: Path, viewer: int) -> set[str]:
     return look(path)
 
 
-def cell(family: tuple[Kind, ...], folder: Path, viewer: int) -> str:
+def cell(family: tuple[Kind, ...], folder: Path, viewer: int, written: str) -> str:
     """What a viewer shows of a family, without what is around it."""
+    if ABSENT.get(VIEWERS[viewer][-1]):
+        return written
     around = CONTEXT.get(family, ())
     found = shown((*around, *family), folder, viewer)
     if around:
@@ -123,12 +165,16 @@ def cell(family: tuple[Kind, ...], folder: Path, viewer: int) -> str:
     return ", ".join(sorted(found)) or "nothing"
 
 
-def table(folder: Path) -> str:
-    """The table."""
+def table(folder: Path, written: str) -> str:
+    """The table, of which some columns may stay as they are written."""
+    lines = (line.strip("| ").split(" | ") for line in written.splitlines())
+    known = {names: dict(enumerate(cells)) for names, *cells in lines}
     rows = [["kind", *(heading for heading, *_ in VIEWERS)], ["---"] * (len(VIEWERS) + 1)]
     for family in families():
         names = ", ".join(f"`{kind.name}`" for kind in family)
-        rows.append([names, *(cell(family, folder, viewer) for viewer in range(len(VIEWERS)))])
+        cells = known.get(names, {})
+        columns = (cell(family, folder, i, cells.get(i, "")) for i in range(len(VIEWERS)))
+        rows.append([names, *columns])
     return "".join(f"| {' | '.join(row)} |\n" for row in rows)
 
 
@@ -142,10 +188,11 @@ def table_of_versions() -> str:
     return "\n".join(lines) + "\n"
 
 
-def compare_or_write(start: str, end: str, made: str) -> None:
-    """The page has this between marks; it is written where TRACECONV_WRITE_VIEWERS is set."""
+def compare_or_write(start: str, end: str, make: Callable[[str], str]) -> None:
+    """The page has between marks what is made of it; it is written where TRACECONV_WRITE_VIEWERS is set."""
     before, _, rest = PAGE.read_text().partition(start)
     written, _, after = rest.partition(end)
+    made = make(written)
     if os.environ.get("TRACECONV_WRITE_VIEWERS"):
         PAGE.write_text(f"{before}{start}{made}{end}{after}")
     else:
@@ -153,7 +200,7 @@ def compare_or_write(start: str, end: str, made: str) -> None:
 
 
 def test_the_page_says_what_depends_on_the_version() -> None:
-    compare_or_write(FEATURES_START, FEATURES_END, table_of_versions())
+    compare_or_write(FEATURES_START, FEATURES_END, lambda _: table_of_versions())
 
 
 @needs_trace_processor
@@ -161,4 +208,4 @@ def test_the_table_says_what_viewers_show(tmp_path: Path) -> None:
     for program in ("babeltrace2", "uftrace", "trace-cmd"):
         if shutil.which(program) is None:
             pytest.skip(f"{program} is not installed")
-    compare_or_write(START, END, table(tmp_path))
+    compare_or_write(START, END, lambda written: table(tmp_path, written))

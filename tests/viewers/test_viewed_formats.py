@@ -14,8 +14,11 @@ HEADING = "## What its viewers show\n"
 
 
 def pages() -> dict[str, int]:
-    """The formats that the table has, and the columns of them."""
-    return {target.partition("+")[0]: i + 1 for i, (_, target, *_) in enumerate(VIEWERS)}
+    """The formats that the table has, and the first column of each."""
+    found: dict[str, int] = {}
+    for i, (_, target, *_) in enumerate(VIEWERS):
+        found.setdefault(target.partition("+")[0], i + 1)
+    return found
 
 
 def shown_as(column: int) -> str:

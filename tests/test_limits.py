@@ -312,6 +312,101 @@ def test_a_limit_is_reached_and_named_and_may_be_raised(name):
     assert f"--limit {name}=" not in said({**others, name: LIMITS[name].default})
 
 
+def nested_ctf2(levels):
+    """The root's structure is a level, as in TSDL."""
+    inner = U8
+    for _ in range(levels - 1):
+        member = {"name": "v", "field-class": inner}
+        inner = {"type": "structure", "member-classes": [member]}
+    return lambda: ctf(sequence(STREAM, event(v=inner)), stream=b"")
+
+
+#: What is counted in an input of CASES, or in another: as many are allowed by a limit of as many.
+EXACT = {
+    "wrappers": 2,
+    "zstd-window": 1 << 20,
+    "members": 3,
+    "listed-files": 5,
+    "folder-files": 5,
+    "aix.template-depth": 10,
+    "aix.template-calls": 3,
+    "aix.template-nesting": 5,
+    "aix.template-text": 27,
+    "aix.template-file": len("# nothing at all\n"),
+    "aix.report-classes": 5,
+    "chrome.searched": 9,
+    "chrome.profile": len(profile()),
+    "ctf.files": 2,
+    "ctf.metadata": len(INPUTS["ctf_events"](9)["metadata"]),
+    "ctf.nesting": 10,
+    "ctf.fields": 9,
+    # One is in the packets' header.
+    "ctf.all-fields": 19,
+    "ctf.aliases": 10,
+    "fxt.suspects": 5,
+    "ir.events": 338,
+    "ir.symbols": 3,
+    "ir.length": 5,
+    "lttng_legacy.files": 4,
+    # An id and a format of each of three.
+    "lttng_legacy.declarations": 6,
+    "perfetto.packet": 9 << 20,
+    "perfetto.tracks": 7,
+    "perfetto.symbols": 3,
+    "trace_cmd.cpus": 2,
+    "trace_cmd.options": 2,
+    "uftrace.tasks": 3,
+    "uftrace.ancestors": 7,
+    "uftrace.replaced": 4,
+    # Texts with their lengths, in multiples of 4, behind a record of 16 bytes.
+    "uftrace.event": 16 + 20 * (65_500 + 4),
+    "uftrace.pattern-repeats": 9,
+    "uftrace.pattern-nesting": 6,
+}
+
+
+def test_what_is_counted_is_allowed_exactly():
+    for name, count in EXACT.items():
+        _, said, others = CASES[name]
+        named = [
+            f"--limit {name}=" in said({**others, name: most})
+            for most in (count - 1, count, count + 1)
+            if most <= LIMITS[name].most
+        ]
+        assert named == [True, False, False][: len(named)], name
+
+
+@pytest.mark.parametrize("make", [nested_ctf2, lambda levels: lambda: ctf(nested_tsdl(levels))])
+def test_levels_of_types_are_those_of_both_versions(make):
+    said = made(make(9))
+    assert "--limit ctf.nesting=16" in said({"ctf.nesting": 8})
+    assert "--limit" not in said({"ctf.nesting": 9})
+
+
+def nested_tsdl(levels):
+    return tsdl(b"struct { " * (levels - 1) + b"u8 v;" + b" } a;" * (levels - 1))
+
+
+def providers(count):
+    """Of an FXT file, each with a thread of its own and an event on it."""
+    parts = [struct.pack("<Q", 0x0016547846040010)]
+    for number in range(1, count + 1):
+        parts.append(struct.pack("<QQ", 2 << 4 | 1 << 16 | number << 20 | 1 << 52, ord("p")))
+        parts.append(struct.pack("<QQQ", 3 | 3 << 4 | 1 << 16, number, number))
+        parts.append(struct.pack("<QQ", 4 | 2 << 4 | 1 << 24 | 1 << 32 | 1 << 48, number))
+    return b"".join(parts)
+
+
+@pytest.mark.parametrize(("count", "read"), [(4095, 4095), (4096, 4096), (4097, 4096)])
+def test_fxt_has_4096_providers(count, read):
+    with open_trace(providers(count)) as trace:
+        assert sum(len(batch) for batch in trace.batches()) == read
+        threads = {thread.tid for thread in trace.threads}
+        assert len(threads) == read
+        said = [str(warning) for warning in trace.warnings if "providers" in str(warning)]
+        assert len(said) == count - read
+
+
 def packets():
     files = INPUTS["ctf_holes"](32)
     packet = struct.pack("<III", 0xC1FC1FC1, 160, 160) + bytes(8)
@@ -322,6 +417,17 @@ HOLES = [
     *(of(f"{name}_holes", 3000) for name in ("fxt", "perfetto", "uftrace", "aix")),
     made(packets),
 ]
+
+
+@pytest.mark.parametrize("number", range(len(HOLES)))
+def test_places_behind_damage_are_allowed_exactly(number):
+    """Behind the last damage of these nothing follows, and CTF says of each where it is, not where it ends."""
+    said = HOLES[number]
+    count = said({}).count("go on") or 19
+    if number == 1:  # Perfetto tells of the first of each kind
+        count = 48
+    found = ["--limit holes=" in said({"holes": most}) for most in (count - 1, count, count + 1)]
+    assert found == [True, False, False]
 
 
 @pytest.mark.parametrize("said", HOLES)

@@ -98,12 +98,12 @@ class Stream:
                     )
                 continue
             found = self._next_entry(offset + 4, own=own)
+            if found is None:
+                raise error
             holes += 1
             if holes > limit("holes"):
                 damage(error)
                 raise too_many_holes(offset).within(path=source.name)
-            if found is None:
-                raise error
             error.message = f"entries go on at {found:#x}"
             damage(error)
             offset = found

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from enum import Enum, auto
 from typing import Any
 
-from converter.errors import TraceError, TruncatedError
+from converter.errors import TraceError, TruncatedError, too_many_holes
 from converter.formats.chrome.layout import BYTE_ORDER_MARK, SPACE, TRACE_EVENTS
 from converter.formats.chrome.resuming import LARGEST, LONGEST, MEMBER, Search
 from converter.formats.chrome.scan import EventScanner
@@ -120,14 +120,15 @@ class Document:
 
     def _name_behind(self, error: TraceError) -> str | None:
         """The name of the next member of a trace behind damage, whose value is read then; None where there is none."""
-        if self._skipped == limit("holes"):
-            return None
-        self._skipped += 1
         while (found := MEMBER.search(self._data, self._at)) is None:
             # A name may be cut off by the end of the window.
             self._at = max(self._at, len(self._data) - LONGEST)
             if not self._more():
                 return None
+        if self._skipped == limit("holes"):
+            self.damage.append(error)
+            raise too_many_holes(self._base + found.start())
+        self._skipped += 1
         self._at = found.end()
         message = "members go on behind the damage"
         self.damage += [error, TraceError(message, offset=self._base + found.start())]

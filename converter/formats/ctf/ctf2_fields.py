@@ -45,6 +45,10 @@ from converter.formats.ctf.metadata_errors import (
 )
 from converter.limits import allowed, limit
 
+#: Field classes that hold others.
+_HOLDING: Final = frozenset(
+    {"structure", "variant", "optional", "static-length-array", "dynamic-length-array"}
+)
 _ENCODINGS: Final = frozenset({"utf-8", "utf-16be", "utf-16le", "utf-32be", "utf-32le"})
 
 
@@ -100,7 +104,8 @@ class FieldParser:
     ) -> FieldDeclaration:
         """The field class of a scope; `outer` are those of the scopes before it."""
         self._places.enter(scope, outer)
-        return self._root(value, path)
+        # The structure itself is no field of one.
+        return self._root(value, path, fields=-1)
 
     def has_alias(self, name: str) -> bool:
         """Whether there is a field class of this name."""
@@ -114,8 +119,9 @@ class FieldParser:
             value, None if self._places.located else declared, self._count, self._deepest
         )
 
-    def _root(self, value: Any, path: str) -> FieldDeclaration:
-        self._count = self._depth = self._deepest = self._expanding = 0
+    def _root(self, value: Any, path: str, fields: int = 0) -> FieldDeclaration:
+        self._count = fields
+        self._depth = self._deepest = self._expanding = 0
         result = self._parse(value, path, ())
         self._total += self._count
         return result
@@ -123,15 +129,16 @@ class FieldParser:
     def _parse(self, value: Any, where: str, path: tuple[str, ...]) -> FieldDeclaration:
         if isinstance(value, str):
             return self._alias(value, where, path)
-        self._enter(1, 1, where)
+        given = Json(value, where)
+        kind = given.text("type")
+        # As in CTF 1.8, only what holds others is a level.
+        self._enter(1, int(kind in _HOLDING), where)
         if self._expanding:
             self._expanded += 1
             if self._expanded > limit("ctf.aliases"):
                 expected = f"{allowed('ctf.aliases')} that aliases stand for"
                 raise FragmentError(where, expected=expected)
         self._depth += 1
-        given = Json(value, where)
-        kind = given.text("type")
         if kind not in self._parsers:
             raise FragmentError(f"{where}.type", expected="a field class", found=kind)
         result = self._parsers[kind](given, path)

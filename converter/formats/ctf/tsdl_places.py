@@ -96,7 +96,8 @@ class Placing:
         """
         if not isinstance(declared, StructureType):
             raise self._positions.error(offset, expected="a structure")
-        self._scope, self._outer, self._count = scope, outer, 0
+        # The structure itself is no field of one.
+        self._scope, self._outer, self._count = scope, outer, -1
         self._frames.clear()
         placed = self._place(declared, ())
         self._total += self._count

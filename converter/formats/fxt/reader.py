@@ -178,15 +178,15 @@ class _Pass:
                 )
             elif status == SUSPECT:
                 size = self._record_size(rest)
-                inside = search.next(offset + 8, offset + size) if suspects else None
+                inside = search.next(offset + 8, offset + size) if suspects > 0 else None
                 suspects -= 1
-                if not suspects:
+                if suspects < 0:
                     what = "records are no longer looked for in others that may be none"
                     expected = allowed("fxt.suspects")
                     self._tables.warn(self._warning(offset, message=what, expected=expected))
                 if inside is None:
                     # It is kept as it is.
-                    scanner.trusted = size if suspects > 0 else _ALL
+                    scanner.trusted = size if suspects >= 0 else _ALL
                     continue
                 self._tables.warn(
                     self._warning(offset, message="a record that is none, with others inside")
@@ -195,16 +195,16 @@ class _Pass:
                 offset = inside
             elif status not in (DONE, FULL):
                 damage = self._damage(status, offset)
-            scanner.trusted = 0 if suspects > 0 else _ALL
+            scanner.trusted = 0 if suspects >= 0 else _ALL
             if damage is not None:
                 following = None
+                if status in (ZERO_SIZE, INCOMPLETE):
+                    following = search.next(offset + 8, cut_off=status == INCOMPLETE)
                 if search.given_up:
                     self._tables.warn(damage)
                     damage = (
                         too_many_holes(offset).within(format="fxt", path=source.name).to_warning()
                     )
-                elif status in (ZERO_SIZE, INCOMPLETE):
-                    following = search.next(offset + 8, cut_off=status == INCOMPLETE)
                 if delivered == 0 and following is None:
                     raise damage.to_error()
                 self._tables.warn(damage)

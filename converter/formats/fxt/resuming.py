@@ -31,11 +31,8 @@ class Search:
         self._type = np.dtype(np.uint64).newbyteorder("<" if order == "little" else ">")
         self._places = 0
         self._most_places = limit("holes")
-
-    @property
-    def given_up(self) -> bool:
-        """Whether there were so many places that no more are looked for."""
-        return self._places >= self._most_places
+        #: True once there was one place more than the limit allows: no more are looked for.
+        self.given_up = False
 
     def next(self, offset: int, end: int | None = None, *, cut_off: bool = False) -> int | None:
         """Where the first of several records is, from `offset` on, up to `end`; None where there are none.
@@ -44,7 +41,14 @@ class Search:
         """
         if self.given_up:
             return None
+        found = self._found(offset, end, cut_off=cut_off)
+        if found is None:
+            return None
+        self.given_up = self._places == self._most_places
         self._places += 1
+        return None if self.given_up else found
+
+    def _found(self, offset: int, end: int | None, *, cut_off: bool) -> int | None:
         source = self._source
         end = min(source.size if end is None else end, source.size)
         for start in range(offset, end - 7, 8 * _PIECE):

@@ -49,10 +49,11 @@ cdef inline int providers_enter(Providers* providers, uint64_t id) noexcept nogi
     cdef int32_t number = find_or_add_key(&providers.ids, id)
     if number == FAILED:
         return FAILED
-    if number >= MAX_PROVIDERS:
+    # Number 0 is that of no provider.
+    if number > MAX_PROVIDERS:
         return TOO_MANY
     if providers.held is NULL:
-        providers.held = <Provider**>calloc(MAX_PROVIDERS, sizeof(Provider*))
+        providers.held = <Provider**>calloc(MAX_PROVIDERS + 1, sizeof(Provider*))
         if providers.held is NULL:
             return FAILED
     if providers.held[number] is NULL:
@@ -102,7 +103,7 @@ cdef inline int64_t providers_time(Providers* providers, uint64_t ticks, int* ov
 cdef inline void providers_free(Providers* providers) noexcept nogil:
     cdef int64_t i
     if providers.held is not NULL:
-        for i in range(MAX_PROVIDERS):
+        for i in range(MAX_PROVIDERS + 1):
             if providers.held[i] is not NULL:
                 free(providers.held[i].strings)
                 free(providers.held[i])

@@ -86,16 +86,16 @@ def record_places(source: Source) -> tuple[list[tuple[int, int]], list[TraceErro
                 raise TraceError(offset=offset, expected="the mark of a record", found="none")
         except TraceError as error:
             damage.append(error)
-            holes += 1
-            if holes > limit("holes"):
-                damage.append(too_many_holes(offset))
-                break
             # The record in front may have lost a part, and its size lead into another one.
             searched = max(searched, places[-1][0] if places else offset + 1)
             following = _marked_behind(source, searched)
             if following == offset:
                 following = _marked_behind(source, offset + 1)
             if following is None:
+                break
+            holes += 1
+            if holes > limit("holes"):
+                damage.append(too_many_holes(offset))
                 break
             searched = following + 1
             damage.append(TraceError("records go on behind the damage", offset=following))

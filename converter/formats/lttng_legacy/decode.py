@@ -92,7 +92,7 @@ class StreamReader:
             return
         size = self._window
         if at == self._base and len(self._data) >= size:
-            size = 4 * len(self._data)
+            size = min(4 * len(self._data), limit("lttng_legacy.event"))
             if len(self._data) >= limit("lttng_legacy.event"):
                 self._done = True
                 self._gave_up = at

@@ -81,7 +81,10 @@ def windows(source: Source, damage: Damage, usual: int = WINDOW_BYTES) -> Iterat
 
     """
     offset = 0
-    size = usual
+    most = limit("perfetto.packet")
+    # With its tag and its size, a number of 7 bits a byte.
+    largest = 1 + -(-most.bit_length() // 7) + most
+    size = usual = min(usual, largest)
     memory = WindowMemory()
     search = Search(source)
     while offset < source.size:
@@ -99,8 +102,8 @@ def windows(source: Source, damage: Damage, usual: int = WINDOW_BYTES) -> Iterat
             size = usual
             if stopped == 0 or (stopped == 1 and not at_end):
                 continue
-        elif stopped == 1 and not at_end and size < limit("perfetto.packet"):
-            size *= 4
+        elif stopped == 1 and not at_end and size < largest:
+            size = min(4 * size, largest)
             continue
         _stop(source, damage, offset, stopped, at_end)
         following = _following(search, rows[:count], offset - end, offset)

@@ -27,17 +27,21 @@ class Search:
         self._looked_into = 0
         self._places = 0
         self._most_places = limit("holes")
-
-    @property
-    def given_up(self) -> bool:
-        """Whether there were so many places that no more are looked for."""
-        return self._places >= self._most_places
+        #: True once there was one place more than the limit allows: no more are looked for.
+        self.given_up = False
 
     def next(self, offset: int) -> int | None:
         """Where the first of several packets is, from `offset` on; None where there are none."""
         if self.given_up:
             return None
+        found = self._found(offset)
+        if found is None:
+            return None
+        self.given_up = self._places == self._most_places
         self._places += 1
+        return None if self.given_up else found
+
+    def _found(self, offset: int) -> int | None:
         source = self._source
         for start in range(offset, source.size, _PIECE):
             piece = source.read(start, _PIECE)

@@ -158,10 +158,10 @@ class PageStream:
                 continue
             # A piece is lost here, or was in the chunk in front, within which the next then begins.
             page_size = self.buffer.page_size
-            if holes >= limit_of("holes"):
+            place = next_chunk(self._file, behind, limit, page_size)
+            if place is not None and holes == limit_of("holes"):
                 yield too_many_holes(at).within(field=f"buffer.cpu {self.cpu}")
                 return
-            place = next_chunk(self._file, behind, limit, page_size)
             if place is not None:
                 holes += 1
                 yield self._lost(at, place)

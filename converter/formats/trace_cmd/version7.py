@@ -99,10 +99,10 @@ def _scan_sections(file: TraceFile, offset: int) -> bool:
             file.warn(error)
             break
         if not leads_on(file, section):
-            if holes >= limit("holes"):
+            found = next_section(file, section.offset)
+            if found is not None and holes == limit("holes"):
                 file.warn(too_many_holes(section.offset))
                 break
-            found = next_section(file, section.offset)
             if found is not None:
                 holes += 1
                 end = section.offset + section.size

@@ -243,10 +243,12 @@ class Pass:
         scanner = self._scanner
         windows = self._tasks[scanner.stream].windows
         error = windows.error(scanner.offset, **_REASONS[scanner.reason])
-        self._holes += 1
-        given_up = self._holes > limit("holes")
-        found = None if given_up else self._next_record(windows)
+        found = self._next_record(windows)
+        given_up = found is not None and self._holes == limit("holes")
+        if given_up:
+            found = None
         if found is not None:
+            self._holes += 1
             reason = f"{error.message}; " if error.message else ""
             error.message = f"{reason}records go on at {found:#x}"
         self._recording.warn(error)

@@ -90,7 +90,7 @@ class _Parser:
     def __init__(self, pattern: str) -> None:
         self._pattern = pattern
         self._at = 0
-        self._depth = 0
+        self._depth = -1
         self.states: list[_State] = []
 
     def parse(self) -> tuple[int, int]:
@@ -113,7 +113,7 @@ class _Parser:
         return self._pattern[self._at : self._at + 1]
 
     def _alternatives(self) -> tuple[int, int]:
-        self._depth += 1
+        self._depth += 1  # from -1, what is in no group
         if self._depth > limit("uftrace.pattern-nesting"):
             levels = allowed("uftrace.pattern-nesting")
             raise PatternError(f"groups nested too deeply: {levels}")

@@ -249,7 +249,7 @@ def space_times(
     for library in sorted(session.libraries, key=lambda item: item.time):
         last, known = times[-1]
         if library.base in known:
-            if len(times) == limit("uftrace.replaced"):
+            if len(times) > limit("uftrace.replaced"):
                 what = "libraries opened in place of others are not told apart"
                 warn(TraceError(what, expected=allowed("uftrace.replaced")))
                 break

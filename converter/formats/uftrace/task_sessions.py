@@ -91,7 +91,7 @@ class Tasks:
         most = limit("uftrace.ancestors")
         pid = self.processes.get(tid, tid)
         seen: set[int] = set()
-        while pid not in seen and len(seen) < most:
+        while pid not in seen and len(seen) <= most:
             seen.add(pid)
             own = self._of_process.get(pid, [])
             if forked is not None:
@@ -101,7 +101,7 @@ class Tasks:
             if (own and forked is not None) or pid not in self.parents:
                 break
             forked, pid = self.parents[pid]
-            self.lost |= len(seen) == most
+            self.lost |= len(seen) > most
         return found or [(session.time, session) for session in self.sessions[:1]]
 
 

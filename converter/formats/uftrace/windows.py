@@ -29,7 +29,7 @@ class Windows:
         self.name = name
         self.start = 0
         self.length = 0
-        self._size = size
+        self._size = min(size, limit("uftrace.event"))
         self._memory = WindowMemory()
         self._ahead: NDArray[np.uint8] | None = None
 
@@ -59,7 +59,7 @@ class Windows:
         if self.length and not consumed:
             if self._size >= limit("uftrace.event"):
                 raise self.error(0, expected=f"an event of {allowed('uftrace.event')}")
-            self._size *= 2
+            self._size = min(2 * self._size, limit("uftrace.event"))
         self.start += consumed
         left = max(self.source.size - self.start, 0)
         window = self._memory.take(min(self._size, left))

@@ -50,6 +50,9 @@ cdef class TaskTable:
             return
         while size < room and name[size]:
             size += 1
+        if size == 5 and memcmp(name, <const char*>b"<...>", 5) == 0:
+            # What tools call a task without a name.
+            return
         if size:
             memset(task.name, 0, 16)
             memcpy(task.name, name, room)

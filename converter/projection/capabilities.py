@@ -143,7 +143,11 @@ class Capabilities:
     time_order: bool = False
     #: A switch may leave one of its tasks unnamed (`switched_tasks.UNKNOWN_LABEL`).
     unknown_tasks: bool = True
-    #: How many ticks lost events may be before the next event of their CPU for readers to see the gap; None: any number.
+    #: Events are on the tasks that they are of by their fields: those that only events know become threads.
+    adds_tasks: bool = False
+    #: A switch may say -1 of a task that nobody knows.
+    unknown_tids: bool = True
+    #: How many ticks lost events may be before the next event of their CPU for readers to see them; None: any number.
     gap_reach: int | None = None
     #: Viewers show a task as running until a switch says otherwise, even if it exits.
     exits_by_switch: bool = False
@@ -237,6 +241,9 @@ class Projection(Protocol):
 
     def thread_of_tid(self, tids: NDArray[Any]) -> NDArray[np.int32]:
         """The thread that has each tid, -1 where none has."""
+
+    def task_of_tid(self, tids: NDArray[Any]) -> NDArray[np.int32]:
+        """As `thread_of_tid`, where a format `adds_tasks` with threads for ids that none has."""
 
     def by_value(self, of: Hashable, number: Callable[[int], int]) -> ByValue:
         """Numbers by value, remembered for all that ask for them by the same name."""

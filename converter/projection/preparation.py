@@ -50,6 +50,10 @@ def _of_tasks(trace: Trace, capabilities: Capabilities, report: LossReport) -> T
         from converter.projection.switched_tasks import naming_both
 
         trace = naming_both(trace, report)
+    if not capabilities.unknown_tids:
+        from converter.projection.switched_tasks import naming_left
+
+        trace = naming_left(trace, report)
     if not capabilities.wakes_running:
         from converter.projection.wakeups import of_sleepers
 

@@ -230,6 +230,12 @@ class Projector:
         """The thread that has each tid, -1 where none has."""
         return self._tables.thread_of_tid(tids)
 
+    def task_of_tid(self, tids: NDArray[Any]) -> NDArray[np.int32]:
+        """As `thread_of_tid`, where a format `adds_tasks` with threads for ids that none has."""
+        if self.capabilities.adds_tasks:
+            return self._tables.task_of_tid(tids)
+        return self._tables.thread_of_tid(tids)
+
     def place_on_cpu_track(self, name: str, piece: Piece, cpus: Thunk | Place) -> dict[str, Any]:
         """Where rows go that belong to the track "`name` Cpu N" of a CPU: keyword arguments for `rewritten`."""
 

@@ -12,11 +12,13 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from converter.ir.columns import string_ids
 from converter.ir.events import Batch, EventClass, Table
-from converter.ir.field_classes import IntegerClass, Label
-from converter.ir.kinds import Kind, Role
+from converter.ir.field_classes import IntegerClass, Label, StringClass
+from converter.ir.kinds import TRACEPOINT_KINDS, Kind, Role
 from converter.ir.trace import Trace
 from converter.projection.losses import LossKind, LossReport
+from converter.projection.task_names import UNKNOWN_NAME
 
 #: Of a field of a switch: which number stands for a task that is not known. Other classes name all tasks.
 UNKNOWN_TASK: Final = -1
@@ -24,6 +26,7 @@ UNKNOWN_LABEL: Final = Label(UNKNOWN_TASK, UNKNOWN_TASK, "unknown")
 _IDLE: Final = 0
 _ROLES: Final = (Role.PREV_TID, Role.NEXT_TID)
 _WHAT: Final = "tasks that switches do not name, as the last of the CPU where they leave it, else as the idle one"
+_LEFT: Final = "tasks that the first switch of a CPU does not name, as the one of the event before, else the idle one"
 _Int64s = NDArray[np.int64]
 
 
@@ -52,6 +55,85 @@ def may_name_one(event_class: EventClass) -> bool:
         and UNKNOWN_LABEL in field.type.labels
         for field in event_class.fields
     )
+
+
+def naming_left(trace: Trace, report: LossReport) -> Trace:
+    """Return the trace with a task for each -1 that a switch of the kernel has for the one that leaves its CPU.
+
+    That is the task that recorded the event before it on its CPU; where there is none, the idle one under the name of
+    an unknown task.
+    """
+    result = dataclasses.replace(trace)
+    result.make_batches = lambda: (_naming_left(trace, batch, report) for batch in trace.batches())
+    return result
+
+
+def _naming_left(trace: Trace, batch: Batch, report: LossReport) -> Batch:
+    tables: dict[int, Table] = {}
+    recorded: NDArray[np.int32] | None = None
+    for number, table in batch.tables.items():
+        event_class = trace.event_classes[number]
+        if event_class.kind is not Kind.SCHED_SWITCH or may_name_one(event_class):
+            continue
+        rows = np.flatnonzero(_tids(trace, batch, number, Role.PREV_TID) == UNKNOWN_TASK)
+        if not len(rows):
+            continue
+        if recorded is None:
+            recorded = _recorded_before(trace, batch)
+        positions = batch.positions(number)[rows]
+        threads = recorded[positions]
+        report.add(LossKind.CHANGED, _LEFT, len(rows), int(batch.ts[positions].min()))
+        tables[number] = _with_left(trace, table, event_class, rows, threads)
+    return batch.with_tables({**batch.tables, **tables}) if tables else batch
+
+
+def _recorded_before(trace: Trace, batch: Batch) -> NDArray[np.int32]:
+    """The thread that recorded the last event before each on its CPU, -1 where a switch or a gap is between.
+
+    Of events that say which thread recorded them, as those that are drained compactly do not.
+    """
+    kinds = [one.kind for one in trace.event_classes]
+    ends = np.array([kind in (Kind.SCHED_SWITCH, Kind.DISCARDED) for kind in kinds])[batch.class_id]
+    known = np.array([kind in TRACEPOINT_KINDS for kind in kinds])[batch.class_id]
+    told = np.flatnonzero(ends | known & (batch.thread >= 0))
+    told = told[np.argsort(batch.cpu[told], kind="stable")]
+    threads = np.where(ends[told], np.int32(-1), batch.thread[told])
+    same = batch.cpu[told][1:] == batch.cpu[told][:-1]
+    result = np.full(len(batch), -1, np.int32)
+    result[told[1:][same]] = threads[:-1][same]
+    return result
+
+
+def _name(trace: Trace, thread: int) -> str:
+    """The name of a thread, or that of its process; empty for none."""
+    if thread < 0:
+        return ""
+    held = trace.threads[thread]
+    return held.name or trace.processes[held.process].name
+
+
+def _with_left(
+    trace: Trace,
+    table: Table,
+    event_class: EventClass,
+    rows: NDArray[Any],
+    threads: NDArray[np.int32],
+) -> Table:
+    """A table with the tasks of these threads, and their names, as those that leave the CPU in some rows."""
+    columns: list[Any] = table.lazy_columns()
+    place = event_class.index_of(Role.PREV_TID)
+    assert place is not None, "the kind requires it"
+    columns[place] = tids = np.array(table.column(place))
+    tids[rows] = [trace.threads[one].tid if one >= 0 else _IDLE for one in threads.tolist()]
+    name = event_class.index_of(Role.PREV_COMM)
+    if name is not None and isinstance(event_class.fields[name].type, StringClass):
+        columns[name] = names = np.array(string_ids(table.column(name), trace.strings))
+        texts = (_name(trace, one) for one in threads.tolist())
+        names[rows] = [
+            trace.strings.intern((text or UNKNOWN_NAME).encode("utf-8", "surrogateescape"))
+            for text in texts
+        ]
+    return Table(len(table), columns)
 
 
 def _with_tasks(

@@ -18,6 +18,7 @@ from converter.ir.trace import Process, Thread, Trace, Track, TrackScope
 from converter.projection.buffers import Buffers
 from converter.projection.capabilities import Capabilities
 from converter.projection.losses import LossKind, LossReport
+from converter.projection.task_names import IDLE_NAME
 from converter.projection.texts import fit_name
 
 #: Where the ids of synthetic processes and threads start: beyond any pid of Linux (PID_MAX_LIMIT, 2^22).
@@ -52,6 +53,8 @@ class TargetTables:
         self._threads_of_cpus: dict[int, int] = {}
         self._synthetic_processes: dict[str, int] = {}
         self._thread_of_tid: dict[int, int] = {}
+        #: Those of threads that the source does not have, or not yet.
+        self._added: dict[int, int] = {}
         self._ids: set[int] = set()
         # Of each process in the target; those that were cut.
         self._own_tids: set[tuple[int, int]] = set()
@@ -76,6 +79,9 @@ class TargetTables:
             self._processes.append(len(target.processes))
             target.processes.append(self._fitted_process(process))
         for thread in source.threads[len(self._threads) :]:
+            if thread.tid in self._added:
+                self._join(thread, self._added.pop(thread.tid))
+                continue
             number = len(target.threads)
             if not thread.name:
                 self._unnamed_threads.append(len(self._threads))
@@ -88,6 +94,19 @@ class TargetTables:
         for track in source.tracks[len(self._tracks) :]:
             self._tracks.append(len(self.tracks))
             self.tracks.append(self._fitted_track(track))
+
+    def _join(self, thread: Thread, number: int) -> None:
+        """Take a thread of the source for the one that events have named before, which is in a process of its own."""
+        process = self._processes[thread.process]
+        held = self._target.threads[number]
+        if self._target.processes[process].pid != self._target.processes[held.process].pid:
+            self._report.add(
+                LossKind.CHANGED, "processes of threads that events name before they start"
+            )
+        held.name = held.name or self._name(thread.name)
+        if not thread.name:
+            self._unnamed_threads.append(len(self._threads))
+        self._threads.append(number)
 
     def _still_unnamed(
         self,
@@ -202,6 +221,23 @@ class TargetTables:
     def thread_of_tid(self, tids: NDArray[Any]) -> NDArray[np.int32]:
         """The thread that has each tid, -1 where none has."""
         return map_distinct(tids, lambda tid: self._thread_of_tid.get(tid, -1))
+
+    def task_of_tid(self, tids: NDArray[Any]) -> NDArray[np.int32]:
+        """The thread that has each tid, made where none has; -1 for what is no number of a task."""
+        return map_distinct(tids, self._task_of_tid)
+
+    def _task_of_tid(self, tid: int) -> int:
+        if tid in self._thread_of_tid or not 0 <= tid <= self._mask:
+            return self._thread_of_tid.get(tid, -1)
+        processes, name = self._target.processes, IDLE_NAME if tid == 0 else ""
+        self._report.add(LossKind.RETYPED, "threads that only events know")
+        owner = next((i for i, one in enumerate(processes) if one.pid == tid), len(processes))
+        if owner == len(processes):
+            processes.append(Process(tid, name))
+        self._target.threads.append(Thread(tid, owner, name or processes[owner].name))
+        self._ids.add(tid)
+        self._added[tid] = self._thread_of_tid[tid] = len(self._target.threads) - 1
+        return self._added[tid]
 
     # Places that the source does not have.
 

@@ -10,14 +10,15 @@ import numpy as np
 
 from converter.formats.ctf.lttng_events import EVENTS, NEEDED, is_lttng_event
 from converter.ir.columns import constant_column
-from converter.ir.events import EventClass, Field
+from converter.ir.events import EventClass, Field, class_label
 from converter.ir.field_classes import IntegerClass, Style, media_types_of
 from converter.ir.kinds import Kind, Role
 from converter.projection.capabilities import Capabilities, KindSupport, Projection
-from converter.projection.losses import LossKind
+from converter.projection.losses import Aspect, LossClass, LossKind
 from converter.projection.lost_events import COUNT, counted
 from converter.projection.pieces import Piece
 from converter.projection.sched_conventions import with_linux_state
+from converter.projection.task_names import NAMED_KINDS, with_tasks
 
 #: Events that were lost are counted by the packets. Where nobody knows how many, the numbers of packets have a gap.
 LOST: Final = EventClass(Kind.DISCARDED, "discarded", fields=(COUNT,))
@@ -58,7 +59,7 @@ def capabilities(variant: str) -> Capabilities:  # noqa: ARG001 - all variants h
         # Of the other half of 64-bit numbers, -1 is no thread.
         id_bits=63,
         adapters={
-            Kind.SCHED_SWITCH: _with_state,
+            **dict.fromkeys(NAMED_KINDS & EVENTS.keys(), _as_scheduled),
             Kind.DISCARDED: counted(),
         },
         splitters={Kind.DISCARDED: _lost},
@@ -144,6 +145,25 @@ def _as_packets(piece: Piece, projection: Projection) -> Piece:
     return piece.rewritten(piece.event_class, columns)
 
 
-def _with_state(piece: Piece, projection: Projection) -> Piece:  # noqa: ARG001
-    """The state of the thread that is switched out in Linux's numbers."""
-    return with_linux_state(piece)
+def _called(piece: Piece, point: tuple[str, str], projection: Projection) -> Piece:
+    """The events under LTTng's name, also where they have all that its event says now."""
+    event_class = piece.event_class
+    category, name = point
+    if (event_class.category, event_class.name) == point:
+        return piece
+    if any((event_class.category, event_class.name)):
+        what = f"name of the events {class_label(event_class)}: {name}"
+        projection.lose(LossKind.CHANGED, what, piece, None, LossClass.KEPT, Aspect.RENAMED_CLASSES)
+
+    def called() -> EventClass:
+        return replace(event_class, category=category, name=name)
+
+    return piece.rewritten(piece.derive(("called", name), called), piece.lazy_columns())
+
+
+def _as_scheduled(piece: Piece, projection: Projection) -> Piece:
+    """Names of tasks that LTTng's event has, and the state of the one that is switched out in Linux's numbers."""
+    support = _support(piece.event_class)
+    if support.event is not None:
+        piece = _called(with_tasks(piece, projection), support.event, projection)
+    return with_linux_state(piece) if piece.event_class.kind is Kind.SCHED_SWITCH else piece

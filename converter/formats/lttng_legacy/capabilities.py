@@ -83,6 +83,7 @@ def capabilities_of(variant: str) -> Capabilities:
         id_bits=31,
         cpuless=False,
         unknown_tasks=False,
+        unknown_tids=False,
         lowerings={kind: _lower_to_typed for kind in Kind if kind is not Kind.TYPED},
         adapters=adapters,
         clock_names=True,

@@ -33,7 +33,6 @@ from converter.formats.perfetto.placing import (
 )
 from converter.formats.perfetto.record_shapes import as_log_entries, with_whole_frames
 from converter.formats.perfetto.scheduling import as_scheduled
-from converter.formats.perfetto.tasks import NAMED_KINDS
 from converter.formats.perfetto.timeline_parts import as_parts
 from converter.ir.events import EventClass
 from converter.ir.field_classes import ArrayClass, IntegerClass, StringClass, Style
@@ -41,6 +40,7 @@ from converter.ir.kinds import Kind, Role
 from converter.projection.capabilities import Capabilities, KindSupport, Lowering, Projection
 from converter.projection.lost_events import counted
 from converter.projection.pieces import Piece
+from converter.projection.task_names import NAMED_KINDS
 
 #: Values of debug annotations. Which arrays they can be, `keep_lists` sees to.
 _ARGUMENTS: Final = Capabilities(

@@ -9,7 +9,6 @@ import numpy as np
 
 from converter.formats.perfetto import mapping
 from converter.formats.perfetto.placing import off_tracks, on_threads_by_tid
-from converter.formats.perfetto.tasks import with_tasks
 from converter.formats.perfetto.tracepoints import COMPACT_SCHED
 from converter.ir.events import EventClass, class_label
 from converter.ir.field_classes import IntegerClass
@@ -19,6 +18,7 @@ from converter.projection.losses import LossKind
 from converter.projection.pieces import Piece
 from converter.projection.sched_conventions import with_linux_state
 from converter.projection.switched_tasks import UNKNOWN_TASK, may_name_one
+from converter.projection.task_names import with_tasks
 from converter.projection.thread_states import thread_state
 
 #: What tracers of Linux call a switch.

@@ -31,9 +31,9 @@ from converter.projection.instants import as_typed
 from converter.projection.linux_tracepoints import MEANINGS, meaning
 from converter.projection.losses import Aspect, LossClass, LossKind
 from converter.projection.lost_events import counted
-from converter.projection.new_tasks import with_clone_flags
 from converter.projection.pieces import Piece
 from converter.projection.sched_conventions import with_linux_state
+from converter.projection.task_names import NAMED_KINDS, UNKNOWN_NAME, with_tasks
 from converter.projection.texts import cut_utf8, plain_identifier
 from converter.projection.types import converts
 
@@ -115,6 +115,8 @@ def capabilities(variant: str) -> Capabilities:  # noqa: ARG001 - all variants h
         id_bits=31,
         unknown_tasks=False,
         exits_by_switch=True,
+        unknown_tids=False,
+        adds_tasks=True,
         gap_reach=_LONGEST_DELTA,
         lowerings={**_TYPED_LOWERINGS, **TEXT_LOWERINGS},
         adapters=adapters,
@@ -254,12 +256,12 @@ def adapt_typed(piece: Piece, projection: Projection) -> Piece:
 def _adapt(piece: Piece, projection: Projection) -> Piece:
     """Tasks, states and arguments as the kernel records them; texts cut to the arrays that its event has for them."""
     kind = piece.event_class.kind
+    if kind in NAMED_KINDS:
+        piece = with_tasks(piece, projection, UNKNOWN_NAME)
     if kind is Kind.SCHED_SWITCH:
         piece = with_linux_state(_on_thread_of(piece, Role.PREV_TID, projection))
     elif kind is Kind.SYSCALL_ENTRY:
         piece = _with_six_arguments(piece, projection)
-    elif kind is Kind.TASK_NEW:
-        piece = with_clone_flags(piece, projection)
     elif kind is Kind.MARK:
         _lose_address_zero(piece, projection)
     elif kind is not Kind.TYPED:
@@ -364,5 +366,6 @@ def _on_thread_of(piece: Piece, role: Role, projection: Projection) -> Piece:
     missing = threads < 0
     if tids is None or not missing.any():
         return piece
-    found = projection.thread_of_tid(tids)
-    return piece.moved(thread=np.where(missing, found, threads).astype(np.int32))
+    moved = threads.astype(np.int32)
+    moved[missing] = projection.task_of_tid(tids[missing])
+    return piece.moved(thread=moved)

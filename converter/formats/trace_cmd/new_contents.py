@@ -35,6 +35,7 @@ from converter.ir.field_classes import ArrayClass, FieldClass, IntegerClass, Sty
 from converter.ir.kinds import Kind
 from converter.ir.trace import Trace
 from converter.projection.symbol_names import SYMBOL_ROLES
+from converter.projection.task_names import UNKNOWN_NAME
 
 #: What 64-bit little-endian kernels have.
 _PAGE_SIZE = 4096
@@ -127,6 +128,9 @@ class KernelEvents:
         self._has_marks = False
         #: Names that events give to tasks, by tid: ids of strings.
         self._names: dict[int, int] = {}
+        self._no_names = frozenset(
+            trace.strings.intern(one) for one in (b"", UNKNOWN_NAME.encode())
+        )
 
     def write(self, batch: Batch, writers: Mapping[int, PageWriter]) -> None:
         """Append a batch's events, each to the writer of its track."""
@@ -196,7 +200,8 @@ class KernelEvents:
             if isinstance(tids, np.ndarray) and isinstance(names, np.ndarray):
                 # Of each task the last.
                 which, first = np.unique(tids[::-1], return_index=True)
-                self._names.update(zip(which.tolist(), names[::-1][first].tolist(), strict=True))
+                last = zip(which.tolist(), names[::-1][first].tolist(), strict=True)
+                self._names.update((tid, name) for tid, name in last if name not in self._no_names)
 
     def command_lines(self) -> bytes:
         """The names of tasks by number, as tracefs/saved_cmdlines lists them."""

@@ -1,8 +1,8 @@
 """What travels in a trace.dat file.
 
-In version 7, options of a number of our own in a last OPTIONS section, to which the one before leads: trace-cmd skips
-options that it does not know. Version 6 has its options in front of the data and refers to those by offset: nobody
-looks at what is behind them.
+In version 7, options in a last OPTIONS section, to which the one before leads. They have the number of PROCMAPS, whose
+data libtracecmd leaves aside if they do not end with a NUL: it complains of numbers that it does not know. Version 6
+has its options in front of the data and refers to those by offset: nobody looks at what is behind them.
 """
 
 from __future__ import annotations
@@ -16,8 +16,10 @@ from converter.formats.trace_cmd.layout import HEADER_START, OptionId, SectionId
 from converter.storage.sink import Sink
 from converter.storage.source import Source, View
 
-#: Of an option; trace-cmd counts its own from 0.
-OPTION: Final = 0x7463
+#: Of an option, and the one that it had before, whose data had no end mark.
+OPTION: Final = OptionId.PROCMAPS
+_FORMER_OPTION: Final = 0x7463
+_END_MARK: Final = b"."
 _NO_STRING: Final = 0xFFFFFFFF
 _HEAD_SIZE: Final = 64
 _PLACE_SIZE: Final = 8
@@ -38,7 +40,7 @@ class _Frames(Embedding):
 
     def frame(self, sink: Sink, data: bytes, number: int) -> bytes:
         """An option."""
-        return _option(_start(sink.read_back(0, _HEAD_SIZE)), OPTION, data)
+        return _option(_start(sink.read_back(0, _HEAD_SIZE)), OPTION, data + _END_MARK)
 
     def close_frames(self, sink: Sink, start: int) -> bytes:
         """End the options, and say how large their section is."""
@@ -60,9 +62,10 @@ class _Frames(Embedding):
             option = parse(header, source.read_exactly(offset, size), offset, "option")
             if option.id == OptionId.DONE:
                 return
-            if option.id != OPTION:
+            if option.id not in (OPTION, _FORMER_OPTION):
                 raise TraceError(format="trace_cmd", offset=offset, expected=f"option {OPTION}")
-            yield source.read_exactly(offset + size, option.size)
+            data = source.read_exactly(offset + size, option.size)
+            yield data.removesuffix(_END_MARK) if option.id == OPTION else data
             offset += size + option.size
 
     def content(self, source: Source, start: int) -> Source:

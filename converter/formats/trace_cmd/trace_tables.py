@@ -1,7 +1,8 @@
 """What trace.dat has no place for: the trace's processes, threads and clocks, in an option of this converter's own.
 
-A record names a task by a number of 31 bits and nothing more, and the file has no map from tasks to processes. Other
-readers ignore options that they do not know. The option's data is JSON in ASCII:
+A record names a task by a number of 31 bits and nothing more, and the file has no map from tasks to processes.
+libtracecmd complains of each option that it does not know, so that this one has the number of PROCMAPS, whose data it
+leaves aside if they do not end with a NUL (lib/trace-cmd/trace-input.c, handle_options). They are JSON in ASCII:
 
     {"processes": [[pid, name, parent pid or null, [command line]]],
      "threads": [[number in records, tid, index of the process, name]],
@@ -13,11 +14,13 @@ where CLOCK is [name, description, epoch in ns or null, ticks a second as a frac
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from converter.errors import TraceError
+from converter.formats.trace_cmd.layout import OptionId
 from converter.ir.table_forms import (
     DAMAGE,
     clock_form,
@@ -31,8 +34,9 @@ from converter.ir.table_forms import (
 from converter.ir.trace import ClockDomain, Process, Thread, Trace
 from converter.kernels.tasks import TaskTable
 
-#: The option's id, far from those that trace-cmd gives one after the other.
-TABLES_OPTION = 0x5443
+#: The option's id, and the one that it had before, far from those that trace-cmd gives one after the other.
+TABLES_OPTION: Final = OptionId.PROCMAPS
+_FORMER_OPTION: Final = 0x5443
 
 #: Numbers of tasks are signed 32-bit numbers; those that stand for no tid start here, beyond any pid of Linux.
 _FIRST_NUMBER = 1 << 30
@@ -58,9 +62,14 @@ class TraceTables:
             tasks.assign(number, index)
 
 
+def is_tables(id: int, data: bytes) -> bool:
+    """Whether an option has the tables: the maps of a process begin with its number, and end with a NUL."""
+    return id == _FORMER_OPTION or (id == TABLES_OPTION and data[:1] == b"{" and data[-1:] == b"}")
+
+
 def read_tables(options: list[tuple[int, bytes]]) -> TraceTables | None:
     """The tables of a file with these options, None if it has none; TraceError when they are damaged."""
-    data = next((data for id, data in options if id == TABLES_OPTION), None)
+    data = next((data for id, data in options if is_tables(id, data)), None)
     if data is None:
         return None
     # Imported only now: recordings of the kernel's own tools have no such option.

@@ -114,6 +114,8 @@ class Capabilities:
     utf8_only: bool = True
     #: Times before zero cannot be written.
     negative_times: bool = False
+    #: The latest time, in nanoseconds with the epoch added, that viewers do not refuse; later ones become that.
+    latest_ns: int | None = None
     #: Ticks of any rate; otherwise times are nanoseconds.
     clock_rates: bool = True
     #: Formats whose viewers look for the slice that an end's name says, this one among them; what is read from them

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter, defaultdict
 from collections.abc import Iterable
 from dataclasses import replace
 from fractions import Fraction
+from typing import Final
 
 from converter.ir.trace import ClockDomain, Trace
 from converter.projection.capabilities import Capabilities
 from converter.projection.losses import Aspect, LossClass, LossKind, LossReport
+
+_SECOND: Final = 1_000_000_000
+_LATEST_EPOCH: Final = 1 << 62
+_LAST_TICK: Final = (1 << 63) - 1
 
 
 def held_clock(clock: ClockDomain, kept: Capabilities, report: LossReport) -> ClockDomain:
@@ -19,6 +25,10 @@ def held_clock(clock: ClockDomain, kept: Capabilities, report: LossReport) -> Cl
         clock = replace(clock, ticks_per_second=Fraction(1_000_000_000))
     if clock.epoch_ns is not None and not kept.epoch:
         report.add(LossKind.DROPPED, "wall-clock time of the trace")
+        clock = replace(clock, epoch_ns=None)
+    if kept.latest_ns is not None and (clock.epoch_ns or 0) > _LATEST_EPOCH:
+        # Times would have no room beside it.
+        report.add(LossKind.DROPPED, "wall-clock time after the year 2116")
         clock = replace(clock, epoch_ns=None)
     unit = kept.shown_epoch_unit
     if clock.epoch_ns is not None and unit is not None:
@@ -32,6 +42,17 @@ def held_clock(clock: ClockDomain, kept: Capabilities, report: LossReport) -> Cl
             report.add(LossKind.DROPPED, what, loss_class=LossClass.DETAIL)
         clock = replace(clock, name="ns", description="")
     return clock
+
+
+def latest_tick(clock: ClockDomain, kept: Capabilities) -> int | None:
+    """The last tick of a clock that viewers of a format do not refuse, None where there is none within 64 bits."""
+    if kept.latest_ns is None:
+        return None
+    rate = clock.ticks_per_second or Fraction(_SECOND)
+    # Of a clock from before 1970 the ticks themselves must fit.
+    since = max(clock.epoch_ns or 0, 0)
+    latest = math.floor((kept.latest_ns - since) * rate / _SECOND)
+    return latest if latest < _LAST_TICK else None
 
 
 def lose_of_records(source: Trace, parts: Counter[str], report: LossReport) -> None:

@@ -23,7 +23,7 @@ from converter.projection.assembly import assemble
 from converter.projection.capabilities import Capabilities
 from converter.projection.class_plans import FEWEST_ROWS, Numbered, Rehearsal
 from converter.projection.losses import Aspect, LossClass, LossKind, LossReport, PlannedLosses
-from converter.projection.metadata import TargetMetadata, held_clock
+from converter.projection.metadata import TargetMetadata, held_clock, latest_tick
 from converter.projection.piece_projection import PieceProjection
 from converter.projection.pieces import ByClass, Derived, Everywhere, Piece, Place, Thunk
 from converter.projection.placing import Placing, is_absent
@@ -102,6 +102,7 @@ class Projector:
         self._addresses = ByClass(lambda one: addresses(one) if named else ())
         self._derived: Derived = {}
         self.open_slices: dict[tuple[int, ...], int] = {}
+        self._latest = latest_tick(self.target.clock, capabilities)
         self._task_states: TaskStates | None = None
         # In what was read from the same format they were not shown, either.
         self._too_deep: NestedTooDeep | None = None
@@ -348,6 +349,12 @@ class Projector:
             count = int(np.count_nonzero(ts < 0))
             self.report.add(LossKind.CHANGED, "times before zero as zero", count, first)
             ts = np.maximum(ts, 0)
+        if self._latest is not None and len(ts) and int(ts.max()) > self._latest:
+            late = ts > self._latest
+            what = "times too late for viewers, with the wall-clock time added, as the latest one"
+            count = int(np.count_nonzero(late))
+            self.report.add(LossKind.CHANGED, what, count, int(ts[late].min()))
+            ts = np.minimum(ts, self._latest)
         if kept.max_cpu is not None and len(cpu) and int(cpu.max()) > kept.max_cpu:
             beyond = cpu > kept.max_cpu
             count = int(np.count_nonzero(beyond))

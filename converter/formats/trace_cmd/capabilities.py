@@ -110,6 +110,7 @@ def capabilities(variant: str) -> Capabilities:  # noqa: ARG001 - all variants h
         distinct_names=True,
         utf8_only=False,
         clock_rates=False,
+        latest_ns=(1 << 63) - 1,
         max_cpu=0xFFF,
         cpuless=False,
         id_bits=31,

@@ -202,6 +202,9 @@ class Trace:
     #: For display: (done, in all), in bytes of the source or whatever the reader counts; in all 0 when unknown.
     progress: Callable[[], tuple[int, int]] | None = None
 
+    #: Whether the reader has looked for names of threads in the events; otherwise these may name some that the tables
+    #: do not.
+    names_from_events: bool = False
     #: Whether columns of several tables of a batch may be decoded at once, by threads of their own.
     decodes_in_parallel: bool = False
     #: Whether the reader gives batches in the order of time: none has an event earlier than all of one before.

@@ -30,6 +30,15 @@ TEXT_ROLES: Final = frozenset(
 )
 ARRAY_ROLES: Final = frozenset({Role.SYSCALL_ARGUMENTS})
 
+#: Which fields name a task: the roles of its tid and of its name.
+NAMING_ROLES: Final = (
+    (Role.PREV_TID, Role.PREV_COMM),
+    (Role.NEXT_TID, Role.NEXT_COMM),
+    (Role.TID, Role.COMM),
+    (Role.PARENT_TID, Role.PARENT_COMM),
+    (Role.TID, Role.NEW_COMM),
+)
+
 
 @dataclass(frozen=True, slots=True)
 class Meaning:

@@ -22,6 +22,7 @@ from converter.ir.trace import Trace, Track, TrackScope
 from converter.projection.assembly import assemble
 from converter.projection.capabilities import Capabilities
 from converter.projection.class_plans import FEWEST_ROWS, Numbered, Rehearsal
+from converter.projection.learned_names import LearnedNames
 from converter.projection.losses import Aspect, LossClass, LossKind, LossReport, PlannedLosses
 from converter.projection.metadata import TargetMetadata, held_clock, latest_tick
 from converter.projection.piece_projection import PieceProjection
@@ -125,6 +126,10 @@ class Projector:
         self._constants: dict[str | bytes, np.int32] = {}
         self._with_nul: list[int] = []
         self._nul_checked = 0
+        # Of a trace whose reader has not looked.
+        self._task_names: LearnedNames | None = None
+        if not source.names_from_events:
+            self._task_names = LearnedNames(source)
         self._metadata = TargetMetadata(source, self.target, capabilities, format_name, report)
         self._held = PieceProjection(self, self._placing, self._support, self._metadata.bookkeeping)
         self._metadata.follow()
@@ -268,10 +273,17 @@ class Projector:
             self._end_names.restart()
         if self.capabilities.task_tracks:
             self._task_states = TaskStates(self)
+        names = self._task_names
+        if names is not None:
+            names.forget()
         for batch in self.source.batches():
             self._tables.follow()
+            if names is not None:
+                names.note(batch)
             yield self._project_batch(batch)
         self._tables.follow()
+        if names is not None:
+            self._tables.name_tasks(names.names())
         self._metadata.follow()
 
     def _project_batch(self, batch: Batch) -> Batch:

@@ -5,7 +5,7 @@ A format without tracks shows each as a thread. A format in which every event is
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -107,6 +107,13 @@ class TargetTables:
         if not thread.name:
             self._unnamed_threads.append(len(self._threads))
         self._threads.append(number)
+
+    def name_tasks(self, names: Mapping[int, str]) -> None:
+        """Give names, by tid, to the threads of the source that have none."""
+        for tid, name in names.items():
+            number = self._thread_of_tid.get(tid)
+            if number is not None and not self._target.threads[number].name:
+                self._target.threads[number].name = self._name(name)
 
     def _still_unnamed(
         self,

@@ -121,6 +121,15 @@ def typed_event(number: int) -> TypedEvent | None:
     return TypedEvent(number, field.name, field.type_name)
 
 
+def typed_events_by_name() -> dict[str, TypedEvent]:
+    """All typed events by the names of their fields in FtraceEvent."""
+    return {
+        field.name: TypedEvent(number, field.name, field.type_name)
+        for number, field in _fields_by_number("FtraceEvent").items()
+        if field.type == MESSAGE and number != FtraceField.GENERIC
+    }
+
+
 @cache
 def typed_event_numbers() -> tuple[int, ...]:
     """The field numbers of all typed events, ascending."""

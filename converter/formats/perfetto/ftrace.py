@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
-from functools import partial
+from functools import cached_property, partial
 from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
 from converter.formats.perfetto import scan_ftrace as kernel
+from converter.formats.perfetto import tracepoints
 from converter.formats.perfetto.clocks import ClockKey, Clocks
 from converter.formats.perfetto.descriptors import decode
 from converter.formats.perfetto.ftrace_classes import KernelClasses
@@ -33,6 +34,7 @@ from converter.formats.perfetto.scan import (
     SEQUENCE,
 )
 from converter.formats.perfetto.scan_fields import repeated_spans
+from converter.formats.perfetto.scan_names import NamingEvents
 from converter.formats.perfetto.tracks import Places
 from converter.ir.columns import Column
 from converter.ir.field_classes import FieldClass, IntegerClass, Style
@@ -71,12 +73,23 @@ class FtraceBundles:
         self._partial = 0
         self._has_compact = False
 
+    @cached_property
+    def _naming(self) -> NamingEvents:
+        """What events call tasks; a trace without kernel events needs none."""
+        naming = NamingEvents(self._trace.strings)
+        for event, names in tracepoints.naming_events().items():
+            naming.add(event, names)
+        return naming
+
     def note(self, window: Window) -> None:
-        """Note the first bundles of CPUs, and the generic event descriptors; the first of a field number counts."""
+        """Note the first bundles of CPUs, the generic event descriptors, and what tasks are called.
+
+        Of several descriptors with one field number the first counts.
+        """
         chosen = window.rows[window.rows[:, DATA] == PacketField.FTRACE_EVENTS]
         if not len(chosen):
             return
-        rows = self._scan(window, chosen)
+        rows = self._scan(window, chosen, self._naming)
         self._has_compact |= bool(rows[:, kernel.SWITCHES].any())
         cpus, first = np.unique(rows[:, kernel.CPU], return_index=True)
         for cpu, place in zip(cpus.tolist(), first.tolist(), strict=True):
@@ -99,7 +112,14 @@ class FtraceBundles:
                 self._damage.warn("a generic event descriptor is damaged", window.offset)
 
     def finish(self) -> None:
-        """Keep since when CPUs were recorded, where bundles say it: what importers do not show is from before."""
+        """Keep the names of tasks, and since when CPUs were recorded, where bundles say it.
+
+        What is from before the last of these times importers do not show.
+        """
+        if not self._first:
+            return
+        strings = self._trace.strings
+        self._places.name_tasks({tid: strings[name] for tid, name in self._naming.names.names()})
         if self._has_compact:
             # What is counted of them is told with it.
             self._trace.sidecar.setdefault("perfetto", {})
@@ -131,11 +151,12 @@ class FtraceBundles:
             shown = self._trace.sidecar_shown.setdefault("perfetto", Counter())
             shown["compact_sched (switches from unknown tasks are hidden)"] = self._partial
 
-    def _scan(self, window: Window, chosen: NDArray[np.int64]) -> NDArray[np.int64]:
+    def _scan(
+        self, window: Window, chosen: NDArray[np.int64], naming: NamingEvents | None = None
+    ) -> NDArray[np.int64]:
         rows = np.empty((len(chosen), kernel.BUNDLE_COLUMNS), np.int64)
-        kernel.scan_bundles(
-            window.data, chosen[:, DATA_START].copy(), chosen[:, DATA_SIZE].copy(), rows
-        )
+        starts, sizes = chosen[:, DATA_START].copy(), chosen[:, DATA_SIZE].copy()
+        kernel.scan_bundles(window.data, starts, sizes, rows, naming)
         return rows
 
     def read(

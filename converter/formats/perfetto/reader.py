@@ -85,6 +85,7 @@ class _Reader:
             found = f"{self._symbols.left_out:,} more"
             self._damage.warn("symbols are left out", expected=expected, found=found)
         self._ftrace.classes.declare(self._metadata.declarations)
+        self.trace.names_from_events = True
         self.trace.make_batches = self._batches
         self.trace.progress = lambda: (self._done, source.size)
         # Columns are made of windows and of what does not change any more.

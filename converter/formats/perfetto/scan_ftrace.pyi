@@ -1,6 +1,7 @@
 from numpy import int32, int64, uint8, uint32
 from numpy.typing import NDArray
 
+from converter.formats.perfetto.scan_names import NamingEvents
 from converter.kernels.strings import StringTable
 
 #: Columns of a row of `scan_bundles`.
@@ -38,9 +39,13 @@ KEY_UNKNOWN: int
 KEYS: int
 
 def scan_bundles(
-    data: NDArray[uint8], starts: NDArray[int64], sizes: NDArray[int64], rows: NDArray[int64]
+    data: NDArray[uint8],
+    starts: NDArray[int64],
+    sizes: NDArray[int64],
+    rows: NDArray[int64],
+    naming: NamingEvents | None = None,
 ) -> None:
-    """Count what each FtraceEventBundle holds, a row each (shape (n, BUNDLE_COLUMNS)).
+    """Count what each FtraceEventBundle holds, a row each (shape (n, BUNDLE_COLUMNS)); `naming` notes names of tasks.
 
     Raises ValueError when a bundle lies outside the data. Releases the GIL.
     """

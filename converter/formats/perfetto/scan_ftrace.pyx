@@ -2,7 +2,8 @@
 """Bundles of ftrace events (ftrace_event_bundle.proto): from packets to one row an event."""
 
 from converter.formats.perfetto.scan_compact cimport Compact, advance, comm_of, count_compact, open_compact
-from converter.formats.perfetto.wire cimport WIRE_BYTES, WIRE_VARINT, WireField, next_field, read_size, read_varint
+from converter.formats.perfetto.scan_names cimport NamingEvents, note_compact, note_event
+from converter.formats.perfetto.wire cimport WIRE_BYTES, WIRE_VARINT, WireField, next_field, read_short_varint, read_size, read_varint
 from converter.kernels.strings cimport StringTable
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
@@ -62,7 +63,9 @@ KEY_COMPACT_SWITCH, KEY_COMPACT_WAKING, KEY_LOST = kCOMPACT_SWITCH, kCOMPACT_WAK
 KEY_UNKNOWN, KEY_LOST_COUNTED, KEYS = kUNKNOWN, kLOST_COUNTED, kCOUNT
 
 
-cdef void scan_bundle(const uint8_t* data, int64_t at, int64_t end, int64_t* row) noexcept nogil:
+cdef void scan_bundle(
+    const uint8_t* data, int64_t at, int64_t end, int64_t* row, NamingEvents naming, bint names
+) noexcept nogil:
     cdef WireField field
     cdef int64_t size
     cdef int i, state
@@ -76,6 +79,8 @@ cdef void scan_bundle(const uint8_t* data, int64_t at, int64_t end, int64_t* row
                 row[bDAMAGE] = 1
                 return
             row[bEVENTS] += 1
+            if names:
+                note_event(data, at, at + size, naming)
             at += size
             continue
         at = next_field(data, at, end, &field)
@@ -126,10 +131,16 @@ cdef void scan_bundle(const uint8_t* data, int64_t at, int64_t end, int64_t* row
             row[bFURTHER] = 1
     if row[bCPU] < 0 or row[bCPU] >= MAX_CPUS:
         row[bDAMAGE] = 1
+    elif names and row[bCOMPACT_SIZE]:
+        note_compact(data, row[bCOMPACT_START], row[bCOMPACT_SIZE], row[bSWITCHES], row[bWAKINGS], naming)
 
 
-def scan_bundles(const uint8_t[::1] data, const int64_t[:] starts, const int64_t[:] sizes, int64_t[:, ::1] rows):
+def scan_bundles(
+    const uint8_t[::1] data, const int64_t[:] starts, const int64_t[:] sizes, int64_t[:, ::1] rows,
+    NamingEvents naming=None,
+):
     cdef int64_t i
+    cdef bint names = naming is not None
     cdef int64_t count = starts.shape[0]
     cdef int64_t end = data.shape[0]
     if sizes.shape[0] != count or rows.shape[0] != count or rows.shape[1] != bCOLUMNS:
@@ -141,7 +152,9 @@ def scan_bundles(const uint8_t[::1] data, const int64_t[:] starts, const int64_t
         return
     with nogil:
         for i in range(count):
-            scan_bundle(&data[0], starts[i], starts[i] + sizes[i], &rows[i, 0])
+            scan_bundle(&data[0], starts[i], starts[i] + sizes[i], &rows[i, 0], naming, names)
+    if names:
+        naming.check()
 
 
 cdef struct CpuState:
@@ -188,15 +201,19 @@ cdef inline void read_event(const uint8_t* data, int64_t at, int64_t end, Event*
     event.size = 0
     while at < end:
         tag = data[at]
-        if tag == tTIMESTAMP or tag == tPID:
+        if tag == tTIMESTAMP:
             at = read_varint(data, at + 1, end, &value)
             if at < 0:
                 event.is_damaged = 1
                 return
-            if tag == tTIMESTAMP:
-                event.ts = <int64_t>value
-            else:
-                event.tid = <int32_t>value
+            event.ts = <int64_t>value
+            continue
+        if tag == tPID:
+            at = read_short_varint(data, at + 1, end, &value)
+            if at < 0:
+                event.is_damaged = 1
+                return
+            event.tid = <int32_t>value
             continue
         # The event itself, mostly: a number of two bytes and a size of one.
         if (

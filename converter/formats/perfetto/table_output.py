@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any, Final
 
 import numpy as np
@@ -15,6 +16,7 @@ from converter.formats.perfetto.metadata_output import TablePacket, new_packet
 from converter.formats.perfetto.task_births import births
 from converter.ir.events import Batch
 from converter.ir.trace import Process, Thread, Trace, Track, TrackScope
+from converter.projection.learned_names import LearnedNames
 
 #: SIBLING_MERGE_BEHAVIOR_BY_SIBLING_MERGE_KEY (track_descriptor.proto).
 _BY_KEY: Final = 2
@@ -61,6 +63,12 @@ class TableOutput:
         self._described_tracks: set[int] = set()
         self._counters: set[int] = set()
         self._known = DescribedTables(known)
+        #: Of a trace that was read from this format: what its events call tasks, as importers see for themselves.
+        self._told: LearnedNames | None = None
+        #: Threads that they may name, which are written at the end if they do not.
+        self._awaited: list[int] = []
+        if trace.format == "perfetto":
+            self._told = LearnedNames(trace)
         self._places = SortIndexes()
         self._ordered = False
 
@@ -76,8 +84,12 @@ class TableOutput:
         `counters` are the tracks among them that counters are on.
         """
         trace = self._trace
+        if self._told is not None and batch is not None:
+            self._told.note(batch)
         known = len(self._process_names), len(self._thread_names)
-        if batch is None or not len(batch):
+        if batch is None:
+            self._write_trees(None, {}, self._untold())
+        elif not len(batch):
             self._write_trees(None, {})
         elif known == (len(trace.processes), len(trace.threads)):
             self._write_trees(int(batch.ts.min()), {})
@@ -145,8 +157,10 @@ class TableOutput:
                 self._described_threads.pop(index, None)
                 self._describe_thread(index, None)
 
-    def _write_trees(self, start: int | None, births: dict[int, int]) -> None:
-        """The processes and threads that are new, or have got a name.
+    def _write_trees(
+        self, start: int | None, births: dict[int, int], untold: Collection[int] = ()
+    ) -> None:
+        """The processes and threads that are new, or have got a name, and the threads `untold`.
 
         A name that becomes known late is that of the thread from its first event on: its tree has that time, by which
         importers sort. Later the thread may have ended, and another would get the name. Likewise, what is said of a
@@ -181,9 +195,11 @@ class TableOutput:
                 self._tids.append(_signed(thread.tid))
                 self._thread_uuids.append(self._known.thread_uuid(process.pid, thread.tid))
                 self._first_of_tid.setdefault(thread.tid, index)
+                if thread.process in guessed and thread.name:
+                    self._awaited.append(index)
                 if (process.pid, thread.tid) in self._known.threads or thread.process in guessed:
                     continue
-            elif self._thread_names[index] == thread.name:
+            elif self._thread_names[index] == thread.name and index not in untold:
                 continue
             self._thread_names[index] = thread.name
             if self._first_of_tid[thread.tid] != index:
@@ -200,10 +216,18 @@ class TableOutput:
             self._described_processes.discard(index)
             self._describe_process(index, self._processes_since[index])
 
+    def _untold(self) -> set[int]:
+        """The threads left out so far whose names no event has said."""
+        names = {} if self._told is None else self._told.names()
+        threads = self._trace.threads
+        awaited, self._awaited = self._awaited, []
+        return {one for one in awaited if names.get(threads[one].tid) != threads[one].name}
+
     def _guessed(self) -> set[int]:
         """The new processes of which a kernel's events name one thread, and nothing tells that it is the main one.
 
-        Importers leave open which process it is of; so do readers of this package until something tells them.
+        Importers leave open which process it is of; so do readers of this package until something tells them. The name
+        of the thread, if events say it, is no such thing.
         """
         trace = self._trace
         members: dict[int, list[Thread]] = {}
@@ -213,7 +237,8 @@ class TableOutput:
             index
             for index, threads in members.items()
             if index >= len(self._process_names)
-            and [(one.tid, one.name) for one in threads] == [(trace.processes[index].pid, "")]
+            and [one.tid for one in threads] == [trace.processes[index].pid]
+            and (self._told is not None or not threads[0].name)
             and is_bare(trace.processes[index])
         }
 

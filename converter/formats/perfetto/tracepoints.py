@@ -9,13 +9,14 @@ from converter.formats.perfetto.descriptors import (
     ProgramField,
     typed_event,
     typed_event_numbers,
+    typed_events_by_name,
 )
 from converter.formats.perfetto.layout import FtraceField
 from converter.formats.perfetto.messages import message_order
 from converter.ir.events import EventClass, Field
 from converter.ir.field_classes import IntegerClass, Style
 from converter.ir.kinds import REQUIRED_ROLES, Kind, Role
-from converter.projection.linux_tracepoints import MEANINGS, Meaning, meaning
+from converter.projection.linux_tracepoints import MEANINGS, NAMING_ROLES, Meaning, meaning
 
 #: The kernel's systems in the order of the .proto files that declare their events, each with the first event of its
 #: file (protos/perfetto/trace/ftrace/*.proto; a file is named after its system). Messages of a file stand together in
@@ -243,6 +244,26 @@ def message_fields(system: str, name: str) -> tuple[tuple[int, Field], ...]:
     assert event is not None
     fields = tracepoint_class(system, name, event.fields).fields[1:]
     return tuple((item.number, field) for item, field in zip(event.fields, fields, strict=True))
+
+
+@cache
+def naming_events() -> dict[int, tuple[tuple[int, int], ...]]:
+    """By field number in FtraceEvent: the numbers of the fields with tid and name of each task that an event names."""
+    result = {}
+    # Looking for all systems' events would take longer than a small trace does.
+    events = typed_events_by_name()
+    for (system, name), known in MEANINGS.items():
+        event = events.get(name)
+        if event is None or system in PREFIXED_SYSTEMS:
+            continue
+        named = tuple(pair for pair in NAMING_ROLES if {*pair} <= {*known.roles.values()})
+        if not named:
+            continue
+        numbers = {known.roles.get(item.name): item.number for item in event.fields}
+        result[event.number] = tuple(
+            (numbers[tid], numbers[name]) for tid, name in named if {tid, name} <= numbers.keys()
+        )
+    return {event: named for event, named in result.items() if named}
 
 
 def is_plain(event_class: EventClass) -> bool:

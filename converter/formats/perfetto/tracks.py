@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import Any, Final
 
 import numpy as np
@@ -13,6 +14,7 @@ from converter.formats.perfetto.mapping import UNITS, derived_uuid
 from converter.formats.perfetto.scan_sequences import KeyMap
 from converter.ir.trace import Process, Thread, Trace, Track, TrackScope
 from converter.limits import allowed, limit
+from converter.projection.learned_names import task_name
 
 #: Spaces of places: a track's uuid, and a thread as ``pid << 32 | tid`` (both of 32 bits).
 UUID_SPACE: Final = 0
@@ -61,6 +63,8 @@ class Places:
         self._processes: dict[int, int] = {}
         self._threads: dict[tuple[int, int], int] = {}
         self._process_of_tid: dict[int, int] = {}
+        #: Of tasks that events name.
+        self._names: dict[int, str] = {}
         self.descriptors: dict[int, dict[str, Any]] = {}
 
     # What the metadata says
@@ -125,6 +129,18 @@ class Places:
             self._trace.threads[index].name = text(descriptor["thread_name"])
         return index
 
+    def name_tasks(self, names: Mapping[int, bytes]) -> None:
+        """Note what kernel events call tasks, by tid: the names of those that the metadata leaves without."""
+        self._names = {tid: task_name(tid, name) for tid, name in names.items()}
+        for tid in self._names:
+            known = self._threads.get((self._process_of_tid.get(tid, tid), tid))
+            if known is not None:
+                self._name_task(known)
+
+    def _name_task(self, index: int) -> None:
+        thread = self._trace.threads[index]
+        thread.name = thread.name or self._names.get(thread.tid, "")
+
     # Indices
 
     def process(self, pid: int) -> int:
@@ -151,7 +167,9 @@ class Places:
         if missing:
             for tid in missing:
                 pid = self._process_of_tid.get(tid, tid)
-                self.threads_by_tid.set(tid, 0, self.thread(pid, tid))
+                index = self.thread(pid, tid)
+                self._name_task(index)
+                self.threads_by_tid.set(tid, 0, index)
             self.threads_by_tid.map_tids(tids, out)
         return out
 

@@ -61,6 +61,18 @@ cdef inline int64_t read_varint(const uint8_t* data, int64_t at, int64_t end, ui
     return -1
 
 
+# The same of a number that mostly takes two or three bytes.
+cdef inline int64_t read_short_varint(const uint8_t* data, int64_t at, int64_t end, uint64_t* value) noexcept nogil:
+    if end - at >= 3 and data[at] >= 0x80:
+        if data[at + 1] < 0x80:
+            value[0] = (data[at] & 0x7F) | <uint64_t>data[at + 1] << 7
+            return at + 2
+        if data[at + 2] < 0x80:
+            value[0] = (data[at] & 0x7F) | <uint64_t>(data[at + 1] & 0x7F) << 7 | <uint64_t>data[at + 2] << 14
+            return at + 3
+    return read_varint(data, at, end, value)
+
+
 # The field at `at`; the position behind it, or -1 where the data is damaged (groups count as damage: nobody uses them).
 cdef inline int64_t next_field(const uint8_t* data, int64_t at, int64_t end, WireField* field) noexcept nogil:
     cdef uint64_t tag

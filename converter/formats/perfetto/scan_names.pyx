@@ -1,0 +1,103 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
+"""What kernel events call tasks: found on the way through bundles, without decoding other events."""
+
+from libc.stdlib cimport calloc
+
+
+cdef class NamingEvents:
+
+    def __cinit__(self, StringTable strings not None):
+        self.names = TaskNames()
+        self._strings = strings
+        self._count = 0
+        self._of_event = <uint8_t*>calloc(NAMING_EVENTS, 1)
+        if self._of_event is NULL:
+            raise MemoryError("no room for numbers of events")
+
+    def __dealloc__(self):
+        free(self._of_event)
+
+    def add(self, uint32_t event, places):
+        cdef Naming* naming
+        cdef int i
+        if event >= NAMING_EVENTS or not 0 < len(places) <= MOST_NAMED or self._of_event[event]:
+            raise ValueError("an event cannot be one that names tasks so")
+        if self._count == MOST_NAMING:
+            return
+        naming = &self._namings[self._count]
+        for i in range(MOST_NAMED):
+            naming.tid[i], naming.name[i] = places[i] if i < len(places) else (0, 0)
+        self._count += 1
+        self._of_event[event] = self._count
+
+    def check(self):
+        self.names.check()
+
+
+cdef void note_names(const uint8_t* data, int64_t at, int64_t end, NamingEvents naming) noexcept nogil:
+    cdef WireField field, message
+    cdef int which = 0
+    cdef int64_t ts = 0
+    while at < end:
+        at = next_field(data, at, end, &field)
+        if at < 0:
+            return
+        if field.number == 1 and field.wire == WIRE_VARINT:
+            ts = <int64_t>field.value
+        elif field.wire == WIRE_BYTES and field.number < NAMING_EVENTS:
+            which = naming._of_event[field.number]
+            message = field
+    if which:
+        note_message(data, &message, ts, &naming._namings[which - 1], naming)
+
+
+cdef void note_message(
+    const uint8_t* data, const WireField* message, int64_t ts, const Naming* placed, NamingEvents naming
+) noexcept nogil:
+    cdef WireField field
+    cdef int64_t tid[MOST_NAMED]
+    cdef int64_t start[MOST_NAMED]
+    cdef int64_t size[MOST_NAMED]
+    cdef int64_t at = message.start
+    cdef int64_t end = at + message.size
+    cdef int i
+    for i in range(MOST_NAMED):
+        # A field that is not there is zero, or empty.
+        tid[i] = start[i] = size[i] = 0
+    while at < end:
+        at = next_field(data, at, end, &field)
+        if at < 0:
+            return
+        for i in range(MOST_NAMED):
+            if field.number == placed.tid[i]:
+                if field.wire == WIRE_VARINT:
+                    tid[i] = <int64_t>field.value
+            elif field.number == placed.name[i] and field.wire == WIRE_BYTES:
+                start[i] = field.start
+                size[i] = field.size
+    for i in range(MOST_NAMED):
+        naming.names.note_text(tid[i], ts, data + start[i], size[i], naming._strings)
+
+
+cdef void note_compact(
+    const uint8_t* data, int64_t start, int64_t size, int64_t switches, int64_t wakings, NamingEvents naming
+) noexcept nogil:
+    cdef Compact compact
+    cdef int64_t tid
+    if open_compact(data, start, size, switches, wakings, &compact, naming._strings) < 0:
+        free(compact.comms)
+        naming.names.failed = True
+        return
+    while compact.switches_left:
+        tid = <int64_t>advance(data, &compact.cursors[3])
+        naming.names.note(tid, compact.switch_ts, <int>comm_of(&compact, advance(data, &compact.cursors[6])))
+        compact.switches_left -= 1
+        if compact.switches_left:
+            compact.switch_ts += <int64_t>advance(data, &compact.cursors[1])
+    while compact.wakings_left:
+        tid = <int64_t>advance(data, &compact.cursors[8])
+        naming.names.note(tid, compact.waking_ts, <int>comm_of(&compact, advance(data, &compact.cursors[11])))
+        compact.wakings_left -= 1
+        if compact.wakings_left:
+            compact.waking_ts += <int64_t>advance(data, &compact.cursors[7])
+    free(compact.comms)

@@ -202,6 +202,9 @@ class Trace:
     #: For display: (done, in all), in bytes of the source or whatever the reader counts; in all 0 when unknown.
     progress: Callable[[], tuple[int, int]] | None = None
 
+    #: Classes of tracepoints that programs have recorded themselves, where the source says so; any other may be a
+    #: kernel's.
+    of_programs: set[EventClass] = field(default_factory=set)
     #: Whether the reader has looked for names of threads in the events; otherwise these may name some that the tables
     #: do not.
     names_from_events: bool = False

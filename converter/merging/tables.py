@@ -74,6 +74,8 @@ class MergedTables:
         for event_class in trace.event_classes[len(source.classes) :]:
             if event_class not in self._classes:
                 self._classes[event_class] = self._target.add_class(event_class)
+            if event_class in trace.of_programs:
+                self._target.of_programs.add(event_class)
             source.classes.append(self._classes[event_class])
 
     # Tasks

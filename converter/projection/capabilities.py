@@ -155,6 +155,9 @@ class Capabilities:
     exits_by_switch: bool = False
     #: A wakeup may be of a thread that runs; otherwise it is an event that nothing interprets.
     wakes_running: bool = True
+    #: Viewers take tracepoints for a kernel's, and show those of programs on the tracks of their threads where they are
+    #: instants. Likewise those on no CPU, which no kernel records.
+    program_instants: bool = False
     #: Viewers show samples, and not the profiles of script engines that travel in arguments of events.
     call_stacks: bool = False
     #: A flow may end in several places.

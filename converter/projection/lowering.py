@@ -7,13 +7,16 @@ None where nothing simpler is left: the events are dropped, and counted.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
+from converter.ir.events import class_label
 from converter.ir.kinds import Kind
 from converter.projection.atrace import lower_mark
 from converter.projection.capabilities import Lowering, Projection
-from converter.projection.instants import as_typed, lower_to_instant
+from converter.projection.instants import as_instant, as_typed, lower_to_instant
 from converter.projection.linux_timeline import LINUX_LOWERINGS, superseded
 from converter.projection.pieces import Piece
+from converter.projection.placing import is_absent
 
 
 def lower_message(piece: Piece, projection: Projection) -> list[Piece] | None:
@@ -35,7 +38,24 @@ LOWERINGS: Mapping[Kind, Lowering] = {
 
 def lowering_for(piece: Piece, projection: Projection) -> Lowering | None:
     """The rule that a piece of the source needs though the format has its kind, or None."""
-    return lower_to_instant if superseded(piece, projection) else None
+    if superseded(piece, projection):
+        return lower_to_instant
+    return lower_program_event if _is_of_program(piece, projection) else None
+
+
+def lower_program_event(piece: Piece, projection: Projection) -> list[Piece] | None:
+    """An instant under the names of provider and tracepoint: the latter alone are as short as "end"."""
+    named = replace(piece.event_class, name=class_label(piece.event_class))
+    return [as_instant(piece.rewritten(named, piece.lazy_columns()), projection)]
+
+
+def _is_of_program(piece: Piece, projection: Projection) -> bool:
+    """Whether these are tracepoints that no kernel has recorded, for a format whose viewers take them for such."""
+    if piece.event_class.kind is not Kind.TYPED or not projection.capabilities.program_instants:
+        return False
+    if piece.event_class in projection.source.of_programs:
+        return True
+    return is_absent(piece.batch.cpu if piece.cpu is None else piece.cpu)
 
 
 def native_records(piece: Piece, projection: Projection) -> str:

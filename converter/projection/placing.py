@@ -77,6 +77,23 @@ class Placing:
 
     def in_buffers(self, piece: Piece) -> list[Piece]:
         """Tracepoints in the buffers that they were recorded in, where the format has such."""
+        return [one for part in self._by_having_cpus(piece) for one in self._in_buffers(part)]
+
+    def _by_having_cpus(self, piece: Piece) -> list[Piece]:
+        """Tracepoints on CPUs and on none apart, where they become different things."""
+        if (
+            not self._capabilities.program_instants
+            or piece.event_class.kind is not Kind.TYPED
+            or self._all_on_cpus
+            or is_absent(piece.batch.cpu)
+        ):
+            return [piece]
+        on, off = piece.split(self._projection.cpus_of(piece) >= 0)
+        if off is not None:
+            off = off.moved(cpu=constant_column(np.int32(-1), len(off)))
+        return [part for part in (on, off) if part is not None]
+
+    def _in_buffers(self, piece: Piece) -> list[Piece]:
         tables, kind = self._tables, piece.event_class.kind
         if not self._capabilities.buffers or not may_have_buffers(kind):
             return self._on_threads(piece)

@@ -57,6 +57,8 @@ class Classes:
         number = self._ids.get(record.key)
         if number is None:
             number = self._ids[record.key] = self._trace.add_class(record.event_class)
+            if record.of_program:
+                self._trace.of_programs.add(record.event_class)
             self._decoders[number] = record.decoder
             self._packet_registers[number] = record.packet_registers
         self._seen[id(record)] = record, number

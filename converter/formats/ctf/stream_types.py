@@ -64,6 +64,8 @@ from converter.ir.kinds import Kind
 MAX_ALIGNMENT: Final = 1 << 20
 
 
+#: What a trace's environment calls the domain of a kernel's events; others ("ust", "jul", "bare" ...) are of programs.
+_KERNEL: Final = "kernel"
 #: Kinds whose events say nothing of later ones, and those of them that name what later ones are about.
 _MOMENTARY: Final = frozenset({Kind.TYPED, Kind.INSTANT, Kind.LOG})
 _NAMING: Final = NAMING | {STATEDUMP_NAME, ("", PERF_COMM)}
@@ -85,6 +87,8 @@ class RecordType(NamedTuple):
     #: The same with the name of the thread as its last field, decoded from the record's beginning on; None where there
     #: is no name.
     named: Callable[[], RecordType] | None = None
+    #: Whether a program has recorded them, and not a kernel.
+    of_program: bool = False
 
 
 class StreamType:
@@ -349,6 +353,7 @@ class StreamType:
             cache(lambda: self._compile(record, named=True))
             if NAME_CONTEXT in threads and not named and self._statement is None
             else None,
+            self.trace.environment.get("domain", _KERNEL) != _KERNEL,
         )
 
 

@@ -220,6 +220,7 @@ def capabilities(variant: str) -> Capabilities:
         cpuless=False,
         lowerings=lowerings,
         call_stacks=True,
+        program_instants=True,
         adapters=adapters,
         splitters={Kind.MARK: by_form},
         tracks=True,

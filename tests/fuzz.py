@@ -40,12 +40,13 @@ import zstandard
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
 
-from support.allocations import Allocations  # noqa: E402 - the path is set above
+from scale.dimensions import DIMENSIONS  # noqa: E402 - the path is set above
+from support.allocations import Allocations  # noqa: E402
 from support.edges import Edges  # noqa: E402
 from support.fuzz_corpus import Corpus, Files, packed, size_of, unpacked  # noqa: E402
 from support.fuzz_inputs import made  # noqa: E402
 from support.fuzz_outputs import ANEW, PART, REPORT, SHOWN, read_in_part, show, written  # noqa: E402
-from support.mutation import damaged, matched, mended, rearranged  # noqa: E402
+from support.mutation import damaged, matched, mended, multiplied, rearranged  # noqa: E402
 
 from converter.errors import TraceError  # noqa: E402
 from converter.fixtures.kinds import GROUPS  # noqa: E402
@@ -78,6 +79,10 @@ SHOWN_SHARE = 1 / 64
 #: The share for which a kernel is refused memory, where that can be, and how many times at most one asks before.
 SCARCE = 1 / 32
 MOST_GRANTED = 256
+#: The share of inputs of which pieces are repeated very often.
+MULTIPLIED = 1 / 32
+#: How much the large inputs that changes start from have of something.
+MUCH = 300
 #: The share of inputs that are compressed before they are changed, or afterwards.
 COMPRESSED = 1 / 64
 #: Inputs of one child process.
@@ -148,6 +153,21 @@ def originals(format: str) -> list[Files]:
     return [files for files in found if size_of(files) <= 4 * LARGEST]
 
 
+def large(format: str) -> list[Files]:
+    """Inputs of a format that have much of one thing each: tasks, classes, strings, pages and so on."""
+    target = source_format(format)[0]
+    found: list[Files] = []
+    for dimension in DIMENSIONS.values():
+        if dimension.format not in ("", target.name):
+            continue
+        drawn = dimension.draw(dimension.within(MUCH)).source
+        if not isinstance(drawn, Trace):
+            found.append(dict(drawn))
+        elif target.writable:
+            found.append(written(drawn, format))
+    return found
+
+
 @cache
 def targets() -> tuple[str, ...]:
     """The names of the formats in which traces are written, with their variants."""
@@ -180,6 +200,8 @@ def changed(
         data = rearranged(name, data, other.get(name) or max(other.values(), default=b""), rng)
     else:
         data = damaged(data, rng) if data else data
+    if rng.random() < MULTIPLIED:
+        data = multiplied(name, data, rng)
     if rng.random() < 0.5:
         data = mended(data)
     files[name] = wrapped(data)
@@ -410,7 +432,8 @@ class Child:
 
 def fuzz(format: str, seconds: float, number: int) -> int:
     """Read inputs from `number` on, and say which fail; how many did."""
-    corpus = Corpus(originals(format), KEPT / format if EDGES.are_counted else None)
+    kept = KEPT / format if EDGES.are_counted else None
+    corpus = Corpus(originals(format), kept, large(format))
     until = time.monotonic() + seconds
     shared = Shared()
     first, total, failed = number, 0, 0

@@ -1,5 +1,6 @@
 """What changes inputs, counts what they reach, and compares what programs read: the parts of the search for faults."""
 
+import contextlib
 import os
 import random
 import shutil
@@ -16,9 +17,12 @@ import fuzz
 import pytest
 from fuzz import fixtures
 from instrumented import ALLOCATIONS, EDGES, KINDS, _mirror
-from support.mutation import Changes, Part, matched, mended, parts, rearranged
+from support.fuzz_corpus import Corpus, packed, size_of
+from support.mutation import Changes, Part, matched, mended, multiplied, parts, rearranged
 from support.protobuf_fields import sized
 
+from converter.errors import TraceError
+from converter.ir.collect import collect
 from converter.lossless.footer import Footer
 from converter.registry import FORMATS
 
@@ -206,3 +210,44 @@ def test_one_request_for_memory_is_refused(tmp_path):
         text=True,
     )
     assert told.stdout.split() == ["7", "3", "6", "3", "5", "3", "3", "3", "7", "3", "7"]
+
+
+@pytest.mark.parametrize("format", [name for name in READABLE if name not in ("parquet", "arrow")])
+def test_pieces_are_multiplied(format):
+    """Most of what comes of it can be read, and has very much of something."""
+    inputs = sorted(fuzz.small(format), key=size_of)[10:24]
+    sizes = Counter()
+    for number in range(30):
+        rng = random.Random(number)
+        files = dict(rng.choice(inputs))
+        name = rng.choice([name for name, data in files.items() if data])
+        files[name] = multiplied(name, files[name], rng)
+        with contextlib.suppress(TraceError):
+            trace = collect(fuzz.opened(format, packed(files)))
+            sizes["usable"] += 1
+            many = max(map(len, trace.batches()), default=0)
+            sizes["large"] += max(many, len(trace.threads), len(trace.strings)) > 100
+    assert sizes["usable"] > 10
+    assert sizes["large"] > 3
+
+
+def test_copies_have_numbers_of_their_own():
+    data = b'{"tid":10,"name":"a"},'
+    rng = random.Random(1)
+    found = {
+        line for _ in range(20) for line in multiplied("x.txt", data + b"\n", rng).split(b"\n")
+    }
+    assert len(found) > 200
+
+
+@pytest.mark.parametrize("format", READABLE)
+def test_large_inputs_are_read(format):
+    """Each has much of one thing, and changes start from all of them."""
+    inputs = fuzz.large(format)
+    assert inputs
+    corpus = Corpus(fuzz.fixtures(format)[:1] or [{"": b"[]"}], None, inputs[:3])
+    rng = random.Random(0)
+    chosen = [corpus.chosen(rng) for _ in range(600)]
+    assert all(any(one.files is files for one in chosen) for files in inputs[:3])
+    for files in inputs[:: max(len(inputs) // 4, 1)]:
+        assert fuzz.attempt(format, packed(files), "", lossless=False)

@@ -1,4 +1,4 @@
-"""Inputs of a format that are worth changing: small fixtures, and what has reached something new since."""
+"""Inputs of a format that are worth changing: small fixtures, what has reached something new since, and large ones."""
 
 from __future__ import annotations
 
@@ -8,11 +8,15 @@ import io
 import random
 import tarfile
 from bisect import bisect
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent.parent
+
+#: The share of changes that start from an input that has much of something.
+LARGE = 1 / 32
 
 #: The files of an input by name; that of a format that is one file has none.
 Files = dict[str, bytes]
@@ -60,8 +64,11 @@ class Entry:
 class Corpus:
     """The inputs of a format, and those that a run has kept in a folder."""
 
-    def __init__(self, inputs: list[Files], folder: Path | None = None) -> None:
+    def __init__(
+        self, inputs: list[Files], folder: Path | None = None, large: Sequence[Files] = ()
+    ) -> None:
         self.entries: list[Entry] = []
+        self.large = [Entry(files) for files in large]
         self._weights: list[float] = []
         self._folder = folder
         self._names: set[str] = set()
@@ -75,7 +82,9 @@ class Corpus:
         self._weights.append(before + (4096 + size_of(files)) ** -1.5)
 
     def chosen(self, rng: random.Random) -> Entry:
-        """One of the inputs, rather a small one."""
+        """One of the inputs, rather a small one; sometimes one of those that have much of something."""
+        if self.large and rng.random() < LARGE:
+            return rng.choice(self.large)
         return self.entries[bisect(self._weights, rng.random() * self._weights[-1])]
 
     def add(self, files: Files) -> None:

@@ -1,7 +1,11 @@
-"""Changes of an input: of bytes anywhere, and of the pieces that a format is made of, whose sizes stay right."""
+"""Changes of an input: of bytes anywhere, and of the pieces that a format is made of, whose sizes stay right.
+
+Pieces are also multiplied: hundreds of copies, each with a number of its own.
+"""
 
 from __future__ import annotations
 
+import itertools
 import random
 import re
 import struct
@@ -9,10 +13,12 @@ import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Literal
 
 import zstandard
 from support.protobuf_fields import varint
 
+from converter.formats.aix.layout import MAGIC
 from converter.lossless.footer import Footer
 
 INTERESTING = [
@@ -27,6 +33,21 @@ _LAYOUTS = ("<I", ">I", "<Q", ">Q", "<H", ">H", "B")
 _WORD = re.compile(rb"[\w.]+|\s+|[^\w\s]", re.ASCII)
 _FORMAT_TEXT = re.compile(rb"(?s)(.{8})(?=name: \w+\nID: \d+\nformat:\n)")
 _FOOTER = re.compile(rb"traceconv residual ([0-9a-f]{16}) ([0-9a-f]{8}) ([0-9a-f]{8})\.")
+_DIGITS = re.compile(rb"\d{1,18}")
+#: How often pieces are repeated: tables of kernels are renewed at 128 and 256 entries.
+MANY = (100, 127, 128, 129, 255, 256, 257, 600, 1500, 5000)
+#: At most so many bytes of them.
+_MOST_REPEATED = 256 << 10
+_PAGE = 4096
+#: How a stream of a 64-bit AIX kernel begins.
+_AIX = MAGIC
+#: What begins a packet of CTF, of either order, and is in a block of LTTng 0.x (version 2), behind so many bytes.
+_MAGICS = (
+    (re.escape(b"\xc1\x1f\xfc\xc1"), 0),
+    (re.escape(b"\xc1\xfc\x1f\xc1"), 0),
+    (re.escape(b"\xed\xb7\xd6\x00"), 16),
+    (re.escape(b"\x00\xd6\xb7\xed"), 16),
+)
 #: Protobuf messages are looked for in messages as deep as this.
 _DEPTH = 12
 
@@ -299,6 +320,88 @@ def rearranged(name: str, data: bytes, other: bytes, rng: random.Random) -> byte
                     at = rng.choice(leaves)
                     pieces[at] = _changed(bytes(pieces[at]), rng)
     return bytes(whole)
+
+
+def multiplied(name: str, data: bytes, rng: random.Random) -> bytes:
+    """The input with a few pieces after each other repeated very often, each time with other numbers.
+
+    So there are many tasks, classes, strings, packets: whatever the numbers count.
+    """
+    every = [_units(name, data)] if rng.random() < 0.5 else _every_part(name, data)
+    every = [part for part in every if part.pieces]
+    if not every:
+        return data
+    part = rng.choice(every)
+    at = rng.randrange(len(part.pieces))
+    repeated = part.pieces[at : at + (1 << rng.randrange(4))]
+    if bytes(part.pieces[at - 1]) == b"," and at and len(repeated) % 2:
+        # What stands between two brackets goes with one of them.
+        repeated = [b",", *repeated]
+    size = sum(len(bytes(piece)) for piece in repeated)
+    copies = min(rng.choice(MANY), _MOST_REPEATED // max(size, 1))
+    places = [(number, rng.random()) for number in range(len(repeated)) if rng.random() < 0.6]
+    whole = Changes(every[0])
+    pieces = whole.pieces(part)
+    added: list[Part | bytes] = []
+    for copy in range(1, copies + 1):
+        run = [*repeated]
+        for number, place in places:
+            run[number] = _renumbered(run[number], place, copy)
+        added += run
+    pieces[at:at] = added
+    return bytes(whole)
+
+
+def _renumbered(piece: Part | bytes, place: float, step: int) -> bytes:
+    """A piece in which one number, wherever `place` of 0 to 1 points to, is larger by so much."""
+    if isinstance(piece, Part):
+        if not piece.pieces:
+            return bytes(piece)
+        where, rest = divmod(place * len(piece.pieces), 1)
+        inside = [*map(bytes, piece.pieces)]
+        inside[int(where)] = _renumbered(piece.pieces[int(where)], rest, step)
+        return piece.framed(b"".join(inside))
+    digits = [*_DIGITS.finditer(piece)]
+    if digits and all(32 <= byte < 127 or byte in b"\n\t\0" for byte in piece):
+        found = digits[int(place * len(digits))]
+        number = b"%d" % (int(found[0]) + step)
+        return piece[: found.start()] + number.zfill(len(found[0])) + piece[found.end() :]
+    if piece and piece[-1] < 128 and len(piece) < 11 and all(byte > 127 for byte in piece[:-1]):
+        return varint(_varint(piece, 0)[0] + step)
+    width = next((width for width in (4, 2, 1) if width <= len(piece)), 0)
+    start = int(place * (len(piece) // width)) * width if width else 0
+    order: Literal["little", "big"] = "big" if int(place * 64) & 1 else "little"
+    mask = (1 << 8 * width) - 1
+    number = int.from_bytes(piece[start : start + width], order) + step & mask
+    return piece[:start] + number.to_bytes(width, order) + piece[start + width :]
+
+
+def _units(name: str, data: bytes) -> Part:
+    """What a format writes after each other: lines of text, records, packets, blocks or pages."""
+    if data.startswith(_AIX):
+        return Part([_AIX, *_aix_entries(data)])
+    for magic, before in _MAGICS:
+        if (starts := [found.start() - before for found in re.finditer(magic, data)])[1:]:
+            bounds = [0, *(start for start in starts if start > 0), len(data)]
+            return Part([data[start:end] for start, end in itertools.pairwise(bounds)])
+    if name.endswith((".map", ".txt", ".sym", "info", "metadata")) or data[:1] in b"#/":
+        return Part(list(data.splitlines(keepends=True)))
+    if name.endswith(".dat") or data.startswith(b"\x17\x08\x44tracing"):
+        size = _PAGE if data.startswith(b"\x17") else 16
+        return Part([data[at : at + size] for at in range(0, len(data), size)])
+    return parts(name, data)
+
+
+def _aix_entries(data: bytes) -> Iterator[bytes]:
+    """Entries of a stream of a 64-bit kernel."""
+    at = len(_AIX)
+    while at + 8 <= len(data):
+        flags, length = struct.unpack_from(">HH", data, at)
+        word = (4 if flags & 0x2000 else 8) if flags & 0x4000 else 0
+        size = 8 + -(-(word + length) // 8) * 8 + 8 + (8 if flags & 0x8000 else 0)
+        yield data[at : at + size]
+        at += size
+    yield data[at:]
 
 
 def _changed(data: bytes, rng: random.Random) -> bytes:

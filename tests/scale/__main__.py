@@ -144,7 +144,7 @@ def work(
     dimension: Dimension, size: int, targets: list[str], with_programs: bool, writing: int
 ) -> int:
     """Check one size, and tell of each check."""
-    faulthandler.enable()
+    faulthandler.enable(sys.__stderr__)
     with os.fdopen(writing, "w", encoding="utf-8") as told:
         try:
             for outcome in outcomes(dimension, size, targets, with_programs):

@@ -149,7 +149,8 @@ def programs_for(target: str) -> list[str]:
     found = against.PROGRAMS.get(target.partition("+")[0])
     if found is None or target == "ctf+2":
         return []
-    return [name for name in found.names if shutil.which(name)]
+    names = (*found.names, "babeltrace2") if target == "ctf+1.8" else found.names
+    return [name for name in names if shutil.which(name)]
 
 
 def check_program(case: Case, target: str, path: Path, program: str) -> None:

@@ -133,8 +133,8 @@ DIMENSIONS = [
     Dimension("threads of CTF", threads, "ctf", least=1),
     Dimension("classes of CTF", classes, "ctf", least=1),
     Dimension("stream classes", streams, "ctf", least=1, most=4097),
-    # The limit ctf.fields counts those of a structure.
-    Dimension("fields of CTF", fields, "ctf", least=1, limit=1 << 14),
+    # The limit ctf.fields counts the structure, too.
+    Dimension("fields of CTF", fields, "ctf", least=1, limit=(1 << 14) - 1),
     Dimension("list lengths of CTF", list_lengths, "ctf"),
     Dimension("enumerators", enumerators, "ctf", least=1, most=1 << 14),
     Dimension("options of a variant", options, "ctf", least=1, most=1 << 12),

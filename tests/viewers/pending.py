@@ -144,6 +144,11 @@ PENDING: dict[tuple[str, str], dict[str, frozenset[str]]] = {
             }
         )
     },
+    ("test_catapult_names_threads_that_only_switches_name", "chrome"): {
+        "names in switches are not those of threads": frozenset(
+            {"perfetto/kernel_compact.pftrace", "perfetto/kernel_typed.pftrace"}
+        )
+    },
     ("test_catapult_warns_of_nothing_else", "chrome"): {
         "snapshots have no member `snapshot`, clock synchronisation no id": frozenset(
             {"synthetic/objects", "synthetic/all"}

@@ -12,11 +12,20 @@ import pytest
 from support.catapult import Imported, imported_all, losing, needs_catapult, unmatched
 from viewers import catapult_model as model
 from viewers import chrome_model
-from viewers.conversions import RECORDINGS, SOURCES, Conversion, convert, format_of
+from viewers.conversions import (
+    RECORDINGS,
+    SOURCES,
+    Conversion,
+    convert,
+    format_of,
+    source_trace,
+)
 from viewers.pending import reason_of
+from viewers.projected import events_of
 from viewers.test_trace_processor import assert_rows
 
 import converter
+from converter.ir.kinds import Kind, Role
 
 pytestmark = needs_catapult
 
@@ -182,6 +191,18 @@ def test_catapult_names_threads_and_processes(loaded: Shown) -> None:
     processes = dict(found.rows["processes"])
     wanted = {pid: name for pid, name in chrome_model.processes(conversion).items() if name}
     assert {pid: processes.get(pid, wanted[pid]) for pid in wanted} == wanted
+
+
+def test_catapult_names_threads_that_only_switches_name(loaded: Shown) -> None:
+    """Formats of the kernel have the names of tasks in their switches."""
+    conversion, found = loaded
+    names: dict[int, str] = {}
+    for event in events_of(source_trace(conversion.source)):
+        if event.kind is Kind.SCHED_SWITCH:
+            names[event.of(Role.PREV_TID, 0)] = event.of(Role.PREV_COMM, "")
+            names[event.of(Role.NEXT_TID, 0)] = event.of(Role.NEXT_COMM, "")
+    shown = {tid for _, tid, name, slices in found.rows["threads"] if slices and not name}
+    assert {tid: names[tid] for tid in shown if names.get(tid)} == {}
 
 
 def test_catapult_warns_of_nothing_else(loaded: Shown) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ from viewers.conversions import (
 )
 from viewers.pending import reason_of
 from viewers.projected import events_of
+from viewers.slice_stacks import Slices
 from viewers.test_trace_processor import assert_rows
 
 import converter
@@ -70,6 +72,27 @@ def pending(request: pytest.FixtureRequest) -> None:
         request.applymarker(pytest.mark.xfail(reason=reason, strict=True))
 
 
+#: Timelines by the conversion and the function that makes them, which several tests need.
+_MADE: dict[tuple[str, Any], Any] = {}
+
+
+def as_in_catapult(conversion: Conversion) -> model.Timeline:
+    """What it should show."""
+    return _made(conversion, model.timeline)
+
+
+def as_in_perfetto(conversion: Conversion) -> Slices:
+    """What trace_processor shows."""
+    return _made(conversion, chrome_model.timeline)
+
+
+def _made(conversion: Conversion, make: Callable[[Conversion], Any]) -> Any:
+    key = (conversion.source, make)
+    if key not in _MADE:
+        _MADE[key] = make(conversion)
+    return _MADE[key]
+
+
 def test_catapult_imports_it(shown: Shown) -> None:
     assert shown[1].error is None
 
@@ -101,13 +124,13 @@ def test_catapult_shows_slices(loaded: Shown) -> None:
         for pid, tid, title, start, duration, depth, _ in found.rows["slices"]
         if not is_scheduling(pid, tid, found)
     ]
-    assert model.same_slices(model.timeline(conversion).rows(), rows) == []
+    assert model.same_slices(as_in_catapult(conversion).rows(), rows) == []
 
 
 def test_catapult_draws_flows(loaded: Shown) -> None:
     conversion, found = loaded
     arrows = [(start or "", end or "") for start, end, *_ in found.rows["flows"]]
-    assert_rows(model.timeline(conversion).arrows, arrows)
+    assert_rows(as_in_catapult(conversion).arrows, arrows)
 
 
 def test_catapult_shows_asynchronous_slices(loaded: Shown) -> None:
@@ -115,7 +138,7 @@ def test_catapult_shows_asynchronous_slices(loaded: Shown) -> None:
     conversion, found = loaded
     expected = Counter(
         ((one.name or "").replace("[No name]", ""), one.depth)
-        for one in chrome_model.timeline(conversion).rows
+        for one in as_in_perfetto(conversion).rows
         if one.place[0] == "async"
     )
     rows = Counter((title or "", depth) for _, _, title, _, _, depth in found.rows["asyncs"])
@@ -129,7 +152,7 @@ def test_catapult_shows_instants_of_processes(loaded: Shown) -> None:
     conversion, found = loaded
     expected = [
         (one.name or "").replace("[No name]", "")
-        for one in chrome_model.timeline(conversion).rows
+        for one in as_in_perfetto(conversion).rows
         if one.place[0] == "track"
     ]
     assert_rows(expected, [title or "" for title, _ in found.rows["instants"]])
@@ -212,7 +235,7 @@ def test_catapult_warns_of_nothing_else(loaded: Shown) -> None:
     for warning, count in found.warnings.items():
         if losing(warning):
             warnings[warning.partition(":")[0]] += count
-    assert warnings == model.timeline(conversion).warnings
+    assert warnings == as_in_catapult(conversion).warnings
 
 
 @pytest.mark.parametrize("source", [source for source in SOURCES if format_of(source) == "chrome"])

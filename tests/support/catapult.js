@@ -1,4 +1,5 @@
-// Imports Chrome JSON files as chrome://tracing does, and prints what it made of each: a line of JSON a file.
+// Imports Chrome JSON files as chrome://tracing does, and prints what it made of each: a line of JSON a file, after one that says
+// that the importer is there.
 //
 //     node catapult.js TRACE_VIEWER_FULL.html [--counts] < paths
 //
@@ -88,7 +89,7 @@ function imported(path) {
   }
   const warnings = {};
   for (const {type, message} of model.importWarnings_) {
-    const text = `${type}: ${message.replace(/\d[\d.e+]*/g, 'N').replace(/"[^"]*"/g, '"..."')}`;
+    const text = `${type}: ${String(message).replace(/\d[\d.e+]*/g, 'N').replace(/"[^"]*"/g, '"..."')}`;
     const kind = type === 'async_slice_parse_error' || type === 'flow_slice_parse_error' ? text : type;
     warnings[kind] = (warnings[kind] ?? 0) + 1;
   }
@@ -97,6 +98,7 @@ function imported(path) {
   return {warnings, ...Object.fromEntries(Object.entries(rows).map(([name, found]) => [name, found.length ?? found]))};
 }
 
+process.stdout.write('{"ready": true}\n');
 for (const path of fs.readFileSync(0, 'utf8').split('\n').filter(line => line)) {
   process.stdout.write(JSON.stringify(imported(path)) + '\n');
 }

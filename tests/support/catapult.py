@@ -59,18 +59,29 @@ def imported(path: Path) -> Imported:
 
 def imported_all(paths: Sequence[Path], *, counts: bool = False) -> Iterator[Imported]:
     """Import files in one process; with `counts` there are numbers of rows only."""
-    command = ["node", "--max-old-space-size=4096", str(_SCRIPT), str(PAGE)]
-    done = subprocess.run(
-        [*command, "--counts"] if counts else command,
-        input="".join(f"{path}\n" for path in paths).encode(),
-        capture_output=True,
-        timeout=TIMEOUT,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr.decode(errors="replace")[-2000:]
-    for line in done.stdout.splitlines():
-        found = json.loads(line)
+    for found in node_lines([str(_SCRIPT), str(PAGE), *(["--counts"] if counts else [])], paths):
         yield Imported(found.pop("error", None), found.pop("warnings", {}), found)
+
+
+def node_lines(script: Sequence[str], paths: Sequence[Path]) -> Iterator[dict[str, Any]]:
+    """What a script of Node prints of each path, in JSON, once it is ready; of one that ends it, an "error"."""
+    left = list(paths)
+    while left:
+        done = subprocess.run(
+            ["node", "--max-old-space-size=4096", "--stack-size=4000", *script],
+            input="".join(f"{path}\n" for path in left).encode(),
+            capture_output=True,
+            timeout=TIMEOUT,
+            check=False,
+        )
+        told = done.stderr.decode(errors="replace")[-2000:]
+        lines = done.stdout.splitlines()
+        assert lines, told
+        yield from map(json.loads, lines[1:])
+        left = left[len(lines) - 1 :]
+        if left:
+            yield {"error": f"ended with {done.returncode}: {told[-300:]}"}
+            left = left[1:]
 
 
 #: Warnings about ends that repeat or contradict what their begins say; all is shown.

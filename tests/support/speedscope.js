@@ -1,4 +1,5 @@
-// Imports files as speedscope does, and prints what it made of each: a line of JSON a file.
+// Imports files as speedscope does, and prints what it made of each: a line of JSON a file, after one that says that the
+// importer is there.
 //
 //     node speedscope.js DIST_RELEASE_FOLDER < paths
 //
@@ -89,6 +90,7 @@ async function imported(file) {
   }
 }
 
+process.stdout.write('{"ready": true}\n');
 (async () => {
   for (const file of fs.readFileSync(0, 'utf8').split('\n').filter(line => line)) {
     process.stdout.write(JSON.stringify(await imported(file)) + '\n');

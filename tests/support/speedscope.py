@@ -6,17 +6,15 @@ put into the folder of viewers. Its importer runs under Node, without a browser.
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import shutil
-import subprocess
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from support.catapult import FOLDER, TIMEOUT
+from support.catapult import FOLDER, node_lines
 
 RELEASE = Path(os.environ.get("TRACECONV_SPEEDSCOPE") or FOLDER / "speedscope")
 _SCRIPT = Path(__file__).with_name("speedscope.js")
@@ -64,15 +62,6 @@ class Imported:
 
 def imported_all(paths: Sequence[Path]) -> Iterator[Imported]:
     """Import files in one process."""
-    done = subprocess.run(
-        ["node", "--max-old-space-size=4096", "--stack-size=4000", str(_SCRIPT), str(RELEASE)],
-        input="".join(f"{path}\n" for path in paths).encode(),
-        capture_output=True,
-        timeout=TIMEOUT,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr.decode(errors="replace")[-2000:]
-    for line in done.stdout.splitlines():
-        found = json.loads(line)
+    for found in node_lines([str(_SCRIPT), str(RELEASE)], paths):
         profiles = [Profile(*row) for row in found.get("profiles", ())]
         yield Imported(found.get("error"), found.get("warnings", {}), profiles)

@@ -9,6 +9,7 @@ The exit status is 1 where something is wrong, other than in a file of the viewe
 from __future__ import annotations
 
 import argparse
+import json
 import multiprocessing
 import shutil
 import sys
@@ -82,6 +83,9 @@ def open_in_catapult(paths: Sequence[Path], findings: Findings) -> None:
 def open_in_speedscope(paths: Sequence[Path], findings: Findings) -> None:
     """Count call trees; each end must be matched."""
     for path, found in zip(paths, speedscope.imported_all(paths), strict=True):
+        if found.error == speedscope.UNKNOWN and is_empty(path):
+            findings.counts["files without events"] += 1
+            continue
         if found.error is not None:
             findings.refuse(path, found.error)
             continue
@@ -92,6 +96,15 @@ def open_in_speedscope(paths: Sequence[Path], findings: Findings) -> None:
         if ignored := found.warnings.get("ignored end"):
             deepest = max(one.depth for one in found.profiles)
             findings.add(path, f"{ignored} ends are ignored, call trees are up to {deepest} deep")
+
+
+def is_empty(path: Path) -> bool:
+    """Whether a file has no events: such a one is nothing that speedscope knows."""
+    try:
+        whole = json.loads(path.read_bytes())
+    except ValueError:
+        return False
+    return not (whole.get("traceEvents") if isinstance(whole, dict) else whole)
 
 
 def open_in_kernelshark(paths: Sequence[Path], findings: Findings) -> None:

@@ -17,6 +17,8 @@ import pytest
 from support.catapult import FOLDER, node_lines
 
 RELEASE = Path(os.environ.get("TRACECONV_SPEEDSCOPE") or FOLDER / "speedscope")
+#: The error of files that it takes for nothing that it knows.
+UNKNOWN = "not recognised"
 _SCRIPT = Path(__file__).with_name("speedscope.js")
 _NAME = re.compile(r".*pid (-?\d+)\b.*\btid (-?\d+)\)?", re.DOTALL)
 

@@ -26,7 +26,7 @@ def as_many_threads_as_processors() -> Iterator[None]:
 
 
 def with_kernel_events() -> Trace:
-    """With switches, whose durations are filled in later, of several CPUs, and arguments of many types."""
+    """With switches and wakeups, whose lines are behind the events of JSON, and arguments of many types."""
     return converter.read(FIXTURES / "trace_cmd-v6.dat")
 
 

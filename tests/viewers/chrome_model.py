@@ -14,10 +14,12 @@ from typing import Any
 
 from support.trace_processor_versions import Feature, shows
 from viewers.conversions import Conversion
+from viewers.kernel_model import Switches
 from viewers.projected import Event, Pairs
 from viewers.sched_rows import Sched
 from viewers.slice_stacks import Slices
 
+from converter.formats.chrome.mapping import SWITCH_FIELDS, WAKEUPS
 from converter.ir.field_classes import (
     ArrayClass,
     BytesClass,
@@ -38,6 +40,13 @@ _ELEMENT = re.compile(r"([^\[]+)\[(\d+)\](.*)")
 #: Texts that would be read back as numbers.
 _NUMBER = re.compile(r"0x(0|[1-9a-f][0-9a-f]{0,15})|NaN|-?Infinity")
 _HALF = Fraction(1, 2)
+#: Letters of states by bits, since Linux 4.14 and before, and what they are in a text.
+_NEW, _OLD = "SDTtXZPI", "SDTtXZxKWPN"
+_NUMBERS = {letter: 1 << i for i, letter in enumerate(_OLD)} | {
+    "R": 0,
+    "R+": 1 << 11,
+    "I": 2 | 1 << 10,
+}
 _KINDS = format_named("chrome")[0].capabilities("").kinds
 
 
@@ -98,6 +107,10 @@ def timeline(conversion: Conversion) -> Slices:
             case Kind.SLICE_COMPLETE:
                 duration = clock.between(0, event.of(Role.DURATION))
                 found.begin(ts, place, name or _NO_NAME, category, args, duration)
+            case _ if event.kind in WAKEUPS:
+                own = event.event_class
+                called = own.name or event.kind.name.lower()
+                found.begin(ts, place, called, own.category or None, args, 0)
             case Kind.INSTANT if event.named("phase") == "P":
                 pass  # Samples, of which the importer shows V8's elsewhere.
             case Kind.INSTANT:
@@ -131,7 +144,8 @@ def arguments(event: Event) -> dict[str, Any]:
     shown: dict[str, Any] = {}
     for field, value in event.fields():
         support = _KINDS[event.kind]
-        if field in support.optional or field.role in {one.role for one in support.fields}:
+        named = field in support.optional or field.role in {one.role for one in support.fields}
+        if named and event.kind not in WAKEUPS:
             continue
         add(shown, f"args.{escaped(field.name)}", field.type, value)
     return shown
@@ -211,7 +225,9 @@ def add_json(shown: dict[str, Any], key: str, value: Any) -> None:
 
 def problems(conversion: Conversion) -> Counter[str]:
     """What the importer counts as wrong."""
-    return timeline(conversion).problems()
+    found = timeline(conversion).problems()
+    mismatched = switches(conversion).mismatched
+    return found + Counter(mismatched_sched_switch_tids=mismatched) if mismatched else found
 
 
 def counters(conversion: Conversion) -> Iterator[tuple[Any, ...]]:
@@ -234,29 +250,65 @@ def counters(conversion: Conversion) -> Iterator[tuple[Any, ...]]:
                 yield clock(event.ts), float(value), series, event.thread.pid & _ID, None
 
 
+class TextSwitches(Switches):
+    """Scheduling as it is taken from text, where the idle thread is one like others."""
+
+    def _enter(self, ts: int, tid: int, state: str | None, waker: int | None = None) -> None:
+        if tid in self._last:
+            self._last[tid][1] = ts - self._last[tid][0]
+        self._last[tid] = [ts, -1, state, tid, waker]
+        self.rows.states.append(self._last[tid])
+
+
 def sched(conversion: Conversion) -> Sched:
-    """A thread runs from the switch to it until the next switch of the CPU, or the end; a state is shown as it is."""
-    found = Sched()
+    """Rows of switches, and of states that are shown as they are."""
+    return switches(conversion).rows
+
+
+def switches(conversion: Conversion) -> TextSwitches:
+    """Switches and wakeups of the text, in the order of time, and states."""
     clock = clock_of(conversion)
-    ends: dict[int | None, int] = {}
-    last = max((event.ts for event in conversion.events), default=0)
-    for event in reversed(conversion.events):
-        if event.kind is Kind.SCHED_SWITCH:
-            # How long a thread runs on no CPU is not known.
-            end = event.ts if event.cpu is None else ends.get(event.cpu, last)
-            ends[event.cpu] = event.ts
-            tid, name, cpu = event.of(Role.NEXT_TID), "Running", event.cpu
-        elif event.kind is Kind.STATE:
-            assert event.thread is not None
-            end = event.ts + event.of(Role.DURATION)
-            tid, name, cpu = event.thread.tid, event.of(Role.NAME), event.named("cpu")
-        else:
-            continue
-        ts, duration = clock(event.ts), clock.between(event.ts, end)
-        found.states.append([ts, duration, name, tid & _ID, None])
-        if name == "Running" and cpu is not None:
-            found.slices.append([ts, duration, cpu, None, tid & _ID])
+    found = TextSwitches(conversion.trace)
+    release = str(conversion.trace.environment.get("kernel_release", ""))
+    for event in sorted(conversion.events, key=lambda event: event.ts):
+        ts = clock(event.ts)
+        match event.kind:
+            case Kind.SCHED_SWITCH if event.cpu is not None and ts >= 0:
+                state = state_of(event.of(Role.PREV_STATE), release)
+                out, into = event.of(Role.PREV_TID) & _ID, event.of(Role.NEXT_TID) & _ID
+                found.switch(ts, event.cpu, out, into, state, is_told=True)
+            case Kind.SCHED_WAKING | Kind.TASK_NEW if ts >= 0:
+                assert event.thread is not None
+                found.wake(ts, event.of(Role.TID) & _ID, event.thread.tid & _ID)
+            case Kind.STATE:
+                assert event.thread is not None
+                duration = clock.between(event.ts, event.ts + event.of(Role.DURATION))
+                tid, name, cpu = event.thread.tid & _ID, event.of(Role.NAME), event.named("cpu")
+                found.rows.states.append([ts, duration, name, tid, None])
+                if name == "Running" and cpu is not None:
+                    found.rows.slices.append([ts, duration, cpu, None, tid])
     return found
+
+
+def letters_of(number: int, release: str) -> str:
+    """The state of a task that leaves a CPU as the text has it, by the version of Linux."""
+    version = re.match(r"(\d+)\.(\d+)", release)
+    since = (int(version[1]), int(version[2])) if version else (0, 0)
+    letters, preempted = (_NEW, 8) if since >= (4, 14) else (_OLD, 12 - (since < (4, 8)))
+    found = "|".join(letter for i, letter in enumerate(letters) if number >> i & 1)
+    return found or ("R+" if number >> preempted & 1 else "R")
+
+
+def state_of(number: int, release: str) -> str:
+    """The state as it is shown. D|N is a sleep that does not count as load."""
+    shown = letters_of(number, release).replace("|", "")
+    return "I" if shown == "DN" else shown[:3]
+
+
+def number_in_text(number: int, release: str) -> int:
+    """The number that a state of the text stands for, in versions of Linux before 4.8."""
+    letters = letters_of(number, release).split("|")
+    return sum(_NUMBERS[letter] for letter in letters)
 
 
 def threads(conversion: Conversion) -> dict[tuple[int, int], str]:
@@ -279,5 +331,27 @@ def logs(conversion: Conversion) -> list[tuple[Any, ...]]:
 
 
 def ftrace(conversion: Conversion) -> list[tuple[Any, ...]]:
-    """There are no kernel events as such."""
-    return []
+    """The switches of the text."""
+    clock = clock_of(conversion)
+    release = str(conversion.trace.environment.get("kernel_release", ""))
+    rows = []
+    for event in conversion.events:
+        if event.kind is not Kind.SCHED_SWITCH or event.cpu is None or clock(event.ts) < 0:
+            continue
+        values = {
+            field.name.replace("_tid", "_pid"): shown_in_text(event.of(field.role))
+            for field in SWITCH_FIELDS
+        }
+        values["prev_pid"] &= _ID
+        values["next_pid"] &= _ID
+        values["prev_state"] = number_in_text(values["prev_state"], release)
+        rows.append((clock(event.ts), "sched_switch", event.cpu, values["prev_pid"], values))
+    return rows
+
+
+def shown_in_text(value: Any) -> Any:
+    """A task's name without what ends a word or line of the text; numbers as they are."""
+    if isinstance(value, str):
+        cleaned = dict.fromkeys((*range(32), 34, 92, 127), "?") | {32: "\xa0"}
+        return value.translate(cleaned) or "<...>"
+    return value

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from itertools import starmap
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +19,7 @@ from converter.formats.chrome.layout import (
     Leaf,
     Node,
     ObjectNode,
+    Phase,
     Present,
     parse_shape,
     shape_names,
@@ -30,6 +32,8 @@ from converter.formats.chrome.mapping import (
     PAYLOAD,
     SWITCH_ARGUMENTS,
     SWITCH_FIELDS,
+    WAKEUP_TID,
+    WAKEUPS,
     bind_field,
     id_field,
     is_writable,
@@ -41,6 +45,7 @@ from converter.ir.field_classes import FieldClass, FloatClass, IntegerClass
 from converter.ir.forms import type_of
 from converter.ir.kinds import Kind, Role
 from converter.kernels.strings import StringTable
+from converter.projection.sched_conventions import argument_role
 from converter.projection.timeline_fields import (
     BINDS,
     DURATION,
@@ -54,6 +59,7 @@ from converter.projection.timeline_fields import (
     THREAD_TIME,
 )
 
+_KIND_OF_WAKEUP = {name: kind for kind, (_, name) in WAKEUPS.items()}
 _LEAVES = {PAYLOAD: Leaf("j"), MEMBERS: Leaf("j"), FLOW_IN: Leaf("b"), FLOW_OUT: Leaf("b")}
 
 
@@ -103,8 +109,8 @@ Lookup = Callable[[int], bytes]
 def plan_of(
     key: ClassKey, names: Lookup, shapes: Lookup, *, own: bool, added: frozenset[str]
 ) -> Plan:
-    """Work out a class key. `own` says that this project wrote the file: only then states may be switches. It may have
-    `added` the bind points of flow ends.
+    """Work out a class key. `own` says that this project wrote the file: only then events may be switches and wakeups.
+    It may have `added` the bind points of flow ends.
     """
     if not key.phase:
         return Plan(EventClass(Kind.NATIVE, fields=(PAYLOAD,), timed=False), (Part(Leaf("j"), 0),))
@@ -113,9 +119,13 @@ def plan_of(
         shape, {id: names(id).decode("utf-8", "surrogateescape") for id in shape_names(shape)}
     )
     state = key.phase == STATE_PHASE and not key.id_place
-    if own and state and _is_switch(tree):
-        return _switch_plan(key, tree, names)
-    kind = Kind.STATE if state else KIND_OF_PHASE[key.phase]
+    is_record = key.phase == Phase.METADATA
+    if own and (_are_switches(tree.members) if is_record else state and _is_running(tree)):
+        return _switch_plan(key, tree, names, is_state=state)
+    wakeup = _wakeup_plan(key, tree, names) if own and key.types else None
+    if wakeup is not None and key.phase == Phase.INSTANT:
+        return wakeup
+    kind = Kind.STATE if state else Kind.INSTANT if is_record else KIND_OF_PHASE[key.phase]
     found = _standard_parts(key)
     if kind is Kind.FLOW_END and BIND_POINT in added:
         found.pop(BINDS, None)
@@ -215,6 +225,8 @@ def _declared(key: ClassKey, tree: ObjectNode, names: Lookup) -> list[FieldClass
         return None
     try:
         forms = json.loads(names(key.types))
+        if isinstance(forms, dict):
+            forms = forms.get("types")
         if not isinstance(forms, list) or len(forms) != len(tree.members):
             return None
         declared = [type_of(form) for form in forms]
@@ -223,28 +235,67 @@ def _declared(key: ClassKey, tree: ObjectNode, names: Lookup) -> list[FieldClass
         return None
 
 
-def _is_switch(tree: ObjectNode) -> bool:
-    if len(tree.members) < len(SWITCH_ARGUMENTS):
-        return False
-    return all(
-        name == wanted and isinstance(node, Leaf) and node.tag in tags
-        for (name, node), (wanted, tags) in zip(tree.members, SWITCH_ARGUMENTS, strict=False)
+def _declaration(key: ClassKey, names: Lookup) -> dict[str, Any]:
+    """What ``arg_types`` says where it is an object."""
+    try:
+        found = json.loads(names(key.types))
+    except (ValueError, RecursionError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _are_switches(members: Sequence[tuple[str, Node]]) -> bool:
+    """Whether arguments are those of switches, and others behind them."""
+    return len(members) >= len(SWITCH_ARGUMENTS) and all(
+        name == wanted and node == Leaf(tag)
+        for (name, node), (wanted, tag) in zip(members, SWITCH_ARGUMENTS, strict=False)
     )
 
 
-def _switch_plan(key: ClassKey, tree: ObjectNode, names: Lookup) -> Plan:
+def _is_running(tree: ObjectNode) -> bool:
+    """Whether a state is a switch, as older versions wrote them: with its CPU in front, null where it is not known."""
+    if not tree.members or not _are_switches(tree.members[1:]):
+        return False
+    name, node = tree.members[0]
+    return name == "cpu" and node in (Leaf("i"), Leaf("n"))
+
+
+def _switch_plan(key: ClassKey, tree: ObjectNode, names: Lookup, *, is_state: bool) -> Plan:
+    leading = 1 if is_state else 0
     width = sum(part.node.width or 0 for part in _standard_parts(key).values() if part.offset >= 0)
     arguments = _argument_parts(tree, width, _declared(key, tree, names))
     fields: list[Field] = list(SWITCH_FIELDS)
     fields += starmap(
         lambda name, part: Field(name, part.declared or class_of_node(part.node)),
-        arguments[len(SWITCH_ARGUMENTS) :],
+        arguments[leading + len(SWITCH_ARGUMENTS) :],
     )
     cpu = arguments[0][1]
     return Plan(
         EventClass(Kind.SCHED_SWITCH, fields=tuple(fields)),
-        tuple(part for _, part in arguments[1:]),
-        cpu.offset if cpu.node == Leaf("i") else None,
+        tuple(part for _, part in arguments[leading:]),
+        cpu.offset if is_state and cpu.node == Leaf("i") else None,
+    )
+
+
+def _wakeup_plan(key: ClassKey, tree: ObjectNode, names: Lookup) -> Plan | None:
+    """The plan of instants that declare that they are wakeups; None of others."""
+    declared = _declaration(key, names)
+    kind = _KIND_OF_WAKEUP.get(str(declared.get("kind")))
+    is_plain = not (key.present or key.id_place or key.bind_kind != b"\0")
+    is_one = tree.members[:1] == ((WAKEUP_TID.name, Leaf("i")),)
+    if kind is None or not (is_plain and is_one):
+        return None
+    width = sum(part.node.width or 0 for part in _standard_parts(key).values() if part.offset >= 0)
+    arguments = _argument_parts(tree, width, _declared(key, tree, names))
+    fields = [WAKEUP_TID]
+    for name, part in arguments[1:]:
+        field = Field(name, part.declared or class_of_node(part.node))
+        fields.append(replace(field, role=argument_role(field)))
+    category, name = WAKEUPS[kind]
+    name, category = declared.get("name", name), declared.get("category", category)
+    return Plan(
+        EventClass(kind, str(name), str(category), tuple(fields)),
+        tuple(part for _, part in arguments),
     )
 
 

@@ -6,6 +6,7 @@ It is read window by window; only a single event, or the value of a member other
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from enum import Enum, auto
 from typing import Any
@@ -23,6 +24,10 @@ WINDOW = 1 << 22
 _MORE, _CLOSED, _FULL = 0, 1, 2
 
 
+#: What is left of a string, up to its end or that of the window; a backslash at the end of a window stays.
+_STRING_END = re.compile(rb'(?:[^"\\]++|\\[\s\S])*+("?)')
+
+
 class Step(Enum):
     """What was read: events, which the scanner has, or a member of the outer object."""
 
@@ -33,7 +38,15 @@ class Step(Enum):
 class Document:
     """The text of a source from its beginning, or only its first window as a `sample`."""
 
-    def __init__(self, source: Source, window: int = WINDOW, *, sample: bool = False) -> None:
+    def __init__(
+        self,
+        source: Source,
+        window: int = WINDOW,
+        *,
+        sample: bool = False,
+        derived: tuple[str, bytes] | None = None,
+    ) -> None:
+        """Open a text. A member `derived`, of a name and what its string begins with, is passed over."""
         self.member: tuple[str, Any] = ("", None)
         #: What is damaged behind what was read: there, events are left out.
         self.damage: list[TraceError] = []
@@ -43,6 +56,7 @@ class Document:
         self._source = source
         self._window = window
         self._sample = sample
+        self._derived = derived
         self._base = 0
         # What is read lies in memory that is used for all windows: new memory takes the system longer than filling it.
         self._memory = bytearray()
@@ -82,6 +96,9 @@ class Document:
             try:
                 name = found or self._name()
                 found = None
+                if name is not None and self._is_derived(name):
+                    self._pass_string()
+                    continue
                 is_list = name == TRACE_EVENTS and self._next() == b"["
                 text = None if is_list or name is None else self._value()
             except TraceError as error:
@@ -97,6 +114,27 @@ class Document:
             else:
                 self.member = (name, _parsed(text))
                 yield Step.MEMBER
+
+    def _is_derived(self, name: str) -> bool:
+        """Whether the value of a member, which is read next, says nothing that is not elsewhere."""
+        if self._derived is None or name != self._derived[0] or self._next() != b'"':
+            return False
+        start = b'"' + self._derived[1]
+        while len(self._data) - self._at < len(start) and self._more():
+            pass
+        return bytes(self._data[self._at : self._at + len(start)]) == start
+
+    def _pass_string(self) -> None:
+        """Go on behind a string, of which a window at a time is in memory."""
+        self._at += 1
+        while True:
+            found = _STRING_END.match(self._data, self._at)
+            assert found is not None
+            self._at = found.end()
+            if found[1]:
+                return
+            if not self._more():
+                raise self._truncated("the end of a string")
 
     def _name(self) -> str | None:
         """The name of the next member, whose value is read then; None at the end of the object, or of a sample."""

@@ -20,17 +20,15 @@ class Emitter:
         ts: NDArray[int64],
         thread: NDArray[int32],
         cpu: NDArray[int32],
-        durations: NDArray[int64],
         threads: tuple[NDArray[uint8], NDArray[int64]],
-        owners: tuple[NDArray[uint8], NDArray[int64]],
         start: int,
         stop: int,
-    ) -> tuple[memoryview, NDArray[int64], int]:
+    ) -> tuple[memoryview, int]:
         """The text of the events of a batch from number `start` on, before `stop`, until a block is full.
 
-        Returns the text, where in it durations are not known yet, and the number of the next event. The text is a
-        block that is used again when it is let go of. `threads` and `owners` are the texts of threads, one behind the
-        other and `TEXT_PADDING` bytes at the end, with n + 1 offsets. Raises ValueError when an event is outside of
+        Returns the text and the number of the next event. The text is a block that is used again when it is let go of.
+        `threads` are the texts of threads, one after the other and `TEXT_PADDING` bytes at the end, with n + 1 offsets.
+        Raises ValueError when an event is outside of
         its class's columns. Releases the GIL. Emitters of one trace may be at work at the same time, with the same
         programs.
         """

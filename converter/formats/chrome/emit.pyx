@@ -11,8 +11,8 @@ from libc.stdlib cimport calloc, free
 from libc.string cimport memcpy
 
 from converter.formats.chrome.emit_programs cimport (
-    ARGUMENT_CPU, ARRAY, BASE64, BOOLEAN, COLUMN_OPERATIONS, EVENT, EVENT_DURATION, EVENT_OWNER, EVENT_PLACE, EVENT_TIME,
-    FLOAT, HEXADECIMAL, IF_TRUE, LITERAL, MEMBERS, MOST_OF_TEXT, PLAIN_STRING, SIGNED, STEP, STRING, STRING_IF, THREAD_OF, TIME,
+    ARRAY, BASE64, BOOLEAN, COLUMN_OPERATIONS, EVENT, EVENT_PLACE, EVENT_TIME,
+    FLOAT, HEXADECIMAL, IF_TRUE, LITERAL, MEMBERS, MOST_OF_TEXT, PLAIN_STRING, SIGNED, STEP, STRING, STRING_IF, TIME,
     UNSIGNED, Operation, Program,
 )
 from converter.formats.chrome.emit_strings cimport Quoted, QuotedStrings, make_room_for, quote
@@ -54,20 +54,18 @@ cdef class Emitter:
     cdef StringTable _strings
     cdef Output _out
     cdef Output _scratch
-    cdef Output _pending
     cdef Blocks _blocks
     cdef int _places
     cdef bint _no_memory
     cdef Millisecond _millisecond
     cdef QuotedStrings _quoted
-    # Of the batch: the number of strings, the texts of threads and owners.
+    # Of the batch: the number of strings, the texts of threads.
     cdef int64_t _known
     cdef BoundColumns _texts
     # Of its events, and which of them is emitted.
     cdef const int64_t* _ts
     cdef const int32_t* _thread
     cdef const int32_t* _cpu
-    cdef const int64_t* _durations
     cdef const int32_t* _class_id
     cdef const int32_t* _row
     cdef void** _programs
@@ -82,40 +80,35 @@ cdef class Emitter:
         self._strings = strings
         self._places = places
         self._blocks = Blocks()
-        self._texts = BoundColumns(2)
+        self._texts = BoundColumns(1)
 
     def __dealloc__(self):
         free(self._out.data)
         free(self._scratch.data)
-        free(self._pending.data)
         free(self._quoted.kept.data)
         free(self._quoted.of)
 
     def emit(
         self, list programs, const int32_t[::1] class_id, const int32_t[::1] row, const int64_t[::1] ts,
-        const int32_t[::1] thread, const int32_t[::1] cpu, const int64_t[::1] durations, threads, owners, int64_t start,
-        int64_t stop,
+        const int32_t[::1] thread, const int32_t[::1] cpu, threads, int64_t start, int64_t stop,
     ):
         cdef int64_t count = class_id.shape[0]
         cdef int64_t i, number
         cdef int64_t classes = len(programs)
         cdef ColumnView* view
         cdef uint8_t* at = NULL
-        if row.shape[0] != count or ts.shape[0] != count or thread.shape[0] != count or cpu.shape[0] != count \
-                or durations.shape[0] < count:
+        if row.shape[0] != count or ts.shape[0] != count or thread.shape[0] != count or cpu.shape[0] != count:
             raise ValueError("columns differ in length")
         if not 0 <= start <= stop <= count:
             raise ValueError(f"events {start} to {stop} of {count}")
         self._texts.release()
-        for i, texts in enumerate((threads, owners)):
-            view = self._texts.bind(i, TAKES_BYTES, 1, texts, 0)
-            view.extent -= STEP
+        view = self._texts.bind(0, TAKES_BYTES, 1, threads, 0)
+        view.extent -= STEP
         self._out.used = 0
-        self._pending.used = 0
         self._no_memory = False
         self._known = self._strings._count
         if count:
-            self._ts, self._thread, self._cpu, self._durations = &ts[0], &thread[0], &cpu[0], &durations[0]
+            self._ts, self._thread, self._cpu = &ts[0], &thread[0], &cpu[0]
         if not ensure(&self._out, BLOCK + BLOCK // 8) or not make_room_for(&self._quoted, self._known):
             raise MemoryError
         # Borrowed: the list keeps the programs.
@@ -141,8 +134,7 @@ cdef class Emitter:
             raise MemoryError
         if start < stop and at is NULL:
             raise ValueError(f"event {self._event} is outside of its class's columns")
-        pending = np.frombuffer((<const char*>self._pending.data)[:self._pending.used], np.int64)
-        return self._blocks.hand_over(&self._out), pending, self._event
+        return self._blocks.hand_over(&self._out), self._event
 
     # Run the programs of events up to `stop`, or until the block is full, or for elements (`level` > 0) these operations,
     # with commas between them: the place behind what they wrote from `at` on, or NULL where a column ends before a row, or
@@ -237,48 +229,6 @@ cdef class Emitter:
                     at = put_address(at, bits_of(view, row, 8))
                 elif code == EVENT_TIME:
                     at = self._time(at, self._ts[self._event])
-                elif code == EVENT_DURATION:
-                    if self._durations[self._event] >= 0:
-                        at = put_decimal(at, self._durations[self._event], self._places)
-                    else:
-                        # Not known yet: it gets room for 20 digits.
-                        number = at - self._out.data
-                        if not append(&self._pending, <uint8_t*>&number, 8):
-                            self._no_memory = True
-                            return NULL
-                        memcpy(at, b"0                   ", 20)
-                        at += 20
-                elif code == ARGUMENT_CPU:
-                    number = self._cpu[self._event]
-                    if number < 0:
-                        memcpy(at, b"null", 4)
-                        at += 4
-                    else:
-                        at += write_digits(at, <uint64_t>number)
-                elif code == EVENT_OWNER:
-                    number = self._thread[self._event]
-                    view = &self._texts.views[1]
-                    if 0 <= number < view.length:
-                        at = self._text(at, view, number)
-                        if at is NULL:
-                            return NULL
-                    else:
-                        memcpy(at, b',"event_tid":null', 17)
-                        at += 17
-                elif code == THREAD_OF:
-                    number = id_of(view, row)
-                    view = &self._texts.views[0]
-                    if 0 <= number < view.length:
-                        at = self._text(at, view, number)
-                        if at is NULL:
-                            return NULL
-                    else:
-                        # Of no thread: the tid that is in the column behind its own.
-                        view = operation.view + 1
-                        memcpy(at, b',"pid":', 7)
-                        at += 7 + write_integer(at + 7, bits_of(view, row, 8), True)
-                        memcpy(at, b',"tid":', 7)
-                        at += 7 + write_integer(at + 7, bits_of(view, row, 8), True)
                 elif code == TIME:
                     at = self._time(at, <int64_t>bits_of(view, row, 8))
                 elif code == BOOLEAN:

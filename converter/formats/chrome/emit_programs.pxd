@@ -18,25 +18,21 @@ cpdef enum:
     FLOAT = 4
     BOOLEAN = 5
     IF_TRUE = 6
-    THREAD_OF = 7
-    STRING = 8
-    PLAIN_STRING = 9
-    STRING_IF = 10
-    JSON = 11
-    MEMBERS = 12
-    BASE64 = 13
-    ARRAY = 14
+    STRING = 7
+    PLAIN_STRING = 8
+    STRING_IF = 9
+    JSON = 10
+    MEMBERS = 11
+    BASE64 = 12
+    ARRAY = 13
 
-    EVENT_TIME = 15
-    EVENT_PLACE = 16
-    EVENT = 17
-    EVENT_OWNER = 18
-    EVENT_DURATION = 19
-    ARGUMENT_CPU = 20
-    LITERAL = 21
+    EVENT_TIME = 14
+    EVENT_PLACE = 15
+    EVENT = 16
+    LITERAL = 17
 
 cdef enum:
-    COLUMN_OPERATIONS = 15
+    COLUMN_OPERATIONS = 14
     # Bytes behind a literal that are readable, so that it is copied in steps of so many.
     STEP = 32
     # Bytes of a quoted string that is kept, and of a thread's text, for which each operation has room.
@@ -53,7 +49,6 @@ cdef struct Operation:
     int64_t size
     # Of ARRAY how many rows the columns inside have, the shortest of them, which is told when they are bound.
     int64_t* rows
-    # The second column of THREAD_OF follows.
     const ColumnView* view
 
 

@@ -23,8 +23,6 @@ FLOAT: int
 BOOLEAN: int
 #: (column, place, size): the literal where the bool is true.
 IF_TRUE: int
-#: (column): the text of thread int32, or pid and tid both of int64 of the next column where it is none.
-THREAD_OF: int
 #: (column): int32 string id or text, its first character escaped where the text could be taken for a number.
 STRING: int
 #: (column): int32 string id or text, without that escape.
@@ -45,11 +43,6 @@ EVENT_TIME: int
 EVENT_PLACE: int
 #: Both, one behind the other.
 EVENT: int
-#: The event's duration; of what is below 0, which is not known yet, "0" and room for 19 more characters.
-EVENT_DURATION: int
-#: The event's thread as an owner; its CPU as a value.
-EVENT_OWNER: int
-ARGUMENT_CPU: int
 #: Nothing: what stands in front of it is all.
 LITERAL: int
 

@@ -27,11 +27,11 @@ cdef enum:
 # What each operation takes, and how wide that is.
 cdef Takes[COLUMN_OPERATIONS] TAKES
 TAKES[:] = [
-    TAKES_SCALAR, TAKES_SCALAR, TAKES_SCALAR, TAKES_SCALAR, TAKES_SCALAR, TAKES_SCALAR, TAKES_SCALAR, TAKES_SCALAR,
+    TAKES_SCALAR, TAKES_SCALAR, TAKES_SCALAR, TAKES_SCALAR, TAKES_SCALAR, TAKES_SCALAR, TAKES_SCALAR,
     TAKES_TEXT, TAKES_TEXT, TAKES_TEXT, TAKES_BYTES, TAKES_BYTES, TAKES_BYTES, TAKES_LIST,
 ]
 cdef int64_t[COLUMN_OPERATIONS] WIDTHS
-WIDTHS[:] = [8, 8, 8, 8, 8, 1, 1, 4, 0, 0, 0, 1, 1, 1, 0]
+WIDTHS[:] = [8, 8, 8, 8, 8, 1, 1, 0, 0, 0, 1, 1, 1, 0]
 
 
 cdef class Program:
@@ -76,8 +76,6 @@ cdef class Program:
         if code < COLUMN_OPERATIONS:
             self._need(column, TAKES[code], WIDTHS[code])
             operation.view = &self._columns.views[column]
-        if code == THREAD_OF:
-            self._need(<int64_t>column + 1, TAKES_SCALAR, 8)
         if code == ARRAY:
             if not 0 <= given[3] <= behind:
                 raise ValueError("the elements of an array lie outside the program")
@@ -128,8 +126,6 @@ cdef class Program:
             first += 1
             if operation.code < COLUMN_OPERATIONS:
                 rows = min(rows, operation.view.length)
-            if operation.code == THREAD_OF:
-                rows = min(rows, operation.view[1].length)
             if operation.code == ARRAY:
                 operation.rows[0] = self._rows_of(first, first + operation.size)
                 first += operation.size

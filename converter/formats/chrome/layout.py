@@ -24,6 +24,18 @@ ENVIRONMENT = "environment"
 BIND_POINT = "bp"
 DISPLAY_TIME_UNIT = "displayTimeUnit"
 
+#: Scheduling as a kernel's tracer prints it, for importers.
+SYSTEM_TRACE_EVENTS = "systemTraceEvents"
+#: How that begins, inside its string, where it is made of the events and says nothing else. Its clock is theirs.
+DERIVED_TEXT = (
+    rb"# tracer: nop\n# clock_type=UNKNOWN_CHROME_LEGACY\n# made of the events of this file\n"
+)
+#: How events begin that importers take for metadata that was stripped. That of a switch has its arguments in
+#: `EVENT_ARGUMENTS`.
+SWITCH_RECORD = b'{"ph":"M","name":"sched_switch","args":"__stripped__",'
+NATIVE_RECORD = b'{"ph":"M","name":"native","args":"__stripped__",'
+EVENT_ARGUMENTS = "event_args"
+
 HEADER_VERSION = 1
 
 

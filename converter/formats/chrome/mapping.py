@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from converter.formats.chrome.layout import Need, Phase
 from converter.formats.chrome.mixed_lists import mixed_lists_as_json
 from converter.formats.chrome.phases import KIND_OF_PHASE, PHASES, STATE_PHASE
-from converter.formats.chrome.splitting import by_bind_point, by_phase, by_series
-from converter.ir.events import EventClass, Field, class_label
+from converter.formats.chrome.splitting import by_bind_point, by_phase, by_series, by_waker
+from converter.ir.events import EventClass, Field
 from converter.ir.field_classes import (
     ArrayClass,
     BooleanClass,
@@ -31,6 +31,7 @@ from converter.ir.tables import ComputedColumn
 from converter.projection.capabilities import Capabilities, KindSupport, Projection
 from converter.projection.losses import LossKind
 from converter.projection.pieces import Piece
+from converter.projection.sched_conventions import argument_role, with_linux_state
 from converter.projection.timeline_fields import (
     BINDS,
     DURATION,
@@ -127,7 +128,7 @@ OPTIONAL = (
     MEMBERS,
 )
 
-#: A switch of threads is a state "Running" of the next thread, with these first in its arguments, after "cpu".
+#: A switch of threads has these first in its arguments.
 SWITCH_FIELDS = (
     Field("prev_tid", SIGNED, Role.PREV_TID),
     Field("prev_comm", StringClass(), Role.PREV_COMM),
@@ -137,12 +138,17 @@ SWITCH_FIELDS = (
     Field("next_comm", StringClass(), Role.NEXT_COMM),
     Field("next_prio", SIGNED, Role.NEXT_PRIORITY),
 )
-#: The names and tags that these arguments have in the text; a CPU that is not known is null.
-SWITCH_ARGUMENTS = (
-    ("cpu", "in"),
-    *((f.name, "s" if f.type == StringClass() else "i") for f in SWITCH_FIELDS),
-)
-RUNNING = "Running"
+#: The names and tags that these arguments have in the text.
+SWITCH_ARGUMENTS = tuple((f.name, "s" if f.type == StringClass() else "i") for f in SWITCH_FIELDS)
+#: A wakeup is an instant with this first in its arguments.
+WAKEUP_TID = Field("pid", SIGNED, Role.TID)
+#: Wakeups, new tasks among them, with category and name that Linux has for them.
+WAKEUPS: Mapping[Kind, tuple[str, str]] = {
+    Kind.SCHED_WAKING: ("sched", "sched_waking"),
+    Kind.SCHED_WAKEUP: ("sched", "sched_wakeup"),
+    Kind.SCHED_WAKEUP_NEW: ("sched", "sched_wakeup_new"),
+    Kind.TASK_NEW: ("task", "task_newtask"),
+}
 
 
 def is_writable(field_class: FieldClass) -> bool:
@@ -202,19 +208,17 @@ def _become_signed(own: Sequence[Field], narrow: Sequence[Field]) -> Iterator[bo
         yield is_signed and isinstance(before.type, IntegerClass) and not before.type.signed
 
 
-#: What the arguments of a state "Running" say that viewers of JSON show nowhere else.
-_UNSHOWN_OF_SWITCHES = frozenset({Role.PREV_STATE, Role.NEXT_PRIORITY})
+def _as_switch(piece: Piece, projection: Projection) -> Piece:
+    """A switch whose state is a number of Linux, as viewers show them."""
+    cpus = ComputedColumn(_are_none, (projection.lazy_cpus_of(piece),), piece)
+    if not projection.is_nowhere(cpus):
+        count = int(np.count_nonzero(cpus()))
+        projection.lose(LossKind.UNSHOWN, "switches on CPUs that are not known", piece, count)
+    return narrowed(with_linux_state(piece), projection)
 
 
-def _as_running(piece: Piece, projection: Projection) -> Piece:
-    """A switch, of which viewers show who runs."""
-    # In a trace that was read from JSON they were not shown, either.
-    if projection.source.format != "chrome":
-        for field in piece.event_class.fields:
-            if field.role in _UNSHOWN_OF_SWITCHES:
-                what = f"{field.name!r} of {class_label(piece.event_class)}"
-                projection.lose(LossKind.UNSHOWN, what, piece)
-    return narrowed(piece, projection)
+def _are_none(_piece: Piece, cpus: NDArray[Any]) -> NDArray[np.bool_]:
+    return cpus < 0
 
 
 def _signed(_piece: Piece, column: NDArray[Any]) -> NDArray[np.int64]:
@@ -244,6 +248,15 @@ def _kinds() -> Mapping[Kind, KindSupport]:
     kinds[Kind.SCHED_SWITCH] = KindSupport(
         SWITCH_FIELDS, (), frozenset({Role.PREV_TID, Role.NEXT_TID}), cpu=True
     )
+    for kind in WAKEUPS:
+        kinds[kind] = KindSupport(
+            (WAKEUP_TID,),
+            (),
+            frozenset({Role.TID}),
+            argument_role=argument_role,
+            cpu=True,
+            named=True,
+        )
     kinds[Kind.NATIVE] = KindSupport(
         (PAYLOAD,), (), frozenset({Role.PAYLOAD}), arguments=False, thread=False, timed=False
     )
@@ -269,7 +282,10 @@ CAPABILITIES = Capabilities(
     exits_by_switch=True,
     epoch=True,
     environment=True,
-    adapters={**dict.fromkeys(_KINDS, narrowed), Kind.SCHED_SWITCH: _as_running},
+    adapters={
+        **dict.fromkeys(_KINDS, narrowed),
+        Kind.SCHED_SWITCH: _as_switch,
+    },
     ends_by_name=frozenset({"chrome", "perfetto"}),
     ends_alike=frozenset({"chrome"}),
     ends_in_turn=frozenset({"fxt"}),
@@ -279,5 +295,6 @@ CAPABILITIES = Capabilities(
         **{kind: by_phase for kind, phases in PHASES.items() if len(phases) > 1},
         Kind.COUNTER: by_series,
         Kind.FLOW_END: by_bind_point,
+        **dict.fromkeys(WAKEUPS, by_waker),
     },
 )

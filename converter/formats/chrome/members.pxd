@@ -33,6 +33,7 @@ cdef enum:
     ID_MEMBER = -1
     ID2_MEMBER = -2
     BIND_ID_MEMBER = -3
+    EVENT_ARGUMENTS_MEMBER = -4
 
 # Which standard member a key is: one of HAS_*, or one of the above.
 cdef inline int member_of(const uint8_t* key, int64_t size) noexcept nogil:
@@ -88,4 +89,7 @@ cdef inline int member_of(const uint8_t* key, int64_t size) noexcept nogil:
             return HAS_EVENT_TID
         if memcmp(key, b"arg_types", 9) == 0:
             return HAS_TYPES
+    elif size == 10:
+        if memcmp(key, b"event_args", 10) == 0:
+            return EVENT_ARGUMENTS_MEMBER
     return OTHER_MEMBER

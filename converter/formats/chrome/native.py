@@ -14,7 +14,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from converter.formats.chrome.layout import ClassKey
+from converter.formats.chrome.layout import NATIVE_RECORD, ClassKey
 from converter.formats.chrome.mapping import PHASE_TABLE
 from converter.formats.chrome.scan import EventScanner
 from converter.ir.columns import Column, ListColumn, list_of_bytes
@@ -22,7 +22,9 @@ from converter.ir.distinct_values import values_of
 from converter.ir.events import Table
 from converter.kernels.strings import StringTable
 
-_OPENING = b'{"ph":"?","ts":0,"native":"'
+_OPENING = NATIVE_RECORD + b'"native":"'
+#: How older versions began them.
+_OPENINGS = (_OPENING, b'{"ph":"?","ts":0,"native":"')
 _CLOSING = b'"}'
 #: Members of which importers want numbers, and such that are none.
 _NO_NUMBER = re.compile(
@@ -37,7 +39,8 @@ def unwrapped(table: Table) -> Table:
         payloads = table.column(0)
         assert isinstance(payloads, ListColumn)
         assert isinstance(payloads.values, np.ndarray)
-        if _OPENING not in payloads.values.tobytes():
+        data = payloads.values.tobytes()
+        if not any(opening in data for opening in _OPENINGS):
             return payloads
         return list_of_bytes([_unwrapped(text) for text in texts_of(payloads)])
 
@@ -65,22 +68,23 @@ def _wrapped(text: bytes) -> bytes:
 
 
 def _unwrapped(text: bytes) -> bytes:
-    if not (text.startswith(_OPENING) and text.endswith(_CLOSING)):
+    opening = next((one for one in _OPENINGS if text.startswith(one)), None)
+    if opening is None or not text.endswith(_CLOSING):
         return text
     try:
-        return b64decode(text[len(_OPENING) : -len(_CLOSING)], validate=True)
+        return b64decode(text[len(opening) : -len(_CLOSING)], validate=True)
     except ValueError:
         return text
 
 
 def _are_native(texts: list[bytes]) -> bool:
     """Whether these texts are read as native events with the same payloads."""
-    if any(text.startswith(_OPENING) or _NO_NUMBER.search(text) for text in texts):
+    if any(text.startswith(_OPENINGS) or _NO_NUMBER.search(text) for text in texts):
         return False
     keys, shapes = StringTable(), StringTable()
     shapes.intern(b"{}")
     scanner = EventScanner(
-        StringTable(), StringTable(), shapes, keys, StringTable(), PHASE_TABLE, 0
+        StringTable(), StringTable(), shapes, keys, StringTable(), PHASE_TABLE, 0, records=True
     )
     _, status = scanner.scan(b",".join(texts) + b"]", 0, len(texts) + 1)
     if status != 1 or len(scanner) != len(texts):

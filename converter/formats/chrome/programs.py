@@ -13,14 +13,14 @@ from numpy.typing import NDArray
 
 from converter.formats.chrome import emit_programs as op
 from converter.formats.chrome.emit_programs import Program
-from converter.formats.chrome.layout import Phase
+from converter.formats.chrome.layout import EVENT_ARGUMENTS, SWITCH_RECORD, Phase
 from converter.formats.chrome.mapping import (
     CATEGORY,
     HEXADECIMAL,
     ID_FIELDS,
     NAME,
-    RUNNING,
     SWITCH_FIELDS,
+    WAKEUPS,
 )
 from converter.formats.chrome.phases import PHASES, STATE_PHASE
 from converter.formats.chrome.value_text import tells_itself
@@ -163,10 +163,6 @@ class Compiler:
         """Number a column that is not emitted."""
         self.next_column()
 
-    def thread_of(self) -> None:
-        """Emit the thread of an int32 column, or pid and tid from the int64 column behind it."""
-        self.operation(op.THREAD_OF, self.next_column(2))
-
     def _flush(self) -> None:
         if self._front:
             self.operation(op.LITERAL)
@@ -266,6 +262,8 @@ class Outline:
         fields = event_class.fields
         if event_class.kind is Kind.SCHED_SWITCH:
             standard = tuple(range(len(SWITCH_FIELDS)))
+        elif event_class.kind in WAKEUPS:
+            standard = (0,)
         else:
             standard = tuple(
                 i for i, field in enumerate(fields) if field.role not in (Role.NONE, Role.VALUE)
@@ -279,23 +277,40 @@ class Outline:
     def declaration(self) -> str:
         """The member that declares the classes of all arguments."""
         fields = self.event_class.fields
-        leading: list[object] = []
-        if self.event_class.kind is Kind.SCHED_SWITCH:
-            leading = ["i64"] + [type_form(fields[i].type) for i in self.standard]
-        forms = leading + [type_form(fields[i].type) for i in self.arguments]
-        text = json.dumps(forms, ensure_ascii=False, separators=(",", ":"))
-        return f',"arg_types":{text}'
+        leading = self.standard if self.is_scheduling else ()
+        forms = [type_form(fields[i].type) for i in (*leading, *self.arguments)]
+        return f',"arg_types":{_compact(forms)}'
+
+    @property
+    def kind_declaration(self) -> str:
+        """The member that declares what kind of event a wakeup is, with the classes of its arguments."""
+        own = self.event_class
+        category, name = WAKEUPS[own.kind]
+        declared: dict[str, object] = {"kind": name}
+        if own.name != name:
+            declared["name"] = own.name
+        if own.category != category:
+            declared["category"] = own.category
+        if self.evidence != Evidence.ALWAYS:
+            declared["types"] = [type_form(field.type) for field in own.fields]
+        return f',"arg_types":{_compact(declared)}'
 
     @property
     def is_plain(self) -> bool:
         """Whether the program takes the columns of the class, those that are arrays as they are."""
-        is_other = any(self.times) or self.evidence == Evidence.SOMETIMES
-        return not (is_other or self.event_class.kind is Kind.NATIVE or self.is_switch)
+        is_other = any(self.times) or self.tells_by_row
+        return not (is_other or self.event_class.kind is Kind.NATIVE)
 
     @property
-    def is_switch(self) -> bool:
-        """Whether its events are states of the CPU's thread, which last until the next of them."""
-        return self.event_class.kind is Kind.SCHED_SWITCH
+    def tells_by_row(self) -> bool:
+        """Whether some events declare their classes and others do not."""
+        return self.evidence == Evidence.SOMETIMES and self.event_class.kind not in WAKEUPS
+
+    @property
+    def is_scheduling(self) -> bool:
+        """Whether its events are switches or wakeups, all of whose fields are arguments."""
+        kind = self.event_class.kind
+        return kind is Kind.SCHED_SWITCH or kind in WAKEUPS
 
     def compile(self, strings: StringTable, *, binds: bool) -> Program:
         """The program, of columns with ids of these strings. With `binds`, flows end at the slice around them."""
@@ -303,8 +318,10 @@ class Outline:
         if self.event_class.kind is Kind.NATIVE:
             compiler.literal(",\n")
             compiler.value(JSON_TEXT)
-        elif self.is_switch:
+        elif self.event_class.kind is Kind.SCHED_SWITCH:
             self._compile_switch(compiler)
+        elif self.event_class.kind in WAKEUPS:
+            self._compile_wakeup(compiler)
         else:
             self._compile_event(compiler, binds=binds)
         return compiler.program(strings)
@@ -364,27 +381,40 @@ class Outline:
             opened = True
         if opened:
             compiler.literal("}")
-        if self.evidence == Evidence.NEVER:
+        if self.event_class.kind in WAKEUPS:
+            compiler.literal(self.kind_declaration)
+        elif self.evidence == Evidence.NEVER:
             compiler.literal(self.declaration)
         elif self.evidence == Evidence.SOMETIMES:
             compiler.operation(op.IF_TRUE, compiler.next_column(), self.declaration)
         compiler.literal("}")
 
     def _compile_switch(self, compiler: Compiler) -> None:
-        fields = self.event_class.fields
-        compiler.literal(f',\n{{"ph":"{STATE_PHASE}","name":"{RUNNING}","ts":')
-        compiler.operation(op.EVENT_TIME)
-        compiler.literal(',"dur":')
-        compiler.operation(op.EVENT_DURATION)
-        # In front of the table's own columns: the next thread and its tid once more.
-        compiler.thread_of()
-        compiler.operation(op.EVENT_OWNER)
-        compiler.literal(',"args":{"cpu":')
-        compiler.operation(op.ARGUMENT_CPU)
+        compiler.literal(f',\n{SWITCH_RECORD.decode()}"ts":')
+        compiler.operation(op.EVENT)
+        compiler.literal(f',"{EVENT_ARGUMENTS}":{{')
+        self._standard_arguments(compiler)
+
+    def _compile_wakeup(self, compiler: Compiler) -> None:
+        own = self.event_class
+        name = json_text(own.name or WAKEUPS[own.kind][1])
+        category = f',"cat":{json_text(own.category)}' if own.category else ""
+        compiler.literal(f',\n{{"ph":"{Phase.INSTANT}","name":{name}{category},"ts":')
+        compiler.operation(op.EVENT)
+        compiler.literal(',"args":{')
+        self._standard_arguments(compiler)
+
+    def _standard_arguments(self, compiler: Compiler) -> None:
+        """Emit the fields that a kind of event has first, as arguments, and the others."""
         for index in self.standard:
-            compiler.literal(f',"{fields[index].name}":')
-            compiler.value(fields[index].type)
+            part = self.event_class.fields[index]
+            compiler.literal(f'{"," if index else ""}"{part.name}":')
+            compiler.value(part.type)
         self._arguments(compiler, opened=True)
+
+
+def _compact(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
 def _usual_phase(kind: Kind) -> Phase:

@@ -17,9 +17,11 @@ from converter.formats.chrome.columns import Scanned
 from converter.formats.chrome.contradictions import checked, is_checked
 from converter.formats.chrome.document import WINDOW, Document, Step
 from converter.formats.chrome.layout import (
+    DERIVED_TEXT,
     DISPLAY_TIME_UNIT,
     ENVIRONMENT,
     HEADER,
+    SYSTEM_TRACE_EVENTS,
     ClassKey,
 )
 from converter.formats.chrome.mapping import PHASE_TABLE
@@ -182,8 +184,13 @@ class _Reader:
             self._thread_keys,
             PHASE_TABLE,
             self._scale.decimals,
+            records=bool(self._header),
         )
-        document = Document(self._source, self.trace.bytes_of_a_window(WINDOW))
+        document = Document(
+            self._source,
+            self.trace.bytes_of_a_window(WINDOW),
+            derived=(SYSTEM_TRACE_EVENTS, DERIVED_TEXT) if self._header else None,
+        )
         size = self.trace.events_of_a_batch(BATCH_SIZE)
         delivered = False
         self._contradicting = 0

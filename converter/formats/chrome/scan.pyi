@@ -41,7 +41,11 @@ class EventScanner:
         threads: StringTable,
         phases: bytes,
         digits: int,
-    ) -> None: ...
+        records: bool = False,
+    ) -> None:
+        """With `records`, the text is this project's own: events that begin as `layout.SWITCH_RECORD` and
+        `layout.NATIVE_RECORD` are not metadata.
+        """
     def __len__(self) -> int:
         """The number of events scanned and not yet taken."""
     def scan(

@@ -71,7 +71,7 @@ cdef class EventScanner(ValueScanner):
     cdef int32_t _last_thread
 
     def __cinit__(self, StringTable strings, StringTable names, StringTable shapes, StringTable keys,
-                  StringTable threads, bytes phases, int digits):
+                  StringTable threads, bytes phases, int digits, bint records=False):
         cdef int i
         if len(phases) != 256:
             raise ValueError("a phase table has 256 entries")
@@ -83,6 +83,7 @@ cdef class EventScanner(ValueScanner):
         self._keys = keys
         self._threads = threads
         self._clock.digits = digits
+        self._records = records
         for i in range(256):
             self._phases[i] = phases[i]
         self._last_key_id = -1
@@ -196,7 +197,9 @@ cdef class EventScanner(ValueScanner):
                 if result != FINE:
                     return result
         needs = self._phases[members.phase]
-        if needs == METADATA_PHASE and not members.no_number:
+        if members.is_record and (not members.is_switch or members.arguments < 0):
+            return self._native(start, text)
+        if needs == METADATA_PHASE and not members.no_number and not members.is_record:
             self._text.used = text
             result = compact(self._data, start, self._end, &self._metadata, &at)
             if result != FINE:

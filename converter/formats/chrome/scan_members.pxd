@@ -11,7 +11,7 @@ from converter.formats.chrome.json_text cimport (
     number_end, parse_ticks, plain_ticks, skip_space, string_end,
 )
 from converter.formats.chrome.members cimport (
-    BINDS_ENCLOSING, BIND_ID_MEMBER, HAS_ARGUMENTS, HAS_CATEGORY, HAS_CPU, HAS_DURATION, HAS_EVENT_PID,
+    BINDS_ENCLOSING, BIND_ID_MEMBER, EVENT_ARGUMENTS_MEMBER, HAS_ARGUMENTS, HAS_CATEGORY, HAS_CPU, HAS_DURATION, HAS_EVENT_PID,
     HAS_EVENT_TID, HAS_FLOW_IN, HAS_FLOW_OUT, HAS_ID_SCOPE, HAS_NAME, HAS_PHASE, HAS_PID, HAS_SCOPE,
     HAS_THREAD_DURATION, HAS_THREAD_TIME, HAS_TID, HAS_TS, HAS_TYPES, ID2_MEMBER, ID_MEMBER, OTHER_MEMBER, member_of,
 )
@@ -69,6 +69,10 @@ cdef struct Members:
     Place tid
     Place event_pid
     Place event_tid
+    # Whether it begins as an event of this project's own that is metadata to importers: a switch has its arguments in
+    # "event_args", others stay text.
+    bint is_record
+    bint is_switch
     # Where arguments begin, -1 for none, and whether they are to become text.
     int64_t arguments
     bint arguments_as_text
@@ -88,6 +92,10 @@ cdef inline Scanned scan_members(
     memset(members, 0, sizeof(Members))
     members.cpu = -1
     members.arguments = -1
+    if scanner._records and data[start + 1] == 34:
+        members.is_switch = begins_with(data, start, end, b'{"ph":"M","name":"sched_switch","args":"__stripped__",', 54)
+        members.is_record = members.is_switch \
+            or begins_with(data, start, end, b'{"ph":"M","name":"native","args":"__stripped__",', 48)
     scanner._signature.used = 0
     scanner._arguments.used = 0
     scanner._with_array = False
@@ -122,6 +130,8 @@ cdef inline Scanned scan_members(
                 return UNFINISHED
             if memcmp(data + at, b'"e"', 3) != 0:
                 member = OTHER_MEMBER
+        if member == EVENT_ARGUMENTS_MEMBER and not members.is_switch:
+            member = OTHER_MEMBER
         if member > 0:
             # Twice the same: an event that only its text can tell.
             if members.present & member:
@@ -143,6 +153,12 @@ cdef inline Scanned scan_members(
         at += 1
     after[0] = at + 1
     return FINE
+
+
+cdef inline bint begins_with(
+    const uint8_t* data, int64_t start, int64_t end, const uint8_t* text, int64_t size
+) noexcept nogil:
+    return end - start >= size and memcmp(data + start, text, 16) == 0 and memcmp(data + start, text, <size_t>size) == 0
 
 
 # The value of a standard member.
@@ -188,7 +204,10 @@ cdef inline Scanned scan_member(
         return scan_task(scanner, at, after, True, &members.event_pid, &members.odd)
     elif member == HAS_EVENT_TID:
         return scan_task(scanner, at, after, True, &members.event_tid, &members.odd)
-    elif member == HAS_ARGUMENTS:
+    elif member == HAS_ARGUMENTS and members.is_record:
+        return scanner._skip(at, after)
+    elif member == HAS_ARGUMENTS or member == EVENT_ARGUMENTS_MEMBER:
+        members.odd |= members.arguments >= 0
         members.arguments = at
         members.arguments_as_text = True
         if not members.odd and data[at] == 123:
@@ -261,7 +280,7 @@ cdef inline Scanned scan_types(ValueScanner scanner, int64_t at, int64_t* after,
     id[0] = scanner._intern(scanner._names, data, after[0] - at)
     if id[0] < 0:
         return NO_MEMORY
-    if data[0] == 91:
+    if data[0] == 91 or data[0] == 123:
         known[0] = Types(scanner._names.entry(<int32_t>id[0]).data, after[0] - at, <int32_t>id[0])
     return FINE
 

@@ -38,7 +38,7 @@ cdef inline int64_t place_of(const Ends* ends, int64_t size) noexcept nogil:
     return <int64_t>((mixed * <uint64_t>0x9E3779B97F4A7C15) >> 56)
 
 
-# A declaration of types, which is an array; none of no bytes.
+# A declaration of types, which is an array or an object; none of no bytes.
 cdef struct Types:
     const uint8_t* data
     int64_t size
@@ -58,6 +58,8 @@ cdef struct Recent:
 cdef class ValueScanner:
     cdef StringTable _strings
     cdef StringTable _names
+    # Whether the text is this project's own, with its records.
+    cdef bint _records
     # The window.
     cdef const uint8_t* _data
     cdef int64_t _end

@@ -11,12 +11,12 @@ from converter.formats.chrome.layout import Phase
 from converter.formats.chrome.phases import PHASES
 from converter.ir.columns import constant_column, string_ids
 from converter.ir.distinct_values import values_of
-from converter.ir.events import EventClass, Field
+from converter.ir.events import EventClass, Field, class_label
 from converter.ir.kinds import Role
 from converter.ir.trace import TrackScope
 from converter.projection.capabilities import Projection
-from converter.projection.instants import NAME
-from converter.projection.losses import LossKind
+from converter.projection.instants import NAME, as_instant
+from converter.projection.losses import Aspect, LossKind
 from converter.projection.pieces import Piece
 from converter.projection.timeline_fields import BINDS, ID_NAMES, PHASE
 
@@ -41,6 +41,25 @@ def by_bind_point(piece: Piece, projection: Projection) -> list[Piece]:
     if other is not None:
         projection.lose(LossKind.RETYPED, "bind points of flows that have none", other)
         parts.append(_without(other, BINDS))
+    return parts
+
+
+def by_waker(piece: Piece, projection: Projection) -> list[Piece]:
+    """Wakeups by threads that are known, and others, which are instants: viewers show who wakes."""
+    if projection.is_on_threads(piece):
+        return [piece]
+    threads = projection.threads_of(piece)
+    missing = threads < 0
+    tids = piece.integers(Role.WAKER_TID)
+    if tids is not None and missing.any():
+        threads = np.where(missing, projection.thread_of_tid(tids), threads).astype(np.int32)
+        piece, missing = piece.moved(thread=threads), threads < 0
+    waking, other = piece.split(~missing)
+    parts = [] if waking is None else [waking]
+    if other is not None:
+        what = f"{class_label(other.event_class)} as instant"
+        projection.lose(LossKind.LOWERED, what, other, aspect=Aspect.FORMS)
+        parts.append(as_instant(other, projection))
     return parts
 
 

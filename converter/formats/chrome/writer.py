@@ -20,20 +20,19 @@ from converter.formats.chrome.layout import (
     ENVIRONMENT,
     HEADER,
     HEADER_VERSION,
+    SYSTEM_TRACE_EVENTS,
     TRACE_EVENTS,
 )
-from converter.formats.chrome.mapping import SWITCH_FIELDS
 from converter.formats.chrome.metadata import Tables, process_name, thread_name
 from converter.formats.chrome.native import wrapped
-from converter.formats.chrome.programs import Bindable, Evidence, Outline, bindable, untold
-from converter.formats.chrome.running import running_times
-from converter.formats.chrome.switches import Durations, Patched
+from converter.formats.chrome.programs import Bindable, Outline, bindable, untold
+from converter.formats.chrome.scheduling import LinePrinter, SchedulingText
 from converter.formats.chrome.times import Scale
-from converter.ir.distinct_values import map_distinct
 from converter.ir.events import Batch
-from converter.ir.kinds import Kind, Role
+from converter.ir.kinds import Kind
 from converter.ir.text import is_unicode
 from converter.ir.trace import Trace
+from converter.kernels.union import mark
 from converter.storage.sink import Sink
 from converter.streaming.block_emission import (
     MOST_HELD,
@@ -43,17 +42,16 @@ from converter.streaming.block_emission import (
 )
 
 _NANOSECOND_RATE = Fraction(10**9)
-#: From about 50 days on (2**42 microseconds) a double no longer holds every nanosecond; readers use doubles.
-_EXACT_MICROSECONDS = 1 << 42
+#: From about 48 days on (2**22 seconds) a double no longer holds every nanosecond; readers use doubles.
+_EXACT_MICROSECONDS = 10**6 << 22
 _MAX_TICKS = (1 << 63) - 1
 #: How much text a part of a batch is to become, which is less than a block: each part costs calls of the interpreter.
 _PART = 7 << 18
 _MOST_AT_ONCE = 1 << 15
-_NEXT_TID = next(i for i, part in enumerate(SWITCH_FIELDS) if part.role is Role.NEXT_TID)
 
 
-#: Text, and where in it durations are not known yet.
-_Block = tuple[memoryview, NDArray[np.int64]]
+#: Text of events, the lines of their scheduling, and the latest of these.
+_Block = tuple[memoryview, memoryview | None, int]
 #: The text of events, and the number of the next.
 _Emitted = tuple[list[_Block], int]
 
@@ -79,13 +77,23 @@ _WITH_BIND_POINTS = ("chrome", "perfetto")
 class _Writer:
     def __init__(self, trace: Trace, sink: Sink) -> None:
         self._trace = trace
-        self._output = Patched(sink)
+        self._sink = sink
         rate = trace.clock.ticks_per_second
         self._scale = Scale.of_rate(_NANOSECOND_RATE if rate is None else rate)
         # Texts of events do not depend on one another, so that several parts of a batch are emitted at once.
-        self._emission: BlockEmission[Emitter, _Block] = BlockEmission(
-            [Emitter(trace.strings, self._scale.decimals) for _ in range(emitter_count())]
+        self._scheduling = SchedulingText(trace)
+        decimals = self._scale.decimals
+        self._emission: BlockEmission[tuple[Emitter, LinePrinter], _Block] = BlockEmission(
+            [
+                (
+                    Emitter(trace.strings, decimals),
+                    LinePrinter(self._scheduling, trace.strings, decimals),
+                )
+                for _ in range(emitter_count())
+            ]
         )
+        # For the batches that others write.
+        self._printer = LinePrinter(self._scheduling, trace.strings, decimals)
         self._sidecar: dict[str, Any] = trace.sidecar.get("chrome", {})
         # What the sidecar's metadata events say of the tables, without touching the trace.
         self._replayed = Trace(format="chrome", sidecar={"chrome": {}})
@@ -93,21 +101,14 @@ class _Writer:
         # A trace of this format says itself what it has of these.
         self._foreign = trace.format != "chrome"
         self._outlines: list[Outline] = []
-        self._is_switch = np.zeros(0, np.uint8)
         self._programs: dict[int, Program] = {}
         #: Classes whose programs take the columns as they are.
         self._plain: set[int] = set()
-        self._durations = Durations()
         self._texts = _ThreadTexts(trace, self._known)
         # How many events are emitted at a time, once it is known how large they are.
         self._at_once: int | None = None
         # By thread; the last entry is that of -1, which is none.
         self._used = np.zeros(1, np.uint8)
-        # By event of a batch, for one after the other.
-        self._room_for_durations = np.empty(0, np.int64)
-        self._thread_of_tid: dict[int, int] = {}
-        self._tids_done = 0
-        self._last_ts = 0
         self._environment: dict[str, str | int] = {}
         self._first = True
 
@@ -120,16 +121,14 @@ class _Writer:
             self._write_batch(batch)
         if not opened:
             self._open(None)
-        self._output.begin_batch(None)
-        self._finish_durations(self._durations.rest(self._last_ts))
-        self._output.release(None)
+        self._sink.begin_batch(None)
         self._write_metadata()
         self._finish()
 
     def close(self) -> None:
         """Release what is held."""
         self._emission.close()
-        self._output.close()
+        self._scheduling.close()
 
     # The outer object
 
@@ -172,12 +171,16 @@ class _Writer:
         lowest = int(units.min())
         if max(abs(lowest), abs(int(units.max()))) < _EXACT_MICROSECONDS * microsecond:
             return 0
-        if not (units % microsecond).any():
+        if not (units % microsecond).any() and not self._has_switches():
             return 0
         second = microsecond * 10**6
         offset = lowest // second * second
         # What is left must fit 64 bits, of this batch at least.
         return offset if offset >= -_MAX_TICKS and int(units.max()) - offset <= _MAX_TICKS else 0
+
+    def _has_switches(self) -> bool:
+        """Whether there may be scheduling, whose times importers take as seconds."""
+        return any(one.kind is Kind.SCHED_SWITCH for one in self._trace.event_classes)
 
     def _finish(self) -> None:
         members = self._sidecar.get("members", {})
@@ -187,11 +190,17 @@ class _Writer:
         if self._trace.environment != self._environment:
             # It has grown while the events were read.
             texts.append(f'"{ENVIRONMENT}":{_json(self._trace.environment)}')
-        self._put("\n]" + "".join(f",\n{text}" for text in texts) + "}\n")
+        self._put("\n]" + "".join(f",\n{text}" for text in texts))
+        # What the trace has of that name itself stays as it is.
+        if SYSTEM_TRACE_EVENTS not in members:
+            for number, block in enumerate(self._scheduling.blocks()):
+                self._put("" if number else f',\n"{SYSTEM_TRACE_EVENTS}":')
+                self._sink.write(block)
+        self._put("}\n")
 
     def _put(self, text: str) -> None:
         # A lone surrogate is no text.
-        self._output.write(text.encode("utf-8", "replace"), hold=False)
+        self._sink.write(text.encode("utf-8", "replace"))
 
     # Metadata
 
@@ -249,7 +258,6 @@ class _Writer:
             new = map(Outline.of, trace.event_classes[len(self._outlines) :])
             self._outlines.extend(new)
             self._plain = {id for id, one in enumerate(self._outlines) if one.is_plain}
-            self._is_switch = np.array([of.is_switch for of in self._outlines], np.uint8)
         if not len(batch):
             return
         self._share_text_ids()
@@ -259,73 +267,56 @@ class _Writer:
         row = np.ascontiguousarray(batch.row)
         thread = np.ascontiguousarray(batch.thread)
         cpu = np.ascontiguousarray(batch.cpu)
-        self._make_room(len(batch))
-        durations = self._room_for_durations
-        latest, firsts, lasts = running_times(
-            self._is_switch,
-            class_ids,
-            cpu,
-            units,
-            thread,
-            self._used,
-            durations,
-        )
-        self._last_ts = max(self._last_ts, latest)
-        is_own = self._output.begin_batch(len(batch))
-        self._finish_durations(self._durations.of_batch(firsts, lasts))
+        self._make_room()
+        mark(self._used, thread)
+        columns = class_ids, row, units, thread, cpu
+        is_own = self._sink.begin_batch(len(batch))
+        # Who writes the end of the object has the scheduling of all batches.
+        writes_end = self._sink.writers[0] == 0
+        scheduled = self._scheduling.classes(batch) if writes_end else None
         if not is_own:
-            self._durations.pass_over()
+            if scheduled is not None:
+                self._scheduling.add(*self._printer.lines(scheduled, columns, 0, len(batch)))
             self._first = False
             return
         programs: list[Program | None] = [None] * len(self._outlines)
         for class_id in bind_plain(batch.tables, self._programs, self._plain, programs):
             programs[class_id] = self._bound(batch, class_id)
 
-        def emit(emitter: Emitter, events: range, _: bool) -> _Emitted:
+        def emit(made_by: tuple[Emitter, LinePrinter], events: range, _: bool) -> _Emitted:
             """The text of these events, or so much of it as may be held."""
+            emitter, printer = made_by
             blocks: list[_Block] = []
             at, size = events.start, 0
             while at < events.stop and size < MOST_HELD:
-                text, pending, at = emitter.emit(
-                    programs,
-                    class_ids,
-                    row,
-                    units,
-                    thread,
-                    cpu,
-                    durations,
-                    *self._texts.arrays,
-                    at,
-                    events.stop,
-                )
-                blocks.append((text, pending))
+                text, end = emitter.emit(programs, *columns, self._texts.array, at, events.stop)
+                lines, latest = None, -1
+                if scheduled is not None:
+                    lines, latest = printer.lines(scheduled, columns, at, end)
+                blocks.append((text, lines, latest))
                 size += len(text)
+                at = end
             return blocks, at
 
-        start = self._output.tell()
+        start = self._sink.tell()
         parts = parts_of(range(len(batch)), self._at_once)
-        for text, pending in self._emission.blocks(emit, parts):
+        for text, lines, latest in self._emission.blocks(emit, parts):
             # The first event has no comma in front.
-            skipped = int(self._first)
+            self._sink.write(text[int(self._first) :], handover=True)
             self._first = False
-            if len(pending):
-                self._durations.place((pending - skipped + self._output.tell()).tolist())
-            self._output.write(text[skipped:], hold=len(pending) > 0)
-            if self._output.holds:
-                self._output.release(self._durations.earliest())
-        written = self._output.tell() - start
+            if lines is not None:
+                self._scheduling.add(lines, latest)
+        written = self._sink.tell() - start
         self._at_once = min(max(len(batch) * _PART // written, 1), _MOST_AT_ONCE)
         release_all(programs)
 
-    def _make_room(self, events: int) -> None:
-        """For marks of all threads, and for the durations of so many events."""
+    def _make_room(self) -> None:
+        """For marks of all threads."""
         count = len(self._trace.threads)
         if len(self._used) <= count:
             grown = np.zeros(count + 1, np.uint8)
             grown[: len(self._used) - 1] = self._used[:-1]
             self._used = grown
-        if len(self._room_for_durations) < events:
-            self._room_for_durations = np.empty(events, np.int64)
 
     def _units(self, batch: Batch) -> NDArray[np.int64]:
         units = self._scale.to_file(np.ascontiguousarray(batch.ts))
@@ -347,10 +338,6 @@ class _Writer:
         columns = table.columns()
         if event_class.kind is Kind.NATIVE:
             columns = [wrapped(columns[0])]
-        elif event_class.kind is Kind.SCHED_SWITCH:
-            tids = columns[_NEXT_TID]
-            assert isinstance(tids, np.ndarray)
-            bound += self._next_threads(tids), tids
         for is_time, column in zip(outline.times, columns, strict=True):
             if is_time:
                 assert isinstance(column, np.ndarray)
@@ -359,7 +346,7 @@ class _Writer:
                 bound.append(column)
             else:
                 bound += bindable(column)
-        if outline.evidence == Evidence.SOMETIMES:
+        if outline.tells_by_row:
             declared = np.zeros(len(table), np.bool_)
             for index in outline.arguments:
                 rows = untold(event_class.fields[index].type, columns[index])
@@ -373,30 +360,16 @@ class _Writer:
         program.bind(bound)
         return program
 
-    def _next_threads(self, tids: NDArray[Any]) -> NDArray[np.int32]:
-        """The first thread in the table that has each tid, -1 for those of no thread and for the idle one."""
-        for index in range(self._tids_done, len(self._trace.threads)):
-            self._thread_of_tid.setdefault(self._trace.threads[index].tid, index)
-        self._tids_done = len(self._trace.threads)
-        return map_distinct(tids, lambda tid: self._thread_of_tid.get(tid, -1) if tid else -1)
-
-    def _finish_durations(self, known: list[tuple[int, int]]) -> None:
-        for place, duration in known:
-            whole, part = divmod(duration, 10**self._scale.decimals)
-            fraction = f".{part:0{self._scale.decimals}}".rstrip("0") if part else ""
-            self._output.patch(place, f"{whole}{fraction}".encode())
-
 
 class _ThreadTexts:
-    """The texts of all threads, as events have them and as switches have that of their own thread."""
+    """The texts of all threads, as events have them."""
 
     def __init__(self, trace: Trace, tables: Tables) -> None:
         self._trace = trace
         self._tables = tables
         self._done = 0
         self._threads = [b""]
-        self._owners = [b""]
-        self.arrays = (_joined(self._threads), _joined(self._owners))
+        self.array = _joined(self._threads)
 
     def extend(self) -> None:
         """Follow the growth of the table."""
@@ -407,9 +380,8 @@ class _ThreadTexts:
             pid = self._tables.shown(self._trace.processes[thread.process].pid)
             tid = self._tables.shown(thread.tid)
             self._threads.append(f',"pid":{pid},"tid":{tid}'.encode("utf-8", "replace"))
-            self._owners.append(f',"event_pid":{pid},"event_tid":{tid}'.encode("utf-8", "replace"))
         self._done = len(threads)
-        self.arrays = (_joined(self._threads), _joined(self._owners))
+        self.array = _joined(self._threads)
 
 
 def _joined(texts: list[bytes]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:

@@ -22,13 +22,12 @@ def program(*operations, columns=0, literals=b"", strings=None):
     return Program(np.array(code, np.int32).reshape(-1), literals, columns, strings)
 
 
-def text_of(one, rows, strings=None, threads=NO_TEXTS, durations=None, ts=None):
+def text_of(one, rows, strings=None, threads=NO_TEXTS, ts=None):
     count = len(rows)
     zeros = np.zeros(count, np.int32)
-    durations = np.zeros(count, np.int64) if durations is None else durations
-    text, _, done = Emitter(strings or StringTable(), 3).emit(
+    text, done = Emitter(strings or StringTable(), 3).emit(
         [one], zeros, np.array(rows, np.int32), zeros.astype(np.int64) if ts is None else ts, zeros, zeros - 1,
-        durations, threads, NO_TEXTS, 0, count,
+        threads, 0, count,
     )  # fmt: skip
     assert done == count
     return bytes(text)
@@ -100,13 +99,6 @@ def test_addresses_have_as_many_digits_as_they_need():
     one = program((op.HEXADECIMAL, 0), columns=1)
     one.bind([np.array(values, np.uint64)])
     assert text_of(one, range(len(values))).decode() == "".join(f'"{value:#x}"' for value in values)
-
-
-def test_durations_that_are_not_known_have_room():
-    one = program((op.LITERAL, 0, 0, 0, 0, 1), (op.EVENT_DURATION,), literals=b";")
-    durations = np.array([1_500, -1, 0, 12_345_678_901, 1, 20, 999], np.int64)
-    text = text_of(one, [0] * 7, durations=durations)
-    assert text == b";1.5;0" + b" " * 19 + b";0;12345678.901;0.001;0.02;0.999"
 
 
 @pytest.mark.parametrize("operation", [op.TIME, op.EVENT_TIME])
@@ -274,7 +266,6 @@ def test_elements_of_lists_are_checked():
         lambda: program((99, 0), columns=1),
         lambda: program((op.TIME, 1), columns=1),
         lambda: program((op.TIME, 0), (op.TIME, 0), columns=1),
-        lambda: program((op.THREAD_OF, 0), columns=1),
         lambda: program((op.LITERAL, 0, 0, 0, 1, 2), literals=b"ab"),
         lambda: program((op.STRING_IF, 0, 1, 2), columns=1, literals=b"ab"),
         lambda: program((op.ARRAY, 0, 0, 1), columns=1),

@@ -15,7 +15,7 @@ from support.small_traces import fields_at
 from converter.errors import TraceError
 from converter.formats.chrome import FORMAT, reader
 from converter.formats.chrome.document import Document
-from converter.formats.chrome.mapping import CAPABILITIES, HEXADECIMAL, JSON_TEXT
+from converter.formats.chrome.mapping import CAPABILITIES, HEXADECIMAL, JSON_TEXT, WAKEUPS
 from converter.ir.canonical import difference
 from converter.ir.collect import collect
 from converter.ir.field_classes import ArrayClass, IntegerClass, StructureClass
@@ -30,7 +30,7 @@ def test_features_are_of_the_shapes_that_the_capabilities_declare() -> None:
     check(trace)
     assert trace.warnings == []
     kinds = {event_class.kind for event_class in trace.event_classes}
-    assert kinds == set(CAPABILITIES.kinds) - {Kind.SCHED_SWITCH}
+    assert kinds == set(CAPABILITIES.kinds) - {Kind.SCHED_SWITCH, *WAKEUPS}
     for event_class in trace.event_classes:
         support = CAPABILITIES.kinds[event_class.kind]
         for field, declared in zip(event_class.fields, support.fields, strict=False):

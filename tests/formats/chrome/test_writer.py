@@ -15,12 +15,9 @@ from support.chrome_files import FEATURES, dump, event, load, written
 from support.strategies import batch_of
 
 from converter.errors import UnsupportedError
-from converter.formats.chrome import switches as switches_module
 from converter.formats.chrome.mapping import CAPABILITIES
 from converter.formats.chrome.reader import read
-from converter.formats.chrome.switches import Durations, Patched
 from converter.formats.chrome.value_text import tells_itself
-from converter.formats.chrome.writer import write
 from converter.ir.canonical import difference
 from converter.ir.collect import with_batches
 from converter.ir.events import EventClass, Field
@@ -43,7 +40,6 @@ from converter.ir.trace import ClockDomain, Process, Thread, Trace
 from converter.projection.project import project
 from converter.projection.timeline_fields import JSON_TEXT
 from converter.storage.opening import open_source
-from converter.storage.sink import BufferSink
 
 SCHEMA = Path(__file__).parents[3] / "schemas" / "chrome" / "trace_event.schema.json"
 NAME = Field("name", StringClass(), Role.NAME)
@@ -249,109 +245,6 @@ def test_clocks_of_any_rate_come_back_exactly(rate: int | Fraction) -> None:
     trace = trace_of(event_class, [(b"a",)] * 4, ts=[-7, 0, 1, 10**12 + 7], clock=clock)
     projected, _ = project(trace, CAPABILITIES, "chrome")
     assert difference(projected, read(open_source(dump(trace)))) is None
-
-
-def switches(count: int, batches: int) -> Trace:
-    """Switches between two threads on two CPUs in turn."""
-    names = (
-        "prev_tid",
-        "prev_comm",
-        "prev_prio",
-        "prev_state",
-        "next_tid",
-        "next_comm",
-        "next_prio",
-    )
-    fields = tuple(
-        Field(name, StringClass() if "comm" in name else IntegerClass(64, True), role)
-        for name, role in zip(
-            names,
-            (
-                Role.PREV_TID,
-                Role.PREV_COMM,
-                Role.PREV_PRIORITY,
-                Role.PREV_STATE,
-                Role.NEXT_TID,
-                Role.NEXT_COMM,
-                Role.NEXT_PRIORITY,
-            ),
-            strict=True,
-        )
-    )
-    rows = [(10, b"p", 120, 1, 21 if i % 3 else 0, b"q", 5) for i in range(count)]
-    cpus = [i % 2 for i in range(count)]
-    return trace_of(EventClass(Kind.SCHED_SWITCH, fields=fields), rows, cpus=cpus, batches=batches)
-
-
-@pytest.mark.parametrize("batches", [1, 3, 10])
-@pytest.mark.parametrize("seekable", [True, False])
-def test_switches_last_until_the_next_one_of_their_cpu(batches: int, *, seekable: bool) -> None:
-    trace = switches(10, batches)
-    sink = BufferSink()
-    sink.seekable = seekable
-    write(trace, sink, "")
-    found = [e for e in json.loads(sink.getvalue())["traceEvents"] if e["ph"] == "T"]
-    assert [(e["ts"], e["dur"], e["args"]["cpu"]) for e in found] == [
-        (i, 0 if i == 9 else 1 if i == 8 else 2, i % 2) for i in range(10)
-    ]
-    assert {(e["pid"], e["tid"]) for e in found} == {(0, 0), (20, 21)}
-    assert {e["name"] for e in found} == {"Running"}
-    assert difference(trace, read(open_source(sink.getvalue()))) is None
-
-
-def test_durations_do_not_run_backwards() -> None:
-    durations = Durations()
-    assert durations.of_batch([(0, 5)], [(0, 3)]) == []
-    durations.place([40])
-    assert durations.of_batch([(0, 2)], []) == [(40, 0)]
-    durations.of_batch([], [(0, 3)])
-    durations.place([40])
-    assert durations.earliest() == 40
-    assert durations.rest(1) == [(40, 0)]
-
-
-def test_a_stream_is_held_back_only_from_what_is_unknown() -> None:
-    sink = BufferSink()
-    sink.seekable = False
-    output = Patched(sink)
-    output.write(b"abc", hold=False)
-    output.write(b"0" + b" " * 19, hold=True)
-    output.write(b"def", hold=False)
-    assert sink.getvalue() == b"abc"
-    output.release(3)
-    assert sink.getvalue() == b"abc"
-    output.patch(3, b"12")
-    output.release(None)
-    assert sink.getvalue() == b"abc12" + b" " * 18 + b"def"
-    output.close()
-
-
-def test_what_is_held_back_is_passed_on_in_order() -> None:
-    sink = BufferSink()
-    sink.seekable = False
-    output = Patched(sink)
-    blocks = [bytes([65 + i]) * 300_000 for i in range(20)]
-    for number, block in enumerate(blocks):
-        if number >= 12:
-            # Of the rest, what was passed on is given up again and again.
-            output.release(20 + number * 150_000)
-        assert output.tell() == sum(map(len, blocks[:number])) + 20 * bool(number)
-        if not number:
-            output.write(b"0" + b" " * 19, hold=True)
-        output.write(block, hold=False)
-    place = 20 + 19 * 300_000
-    output.patch(place, b"7.5")
-    output.release(place)
-    assert len(sink.getvalue()) == place
-    output.release(None)
-    expected = b"0" + b" " * 19 + b"".join(blocks[:-1]) + b"7.5" + b" " * 17 + blocks[-1][20:]
-    assert sink.getvalue() == expected
-    output.close()
-
-
-def test_what_is_held_back_for_long_is_in_a_file(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(switches_module, "_MOST_IN_MEMORY", 1000)
-    test_what_is_held_back_is_passed_on_in_order()
 
 
 def test_flows_from_elsewhere_end_at_the_slice_around_them() -> None:

@@ -192,7 +192,9 @@ def tracepoint_name(event_class: EventClass) -> str | None:
 
 
 def kernel_name(system: str, event: str) -> str:
-    """The name by lttng-modules' rule of a tracepoint of the kernel."""
+    """The name by lttng-modules' rule of a tracepoint of the kernel; of LTTng's own events their name."""
+    if system == "lttng":
+        return event
     return event if event.startswith(f"{system}_") else f"{system}_{event}"
 
 

@@ -14,10 +14,12 @@ from converter.formats.trace_cmd.event_format import Location
 from converter.formats.trace_cmd.event_schemas import COMMON_FIELDS, LONG_SIZE
 from converter.formats.trace_cmd.fields import fields_of
 from converter.formats.trace_cmd.kernel_formats import EVENTS, kernel_format
+from converter.formats.trace_cmd.kernel_names import kernel_point, syscall_point
 from converter.ir.columns import Column, ListColumn, string_ids
 from converter.ir.events import EventClass, Field, class_label
 from converter.ir.field_classes import ArrayClass, IntegerClass, StringClass, Style
 from converter.ir.kinds import REQUIRED_ROLES, Kind, Role
+from converter.ir.trace import Trace
 from converter.projection.atrace_text import TEXT_LOWERINGS
 from converter.projection.capabilities import (
     Adapter,
@@ -46,7 +48,7 @@ MAX_NUMBERS = 250
 MAX_BUFFERS = 255
 #: Of the time of a record, in its word; a longer one takes a record in front.
 _LONGEST_DELTA: Final = (1 << 27) - 1
-#: The system of events that have none of their own.
+#: The system of events that a program makes, and that have none of their own.
 SYSTEM = "traceconv"
 
 #: Roles without which the kernel's event says nothing, besides those that its kind requires.
@@ -140,7 +142,7 @@ def identifier(name: str) -> str:
 
 def held(event_class: EventClass) -> KindSupport | None:
     """How the format holds a class: as the kernel's event, under its own name, or (None) as a TYPED one."""
-    point = point_of(event_class)
+    point = None if syscall_point(event_class) is not None else point_of(event_class)
     if point is not None:
         support = _kernel_support(point, event_class.kind)
     elif event_class.kind is Kind.TYPED:
@@ -205,7 +207,8 @@ def _kernel_support(point: tuple[str, str], kind: Kind) -> KindSupport:
 
 def _named_support(event_class: EventClass) -> KindSupport | None:
     """How the format holds a class that the reader knows by its name; None where that is none of the kernel's."""
-    point = (event_class.category, event_class.name)
+    own = (event_class.category, event_class.name)
+    point = syscall_point(event_class) or own
     known = meaning(*point)
     if known.kind is not event_class.kind or tuple(map(identifier, point)) != point:
         return None
@@ -220,7 +223,10 @@ def _named_support(event_class: EventClass) -> KindSupport | None:
     if not REQUIRED_ROLES.get(known.kind, frozenset()) <= set(roles.values()):
         return None
     return replace(
-        _TYPED, named=True, argument_role=lambda field: known.roles.get(field.name, Role.NONE)
+        _TYPED,
+        named=point == own,
+        event=None if point == own else point,
+        argument_role=lambda field: known.roles.get(field.name, Role.NONE),
     )
 
 
@@ -238,20 +244,37 @@ _TYPED_LOWERINGS: dict[Kind, Lowering] = {
 def adapt_typed(piece: Piece, projection: Projection) -> Piece:
     """A system for classes without one, and a name that the reader does not take for an event that it knows."""
     event_class = piece.event_class
-    category = identifier(event_class.category) if event_class.category else SYSTEM
     name = identifier(event_class.name)
+    known = None
+    if event_class.category:
+        category = identifier(event_class.category)
+    else:
+        of_kernel = projection.source.environment.get("domain") == "kernel"
+        known = kernel_point(name) if of_kernel else None
+        category, name = known or (_recorder(projection.source), name)
     if meaning(category, name).kind is not Kind.TYPED:
         name += "_event"
     if (category, name) == (event_class.category, event_class.name):
         return piece
     if event_class.category or name != event_class.name:
         what = f"name of the events {class_label(event_class)}: {category}:{name}"
-        projection.lose(LossKind.CHANGED, what, piece, aspect=Aspect.RENAMED_CLASSES)
+        # Of the kernel's events it is the one that its own tools have.
+        loss_class, aspect = None, Aspect.RENAMED_CLASSES
+        if known is not None:
+            loss_class, aspect = LossClass.DETAIL, Aspect.CLASS_NAMES
+        projection.lose(LossKind.CHANGED, what, piece, None, loss_class, aspect)
 
     def renamed() -> EventClass:
         return replace(event_class, name=name, category=category)
 
     return piece.rewritten(piece.derive(("named",), renamed), piece.lazy_columns())
+
+
+def _recorder(trace: Trace) -> str:
+    """The system of events that have none: who recorded them, or else the format that they were read from."""
+    tracer = str(trace.environment.get("tracer_name", "")).partition("-")[0]
+    name = tracer or trace.format
+    return SYSTEM if name in ("", "none", _TRACER) else identifier(name)
 
 
 def _adapt(piece: Piece, projection: Projection) -> Piece:

@@ -54,10 +54,27 @@ class NewFormat:
     format: EventFormat
 
 
-class FormatMaker:
-    """Makes the formats of one file, each with an id of its own."""
+#: Bits of memory allocation that the kernel's text names, and the release in which they became those of the schemas
+#: (include/linux/gfp_types.h, enum).
+_ALLOCATION_FLAGS: Final = "__GFP_"
+_SAME_FLAGS_SINCE: Final = (6, 10)
+_RELEASE: Final = re.compile(r"(\d{1,4})\.(\d{1,4})")
 
-    def __init__(self) -> None:
+
+class FormatMaker:
+    """Makes the formats of one file, each with an id of its own.
+
+    Args:
+        release: of the kernel whose events they are (`uname -r`), empty if nobody knows. Of an old one, events whose
+            text names flags that had other bits then are printed as numbers.
+
+    """
+
+    def __init__(self, release: str = "") -> None:
+        found = _RELEASE.match(release)
+        self._has_other_flags = found is not None and (
+            (int(found[1]), int(found[2])) < _SAME_FLAGS_SINCE
+        )
         self._taken: set[int] = set()
         self._next = FIRST_ID
 
@@ -89,6 +106,9 @@ class FormatMaker:
             b"ID: %d" % self._id(format.id), kernel_text(format.system, format.name)
         )
         text = data.decode("utf-8")
+        if self._has_other_flags and _ALLOCATION_FLAGS in format.print_fmt:
+            directives, values = _print_fmt(event_class.fields[: -len(COMMON_FIELDS)])
+            text = text.partition("\nprint fmt:")[0] + f'\nprint fmt: "{directives}", {values}\n'
         arguments = event_class.fields[len(format.fields) : -len(COMMON_FIELDS)]
         if not arguments:
             return text

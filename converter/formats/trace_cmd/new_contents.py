@@ -118,7 +118,7 @@ class KernelEvents:
 
     def __init__(self, trace: Trace, numbers: TaskNumbers) -> None:
         self._trace = trace
-        self._maker = FormatMaker()
+        self._maker = FormatMaker(str(trace.environment.get("kernel_release", "")))
         self._programs: dict[int, RecordProgram] = {}
         self.numbers = numbers
         #: The texts of the formats, by system.

@@ -50,13 +50,13 @@ def test_what_is_inside_of_many_slices_is_not_shown(tmp_path, target, case, hidd
     named = {loss.what: loss for loss in report if "inside of" in loss.what}
     assert [(loss.count, loss.loss_class) for loss in named.values()] == [(hidden, LossClass.SHOWN)]
     counts = answer(path, "select count(*), sum(parent_id is null) from slice")
-    begun = sum(event != END for event, *_ in CASES[case])
+    started = sum(event != END for event, *_ in CASES[case])
     if shows(Feature.DEPTH_LIMIT):
         assert errors(path)["slice_max_depth_exceeded"] == hidden
-        assert counts == [[str(begun - hidden), str(outermost)]]
+        assert counts == [[str(started - hidden), str(outermost)]]
     else:
         # They are drawn over the outermost ones.
-        assert counts == [[str(begun), str(outermost + hidden)]]
+        assert counts == [[str(started), str(outermost + hidden)]]
 
 
 def test_a_batch_of_which_nothing_is_left_has_no_depth(tmp_path):

@@ -1,4 +1,4 @@
-"""What Perfetto's trace_processor shows of a file, where it is installed (`support.trace_processor_engines`)."""
+"""Answers of Perfetto's trace_processor about a file, where it is installed (`support.trace_processor_engines`)."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import json
 import os
 import shutil
 import tempfile
+import threading
 from pathlib import Path
 
 import pytest
@@ -22,7 +23,9 @@ _ERRORS = "select name, sum(value) from stats where severity in ('error', 'data_
 
 
 def printed(path: Path, query: str, *options: str) -> Rows:
-    """What queries print: of each its heading, then its rows.
+    """Return what queries print: of each its heading, then its rows.
+
+    The same query of the same contents is answered once in a test run.
 
     Raises:
         AssertionError: trace_processor does not take the file.
@@ -35,8 +38,8 @@ def printed(path: Path, query: str, *options: str) -> Rows:
         rows: Rows = json.loads(place.read_text())
         return rows
     rows = asked.printed(path, query, options)
-    # Another process may answer the same: whoever is last replaces an equal file.
-    written = place.with_name(f"{place.name}.{os.getpid()}")
+    # Another process or thread may write the same answer: the later one replaces an equal file.
+    written = place.with_name(f"{place.name}.{os.getpid()}.{threading.get_ident()}")
     written.write_text(json.dumps(rows))
     written.replace(place)
     return rows

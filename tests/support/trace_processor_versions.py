@@ -1,4 +1,4 @@
-"""What trace_processor shows only since a version; nothing else in the tests asks for its version."""
+"""Features that only newer versions of trace_processor have; nothing else in the tests asks for its version."""
 
 from __future__ import annotations
 

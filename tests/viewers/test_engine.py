@@ -1,4 +1,4 @@
-"""How trace_processor is found, and asked: each engine that is installed gives the same answers."""
+"""Tests of how trace_processor is found and asked: all engines that are installed give the same answers."""
 
 from __future__ import annotations
 

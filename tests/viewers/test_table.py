@@ -179,7 +179,7 @@ def table(folder: Path, written: str) -> str:
 
 
 def table_of_versions() -> str:
-    """What depends on the version of trace_processor."""
+    """Return the table of what depends on the version of trace_processor."""
     lines = ["| since | what trace_processor shows |", "| --- | --- |"]
     for feature in Feature:
         major, minor = feature.since
@@ -189,7 +189,7 @@ def table_of_versions() -> str:
 
 
 def compare_or_write(start: str, end: str, make: Callable[[str], str]) -> None:
-    """The page has between marks what is made of it; it is written where TRACECONV_WRITE_VIEWERS is set."""
+    """Assert that the page has between marks what is made of it, or write it where TRACECONV_WRITE_VIEWERS is set."""
     before, _, rest = PAGE.read_text().partition(start)
     written, _, after = rest.partition(end)
     made = make(written)

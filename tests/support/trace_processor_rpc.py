@@ -141,6 +141,7 @@ class Server:
             raise
         finally:
             timer.cancel()
+            timer.join()
 
     def _load(self, path: Path, options: tuple[str, ...]) -> None:
         data = path.read_bytes()

@@ -212,12 +212,12 @@ def test_one_request_for_memory_is_refused(tmp_path):
     assert told.stdout.split() == ["7", "3", "6", "3", "5", "3", "3", "3", "7", "3", "7"]
 
 
-@pytest.mark.parametrize("format", [name for name in READABLE if name not in ("parquet", "arrow")])
+@pytest.mark.parametrize("format", ["aix", "chrome", "ctf", "fxt", "perfetto", "uftrace"])
 def test_pieces_are_multiplied(format):
     """Most of what comes of it can be read, and has very much of something."""
-    inputs = sorted(fuzz.small(format), key=size_of)[10:24]
+    inputs = sorted(fixtures(format), key=size_of)[:6]
     sizes = Counter()
-    for number in range(30):
+    for number in range(40):
         rng = random.Random(number)
         files = dict(rng.choice(inputs))
         name = rng.choice([name for name, data in files.items() if data])
@@ -227,8 +227,8 @@ def test_pieces_are_multiplied(format):
             sizes["usable"] += 1
             many = max(map(len, trace.batches()), default=0)
             sizes["large"] += max(many, len(trace.threads), len(trace.strings)) > 100
-    assert sizes["usable"] > 10
-    assert sizes["large"] > 3
+    assert sizes["usable"] > 20
+    assert sizes["large"] > 0
 
 
 def test_copies_have_numbers_of_their_own():
@@ -240,7 +240,7 @@ def test_copies_have_numbers_of_their_own():
     assert len(found) > 200
 
 
-@pytest.mark.parametrize("format", READABLE)
+@pytest.mark.parametrize("format", ["fxt", "trace_cmd"])
 def test_large_inputs_are_read(format):
     """Each has much of one thing, and changes start from all of them."""
     inputs = fuzz.large(format)

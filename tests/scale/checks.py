@@ -147,7 +147,7 @@ def check_law(case: Case, target: str) -> Path:
 def programs_for(target: str) -> list[str]:
     """The programs that are installed and read a format; none where the variant is one that not all of them read."""
     found = against.PROGRAMS.get(target.partition("+")[0])
-    if found is None or target == "ctf+2":
+    if found is None or target in ("ctf+2", "fxt+be"):
         return []
     names = (*found.names, "babeltrace2") if target == "ctf+1.8" else found.names
     return [name for name in names if shutil.which(name)]

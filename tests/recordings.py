@@ -251,6 +251,8 @@ def main() -> int:
     parser.add_argument("--keep", type=Path, help="a folder that keeps all recordings")
     parser.add_argument("recording", nargs="*", type=Path, help="check these, and record nothing")
     options = parser.parse_args()
+    # Whoever ends the command does not leave its instance of tracefs behind.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     targets = options.format or [*TARGETS]
     kept = options.keep or ROOT / "build" / "recordings"
     kept.mkdir(parents=True, exist_ok=True)

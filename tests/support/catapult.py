@@ -84,8 +84,9 @@ def node_lines(script: Sequence[str], paths: Sequence[Path]) -> Iterator[dict[st
             left = left[1:]
 
 
-#: Warnings about ends that repeat or contradict what their begins say; all is shown.
-_HARMLESS = {"arg_merge_error", "title_match_error"}
+#: Warnings about ends that repeat or contradict what their begins say, and about phases, and lines of ftrace in a file,
+#: that it does not know; events are shown.
+_HARMLESS = {"arg_merge_error", "title_match_error", "parse_error"}
 #: What becomes of asynchronous slices of which one side is missing.
 _UNMATCHED = re.compile(r"Nestable async (BEGIN|END) event at .* was unmatched")
 

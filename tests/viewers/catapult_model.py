@@ -17,6 +17,8 @@ from converter.ir.field_classes import Style
 from converter.ir.kinds import Kind, Role
 
 _ID = 0xFFFF_FFFF
+#: Kinds that are instants of a thread where they are in a file as they are.
+_INSTANTS = (Kind.SCHED_WAKING, Kind.SCHED_WAKEUP, Kind.SCHED_WAKEUP_NEW, Kind.TASK_NEW)
 #: Nanoseconds that times, which are floating-point milliseconds, may be off.
 TOLERANCE = 2
 
@@ -94,7 +96,6 @@ def timeline(conversion: Conversion) -> Timeline:
     warnings: Counter[str] = Counter()
     for event in conversion.events:
         if not event.event_class.timed or event.thread is None:
-            warnings["parse_error"] += event.kind is Kind.NATIVE
             continue
         thread = threads.setdefault(_place(event), Thread())
         ts, title = clock(event.ts), event.of(Role.NAME) or ""
@@ -117,8 +118,9 @@ def timeline(conversion: Conversion) -> Timeline:
                 thread.slices.append(Slice(ts, ts, title))
             case Kind.OBJECT_SNAPSHOT if not chrome_model.arguments(event):
                 warnings["object_parse_error"] += 1
-            case Kind.NATIVE:
-                warnings["parse_error"] += 1
+            case _ if event.kind in _INSTANTS:
+                own = event.event_class
+                thread.slices.append(Slice(ts, ts, own.name or event.kind.name.lower()))
     for thread in threads.values():
         thread.nest()
     arrows = list(_arrows(conversion, clock, threads, warnings))

@@ -6,6 +6,7 @@ the threads that they are on there.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Final
 
 import numpy as np
@@ -60,7 +61,7 @@ class EndNames:
         for number, ids in names.items():
             table = tables[number]
             index = self._target.event_classes[number].index_of(Role.NAME)
-            columns: list[Column] = [
+            columns: list[Column | Callable[[], Column]] = [
                 ids if i == index else table.lazy(i) for i in range(table.width)
             ]
             tables[number] = Table(len(table), columns)

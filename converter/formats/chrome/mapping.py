@@ -212,7 +212,7 @@ def _as_switch(piece: Piece, projection: Projection) -> Piece:
     """A switch whose state is a number of Linux, as viewers show them."""
     cpus = ComputedColumn(_are_none, (projection.lazy_cpus_of(piece),), piece)
     if not projection.is_nowhere(cpus):
-        count = int(np.count_nonzero(cpus()))
+        count = int(np.count_nonzero(np.asarray(cpus())))
         projection.lose(LossKind.UNSHOWN, "switches on CPUs that are not known", piece, count)
     return narrowed(with_linux_state(piece), projection)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from base64 import b64encode
 from typing import Any
 
 import numpy as np
@@ -331,6 +332,21 @@ def test_stripped_metadata_of_other_files_stays_metadata():
     assert load([event(name="a"), stripped]).sidecar["chrome"]["metadata"] == [
         json.dumps(stripped, separators=(",", ":"))
     ]
+
+
+@pytest.mark.parametrize(
+    "opening", [{"ph": "?", "ts": 0}, {"ph": "M", "name": "native", "args": "__stripped__"}]
+)
+def test_text_in_base64_is_read_as_older_versions_wrote_it_too(opening):
+    trace = collect(
+        read(open_source(own({**opening, "native": b64encode(b"\x00no JSON").decode()})))
+    )
+    (batch,) = trace.batches()
+    assert [one.kind for one in trace.event_classes] == [Kind.NATIVE]
+    payloads = batch.tables[0].column(0)
+    assert payloads.values.tobytes() == b"\x00no JSON"
+    (written,) = json.loads(text_of(trace))["traceEvents"]
+    assert (written["ph"], written["args"]) == ("M", "__stripped__")
 
 
 def test_wakeups_are_read_in_own_files_alone():

@@ -132,7 +132,6 @@ PENDING: dict[tuple[str, str], dict[str, frozenset[str]]] = {
                 "perfetto/kernel_compact.pftrace",
                 "perfetto/kernel_every_event.pftrace",
                 "perfetto/kernel_lost.pftrace",
-                "perfetto/kernel_typed.pftrace",
                 "trace_cmd/instances.dat",
                 "trace_cmd/lost.dat",
                 "trace_cmd/markers.dat",

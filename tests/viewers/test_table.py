@@ -8,11 +8,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from support import catapult, kernelshark, speedscope
 from support.trace_processor import needs_trace_processor
 from support.trace_processor_versions import Feature
 from viewers.programs_model import babeltrace_rows, printed, trace_cmd_rows
-from viewers.test_catapult import scheduling
+from viewers.shown_kinds import ABSENT, in_catapult, in_kernelshark, in_speedscope
 from viewers.trace_processor import tables_of
 
 import converter
@@ -85,35 +84,6 @@ def in_trace_cmd(path: Path) -> set[str]:
     return {"event"} if list(trace_cmd_rows("trace-cmd", path)) else set()
 
 
-#: What rows of Catapult's model are.
-ROWS = {"counters": "counter", "flows": "arrow", "objects": "object", "samples": "sample"}
-
-
-def in_catapult(path: Path) -> set[str]:
-    """What chrome://tracing imports; nothing of a file that it refuses."""
-    found = catapult.imported(path)
-    if found.error is not None:
-        return set()
-    rows = found.rows
-    shown = {what for name, what in ROWS.items() if rows[name]}
-    shown |= {"scheduling"} if scheduling(found) else set()
-    shown |= {"slice" if duration else "instant" for *_, duration, _, _ in rows["slices"]}
-    shown |= {"async slice" if duration else "async instant" for *_, duration, _ in rows["asyncs"]}
-    return shown | ({"instant"} if rows["instants"] else set())
-
-
-def in_speedscope(path: Path) -> set[str]:
-    """Whether speedscope has call trees."""
-    (found,) = speedscope.imported_all([path])
-    return {"slice"} if any(one.depth for one in found.profiles) else set()
-
-
-def in_kernelshark(path: Path) -> set[str]:
-    """Whether KernelShark lists events, and lost ones."""
-    entries = kernelshark.listing_of(path).entries
-    return {"lost events" if entry.missed else "event" for entry in entries}
-
-
 #: Headings, with what is written and how it is looked at.
 VIEWERS: list[tuple[str, str, str, Callable[[Path], set[str]]]] = [
     ("Perfetto", "perfetto", ".pftrace", in_trace_processor),
@@ -126,12 +96,6 @@ VIEWERS: list[tuple[str, str, str, Callable[[Path], set[str]]]] = [
     ("Chrome JSON in speedscope", "chrome", ".json", in_speedscope),
     ("trace.dat in KernelShark", "trace_cmd", ".dat", in_kernelshark),
 ]
-#: Those whose columns stay as they are where they are not installed.
-ABSENT = {
-    in_catapult: catapult.is_absent(),
-    in_speedscope: speedscope.is_absent(),
-    in_kernelshark: kernelshark.is_absent(),
-}
 
 
 def families() -> list[tuple[Kind, ...]]:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import cache
+from typing import Any
 
+from converter.formats.aix.encoding import MAX_NODES, can_be_held
 from converter.ir.events import EventClass
 from converter.ir.field_classes import Style, media_types_of
 from converter.ir.kinds import Kind
@@ -35,6 +38,14 @@ _CONTENTS = Capabilities(
     command_lines=True,
 )
 
+#: What a class of too many or too deep fields has instead: plain ones, and those beyond in further events.
+_PLAIN: Mapping[str, Any] = {
+    "arrays": False,
+    "structures": False,
+    "variants": False,
+    "optionals": False,
+    "max_arguments": MAX_NODES,
+}
 _SUPPORT = KindSupport(cpu=True, track=True, named=True, roles=True)
 
 
@@ -43,6 +54,8 @@ def _support(event_class: EventClass) -> KindSupport:
         each for field in event_class.fields for each in media_types_of(field.type)
     )
     holds = replace(_CONTENTS, media_types=media_types) if media_types else None
+    if not can_be_held(event_class.fields):
+        holds = replace(holds or _CONTENTS, **_PLAIN)
     return replace(_SUPPORT, timed=event_class.timed, holds=holds)
 
 

@@ -86,6 +86,15 @@ class Nodes:
             raise ValueError("its arrays are too long")
 
 
+def can_be_held(fields: Sequence[Field]) -> bool:
+    """Return whether the fields of a class have a program."""
+    try:
+        Nodes(fields)
+    except ValueError:
+        return False
+    return True
+
+
 def _children(held: FieldClass) -> list[FieldClass]:
     match held:
         case ArrayClass(element) | OptionalClass(element):

@@ -489,7 +489,7 @@ NO_LIMITS = {
         chrome/search._LONGEST chrome/resuming.LARGEST chrome/resuming.LONGEST
         chrome/switches._MOST_IN_MEMORY chrome/writer._MOST_AT_ONCE
         ctf/program._LONGEST_SKIP
-        lttng_legacy/recording._MOST_OPEN lttng_legacy/decode._LARGEST_WINDOW
+        lttng_legacy/decode._LARGEST_WINDOW
         perfetto/callstacks._MAX_CACHED trace_cmd/pages._LARGEST_WINDOW trace_cmd/pages._MOST_ODD
         uftrace/windows._LARGEST uftrace/batches._MOST_SEARCHED storage/block_writes._MAX_OPEN
         storage/source.MOST_AT_ONCE storage/packed._MOST_IN_MEMORY storage/packed._MOST_PASSES

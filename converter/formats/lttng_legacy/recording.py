@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections import OrderedDict
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -23,9 +22,6 @@ TABLES_NAME: Final = "traceconv.json"
 
 #: CPU numbers beyond this are none.
 MAX_CPU: Final = 0xFFFF
-
-#: Files that are open at a time.
-_MOST_OPEN: Final = 100
 
 _NAME = re.compile(r"(?P<channel>.+)_(?P<cpu>\d{1,9})", re.DOTALL)
 _FLIGHT: Final = "flight-"
@@ -74,7 +70,7 @@ class Recording:
     """A directory with a trace."""
 
     def __init__(self, source: Source) -> None:
-        self._open: OrderedDict[str, Source] = OrderedDict()
+        self._open: dict[str, Source] = {}
         self.source = source
         self.folder = ""
         self.errors: list[TraceError] = []
@@ -92,12 +88,9 @@ class Recording:
         return self._opened(path).size
 
     def _opened(self, path: str) -> Source:
-        if path in self._open:
-            self._open.move_to_end(path)
-            return self._open[path]
-        if len(self._open) >= _MOST_OPEN:
-            self._open.popitem(last=False)[1].close()
-        opened = self._open[path] = self.source.open(self.folder + path)
+        opened = self._open.get(path)
+        if opened is None:
+            opened = self._open[path] = self.source.open(self.folder + path)
         return opened
 
     def _find(self) -> None:
@@ -169,8 +162,9 @@ class Recording:
             for file in self.files
             if (file.version, file.big_endian) != (first.version, first.big_endian)
         ]
+        left_out = {file.path for file in mixed}
+        self.files = [file for file in self.files if file.path not in left_out]
         for file in mixed:
-            self.files.remove(file)
             self.errors.append(
                 TraceError(
                     path=f"{self.source.name}/{file.path}",

@@ -65,8 +65,8 @@ class FtraceOutput:
     def __init__(self, trace: Trace) -> None:
         self._trace = trace
         self._next = int(FtraceField.FIRST_DESCRIBED)
-        #: By number of the event: the fields of each class of it, in the order of their shapes.
-        self._shapes: dict[int, list[tuple[Field, ...]]] = {}
+        #: By number of the event: the shape of each class of it by its fields.
+        self._shapes: dict[int, dict[tuple[Field, ...], int]] = {}
         self._declared: list[dict[str, Any]] = []
 
     def program(self, event_class: EventClass) -> tuple[Steps, bytes]:
@@ -101,12 +101,12 @@ class FtraceOutput:
     def _typed(
         self, number: int, event_class: EventClass, placed: tuple[PlacedField, ...]
     ) -> Steps:
-        shapes = self._shapes.setdefault(number, [])
-        if event_class.fields not in shapes:
-            shapes.append(event_class.fields)
-            if len(shapes) > 1 or not tracepoints.is_plain(event_class):
-                self._declared.append(declaration(number, len(shapes) - 1, placed))
-        shape = shapes.index(event_class.fields)
+        shapes = self._shapes.setdefault(number, {})
+        shape = shapes.get(event_class.fields)
+        if shape is None:
+            shape = shapes[event_class.fields] = len(shapes)
+            if shape or not tracepoints.is_plain(event_class):
+                self._declared.append(declaration(number, shape, placed))
         steps = Steps()
         inside = _in_order(placed)
         symbols = _numbers_of_symbols(event_class)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from typing import Any, Final
 
+from converter.ir.events import EventClass
 from converter.ir.kinds import Kind
 from converter.ir.text import is_unicode
 from converter.ir.trace import Trace
@@ -84,7 +85,12 @@ def _line(event: dict[str, Any]) -> str:
 
 def has_switches(trace: Trace) -> bool:
     """Whether a JSON trace was a kernel's, whose process 0 is the idle task: no other has switches of tasks."""
-    return any(one.kind is Kind.SCHED_SWITCH for one in trace.event_classes)
+    return any(map(is_switch, trace.event_classes))
+
+
+def is_switch(event_class: EventClass) -> bool:
+    """Whether events of a class are switches of tasks."""
+    return event_class.kind is Kind.SCHED_SWITCH
 
 
 class SortIndexes:

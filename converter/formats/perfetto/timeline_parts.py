@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from converter.formats.perfetto import mapping
-from converter.formats.perfetto.json_sidecar import has_switches, was_json
+from converter.formats.perfetto.json_sidecar import is_switch, was_json
 from converter.formats.perfetto.thread_states import is_of_thread_states, shown_states
 from converter.ir.columns import constant_column, string_ids
 from converter.ir.distinct_values import values_of
@@ -93,7 +93,7 @@ def _lose_name_of_idle(piece: Piece, projection: Projection) -> None:
     Not so in a trace that was JSON, whose output says otherwise.
     """
     source = projection.source
-    if source.format == "perfetto" or (was_json(source) and not has_switches(source)):
+    if source.format == "perfetto" or (was_json(source) and not projection.occurs(is_switch)):
         return
     threads = projection.threads_of(piece)
     is_idle = (projection.tids_of(threads) == 0) & (projection.pids_of(threads) == 0)

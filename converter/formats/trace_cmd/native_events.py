@@ -95,8 +95,11 @@ class NativeEvents:
 
     def _buffer_of(self, track: NDArray[np.int32], names: list[bytes]) -> NDArray[np.int32]:
         named = [each.name.encode("utf-8", "surrogateescape") for each in self._trace.tracks]
-        top = names.index(b"") if b"" in names else 0
-        numbers = [names.index(name) if name in names else top for name in named]
+        known: dict[bytes, int] = {}
+        for number, name in enumerate(names):
+            known.setdefault(name, number)
+        top = known.get(b"", 0)
+        numbers = [known.get(name, top) for name in named]
         return np.array([*numbers, top], np.int32)[track]
 
     def _raw_times(self, ts: NDArray[np.int64]) -> NDArray[np.int64]:

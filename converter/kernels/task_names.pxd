@@ -39,7 +39,7 @@ cdef class TaskNames:
             self.failed = True
             return
         task = <TaskName*>self._numbers.items + index
-        if task.name and ts < task.ts:
+        if task.name and (tid == 0 or ts < task.ts):
             return
         task.ts = ts
         if task.name != name:
@@ -60,7 +60,8 @@ cdef class TaskNames:
             return
         task = <TaskName*>self._numbers.items + index
         if task.name:
-            if ts < task.ts:
+            # All CPUs' idle tasks have this tid and names of their own, of which none is later than the others.
+            if tid == 0 or ts < task.ts:
                 return
             # Most events repeat it.
             if task.size == size and memcmp(task.text, text, size) == 0:

@@ -31,6 +31,10 @@ def test_a_name_that_is_repeated_is_as_late_as_its_last_event():
     assert noted((7, 1, 1), (7, 1, 9), (7, 2, 5)) == {7: 1}
 
 
+def test_the_idle_task_keeps_the_first_of_its_names():
+    assert noted((0, 1, 1), (0, 2, 9), (1, 1, 1), (1, 2, 9)) == {0: 1, 1: 2}
+
+
 def test_empty_names_and_unknown_tasks_say_nothing():
     assert noted((7, 0, 1), (-1, 3, 1)) == {}
     assert noted((7, 2, 1), (7, 0, 2)) == {7: 2}

@@ -5,7 +5,9 @@ from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport free
 
 from converter.formats.perfetto.scan_compact cimport Compact, advance, comm_of, open_compact
-from converter.formats.perfetto.wire cimport WIRE_BYTES, WIRE_VARINT, WireField, __builtin_ctzll, next_field
+from converter.formats.perfetto.wire cimport (
+    WIRE_BYTES, WIRE_VARINT, WireField, __builtin_ctzll, behind_varint, next_field, read_varint,
+)
 from converter.kernels.byte_order cimport HOST_IS_BIG, load64
 from converter.kernels.strings cimport StringTable
 from converter.kernels.task_names cimport TaskNames
@@ -16,6 +18,8 @@ cdef enum:
     # Different events that name tasks, and the tasks that one names.
     MOST_NAMING = 255
     MOST_NAMED = 2
+    # Fields whose number takes one byte with its wire type.
+    FEW_FIELDS = 16
     # Tags of FtraceEvent.timestamp and pid.
     nTIMESTAMP = 1 << 3
     nPID = 2 << 3
@@ -25,6 +29,8 @@ cdef enum:
 cdef struct Naming:
     uint32_t tid[MOST_NAMED]
     uint32_t name[MOST_NAMED]
+    # Of the first fields: whether they are of tids.
+    uint8_t is_tid[FEW_FIELDS]
 
 
 @final
@@ -40,6 +46,7 @@ cdef class NamingEvents:
 # An event, which ends at `end`, if it is one that names tasks.
 cdef inline void note_event(const uint8_t* data, int64_t at, int64_t end, NamingEvents naming) noexcept nogil:
     cdef uint64_t last
+    cdef uint64_t ts = 0
     cdef int64_t start = at
     # Mostly the time comes first, then the thread, then a field whose number takes two bytes with its wire type: then
     # that is known of most events with three looks.
@@ -56,11 +63,14 @@ cdef inline void note_event(const uint8_t* data, int64_t at, int64_t end, Naming
                     and not naming._of_event[(data[at] >> 3 & 15) | <uint32_t>data[at + 1] << 4]
                 ):
                     return
-    note_names(data, start, end, naming)
+                # What is behind them may be another time, as of any event.
+                if read_varint(data, start + 1, end, &ts) >= 0:
+                    start = at
+    note_names(data, start, end, <int64_t>ts, naming)
 
 
-# The same of any event.
-cdef void note_names(const uint8_t* data, int64_t at, int64_t end, NamingEvents naming) noexcept nogil
+# The same of any event, or of what stands behind its time and thread.
+cdef void note_names(const uint8_t* data, int64_t at, int64_t end, int64_t ts, NamingEvents naming) noexcept nogil
 
 # The switches and wakings of a CompactSched message.
 cdef void note_compact(

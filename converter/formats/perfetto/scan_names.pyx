@@ -27,6 +27,8 @@ cdef class NamingEvents:
         naming = &self._namings[self._count]
         for i in range(MOST_NAMED):
             naming.tid[i], naming.name[i] = places[i] if i < len(places) else (0, 0)
+            if naming.tid[i] < FEW_FIELDS:
+                naming.is_tid[naming.tid[i]] = True
         self._count += 1
         self._of_event[event] = self._count
 
@@ -34,10 +36,9 @@ cdef class NamingEvents:
         self.names.check()
 
 
-cdef void note_names(const uint8_t* data, int64_t at, int64_t end, NamingEvents naming) noexcept nogil:
+cdef void note_names(const uint8_t* data, int64_t at, int64_t end, int64_t ts, NamingEvents naming) noexcept nogil:
     cdef WireField field, message
     cdef int which = 0
-    cdef int64_t ts = 0
     while at < end:
         at = next_field(data, at, end, &field)
         if at < 0:
@@ -65,6 +66,15 @@ cdef void note_message(
         # A field that is not there is zero, or empty.
         tid[i] = start[i] = size[i] = 0
     while at < end:
+        # Numbers that say something else, and are told apart by one byte.
+        while data[at] < 0x80 and data[at] & 7 == WIRE_VARINT and not placed.is_tid[data[at] >> 3]:
+            at = behind_varint(data, at + 1, end)
+            if at < 0:
+                return
+            if at == end:
+                break
+        if at == end:
+            break
         at = next_field(data, at, end, &field)
         if at < 0:
             return

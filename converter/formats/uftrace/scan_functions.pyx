@@ -45,6 +45,7 @@ cdef class FunctionTable:
         if self.cache is NULL:
             raise MemoryError
         for i in range(CACHE_SIZE):
+            self.cache[i].address = 0
             self.cache[i].space = -1
 
     def __dealloc__(self):

@@ -483,11 +483,12 @@ NO_LIMITS = {
         uftrace/seeking._MOST_TIME uftrace/reader._MOST_OFFSET uftrace/layout.MOST_LOST
         uftrace/capabilities._MAX_FIELD_NAME uftrace/trace_tables.MAX_SYMBOLS
         uftrace/argument_specs._MOST_VALUES storage/source._MAX_OFFSET columnar/own._MAX_CPU
-        columnar/foreign._MAX_CPU columnar/foreign._DEEPEST ir/values._DEEPEST""",
+        columnar/foreign._MAX_CPU columnar/foreign._DEEPEST ir/values._DEEPEST
+        trace_cmd/capabilities._LONGEST_DELTA lttng_legacy/mapping.MOST_LOST ctf/capabilities._MOST_PACKETS""",
     "what is read, kept or searched at a time; the rest is then": """
         aix/report_text._MAX_LINE aix/report_text._MAX_ROWS aix/decode._MOST_BESIDE
         chrome/search._LONGEST chrome/resuming.LARGEST chrome/resuming.LONGEST
-        chrome/switches._MOST_IN_MEMORY chrome/writer._MOST_AT_ONCE
+        chrome/scheduling._MOST_IN_MEMORY chrome/writer._MOST_AT_ONCE
         ctf/program._LONGEST_SKIP
         lttng_legacy/decode._LARGEST_WINDOW
         perfetto/callstacks._MAX_CACHED trace_cmd/pages._LARGEST_WINDOW trace_cmd/pages._MOST_ODD

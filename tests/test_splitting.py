@@ -224,7 +224,7 @@ def test_batches_of_parts_are_there_or_not(tmp_path, monkeypatch, capfd):
     assert (code, out.splitlines()[-1]) == (1, "1 done, 1 failed")
     found = sorted(str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*.gz"))
     assert [os.path.basename(path) for path in found] == ["small-0001.fxt.gz", "small-0002.fxt.gz"]
-    assert not list(tmp_path.rglob(".traceconv*"))
+    assert not list(tmp_path.rglob(".traceconv-*.tmp"))
     code, out, _ = run(capfd, *arguments, "--compress", "gz", "-q")
     assert out.splitlines()[-1] == "1 skipped, 1 failed"
 

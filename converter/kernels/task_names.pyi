@@ -10,10 +10,17 @@ class TaskNames:
     """The name of each task that events name, by its tid: the one that the latest event says."""
 
     def __init__(self) -> None: ...
-    def note_columns(self, tids: NDArray[Any], names: NDArray[int32], ts: NDArray[int64]) -> None:
+    def note_columns(
+        self,
+        tids: NDArray[Any],
+        names: NDArray[int32],
+        ts: NDArray[int64],
+        strings: StringTable,
+    ) -> None:
         """Take names, string ids, from columns of events: that of each row's task, and the row's time.
 
-        Tids below 0 and empty names say nothing. Raises ValueError when the columns differ in length, MemoryError as
+        Tids below 0, empty names and "<...>" say nothing. Raises ValueError when the columns differ in length or a name
+        is none of the strings, MemoryError as
         `check` does. Releases the GIL.
         """
     def note_texts(

@@ -35,7 +35,7 @@ cdef class TaskNames:
     ) noexcept nogil:
         cdef TaskName* task = <TaskName*>self._numbers.items + index
         cdef int32_t name
-        if size > 0x7FFFFFFF:
+        if size > 0x7FFFFFFF or is_no_name(text, size):
             return
         strings.lock()
         name = strings.find_or_add(text, <uint32_t>size)
@@ -50,13 +50,22 @@ cdef class TaskNames:
             memcpy(task.text, text, size)
             task.size = size
 
-    def note_columns(self, const Tid[:] tids, const int32_t[:] names, const int64_t[:] ts):
+    def note_columns(
+        self, const Tid[:] tids, const int32_t[:] names, const int64_t[:] ts, StringTable strings not None
+    ):
         cdef int64_t i
+        cdef int64_t known = strings._count
+        cdef bint misplaced = False
         if names.shape[0] != tids.shape[0] or ts.shape[0] != tids.shape[0]:
             raise ValueError("the columns differ in length")
         with nogil:
             for i in range(tids.shape[0]):
-                self.note(<int64_t>tids[i], ts[i], names[i])
+                if names[i] >= known:
+                    misplaced = True
+                    break
+                self.note(<int64_t>tids[i], ts[i], names[i], strings)
+        if misplaced:
+            raise ValueError("a name is none of the strings")
         self.check()
 
     def note_texts(

@@ -55,7 +55,7 @@ class LearnedNames:
             return
         match names:
             case np.ndarray():
-                self._names.note_columns(tids, names, ts)
+                self._names.note_columns(tids, names, ts, self._trace.strings)
             case ListColumn(offsets, np.ndarray() as texts):
                 self._names.note_texts(tids, offsets, texts, ts, self._trace.strings)
 

@@ -13,7 +13,10 @@ def noted(*rows: tuple[int, int, int], dtype: type = np.int32) -> dict[int, int]
     """The names after rows of a tid, a name and a time."""
     names = TaskNames()
     tids, ids, ts = np.array(rows, np.int64).reshape(-1, 3).T
-    names.note_columns(tids.astype(dtype), ids.astype(np.int32), ts)
+    strings = StringTable()
+    for number in range(max(ids, default=0)):
+        strings.intern(f"name {number}")
+    names.note_columns(tids.astype(dtype), ids.astype(np.int32), ts, strings)
     assert len(names) == len(dict(names.names()))
     return dict(names.names())
 
@@ -56,8 +59,30 @@ def test_names_stay_where_the_table_grows(count):
 def test_columns_of_different_lengths_are_refused():
     with pytest.raises(ValueError, match="length"):
         TaskNames().note_columns(
-            np.zeros(2, np.int32), np.zeros(1, np.int32), np.zeros(2, np.int64)
+            np.zeros(2, np.int32), np.zeros(1, np.int32), np.zeros(2, np.int64), StringTable()
         )
+
+
+def test_names_that_are_none_of_the_strings_are_refused():
+    with pytest.raises(ValueError, match="strings"):
+        TaskNames().note_columns(
+            np.zeros(1, np.int32), np.ones(1, np.int32), np.zeros(1, np.int64), StringTable()
+        )
+
+
+def test_what_tools_print_for_an_unknown_name_is_none():
+    assert texts((7, b"a", 5), (7, b"<...>", 6), (8, b"<...>", 1)) == {7: b"a"}
+    names, strings = TaskNames(), StringTable()
+    ids = np.array(
+        [strings.intern("<...>"), strings.intern("a"), strings.intern("<...>")], np.int32
+    )
+    names.note_columns(np.array([0, 0, 0], np.int32), ids, np.array([1, 2, 3], np.int64), strings)
+    assert dict(names.names()) == {0: ids[1]}
+
+
+def test_tasks_that_share_the_last_bits_of_their_numbers_are_told_apart():
+    rows = [(tid, 1 + tid % 7, turn) for turn in range(3) for tid in range(3, 3 + 64 * 5, 64)]
+    assert noted(*rows) == {tid: 1 + tid % 7 for tid, _, _ in rows}
 
 
 def texts(*rows: tuple[int, bytes, int], offsets: list[int] | None = None) -> dict[int, bytes]:

@@ -6,6 +6,7 @@ waits in a temporary file for the end of the object. The reader leaves it out: a
 
 from __future__ import annotations
 
+import io
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -138,11 +139,10 @@ class SchedulingText:
             return
         with _temporary_errors():
             if self._held is None:
-                # Few traces have scheduling.
-                from tempfile import SpooledTemporaryFile
-
-                self._held = SpooledTemporaryFile(_MOST_IN_MEMORY)  # noqa: SIM115 - `close` does
+                self._held = io.BytesIO()
             self._held.write(text)
+            if isinstance(self._held, io.BytesIO) and self._held.tell() > _MOST_IN_MEMORY:
+                self._held = _in_a_file(self._held)
 
     def blocks(self) -> Iterator[bytes]:
         """The text as a JSON string, in blocks; none where there is no scheduling."""
@@ -221,6 +221,16 @@ def _bindable(column: Column) -> Any:
 def _signed(number: int) -> int:
     """An unsigned number of 64 bits as a signed one."""
     return number - (1 << 64) if number >= 1 << 63 else number
+
+
+def _in_a_file(held: io.BytesIO) -> IO[bytes]:
+    """Move what is held in memory to a temporary file."""
+    # Few traces have this much: importing it takes as long as converting a small one.
+    from tempfile import TemporaryFile
+
+    file = TemporaryFile()  # noqa: SIM115 - `SchedulingText.close` does
+    file.write(held.getbuffer())
+    return file
 
 
 @contextmanager

@@ -6,7 +6,7 @@ from libc.stdlib cimport free
 
 from converter.formats.perfetto.scan_compact cimport Compact, advance, comm_of, open_compact
 from converter.formats.perfetto.wire cimport (
-    WIRE_BYTES, WIRE_VARINT, WireField, __builtin_ctzll, behind_varint, next_field, read_varint,
+    WIRE_BYTES, WIRE_VARINT, WireField, __builtin_ctzll, behind_varint, next_field, read_short_varint, read_varint,
 )
 from converter.kernels.byte_order cimport HOST_IS_BIG, load64
 from converter.kernels.strings cimport StringTable
@@ -18,8 +18,12 @@ cdef enum:
     # Different events that name tasks, and the tasks that one names.
     MOST_NAMING = 255
     MOST_NAMED = 2
-    # Fields whose number takes one byte with its wire type.
+    # Fields whose number takes one byte with its wire type, the first byte that is such a tag, and what one says.
     FEW_FIELDS = 16
+    FIRST_TAG = 1 << 3
+    SAYS_NOTHING = 0
+    SAYS_TID = 1
+    SAYS_NAME = SAYS_TID + MOST_NAMED
     # Tags of FtraceEvent.timestamp and pid.
     nTIMESTAMP = 1 << 3
     nPID = 2 << 3
@@ -29,8 +33,8 @@ cdef enum:
 cdef struct Naming:
     uint32_t tid[MOST_NAMED]
     uint32_t name[MOST_NAMED]
-    # Of the first fields: whether they are of tids.
-    uint8_t is_tid[FEW_FIELDS]
+    # What the first fields say: SAYS_TID or SAYS_NAME, and which task's it is.
+    uint8_t says[FEW_FIELDS]
 
 
 @final
@@ -43,11 +47,17 @@ cdef class NamingEvents:
     cdef int _count
 
 
+# The names in a message of one of these events.
+cdef void note_message(
+    const uint8_t* data, int64_t at, int64_t end, int64_t ts, const Naming* placed, NamingEvents naming
+) noexcept nogil
+
 # An event, which ends at `end`, if it is one that names tasks.
 cdef inline void note_event(const uint8_t* data, int64_t at, int64_t end, NamingEvents naming) noexcept nogil:
     cdef uint64_t last
     cdef uint64_t ts = 0
     cdef int64_t start = at
+    cdef int which
     # Mostly the time comes first, then the thread, then a field whose number takes two bytes with its wire type: then
     # that is known of most events with three looks.
     if end - at > 12 and data[at] == nTIMESTAMP:
@@ -58,14 +68,19 @@ cdef inline void note_event(const uint8_t* data, int64_t at, int64_t end, Naming
                 at += 2
                 while at < end - 2 and data[at - 1] >= 0x80:
                     at += 1
-                if (
-                    data[at] & 0x87 == (0x80 | WIRE_BYTES) and data[at + 1] < 0x80
-                    and not naming._of_event[(data[at] >> 3 & 15) | <uint32_t>data[at + 1] << 4]
-                ):
+                if data[at] & 0x87 == (0x80 | WIRE_BYTES) and data[at + 1] < 0x80:
+                    which = naming._of_event[(data[at] >> 3 & 15) | <uint32_t>data[at + 1] << 4]
+                    if not which:
+                        return
+                    if read_varint(data, start + 1, end, &ts) < 0:
+                        return
+                    # Mostly nothing follows the message; what does may be another time, as of any event.
+                    if data[at + 2] < 0x80 and at + 3 + data[at + 2] == end:
+                        note_message(data, at + 3, end, <int64_t>ts, &naming._namings[which - 1], naming)
+                        return
+                elif read_varint(data, start + 1, end, &ts) < 0:
                     return
-                # What is behind them may be another time, as of any event.
-                if read_varint(data, start + 1, end, &ts) >= 0:
-                    start = at
+                start = at
     note_names(data, start, end, <int64_t>ts, naming)
 
 

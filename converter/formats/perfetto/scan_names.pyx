@@ -27,8 +27,10 @@ cdef class NamingEvents:
         naming = &self._namings[self._count]
         for i in range(MOST_NAMED):
             naming.tid[i], naming.name[i] = places[i] if i < len(places) else (0, 0)
-            if naming.tid[i] < FEW_FIELDS:
-                naming.is_tid[naming.tid[i]] = True
+            if 0 < naming.tid[i] < FEW_FIELDS:
+                naming.says[naming.tid[i]] = <uint8_t>(SAYS_TID + i)
+            if 0 < naming.name[i] < FEW_FIELDS:
+                naming.says[naming.name[i]] = <uint8_t>(SAYS_NAME + i)
         self._count += 1
         self._of_event[event] = self._count
 
@@ -49,32 +51,44 @@ cdef void note_names(const uint8_t* data, int64_t at, int64_t end, int64_t ts, N
             which = naming._of_event[field.number]
             message = field
     if which:
-        note_message(data, &message, ts, &naming._namings[which - 1], naming)
+        note_message(data, message.start, message.start + message.size, ts, &naming._namings[which - 1], naming)
 
 
 cdef void note_message(
-    const uint8_t* data, const WireField* message, int64_t ts, const Naming* placed, NamingEvents naming
+    const uint8_t* data, int64_t at, int64_t end, int64_t ts, const Naming* placed, NamingEvents naming
 ) noexcept nogil:
     cdef WireField field
     cdef int64_t tid[MOST_NAMED]
     cdef int64_t start[MOST_NAMED]
     cdef int64_t size[MOST_NAMED]
-    cdef int64_t at = message.start
-    cdef int64_t end = at + message.size
-    cdef int i
+    cdef uint64_t value = 0
+    cdef int tag, says, i
     for i in range(MOST_NAMED):
         # A field that is not there is zero, or empty.
         tid[i] = start[i] = size[i] = 0
     while at < end:
-        # Numbers that say something else, and are told apart by one byte.
-        while data[at] < 0x80 and data[at] & 7 == WIRE_VARINT and not placed.is_tid[data[at] >> 3]:
-            at = behind_varint(data, at + 1, end)
-            if at < 0:
-                return
-            if at == end:
-                break
-        if at == end:
-            break
+        tag = data[at]
+        if FIRST_TAG <= tag < 0x80:
+            # Nearly all fields: a number, or a text of fewer than 128 bytes, whose tag is one byte.
+            says = placed.says[tag >> 3]
+            if tag & 7 == WIRE_VARINT:
+                if SAYS_TID <= says < SAYS_NAME:
+                    at = read_short_varint(data, at + 1, end, &value)
+                    tid[says - SAYS_TID] = <int64_t>value
+                else:
+                    at = behind_varint(data, at + 1, end)
+                if at < 0:
+                    return
+                continue
+            if tag & 7 == WIRE_BYTES and end - at >= 2 and data[at + 1] < 0x80:
+                at += 2
+                if data[at - 1] > end - at:
+                    return
+                if says >= SAYS_NAME:
+                    start[says - SAYS_NAME] = at
+                    size[says - SAYS_NAME] = data[at - 1]
+                at += data[at - 1]
+                continue
         at = next_field(data, at, end, &field)
         if at < 0:
             return
@@ -100,13 +114,13 @@ cdef void note_compact(
         return
     while compact.switches_left:
         tid = <int64_t>advance(data, &compact.cursors[3])
-        naming.names.note(tid, compact.switch_ts, <int>comm_of(&compact, advance(data, &compact.cursors[6])))
+        naming.names.note(tid, compact.switch_ts, <int>comm_of(&compact, advance(data, &compact.cursors[6])), naming._strings)
         compact.switches_left -= 1
         if compact.switches_left:
             compact.switch_ts += <int64_t>advance(data, &compact.cursors[1])
     while compact.wakings_left:
         tid = <int64_t>advance(data, &compact.cursors[8])
-        naming.names.note(tid, compact.waking_ts, <int>comm_of(&compact, advance(data, &compact.cursors[11])))
+        naming.names.note(tid, compact.waking_ts, <int>comm_of(&compact, advance(data, &compact.cursors[11])), naming._strings)
         compact.wakings_left -= 1
         if compact.wakings_left:
             compact.waking_ts += <int64_t>advance(data, &compact.cursors[7])

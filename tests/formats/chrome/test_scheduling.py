@@ -206,6 +206,8 @@ def test_threads_are_named_behind_the_lines():
     text = json.loads(text_of(trace))["systemTraceEvents"]
     assert text.split("\n")[4:] == [
         "be ta ?x?-10 (10) [000] .... 0.0000010015: tracing_mark_write: trace_event_clock_sync:",
+        # The switch names it.
+        "b-11 (20) [000] .... 0.0000010015: tracing_mark_write: trace_event_clock_sync:",
         "",
     ]
 

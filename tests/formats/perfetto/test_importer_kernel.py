@@ -220,15 +220,15 @@ def test_hardware_interrupts_are_slices_as_softirqs_are(shown):
     assert number(shown("lttng_legacy/kernel-2.5.tar.gz"), query) > 0
 
 
-def test_events_of_a_provider_are_rows_with_its_name(shown):
+def test_events_of_a_provider_are_instants_with_its_name(shown):
     path = shown("ctf/ctf_small")
-    query = "select name, count(*) from ftrace_event where name like '%:end' group by 1"
+    query = "select name, count(*) from slice where name like '%:end' group by 1"
     assert answer(path, query) == [["lttng_ust_statedump:end", "1"], ["rich:end", "60"]]
-    assert number(path, "select count(*) from slice") == 0
+    assert number(path, "select count(*) from ftrace_event") == 0
     # Numbers with a fraction too.
     query = """
-        select count(distinct real_value) > 1 from ftrace_event join args using (arg_set_id)
-        where ftrace_event.name = 'rich:floats' and key = 'd'
+        select count(distinct real_value) > 1 from slice join args using (arg_set_id)
+        where slice.name = 'rich:floats' and key = 'debug.d'
     """
     assert number(path, query) == 1
 

@@ -45,7 +45,7 @@ def test_preempted_tasks_unbalance_uftraces_export(tmp_path):
     orphans, _ = nesting(json.loads(exported(data))["traceEvents"])
     assert orphans == 1
     assert nesting(ours(data, tmp_path)) == (0, 0)
-    switches = [event for event in ours(data, tmp_path) if event.get("name") == "Running"]
+    switches = [event for event in ours(data, tmp_path) if event.get("name") == "sched_switch"]
     assert len(switches) == 2
 
 
@@ -125,7 +125,9 @@ def test_uftrace_aborts_at_long_doubles(tmp_path):
     with pytest.raises(subprocess.CalledProcessError) as raised:
         uftrace(data, "dump")
     assert raised.value.returncode < 0
-    (event,) = [event for event in ours(data, tmp_path) if event.get("name") == "foo"]
+    (event,) = [
+        event for event in ours(data, tmp_path) if event.get("name") == "foo" and event["ph"] == "B"
+    ]
     assert event["args"] == {"fparg1": -2.5}
 
 

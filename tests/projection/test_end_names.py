@@ -86,7 +86,7 @@ def test_ends_of_a_json_file_stay_as_they_are(tmp_path):
     (tmp_path / "in.json").write_text(json.dumps({"traceEvents": events}))
     convert(tmp_path / "in.json", tmp_path / "out.json")
     found = json.loads((tmp_path / "out.json").read_text())["traceEvents"]
-    assert [event.get("name") for event in found] == ["a", None]
+    assert [event["name"] for event in found] == ["a", ""]
 
 
 def test_the_kernel_refuses_what_does_not_fit():

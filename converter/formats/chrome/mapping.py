@@ -13,7 +13,7 @@ from converter.formats.chrome.layout import Need, Phase
 from converter.formats.chrome.mixed_lists import mixed_lists_as_json
 from converter.formats.chrome.phases import KIND_OF_PHASE, PHASES, STATE_PHASE
 from converter.formats.chrome.splitting import by_bind_point, by_phase, by_series, by_waker
-from converter.ir.events import EventClass, Field
+from converter.ir.events import EventClass, Field, class_label
 from converter.ir.field_classes import (
     ArrayClass,
     BooleanClass,
@@ -173,6 +173,11 @@ def narrowed(piece: Piece, projection: Projection) -> Piece:
     """
     piece = mixed_lists_as_json(piece, projection)
     own = piece.event_class
+    for field in own.fields:
+        # In a trace that was read from JSON it was not shown, either.
+        if isinstance(field.type, NullClass) and projection.source.format != "chrome":
+            what = f"{field.name!r} of {class_label(own)}, which has no value"
+            projection.lose(LossKind.UNSHOWN, what, piece)
     narrow = piece.derive((narrowed,), lambda: _narrowed_class(own))
     if narrow is own:
         return piece

@@ -354,7 +354,7 @@ class Outline:
         elif part == BINDS:
             compiler.literal(',"bp":"e"')
             compiler.skip()
-        elif part == NAME and self.event_class.kind is not Kind.SLICE_END:
+        elif part == NAME:
             # Catapult's importer gives up the whole file at an event without a name.
             compiler.literal(',"name":')
             compiler.plain_string()

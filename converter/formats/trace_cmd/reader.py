@@ -84,6 +84,8 @@ class _Reader:
         self.trace.check = self._check
         self.trace.in_time_order = True
         self.trace.decodes_in_parallel = True
+        # The survey learns them; tables of another trace may lack some.
+        self.trace.names_from_events = self._tables is None
         if self._tables is not None:
             self.trace.clock = self._tables.clock
             self.trace.clock_domains = self._tables.clock_domains

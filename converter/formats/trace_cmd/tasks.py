@@ -72,7 +72,6 @@ def add_tasks(trace: Trace, table: TaskTable, saved: Mapping[int, bytes]) -> Non
     for pid in tasks:
         process_of(pid)
     names = {pid: _name(pid, task[1], saved) for pid, task in tasks.items()}
-    trace.names_from_events = True
     index: dict[int, int] = {}
     for pid in sorted({processes[pid] for pid in tasks}):
         index[pid] = len(trace.processes)

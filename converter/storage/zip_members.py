@@ -58,10 +58,10 @@ def contents(source: Source, info: zipfile.ZipInfo) -> Iterator[bytes]:
 
     """
     start = _start_of_data(source, info)
+    end = start + info.compress_size
     decompressor = _decompressor(source, info, start)
     if info.compress_type == LZMA:
         start += _LZMA_HEADER.size + _LZMA_PROPERTIES.size
-    end = _start_of_data(source, info) + info.compress_size
     produced = checksum = 0
     for piece in _pieces(source, decompressor, start, end, info):
         left = info.file_size - produced

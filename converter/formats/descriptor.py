@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from importlib import import_module
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, cast
 
 from converter.errors import UnsupportedError
@@ -192,6 +193,9 @@ class Format:
 
     def _function(self, module: str, name: str) -> Any:
         package = self.package or f"converter.formats.{self.name}"
+        folder = {"reader": "reading", "writer": "writing"}.get(module)
+        if folder and find_spec(f"{package}.{folder}"):
+            module = folder
         try:
             return getattr(import_module(f"{package}.{module}"), name)
         except ModuleNotFoundError as error:

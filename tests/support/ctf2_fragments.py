@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from converter.formats.ctf.metadata_files import parse_metadata
+from converter.formats.ctf.metadata.files import parse_metadata
 
 Json = dict[str, Any]
 

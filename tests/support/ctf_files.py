@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from converter.formats.ctf.reader import read
+from converter.formats.ctf.reading.reader import read
 from converter.ir.columns import value
 from converter.ir.trace import Trace
 from converter.storage.opening import open_source

@@ -9,7 +9,7 @@ from uuid import UUID
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn
 
-from converter.formats.ctf.field_classes import (
+from converter.formats.ctf.metadata.field_classes import (
     Array,
     Blob,
     FieldDeclaration,
@@ -30,7 +30,12 @@ from converter.formats.ctf.field_classes import (
     VariableInteger,
     Variant,
 )
-from converter.formats.ctf.trace_class import ClockClass, EventRecordClass, StreamClass, TraceClass
+from converter.formats.ctf.metadata.trace_class import (
+    ClockClass,
+    EventRecordClass,
+    StreamClass,
+    TraceClass,
+)
 
 ORDERS: Any = st.sampled_from(("little", "big"))
 ALIGNMENTS = st.sampled_from((1, 8, 16, 32))

@@ -7,7 +7,8 @@ import struct
 from dataclasses import dataclass, field
 from uuid import UUID
 
-from converter.formats.ctf.field_classes import (
+from converter.formats.ctf.layout import PACKET_MAGIC
+from converter.formats.ctf.metadata.field_classes import (
     Array,
     Blob,
     ByteOrder,
@@ -30,8 +31,12 @@ from converter.formats.ctf.field_classes import (
     Variant,
     alignment_of,
 )
-from converter.formats.ctf.layout import PACKET_MAGIC
-from converter.formats.ctf.trace_class import ClockClass, EventRecordClass, StreamClass, TraceClass
+from converter.formats.ctf.metadata.trace_class import (
+    ClockClass,
+    EventRecordClass,
+    StreamClass,
+    TraceClass,
+)
 
 _PACKETS = 2
 _RECORDS = 4

@@ -23,8 +23,8 @@ from support.ros_files import QUEUED, RECORDS, ROS
 from support.zephyr_files import METADATA as ZEPHYR
 from support.zephyr_files import RECORDS as OF_ZEPHYR
 
-from converter.formats.ctf.ctf2_printer import print_sequence
-from converter.formats.ctf.tsdl_printer import print_tsdl
+from converter.formats.ctf.metadata.ctf2.printer import print_sequence
+from converter.formats.ctf.metadata.tsdl.printer import print_tsdl
 
 _FIXTURES = Path(__file__).parents[2] / "roundtrip_fixtures"
 #: Of larger recordings this much of each file with events is enough.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from converter.formats.ctf.files import FileContents
+from converter.formats.ctf.streams.files import FileContents
 from converter.ir.trace import Trace
 from converter.lossless import travelling
 from converter.storage.source_files import SourceFiles

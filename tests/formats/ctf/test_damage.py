@@ -18,9 +18,9 @@ from support.ctf_files import Bits, Stream, events_of, open_trace
 from support.ctf_metadata_cases import GIGANTIC, HOSTILE
 
 from converter.errors import TraceError
-from converter.formats.ctf.scan import Scanner
-from converter.formats.ctf.scan_columns import decode
-from converter.formats.ctf.scan_programs import OPERATIONS, Program
+from converter.formats.ctf.streams.scan import Scanner
+from converter.formats.ctf.streams.scan_columns import decode
+from converter.formats.ctf.streams.scan_programs import OPERATIONS, Program
 from converter.ir.trace import Trace
 from converter.kernels.strings import StringTable
 

@@ -12,10 +12,10 @@ from support.ctf_mutants import mutant
 from support.ctf_random_traces import random_trace
 
 from converter.errors import TraceError
-from converter.formats.ctf.ctf2_printer import print_sequence
-from converter.formats.ctf.metadata_files import parse_metadata
-from converter.formats.ctf.other_version import metadata_in
-from converter.formats.ctf.tsdl_printer import print_tsdl
+from converter.formats.ctf.metadata.ctf2.printer import print_sequence
+from converter.formats.ctf.metadata.files import parse_metadata
+from converter.formats.ctf.metadata.other_version import metadata_in
+from converter.formats.ctf.metadata.tsdl.printer import print_tsdl
 
 _SOURCES = 6
 _MUTANTS = 40

@@ -15,7 +15,7 @@ from support.ctf_files import Stream
 from support.ctf_oracle import babeltrace_events
 
 import converter
-from converter.formats.ctf.metadata_files import parse_metadata
+from converter.formats.ctf.metadata.files import parse_metadata
 from converter.ir.columns import value
 from converter.ir.kinds import Kind
 from converter.ir.trace import Trace

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from support.strategies import fitted_traces, traces
 
 from converter.formats.ctf.capabilities import capabilities
-from converter.formats.ctf.reader import read
-from converter.formats.ctf.writer import write
+from converter.formats.ctf.reading.reader import read
+from converter.formats.ctf.writing.writer import write
 from converter.ir.canonical import difference
 from converter.ir.collect import collect
 from converter.ir.field_classes import Style

@@ -1,0 +1,1 @@
+"""CTF 2's metadata, a sequence of JSON fragments."""

@@ -1,0 +1,116 @@
+"""The `metadata` file of a trace: plain or in packets, in TSDL (CTF 1.8) or as a JSON text sequence (CTF 2)."""
+
+from __future__ import annotations
+
+import struct
+from typing import Final
+from uuid import UUID
+
+from converter.errors import TraceError
+from converter.formats.ctf.metadata.field_classes import ByteOrder
+from converter.formats.ctf.metadata.trace_class import TraceClass
+from converter.limits import allowed, limit
+
+#: What metadata packets begin with (CTF 1.8.3, 7.1); their header is 37 bytes.
+PACKET_MAGIC: Final = 0x75D11D57
+_HEADER: Final = "I16sIIIBBBBB"
+HEADER_SIZE: Final = 37
+_RECORD_SEPARATOR: Final = b"\x1e"
+
+
+def parse_metadata(data: bytes) -> TraceClass:
+    """The classes that a `metadata` file declares.
+
+    Raises:
+        TraceError: the file is damaged, or contradicts itself. Of what a text says it names line and column.
+
+    """
+    if len(data) > limit("ctf.metadata"):
+        raise TraceError(
+            format="ctf",
+            field="metadata",
+            expected=allowed("ctf.metadata"),
+            found=len(data),
+        )
+    text, byte_order = unpacked(data)
+    # Imported only now: hardly anybody has both.
+    if text.lstrip().startswith(_RECORD_SEPARATOR) or text.lstrip()[:1] == b"{":
+        from converter.formats.ctf.metadata.ctf2.parser import parse_sequence
+
+        return parse_sequence(text)
+    from converter.formats.ctf.metadata.tsdl.trace import parse_tsdl
+
+    trace = parse_tsdl(text.decode("utf-8", "surrogateescape"), signed=byte_order is None)
+    if byte_order is not None and byte_order != trace.byte_order:
+        raise TraceError(
+            "line 1, column 1: the packets' byte order is not the trace's",
+            format="ctf",
+            field="metadata",
+            expected=trace.byte_order,
+            found=byte_order,
+        )
+    return trace
+
+
+def unpacked(data: bytes) -> tuple[bytes, ByteOrder | None]:
+    """The text of a `metadata` file, and the byte order of its packets (None where it has none).
+
+    Raises:
+        TraceError: a packet is damaged.
+
+    """
+    order: ByteOrder
+    if data[:4] == PACKET_MAGIC.to_bytes(4, "little"):
+        order = "little"
+    elif data[:4] == PACKET_MAGIC.to_bytes(4, "big"):
+        order = "big"
+    else:
+        return data, None
+    header = struct.Struct(("<" if order == "little" else ">") + _HEADER)
+    parts: list[bytes] = []
+    at = 0
+    uuid = data[4:20]
+    while at < len(data):
+        if len(data) - at < HEADER_SIZE:
+            if not data[at:].strip(b"\0"):
+                break
+            raise _damaged(at, "packet header", "37 bytes", len(data) - at)
+        magic, own, _, content, size, compression, encryption, checksum, major, minor = (
+            header.unpack_from(data, at)
+        )
+        if magic != PACKET_MAGIC:
+            if parts and not data[at:].strip(b"\0"):
+                break
+            raise _damaged(at, "magic", f"{PACKET_MAGIC:#x}", f"{magic:#x}")
+        if own != uuid:
+            raise _damaged(at + 4, "uuid", str(UUID(bytes=uuid)), UUID(bytes=own))
+        if compression or encryption or checksum:
+            raise _damaged(at + 32, "schemes", "no compression, encryption or checksum", "some")
+        if (major, minor) not in ((1, 8), (2, 0)):
+            raise _damaged(at + 35, "version", "1.8 or 2.0", f"{major}.{minor}")
+        if content % 8 or size % 8 or not HEADER_SIZE * 8 <= content <= size:
+            raise _damaged(at + 24, "content_size", f"whole bytes up to {size} bits", content)
+        if size // 8 > len(data) - at:
+            raise _damaged(at + 28, "packet_size", f"{len(data) - at} bytes or less", size // 8)
+        parts.append(data[at + HEADER_SIZE : at + content // 8])
+        at += size // 8
+    return b"".join(parts).rstrip(b"\0"), order
+
+
+def packed(text: bytes, uuid: UUID | None, byte_order: ByteOrder) -> bytes:
+    """A text of CTF 1.8 as one metadata packet."""
+    header = struct.Struct(("<" if byte_order == "little" else ">") + _HEADER)
+    bits = 8 * (HEADER_SIZE + len(text))
+    name = b"\0" * 16 if uuid is None else uuid.bytes
+    return header.pack(PACKET_MAGIC, name, 0, bits, bits, 0, 0, 0, 1, 8) + text
+
+
+def _damaged(offset: int, field: str, expected: str, found: object) -> TraceError:
+    return TraceError(
+        "line 1, column 1: a packet of the metadata is damaged",
+        format="ctf",
+        offset=offset,
+        field=f"metadata.{field}",
+        expected=expected,
+        found=found,
+    )

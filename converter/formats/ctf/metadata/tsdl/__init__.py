@@ -1,0 +1,1 @@
+"""TSDL, the metadata language of CTF 1.8."""

@@ -1,0 +1,348 @@
+"""Types at their places: what the names in lengths and selectors refer to, seen from the root of a scope.
+
+CTF 1.8.3, 7.3: a name is looked up in the structures around its declaration, then in those around its use, then in the
+scopes before; a path that begins with a scope's name is absolute.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping as Mappings
+from dataclasses import dataclass, field
+from typing import Final
+
+from converter.formats.ctf.metadata.errors import (
+    MAX_LENGTH,
+    Positions,
+)
+from converter.formats.ctf.metadata.field_classes import (
+    Array,
+    FieldDeclaration,
+    FixedBits,
+    FixedFloat,
+    FixedInteger,
+    Location,
+    Member,
+    Option,
+    Range,
+    Scope,
+    Structure,
+    Text,
+    Variant,
+)
+from converter.formats.ctf.metadata.tsdl.plain_types import is_character, text_of
+from converter.formats.ctf.metadata.tsdl.types import (
+    ArrayType,
+    DeclaredType,
+    MemberType,
+    Reference,
+    StructureType,
+    VariantType,
+)
+from converter.limits import allowed, limit
+
+#: What absolute paths begin with.
+_SCOPES: Final = {
+    ("trace", "packet", "header"): Scope.PACKET_HEADER,
+    ("stream", "packet", "context"): Scope.PACKET_CONTEXT,
+    ("stream", "event", "header"): Scope.EVENT_HEADER,
+    ("stream", "event", "context"): Scope.COMMON_CONTEXT,
+    ("event", "context"): Scope.SPECIFIC_CONTEXT,
+    ("event", "fields"): Scope.PAYLOAD,
+}
+
+
+@dataclass(slots=True)
+class _Frame:
+    """A structure under way: what it has so far, by the names in the text."""
+
+    type: StructureType
+    path: tuple[str, ...]
+    members: dict[str, Member] = field(default_factory=dict)
+
+    def find(self, name: str) -> Member | None:
+        return self.members.get(name) or self.members.get(f"_{name}")
+
+
+class Placing:
+    """Places the types of one trace; counts their fields."""
+
+    def __init__(self, positions: Positions, environment: Mappings[str, str | int]) -> None:
+        self._positions = positions
+        self._environment = environment
+        self._total = 0
+        self._count = 0
+        self._most_fields = limit("ctf.fields")
+        self._scope = Scope.PAYLOAD
+        self._outer: Mappings[Scope, Structure | None] = {}
+        self._frames: list[_Frame] = []
+        self._closed: dict[int, tuple[FieldDeclaration, int]] = {}
+        self._depth = 0
+        self._by_name: dict[int, tuple[Structure, dict[str, Member]]] = {}
+        #: Whether a location was met since this was last cleared.
+        self._located = False
+
+    def root(
+        self,
+        declared: DeclaredType,
+        offset: int,
+        scope: Scope,
+        outer: Mappings[Scope, Structure | None],
+    ) -> Structure:
+        """The structure of a scope; `outer` are those of the scopes before it.
+
+        Raises:
+            TraceError: it is no structure, refers to what is not there, or is too large.
+
+        """
+        if not isinstance(declared, StructureType):
+            raise self._positions.error(offset, expected="a structure")
+        # The structure itself is no field of one.
+        self._scope, self._outer, self._count = scope, outer, -1
+        self._frames.clear()
+        placed = self._place(declared, ())
+        self._total += self._count
+        if self._total > limit("ctf.all-fields"):
+            expected = f"{allowed('ctf.all-fields')} of all structures"
+            raise self._positions.error(offset, expected=expected)
+        assert isinstance(placed, Structure)
+        return placed
+
+    def _place(self, declared: DeclaredType, path: tuple[str, ...]) -> FieldDeclaration:
+        if isinstance(declared, FixedInteger | FixedBits | FixedFloat | Text):
+            self._add(1, 0)
+            return declared
+        closed = self._closed.get(id(declared))
+        if closed is not None:
+            self._add(closed[1], declared.offset)
+            return closed[0]
+        self._depth += 1
+        if self._depth > limit("ctf.nesting"):
+            message = f"types are nested too deeply: {allowed('ctf.nesting')}"
+            raise self._positions.error(declared.offset, message)
+        before, located = self._count, self._located
+        self._located = False
+        self._add(1, declared.offset)
+        placed: FieldDeclaration
+        match declared:
+            case StructureType():
+                placed = self._structure(declared, path)
+            case ArrayType():
+                placed = self._array(declared, path)
+            case _:
+                placed = self._variant(declared, path)
+        if not self._located:
+            self._closed[id(declared)] = placed, self._count - before
+        self._located |= located
+        self._depth -= 1
+        return placed
+
+    def _add(self, count: int, offset: int) -> None:
+        self._count += count
+        if self._count > self._most_fields:
+            expected = f"{allowed('ctf.fields')} of a structure"
+            raise self._positions.error(offset, expected=expected)
+
+    def _structure(self, declared: StructureType, path: tuple[str, ...]) -> Structure:
+        frame = _Frame(declared, path)
+        self._frames.append(frame)
+        names = displayed_names(declared.members)
+        for (name, member), shown in zip(declared.members.items(), names, strict=True):
+            placed = self._place(member.type, (*path, shown))
+            frame.members[name] = Member(shown, placed, name)
+        self._frames.pop()
+        return Structure(tuple(frame.members.values()), declared.minimum_alignment)
+
+    def _array(self, declared: ArrayType, path: tuple[str, ...]) -> FieldDeclaration:
+        if not isinstance(declared.length, Reference):
+            return Array(self._place(declared.element, path), declared.length)
+        constant = self._of_environment(declared.length)
+        if constant is not None:
+            if is_character(declared.element):
+                assert isinstance(declared.element, FixedInteger)
+                return text_of(declared.element, constant)
+            return Array(self._place(declared.element, path), constant)
+        location, target = self._locate(declared.length)
+        if not isinstance(target, FixedInteger) or target.signed:
+            message = "the length of a sequence must be an unsigned integer"
+            raise self._positions.error(declared.length.offset, message)
+        if is_character(declared.element):
+            assert isinstance(declared.element, FixedInteger)
+            return text_of(declared.element, location)
+        return Array(self._place(declared.element, path), location)
+
+    def _variant(self, declared: VariantType, path: tuple[str, ...]) -> Variant:
+        if declared.selector is None:
+            raise self._positions.error(declared.offset, "a variant has no selector")
+        location, target = self._locate(declared.selector)
+        if not isinstance(target, FixedInteger) or not target.mappings:
+            message = "what selects an option must be an enumeration"
+            raise self._positions.error(declared.selector.offset, message)
+        ranges = {mapping.name: mapping.ranges for mapping in target.mappings}
+        names = displayed_names({option.name: option for option in declared.options})
+        options = [
+            Option(
+                shown, self._place(option.type, path), _ranges(option, shown, ranges), option.name
+            )
+            for option, shown in zip(declared.options, names, strict=True)
+        ]
+        if not any(option.ranges for option in options):
+            message = "no label of the enumeration is the name of an option"
+            raise self._positions.error(declared.selector.offset, message)
+        return Variant(location, tuple(options))
+
+    def _locate(self, reference: Reference) -> tuple[Location, FieldDeclaration]:
+        """The field that a reference means."""
+        self._located = True
+        words = reference.words
+        if reference.lexical is not None:
+            for frame in reversed(self._frames):
+                if frame.type is reference.lexical:
+                    found = self._descend(self._scope, frame.path, frame.members, words)
+                    if found is not None:
+                        return found
+        for prefix, scope in _SCOPES.items():
+            if words[: len(prefix)] == prefix:
+                found = self._in_scope(scope, words[len(prefix) :])
+                if found is None:
+                    break
+                return found
+        else:
+            for frame in reversed(self._frames):
+                found = self._descend(self._scope, frame.path, frame.members, words)
+                if found is not None:
+                    return found
+            for scope in reversed(Scope):
+                found = self._in_scope(scope, words) if scope < self._scope else None
+                if found is not None:
+                    return found
+        message = f"there is no field {'.'.join(words)!r} before this"
+        raise self._positions.error(reference.offset, message)
+
+    def _of_environment(self, reference: Reference) -> int | None:
+        """The length that an entry of the environment says, None where the reference is to a field."""
+        if reference.lexical is not None or reference.words[0] != "env":
+            return None
+        name = ".".join(reference.words[1:])
+        value = self._environment.get(name)
+        if not isinstance(value, int) or not 0 <= value <= MAX_LENGTH:
+            raise self._positions.error(
+                reference.offset,
+                expected=f"a length from 0 to {MAX_LENGTH} in the environment",
+                found=value,
+                field=f"env.{name}",
+            )
+        return value
+
+    def _in_scope(
+        self, scope: Scope, words: tuple[str, ...]
+    ) -> tuple[Location, FieldDeclaration] | None:
+        if scope == self._scope:
+            frame = self._frames[0]
+            return self._descend(scope, (), frame.members, words)
+        structure = self._outer.get(scope)
+        if structure is None or scope > self._scope:
+            return None
+        return self._descend(scope, (), self._members(structure), words)
+
+    def _members(self, structure: Structure) -> dict[str, Member]:
+        """The members by their names in the text."""
+        known = self._by_name.get(id(structure))
+        if known is None:
+            members = {member.declared: member for member in structure.members}
+            # With the structure, so that no other has its place in memory.
+            known = self._by_name[id(structure)] = structure, members
+        return known[1]
+
+    def _descend(
+        self,
+        scope: Scope,
+        path: tuple[str, ...],
+        members: dict[str, Member],
+        words: tuple[str, ...],
+    ) -> tuple[Location, FieldDeclaration] | None:
+        """The field at the end of a path of names."""
+        found: FieldDeclaration | None = None
+        for number, word in enumerate(words):
+            member = members.get(word) or members.get(f"_{word}")
+            if member is None:
+                # The structure itself is under way: the path goes on in it.
+                inner = self._under_way(scope, path, word)
+                if inner is None:
+                    return None
+                path, members, found = inner.path, inner.members, None
+                continue
+            path, found = (*path, member.name), member.type
+            if isinstance(found, Variant):
+                return self._in_options(found, scope, path, words[number + 1 :])
+            # Of an array that has ended nobody could say which element is meant.
+            members = self._members(found) if isinstance(found, Structure) else {}
+        return None if found is None else (Location(scope, path), found)
+
+    def _in_options(
+        self, variant: Variant, scope: Scope, path: tuple[str, ...], words: tuple[str, ...]
+    ) -> tuple[Location, FieldDeclaration] | None:
+        """The field at the end of a path that leads through a variant, or to it: every option has one, all alike."""
+        each = [self._in_option(option.type, scope, path, words) for option in variant.options]
+        first = each[0] if each else None
+        if first is None or any(one is None or not _alike(one, first) for one in each):
+            return None
+        return first
+
+    def _in_option(
+        self,
+        declared: FieldDeclaration,
+        scope: Scope,
+        path: tuple[str, ...],
+        words: tuple[str, ...],
+    ) -> tuple[Location, FieldDeclaration] | None:
+        match declared:
+            case Variant():
+                return self._in_options(declared, scope, path, words)
+            case Structure() if words:
+                return self._descend(scope, path, self._members(declared), words)
+            case _:
+                return None if words else (Location(scope, path), declared)
+
+    def _under_way(self, scope: Scope, path: tuple[str, ...], word: str) -> _Frame | None:
+        """The structure under way that a name on a path means, the innermost one."""
+        if scope == self._scope:
+            wanted = ((*path, word), (*path, word.removeprefix("_")))
+            for frame in reversed(self._frames):
+                if frame.path in wanted:
+                    return frame
+        return None
+
+
+def _alike(
+    one: tuple[Location, FieldDeclaration], other: tuple[Location, FieldDeclaration]
+) -> bool:
+    """Whether fields in several options of a variant say a length or select an option in the same way."""
+    left, right = one[1], other[1]
+    return (
+        one[0] == other[0]
+        and isinstance(left, FixedInteger)
+        and isinstance(right, FixedInteger)
+        and (left.signed, left.mappings) == (right.signed, right.mappings)
+    )
+
+
+def displayed_names(members: Mappings[str, MemberType]) -> list[str]:
+    """Names without the underscore in front of them, unless another has that name or nothing is left."""
+    shown = {name: name for name in members if not name.startswith("_")}
+    taken = set(shown)
+    # Those with the fewest underscores first, so that no name that was given away is needed again.
+    for name in sorted(members.keys() - taken, key=lambda one: len(one) - len(one.lstrip("_"))):
+        bare = name[1:]
+        shown[name] = bare if bare and bare not in taken else name
+        taken.add(shown[name])
+    return [shown[name] for name in members]
+
+
+def _ranges(
+    option: MemberType, shown: str, ranges: Mappings[str, tuple[Range, ...]]
+) -> tuple[Range, ...]:
+    """The values that select an option: those of the label of its name, with an underscore or without."""
+    for label in (option.name, shown, f"_{option.name}"):
+        if label in ranges:
+            return ranges[label]
+    return ()

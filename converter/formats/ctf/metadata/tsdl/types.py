@@ -1,0 +1,90 @@
+"""Types as TSDL declares them, before they have a place: what names refer to is known only where a type is used."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import cast
+
+from converter.formats.ctf.metadata.field_classes import (
+    FixedBits,
+    FixedFloat,
+    FixedInteger,
+    Text,
+)
+
+#: Types that are the same wherever they are used.
+Plain = FixedInteger | FixedBits | FixedFloat | Text
+
+
+@dataclass(slots=True, eq=False)
+class Reference:
+    """The name, or dotted path, of the field that says a length or selects an option."""
+
+    words: tuple[str, ...]
+    offset: int
+    #: The structure in whose declaration the first word was found, if in any.
+    lexical: StructureType | None = None
+
+
+@dataclass(slots=True, eq=False)
+class ArrayType:
+    """An array; with a reference, a sequence."""
+
+    element: DeclaredType
+    length: int | Reference
+    offset: int
+
+
+@dataclass(slots=True, eq=False)
+class MemberType:
+    """A member of a structure, or an option of a variant."""
+
+    name: str
+    type: DeclaredType
+    offset: int
+
+
+@dataclass(slots=True, eq=False)
+class StructureType:
+    """A structure."""
+
+    offset: int
+    members: dict[str, MemberType] = field(default_factory=dict)
+    minimum_alignment: int = 1
+
+    def named(self, name: str) -> MemberType | None:
+        """The member that a reference means: of exactly this name, or with an underscore in front of it."""
+        return self.members.get(name) or self.members.get(f"_{name}")
+
+
+@dataclass(slots=True, eq=False)
+class VariantType:
+    """A variant; one without a selector can only be named."""
+
+    offset: int
+    options: list[MemberType]
+    selector: Reference | None = None
+
+
+DeclaredType = Plain | ArrayType | StructureType | VariantType
+
+
+@dataclass(slots=True)
+class TypeScope:
+    """The types that are named in a block, and those of the blocks around it."""
+
+    outer: TypeScope | None = None
+    aliases: dict[str, DeclaredType] = field(default_factory=dict)
+    structures: dict[str, StructureType] = field(default_factory=dict)
+    variants: dict[str, VariantType] = field(default_factory=dict)
+    enumerations: dict[str, FixedInteger] = field(default_factory=dict)
+
+    def find(self, kind: str, name: str) -> DeclaredType | None:
+        """The type of that name in one of the four tables, here or further out."""
+        scope: TypeScope | None = self
+        while scope is not None:
+            found = getattr(scope, kind).get(name)
+            if found is not None:
+                return cast(DeclaredType, found)
+            scope = scope.outer
+        return None

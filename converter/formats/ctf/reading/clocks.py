@@ -1,0 +1,80 @@
+"""Clocks: one time for all streams of an input, exact wherever their rates agree."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from fractions import Fraction
+
+from converter.formats.ctf.metadata.trace_class import ClockClass
+from converter.ir.trace import NANOSECONDS, ClockDomain, known_epoch
+
+_SECOND = 1_000_000_000
+
+
+def trace_clock(clocks: Iterable[ClockClass]) -> ClockDomain:
+    """The clock whose ticks times are: that of the first, or nanoseconds where their rates differ."""
+    known = list(clocks)
+    if not known:
+        return ClockDomain("", ticks_per_second=None)
+    first = known[0]
+    origin = _origin(first)
+    if any(clock.frequency != first.frequency for clock in known):
+        return ClockDomain(
+            NANOSECONDS.name, NANOSECONDS.ticks_per_second, origin, first.description
+        )
+    return ClockDomain(first.name, Fraction(first.frequency), origin, first.description)
+
+
+def clock_domain(clock: ClockClass) -> ClockDomain:
+    """A clock by itself."""
+    return ClockDomain(clock.name, Fraction(clock.frequency), _origin(clock), clock.description)
+
+
+def origin_of(clock: ClockClass, trace: str) -> tuple[object, ...]:
+    """What a clock counts from, after its offset: the same where times of two clocks can be compared.
+
+    That is 1970, an origin that has a name (CTF2-SPEC-2.0, clock class fragment), or one that only clocks of the same
+    UUID share (CTF 1.8.3, 8), or of the same namespace, name and UID. Of any other nobody knows whether another clock
+    has it, not even one of the same trace.
+    """
+    if clock.unix_epoch:
+        return ("1970",)
+    if clock.origin is not None:
+        return clock.origin
+    if clock.uid:
+        # CTF 2 has the name in the identity; that of CTF 1.8 is the UUID.
+        return ("clock", clock.namespace, clock.name if clock.id else "", clock.uid)
+    return (trace, clock.name, clock.id)
+
+
+def conversion(
+    clock: ClockClass | None, target: ClockDomain, first: ClockClass | None
+) -> tuple[int, int, int]:
+    """What the scanner is told of a clock: times are ``floor((value + shift) * numerator / denominator)``."""
+    if clock is None or first is None:
+        return 0, 1, 1
+    base = _base_ns(first)
+    if target.ticks_per_second == clock.frequency:
+        # Both count from the same second, so the difference is whole ticks.
+        ticks = _total(clock) - Fraction(base * clock.frequency, _SECOND)
+        return int(ticks), 1, 1
+    shift = _total(clock) - base * clock.frequency // _SECOND
+    return shift, _SECOND, clock.frequency
+
+
+def _total(clock: ClockClass) -> int:
+    """The ticks from the origin to the clock's zero."""
+    return clock.offset_seconds * clock.frequency + clock.offset_cycles
+
+
+def _base_ns(clock: ClockClass) -> int:
+    """The nanoseconds from the origin to time 0: as much of the offset as is whole ticks and whole nanoseconds."""
+    nanoseconds = Fraction(_total(clock) * _SECOND, clock.frequency)
+    if nanoseconds.denominator == 1:
+        return int(nanoseconds)
+    return _total(clock) // clock.frequency * _SECOND
+
+
+def _origin(clock: ClockClass) -> int | None:
+    """The time of tick 0, in nanoseconds since 1970, where that is known and fits."""
+    return known_epoch(_base_ns(clock)) if clock.unix_epoch else None

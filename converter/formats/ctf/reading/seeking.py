@@ -1,0 +1,130 @@
+"""Finding the packets of a time: each says when it began, and those of a stream are in order."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import Final
+
+import numpy as np
+
+from converter.formats.ctf.layout import PACKET_MAGIC
+from converter.formats.ctf.reading.batches import DataStream
+from converter.formats.ctf.streams.scan import PACKET, REGISTERS, Scanner
+from converter.formats.ctf.streams.stream_files import (
+    PacketRange,
+    StreamFile,
+    StreamState,
+    updated_clock,
+)
+from converter.ir.trace import Narrowed
+
+#: The most that is read of a packet's header and context.
+_HEAD: Final = 1 << 12
+_NOTHING: Final = Narrowed(leaves_out=False, goes_on=False)
+
+_BEGIN: Final = REGISTERS["begin"]
+_DISCARDED: Final = REGISTERS["discarded"]
+_LENGTH: Final = REGISTERS["length"]
+_MAGIC: Final = REGISTERS["magic"]
+_SEQUENCE: Final = REGISTERS["sequence"]
+
+
+@dataclass(frozen=True, slots=True)
+class _Packet:
+    """Where a packet is in its file (bytes), when it began, and what goes on from it to the next."""
+
+    file: StreamFile
+    offset: int
+    end: int
+    time: int
+    state: StreamState
+
+
+class PacketSeeking:
+    """The packets of streams by their times."""
+
+    def __init__(self, streams: Sequence[DataStream]) -> None:
+        self._streams = streams
+
+    def first(self) -> int | None:
+        """The time of the earliest of the streams' first events: packets may begin before theirs."""
+        if not all(file.type.is_timed for stream in self._streams for file in stream.files):
+            return None
+        windows = [next(stream.scan(), None) for stream in self._streams]
+        return min((int(one.ts[0]) for one in windows if one is not None), default=None)
+
+    def last(self) -> int | None:
+        """None: packets may end behind their last event."""
+        return None
+
+    def narrow(self, start: int, end: int) -> Narrowed:
+        """Leave out packets of other times."""
+        left = [_narrow(stream, start, end) for stream in self._streams]
+        return Narrowed(*(any(one) for one in zip(*left, strict=True))) if left else _NOTHING
+
+
+def _narrow(stream: DataStream, start: int, end: int) -> Narrowed:
+    """Leave out packets of a stream, whose files are one after the other in time, and of those that stay the events
+    that nobody needs.
+    """
+    for file in stream.files:
+        file.window = (start, end)
+    state = StreamState()
+    packets: list[_Packet] = []
+    for file, time in zip(stream.files, stream.times, strict=True):
+        found = list(_packets(file, time, state))
+        if not found or found[-1].end != file.source.size:
+            # Something of it cannot be found in this way.
+            return _NOTHING
+        packets += found
+    times = [packet.time for packet in packets]
+    if any(later < earlier for earlier, later in pairwise(times)):
+        return _NOTHING
+    first = max(bisect_left(times, start) - 1, 0)
+    last = max(bisect_right(times, end) - 1, first)
+    if first == 0 and last == len(times) - 1:
+        return _NOTHING
+    before = packets[first - 1].state if first else StreamState()
+    for file in stream.files:
+        kept = [packet for packet in packets[first : last + 1] if packet.file is file]
+        file.range = PacketRange(
+            kept[0].offset if kept else 0,
+            kept[-1].end if kept else 0,
+            before if packets[first].file is file else None,
+        )
+    return Narrowed(leaves_out=True, goes_on=last < len(times) - 1)
+
+
+def _packets(file: StreamFile, time: tuple[int, int, int], state: StreamState) -> Iterator[_Packet]:
+    """The packets of a file up to the first that does not say where it ends and when it began."""
+    declared = file.type
+    nothing, numbers = np.zeros(0, np.int64), np.zeros(0, np.int32)
+    places = np.zeros(0, np.uint32)
+    offset = 0
+    while offset < file.source.size:
+        scanner = Scanner(
+            declared.packet_program, declared.header_program, declared.common_program, 8, False
+        )
+        scanner.set_time(*time)
+        head = file.source.read(offset, _HEAD)
+        status, _, _ = scanner.scan(
+            memoryview(head), 0, True, nothing, numbers, numbers, places, places, places, 0
+        )
+        if status != PACKET:
+            return
+        said = scanner.said()
+        begin, length = said[_BEGIN], said[_LENGTH]
+        if begin is None or length is None or said[_MAGIC] not in (None, PACKET_MAGIC):
+            return
+        state.begin = updated_clock(state.begin, begin, declared.begin_bits)
+        ts, end = scanner.time(state.begin), offset + length // 8
+        if ts is None or length % 8 or length < 8 or end > file.source.size:
+            return
+        sequence, discarded = said[_SEQUENCE], said[_DISCARDED]
+        state.sequence = state.sequence if sequence is None else sequence
+        state.discarded = state.discarded if discarded is None else discarded
+        yield _Packet(file, offset, end, ts, replace(state, clock=state.begin))
+        offset = end

@@ -1,0 +1,112 @@
+"""The tables of a batch: the records of each class, found and decoded when the first column is asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from converter.formats.ctf.reading.windows import LOST_PACKETS, Records
+from converter.formats.ctf.streams.program import Decoder
+from converter.formats.ctf.streams.scan_columns import decode
+from converter.ir.columns import Column
+from converter.ir.events import Table
+from converter.kernels.strings import StringTable
+from converter.storage.workers import TakenBackError, Work, Workers
+
+#: Gives location (int64) and size (uint32) of each record of a class.
+Locate = Callable[[], tuple[NDArray[np.int64], NDArray[np.uint32]]]
+
+
+class RecordWindows:
+    """The windows in which a batch's records lie."""
+
+    def __init__(self, windows: Sequence[Records], strings: StringTable) -> None:
+        self.windows = [records.window for records in windows]
+        self.strings = strings
+        self._registers = [records.packet_registers for records in windows]
+
+    def packet_registers(self, count: int) -> NDArray[np.uint64]:
+        """The first registers that the packet of each window sets."""
+        packets = np.zeros((len(self.windows), count), np.uint64)
+        if count:
+            for number, values in enumerate(self._registers):
+                if len(values) == count:
+                    packets[number] = values
+        return packets
+
+
+class RecordColumns:
+    """The columns of one class in a batch, all decoded when the first is asked for."""
+
+    def __init__(
+        self, records: RecordWindows, decoder: Decoder, registers: int, rows: int, locate: Locate
+    ) -> None:
+        self._records = records
+        self._decoder = decoder
+        self._registers = registers
+        self._rows = rows
+        self._locate = locate
+        self._ahead: Work[list[NDArray[np.uint8]]] | None = None
+        self._slots: list[NDArray[np.uint8]] | None = None
+
+    def table(self, note_use: Callable[[], None]) -> Table:
+        """The table, which notes that a column was asked for."""
+
+        def column(index: int) -> Callable[[], Column]:
+            def build() -> Column:
+                note_use()
+                if self._slots is None:
+                    self._slots = self._decoded_ahead() or self._decode()
+                return self._decoder.plans[index].build(self._slots, self._records.strings)
+
+            return build
+
+        return Table(self._rows, [column(index) for index in range(len(self._decoder.plans))])
+
+    def decode_ahead(self, pool: Workers) -> None:
+        """Have it decoded, by whoever has nothing else to do."""
+        # The places are grouped for all classes at once, by this thread.
+        self._locate()
+        self._ahead = pool.submit(self._decode)
+
+    def _decoded_ahead(self) -> list[NDArray[np.uint8]] | None:
+        ahead, self._ahead = self._ahead, None
+        # One that still waits behind windows to be scanned is done here and now.
+        if ahead is None or ahead.take_back():
+            return None
+        try:
+            return ahead.result()
+        except TakenBackError:
+            # The iteration ended before its last batch was used.
+            return None
+
+    def _decode(self) -> list[NDArray[np.uint8]]:
+        location, size = self._locate()
+        return decode(
+            self._decoder.program,
+            self._records.windows,
+            self._records.packet_registers(self._registers),
+            location,
+            size,
+            self._decoder.item_sizes,
+            self._decoder.expected * self._rows,
+            self._records.strings,
+        )
+
+
+def lost_table(number: int, rows: int, locate: Locate) -> Table:
+    """Lost events or packets: their number stands in place of a record."""
+
+    def count() -> NDArray[np.int64]:
+        location, size = locate()
+        upper = (location & 0xFFFFFFFF).astype(np.int64)
+        return upper << 32 | size.astype(np.int64)
+
+    if number == LOST_PACKETS:
+        return Table(
+            rows,
+            [lambda: np.full(rows, -1, np.int64), lambda: count().view(np.uint64)],
+        )
+    return Table(rows, [count])

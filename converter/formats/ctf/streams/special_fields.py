@@ -1,0 +1,121 @@
+"""The fields that the reader takes for itself: what packets say of themselves, and records' times, ids and threads."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from converter.formats.ctf.mapping import CPU_FIELD
+from converter.formats.ctf.metadata.field_classes import (
+    Array,
+    Blob,
+    FieldDeclaration,
+    FieldRole,
+    FixedBits,
+    FixedBoolean,
+    FixedFloat,
+    FixedInteger,
+    Scope,
+    Structure,
+    VariableInteger,
+)
+from converter.formats.ctf.metadata.field_trees import fields_in, locations
+from converter.formats.ctf.metadata.trace_class import TraceClass
+from converter.formats.ctf.streams.field_program import FieldAssembler
+from converter.formats.ctf.streams.program import Registers
+from converter.formats.ctf.streams.scan import FIRST_FREE, REGISTERS
+from converter.formats.ctf.streams.scan_programs import FLAGS, Program
+
+_ROLE_REGISTERS: Final = {
+    FieldRole.MAGIC: "magic",
+    FieldRole.METADATA_UUID: "uuid",
+    FieldRole.STREAM_CLASS_ID: "stream class",
+    FieldRole.STREAM_ID: "stream",
+    FieldRole.TIMESTAMP: "begin",
+    FieldRole.PACKET_END_TIMESTAMP: "end",
+    FieldRole.CONTENT_LENGTH: "content",
+    FieldRole.PACKET_LENGTH: "length",
+    FieldRole.SEQUENCE_NUMBER: "sequence",
+    FieldRole.DISCARDED: "discarded",
+}
+
+
+def header_program(trace: TraceClass) -> Program:
+    """The program of a packet's header alone, which says of which class the stream is."""
+    registers = Registers(FIRST_FREE)
+    registers.add(locations(trace.packet_header))
+    assembler = FieldAssembler(registers, packet_special)
+    assembler.structure(trace.packet_header, Scope.PACKET_HEADER)
+    return assembler.program()
+
+
+def empty_program() -> Program:
+    """A program that reads nothing."""
+    return FieldAssembler(Registers(FIRST_FREE), nothing_special).program()
+
+
+def nothing_special(
+    _declared: FieldDeclaration, _scope: Scope, _path: tuple[str, ...]
+) -> tuple[int, int] | None:
+    """No field needs more than its length or selector."""
+    return None
+
+
+def packet_special(
+    declared: FieldDeclaration, scope: Scope, path: tuple[str, ...]
+) -> tuple[int, int] | None:
+    """The registers of what packets say of themselves."""
+    if not isinstance(declared, FixedInteger | VariableInteger | Array | Blob):
+        return None
+    for role in declared.roles:
+        name = _ROLE_REGISTERS.get(role)
+        if name is not None:
+            return REGISTERS[name], 0
+    if scope is Scope.PACKET_CONTEXT and path == (CPU_FIELD,) and _is_integer(declared):
+        return REGISTERS["cpu"], 0
+    return None
+
+
+def header_special(
+    declared: FieldDeclaration, _scope: Scope, _path: tuple[str, ...]
+) -> tuple[int, int] | None:
+    """Times and ids in the headers of records."""
+    if isinstance(declared, FixedInteger | VariableInteger):
+        if FieldRole.TIMESTAMP in declared.roles:
+            return -1, FLAGS["CLOCK"]
+        if FieldRole.EVENT_CLASS_ID in declared.roles:
+            return REGISTERS["event"], 0
+    return None
+
+
+def _is_integer(declared: FieldDeclaration | None) -> bool:
+    return isinstance(declared, FixedInteger | VariableInteger) and (
+        isinstance(declared, VariableInteger) or declared.length <= 64
+    )
+
+
+def begin_bits(*structures: Structure | None) -> int:
+    """How many bits of the clock packets say at their beginning."""
+    for structure in structures:
+        for item in fields_in(structure):
+            if isinstance(item, FixedInteger) and FieldRole.TIMESTAMP in item.roles:
+                return item.length
+    return 64
+
+
+def is_number(declared: FieldDeclaration) -> bool:
+    """Whether a register holds the value."""
+    match declared:
+        case FixedInteger() | FixedBits() | FixedBoolean() | FixedFloat():
+            return declared.length <= 64
+    return isinstance(declared, VariableInteger)
+
+
+def integer_member(structure: Structure | None, *names: str) -> str | None:
+    """The first of these names that a structure has an integer of."""
+    if structure is None:
+        return None
+    found = {member.name: member.type for member in structure.members}
+    for name in names:
+        if _is_integer(found.get(name)):
+            return name
+    return None

@@ -1,0 +1,371 @@
+"""Stream classes compiled: how packets and records of a stream are read, and the event classes that they become."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cache
+from typing import Final, NamedTuple
+
+import numpy as np
+
+from converter.errors import TraceError
+from converter.formats.ctf.lttng_events import PRIORITY_OFFSET
+from converter.formats.ctf.mapping import (
+    CPU_FIELD,
+    NAME_CONTEXT,
+    PERF_PROCESS,
+    PERF_THREAD,
+    PROCESS_CONTEXTS,
+    THREAD_CONTEXTS,
+    TRACK_CONTEXT,
+    event_class,
+    shifted_priorities,
+)
+from converter.formats.ctf.metadata.field_classes import (
+    FieldDeclaration,
+    FieldRole,
+    Location,
+    Scope,
+    Structure,
+    Text,
+    alignment_of,
+)
+from converter.formats.ctf.metadata.field_trees import fields_in, locations, roles_in
+from converter.formats.ctf.metadata.trace_class import EventRecordClass, StreamClass, TraceClass
+from converter.formats.ctf.side_table import Statement
+from converter.formats.ctf.streams.addresses import NAMING
+from converter.formats.ctf.streams.columns import FieldMember, Plan, Transformed, field_class
+from converter.formats.ctf.streams.field_program import FieldAssembler
+from converter.formats.ctf.streams.program import Decoder, Registers, State
+from converter.formats.ctf.streams.scan import FIRST_FREE, REGISTERS
+from converter.formats.ctf.streams.scan_programs import Program
+from converter.formats.ctf.streams.special_fields import (
+    begin_bits,
+    header_special,
+    integer_member,
+    is_number,
+    nothing_special,
+    packet_special,
+)
+from converter.formats.ctf.streams.tasks import PERF_COMM, STATEDUMP_NAME
+from converter.formats.ctf.zephyr import (
+    as_switch,
+    is_switch,
+    is_zephyr,
+    thread_index,
+    unknown_tasks,
+)
+from converter.ir.columns import Column
+from converter.ir.events import EventClass
+from converter.ir.field_classes import FieldClass
+from converter.ir.kinds import Kind
+
+#: The largest alignment that records can be read with: windows start at multiples of it.
+MAX_ALIGNMENT: Final = 1 << 20
+
+
+#: What a trace's environment calls the domain of a kernel's events; others ("ust", "jul", "bare" ...) are of programs.
+_KERNEL: Final = "kernel"
+#: Kinds whose events say nothing of later ones, and those of them that name what later ones are about.
+_MOMENTARY: Final = frozenset({Kind.TYPED, Kind.INSTANT, Kind.LOG})
+_NAMING: Final = NAMING | {STATEDUMP_NAME, ("", PERF_COMM)}
+
+
+class RecordType(NamedTuple):
+    """A class of event records, compiled. `placed`: its scan finds thread and track."""
+
+    event_class: EventClass
+    scan: Program
+    decoder: Decoder
+    placed: bool
+    #: Whether they say something of what comes later.
+    lasting: bool
+    #: What decides how its records are decoded; those of equal keys can be decoded together.
+    key: tuple[object, ...]
+    #: How many registers a packet sets for its records.
+    packet_registers: int
+    #: The same with the name of the thread as its last field, decoded from the record's beginning on; None where there
+    #: is no name.
+    named: Callable[[], RecordType] | None = None
+    #: Whether a program has recorded them, and not a kernel.
+    of_program: bool = False
+
+
+class StreamType:
+    """A stream class of a trace, compiled; its record classes are when they are first met."""
+
+    def __init__(
+        self, trace: TraceClass, stream: StreamClass, statement: Statement | None = None
+    ) -> None:
+        self.trace = trace
+        self.stream = stream
+        self._statement = statement
+        self.clock = trace.clocks.get(stream.clock)
+        self._types: dict[int, RecordType | None] = {}
+        packet = (trace.packet_header, stream.packet_context)
+        self.packet_roles = roles_in(packet[0]) | roles_in(packet[1])
+        self.begin_bits = begin_bits(*packet)
+        self.has_cpu = integer_member(stream.packet_context, CPU_FIELD) is not None
+        #: The CPU of records whose packets say none.
+        self.cpu = 0 if is_zephyr(record.name for record in stream.events.values()) else -1
+        # Records that say no time have that of the packet's beginning.
+        self.is_timed = FieldRole.TIMESTAMP in self.packet_roles | roles_in(stream.event_header)
+        self._registers = Registers(FIRST_FREE)
+        self._packet_extras = self._values_of_packets() if statement is None else []
+        self._thread = self._thread_contexts()
+        self._reserve_registers()
+        #: The first registers, which each packet sets; 0 where no record depends on them.
+        self.packet_registers = (
+            self._packet_register_count if self._packet_register_count > FIRST_FREE else 0
+        )
+        assembler = FieldAssembler(self._registers, packet_special)
+        assembler.structure(trace.packet_header, Scope.PACKET_HEADER)
+        assembler.structure(stream.packet_context, Scope.PACKET_CONTEXT)
+        self.packet_program = assembler.program()
+        # What all records begin with: their header, and the common context, which few events change.
+        assembler = FieldAssembler(self._registers, self._header_special)
+        assembler.structure(stream.event_header, Scope.EVENT_HEADER)
+        self.header_program = assembler.program()
+        assembler = FieldAssembler(self._registers, self._header_special, assembler.state)
+        assembler.structure(stream.common_context, Scope.COMMON_CONTEXT)
+        self.common_program = assembler.program()
+        self._common_state = assembler.state
+        self.alignment = max([8, *self._alignments()])
+        if self.alignment > MAX_ALIGNMENT:
+            raise TraceError(
+                field="metadata",
+                expected=f"alignments of at most {MAX_ALIGNMENT} bits",
+                found=self.alignment,
+            )
+
+    def _structures(self) -> list[Structure | None]:
+        """All structures of records."""
+        stream = self.stream
+        result = [stream.event_header, stream.common_context]
+        for record in stream.events.values():
+            result += [record.specific_context, record.payload]
+        return result
+
+    def _values_of_packets(self) -> list[tuple[Scope, FieldMember]]:
+        """The numbers in a packet's header and context that nothing else says: all records of the packet have them."""
+        found = []
+        for scope, structure in (
+            (Scope.PACKET_HEADER, self.trace.packet_header),
+            (Scope.PACKET_CONTEXT, self.stream.packet_context),
+        ):
+            for member in structure.members if structure is not None else ():
+                is_cpu = scope is Scope.PACKET_CONTEXT and member.name == CPU_FIELD
+                if is_number(member.type) and not is_cpu and not roles_in(member.type):
+                    found.append((scope, FieldMember(member.name, member.type)))
+        return found
+
+    def _reserve_registers(self) -> None:
+        stream = self.stream
+        wanted: list[Location] = []
+        for structure in (self.trace.packet_header, stream.packet_context):
+            wanted += locations(structure)
+        of_records: list[Location] = []
+        for structure in self._structures():
+            of_records += locations(structure)
+        of_packets = [Location(scope, (member.name,)) for scope, member in self._packet_extras]
+        of_packets += [place for place in of_records if place.scope <= Scope.PACKET_CONTEXT]
+        # Those that records need of their packets come first: each window keeps them.
+        self._registers.add(of_packets)
+        self._packet_register_count = self._registers.count
+        self._registers.add(wanted)
+        self._registers.add(of_records)
+        header = self.stream.event_header
+        self._header_extras = frozenset(
+            member.name
+            for member in (header.members if header is not None else ())
+            if not roles_in(member.type)
+        )
+        needed = set(of_records) - set(locations(header))
+        # Fields of the header and the common context are delivered or needed to read others: records are decoded from
+        # their header on, not only from behind the common context.
+        self.from_header = (
+            bool(self._header_extras)
+            or bool(self._kept_of_context())
+            or any(place.scope in (Scope.EVENT_HEADER, Scope.COMMON_CONTEXT) for place in needed)
+        )
+
+    def _kept_of_context(self) -> set[str]:
+        """The members of the common context that say nothing of the thread."""
+        context = self.stream.common_context
+        return {member.name for member in context.members} - set(self._thread) if context else set()
+
+    def _alignments(self) -> list[int]:
+        structures = [self.trace.packet_header, self.stream.packet_context, *self._structures()]
+        return [alignment_of(item) for structure in structures for item in fields_in(structure)]
+
+    def _thread_contexts(self) -> dict[str, str]:
+        """The members of the common context that say which thread it is, and the register of each."""
+        context = self.stream.common_context
+        process = integer_member(context, *PROCESS_CONTEXTS)
+        thread = integer_member(context, *THREAD_CONTEXTS)
+        if context is None or thread is None:
+            return {}
+        found = {thread: "tid"}
+        if process is not None:
+            found[process] = "pid"
+        name = {member.name: member.type for member in context.members}.get(NAME_CONTEXT)
+        if isinstance(name, Text) and name.encoding in ("utf-8", "ascii"):
+            found[NAME_CONTEXT] = "name"
+        if self._statement is not None and integer_member(context, TRACK_CONTEXT):
+            found[TRACK_CONTEXT] = "track"
+        return found
+
+    def _header_special(
+        self, declared: FieldDeclaration, scope: Scope, path: tuple[str, ...]
+    ) -> tuple[int, int] | None:
+        """Times and ids in the headers of records, and the thread in their context."""
+        if scope is Scope.EVENT_HEADER:
+            return header_special(declared, scope, path)
+        name = self._thread.get(path[0]) if len(path) == 1 else None
+        return (REGISTERS[name], 0) if name is not None else None
+
+    def process_of(self, pid: int, tid: int) -> int:
+        """The process of a thread: where no context says it, that of the whole trace, or one of its own."""
+        if not self._thread or "pid" in self._thread.values():
+            return pid
+        of_trace = self.trace.environment.get("vpid")
+        return of_trace if isinstance(of_trace, int) else tid
+
+    def record_type(self, id: int) -> RecordType | None:
+        """The record class of this id; None where the metadata have none."""
+        if id not in self._types:
+            record = self.stream.events.get(id)
+            if record is None and len(self.stream.events) == 1:
+                only = next(iter(self.stream.events.values()))
+                # Without ids all records are of the only class.
+                if FieldRole.EVENT_CLASS_ID not in roles_in(self.stream.event_header):
+                    record = only
+            self._types[id] = self._compile(record) if record is not None else None
+        return self._types[id]
+
+    def _compile(self, record: EventRecordClass, *, named: bool = False) -> RecordType:
+        stream = self.stream
+        threads = self._thread
+        perf = not threads and (
+            integer_member(record.payload, PERF_THREAD) is not None
+            and integer_member(record.payload, PERF_PROCESS) is not None
+        )
+
+        def special(
+            _declared: FieldDeclaration, scope: Scope, path: tuple[str, ...]
+        ) -> tuple[int, int] | None:
+            name = None
+            if perf and scope is Scope.PAYLOAD:
+                name = {PERF_THREAD: "tid", PERF_PROCESS: "pid"}.get(".".join(path))
+            return (REGISTERS[name], 0) if name is not None else None
+
+        scan = FieldAssembler(self._registers, special, self._common_state)
+        scan.structure(record.specific_context, Scope.SPECIFIC_CONTEXT)
+        scan.structure(record.payload, Scope.PAYLOAD)
+
+        consumed = frozenset(threads) - {NAME_CONTEXT if named else ""}
+        whole = self.from_header or named
+        decode = FieldAssembler(
+            self._registers, nothing_special, State() if whole else self._common_state
+        )
+        extras = (
+            decode.members(
+                stream.event_header,
+                Scope.EVENT_HEADER,
+                lambda member: member.name in self._header_extras,
+            )
+            if whole
+            else []
+        )
+        common = (
+            decode.members(
+                stream.common_context,
+                Scope.COMMON_CONTEXT,
+                lambda member: member.name not in consumed,
+            )
+            if whole
+            else []
+        )
+        specific = decode.members(record.specific_context, Scope.SPECIFIC_CONTEXT, lambda _: True)
+        payload = decode.members(record.payload, Scope.PAYLOAD, lambda _: True)
+        packet = [
+            (scope, member, decode.stored(member.type, Location(scope, (member.name,))))
+            for scope, member in self._packet_extras
+        ]
+        # The name of the thread comes last.
+        name = [item for item in common if item[0].name in threads]
+        common = [item for item in common if item[0].name not in threads]
+
+        declared = event_class(
+            record.name,
+            _typed(payload, Scope.PAYLOAD),
+            [
+                *_typed(specific, Scope.SPECIFIC_CONTEXT),
+                *_typed(common, Scope.COMMON_CONTEXT),
+                *_typed(extras, Scope.EVENT_HEADER),
+                *(
+                    (member.name, field_class(member.type, scope, (member.name,)))
+                    for scope, member, _ in packet
+                ),
+                *_typed(name, Scope.COMMON_CONTEXT),
+            ],
+            timed=self.is_timed,
+        )
+        plans = [plan for _, plan in (*payload, *specific, *common, *extras)]
+        plans += [plan for _, _, plan in packet]
+        plans += [plan for _, plan in name]
+        delivered = declared
+        if self._statement is None and is_switch(declared):
+            thread = thread_index(declared)
+            assert thread is not None
+            plans.append(Transformed(plans[thread], unknown_tasks))
+            delivered = as_switch(declared)
+        if self._statement is not None:
+            restated = self._statement.restate(record.id, declared)
+            if restated is not None:
+                delivered = restated.event_class
+                plans = [
+                    plan if change is None else Transformed(plan, change)
+                    for plan, change in zip(plans, restated.transforms, strict=True)
+                ]
+        adjusted = shifted_priorities(record.name, delivered)
+        plans = [
+            Transformed(plan, _more_offset) if number in adjusted else plan
+            for number, plan in enumerate(plans)
+        ]
+        key = (
+            delivered,
+            declared,
+            (self.trace.packet_header, stream.packet_context) if self.packet_registers else None,
+            stream.event_header if whole else None,
+            stream.common_context,
+            record.specific_context,
+            record.payload,
+        )
+        return RecordType(
+            delivered,
+            scan.program(),
+            decode.decoder(plans),
+            bool(threads) or perf,
+            delivered.kind not in _MOMENTARY or (delivered.category, delivered.name) in _NAMING,
+            key,
+            self.packet_registers,
+            cache(lambda: self._compile(record, named=True))
+            if NAME_CONTEXT in threads and not named and self._statement is None
+            else None,
+            self.trace.environment.get("domain", _KERNEL) != _KERNEL,
+        )
+
+
+def _more_offset(column: Column) -> Column:
+    """Priorities as ftrace counts them; what overflows wraps around."""
+    assert isinstance(column, np.ndarray)
+    wide = column.astype(np.int64) + PRIORITY_OFFSET
+    return wide.astype(column.dtype)
+
+
+def _typed(
+    members: Sequence[tuple[FieldMember, Plan]], scope: Scope
+) -> list[tuple[str, FieldClass]]:
+    """Name and class of each member."""
+    return [(member.name, field_class(member.type, scope, (member.name,))) for member, _ in members]

@@ -1,0 +1,5 @@
+"""Writes CTF traces."""
+
+from converter.formats.ctf.writing.writer import write
+
+__all__ = ["write"]

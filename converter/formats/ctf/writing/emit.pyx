@@ -1,0 +1,327 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
+"""Columns to CTF packets: each event class has a program, run row by row in stream order into the buffer of its stream.
+
+A program is a list of operations, one a column. Those of nested fields follow the one that says which of their rows to
+write: all that a list has, the one that a variant has chosen, the one that is there or none. All is little-endian and
+starts at whole bytes. Packets have LTTng's header and context, events its large header (CTF 1.8.3, 5 and 6).
+"""
+
+from cpython.bytes cimport PyBytes_FromStringAndSize
+
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
+from libc.stdlib cimport calloc, free, realloc
+from libc.string cimport memcpy, memmove, memset
+
+from converter.formats.ctf.writing.emit_packets cimport Stream, ThreadContext, close_packet, open_packet, put_header
+from converter.formats.ctf.writing.emit_programs cimport Operation, Program, run
+from converter.kernels.column_view cimport (
+    ColumnView, TAKES_BYTES, TAKES_LIST, TAKES_NOTHING, TAKES_SCALAR, TAKES_TEXT, TAKES_UNION, TAKES_VALIDITY, Takes, bits_of,
+)
+from converter.kernels.columns cimport BoundColumns
+from converter.kernels.strings cimport StringTable
+
+cdef enum:
+    MAX_NESTING = 64
+    # An output larger than this is to be taken.
+    BLOCK = 1 << 22
+
+# What each operation takes.
+cdef Takes[OP_GROUP + 1] TAKES
+TAKES[:] = [
+    TAKES_SCALAR, TAKES_TEXT, TAKES_BYTES, TAKES_LIST, TAKES_LIST, TAKES_UNION, TAKES_VALIDITY, TAKES_NOTHING,
+]
+
+
+cdef class Emitter:
+    cdef StringTable _strings
+    cdef int64_t _strings_count
+    cdef uint8_t[16] _uuid
+    cdef int64_t _packet_size
+    cdef Program* _programs
+    cdef int64_t _program_count
+    cdef Stream* _streams
+    cdef int64_t _stream_count
+    cdef ThreadContext* _threads
+    cdef int64_t _thread_count
+    cdef list _names
+    cdef list _columns
+
+    def __cinit__(self, StringTable strings not None, bytes uuid not None, int64_t packet_size):
+        if len(uuid) != 16:
+            raise ValueError("a UUID of 16 bytes")
+        if not 1 << 10 <= packet_size <= BLOCK:
+            raise ValueError(f"packets of {packet_size} bytes")
+        self._strings = strings
+        memcpy(self._uuid, <const char*>uuid, 16)
+        self._packet_size = packet_size
+        self._names = []
+        self._columns = []
+        # Entry 0 is that of no thread.
+        self.add_threads([(-1, -1, b"")])
+
+    def __dealloc__(self):
+        cdef int64_t i
+        for i in range(self._program_count):
+            free(self._programs[i].operations)
+        for i in range(self._stream_count):
+            free(self._streams[i].out.data)
+            free(self._streams[i].packets)
+        free(self._programs)
+        free(self._streams)
+        free(self._threads)
+
+    def add_threads(self, threads):
+        cdef int64_t count = self._thread_count + len(threads)
+        cdef ThreadContext* grown
+        cdef ThreadContext* one
+        cdef const uint8_t[::1] view
+        if count == self._thread_count:
+            return
+        grown = <ThreadContext*>realloc(self._threads, count * sizeof(ThreadContext))
+        if grown is NULL:
+            raise MemoryError
+        self._threads = grown
+        for pid, tid, name in threads:
+            name = (<bytes?>name).partition(b"\0")[0]
+            self._names.append(name)
+            one = &self._threads[self._thread_count]
+            one.pid = pid
+            one.tid = tid
+            view = name
+            one.name_size = view.shape[0]
+            one.name = &view[0] if view.shape[0] else NULL
+            self._thread_count += 1
+
+    def add_stream(self, uint32_t class_id, uint64_t instance, int32_t cpu, bint tracked):
+        """A stream; `cpu` is -1 where its class has none."""
+        cdef Stream* grown = <Stream*>realloc(self._streams, (self._stream_count + 1) * sizeof(Stream))
+        if grown is NULL:
+            raise MemoryError
+        self._streams = grown
+        memset(&grown[self._stream_count], 0, sizeof(Stream))
+        memcpy(grown[self._stream_count].uuid, self._uuid, 16)
+        grown[self._stream_count].class_id = class_id
+        grown[self._stream_count].instance = instance
+        grown[self._stream_count].cpu = cpu
+        grown[self._stream_count].tracked = tracked
+        grown[self._stream_count].start = -1
+        self._stream_count += 1
+        return self._stream_count - 1
+
+    def add_program(self, uint32_t id, operations, int discards):
+        """A program of (code, width, inner) each; its number. One that `discards` writes no event but counts."""
+        cdef Program* grown
+        cdef Program* program
+        cdef BoundColumns columns
+        cdef int64_t i
+        cdef int64_t count = len(operations)
+        check_nesting(operations, 0, count, 0)
+        if discards and [tuple(one) for one in operations] != [(OP_SCALAR, 8, 0)]:
+            raise ValueError("a program that discards has one count")
+        if not 0 <= discards <= DISCARDS_PACKETS:
+            raise ValueError("a program discards events or packets")
+        grown = <Program*>realloc(self._programs, (self._program_count + 1) * sizeof(Program))
+        if grown is NULL:
+            raise MemoryError
+        self._programs = grown
+        program = &grown[self._program_count]
+        memset(program, 0, sizeof(Program))
+        program.id = id
+        program.discards = discards
+        program.operations = <Operation*>calloc(count + 1, sizeof(Operation))
+        if program.operations is NULL:
+            raise MemoryError
+        columns = BoundColumns(count)
+        program.count = count
+        for i in range(count):
+            program.operations[i].code, program.operations[i].width, program.operations[i].inner = operations[i]
+        program.views = columns.views
+        self._columns.append(columns)
+        self._program_count += 1
+        return self._program_count - 1
+
+    def bind(self, int64_t number, int64_t rows, columns):
+        """Columns for the next `emit`, one an operation.
+
+        An array; for strings and bytes also (values, offsets); for lists, offsets; for unions, (tags, rows); for
+        groups and arrays, None.
+        """
+        cdef Program* program
+        cdef BoundColumns bound
+        cdef ColumnView* view
+        cdef int64_t i
+        cdef int32_t code
+        if not 0 <= number < self._program_count or rows < 0:
+            raise ValueError("no such program, or rows")
+        program = &self._programs[number]
+        if len(columns) != program.count:
+            raise ValueError(f"{len(columns)} columns for {program.count} operations")
+        program.rows = 0
+        bound = self._columns[number]
+        bound.release()
+        for i in range(program.count):
+            code = program.operations[i].code
+            # How many rows the columns of nested fields have only their rows can tell.
+            view = bound.bind(i, TAKES[code], 1 if code == OP_BYTES else 0, columns[i], 0)
+            if code == OP_SCALAR and view.width < program.operations[i].width:
+                raise ValueError(f"column {i} is too narrow")
+        program.rows = rows
+
+    def release(self):
+        """Let go of the columns that were bound."""
+        cdef int64_t i
+        for i in range(self._program_count):
+            self._programs[i].rows = 0
+            (<BoundColumns>self._columns[i]).release()
+
+    def emit(
+        self,
+        int64_t start,
+        const int64_t[:] ts,
+        const int32_t[:] program,
+        const int32_t[:] row,
+        const int32_t[:] stream,
+        const int32_t[:] thread,
+        const int32_t[:] track,
+    ):
+        """Emit events from number `start` on until a stream has much to take: (status, number of the next event).
+
+        `ts` are unsigned values of the clock, `thread` indices of threads that were added, -1 for none.
+        """
+        cdef int64_t count = ts.shape[0]
+        cdef int64_t at = start
+        cdef int status = DONE
+        cdef Stream* to
+        if (
+            program.shape[0] != count or row.shape[0] != count or stream.shape[0] != count
+            or thread.shape[0] != count or track.shape[0] != count or not 0 <= start <= count
+        ):
+            raise ValueError("columns differ in length")
+        self._strings_count = len(self._strings)
+        with nogil:
+            while at < count:
+                if (
+                    program[at] < 0 or program[at] >= self._program_count
+                    or stream[at] < 0 or stream[at] >= self._stream_count
+                    or thread[at] < -1 or thread[at] >= self._thread_count - 1
+                ):
+                    status = OUT_OF_RANGE
+                    break
+                to = &self._streams[stream[at]]
+                status = self._emit(
+                    to, &self._programs[program[at]], <uint64_t>ts[at], row[at], thread[at], track[at]
+                )
+                if status != DONE:
+                    break
+                at += 1
+                if to.out.used > BLOCK:
+                    status = FULL
+                    break
+        if status == OUT_OF_MEMORY:
+            raise MemoryError
+        return status, at
+
+    cdef int _emit(
+        self, Stream* to, Program* program, uint64_t ts, int64_t row, int32_t thread, int32_t track
+    ) noexcept nogil:
+        cdef ThreadContext* context = &self._threads[thread + 1]
+        cdef int64_t event
+        cdef uint64_t lost
+        cdef int status
+        if row < 0 or row >= program.rows:
+            return OUT_OF_RANGE
+        if ts < to.last:
+            return BACKWARDS
+        if program.discards:
+            if row >= program.views[0].length:
+                return OUT_OF_RANGE
+            lost = bits_of(&program.views[0], row, 8)
+            if program.discards == DISCARDS_PACKETS and to.start < 0 and to.number == 0:
+                # Numbers that are left out are between those of two packets.
+                status = open_packet(to, ts)
+                if status != DONE:
+                    return status
+            status = close_packet(to)
+            if status != DONE:
+                return status
+            if program.discards == DISCARDS_PACKETS:
+                to.number += lost
+            else:
+                to.discarded += lost
+            return open_packet(to, ts)
+        if to.start >= 0 and to.out.used - to.start > self._packet_size:
+            status = close_packet(to)
+            if status != DONE:
+                return status
+        if to.start < 0:
+            status = open_packet(to, ts)
+            if status != DONE:
+                return status
+        event = to.out.used
+        status = put_header(to, program.id, ts, context, track)
+        if status != DONE:
+            return status
+        status = run(&to.out, program, self._strings, self._strings_count, 0, program.count, row)
+        if status != DONE:
+            to.out.used = event
+            return status
+        to.last = ts
+        return DONE
+
+    def finish(self, int64_t stream):
+        """Close the open packet of a stream."""
+        if not 0 <= stream < self._stream_count:
+            raise ValueError("no such stream")
+        if close_packet(&self._streams[stream]) != DONE:
+            raise MemoryError
+
+    def take(self, int64_t stream):
+        """The finished packets since the last time: (bytes, [(size, content, begin, end, discarded, number)])."""
+        cdef Stream* held
+        cdef int64_t size, i
+        if not 0 <= stream < self._stream_count:
+            raise ValueError("no such stream")
+        held = &self._streams[stream]
+        size = held.out.used if held.start < 0 else held.start
+        if not size:
+            return b"", []
+        data = PyBytes_FromStringAndSize(<const char*>held.out.data, size)
+        memmove(held.out.data, held.out.data + size, held.out.used - size)
+        held.out.used -= size
+        if held.start >= 0:
+            held.start = 0
+        packets = [
+            (
+                held.packets[i].size, held.packets[i].content, held.packets[i].begin, held.packets[i].end,
+                held.packets[i].discarded, held.packets[i].number,
+            )
+            for i in range(held.packet_count)
+        ]
+        held.packet_count = 0
+        return data, packets
+
+    def pending(self, int64_t stream):
+        """The number of bytes that a stream holds."""
+        if not 0 <= stream < self._stream_count:
+            raise ValueError("no such stream")
+        return self._streams[stream].out.used
+
+
+def check_nesting(operations, int64_t begin, int64_t end, int64_t depth):
+    """Whether the operations of nested fields lie within those around them."""
+    cdef int64_t i = begin
+    if depth > MAX_NESTING:
+        raise ValueError("operations are nested too deep")
+    while i < end:
+        code, width, inner = operations[i]
+        good = OP_SCALAR <= code <= OP_GROUP and 0 <= inner < end - i
+        good = good and (code != OP_SCALAR or 1 <= width <= 8) and (code != OP_UNION or 1 <= width <= 2)
+        good = good and not (code in (OP_SCALAR, OP_STRING, OP_BYTES) and inner)
+        at = i + 1
+        while good and code == OP_UNION and at < i + 1 + inner:
+            good = operations[at][0] == OP_GROUP
+            at += 1 + operations[at][2]
+        if not good:
+            raise ValueError(f"operation {i} is none: {operations[i]}")
+        check_nesting(operations, i + 1, i + 1 + inner, depth + 1)
+        i += 1 + inner

@@ -1,0 +1,138 @@
+# Data streams under construction: packets of LTTng's shape, one behind the other (CTF 1.8.3, 5).
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.stdlib cimport realloc
+from libc.string cimport memcpy, memset
+
+from converter.formats.ctf.writing.emit cimport DONE, OUT_OF_MEMORY
+from converter.kernels.byte_order cimport HOST_IS_BIG, store16, store32, store64
+from converter.kernels.output cimport Output, ensure, put_zeros
+
+cdef enum:
+    MAGIC = 0xC1FC1FC1
+    HEADER = 32
+    CONTEXT = 48
+    # LTTng's packets are whole pages.
+    PAGE = 4096
+    # The id of the large event header that says that a larger one follows.
+    EXTENDED = 0xFFFF
+    # What an output has more room for, whenever it grows.
+    MARGIN = 1 << 16
+
+
+cdef struct Packet:
+    int64_t size
+    int64_t content
+    uint64_t begin
+    uint64_t end
+    uint64_t discarded
+    uint64_t number
+
+
+cdef struct Stream:
+    Output out
+    # Where the open packet begins; -1: none is open.
+    int64_t start
+    uint8_t[16] uuid
+    uint32_t class_id
+    uint64_t instance
+    # -1 where the class of the stream has none.
+    int32_t cpu
+    bint tracked
+    uint64_t begin
+    uint64_t last
+    uint64_t discarded
+    uint64_t number
+    Packet* packets
+    int64_t packet_count
+    int64_t packet_room
+
+
+cdef struct ThreadContext:
+    int64_t pid
+    int64_t tid
+    const uint8_t* name
+    int64_t name_size
+
+
+# Begin a packet at a time; there is no open one.
+cdef inline int open_packet(Stream* to, uint64_t ts) noexcept nogil:
+    cdef uint8_t* at
+    cdef int64_t size = HEADER + CONTEXT + (4 if to.cpu >= 0 else 0)
+    if not ensure(&to.out, size, MARGIN):
+        return OUT_OF_MEMORY
+    at = to.out.data + to.out.used
+    memset(at, 0, size)
+    store32(at, <uint32_t>MAGIC, HOST_IS_BIG)
+    memcpy(at + 4, to.uuid, 16)
+    store32(at + 20, to.class_id, HOST_IS_BIG)
+    store64(at + 24, to.instance, HOST_IS_BIG)
+    to.start = to.out.used
+    to.out.used += size
+    to.begin = to.last = ts
+    return DONE
+
+
+# End the open packet, if there is one, with the context that is known now.
+cdef inline int close_packet(Stream* to) noexcept nogil:
+    cdef uint8_t* at
+    cdef int64_t content, size
+    cdef Packet* grown
+    if to.start < 0:
+        return DONE
+    content = to.out.used - to.start
+    size = (content + PAGE - 1) // PAGE * PAGE
+    if not ensure(&to.out, size - content, MARGIN):
+        return OUT_OF_MEMORY
+    if to.packet_count == to.packet_room:
+        grown = <Packet*>realloc(to.packets, (2 * to.packet_room + 8) * sizeof(Packet))
+        if grown is NULL:
+            return OUT_OF_MEMORY
+        to.packets = grown
+        to.packet_room = 2 * to.packet_room + 8
+    put_zeros(&to.out, size - content)
+    at = to.out.data + to.start + HEADER
+    store64(at, to.begin, HOST_IS_BIG)
+    store64(at + 8, to.last, HOST_IS_BIG)
+    store64(at + 16, 8 * <uint64_t>content, HOST_IS_BIG)
+    store64(at + 24, 8 * <uint64_t>size, HOST_IS_BIG)
+    store64(at + 32, to.number, HOST_IS_BIG)
+    store64(at + 40, to.discarded, HOST_IS_BIG)
+    if to.cpu >= 0:
+        store32(at + 48, <uint32_t>to.cpu, HOST_IS_BIG)
+    to.packets[to.packet_count] = Packet(size, content, to.begin, to.last, to.discarded, to.number)
+    to.packet_count += 1
+    to.number += 1
+    to.start = -1
+    return DONE
+
+
+# The large header of an event record, and its common context.
+cdef inline int put_header(
+    Stream* to, uint32_t id, uint64_t ts, const ThreadContext* context, int32_t track
+) noexcept nogil:
+    cdef uint8_t* at
+    if not ensure(&to.out, 64 + context.name_size, MARGIN):
+        return OUT_OF_MEMORY
+    at = to.out.data + to.out.used
+    # The short time is that since the event before, modulo 2^32.
+    if id < EXTENDED and ts - to.last < <uint64_t>1 << 32:
+        store16(at, <uint16_t>id, HOST_IS_BIG)
+        store32(at + 2, <uint32_t>ts, HOST_IS_BIG)
+        at += 6
+    else:
+        store16(at, EXTENDED, HOST_IS_BIG)
+        store32(at + 2, id, HOST_IS_BIG)
+        store64(at + 6, ts, HOST_IS_BIG)
+        at += 14
+    store64(at, <uint64_t>context.pid, HOST_IS_BIG)
+    store64(at + 8, <uint64_t>context.tid, HOST_IS_BIG)
+    at += 16
+    if context.name_size:
+        memcpy(at, context.name, context.name_size)
+    at[context.name_size] = 0
+    at += context.name_size + 1
+    if to.tracked:
+        store32(at, <uint32_t>track, HOST_IS_BIG)
+        at += 4
+    to.out.used = at - to.out.data
+    return DONE

@@ -1,0 +1,235 @@
+"""The metadata of a trace from another format: LTTng's packets and large event header, and its event classes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from fractions import Fraction
+from typing import Any, Final
+from uuid import UUID
+
+from converter.errors import UnsupportedError
+from converter.formats.ctf.mapping import joined_name
+from converter.formats.ctf.metadata.field_classes import (
+    Array,
+    Blob,
+    FieldDeclaration,
+    FieldRole,
+    FixedInteger,
+    Location,
+    Member,
+    Option,
+    Range,
+    Scope,
+    Structure,
+    Text,
+    Variant,
+)
+from converter.formats.ctf.metadata.field_classes import Mapping as Label
+from converter.formats.ctf.metadata.trace_class import (
+    ClockClass,
+    EventRecordClass,
+    StreamClass,
+    TraceClass,
+)
+from converter.ir.events import EventClass
+from converter.ir.trace import ClockDomain, Trace, parse_rate
+
+#: The clock, by LTTng's name for it.
+CLOCK: Final = "monotonic"
+_NANOSECONDS: Final = 1_000_000_000
+#: Room for times before those of the first batch: a day, as far as it fits. Values of clocks that do not count
+#: nanoseconds are best small: Babeltrace computes with floats of 64 bits.
+_ROOM_SECONDS: Final = 86_400
+_ROOM_TICKS: Final = 1 << 61
+
+
+def frequency_of(clock: ClockDomain) -> int:
+    """Ticks per second; of a rate that is no whole number the next one, as the statement has the rate itself.
+
+    Raises:
+        UnsupportedError: it does not fit 63 bits, or is a fraction of more digits than clocks have.
+
+    """
+    rate = clock.ticks_per_second or Fraction(_NANOSECONDS)
+    refusal = UnsupportedError(
+        "the clock's rate does not fit 63 bits", format="ctf", found=clock.ticks_per_second
+    )
+    try:
+        parse_rate(str(rate))
+    except ValueError:
+        raise refusal from None
+    frequency = max(round(rate), 1)
+    if frequency >= 1 << 63:
+        raise refusal
+    return frequency
+
+
+def shift_for(clock: ClockDomain, first: int) -> int:
+    """What is added to ticks so that all are positive: whole seconds, none where the first tick is positive."""
+    if first >= 0:
+        return 0
+    frequency = frequency_of(clock)
+    room = min(_ROOM_SECONDS * frequency, _ROOM_TICKS)
+    seconds = -((first - room) // frequency)
+    return min(seconds * frequency, (1 << 63) - 1)
+
+
+class Metadata:
+    """The classes of a trace under construction, for a version of CTF."""
+
+    def __init__(self, version: int, uuid: UUID) -> None:
+        self._plain = version == 1
+        self.trace = TraceClass(version=(1, 8) if self._plain else (2, 0), uuid=uuid)
+        self.trace.packet_header = self._packet_header()
+
+    def add_clock(self, clock: ClockDomain, shift: int) -> None:
+        """The clock of all streams, whose values are `shift` more than ticks."""
+        frequency = frequency_of(clock)
+        offset = (clock.epoch_ns or 0) * frequency // _NANOSECONDS - shift
+        self.trace.clocks[CLOCK] = ClockClass(
+            CLOCK,
+            frequency,
+            offset // frequency,
+            offset % frequency,
+            unix_epoch=clock.epoch_ns is not None,
+            description=clock.description.replace("\0", ""),
+            id="" if self._plain else CLOCK,
+        )
+
+    def add_stream(self, id: int, *, cpu: bool, tracked: bool, kernel: bool) -> StreamClass:
+        """A stream class."""
+        stream = StreamClass(id, clock=CLOCK)
+        stream.packet_context = self._packet_context(cpu=cpu)
+        stream.event_header = self._event_header()
+        process, thread = ("pid", "tid") if kernel else ("vpid", "vtid")
+        context: list[tuple[str, FieldDeclaration]] = [
+            (process, FixedInteger(64, True, alignment=8)),
+            (thread, FixedInteger(64, True, alignment=8)),
+            ("procname", Text()),
+        ]
+        if tracked:
+            context.append(("track", FixedInteger(32, True, alignment=8)))
+        stream.common_context = self._structure(context, prefix="_")
+        self.trace.streams[id] = stream
+        return stream
+
+    def add_event(self, stream: StreamClass, id: int, name: str, members: Iterable[Member]) -> None:
+        """An event record class of a stream."""
+        stream.events[id] = EventRecordClass(id, name, payload=Structure(tuple(members)))
+
+    def _structure(
+        self,
+        members: Iterable[tuple[str, FieldDeclaration]],
+        *,
+        alignment: int = 1,
+        prefix: str = "",
+    ) -> Structure:
+        return Structure(
+            tuple(
+                Member(name, declared, prefix + name if self._plain else "")
+                for name, declared in members
+            ),
+            alignment,
+        )
+
+    def _packet_header(self) -> Structure:
+        uuid: FieldDeclaration
+        roles = frozenset({FieldRole.METADATA_UUID})
+        if self._plain:
+            uuid = Array(FixedInteger(8, alignment=8), 16, roles=roles)
+        else:
+            uuid = Blob(16, roles=roles)
+        return self._structure(
+            [
+                ("magic", _integer(32, FieldRole.MAGIC)),
+                ("uuid", uuid),
+                ("stream_id", _integer(32, FieldRole.STREAM_CLASS_ID)),
+                ("stream_instance_id", _integer(64, FieldRole.STREAM_ID)),
+            ]
+        )
+
+    def _packet_context(self, *, cpu: bool) -> Structure:
+        members: list[tuple[str, FieldDeclaration]] = [
+            ("timestamp_begin", self._time(64, FieldRole.TIMESTAMP)),
+            ("timestamp_end", self._time(64, FieldRole.PACKET_END_TIMESTAMP)),
+            ("content_size", _integer(64, FieldRole.CONTENT_LENGTH)),
+            ("packet_size", _integer(64, FieldRole.PACKET_LENGTH)),
+            ("packet_seq_num", _integer(64, FieldRole.SEQUENCE_NUMBER)),
+            ("events_discarded", _integer(64, FieldRole.DISCARDED)),
+        ]
+        if cpu:
+            members.append(("cpu_id", FixedInteger(32, alignment=8)))
+        return self._structure(members)
+
+    def _event_header(self) -> Structure:
+        """LTTng's large header: an id of 16 bits with a time of 32, or both in full."""
+        low, high = (Range(0, 65534),), (Range(65535, 65535),)
+        labels = (Label("compact", low), Label("extended", high))
+        id = FixedInteger(
+            16,
+            alignment=8,
+            mappings=labels if self._plain else (),
+            roles=frozenset({FieldRole.EVENT_CLASS_ID}),
+        )
+        compact = self._structure([("timestamp", self._time(32, FieldRole.TIMESTAMP))])
+        extended = self._structure(
+            [
+                ("id", _integer(32, FieldRole.EVENT_CLASS_ID)),
+                ("timestamp", self._time(64, FieldRole.TIMESTAMP)),
+            ]
+        )
+        options = tuple(
+            Option(name, declared, ranges, name if self._plain else "")
+            for name, declared, ranges in (
+                ("compact", compact, low),
+                ("extended", extended, high),
+            )
+        )
+        variant = Variant(Location(Scope.EVENT_HEADER, ("id",)), options)
+        return self._structure([("id", id), ("v", variant)], alignment=8)
+
+    def _time(self, bits: int, role: FieldRole) -> FixedInteger:
+        clock = CLOCK if self._plain else ""
+        return FixedInteger(bits, alignment=8, roles=frozenset({role}), clock=clock)
+
+
+def _integer(bits: int, role: FieldRole) -> FixedInteger:
+    base = 16 if role is FieldRole.MAGIC else 10
+    return FixedInteger(bits, alignment=8, base=base, roles=frozenset({role}))
+
+
+def record_name(event_class: EventClass) -> str:
+    """The name of a class in the metadata: LTTng's form "provider:event"."""
+    category = event_class.category.replace("\0", "")
+    name = event_class.name.replace("\0", "")
+    if not category and not name:
+        return f"traceconv:{event_class.kind.name.lower()}"
+    return joined_name(category, name)
+
+
+def usual_environment(trace: Trace, *, kernel: bool) -> Mapping[str, str | int]:
+    """Entries by which readers know what recorded a trace.
+
+    Trace Compass takes a trace for LTTng's of the kernel by `domain`, and the names of events from the tracer's version
+    (org.eclipse.tracecompass.lttng2.kernel.core, LttngKernelTrace).
+    """
+    known: dict[str, Any] = trace.environment
+    if not kernel:
+        return {} if "tracer_name" in known else {"tracer_name": "traceconv"}
+    entries: dict[str, str | int] = {
+        "domain": "kernel",
+        "sysname": "Linux",
+        "tracer_name": "lttng-modules",
+        "tracer_major": 2,
+        "tracer_minor": 13,
+        "tracer_patchlevel": 0,
+    }
+    for name, sources in (
+        ("hostname", ("hostname", "nodename", "host")),
+        ("kernel_release", ("kernel_release", "release")),
+        ("kernel_version", ("kernel_version", "version")),
+    ):
+        found = next((known[one] for one in sources if isinstance(known.get(one), str)), None)
+        if found and "\0" not in found and name not in known:
+            entries[name] = found
+    return entries

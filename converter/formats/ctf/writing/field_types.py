@@ -1,0 +1,349 @@
+"""Fields of any trace as CTF declares them, and the operations that write their columns.
+
+Everything starts at whole bytes, as LTTng writes it, and is little-endian. Lengths and selectors are members of their
+own in front of what they are for: `_NAME_length` (LTTng's convention) and `_NAME_selector`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import numpy as np
+
+from converter.errors import UnsupportedError
+from converter.formats.ctf.metadata.field_classes import (
+    Array,
+    Blob,
+    FieldDeclaration,
+    FixedBoolean,
+    FixedFloat,
+    FixedInteger,
+    Location,
+    Mapping,
+    Member,
+    Option,
+    Optional,
+    Range,
+    Scope,
+    Structure,
+    Text,
+    Variant,
+)
+from converter.formats.ctf.metadata.tsdl.lexer import KEYWORDS
+from converter.formats.ctf.writing.emit import (
+    OP_ARRAY,
+    OP_BYTES,
+    OP_GROUP,
+    OP_LIST,
+    OP_OPTIONAL,
+    OP_SCALAR,
+    OP_STRING,
+    OP_UNION,
+)
+from converter.ir.columns import (
+    Column,
+    ListColumn,
+    OptionalColumn,
+    StructColumn,
+    UnionColumn,
+)
+from converter.ir.field_classes import (
+    ArrayClass,
+    BooleanClass,
+    BytesClass,
+    FieldClass,
+    FloatClass,
+    IntegerClass,
+    NullClass,
+    OptionalClass,
+    StringClass,
+    StructureClass,
+    Style,
+    VariantClass,
+)
+
+#: (code, width, number of operations of nested fields).
+Operation = tuple[int, int, int]
+#: What the kernel takes for a column: one thing an operation.
+Binder = Callable[[Column], list[Any]]
+
+_NOT_IN_IDENTIFIERS: Final = re.compile(r"[^A-Za-z0-9_]", re.ASCII)
+_BASES: Final = {
+    Style.HEXADECIMAL: 16,
+    Style.POINTER: 16,
+    Style.SYMBOL: 16,
+    Style.OCTAL: 8,
+    Style.BINARY: 2,
+}
+#: The name of the only member of a structure that is there for the length or selector in it.
+_ONLY: Final = "value"
+#: The name of what has none, or none but underscores.
+_UNNAMED: Final = "unnamed"
+_LENGTH: Final = FixedInteger(32, alignment=8)
+
+
+@dataclass(slots=True)
+class Written:
+    """Members as they are declared, and how their columns are written."""
+
+    members: list[Member] = field(default_factory=list)
+    operations: list[Operation] = field(default_factory=list)
+    binders: list[Binder] = field(default_factory=list)
+
+    def columns(self, columns: Iterable[Column]) -> list[Any]:
+        """What the kernel takes for the columns of all fields."""
+        return [
+            one
+            for binder, column in zip(self.binders, columns, strict=True)
+            for one in binder(column)
+        ]
+
+
+@dataclass(slots=True)
+class _Type:
+    """A field: what precedes it, what it is, how it is written."""
+
+    declared: FieldDeclaration
+    operations: list[Operation]
+    bind: Binder
+    before: list[Member] = field(default_factory=list)
+
+
+class FieldWriter:
+    """Declares fields in the words of a version of CTF."""
+
+    def __init__(self, version: int) -> None:
+        self._plain = version == 1
+
+    def structure(
+        self, fields: Iterable[tuple[str, FieldClass]], path: tuple[str, ...] = ()
+    ) -> Written:
+        """The members of a structure at a path of names in the payload."""
+        result = Written()
+        taken: set[str] = set()
+        for wanted, held in fields:
+            name = self._name(wanted, held, taken)
+            written = self._field(held, name, path)
+            result.members += [*written.before, self._member(name, written.declared)]
+            result.operations += written.operations
+            result.binders.append(written.bind)
+        return result
+
+    # Names
+
+    def _name(self, wanted: str, held: FieldClass, taken: set[str]) -> str:
+        """A name that no other member has, nor the length or selector of one."""
+        name = wanted
+        if self._plain:
+            # Underscores in front are TSDL's: Babeltrace takes names for equal that differ in them alone.
+            name = _NOT_IN_IDENTIFIERS.sub("_", wanted).lstrip("_")
+        name = name or _UNNAMED
+        if self._plain and f"_{name}" in KEYWORDS:
+            # C's _Bool is a word of TSDL.
+            name += "_"
+        while not taken.isdisjoint(names := self._names_for(name, held)):
+            name += "_"
+        taken.update(names)
+        return name
+
+    def _names_for(self, name: str, held: FieldClass) -> set[str]:
+        """The names that a member takes."""
+        match held:
+            case BytesClass() | ArrayClass(_, None):
+                beside = f"_{name}_length"
+            case VariantClass() | OptionalClass():
+                beside = f"_{name}_selector"
+            case _:
+                return {name}
+        return {name, beside.lstrip("_") if self._plain else beside}
+
+    def _member(self, name: str, declared: FieldDeclaration) -> Member:
+        return Member(name, declared, f"_{name}" if self._plain else "")
+
+    # Types
+
+    def _field(self, held: FieldClass, name: str, path: tuple[str, ...]) -> _Type:
+        match held:
+            case IntegerClass():
+                return self._integer(held)
+            case FloatClass(bits):
+                return _scalar(FixedFloat(bits, alignment=8), bits // 8, np.dtype(f"<f{bits // 8}"))
+            case BooleanClass():
+                boolean = (
+                    FixedInteger(8, alignment=8) if self._plain else FixedBoolean(8, alignment=8)
+                )
+                return _scalar(boolean, 1, np.dtype(np.uint8))
+            case StringClass():
+                return _Type(Text(), [(OP_STRING, 0, 0)], _bind_string)
+            case BytesClass(media_type):
+                return self._bytes(media_type, name, path)
+            case NullClass():
+                return _Type(Structure(), [], lambda _: [])
+            case ArrayClass(element, length):
+                return self._array(element, length, name, path)
+            case StructureClass(members):
+                return self._structure(members, name, path)
+            case VariantClass(options):
+                return self._variant([(one.name, one.type) for one in options], name, path)
+            case OptionalClass(element):
+                return self._optional(element, name, path)
+
+    def _integer(self, held: IntegerClass) -> _Type:
+        mappings = () if held.flags else _mappings(held)
+        # In whole bytes, so that records end at one.
+        width = held.dtype.itemsize
+        declared = FixedInteger(
+            8 * width, held.signed, alignment=8, base=_BASES.get(held.style, 10), mappings=mappings
+        )
+        return _scalar(declared, width, held.dtype.newbyteorder("<"))
+
+    def _bytes(self, media_type: str, name: str, path: tuple[str, ...]) -> _Type:
+        before, location = self._beside("length", name, path, _LENGTH)
+        byte = FixedInteger(8, alignment=8, base=16)
+        declared = Array(byte, location) if self._plain else Blob(location, media_type)
+        return _Type(declared, [(OP_BYTES, 0, 0)], _bind_bytes, [before])
+
+    def _array(
+        self, element: FieldClass, length: int | None, name: str, path: tuple[str, ...]
+    ) -> _Type:
+        inner = self._alone(element, (*path, name))
+
+        def bind(column: Column) -> list[Any]:
+            assert isinstance(column, ListColumn)
+            offsets = np.ascontiguousarray(column.offsets, "<i8")
+            return [offsets, *inner.bind(column.values)]
+
+        if length is not None:
+            operations = [(OP_ARRAY, length, len(inner.operations)), *inner.operations]
+            return _Type(Array(inner.declared, length), operations, bind)
+        before, location = self._beside("length", name, path, _LENGTH)
+        operations = [(OP_LIST, 0, len(inner.operations)), *inner.operations]
+        return _Type(Array(inner.declared, location), operations, bind, [before])
+
+    def _structure(self, members: Iterable[Any], name: str, path: tuple[str, ...]) -> _Type:
+        written = self.structure([(one.name, one.type) for one in members], (*path, name))
+
+        def bind(column: Column) -> list[Any]:
+            assert isinstance(column, StructColumn)
+            return written.columns(column.members)
+
+        return _Type(Structure(tuple(written.members)), written.operations, bind)
+
+    def _variant(
+        self, options: list[tuple[str, FieldClass]], name: str, path: tuple[str, ...]
+    ) -> _Type:
+        if len(options) > 1 << 15:
+            raise UnsupportedError(f"a variant of {len(options)} options", format="ctf")
+        taken: set[str] = set()
+        names = [self._option_name(wanted, taken) for wanted, _ in options]
+        types = [self._alone(held, (*path, name)) for _, held in options]
+        width = 1 if len(options) <= 256 else 2
+        before, declared = self._selected(names, types, name, path, 8 * width)
+        operations: list[Operation] = []
+        for one in types:
+            operations += [(OP_GROUP, 0, len(one.operations)), *one.operations]
+
+        def bind(column: Column) -> list[Any]:
+            assert isinstance(column, UnionColumn)
+            tags = np.ascontiguousarray(column.tags, "<i2")
+            columns: list[Any] = [(tags, np.ascontiguousarray(column.rows, "<i4"))]
+            for one, held in zip(types, column.options, strict=True):
+                columns += [None, *one.bind(held)]
+            return columns
+
+        return _Type(declared, [(OP_UNION, width, len(operations)), *operations], bind, [before])
+
+    def _optional(self, element: FieldClass, name: str, path: tuple[str, ...]) -> _Type:
+        inner = self._alone(element, (*path, name))
+        if self._plain:
+            nothing = _Type(Structure(), [], lambda _: [])
+            before, declared = self._selected(["none", "some"], [nothing, inner], name, path, 8)
+        else:
+            selector = FixedBoolean(8, alignment=8)
+            before, location = self._beside("selector", name, path, selector)
+            declared = Optional(location, inner.declared)
+
+        def bind(column: Column) -> list[Any]:
+            assert isinstance(column, OptionalColumn)
+            return [column.valid.view(np.uint8), *inner.bind(column.values)]
+
+        operations = [(OP_OPTIONAL, 0, len(inner.operations)), *inner.operations]
+        return _Type(declared, operations, bind, [before])
+
+    def _selected(
+        self, names: list[str], types: list[_Type], name: str, path: tuple[str, ...], bits: int
+    ) -> tuple[Member, FieldDeclaration]:
+        """A variant whose options have numbers, and what selects them."""
+        numbers = [(Range(number, number),) for number in range(len(names))]
+        mappings = tuple(Mapping(*one) for one in zip(names, numbers, strict=True))
+        selector = FixedInteger(bits, alignment=8, mappings=mappings if self._plain else ())
+        before, location = self._beside("selector", name, path, selector)
+        options = [
+            Option(option, one.declared, ranges, option if self._plain else "")
+            for option, one, ranges in zip(names, types, numbers, strict=True)
+        ]
+        return before, Variant(location, tuple(options))
+
+    def _option_name(self, wanted: str, taken: set[str]) -> str:
+        """A name that is a label too."""
+        name = wanted
+        if self._plain:
+            name = _NOT_IN_IDENTIFIERS.sub("_", wanted)
+            if not name[:1].isalpha() or name in KEYWORDS:
+                name = f"o_{name}"
+        while name in taken:
+            name += "_"
+        taken.add(name)
+        return name
+
+    def _beside(
+        self, what: str, name: str, path: tuple[str, ...], declared: FieldDeclaration
+    ) -> tuple[Member, Location]:
+        """The length or selector of a member."""
+        own = f"_{name}_{what}"
+        return self._member(own, declared), Location(Scope.PAYLOAD, (*path, own))
+
+    def _alone(self, held: FieldClass, path: tuple[str, ...]) -> _Type:
+        """An element or option at a path, in a structure of its own where it needs a length or selector beside it."""
+        match held:
+            case BytesClass() | ArrayClass(_, None) | VariantClass() | OptionalClass():
+                inner = self._field(held, _ONLY, path)
+                members = (*inner.before, self._member(_ONLY, inner.declared))
+                return _Type(Structure(members), inner.operations, inner.bind)
+            case _:
+                # Elements and options have no name of their own on a path.
+                return self._field(held, path[-1], path[:-1])
+
+
+def _mappings(held: IntegerClass) -> tuple[Mapping, ...]:
+    """The labels that an enumeration can have."""
+    ranges: dict[str, list[Range]] = {}
+    for low, high, text in held.labels:
+        if text and "\0" not in text and held.least <= low <= high <= held.most:
+            ranges.setdefault(text, []).append(Range(low, high))
+    return tuple(Mapping(text, tuple(spans)) for text, spans in ranges.items())
+
+
+def _scalar(declared: FieldDeclaration, width: int, dtype: np.dtype[Any]) -> _Type:
+    def bind(column: Column) -> list[Any]:
+        assert isinstance(column, np.ndarray)
+        return [
+            column.view(np.uint8) if column.dtype == np.bool_ else column.astype(dtype, copy=False)
+        ]
+
+    return _Type(declared, [(OP_SCALAR, width, 0)], bind)
+
+
+def _bind_string(column: Column) -> list[Any]:
+    if isinstance(column, np.ndarray):
+        return [column.astype("<i4", copy=False)]
+    return _bind_bytes(column)
+
+
+def _bind_bytes(column: Column) -> list[Any]:
+    assert isinstance(column, ListColumn)
+    values = np.ascontiguousarray(column.values, np.uint8)
+    return [(values, np.ascontiguousarray(column.offsets, "<i8"))]

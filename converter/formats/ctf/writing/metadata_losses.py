@@ -1,0 +1,138 @@
+"""What metadata say that those of another version do not, or that nothing says where events are encoded anew.
+
+The streams of an unchanged trace are copied behind metadata of the other version, and nothing is projected: what is
+not said any more is found by comparing the classes. Of it Babeltrace's text shows log levels that it knows and URIs of
+models; its details show the rest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+from converter.formats.ctf.metadata.field_classes import (
+    FieldDeclaration,
+    FieldRole,
+    FixedInteger,
+    Text,
+    Variant,
+)
+from converter.formats.ctf.metadata.field_trees import fields_in
+from converter.formats.ctf.metadata.other_version import is_tsdl, selected, tsdl_attributes
+from converter.formats.ctf.metadata.trace_class import (
+    LOG_LEVELS,
+    ClockClass,
+    EventRecordClass,
+    StreamClass,
+    TraceClass,
+)
+from converter.projection.losses import LossClass, LossKind, LossReport
+
+_TIMES: Final = frozenset({FieldRole.TIMESTAMP, FieldRole.PACKET_END_TIMESTAMP})
+_Class = TraceClass | ClockClass | StreamClass | EventRecordClass
+_KINDS: Final[dict[type[_Class], str]] = {
+    TraceClass: "the trace",
+    ClockClass: "a clock",
+    StreamClass: "a data stream class",
+    EventRecordClass: "an event record class",
+}
+
+
+def count_losses(before: TraceClass, after: TraceClass | None, report: LossReport) -> None:
+    """Count what a trace's metadata say and others do not; None: its events are encoded anew, which keeps no class."""
+    for one, other in _pairs(before, after):
+        left = set() if other is None else {what for what, _ in _said(other)}
+        for what, loss_class in _said(one):
+            if what not in left:
+                report.add(LossKind.DROPPED, what, loss_class=loss_class)
+    what = "attributes of fields, clocks and the trace"
+    report.add(LossKind.DROPPED, what, before.other_attributes, loss_class=LossClass.DETAIL)
+    if after is None:
+        what = "data streams (layout of fields, bounds of packets)"
+        report.add(LossKind.CHANGED, what, loss_class=LossClass.DETAIL)
+    elif after.version[0] > before.version[0]:
+        _count_fields(before, report)
+
+
+def _pairs(before: TraceClass, after: TraceClass | None) -> Iterator[tuple[_Class, _Class | None]]:
+    """The classes of a trace, each with the other of the same place."""
+    yield before, after
+    clocks = {one.name or one.id: one for one in after.clocks.values()} if after else {}
+    for clock in before.clocks.values():
+        yield clock, clocks.get(clock.name or clock.id)
+    for stream in before.streams.values():
+        other = after.streams.get(stream.id) if after else None
+        yield stream, other
+        for event in stream.events.values():
+            yield event, other.events.get(event.id) if other else None
+
+
+def _said(one: _Class) -> Iterator[tuple[str, LossClass]]:
+    """What a class says besides how its data lie, and who would miss that."""
+    detail, kind = LossClass.DETAIL, _KINDS[type(one)]
+    held: dict[str, object]
+    match one:
+        case TraceClass():
+            held = {"name": one.name, "namespace": one.namespace, "uid": one.uid, "UUID": one.uuid}
+        case ClockClass():
+            held = {
+                "namespace": one.namespace,
+                "uid": one.uid,
+                "origin": one.origin,
+                "precision": one.precision is not None,
+                "accuracy": one.accuracy is not None,
+            }
+        case StreamClass():
+            held = {"name": one.name, **_named(one.attributes)}
+        case EventRecordClass():
+            held = _named(one.attributes)
+            if one.log_level is not None:
+                known = one.log_level in (*LOG_LEVELS, *range(len(LOG_LEVELS)))
+                yield f"log level of {kind}", LossClass.SHOWN if known else detail
+            if one.model_uri:
+                yield f"URI of the model of {kind}", LossClass.SHOWN
+    for what, value in held.items():
+        if value:
+            yield f"{what} of {kind}", detail
+
+
+def _named(attributes: dict[str, Any]) -> dict[str, object]:
+    """What a class says by its naming and its attributes; those of TSDL lie apart."""
+    if is_tsdl(attributes):
+        return {"unknown attributes": attributes}
+    of_tsdl = tsdl_attributes(attributes)
+    return {
+        "namespace": attributes.get("namespace"),
+        "uid": attributes.get("uid"),
+        "attributes": len(attributes.get("attributes", ())) > bool(of_tsdl),
+        "unknown attributes": of_tsdl,
+    }
+
+
+def _count_fields(before: TraceClass, report: LossReport) -> None:
+    """What CTF 1.8 says of fields and CTF 2 does not."""
+    for declared in _fields(before):
+        count, kind = 1, LossKind.DROPPED
+        match declared:
+            case FixedInteger(clock=str(clock), roles=roles) if clock and not roles & _TIMES:
+                what = "clock of an integer"
+            case FixedInteger(encoding=str(encoding)) if encoding:
+                what = "encoding of an integer"
+            case Text(encoding="ascii"):
+                what, kind = "ASCII text as UTF-8", LossKind.RETYPED
+            case Variant(_, options):
+                what = "option of a variant that no value selects"
+                count = len(options) - len(list(selected(options)))
+            case _:
+                continue
+        report.add(kind, what, count, loss_class=LossClass.DETAIL)
+
+
+def _fields(trace: TraceClass) -> Iterator[FieldDeclaration]:
+    roots = [trace.packet_header]
+    for stream in trace.streams.values():
+        roots += [stream.packet_context, stream.event_header, stream.common_context]
+        for event in stream.events.values():
+            roots += [event.specific_context, event.payload]
+    for root in roots:
+        yield from fields_in(root)

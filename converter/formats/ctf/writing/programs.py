@@ -1,0 +1,71 @@
+"""How the events of a class are written: its columns as the kernel takes them, and its name in the metadata."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import numpy as np
+
+from converter.formats.ctf.lttng_events import (
+    PRIORITY_OFFSET,
+    lttng_name,
+    priorities,
+    tracepoint_name,
+)
+from converter.formats.ctf.writing.event_classes import record_name
+from converter.formats.ctf.writing.field_types import Written
+from converter.ir.columns import Column
+from converter.ir.events import EventClass, Table
+from converter.ir.field_classes import IntegerClass
+from converter.ir.kinds import Kind
+from converter.projection.syscalls import name_in_class
+
+SYSCALL_KINDS: Final = frozenset({Kind.SYSCALL_ENTRY, Kind.SYSCALL_EXIT})
+
+
+class Program:
+    """How the events of a class are written; of one that says its system call by number, those of one call."""
+
+    def __init__(
+        self, number: int, event_class: EventClass, written: Written, syscall: str | None
+    ) -> None:
+        self.number = number
+        self.event_class = event_class
+        self.written = written
+        #: LTTng's name for the event, where it has one.
+        self.known_name = lttng_name(event_class, syscall)
+        self._priorities = priorities(event_class, event_class.name)
+
+    def columns(self, table: Table) -> list[Any]:
+        """What the kernel takes for the columns of a table."""
+        adjusted = self._priorities if self.known_name is not None else ()
+        return self.written.columns(
+            _less_offset(table.column(index)) if index in adjusted else table.column(index)
+            for index in range(table.width)
+        )
+
+    def name(self, *, kernel: bool) -> str:
+        """The name in the metadata."""
+        if self.known_name is not None:
+            return self.known_name
+        name = record_name(self.event_class)
+        if self._priorities:
+            # Its priorities are not LTTng's, which readers know by names without a provider.
+            return name if ":" in name else f"traceconv:{name}"
+        return (tracepoint_name(self.event_class) if kernel else None) or name
+
+
+def _less_offset(column: Column) -> Column:
+    """LTTng's priorities; what overflows comes back when the offset is added again."""
+    assert isinstance(column, np.ndarray)
+    wide = column.astype(np.int64) - PRIORITY_OFFSET
+    return wide.astype(column.dtype)
+
+
+def is_numbered(event_class: EventClass, index: int) -> bool:
+    """Whether events of a class are of all system calls, which a field tells apart."""
+    return (
+        event_class.kind in SYSCALL_KINDS
+        and name_in_class(event_class.name) is None
+        and isinstance(event_class.fields[index].type, IntegerClass)
+    )

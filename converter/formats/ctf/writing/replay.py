@@ -1,0 +1,98 @@
+"""The files of a trace that was read from CTF, written again: as they are, or with metadata of the other version."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from converter.errors import UnsupportedError
+from converter.formats.ctf.layout import METADATA_NAME
+from converter.formats.ctf.metadata.files import parse_metadata
+from converter.formats.ctf.metadata.other_version import metadata_in
+from converter.formats.ctf.portable import parts_of
+from converter.formats.ctf.streams.files import FileContents
+from converter.formats.ctf.writing.metadata_losses import count_losses
+from converter.ir.trace import Trace
+from converter.projection.losses import LossReport
+from converter.storage.sink import Sink
+
+
+def replay(trace: Trace, sink: Sink, variant: str) -> LossReport | None:
+    """Write the files that a trace was read from, if it has their events unchanged and they can be of the variant.
+
+    Args:
+        trace: any.
+        sink: a directory.
+        variant: "" (that of the files), "1.8" or "2".
+
+    Returns:
+        What metadata of the variant do not say any more; None if nothing was written.
+
+    Raises:
+        TraceError: a file cannot be read.
+        OutputError: the sink cannot be written to.
+
+    """
+    held = trace.sidecar.get("ctf", {})
+    if trace.format != "ctf" or not trace.is_as_read or not _makes_sense(held):
+        return None
+    report = LossReport()
+    try:
+        metadata = _metadata(held, variant, report)
+    except UnsupportedError:
+        return None
+    if trace.check is not None:
+        # The files are copied as they are, damage included: that of packets is said, as it costs next to nothing.
+        trace.check(False)
+    for name, content in held["files"].items():
+        with sink.create(name) as output:
+            for part in [metadata[name]] if name in metadata else parts_of(name, content):
+                output.write(part)
+    return report
+
+
+def losses_anew(trace: Trace) -> LossReport:
+    """What the metadata of a trace say that was read from CTF, and no event of it."""
+    report = LossReport()
+    held = trace.sidecar.get("ctf", {})
+    if trace.format == "ctf" and _makes_sense(held):
+        for one in held["traces"]:
+            count_losses(parse_metadata(bytes(one["metadata"])), None, report)
+    return report
+
+
+def _makes_sense(held: Mapping[str, Any]) -> bool:
+    """Whether there are files: what has travelled can be anything."""
+    files, traces = held.get("files"), held.get("traces")
+    return (
+        isinstance(files, Mapping)
+        and bool(files)
+        and all(isinstance(content, bytes | FileContents) for content in files.values())
+        and isinstance(traces, list)
+        and all(
+            isinstance(one, Mapping)
+            and isinstance(one.get("path"), str)
+            and isinstance(one.get("metadata"), bytes)
+            and isinstance(one.get("version"), list)
+            and bool(one["version"])
+            for one in traces
+        )
+    )
+
+
+def _metadata(held: Mapping[str, Any], variant: str, report: LossReport) -> dict[str, bytes]:
+    """The metadata files that are others in the variant, by relative name; what they do not say is counted.
+
+    Raises:
+        UnsupportedError: the variant has no words for them.
+
+    """
+    result = {}
+    for one in held["traces"]:
+        version = "2" if one["version"][0] == 2 else "1.8"
+        if variant and version != variant:
+            name = f"{one['path']}/{METADATA_NAME}" if one["path"] else METADATA_NAME
+            declared = parse_metadata(bytes(one["metadata"]))
+            data = result[name] = metadata_in(declared, 2 if variant == "2" else 1)
+            count_losses(declared, parse_metadata(data), report)
+    return result

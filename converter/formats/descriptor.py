@@ -193,7 +193,7 @@ class Format:
 
     def _function(self, module: str, name: str) -> Any:
         package = self.package or f"converter.formats.{self.name}"
-        folder = {"reader": "reading", "writer": "writing"}.get(module)
+        folder = {"reader": "reading", "writer": "writing", "residual": "embedding"}.get(module)
         if folder and find_spec(f"{package}.{folder}"):
             module = folder
         try:

@@ -11,7 +11,7 @@ import pytest
 import converter
 from converter.formats.chrome import writer as chrome
 from converter.formats.fxt import writer as fxt
-from converter.formats.perfetto import writer as perfetto
+from converter.formats.perfetto.writing import writer as perfetto
 from converter.ir.trace import Trace
 from converter.storage.workers import use_workers
 from converter.streaming import block_emission

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from converter.formats.perfetto.scan_sequences import KeyMap
+from converter.formats.perfetto.reading.kernels.scan_sequences import KeyMap
 from converter.kernels.strings import StringTable
 from converter.printing.code import Code
 from converter.printing.directory import Directory

@@ -18,7 +18,7 @@ from google.protobuf.unknown_fields import UnknownFieldSet
 from perfetto.protos.perfetto.trace import perfetto_trace_pb2 as pb
 
 from converter.formats.perfetto import mapping, tracepoints
-from converter.formats.perfetto.reader import read
+from converter.formats.perfetto.reading.reader import read
 from converter.ir.columns import value
 from converter.ir.field_classes import ArrayClass, StructureClass, VariantClass
 from converter.ir.kinds import Kind, Role

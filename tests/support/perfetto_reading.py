@@ -6,7 +6,7 @@ from typing import Any
 
 from support.small_traces import fields_at
 
-from converter.formats.perfetto.reader import read
+from converter.formats.perfetto.reading.reader import read
 from converter.ir.trace import Trace
 from converter.storage.opening import open_source
 

@@ -10,9 +10,9 @@ from support.small_traces import fields_at
 from support.strategies import batch_of
 
 from converter.formats.perfetto import FORMAT, mapping, tracepoints
-from converter.formats.perfetto.descriptors import typed_event
-from converter.formats.perfetto.reader import read
-from converter.formats.perfetto.writer import write
+from converter.formats.perfetto.protobuf.descriptors import typed_event
+from converter.formats.perfetto.reading.reader import read
+from converter.formats.perfetto.writing.writer import write
 from converter.ir.collect import collect, with_batches
 from converter.ir.events import EventClass
 from converter.ir.field_classes import (

@@ -11,10 +11,10 @@ if TYPE_CHECKING:
 
 
 def capabilities(variant: str) -> Capabilities:
-    """See `holding.capabilities`, which needs the package's declarations and is imported when asked for."""
-    from converter.formats.perfetto import holding
+    """Return what a Perfetto trace can hold."""
+    from converter.formats.perfetto.capabilities import capabilities as declared
 
-    return holding.capabilities(variant)
+    return declared(variant)
 
 
 def sniff(head: bytes) -> bool:

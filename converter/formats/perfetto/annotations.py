@@ -8,10 +8,10 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from converter.formats.perfetto.declarations import parse_type
 from converter.formats.perfetto.layout import AnnotationField as Annotation
 from converter.formats.perfetto.layout import InternedField
-from converter.formats.perfetto.scan import split_fields
+from converter.formats.perfetto.protobuf.event_schemas import parse_type
+from converter.formats.perfetto.protobuf.scan import split_fields
 from converter.ir.field_classes import (
     ArrayClass,
     BooleanClass,

@@ -241,3 +241,19 @@ class LegacyField(IntEnum):
 
 #: What the sidecar calls the times since which CPUs were recorded: [CPU, time on the trace's clock].
 CPU_STARTS: Final = "cpu_starts"
+
+#: Packets that the trace's tables are made of: message of each.
+TABLE_PACKETS: Final[dict[PacketField, str]] = {
+    PacketField.PROCESS_TREE: "ProcessTree",
+    PacketField.CLOCK_SNAPSHOT: "ClockSnapshot",
+    PacketField.PROCESS_DESCRIPTOR: "ProcessDescriptor",
+    PacketField.THREAD_DESCRIPTOR: "ThreadDescriptor",
+    PacketField.SYSTEM_INFO: "SystemInfo",
+    PacketField.TRACK_DESCRIPTOR: "TrackDescriptor",
+    PacketField.TRACE_ATTRIBUTES: "TraceAttributes",
+}
+#: What the sidecar calls the state of sequences with packets that stay as they are.
+SEQUENCE_STATES: Final = "interned_data"
+#: The trace attribute in which this package's writer says what packets have no fields for: names and rates of clocks,
+#: environment, as JSON.
+TRACE_ATTRIBUTE: Final = "traceconv.trace"

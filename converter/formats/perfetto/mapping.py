@@ -7,8 +7,8 @@ from dataclasses import replace
 from functools import cache
 from typing import Final
 
-from converter.formats.perfetto.descriptors import program_of
 from converter.formats.perfetto.layout import BuiltinClock, LegacyField, TaskState, TrackEventType
+from converter.formats.perfetto.protobuf.descriptors import program_of
 from converter.ir.events import EventClass, Field
 from converter.ir.field_classes import (
     ArrayClass,

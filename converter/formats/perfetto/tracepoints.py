@@ -5,14 +5,14 @@ from __future__ import annotations
 from functools import cache
 from typing import Final
 
-from converter.formats.perfetto.descriptors import (
+from converter.formats.perfetto.layout import FtraceField
+from converter.formats.perfetto.protobuf.descriptors import (
     ProgramField,
     typed_event,
     typed_event_numbers,
     typed_events_by_name,
 )
-from converter.formats.perfetto.layout import FtraceField
-from converter.formats.perfetto.messages import message_order
+from converter.formats.perfetto.protobuf.messages import message_order
 from converter.ir.events import EventClass, Field
 from converter.ir.field_classes import IntegerClass, Style
 from converter.ir.kinds import REQUIRED_ROLES, Kind, Role

@@ -12,8 +12,8 @@ from support.perfetto_reading import events, opened
 from support.protobuf_fields import sized
 
 from converter.errors import TraceError
-from converter.formats.perfetto.descriptors import described_event
-from converter.formats.perfetto.reader import read
+from converter.formats.perfetto.protobuf.descriptors import described_event
+from converter.formats.perfetto.reading.reader import read
 from converter.ir import invariants
 from converter.limits import limited
 from converter.storage.opening import open_source

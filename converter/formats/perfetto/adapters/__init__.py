@@ -1,0 +1,1 @@
+"""Conversions between events of other formats and those that Perfetto declares."""

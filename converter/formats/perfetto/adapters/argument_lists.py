@@ -1,0 +1,109 @@
+"""Arrays as arguments: those whose elements have types that an annotation can name are kept, all others are text."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from converter.formats.perfetto import mapping
+from converter.formats.perfetto.annotations import JSON_VALUE
+from converter.formats.perfetto.json_sidecar import was_json
+from converter.formats.perfetto.protobuf.event_schemas import type_text
+from converter.ir.columns import Column
+from converter.ir.events import EventClass, Field, class_label
+from converter.ir.field_classes import (
+    ArrayClass,
+    BooleanClass,
+    FieldClass,
+    FloatClass,
+    IntegerClass,
+    NullClass,
+    StringClass,
+    StructureClass,
+)
+from converter.projection.capabilities import Projection
+from converter.projection.losses import Aspect, LossKind
+from converter.projection.pieces import Piece
+from converter.projection.texts import rendered
+
+
+def keep_lists(piece: Piece, projection: Projection) -> Piece:
+    """Arrays of numbers and texts, and arrays of those, of any length; others become text, those of JSON its text."""
+    fields = piece.event_class.fields
+    if not any(field not in mapping.PARTS and _has_list(field.type) for field in fields):
+        return piece
+    columns: list[Any] = piece.lazy_columns()
+    changed: list[Field] = []
+    for index, field in enumerate(fields):
+        kept = field
+        if field not in mapping.PARTS and _has_list(field.type):
+            what = f"{field.name!r} of {class_label(piece.event_class)}"
+            kind = _kept(field.type)
+            if kind is None and was_json(projection.source):
+                kind = JSON_VALUE
+                lost = f"declared type of {what}"
+                projection.lose(LossKind.RETYPED, lost, piece, aspect=Aspect.TYPES)
+                columns[index] = _as_text(piece, index, what, projection)
+            elif kind is None:
+                projection.lose(LossKind.LOWERED, f"{what} as text", piece, aspect=Aspect.TEXTS)
+                columns[index] = _as_text(piece, index, what, projection)
+            elif kind != field.type:
+                lost = f"declared type of {what}"
+                projection.lose(LossKind.RETYPED, lost, piece, aspect=Aspect.TYPES)
+            kept = replace(field, type=kind or StringClass())
+        changed.append(kept)
+
+    def made() -> EventClass:
+        return replace(piece.event_class, fields=tuple(changed))
+
+    return piece.rewritten(piece.derive(("lists",), made), columns)
+
+
+def _as_text(piece: Piece, index: int, what: str, projection: Projection) -> Any:
+    def text() -> Column:
+        kind = piece.event_class.fields[index].type
+        return rendered(piece.table.column(index), kind, what, piece, projection)
+
+    return text
+
+
+def _has_list(field_class: FieldClass) -> bool:
+    match field_class:
+        case ArrayClass():
+            return True
+        case StructureClass(members):
+            return any(_has_list(member.type) for member in members)
+    return False
+
+
+def _kept(field_class: FieldClass) -> FieldClass | None:
+    """The type in which a list, or a structure of lists, is kept; None where it is not."""
+    match field_class:
+        case ArrayClass(element, _):
+            inner = element if isinstance(element, NullClass) else _element(element)
+            return None if inner is None else ArrayClass(inner)
+        case StructureClass(members):
+            types = [_kept(member.type) for member in members]
+            if any(kind is None for kind in types):
+                return None
+            return StructureClass(
+                tuple(
+                    replace(member, type=kind)
+                    for member, kind in zip(members, types, strict=True)
+                    if kind is not None
+                )
+            )
+    return field_class
+
+
+def _element(element: FieldClass) -> FieldClass | None:
+    """The type of elements that an empty list can name (`annotations.EMPTY_LIST_OF`)."""
+    match element:
+        case IntegerClass(_, signed, style):
+            return element if type_text(IntegerClass(64, signed, style)) else None
+        case FloatClass() | BooleanClass() | StringClass():
+            return element
+        case ArrayClass(inner, _) if not isinstance(inner, FloatClass | NullClass):
+            kept = _element(inner)
+            return None if kept is None else ArrayClass(kept)
+    return None

@@ -1,0 +1,261 @@
+"""Events of a kernel: the messages that hold them, and what becomes of those that no message is for."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cache
+from typing import Final
+
+from converter.formats.perfetto import mapping, tracepoints
+from converter.formats.perfetto.adapters.positions import syscalls_as_raw
+from converter.formats.perfetto.adapters.record_shapes import with_unicode_names
+from converter.formats.perfetto.adapters.scheduling import is_of_task_states
+from converter.formats.perfetto.protobuf.descriptors import typed_event
+from converter.formats.perfetto.protobuf.event_schemas import (
+    FIRST_EXTRA,
+    MAX_DESCRIBED,
+    PlacedField,
+    distinct,
+    is_flags,
+    is_no_other_list,
+    place_described,
+    place_typed,
+)
+from converter.ir.events import EventClass, Field, class_label
+from converter.ir.kinds import REQUIRED_ROLES, Kind
+from converter.projection.capabilities import (
+    Adapter,
+    Capabilities,
+    KindSupport,
+    Lowering,
+    Projection,
+)
+from converter.projection.linux_tracepoints import MEANINGS, meaning
+from converter.projection.losses import LossKind
+from converter.projection.pieces import CONTEXT_ROLES, Piece
+
+#: What else becomes of arguments of generic events, whose values are 64-bit integers, floating-point numbers, strings
+#: and bytes.
+_GENERIC: Final = Capabilities(
+    {},
+    integers=frozenset({(64, False), (64, True)}),
+    booleans=False,
+    nulls=False,
+    max_arguments=MAX_DESCRIBED,
+)
+#: Structures are taken apart, since no field of an event is one.
+_TYPED: Final = Capabilities({}, arrays=True)
+
+GENERIC_SUPPORT: Final = KindSupport(
+    (tracepoints.COMMON_FLAGS,), cpu=True, named=True, holds=_GENERIC
+)
+
+#: The event of each kind where no event of the class's own name is typed. Kinds that say less without the name of
+#: their class (which interrupt it is) are not here for classes that have one.
+CANONICAL: Final[dict[Kind, tuple[str, str]]] = {
+    **{known.kind: point for point, known in reversed(MEANINGS.items())},
+    Kind.TIMER_ENTRY: ("timer", "hrtimer_expire_entry"),
+    Kind.TIMER_EXIT: ("timer", "hrtimer_expire_exit"),
+}
+_NAMED_KINDS: Final = frozenset(
+    {
+        Kind.IRQ_ENTRY,
+        Kind.IRQ_EXIT,
+        Kind.IPI_ENTRY,
+        Kind.IPI_EXIT,
+        Kind.TIMER_ENTRY,
+        Kind.TIMER_EXIT,
+        Kind.SYSCALL_ENTRY,
+        Kind.SYSCALL_EXIT,
+        Kind.CLOCK_RATE,
+    }
+)
+#: Kinds that other tracers have for programs, where they are slices and instants of the timeline.
+_KERNEL_ONLY: Final = frozenset({Kind.FUNCTION, Kind.FUNCTION_ENTRY, Kind.FUNCTION_EXIT})
+#: Kinds that are slices in the timeline, and only there have an end and a name.
+_SLICES: Final = frozenset(
+    {
+        Kind.IRQ_ENTRY,
+        Kind.IRQ_EXIT,
+        Kind.SOFTIRQ_ENTRY,
+        Kind.SOFTIRQ_EXIT,
+        Kind.IPI_ENTRY,
+        Kind.IPI_EXIT,
+        Kind.TIMER_ENTRY,
+        Kind.TIMER_EXIT,
+        Kind.SYSCALL_ENTRY,
+        Kind.SYSCALL_EXIT,
+        Kind.WORK_BEGIN,
+        Kind.WORK_END,
+        Kind.FUNCTION_ENTRY,
+        Kind.FUNCTION_EXIT,
+    }
+)
+#: The kernel's function tracer, which has no typed event.
+_FUNCTION: Final = ("ftrace", "function")
+
+
+@cache
+def _names() -> dict[str, tuple[str, str]]:
+    """Typed events by name alone, of names that one system has."""
+    points: dict[str, tuple[str, str]] = {}
+    twice = set()
+    for point in tracepoints.number_of_tracepoint():
+        if point[1] in points:
+            twice.add(point[1])
+        points[point[1]] = point
+    return {name: point for name, point in points.items() if name not in twice}
+
+
+@cache
+def support_of(point: tuple[str, str]) -> KindSupport:
+    """How a typed event holds a class of another name than its own."""
+    if point == _FUNCTION:
+        declared = tracepoints.function_class()
+    else:
+        event = typed_event(tracepoints.number_of_tracepoint()[point])
+        assert event is not None
+        declared = tracepoints.tracepoint_class(*point, event.fields)
+    return KindSupport(
+        declared.fields,
+        required=REQUIRED_ROLES.get(declared.kind, frozenset()),
+        arguments=False,
+        cpu=True,
+        event=point,
+        holds=_TYPED,
+    )
+
+
+def point_of(event_class: EventClass) -> tuple[str, str] | None:
+    """The typed event as which a class of kernel events is written; None: as a generic one, or it is lowered."""
+    name = (event_class.category, event_class.name)
+    kind = event_class.kind
+    if name == _FUNCTION and kind is Kind.FUNCTION:
+        return name
+    for point in (name, None if event_class.category else _names().get(event_class.name)):
+        if point is None or point not in tracepoints.number_of_tracepoint():
+            continue
+        known = tracepoints.known_meaning(*point)
+        if (Kind.TYPED if known is None else known.kind) is kind:
+            return point if kind is not Kind.TYPED or _shares_fields(event_class, point) else None
+    if kind in _KERNEL_ONLY and event_class.category != "ftrace":
+        return None
+    if kind in _NAMED_KINDS and event_class.name:
+        return None
+    return CANONICAL.get(kind)
+
+
+def _shares_fields(event_class: EventClass, point: tuple[str, str]) -> bool:
+    """Whether a class has a field of the typed event, or either has none."""
+    own = {field.name for field in event_class.fields if field.role not in CONTEXT_ROLES}
+    typed = {field.name for field in support_of(point).fields[1:]}
+    return not own or not typed or bool(own & typed)
+
+
+def kernel_support(event_class: EventClass) -> KindSupport | None:
+    """How the format holds a class of one of the kernel's kinds: as it is, as far as its fields have a place."""
+    if is_of_task_states(event_class):
+        return _SWITCH
+    if event_class.native == tracepoints.DESCRIBED_EVENT:
+        return _described_support(event_class)
+    point = point_of(event_class)
+    if point is not None:
+        support = support_of(point)
+        return replace(support, fields=_fields(_placed(event_class, point)))
+    if event_class.kind is not Kind.TYPED:
+        return None
+    support = _described_support(event_class)
+    if tracepoints.known_meaning(event_class.category, event_class.name):
+        # A name by which the reader knows another kind.
+        return replace(support, named=False, event=("", event_class.name))
+    return support
+
+
+def _described_support(event_class: EventClass) -> KindSupport:
+    """How a generic event holds a class."""
+    fields = event_class.fields
+    support = GENERIC_SUPPORT
+    if not any(map(is_flags, fields)):
+        support = replace(support, fields=())
+    if len(fields) <= MAX_DESCRIBED and len(distinct(fields)) == len(fields):
+        support = replace(support, fields=_fields(place_described(fields)))
+    if all(map(is_no_other_list, fields)):
+        support = replace(support, holds=replace(_GENERIC, arrays=True))
+    return support
+
+
+def _placed(event_class: EventClass, point: tuple[str, str]) -> tuple[PlacedField, ...]:
+    if point == _FUNCTION:
+        return place_described(event_class.fields)
+    return place_typed(event_class.fields, tracepoints.message_fields(*point))
+
+
+def _fields(placed: tuple[PlacedField, ...]) -> tuple[Field, ...]:
+    return tuple(item.field for item in placed)
+
+
+_SWITCH: Final = KindSupport(
+    mapping.SWITCH.fields,
+    (mapping.SWITCH_STATE,),
+    required=REQUIRED_ROLES[Kind.SCHED_SWITCH],
+    arguments=False,
+    thread=False,
+    cpu=True,
+    event=(mapping.SWITCH.category, mapping.SWITCH.name),
+)
+
+
+def kernel_adapter(adapter: Adapter) -> Adapter:
+    """What becomes of kernel events, and which of their fields importers skip."""
+
+    def adapt(piece: Piece, projection: Projection) -> Piece:
+        piece = adapter(with_unicode_names(piece, projection), projection)
+        # In a trace that was read from Perfetto they were not shown, either.
+        if projection.source.format != "perfetto":
+            for field in _unshown(piece.event_class):
+                what = f"{field.name!r} of {class_label(piece.event_class)}"
+                projection.lose(LossKind.UNSHOWN, what, piece)
+        return piece
+
+    return adapt
+
+
+@cache
+def _unshown(event_class: EventClass) -> tuple[Field, ...]:
+    """The fields of a class that its message has no place for, without those that only say where an event was."""
+    if is_of_task_states(event_class) or event_class.native == tracepoints.DESCRIBED_EVENT:
+        return ()
+    point = point_of(event_class)
+    if point is None:
+        return ()
+    return tuple(
+        item.field
+        for item in _placed(event_class, point)
+        if item.number >= FIRST_EXTRA and item.field.role not in CONTEXT_ROLES
+    )
+
+
+def _is_linux_tracepoint(event_class: EventClass) -> bool:
+    """Whether the class is of that kind by the name that Linux gives it."""
+    return meaning(event_class.category, event_class.name).kind is event_class.kind
+
+
+def tracepoint_or_instant(kind: Kind) -> Lowering:
+    """The rule for events of a kernel's kind that has no typed event for them.
+
+    Linux's own, and others that are no slices, are generic events where they have a name.
+    """
+    from converter.projection.instants import as_typed, lower_to_instant
+    from converter.projection.lowering import LOWERINGS
+
+    def rule(piece: Piece, projection: Projection) -> list[Piece] | None:
+        if kind in (Kind.SYSCALL_ENTRY, Kind.SYSCALL_EXIT):
+            raw = syscalls_as_raw(piece, projection)
+            if raw is not None:
+                return [raw]
+        event_class = piece.event_class
+        if event_class.category and (kind not in _SLICES or _is_linux_tracepoint(event_class)):
+            return [as_typed(piece)]
+        return LOWERINGS.get(kind, lower_to_instant)(piece, projection)
+
+    return rule

@@ -1,0 +1,87 @@
+"""Records of scheduling: as Linux's events, or as the states of tasks."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, Final
+
+import numpy as np
+
+from converter.formats.perfetto import mapping
+from converter.formats.perfetto.adapters.positions import off_tracks, on_threads_by_tid
+from converter.formats.perfetto.tracepoints import COMPACT_SCHED
+from converter.ir.events import EventClass, class_label
+from converter.ir.field_classes import IntegerClass
+from converter.ir.kinds import Kind, Role
+from converter.projection.capabilities import Projection
+from converter.projection.losses import LossKind
+from converter.projection.pieces import Piece
+from converter.projection.sched_conventions import with_linux_state
+from converter.projection.switched_tasks import UNKNOWN_TASK, may_name_one
+from converter.projection.task_names import with_tasks
+from converter.projection.thread_states import thread_state
+
+#: What tracers of Linux call a switch.
+_LINUX_SWITCHES: Final = frozenset({"", "sched_switch", "sched_schedule", "schedule"})
+
+
+def is_of_task_states(event_class: EventClass) -> bool:
+    """Whether a switch is written as the states of its tasks: it is none of Linux's by its name, or names one task."""
+    return event_class.kind is Kind.SCHED_SWITCH and (
+        event_class.name not in _LINUX_SWITCHES or may_name_one(event_class)
+    )
+
+
+def _with_thread_states(piece: Piece, projection: Projection) -> Piece:
+    """A scheduler's own states in the vocabulary that other kernels' have here."""
+    index = piece.event_class.index_of(Role.PREV_STATE)
+    if index is None:
+        return piece
+    own = piece.event_class.fields[index]
+    if own == mapping.SWITCH_STATE or not isinstance(own.type, IntegerClass):
+        return piece
+    what = f"{own.name!r} of {class_label(piece.event_class)}: states that others have too"
+    projection.lose(LossKind.CHANGED, what, piece)
+    own_class = own.type
+
+    def made() -> EventClass:
+        fields = list(piece.event_class.fields)
+        fields[index] = mapping.SWITCH_STATE
+        return replace(piece.event_class, fields=tuple(fields))
+
+    columns: list[Any] = piece.lazy_columns()
+    columns[index] = lambda: thread_state(np.asarray(piece.table.column(index)), own_class)
+    return piece.rewritten(piece.derive(("states",), made), columns)
+
+
+def _lose_hidden(piece: Piece, projection: Projection) -> None:
+    """Compact switches from a task that is not known importers leave out; as other events they show them."""
+    left = piece.integers(Role.PREV_TID)
+    if left is not None:
+        count = int(np.count_nonzero(left == UNKNOWN_TASK))
+        what = "compact switches from tasks that are not known: they are shown"
+        projection.lose(LossKind.CHANGED, what, piece, count)
+
+
+def as_scheduled(piece: Piece, projection: Projection) -> Piece:
+    """Records of tasks with their names, and with Linux's states, on the task that leaves the CPU, or that wakes.
+
+    The kernel's own are that already.
+    """
+    if is_of_task_states(piece.event_class):
+        return off_tracks(_with_thread_states(piece, projection), projection)
+    if piece.event_class.native == COMPACT_SCHED and projection.source.format == "perfetto":
+        _lose_hidden(piece, projection)
+    piece = with_tasks(piece, projection)
+    if piece.event_class.category != "sched":
+        role = Role.WAKER_TID
+        if piece.event_class.kind is Kind.SCHED_SWITCH:
+            piece = with_linux_state(piece)
+            role = Role.PREV_TID
+        tids = piece.integers(role)
+        threads = projection.threads_of(piece)
+        missing = threads < 0
+        if tids is not None and missing.any():
+            found = projection.thread_of_tid(tids)
+            piece = piece.moved(thread=np.where(missing, found, threads).astype(np.int32))
+    return on_threads_by_tid(piece, projection)

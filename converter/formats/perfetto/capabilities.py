@@ -1,0 +1,236 @@
+"""What a Perfetto trace holds, as the reader delivers it: of each kind the fields, and what else becomes of it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cache
+from typing import Final
+
+from converter.formats.perfetto import mapping
+from converter.formats.perfetto.adapters.argument_lists import keep_lists
+from converter.formats.perfetto.adapters.counters import (
+    is_text,
+    is_value,
+    place_counters,
+    series_as_counters,
+)
+from converter.formats.perfetto.adapters.json_arguments import as_pointers, without_clock_syncs
+from converter.formats.perfetto.adapters.kernel_events import (
+    CANONICAL,
+    GENERIC_SUPPORT,
+    kernel_adapter,
+    kernel_support,
+    support_of,
+    tracepoint_or_instant,
+)
+from converter.formats.perfetto.adapters.markers import by_form
+from converter.formats.perfetto.adapters.positions import (
+    drop_foreign_packets,
+    on_threads_by_tid,
+    without_foreign_packets,
+)
+from converter.formats.perfetto.adapters.record_shapes import as_log_entries, with_whole_frames
+from converter.formats.perfetto.adapters.scheduling import as_scheduled
+from converter.formats.perfetto.adapters.timeline_fields import as_parts
+from converter.formats.perfetto.annotations import JSON_VALUE
+from converter.formats.perfetto.json_sidecar import SIDECAR
+from converter.ir.events import EventClass
+from converter.ir.field_classes import ArrayClass, IntegerClass, StringClass, Style
+from converter.ir.kinds import Kind, Role
+from converter.projection.capabilities import Capabilities, KindSupport, Lowering, Projection
+from converter.projection.lost_events import counted
+from converter.projection.pieces import Piece
+from converter.projection.task_names import NAMED_KINDS
+
+#: Values of debug annotations. Which arrays they can be, `keep_lists` sees to.
+_ARGUMENTS: Final = Capabilities(
+    {},
+    integers=frozenset({(64, False), (64, True)}),
+    floats=frozenset({64}),
+    blobs=False,
+    media_types=frozenset({JSON_VALUE.media_type}),
+    styles=frozenset({Style.POINTER}),
+    wide_styles=frozenset({Style.POINTER}),
+    arrays=True,
+    structures=True,
+)
+
+
+def _counter_support(event_class: EventClass) -> KindSupport | None:
+    """A counter event has one value, and it is a number."""
+    values = sum(map(is_value, event_class.fields)) + sum(map(is_text, event_class.fields))
+    return None if values > 1 else _COUNTER
+
+
+_LOST: Final = KindSupport(arguments=False, thread=False, cpu=True)
+
+
+_COUNTED: Final = counted()
+
+
+def _lost(piece: Piece, projection: Projection) -> Piece:
+    """Lost events: of a class that does not say how many, the record says that neither."""
+    return piece if piece.integers(Role.COUNT) is None else _COUNTED(piece, projection)
+
+
+def _lost_support(event_class: EventClass) -> KindSupport:
+    """Lost events, with their number where the source knows it."""
+    counted = mapping.COUNTED_LOST_EVENTS
+    index = event_class.index_of(Role.COUNT)
+    if index is None or not isinstance(event_class.fields[index].type, IntegerClass):
+        return _LOST
+    return replace(_LOST, fields=counted.fields, event=("", counted.name))
+
+
+def _native_support(event_class: EventClass) -> KindSupport:
+    return KindSupport(
+        mapping.NATIVE_PACKET.fields,
+        arguments=False,
+        thread=False,
+        event=(event_class.category, event_class.name),
+        timed=event_class.timed,
+        required=frozenset({Role.TYPE, Role.PAYLOAD}),
+    )
+
+
+def _log_support(event_class: EventClass) -> KindSupport | None:
+    """A log entry has a message, and what Android's have beside it; those with arguments become instants."""
+    for field in event_class.fields:
+        own = field.role in (Role.MESSAGE, Role.CATEGORY) and isinstance(field.type, StringClass)
+        if not own and field not in mapping.log_fields():
+            return None
+    roles = {field.role for field in event_class.fields}
+    return _LOG if len(roles) == len(event_class.fields) else None
+
+
+def _sample_support(event_class: EventClass) -> KindSupport | None:
+    """A sample has a call stack of frames, addresses or names of functions; those with arguments become instants."""
+    for field in event_class.fields:
+        if field in mapping.SAMPLE_FIELDS:
+            continue
+        frames = field.type if field.role is Role.FRAMES else None
+        if not isinstance(frames, ArrayClass):
+            return None
+        if (
+            not isinstance(frames.element, IntegerClass | StringClass)
+            and frames.element != mapping.FRAME
+        ):
+            return None
+    roles = [field.role for field in event_class.fields if field.role is not Role.NONE]
+    return _SAMPLE if len(set(roles)) == len(roles) else None
+
+
+_LOG: Final = KindSupport(mapping.log_fields(), required=frozenset({Role.MESSAGE}), arguments=False)
+_SAMPLE: Final = KindSupport(
+    mapping.SAMPLE_FIELDS,
+    required=frozenset({Role.FRAMES}),
+    arguments=False,
+    cpu=True,
+    holds=Capabilities({}, arrays=True, structures=True),
+)
+
+_COUNTER: Final = KindSupport(
+    (*mapping.leading_fields(Kind.COUNTER), mapping.COUNTER_VALUES[True]),
+    (mapping.COUNTER_VALUES[False], *mapping.PARTS),
+    required=frozenset({Role.VALUE}),
+    thread=False,
+    track=True,
+    holds=_ARGUMENTS,
+)
+
+
+def _fitted(piece: Piece, projection: Projection) -> Piece:
+    return as_parts(keep_lists(as_pointers(piece, projection), projection), projection)
+
+
+@cache
+def capabilities(variant: str) -> Capabilities:
+    """What a Perfetto trace can hold, by kind: the fields that the reader delivers of it.
+
+    Kernel events are the typed message of their name where the package has one, the message of their kind, or else
+    generic events of 64-bit integers, floating-point numbers, strings and bytes.
+    """
+    del variant
+    kinds: dict[Kind, KindSupport] = {}
+    for kind in mapping.TYPE_KINDS.values():
+        kinds[kind] = KindSupport(
+            mapping.leading_fields(kind),
+            mapping.STATE_PARTS if kind is Kind.STATE else mapping.PARTS,
+            track=True,
+            one_place=True,
+            holds=_ARGUMENTS,
+        )
+    kinds[Kind.SLICE_COMPLETE] = KindSupport(
+        mapping.leading_fields(Kind.SLICE_COMPLETE),
+        mapping.PARTS,
+        required=frozenset({Role.DURATION}),
+        holds=_ARGUMENTS,
+    )
+    kinds[Kind.COUNTER] = replace(_COUNTER, of_class=_counter_support)
+    for kind in sorted(mapping.ID_KINDS):
+        kinds[kind] = KindSupport(
+            mapping.leading_fields(kind),
+            mapping.PARTS,
+            required=frozenset({Role.ID}),
+            track=True,
+            one_place=True,
+            holds=_ARGUMENTS,
+        )
+    kinds[Kind.TYPED] = replace(GENERIC_SUPPORT, of_class=kernel_support)
+    for kind, point in sorted(CANONICAL.items()):
+        kinds[kind] = replace(support_of(point), of_class=kernel_support)
+    kinds[Kind.LOG] = replace(_LOG, of_class=_log_support)
+    kinds[Kind.SAMPLE] = replace(_SAMPLE, of_class=_sample_support)
+    kinds[Kind.DISCARDED] = replace(_LOST, of_class=_lost_support)
+    native = EventClass(Kind.NATIVE)
+    kinds[Kind.NATIVE] = replace(_native_support(native), of_class=_native_support)
+    lowerings: dict[Kind, Lowering] = {kind: tracepoint_or_instant(kind) for kind in CANONICAL}
+    lowerings[Kind.NATIVE] = without_foreign_packets
+    lowerings[Kind.CLOCK_SYNC] = without_clock_syncs
+    lowerings[Kind.COUNTER] = series_as_counters
+    adapters = dict.fromkeys((Kind.TYPED, *CANONICAL), kernel_adapter(on_threads_by_tid))
+    adapters |= dict.fromkeys(NAMED_KINDS, kernel_adapter(as_scheduled))
+    for kind in (*mapping.TYPE_KINDS.values(), *mapping.ID_KINDS, Kind.SLICE_COMPLETE):
+        adapters[kind] = _fitted
+    adapters[Kind.COUNTER] = lambda piece, projection: _fitted(
+        place_counters(piece, projection), projection
+    )
+    adapters[Kind.LOG] = as_log_entries
+    adapters[Kind.SAMPLE] = with_whole_frames
+    adapters[Kind.NATIVE] = drop_foreign_packets
+    adapters[Kind.DISCARDED] = _lost
+    return Capabilities(
+        kinds,
+        integers=frozenset({(64, False), (64, True)}),
+        floats=frozenset({64}),
+        blobs=False,
+        styles=frozenset({Style.POINTER}),
+        wide_styles=frozenset({Style.POINTER}),
+        structures=True,
+        clock_rates=False,
+        exits_by_switch=True,
+        duration_unit=1000,
+        ends_by_name=frozenset({"chrome", "perfetto"}),
+        ends_alike=frozenset({"chrome", "perfetto"}),
+        ends_in_turn=frozenset({"fxt"}),
+        slices_first=frozenset({"chrome"}),
+        max_cpu=1023,
+        max_depth=512,
+        id_bits=31,
+        cpuless=False,
+        lowerings=lowerings,
+        call_stacks=True,
+        program_instants=True,
+        adapters=adapters,
+        splitters={Kind.MARK: by_form},
+        tracks=True,
+        task_tracks=True,
+        track_units=True,
+        clock_names=True,
+        other_clocks=True,
+        epoch=True,
+        environment=True,
+        command_lines=True,
+        symbols=True,
+        sidecars=frozenset({SIDECAR}),
+    )

@@ -1,0 +1,352 @@
+"""How a source declares its kernel events, where Perfetto's messages say less: fields in order, with types and roles.
+
+A message of the package has its own fields, all numbers as wide as protobuf's; a recording's kernel may have others.
+What a field of the message has a place for is there; any other field stands behind, under a number that no message has
+(importers skip it). A trace attribute says which field is where, so that the event reads back as it was declared.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+from converter.formats.perfetto.protobuf.descriptors import ProgramField
+from converter.formats.perfetto.protobuf.scan_fields import BOOLEAN, FIXED32, FIXED64, SPAN, VARINT
+from converter.ir.events import Field
+from converter.ir.field_classes import (
+    ArrayClass,
+    BooleanClass,
+    BytesClass,
+    FieldClass,
+    FloatClass,
+    IntegerClass,
+    StringClass,
+    Style,
+)
+from converter.ir.kinds import REQUIRED_ROLES, Kind, Role
+from converter.ir.text import is_unicode
+from converter.projection.linux_tracepoints import TEXT_ROLES
+from converter.projection.types import converts, is_stack
+
+#: The trace attribute with declarations, as JSON: a list of {"event": field number in FtraceEvent, "shape": which of
+#: the event's declarations, "fields": [[name, number, type, role], ...]}. It stands alone in its packet.
+EVENTS_ATTRIBUTE: Final = "traceconv.events"
+#: Numbers in the message of an event: fields that the message does not have, and which declaration the event is of (0
+#: goes without saying).
+FIRST_EXTRA: Final = 1000
+SHAPE: Final = 999
+#: Stands for common_flags, a number of 32 bits that is not in the message (`layout.EVENT_NOTES`).
+COMMON_FLAGS: Final = 0
+
+#: Fields of generic events are numbered up to here: others are refused (generic_ftrace_pool.cc).
+MAX_DESCRIBED: Final = 31
+
+_MAX_FIELDS: Final = 4096
+_MAX_LENGTH: Final = 1 << 16
+_MAX_NUMBER: Final = 1 << 29
+
+_TEXT_ROLES: Final = TEXT_ROLES | {Role.CATEGORY, Role.SCOPE}
+_ANY_TYPE: Final = frozenset({Role.NONE, Role.CONTEXT})
+_INTEGER: Final = re.compile(r"([iu])(8|16|32|64)(?: ([a-z_]+))?")
+_ARRAY: Final = re.compile(r"(.*)\[(\d{0,5})\]")
+
+
+@dataclass(frozen=True, slots=True)
+class PlacedField:
+    """A field of a class of kernel events, and its number in the event's message (`COMMON_FLAGS`: not in it).
+
+    One that importers cannot show as it is has a text besides, under a number of its own (0: it has none).
+    """
+
+    field: Field
+    number: int
+    text_number: int = 0
+
+    @property
+    def shown_number(self) -> int:
+        """The number of what importers show of it."""
+        return self.text_number or self.number
+
+    @property
+    def program_field(self) -> ProgramField:
+        """How the field is read."""
+        field_class = self.field.type
+        repeated = isinstance(field_class, ArrayClass)
+        scalar = field_class.element if isinstance(field_class, ArrayClass) else field_class
+        match scalar:
+            case BooleanClass():
+                way = BOOLEAN
+            case FloatClass(bits):
+                way = FIXED64 if bits == 64 else FIXED32
+            case IntegerClass():
+                way = VARINT
+            case _:
+                way = SPAN
+        return ProgramField(self.number, self.field.name, field_class, way, repeated)
+
+
+# Types
+
+
+def type_text(field_class: FieldClass) -> str | None:
+    """A type as a declaration names it ("u8", "u64 pointer", "string", "u64[6]"); None: it names no such type."""
+    match field_class:
+        case IntegerClass(8 | 16 | 32 | 64 as bits, signed, style, (), False):
+            text = f"{'i' if signed else 'u'}{bits}"
+            return text if style is Style.DECIMAL else f"{text} {style.name.lower()}"
+        case BooleanClass():
+            return "bool"
+        case FloatClass(bits):
+            return f"f{bits}"
+        case StringClass():
+            return "string"
+        case BytesClass() if field_class == BytesClass():
+            return "bytes"
+        case ArrayClass(element, length) if not isinstance(element, ArrayClass | FloatClass):
+            text_of = type_text(element)
+            if text_of is not None and (length is None or length < _MAX_LENGTH):
+                return f"{text_of}[{'' if length is None else length}]"
+    return None
+
+
+_PLAIN_TYPES: Final[dict[str, FieldClass]] = {
+    "bool": BooleanClass(),
+    "f32": FloatClass(32),
+    "f64": FloatClass(64),
+    "string": StringClass(),
+    "bytes": BytesClass(),
+}
+
+
+def parse_type(text: str) -> FieldClass:
+    """The type that a declaration names.
+
+    Raises:
+        ValueError: it names none.
+
+    """
+    plain = _PLAIN_TYPES.get(text)
+    if plain is not None:
+        return plain
+    array = _ARRAY.fullmatch(text)
+    if array is not None:
+        element = parse_type(array[1])
+        if not isinstance(element, ArrayClass | FloatClass):
+            return ArrayClass(element, int(array[2]) if array[2] else None)
+    integer = _INTEGER.fullmatch(text)
+    if integer is None:
+        raise ValueError(f"no type {text!r}")
+    style = Style[(integer[3] or "decimal").upper()] if _is_style(integer[3]) else None
+    if style is None:
+        raise ValueError(f"no type {text!r}")
+    return IntegerClass(int(integer[2]), integer[1] == "i", style)
+
+
+def _is_style(name: str | None) -> bool:
+    return name is None or name.upper() in Style.__members__
+
+
+def _declarable(field_class: FieldClass) -> FieldClass:
+    """The type without what no declaration says: labels, odd numbers of bits, media types."""
+    match field_class:
+        case IntegerClass(_, signed, style):
+            return IntegerClass(8 * field_class.dtype.itemsize, signed, style)
+        case BytesClass():
+            return BytesClass()
+        case ArrayClass(element, length):
+            return ArrayClass(_declarable(element), length)
+    return field_class
+
+
+def _suits(role: Role, field_class: FieldClass) -> bool:
+    """Whether what reads fields by role can read one of this type."""
+    if role in _ANY_TYPE:
+        return True
+    if role in _TEXT_ROLES:
+        return isinstance(field_class, StringClass)
+    if role is Role.SYSCALL_ARGUMENTS:
+        return isinstance(field_class, ArrayClass) and isinstance(field_class.element, IntegerClass)
+    return isinstance(field_class, IntegerClass)
+
+
+# Where fields go
+
+
+def is_flags(field: Field) -> bool:
+    """Whether a field is what FtraceEvent.common_flags holds."""
+    return field.role is Role.CONTEXT_FLAGS and (
+        isinstance(field.type, IntegerClass) and not field.type.signed and field.type.bits <= 32
+    )
+
+
+def distinct(fields: Iterable[Field]) -> list[Field]:
+    """Without fields that nothing tells from one before: of the same role, or of none and the same name."""
+    seen: set[Role | str] = set()
+    result = []
+    for field in fields:
+        key = field.name if field.role is Role.NONE else field.role
+        if key not in seen:
+            seen.add(key)
+            result.append(field)
+    return result
+
+
+def place_typed(
+    fields: Sequence[Field], message: Sequence[tuple[int, Field]]
+) -> tuple[PlacedField, ...]:
+    """Where a typed event has the fields of a class: those that it can have, in types that it can.
+
+    Args:
+        fields: of the class.
+        message: number and declaration of each field of the message.
+
+    Returns:
+        Of the fields, in their order, those that are held.
+
+    """
+    if len(fields) == len(message) + 1 and is_flags(fields[0]):
+        # As the message says, labels and all.
+        plain = [PlacedField(field, number) for number, field in message]
+        if [item.field for item in plain] == list(fields[1:]):
+            return (PlacedField(fields[0], COMMON_FLAGS), *plain)
+    of_role: dict[Role, tuple[int, Field]] = {
+        field.role: (number, field) for number, field in message if field.role is not Role.NONE
+    }
+    roles = {field.role for field in fields} - {Role.NONE}
+    of_name = {field.name: (number, field) for number, field in message if field.role not in roles}
+    taken: set[int] = set()
+    extra = FIRST_EXTRA
+    placed = []
+    for field in distinct(fields):
+        if not is_unicode(field.name):
+            continue
+        if is_flags(field):
+            placed.append(PlacedField(_plain(field), COMMON_FLAGS))
+            continue
+        wanted = _plain(field)
+        found = of_role.get(field.role) or of_name.get(field.name)
+        if found is not None and found[0] not in taken:
+            number, declared = found
+            if not _same_on_wire(wanted.type, declared.type):
+                if field.role is not declared.role or not converts(field.type, declared.type):
+                    number = 0
+                wanted = replace(wanted, type=declared.type) if number else wanted
+            if number and _suits(field.role, wanted.type):
+                taken.add(number)
+                placed.append(PlacedField(wanted, number))
+                continue
+        if type_text(wanted.type) is not None and _suits(field.role, wanted.type):
+            placed.append(PlacedField(wanted, extra))
+            extra += 1
+    return tuple(placed)
+
+
+def place_described(fields: Sequence[Field]) -> tuple[PlacedField, ...]:
+    """Where a generic event has the fields of a class: numbered in their order, as far as there are numbers.
+
+    Of a call stack, a list of addresses, importers would show the last one, and no name: they see it as text.
+    """
+    placed = []
+    number = 0
+    for field in fields:
+        wanted = _plain(field)
+        if not is_unicode(field.name) or not _suits(field.role, wanted.type):
+            continue
+        if is_flags(field):
+            placed.append(PlacedField(wanted, COMMON_FLAGS))
+        elif number < MAX_DESCRIBED and _is_describable(wanted.type):
+            number += 1
+            if is_stack(wanted.type):
+                placed.append(PlacedField(wanted, number, number + 1))
+                number += 1
+            else:
+                placed.append(PlacedField(wanted, number))
+    return tuple(placed)
+
+
+def _plain(field: Field) -> Field:
+    return Field(field.name, _declarable(field.type), field.role)
+
+
+def _is_describable(field_class: FieldClass) -> bool:
+    """Whether generic events have values of the type: numbers, strings, bytes, and lists of all but fractions."""
+    return type_text(field_class) is not None
+
+
+def is_no_other_list(field: Field) -> bool:
+    """Whether a field, if it is an array, is one that generic events can have as such."""
+    return not isinstance(field.type, ArrayClass) or _is_describable(_declarable(field.type))
+
+
+def _same_on_wire(one: FieldClass, other: FieldClass) -> bool:
+    """Whether values of the first type can stand in a field of the second as they are."""
+    match one, other:
+        case (IntegerClass() | BooleanClass(), IntegerClass()):
+            return True
+        case (StringClass(), StringClass()) | (BytesClass(), BytesClass()):
+            return True
+        case (ArrayClass(element), ArrayClass(wanted)):
+            return type_text(one) is not None and _same_on_wire(element, wanted)
+    return False
+
+
+# The attribute
+
+
+def declaration(event: int, shape: int, placed: Sequence[PlacedField]) -> dict[str, Any]:
+    """One declaration as JSON has it."""
+    fields = []
+    for item in placed:
+        form: list[Any] = [item.field.name, item.number, type_text(item.field.type)]
+        if item.field.role is not Role.NONE:
+            form.append(item.field.role.name.lower())
+        fields.append(form)
+    return {"event": event, "shape": shape, "fields": fields}
+
+
+#: Declarations by field number of the event in FtraceEvent and number of the shape.
+Declarations = dict[int, dict[int, tuple[PlacedField, ...]]]
+
+
+def parse_declarations(text: bytes) -> Declarations:
+    """What an attribute declares.
+
+    Raises:
+        ValueError: it is damaged.
+
+    """
+    result: Declarations = {}
+    try:
+        for form in json.loads(text):
+            event, shape = form["event"], form["shape"]
+            placed = tuple(_placed(*item) for item in form["fields"])
+            if not _is_number(event) or not _is_number(shape) or len(placed) > _MAX_FIELDS:
+                raise ValueError("no event has this number")
+            numbers = [item.number for item in placed]
+            if len(set(numbers)) < len(numbers) or SHAPE in numbers:
+                raise ValueError("fields of an event share a number")
+            result.setdefault(event, {}).setdefault(shape, placed)
+    except (KeyError, TypeError, AttributeError, RecursionError, OverflowError) as error:
+        raise ValueError("the declarations are damaged") from error
+    return result
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int) and 0 <= value < _MAX_NUMBER
+
+
+def _placed(name: Any, number: Any, type_name: Any, role_name: Any = "none") -> PlacedField:
+    field = Field(name, parse_type(type_name), Role[role_name.upper()])
+    if not _is_number(number) or not isinstance(name, str) or not is_unicode(name):
+        raise ValueError("a field has no such name or number")
+    if not _suits(field.role, field.type) or (number == COMMON_FLAGS and not is_flags(field)):
+        raise ValueError("a field's type does not suit its role")
+    return PlacedField(field, number)
+
+
+def says_enough(kind: Kind, placed: Sequence[PlacedField]) -> bool:
+    """Whether the fields have the roles that the kind needs."""
+    return REQUIRED_ROLES.get(kind, frozenset()) <= {item.field.role for item in placed}

@@ -1,0 +1,400 @@
+"""Classes of kernel events: from the package's declarations, the trace's own, or the shapes of events themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cached_property, partial
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from converter.formats.perfetto import mapping, tracepoints
+from converter.formats.perfetto.layout import FtraceField
+from converter.formats.perfetto.protobuf.descriptors import (
+    ProgramField,
+    described_event,
+    typed_event,
+)
+from converter.formats.perfetto.protobuf.event_schemas import (
+    COMMON_FLAGS,
+    EVENTS_ATTRIBUTE,
+    SHAPE,
+    Declarations,
+    PlacedField,
+    says_enough,
+)
+from converter.formats.perfetto.protobuf.scan_fields import (
+    VARINT,
+    lacking,
+)
+from converter.formats.perfetto.reading.assembly import EventsOfClass
+from converter.formats.perfetto.reading.columns import MessageColumns, string_column
+from converter.formats.perfetto.reading.kernel_messages import KernelEvents, has_length, has_lengths
+from converter.formats.perfetto.reading.kernels import scan_ftrace as kernel
+from converter.formats.perfetto.reading.kernels.scan_generic import (
+    generic_signatures,
+    generic_values,
+)
+from converter.formats.perfetto.reading.packets import Damage
+from converter.ir.columns import Column
+from converter.ir.distinct_values import values_of
+from converter.ir.events import EventClass
+from converter.ir.field_classes import BytesClass, IntegerClass, StringClass
+from converter.ir.trace import Trace
+from converter.kernels.strings import StringTable
+from converter.kernels.union import looked_up
+
+#: Types of the fields of GenericFtraceEvent, as `scan_generic.generic_signatures` names them.
+_GENERIC_TYPES: Final[dict[int, IntegerClass | StringClass]] = {
+    ord("s"): StringClass(),
+    ord("i"): IntegerClass(64, signed=True),
+    ord("u"): IntegerClass(64),
+    ord("-"): IntegerClass(64),
+}
+
+
+#: Fields with higher numbers are taken to be there. No event of the package has one.
+_MASK_BITS: Final = 64
+#: Classes of an event that lacks fields, each for other ones.
+_MAX_PARTIAL: Final = 64
+
+
+#: Makes the columns of a class from the events of a window and those of the class among them.
+_Columns = Callable[[KernelEvents, EventsOfClass], list[Callable[[], Column]]]
+
+
+class KernelClasses:
+    """The classes of a trace's kernel events, and the events that the trace itself describes. One for all passes."""
+
+    def __init__(
+        self, trace: Trace, damage: Damage, count_unruled: Callable[[str, int, int], None]
+    ) -> None:
+        """No class yet; `count_unruled` takes fields of events which no message declares."""
+        self._trace = trace
+        self._damage = damage
+        self._count_unruled = count_unruled
+        self._described: dict[int, tuple[str, str, tuple[ProgramField, ...]]] = {}
+        self._declared: Declarations = {}
+        #: By key: its classes where an event lacks some fields, as bits by their numbers.
+        self._partial: dict[int, dict[int, int]] = {}
+        self._columns: dict[int, _Columns] = {}
+        self._shapes = StringTable()
+        self._class_of_shape: dict[int, int] = {}
+        self._class_of_declared: dict[tuple[int, int], int] = {}
+
+    @cached_property
+    def _class_of_key(self) -> NDArray[np.int32]:
+        # Large, and not needed for a trace without kernel events.
+        return np.full(kernel.KEYS, -1, np.int32)
+
+    @cached_property
+    def _optional(self) -> NDArray[np.uint64]:
+        """By key: the fields of an event that it may lack, as bits by their numbers."""
+        return np.zeros(kernel.KEYS, np.uint64)
+
+    def _note_undeclared(self, event: str, counts: NDArray[np.int64]) -> None:
+        for number in np.flatnonzero(counts).tolist():
+            self._count_unruled(event, number, int(counts[number]))
+
+    def describe(self, number: int, system: str, descriptor: bytes) -> bool:
+        """Take in a generic event's descriptor; the first of a field number counts. False where it is damaged."""
+        if number in self._described:
+            return True
+        event = described_event(descriptor)
+        if event is not None:
+            name, fields = event
+            # A provider in front of its event's name is there for importers, which do not show it.
+            self._described[number] = (system, name.removeprefix(f"{system}:"), fields)
+        return event is not None
+
+    def declare(self, declarations: Declarations) -> None:
+        """Take in what the trace says of events besides descriptors; what does not suit an event is left out."""
+        for number, shapes in declarations.items():
+            declared = self._event(number)
+            if declared is None:
+                continue
+            kind = tracepoints.kind_of(*declared[:2])
+            kept = {shape: placed for shape, placed in shapes.items() if says_enough(kind, placed)}
+            if len(kept) < len(shapes):
+                self._damage.warn(f"the attribute {EVENTS_ATTRIBUTE} is damaged")
+            if kept:
+                self._declared[number] = kept
+
+    def columns(
+        self, class_id: int, events: KernelEvents, chosen: EventsOfClass
+    ) -> list[Callable[[], Column]]:
+        """The columns of a class of `assign` from its events."""
+        return self._columns[class_id](events, chosen)
+
+    def assign(self, events: KernelEvents) -> NDArray[np.int32]:
+        """The class of each event."""
+        key = events.key
+        class_id = looked_up(self._class_of_key, key)
+        if int(class_id.min(initial=0)) < 0:
+            present = np.flatnonzero(np.bincount(key[class_id < 0])).tolist()
+            varying = [item for item in present if self._is_varying(item)]
+            for item in present:
+                if item not in varying:
+                    self._class_of_key[item] = self._class_of(item)
+            class_id = looked_up(self._class_of_key, key)
+            for item in varying:
+                places = np.flatnonzero(key == item)
+                if item == FtraceField.GENERIC:
+                    self._assign_generic(events, places, class_id)
+                else:
+                    self._assign_declared(events, item, places, class_id)
+        self._assign_partial(events, class_id)
+        return class_id
+
+    def _is_varying(self, key: int) -> bool:
+        """Whether the classes of a key's events depend on what is in these."""
+        shapes = self._declared.get(key)
+        if key == FtraceField.GENERIC or shapes is None:
+            return key == FtraceField.GENERIC
+        return len(shapes) > 1 or 0 not in shapes or any(map(has_length, shapes[0]))
+
+    def _class_of(self, key: int) -> int:
+        """The class of all events of a key."""
+        shapes = self._declared.get(key)
+        return self._define(key) if shapes is None else self._declared_class(key, 0, shapes[0])
+
+    def _define(self, key: int) -> int:
+        """The class of a key of `fill_bundles`."""
+        if key == kernel.KEY_LOST:
+            return self._add(mapping.LOST_EVENTS, lambda _events, _chosen: [])
+        if key == kernel.KEY_LOST_COUNTED:
+            return self._add(
+                mapping.COUNTED_LOST_EVENTS,
+                lambda events, chosen: [lambda: chosen.taken(events.start)],
+            )
+        if key == kernel.KEY_COMPACT_SWITCH:
+            return self._define_compact("sched_switch", tracepoints.COMPACT_SWITCH)
+        if key == kernel.KEY_COMPACT_WAKING:
+            return self._define_compact("sched_waking", tracepoints.COMPACT_WAKING)
+        declared = self._event(key)
+        if declared is None:
+            return self._define_unknown(key)
+        if key not in self._declared:
+            self._optional[key] = _optional_fields(*declared)
+        return self._define_event(key, *declared)
+
+    def _define_event(
+        self, key: int, system: str, name: str, program: tuple[ProgramField, ...]
+    ) -> int:
+        """The class of an event with these fields."""
+        strings = self._trace.strings
+        note = partial(self._note_undeclared, f"{system}:{name}" if system else name)
+
+        def columns(events: KernelEvents, chosen: EventsOfClass) -> list[Callable[[], Column]]:
+            starts, sizes = events.messages_of(chosen)
+            messages = MessageColumns(events.data, starts, sizes, program, strings, note)
+            return [events.flags_of(chosen), *messages.thunks()]
+
+        native = tracepoints.native_of(system, name, key)
+        return self._add(tracepoints.tracepoint_class(system, name, program, native), columns)
+
+    def _event(self, number: int) -> tuple[str, str, tuple[ProgramField, ...]] | None:
+        """System, name and fields of an event, None where neither the package nor the trace declares it."""
+        if number >= FtraceField.FIRST_DESCRIBED:
+            return self._described.get(number)
+        event, tracepoint = typed_event(number), tracepoints.tracepoint_of(number)
+        if event is None or tracepoint is None:
+            return None
+        return (*tracepoint, event.fields)
+
+    def _assign_partial(self, events: KernelEvents, class_id: NDArray[np.int32]) -> None:
+        """Classes of events that lack some of their fields: those without them."""
+        places, which, keys, masks = lacking(
+            events.data, events.start, events.size, events.key, self._optional
+        )
+        if not len(places):
+            return
+        pairs = list(zip(keys.tolist(), masks.tolist(), strict=True))
+        ids = {pair: self._partial_class(*pair) for pair in sorted(set(pairs))}
+        class_id[places] = np.array([ids[pair] for pair in pairs], np.int32)[which]
+
+    def _partial_class(self, key: int, mask: int) -> int:
+        """The class of the events of a number that lack these fields."""
+        known = self._partial.setdefault(key, {})
+        if mask in known:
+            return known[mask]
+        declared = self._event(key)
+        assert declared is not None
+        system, name, program = declared
+        if len(known) == _MAX_PARTIAL:
+            self._damage.warn(f"what events lack is zero in more than {_MAX_PARTIAL} combinations")
+            return int(self._class_of_key[key])
+        kept = tuple(item for item in program if not _is_among(item.number, mask))
+        known[mask] = self._define_event(key, system, name, kept)
+        return known[mask]
+
+    def _assign_declared(
+        self, events: KernelEvents, key: int, places: NDArray[np.intp], class_id: NDArray[np.int32]
+    ) -> None:
+        """Classes of the events of a number, one a declaration; events that contradict theirs are kept as they are."""
+        shapes = self._declared[key]
+        starts, sizes = events.start[places], events.size[places]
+        which = np.zeros(len(places), np.int64)
+        if len(shapes) > 1 or 0 not in shapes:
+            shape = (ProgramField(SHAPE, "shape", IntegerClass(64, signed=True), VARINT),)
+            which = MessageColumns(events.data, starts, sizes, shape, self._trace.strings).raw(0)
+        for shape in values_of(which).tolist():
+            chosen = which == shape
+            placed = shapes.get(shape)
+            if placed is not None:
+                of_shape = np.flatnonzero(chosen)
+                fitting = has_lengths(events.data, starts[of_shape], sizes[of_shape], placed)
+                if not fitting.all():
+                    self._damage.warn("arrays of kernel events are not of their declared lengths")
+                    class_id[places[of_shape[~fitting]]] = self._declared_class(key, -1, None)
+                    chosen[of_shape[~fitting]] = False
+            if chosen.any():
+                class_id[places[chosen]] = self._declared_class(key, shape, placed)
+
+    def _declared_class(self, key: int, shape: int, placed: tuple[PlacedField, ...] | None) -> int:
+        id = self._class_of_declared.get((key, shape))
+        if id is None:
+            if placed is not None:
+                id = self._define_declared(key, placed)
+            else:
+                id = self._define_unknown(key) if shape else self._define(key)
+            self._class_of_declared[key, shape] = id
+        return id
+
+    def _define_declared(self, key: int, placed: tuple[PlacedField, ...]) -> int:
+        declared = self._event(key)
+        assert declared is not None
+        system, name, _ = declared
+        strings = self._trace.strings
+        program = tuple(item.program_field for item in placed if item.number != COMMON_FLAGS)
+
+        def columns(events: KernelEvents, chosen: EventsOfClass) -> list[Callable[[], Column]]:
+            starts, sizes = events.messages_of(chosen)
+            inside = iter(MessageColumns(events.data, starts, sizes, program, strings).thunks())
+
+            def column(item: PlacedField) -> Callable[[], Column]:
+                if item.number != COMMON_FLAGS:
+                    return next(inside)
+                assert isinstance(item.field.type, IntegerClass)
+                dtype = item.field.type.dtype
+                flags = events.flags_of(chosen)
+                return lambda: flags().astype(dtype)
+
+            return [column(item) for item in placed]
+
+        fields = tuple(item.field for item in placed)
+        kind, native = tracepoints.kind_of(system, name), tracepoints.native_of(system, name, key)
+        return self._add(EventClass(kind, name, system, fields, native=native), columns)
+
+    def _define_compact(self, name: str, table_columns: dict[str, int]) -> int:
+        """The typed event's class, of the fields that compact_sched says."""
+        number = tracepoints.number_of_tracepoint()["sched", name]
+        event = typed_event(number)
+        assert event is not None
+        fields = tuple(item for item in event.fields if item.name in table_columns)
+        event_class = tracepoints.tracepoint_class("sched", name, fields, tracepoints.COMPACT_SCHED)
+        switch = name == "sched_switch"
+
+        def columns(events: KernelEvents, chosen: EventsOfClass) -> list[Callable[[], Column]]:
+            table = events.switches if switch else events.wakings
+            rows = chosen.taken(events.start)
+
+            def column(item: ProgramField) -> Callable[[], Column]:
+                kind = item.field_class
+                dtype = kind.dtype if isinstance(kind, IntegerClass) else np.dtype(np.int32)
+                return lambda: table[rows, table_columns[item.name]].astype(dtype)
+
+            return [events.flags_of(chosen), *map(column, fields)]
+
+        return self._add(event_class, columns)
+
+    def _define_unknown(self, key: int) -> int:
+        """An event that nothing declares: its message as bytes (all of the FtraceEvent for KEY_UNKNOWN)."""
+        name = "" if key == kernel.KEY_UNKNOWN else str(key)
+        program = (ProgramField(0, "message", BytesClass(), 0),)
+
+        def columns(events: KernelEvents, chosen: EventsOfClass) -> list[Callable[[], Column]]:
+            starts, sizes = events.messages_of(chosen)
+            messages = MessageColumns(events.data, starts, sizes, program, self._trace.strings)
+            return [events.flags_of(chosen), messages.whole]
+
+        return self._add(
+            tracepoints.tracepoint_class(tracepoints.UNKNOWN_SYSTEM, name, program), columns
+        )
+
+    def _assign_generic(
+        self, events: KernelEvents, places: NDArray[np.intp], class_id: NDArray[np.int32]
+    ) -> None:
+        """Classes of events in the self-contained encoding, one a shape."""
+        shapes = np.zeros(len(places), np.int32)
+        generic_signatures(
+            events.data, events.start[places], events.size[places], self._shapes, shapes
+        )
+        ids = np.zeros(len(self._shapes), np.int32)
+        for shape in values_of(shapes).tolist():
+            if shape not in self._class_of_shape:
+                self._class_of_shape[shape] = self._define_generic(self._shapes[shape])
+            ids[shape] = self._class_of_shape[shape]
+        class_id[places] = ids[shapes]
+
+    def _define_generic(self, shape: bytes) -> int:
+        if not shape:
+            return self._define_unknown(FtraceField.GENERIC)
+        name, *parts = shape.split(b"\0")[:-1]
+        types = [_GENERIC_TYPES[part[0]] for part in parts]
+        program = tuple(
+            ProgramField(0, part[1:].decode("utf-8", "surrogateescape"), kind, VARINT)
+            for part, kind in zip(parts, types, strict=True)
+        )
+        event_class = tracepoints.tracepoint_class(
+            "", name.decode("utf-8", "surrogateescape"), program, tracepoints.GENERIC_EVENT
+        )
+
+        def columns(events: KernelEvents, chosen: EventsOfClass) -> list[Callable[[], Column]]:
+            starts, sizes = events.messages_of(chosen)
+            result = [
+                _generic_column(events.data, starts, sizes, i, kind, self._trace.strings)
+                for i, kind in enumerate(types)
+            ]
+            return [events.flags_of(chosen), *result]
+
+        return self._add(event_class, columns)
+
+    def _add(self, event_class: EventClass, columns: _Columns) -> int:
+        id = self._trace.add_class(event_class)
+        self._columns[id] = columns
+        return id
+
+
+def _optional_fields(system: str, name: str, program: tuple[ProgramField, ...]) -> int:
+    """The fields whose absence makes another class, as bits: all but lists and what events of the kind always have."""
+    fields = tracepoints.tracepoint_class(system, name, program).fields[1:]
+    required = tracepoints.always_there(system, name)
+    optional = 0
+    for item, field in zip(program, fields, strict=True):
+        if item.number < _MASK_BITS and not item.repeated and field.role not in required:
+            optional |= 1 << item.number
+    return optional
+
+
+def _is_among(number: int, mask: int) -> bool:
+    return number < _MASK_BITS and bool(mask >> number & 1)
+
+
+def _generic_column(
+    data: NDArray[np.uint8],
+    starts: NDArray[np.int64],
+    sizes: NDArray[np.int64],
+    index: int,
+    kind: IntegerClass | StringClass,
+    strings: StringTable,
+) -> Callable[[], Column]:
+    def column() -> Column:
+        values = np.empty((len(starts), 2), np.int64)
+        generic_values(data, starts, sizes, index, values)
+        if isinstance(kind, StringClass):
+            return string_column(data, values, strings)
+        return values[:, 0].astype(kind.dtype)
+
+    return column

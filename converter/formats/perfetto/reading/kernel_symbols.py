@@ -1,0 +1,109 @@
+"""Names of kernel functions: InternedData.kernel_symbols, whose iids are one sequence's until that is cleared."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from converter.formats.perfetto.layout import InternedField
+from converter.formats.perfetto.protobuf.descriptors import decode
+from converter.formats.perfetto.protobuf.scan import (
+    CLEARED,
+    FLAGS,
+    INTERNED,
+    INTERNED_SIZE,
+    INTERNED_START,
+    SEQUENCE,
+)
+from converter.formats.perfetto.protobuf.scan_fields import repeated_spans
+from converter.formats.perfetto.reading.packets import Window
+from converter.ir.distinct_values import values_of
+from converter.ir.symbols import SymbolTable
+from converter.limits import limit
+
+#: A sequence, and how often it was cleared.
+_Scope = tuple[int, int]
+
+
+class KernelSymbols:
+    """The symbols of a trace: each number has one name, the iid where no other scope has that for another name."""
+
+    def __init__(self) -> None:
+        self._names: dict[int, bytes] = {}
+        #: What is not its iid's first name, by scope and iid.
+        self._others: dict[tuple[_Scope, int], bytes] = {}
+        self._numbers: dict[tuple[_Scope, int], int] = {}
+        self._cleared: dict[int, int] = {}
+        self._most = limit("perfetto.symbols")
+        #: Symbols that are more than there may be.
+        self.left_out = 0
+
+    def note(self, window: Window) -> None:
+        """Take in the symbols of a window, in the first pass."""
+        chosen = window.rows[(window.rows[:, FLAGS] & (CLEARED | INTERNED)) != 0]
+        starts, sizes = (chosen[:, column].copy() for column in (INTERNED_START, INTERNED_SIZE))
+        sizes[(chosen[:, FLAGS] & INTERNED) == 0] = 0
+        ends = np.zeros(len(chosen) + 1, np.int64)
+        symbols = repeated_spans(window.data, starts, sizes, InternedField.KERNEL_SYMBOLS, ends)
+        # Most packets with interned data have names of other things.
+        telling = (np.diff(ends) > 0) | ((chosen[:, FLAGS] & CLEARED) != 0)
+        for place in np.flatnonzero(telling).tolist():
+            scope = self._enter(int(chosen[place, SEQUENCE]), int(chosen[place, FLAGS]))
+            for start, size in symbols[ends[place] : ends[place + 1]].tolist():
+                self._note_symbol(window.data, start, size, scope)
+
+    def _enter(self, sequence: int, flags: int) -> _Scope:
+        if flags & CLEARED:
+            self._cleared[sequence] = self._cleared.get(sequence, 0) + 1
+        return sequence, self._cleared.get(sequence, 0)
+
+    def _note_symbol(self, data: NDArray[np.uint8], start: int, size: int, scope: _Scope) -> None:
+        try:
+            symbol = decode("InternedString", data, start, size)
+        except ValueError:
+            return
+        if len(self._names) + len(self._others) >= self._most:
+            self.left_out += 1
+        else:
+            iid, name = symbol.get("iid", 0), symbol.get("str", b"")
+            if self._names.setdefault(iid, name) != name:
+                self._others.setdefault((scope, iid), name)
+
+    def finish(self) -> SymbolTable | None:
+        """The names by number, once all are known; None where there are none."""
+        number = max(self._names, default=0)
+        for key, name in self._others.items():
+            number += 1
+            self._names[number] = name
+            self._numbers[key] = number
+        if not self._names:
+            return None
+        numbers = sorted(self._names)
+        table = (np.array(numbers, np.uint64), [self._names[number] for number in numbers])
+        return SymbolTable(lambda: table, exact=True)
+
+    def start(self) -> None:
+        """Begin another pass."""
+        self._cleared = {}
+
+    def scopes(self, window: Window) -> NDArray[np.int64] | None:
+        """How often the sequence of each packet was cleared, for `number`; None where iids mean the same everywhere."""
+        if not self._numbers:
+            return None
+        rows = window.rows
+        result = np.empty(len(rows), np.int64)
+        for sequence in values_of(rows[:, SEQUENCE]).tolist():
+            places = np.flatnonzero(rows[:, SEQUENCE] == sequence)
+            cleared = np.cumsum((rows[places, FLAGS] & CLEARED) != 0)
+            result[places] = self._cleared.get(sequence, 0) + cleared
+            self._cleared[sequence] = int(result[places[-1]])
+        return result
+
+    def number(
+        self, iids: NDArray[np.uint64], sequence: NDArray[np.int64], scope: NDArray[np.int64]
+    ) -> NDArray[np.uint64]:
+        """The numbers of iids that were read in packets of these sequences and scopes."""
+        result = iids.copy()
+        for ((of, cleared), iid), number in self._numbers.items():
+            result[(iids == iid) & (sequence == of) & (scope == cleared)] = number
+        return result

@@ -1,0 +1,1 @@
+"""The compiled scanners of Perfetto's packets."""

@@ -1,0 +1,493 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
+"""Track events (track_event.proto), read under the state of their sequences."""
+
+from collections import namedtuple
+
+import numpy as np
+
+from converter.formats.perfetto.protobuf.scan import COLUMNS as _COLUMNS
+from converter.formats.perfetto.reading.kernels.scan_sequences cimport (
+    DATA, DATA_SIZE, DATA_START, DEFAULTS_START, FLAGS, FURTHER, INTERNED_START, NEEDS_STATE, SEQUENCE,
+    TRACK_DESCRIPTOR, Sequence, Sequences,
+)
+from converter.formats.perfetto.reading.kernels.scan_track_event cimport (
+    LEGACY_VALUES, EventParts, Parsed, parse_event, parse_legacy,
+)
+from converter.formats.perfetto.protobuf.scan_vectors cimport Vector, push_bytes, push_id, push_word, reserve
+from converter.formats.perfetto.protobuf.wire cimport WIRE_BYTES, WIRE_FIXED64, WIRE_VARINT, WireField, next_field
+from converter.kernels.strings cimport StringTable
+
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
+from libc.stdlib cimport free
+from libc.string cimport memcpy
+
+TrackEvents = namedtuple(
+    "TrackEvents", "packet signature name category place space first_word words flows remainder"
+)
+
+cdef enum:
+    TRACK_EVENT = 11
+    MONOTONIC = 3
+    ITEM_BYTES = 9
+    # Which fields of LegacyEvent are present, as bits.
+    PID_OVERRIDE = 1 << 18
+    TID_OVERRIDE = 1 << 19
+    INSTANT_SCOPE = 1 << 14
+    # InstantEventScope of a thread; those of a process and of all are below.
+    SCOPE_THREAD = 3
+    # Fields of InternedData.
+    ANNOTATION_NAMES = 3
+    TYPE_NAMES = 27
+    STRING_VALUES = 29
+
+
+# Whether a legacy phase is of asynchronous slices: one of b n e S T p F.
+cdef inline bint is_asynchronous(uint8_t phase) noexcept nogil:
+    return phase in (98, 110, 101, 83, 84, 112, 70)
+
+
+cdef class Timeline(Sequences):
+    cdef StringTable _signatures
+    # Outputs.
+    cdef Vector _packet
+    cdef Vector _signature
+    cdef Vector _name
+    cdef Vector _category
+    cdef Vector _place
+    cdef Vector _space
+    cdef Vector _first_word
+    cdef Vector _words
+    cdef Vector _flows
+    cdef Vector _remainder
+    # Of one event.
+    cdef Vector _shape
+    cdef EventParts _parts
+
+    def __cinit__(self, StringTable strings, StringTable messages, StringTable signatures):
+        self._signatures = signatures
+
+    def __dealloc__(self):
+        free(self._packet.data)
+        free(self._signature.data)
+        free(self._name.data)
+        free(self._category.data)
+        free(self._place.data)
+        free(self._space.data)
+        free(self._first_word.data)
+        free(self._words.data)
+        free(self._flows.data)
+        free(self._remainder.data)
+        free(self._shape.data)
+        free(self._parts.text.data)
+        free(self._parts.annotations.data)
+        free(self._parts.flows.data)
+        free(self._parts.terminating.data)
+        free(self._parts.values.data)
+        free(self._parts.double_values.data)
+        free(self._parts.tracks.data)
+        free(self._parts.double_tracks.data)
+        free(self._parts.rest.data)
+
+    # Events
+
+    cdef inline int _push_item(self, uint8_t code, uint32_t name, uint32_t type_name) noexcept nogil:
+        cdef uint8_t* item
+        if reserve(&self._shape, ITEM_BYTES) < 0:
+            return -1
+        item = self._shape.data + self._shape.size
+        item[0] = code
+        memcpy(item + 1, &name, 4)
+        memcpy(item + 5, &type_name, 4)
+        self._shape.size += ITEM_BYTES
+        return 0
+
+    cdef inline int _push_value(self, uint8_t code, uint32_t name, uint64_t value) noexcept nogil:
+        if self._push_item(code, name, 0) < 0:
+            return -1
+        return push_word(&self._words, value)
+
+    cdef inline int _push_span(
+        self, uint8_t code, uint32_t name, uint32_t type_name, int64_t start, int64_t size
+    ) noexcept nogil:
+        if self._push_item(code, name, type_name) < 0 or push_word(&self._words, <uint64_t>start) < 0:
+            return -1
+        return push_word(&self._words, <uint64_t>size)
+
+    cdef inline int _push_event(
+        self, int32_t packet, int32_t name, int32_t category, uint64_t place, uint8_t space, int64_t first_word
+    ) noexcept nogil:
+        cdef int32_t signature = self._signatures.find_or_add(self._shape.data, <uint32_t>self._shape.size)
+        if signature < 0 or reserve(&self._space, 1) < 0:
+            return -1
+        self._space.data[self._space.size] = space
+        self._space.size += 1
+        if (
+            push_id(&self._packet, packet) < 0
+            or push_id(&self._signature, signature) < 0
+            or push_id(&self._name, name) < 0
+            or push_id(&self._category, category) < 0
+            or push_word(&self._place, place) < 0
+            or push_word(&self._first_word, <uint64_t>first_word) < 0
+        ):
+            return -1
+        return 0
+
+    cdef inline int _start_shape(self, uint8_t type, uint8_t phase) noexcept nogil:
+        self._shape.size = 0
+        if reserve(&self._shape, 2) < 0:
+            return -1
+        self._shape.data[0] = type
+        self._shape.data[1] = phase
+        self._shape.size = 2
+        return 0
+
+    cdef int _push_counters(
+        self, int32_t packet, Vector* values, uint64_t* tracks, int64_t track_count, bint is_double,
+        int64_t without, const Sequence* sequence,
+    ) noexcept nogil:
+        cdef int64_t i, first
+        cdef uint64_t value
+        for i in range(values.size // 8):
+            if i >= track_count:
+                break
+            if i == without:
+                continue
+            first = self._words.size // 8
+            value = (<uint64_t*>values.data)[i]
+            if (
+                self._accumulate(tracks[i], &value, is_double, sequence) < 0
+                or self._start_shape(4, 0) < 0
+                or self._push_value(86 if is_double else 118, 0, value) < 0
+                or self._push_event(packet, 0, 0, tracks[i], 0, first) < 0
+            ):
+                return -1
+        return 0
+
+    # Which of an event's counters is the time of its thread, -1 if none is.
+    cdef int64_t _thread_time(self, const uint64_t* tracks, int64_t track_count) noexcept nogil:
+        cdef int64_t i
+        for i in range(min(self._parts.values.size // 8, track_count)):
+            if self._is_thread_time(tracks[i]):
+                return i
+        return -1
+
+    # One DebugAnnotation; -1 when memory runs out, 1 when it is damaged. `further` where it has other fields or messages.
+    cdef int _annotation(
+        self, const uint8_t* data, int64_t start, int64_t end, uint32_t scope, uint8_t* further
+    ) noexcept nogil:
+        cdef WireField field
+        cdef int64_t at = start
+        cdef int32_t name = 0
+        cdef int32_t type_name = 0
+        cdef int32_t text
+        cdef uint8_t code = 110
+        cdef uint64_t value = 0
+        cdef int64_t span = 0
+        cdef int64_t span_size = 0
+        while at < end:
+            at = next_field(data, at, end, &field)
+            if at < 0:
+                return 1
+            if field.wire == WIRE_VARINT:
+                if field.number == 1:
+                    name = self._interned.find(field.value, <uint64_t>scope << 16 | ANNOTATION_NAMES, 0)
+                elif field.number == 2:
+                    code = 98
+                    value = field.value != 0
+                elif field.number == 3:
+                    code = 117
+                    value = field.value
+                elif field.number == 4:
+                    code = 105
+                    value = field.value
+                elif field.number == 7:
+                    code = 112
+                    value = field.value
+                elif field.number == 13:
+                    type_name = self._interned.find(field.value, <uint64_t>scope << 16 | TYPE_NAMES, 0)
+                elif field.number == 17:
+                    code = 115
+                    value = <uint64_t>self._interned.find(field.value, <uint64_t>scope << 16 | STRING_VALUES, 0)
+                else:
+                    further[0] = 1
+            elif field.wire == WIRE_BYTES:
+                if field.number == 10 or field.number == 16 or field.number == 6:
+                    text = self._strings.find_or_add(data + field.start, <uint32_t>field.size)
+                    if text < 0:
+                        return -1
+                    if field.number == 10:
+                        name = text
+                    elif field.number == 16:
+                        type_name = text
+                    else:
+                        code = 115
+                        value = <uint64_t>text
+                elif field.number == 8 or field.number == 11 or field.number == 12:
+                    code = 78
+                    further[0] = 1
+                elif field.number == 14 or field.number == 9:
+                    code = 121 if field.number == 14 else 106
+                    span = field.start
+                    span_size = field.size
+                else:
+                    further[0] = 1
+            elif field.wire == WIRE_FIXED64 and field.number == 5:
+                code = 100
+                value = field.value
+            else:
+                further[0] = 1
+        if code == 78:
+            return self._push_span(code, <uint32_t>name, 0, start, end - start)
+        if code == 121 or code == 106:
+            return self._push_span(code, <uint32_t>name, <uint32_t>type_name, span, span_size)
+        if code == 110:
+            return self._push_item(code, <uint32_t>name, 0)
+        return self._push_value(code, <uint32_t>name, value)
+
+    # One track event; -1 when memory runs out, 1 when it cannot be read.
+    cdef int _event(
+        self, const uint8_t* data, int64_t start, int64_t end, int32_t packet, Sequence* sequence, int64_t* ts,
+        int64_t* clock, int64_t* flags,
+    ) noexcept nogil:
+        cdef Parsed event
+        cdef uint64_t legacy[LEGACY_VALUES]
+        cdef uint32_t present = 0
+        cdef uint32_t scope = sequence.scope
+        cdef uint64_t place
+        cdef uint8_t space = 0
+        cdef uint8_t phase = 0
+        cdef int64_t first, i, words_before
+        cdef int state
+        cdef uint64_t pid, tid, value
+        cdef uint64_t* counted
+        cdef int64_t counted_size
+        cdef int64_t timed = -1
+        state = parse_event(data, start, end, scope, self._strings, self._interned, &self._parts, &event)
+        if state:
+            return state
+        if event.has_legacy:
+            state = parse_legacy(data, &event, scope, self._strings, self._interned, legacy, &present)
+            if state:
+                return state
+        if event.type > 5:
+            return 1
+        if event.type == 0:
+            if not present & 4 or legacy[2] == 0 or legacy[2] > 127:
+                return 1
+            phase = <uint8_t>legacy[2]
+        if event.type == 4 and not event.has_counter:
+            return 1
+        if event.has_delta or event.has_absolute:
+            sequence.time_us = (
+                event.time_us if event.has_absolute
+                else <int64_t>(<uint64_t>sequence.time_us + <uint64_t>event.time_us)
+            )
+            ts[0] = <int64_t>(<uint64_t>sequence.time_us * <uint64_t>1000)
+            clock[0] = MONOTONIC
+        place = event.track if event.has_track else sequence.track if sequence.has_track else 0
+        # Events without a track are on their sequence's thread, or on the one that they name: those that say nothing of
+        # a track, and those of old that say "no track" (TrackEventEventImporter::ParseInitialTrackAssociation).
+        # Those that are beyond threads name one beside a track, too, if this package wrote them.
+        if (
+            place and present & PID_OVERRIDE and present & TID_OVERRIDE
+            and (is_asynchronous(phase) or present & INSTANT_SCOPE and legacy[14] < SCOPE_THREAD)
+        ) or not place and (
+            present & PID_OVERRIDE
+            or sequence.has_thread and (present & TID_OVERRIDE or not event.has_track or not event.type)
+        ):
+            pid = legacy[18] if present & PID_OVERRIDE else sequence.thread >> 32
+            tid = legacy[19] if present & TID_OVERRIDE else sequence.thread
+            # Either is 0 of the idle task alone, whatever the other is.
+            if not place and (not <uint32_t>pid or not <uint32_t>tid):
+                pid = tid = 0
+            place = <uint64_t>(<uint32_t>pid) << 32 | <uint32_t>tid
+            space = 1
+        counted = <uint64_t*>self._parts.tracks.data if self._parts.tracks.size else sequence.extra
+        counted_size = self._parts.tracks.size // 8 if self._parts.tracks.size else sequence.extra_count
+        words_before = self._words.size
+        first = words_before // 8
+        if self._start_shape(<uint8_t>event.type, phase) < 0:
+            return -1
+        if event.type == 4 and self._accumulate(place, &event.counter, event.has_double, sequence) < 0:
+            return -1
+        # A counter's value comes first, any other event's behind what a LegacyEvent says.
+        if event.type == 4 and self._push_value(86 if event.has_double else 118, 0, event.counter) < 0:
+            return -1
+        for i in range(2, LEGACY_VALUES):
+            if present & <uint32_t>1 << i and i != 18 and i != 19 and not (i == 2 and phase):
+                if self._push_value(76, <uint32_t>i, legacy[i]) < 0:
+                    return -1
+        if event.members_size and self._push_span(77, 0, 0, event.members_start, event.members_size) < 0:
+            return -1
+        if event.has_thread_time:
+            if self._push_value(104, 0, <uint64_t>event.thread_time_us) < 0:
+                return -1
+        elif self._parts.values.size and event.type != 4:
+            timed = self._thread_time(counted, counted_size)
+            if timed >= 0:
+                value = (<uint64_t*>self._parts.values.data)[timed]
+                if self._accumulate(counted[timed], &value, False, sequence) < 0 or self._push_value(72, 0, value) < 0:
+                    return -1
+        if event.has_counter and event.type != 4 and self._push_value(
+            86 if event.has_double else 118, 0, event.counter
+        ) < 0:
+            return -1
+        if self._parts.flows.size:
+            if self._push_span(70, 0, 0, self._flows.size // 8, self._parts.flows.size // 8) < 0:
+                return -1
+            if push_bytes(&self._flows, self._parts.flows.data, self._parts.flows.size) < 0:
+                return -1
+        if self._parts.terminating.size:
+            if self._push_span(84, 0, 0, self._flows.size // 8, self._parts.terminating.size // 8) < 0:
+                return -1
+            if push_bytes(&self._flows, self._parts.terminating.data, self._parts.terminating.size) < 0:
+                return -1
+        if event.has_correlation == 1 and self._push_value(99, 0, event.correlation) < 0:
+            return -1
+        if event.has_correlation == 2 and self._push_value(83, 0, <uint64_t>event.correlation_name) < 0:
+            return -1
+        if event.has_callstack == 1 and self._push_span(
+            107, 0, 0, event.callstack_start, event.callstack_size
+        ) < 0:
+            return -1
+        if event.has_callstack == 2 and self._push_value(75, 0, event.callstack) < 0:
+            return -1
+        if event.has_weight and self._push_value(119, 0, event.weight) < 0:
+            return -1
+        if self._parts.rest.size:
+            if self._push_span(88, 0, 0, self._remainder.size, self._parts.rest.size) < 0:
+                return -1
+            if push_bytes(&self._remainder, self._parts.rest.data, self._parts.rest.size) < 0:
+                return -1
+        for i in range(self._parts.annotations.size // 16):
+            state = self._annotation(
+                data,
+                <int64_t>(<uint64_t*>self._parts.annotations.data)[2 * i],
+                <int64_t>((<uint64_t*>self._parts.annotations.data)[2 * i] + (<uint64_t*>self._parts.annotations.data)[2 * i + 1]),
+                scope,
+                &event.further,
+            )
+            if state:
+                self._words.size = words_before
+                return state
+        if event.further:
+            flags[0] |= FURTHER
+        if self._push_event(packet, event.name, event.category, place, space, first) < 0:
+            return -1
+        if self._parts.values.size:
+            if self._push_counters(
+                packet,
+                &self._parts.values,
+                counted,
+                counted_size,
+                False,
+                timed,
+                sequence,
+            ) < 0:
+                return -1
+        if self._parts.double_values.size:
+            return self._push_counters(
+                packet,
+                &self._parts.double_values,
+                <uint64_t*>self._parts.double_tracks.data if self._parts.double_tracks.size else sequence.extra_double,
+                self._parts.double_tracks.size // 8 if self._parts.double_tracks.size else sequence.extra_double_count,
+                True,
+                -1,
+                sequence,
+            )
+        return 0
+
+    cdef int _packet_at(
+        self, const uint8_t* data, int64_t* row, int32_t packet, int64_t* ts, int64_t* clock, int64_t* scope,
+        uint8_t* unread,
+    ) noexcept nogil:
+        cdef Sequence* sequence = self._sequence(<uint32_t>row[SEQUENCE])
+        cdef int64_t flags = row[FLAGS]
+        cdef int state
+        if sequence is NULL:
+            return -1
+        if self._enter(data, row, sequence) < 0:
+            return -1
+        scope[0] = sequence.scope
+        self._resolve_time(row, sequence, ts, clock)
+        unread[0] = 0
+        if row[DATA] == TRACK_DESCRIPTOR:
+            self._note_descriptor(data, row[DATA_START], row[DATA_START] + row[DATA_SIZE], sequence)
+        elif row[DATA] == TRACK_EVENT:
+            if flags & NEEDS_STATE and not sequence.valid:
+                unread[0] = 1
+                return 0
+            state = self._event(
+                data, row[DATA_START], row[DATA_START] + row[DATA_SIZE], packet, sequence, ts, clock,
+                &row[FLAGS],
+            )
+            if state < 0:
+                return -1
+            unread[0] = <uint8_t>state
+        return 0
+
+    def run(
+        self,
+        const uint8_t[::1] data,
+        int64_t[:, ::1] rows,
+        int64_t begin,
+        int64_t end,
+        int64_t[::1] ts,
+        int64_t[::1] clock,
+        int64_t[::1] scope,
+        uint8_t[::1] unread,
+    ):
+        cdef int64_t total = data.shape[0]
+        cdef int64_t i
+        cdef int column
+        cdef int state = 0
+        if rows.shape[1] != _COLUMNS or not 0 <= begin <= end <= rows.shape[0]:
+            raise ValueError("rows do not fit")
+        if ts.shape[0] < end or clock.shape[0] < end or scope.shape[0] < end or unread.shape[0] < end:
+            raise ValueError("columns are too short")
+        for i in range(begin, end):
+            for column in (DATA_START, INTERNED_START, DEFAULTS_START):
+                if not (0 <= rows[i, column] <= total and 0 <= rows[i, column + 1] <= total - rows[i, column]):
+                    raise ValueError(f"row {i} is not one of scan_packets")
+        if begin == end:
+            return
+        with nogil:
+            self._strings.lock()
+            self._signatures.lock()
+            self._messages.lock()
+            for i in range(begin, end):
+                state = self._packet_at(
+                    &data[0], &rows[i, 0], <int32_t>i, &ts[i], &clock[i], &scope[i], &unread[i]
+                )
+                if state < 0:
+                    break
+            self._messages.unlock()
+            self._signatures.unlock()
+            self._strings.unlock()
+        if state < 0:
+            raise MemoryError("no room for more of the trace's state")
+
+    def take(self):
+        return TrackEvents(
+            taken(&self._packet, np.int32),
+            taken(&self._signature, np.int32),
+            taken(&self._name, np.int32),
+            taken(&self._category, np.int32),
+            taken(&self._place, np.uint64),
+            taken(&self._space, np.uint8),
+            taken(&self._first_word, np.int64),
+            taken(&self._words, np.uint64),
+            taken(&self._flows, np.uint64),
+            taken(&self._remainder, np.uint8),
+        )
+
+
+cdef object taken(Vector* vector, dtype):
+    """The vector's content as an array, and the vector empty again."""
+    cdef uint8_t[::1] view
+    result = np.empty(vector.size, np.uint8)
+    if vector.size:
+        view = result
+        memcpy(&view[0], vector.data, vector.size)
+    vector.size = 0
+    return result.view(dtype)

@@ -1,0 +1,273 @@
+# Track events (track_event.proto) taken apart, before their arguments are read.
+
+from converter.formats.perfetto.reading.kernels.scan_sequences cimport KeyMap
+from converter.formats.perfetto.protobuf.scan_vectors cimport Vector, push_bytes, push_repeated, push_word
+from converter.formats.perfetto.protobuf.wire cimport (
+    WIRE_BYTES, WIRE_FIXED64, WIRE_VARINT, WireField, next_field, read_varint,
+)
+from converter.kernels.strings cimport Entry, StringTable
+
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
+from libc.string cimport memset
+
+cdef enum:
+    # A field of TrackEvent that is this package's own, with annotations in its field 1.
+    ARGUMENTS = 3267
+    # Of LegacyEvent, likewise.
+    ID_TEXT = 1000
+    BIND_TEXT = 1001
+    MEMBERS = 1002
+    DURATION = 1003
+    # Values of a LegacyEvent: its fields by number, then the texts of ids, and the duration of a state.
+    ID_TEXT_SLOT = 20
+    DURATION_SLOT = 22
+    LEGACY_VALUES = 23
+    # Fields of InternedData.
+    EVENT_CATEGORIES = 1
+    EVENT_NAMES = 2
+    CORRELATION_NAMES = 43
+
+
+# What one TrackEvent consists of, before it is put together.
+cdef struct Parsed:
+    uint64_t type
+    int32_t name
+    int32_t category
+    uint8_t has_name
+    uint8_t has_track
+    uint8_t has_counter
+    uint8_t has_double
+    uint8_t has_delta
+    uint8_t has_absolute
+    uint8_t has_correlation
+    uint8_t has_weight
+    uint8_t has_callstack
+    int32_t correlation_name
+    uint64_t track
+    uint64_t counter
+    int64_t time_us
+    uint64_t correlation
+    uint64_t weight
+    uint64_t callstack
+    int64_t callstack_start
+    int64_t callstack_size
+    int64_t legacy_start
+    int64_t legacy_size
+    uint8_t has_legacy
+    uint8_t has_thread_time
+    int64_t thread_time_us
+    # Members of JSON events, in a LegacyEvent.
+    int64_t members_start
+    int64_t members_size
+    # Whether messages in it may have fields without a rule.
+    uint8_t further
+
+
+# Of one TrackEvent, what there can be several of.
+cdef struct EventParts:
+    # Categories, joined by commas.
+    Vector text
+    # (start, size) of each annotation.
+    Vector annotations
+    Vector flows
+    Vector terminating
+    # Extra counters: values, and the tracks that they are of.
+    Vector values
+    Vector double_values
+    Vector tracks
+    Vector double_tracks
+    # Fields that nothing stands for, as they are.
+    Vector rest
+
+
+# A category: appended to the joined text, and the id of the whole where it is the only one. -1: no memory.
+cdef inline int category_text(EventParts* parts, const uint8_t* data, int64_t size) noexcept nogil:
+    cdef uint8_t comma = 44
+    if parts.text.size and push_bytes(&parts.text, &comma, 1) < 0:
+        return -1
+    return push_bytes(&parts.text, data, size)
+
+cdef inline int category_iid(
+    EventParts* parts, uint64_t iid, uint32_t scope, StringTable strings, KeyMap interned
+) noexcept nogil:
+    cdef int32_t id = interned.find(iid, <uint64_t>scope << 16 | EVENT_CATEGORIES, 0)
+    cdef Entry* entry
+    if id <= 0:
+        return 0
+    entry = strings.entry(id)
+    return category_text(parts, entry.data, entry.size)
+
+# Take a TrackEvent apart; -1 when memory runs out, 1 when it is damaged.
+cdef inline int parse_event(
+    const uint8_t* data, int64_t at, int64_t end, uint32_t scope, StringTable strings, KeyMap interned,
+    EventParts* parts, Parsed* event,
+) noexcept nogil:
+    cdef WireField field
+    cdef int64_t start
+    cdef int64_t inner, inner_end
+    cdef uint64_t value = 0
+    cdef int failed = 0
+    memset(event, 0, sizeof(Parsed))
+    parts.text.size = 0
+    parts.annotations.size = 0
+    parts.flows.size = 0
+    parts.terminating.size = 0
+    parts.values.size = 0
+    parts.double_values.size = 0
+    parts.tracks.size = 0
+    parts.double_tracks.size = 0
+    parts.rest.size = 0
+    while at < end:
+        start = at
+        at = next_field(data, at, end, &field)
+        if at < 0:
+            return 1
+        if field.number == 4 and field.wire == WIRE_BYTES:
+            failed |= push_word(&parts.annotations, <uint64_t>field.start)
+            failed |= push_word(&parts.annotations, <uint64_t>field.size)
+        elif field.number == ARGUMENTS and field.wire == WIRE_BYTES:
+            inner = field.start
+            inner_end = inner + field.size
+            while inner < inner_end:
+                inner = next_field(data, inner, inner_end, &field)
+                if inner < 0:
+                    return 1
+                if field.number == 1 and field.wire == WIRE_BYTES:
+                    failed |= push_word(&parts.annotations, <uint64_t>field.start)
+                    failed |= push_word(&parts.annotations, <uint64_t>field.size)
+                else:
+                    event.further = 1
+        elif field.number == 9 and field.wire == WIRE_VARINT:
+            event.type = field.value
+        elif field.number == 10 and field.wire == WIRE_VARINT:
+            if not event.has_name:
+                event.name = interned.find(field.value, <uint64_t>scope << 16 | EVENT_NAMES, 0)
+        elif field.number == 11 and field.wire == WIRE_VARINT:
+            event.has_track = 1
+            event.track = field.value
+        elif field.number == 3:
+            if field.wire == WIRE_VARINT:
+                failed |= category_iid(parts, field.value, scope, strings, interned)
+            elif field.wire == WIRE_BYTES:
+                inner = field.start
+                inner_end = inner + field.size
+                while inner < inner_end:
+                    inner = read_varint(data, inner, inner_end, &value)
+                    if inner < 0:
+                        return 1
+                    failed |= category_iid(parts, value, scope, strings, interned)
+        elif field.number == 22 and field.wire == WIRE_BYTES:
+            failed |= category_text(parts, data + field.start, field.size)
+        elif field.number == 23 and field.wire == WIRE_BYTES:
+            event.has_name = 1
+            event.name = strings.find_or_add(data + field.start, <uint32_t>field.size)
+            failed |= -(event.name < 0)
+        elif field.number == 30 and field.wire == WIRE_VARINT:
+            event.has_counter = 1
+            event.has_double = 0
+            event.counter = field.value
+        elif field.number == 44 and field.wire == WIRE_FIXED64:
+            event.has_counter = 1
+            event.has_double = 1
+            event.counter = field.value
+        elif field.number == 47 or field.number == 36:
+            failed |= push_repeated(&parts.flows, data, &field, field.number == 47)
+        elif field.number == 48 or field.number == 42:
+            failed |= push_repeated(&parts.terminating, data, &field, field.number == 48)
+        elif field.number == 6 and field.wire == WIRE_BYTES:
+            event.further |= event.has_legacy
+            event.has_legacy = 1
+            event.legacy_start = field.start
+            event.legacy_size = field.size
+        elif field.number == 12:
+            failed |= push_repeated(&parts.values, data, &field, False)
+        elif field.number == 46:
+            failed |= push_repeated(&parts.double_values, data, &field, True)
+        elif field.number == 31:
+            failed |= push_repeated(&parts.tracks, data, &field, False)
+        elif field.number == 45:
+            failed |= push_repeated(&parts.double_tracks, data, &field, False)
+        elif field.number == 1 and field.wire == WIRE_VARINT:
+            event.has_delta = 1
+            event.time_us = <int64_t>field.value
+        elif field.number == 16 and field.wire == WIRE_VARINT:
+            event.has_absolute = 1
+            event.time_us = <int64_t>field.value
+        elif field.number == 17 and field.wire == WIRE_VARINT:
+            event.has_thread_time = 1
+            event.thread_time_us = <int64_t>field.value
+        elif field.number == 52 and field.wire == WIRE_VARINT:
+            event.has_correlation = 1
+            event.correlation = field.value
+        elif field.number == 53 and field.wire == WIRE_BYTES:
+            event.has_correlation = 2
+            event.correlation_name = strings.find_or_add(data + field.start, <uint32_t>field.size)
+            failed |= -(event.correlation_name < 0)
+        elif field.number == 54 and field.wire == WIRE_VARINT:
+            event.has_correlation = 2
+            event.correlation_name = interned.find(
+                field.value, <uint64_t>scope << 16 | CORRELATION_NAMES, 0
+            )
+        elif field.number == 55 and field.wire == WIRE_BYTES:
+            event.further = 1
+            event.has_callstack = 1
+            event.callstack_start = field.start
+            event.callstack_size = field.size
+        elif field.number == 56 and field.wire == WIRE_VARINT:
+            event.has_callstack = 2
+            event.callstack = field.value
+        elif field.number == 57 and field.wire == WIRE_FIXED64:
+            event.has_weight = 1
+            event.weight = field.value
+        else:
+            failed |= push_bytes(&parts.rest, data + start, at - start)
+        if failed:
+            return 1 if failed > 0 else -1
+    if parts.text.size:
+        event.category = strings.find_or_add(parts.text.data, <uint32_t>parts.text.size)
+        if event.category < 0:
+            return -1
+    return 0
+
+
+# The fields of a LegacyEvent as arguments; -1 when memory runs out, 1 when it is damaged.
+cdef inline int parse_legacy(
+    const uint8_t* data, Parsed* event, uint32_t scope, StringTable strings, KeyMap interned, uint64_t* values,
+    uint32_t* present,
+) noexcept nogil:
+    cdef WireField field
+    cdef int64_t at = event.legacy_start
+    cdef int64_t end = at + event.legacy_size
+    cdef int32_t text
+    cdef uint32_t slot
+    present[0] = 0
+    while at < end:
+        at = next_field(data, at, end, &field)
+        if at < 0:
+            return 1
+        # The numbers below 20 that no field has.
+        if field.number == 5 or field.number == 16 or field.number == 17:
+            event.further = 1
+        if field.number == MEMBERS and field.wire == WIRE_BYTES:
+            event.members_start = field.start
+            event.members_size = field.size
+        slot = field.number
+        if field.number == ID_TEXT or field.number == BIND_TEXT:
+            slot = field.number - ID_TEXT + ID_TEXT_SLOT
+        elif field.number == DURATION:
+            slot = DURATION_SLOT
+        elif field.number >= ID_TEXT_SLOT:
+            event.further |= field.number != MEMBERS
+            continue
+        if (slot == 7 or ID_TEXT_SLOT <= slot < DURATION_SLOT) and field.wire == WIRE_BYTES:
+            text = strings.find_or_add(data + field.start, <uint32_t>field.size)
+            if text < 0:
+                return -1
+            values[slot] = <uint64_t>text
+            present[0] |= <uint32_t>1 << slot
+        elif slot != 7 and (slot < ID_TEXT_SLOT or slot == DURATION_SLOT) and field.wire == WIRE_VARINT:
+            values[slot] = field.value
+            present[0] |= <uint32_t>1 << slot
+    if present[0] & 2 and not event.has_name and not event.name:
+        event.name = interned.find(values[1], <uint64_t>scope << 16 | EVENT_NAMES, 0)
+    return 0

@@ -1,0 +1,140 @@
+"""Columns of track events, made of the words that a scan found for the items of their signature."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from converter.formats.perfetto.reading.columns import bytes_column
+from converter.formats.perfetto.reading.kernels.scan_timeline import TrackEvents
+from converter.ir.columns import Column, ListColumn, NullColumn, column_from_values
+from converter.ir.field_classes import (
+    BooleanClass,
+    FieldClass,
+    FloatClass,
+    IntegerClass,
+    StringClass,
+)
+from converter.kernels.strings import StringTable
+
+
+class Item(NamedTuple):
+    """An argument of a signature: its code, the number of its name and of its type's, and its first word."""
+
+    code: str
+    name: int
+    type_name: int
+    word: int
+
+
+@dataclass(slots=True)
+class ReadEvents:
+    """The track events of a window, and the values of their eager items by (class, item)."""
+
+    data: NDArray[np.uint8]
+    events: TrackEvents
+    name: NDArray[np.int32]
+    eager: dict[tuple[int, int], list[Any]] = field(default_factory=dict)
+
+
+#: Makes a column from what was read and the places of the class's events.
+Make = Callable[[ReadEvents, NDArray[np.intp]], Column]
+
+
+def bound(make: Make, read: ReadEvents, places: NDArray[np.intp]) -> Callable[[], Column]:
+    """The column of these events, made when it is asked for."""
+    return lambda: make(read, places)
+
+
+def names(read: ReadEvents, places: NDArray[np.intp]) -> Column:
+    """Their names."""
+    return read.name[places]
+
+
+def categories(read: ReadEvents, places: NDArray[np.intp]) -> Column:
+    """Their categories."""
+    return read.events.category[places]
+
+
+def constant(value: Any) -> Make:
+    """One value for all."""
+    return lambda _read, places: np.broadcast_to(value, (len(places),))
+
+
+def _words(read: ReadEvents, places: NDArray[np.intp], word: int) -> NDArray[np.uint64]:
+    return read.events.words[read.events.first_word[places] + word]
+
+
+def _spans(read: ReadEvents, places: NDArray[np.intp], word: int) -> NDArray[np.int64]:
+    first = read.events.first_word[places] + word
+    return np.stack((read.events.words[first], read.events.words[first + 1]), 1).view(np.int64)
+
+
+def microseconds(item: Item) -> Make:
+    """An item in microseconds as nanoseconds."""
+    return lambda read, places: _words(read, places, item.word).view(np.int64) * 1000
+
+
+def looked_up(item: Item, entries: list[int]) -> Make:
+    """Numbers as what they stand for; those that stand for nothing as the first entry."""
+    table = np.array(entries, np.int32)
+
+    def make(read: ReadEvents, places: NDArray[np.intp]) -> Column:
+        words = _words(read, places, item.word)
+        return table[np.where(words < len(table), words, 0).astype(np.intp)]
+
+    return make
+
+
+def bit(item: Item, mask: int) -> Make:
+    """Whether a bit of an item is set."""
+    return lambda read, places: (_words(read, places, item.word) & np.uint64(mask)) != 0
+
+
+def eager_values(class_id: int, index: int, field_class: FieldClass, strings: StringTable) -> Make:
+    """An item that was decoded while the state of its sequence was at hand."""
+    return lambda read, _places: column_from_values(
+        field_class, read.eager[class_id, index], strings
+    )
+
+
+def item_column(item: Item, field_class: FieldClass) -> Make:
+    """What an item is for a field of that class."""
+
+    def make(read: ReadEvents, places: NDArray[np.intp]) -> Column:
+        match item.code:
+            case "n":
+                return NullColumn(len(places))
+            case "y" | "j" | "M":
+                return bytes_column(read.data, _spans(read, places, item.word))
+            case "X":
+                return bytes_column(read.events.remainder, _spans(read, places, item.word))
+            case "F" | "T":
+                return _flows(read.events.flows, _spans(read, places, item.word))
+            case "h":
+                return microseconds(item)(read, places)
+        words = _words(read, places, item.word)
+        match field_class:
+            case StringClass():
+                return words.astype(np.int32)
+            case BooleanClass():
+                return words.astype(np.bool_)
+            case FloatClass():
+                return words.view(np.float64)
+            case IntegerClass(signed=True):
+                return words.view(np.int64)
+        return words
+
+    return make
+
+
+def _flows(flows: NDArray[np.uint64], spans: NDArray[np.int64]) -> ListColumn:
+    offsets = np.zeros(len(spans) + 1, np.int64)
+    np.cumsum(spans[:, 1], out=offsets[1:])
+    inner = np.arange(offsets[-1], dtype=np.int64)
+    inner += np.repeat(spans[:, 0] - offsets[:-1], spans[:, 1])
+    return ListColumn(offsets, flows[inner])

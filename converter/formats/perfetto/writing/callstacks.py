@@ -1,0 +1,131 @@
+"""Call stacks, frames and mappings as interned data, which samples and track events refer to."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from converter.formats.perfetto import mapping
+from converter.formats.perfetto.layout import NO_PATH, InternedField
+from converter.formats.perfetto.protobuf.messages import encode, varint
+from converter.formats.perfetto.writing.instructions import VARINT, tag_of, text_field
+from converter.formats.perfetto.writing.metadata import new_packet
+from converter.ir.columns import ListColumn, StructColumn, string_ids
+from converter.ir.field_classes import StringClass
+from converter.kernels.strings import StringTable
+
+#: The iid of the call stack without frames: beyond those that a table of strings gives.
+_EMPTY_STACK: Final = 1 << 31
+
+
+class InternedStacks:
+    """Call stacks, frames and mappings of the writer's sequence, each with the iid that it has got."""
+
+    def __init__(self, strings: StringTable) -> None:
+        self._strings = strings
+        #: Frames as five numbers of 64 bits (`mapping.FRAME`), stacks as numbers of frames; their ids are their iids,
+        #: but for the empty stack, whose id is 0.
+        self._frames = StringTable()
+        self._stacks = StringTable()
+        self._frames_told = self._stacks_told = 1
+        self._empty_told = False
+        self._texts_told: set[tuple[InternedField, int]] = set()
+        #: By id of a text: its iid, in the order of their first use.
+        self._iids: dict[int, int] = {}
+
+    def iids(self, column: Any) -> NDArray[np.uint64]:
+        """The iid of each call stack of a column of `mapping.CALLSTACK`."""
+        assert isinstance(column, ListColumn)
+        assert isinstance(column.values, StructColumn)
+        members = column.values.members
+        frames = np.empty((len(column.values), len(members)), np.uint64)
+        for index, (member, values) in enumerate(zip(mapping.FRAME.members, members, strict=True)):
+            is_text = isinstance(member.type, StringClass)
+            frames[:, index] = string_ids(values, self._strings) if is_text else np.asarray(values)
+        ids = np.empty(len(frames), np.int32)
+        width = 8 * len(members)
+        starts = np.arange(len(frames), dtype=np.int64) * width
+        self._frames.intern_spans(
+            frames.view(np.uint8).reshape(-1), starts, np.full(len(frames), width, np.int64), ids
+        )
+        # Stored outermost first.
+        backward = ids[::-1].copy()
+        offsets = np.asarray(column.offsets, np.int64)
+        stacks = np.empty(len(offsets) - 1, np.int32)
+        self._stacks.intern_spans(
+            backward.view(np.uint8),
+            4 * (len(ids) - offsets[1:]),
+            4 * np.diff(offsets),
+            stacks,
+        )
+        self._empty_told |= bool((stacks == 0).any())
+        return np.where(stacks == 0, np.uint64(_EMPTY_STACK), stacks.astype(np.uint64))
+
+    def take(self) -> bytes:
+        """A packet with what is new since the last time; nothing where that is nothing."""
+        frames = range(self._frames_told, len(self._frames))
+        stacks = range(self._stacks_told, len(self._stacks))
+        empty, self._empty_told = self._empty_told, False
+        if not frames and not stacks and not empty:
+            return b""
+        self._frames_told, self._stacks_told = len(self._frames), len(self._stacks)
+        parts: dict[InternedField, list[bytes]] = {field: [] for field in sorted(InternedField)}
+        for number in frames:
+            self._add_frame(number, parts)
+        for number in stacks:
+            ids = np.frombuffer(self._stacks[number], np.int32).tolist()
+            stack = encode("Callstack", {"iid": number, "frame_ids": ids})
+            parts[InternedField.CALLSTACKS].append(stack)
+        if empty:
+            parts[InternedField.CALLSTACKS].append(encode("Callstack", {"iid": _EMPTY_STACK}))
+        content = b"".join(
+            text_field(field, part) for field, found in parts.items() for part in found
+        )
+        return new_packet(interned_data=content)
+
+    def _add_frame(self, number: int, parts: dict[InternedField, list[bytes]]) -> None:
+        function, path, rel_pc, source, line = np.frombuffer(
+            self._frames[number], np.uint64
+        ).tolist()
+        frame = {
+            "iid": number,
+            "mapping_id": self._iid(path),
+            "rel_pc": rel_pc,
+            "line_number": line,
+        }
+        if function:
+            frame["function_name_id"] = self._text(InternedField.FUNCTION_NAMES, function, parts)
+        if source:
+            frame["source_path_iid"] = self._text(InternedField.SOURCE_PATHS, source, parts)
+        parts[InternedField.FRAMES].append(encode("Frame", frame))
+        if (InternedField.MAPPINGS, path) not in self._texts_told:
+            self._texts_told.add((InternedField.MAPPINGS, path))
+            parts[InternedField.MAPPINGS].append(self._mapping(path, parts))
+
+    def _mapping(self, path: int, parts: dict[InternedField, list[bytes]]) -> bytes:
+        """A Mapping; importers want one of each frame, and put a slash in front of its path."""
+        if not path:
+            return encode("Mapping", {"iid": self._iid(path)})
+        is_path = self._strings[path].startswith(b"/")
+        iids = [self._text(InternedField.MAPPING_PATHS, path, parts, skipped=int(is_path))]
+        data = encode("Mapping", {"iid": self._iid(path), "path_string_ids": iids})
+        return data if is_path else data + varint(tag_of(NO_PATH, VARINT)) + varint(1)
+
+    def _text(
+        self,
+        field: InternedField,
+        id: int,
+        parts: dict[InternedField, list[bytes]],
+        skipped: int = 0,
+    ) -> int:
+        """The iid of a text, which the packet brings if none did before."""
+        if (field, id) not in self._texts_told:
+            self._texts_told.add((field, id))
+            text = {"iid": self._iid(id), "str": self._strings[id][skipped:]}
+            parts[field].append(encode("InternedString", text))
+        return self._iid(id)
+
+    def _iid(self, id: int) -> int:
+        return self._iids.setdefault(id, len(self._iids) + 1)

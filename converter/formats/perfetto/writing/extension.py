@@ -1,0 +1,64 @@
+"""Arguments where Perfetto's importer has those of JSON traces: ``args.name`` rather than ``debug.name``.
+
+Those of profiles of Firefox are ``data.name``. The importer reads further fields of a TrackEvent by the
+ExtensionDescriptor in front of them, under the extension's name, and DebugAnnotations in them as it reads its own.
+Queries written for the JSON then hold for the Perfetto trace.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from converter.formats.perfetto.json_sidecar import PROFILE, was_json
+from converter.formats.perfetto.layout import ARGUMENTS, ARGUMENTS_ANNOTATIONS
+from converter.formats.perfetto.protobuf.messages import encode
+from converter.ir.trace import Trace
+
+_FILE: Final = "traceconv.proto"
+_OPTIONAL, _REPEATED, _MESSAGE = 1, 3, 11
+
+#: ``extend TrackEvent { optional Arguments args = ...; }`` (descriptor.proto).
+_DESCRIPTOR: Final[dict[str, Any]] = {
+    "name": _FILE,
+    "package": "traceconv",
+    "dependency": ["protos/perfetto/trace/track_event/track_event.proto"],
+    "message_type": [
+        {
+            "name": "Arguments",
+            "field": [
+                {
+                    "name": "debug_annotations",
+                    "number": ARGUMENTS_ANNOTATIONS,
+                    "label": _REPEATED,
+                    "type": _MESSAGE,
+                    "type_name": ".perfetto.protos.DebugAnnotation",
+                }
+            ],
+        }
+    ],
+    "extension": [
+        {
+            "number": ARGUMENTS,
+            "label": _OPTIONAL,
+            "type": _MESSAGE,
+            "type_name": ".traceconv.Arguments",
+            "extendee": ".perfetto.protos.TrackEvent",
+        }
+    ],
+}
+
+
+def extension_packet(trace: Trace) -> bytes:
+    """The packet that declares the extension, under the name that importers have for a trace's arguments."""
+    (extension,) = _DESCRIPTOR["extension"]
+    named = {**extension, "name": "data" if trace.format == PROFILE else "args"}
+    descriptor = {**_DESCRIPTOR, "extension": [named]}
+    return encode(
+        "TracePacket", {"extension_descriptor": {"extension_set": {"file": [descriptor]}}}
+    )
+
+
+def has_extension(trace: Trace) -> bool:
+    """Whether arguments are written as those of JSON: those of JSON, and those that were read so."""
+    packets = trace.sidecar.get("perfetto", {}).get("extension_descriptor", ())
+    return was_json(trace) or any(_FILE.encode() in packet for packet in packets)

@@ -1,0 +1,89 @@
+"""Call stacks that kernel events carry, which importers draw of samples alone: each is a sample besides the event."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from converter.formats.perfetto.adapters.record_shapes import frames_of
+from converter.formats.perfetto.writing.callstacks import InternedStacks
+from converter.ir.columns import ListColumn
+from converter.ir.events import EventClass, Table
+from converter.ir.field_classes import ArrayClass, FieldClass, IntegerClass
+from converter.ir.trace import Trace
+from converter.kernels.strings import StringTable
+from converter.projection.types import is_stack
+
+#: The kernel's event with the stack of the program, whose functions nobody names.
+_USER_STACK: Final = ("ftrace", "user_stack", "caller")
+#: Profiling.CpuMode (profile_packet.proto).
+_MODE_KERNEL, _MODE_USER = 1, 2
+#: The mapping of functions of the kernel, as traced_perf calls it.
+_KERNEL: Final = b"/kernel"
+
+
+class KernelStack:
+    """The call stack in a class of kernel events: which field it is, and the columns of its samples."""
+
+    def __init__(self, index: int, element: FieldClass, mode: int, trace: Trace) -> None:
+        self.mode = mode
+        self._index = index
+        self._element = element
+        self._trace = trace
+        self._mapping = trace.strings.intern(_KERNEL) if mode == _MODE_KERNEL else 0
+        #: Stacks repeat: each that is another has its addresses here, and behind them its iid.
+        self._known = StringTable()
+        self._iids: NDArray[np.uint64] = np.zeros(1, np.uint64)
+
+    def iids(self, table: Table, interned: InternedStacks) -> NDArray[np.uint64]:
+        """The iid of each stack."""
+        stacks = _without_ends(table.column(self._index))
+        frames = np.ascontiguousarray(stacks.values, np.uint64)
+        bounds = np.asarray(stacks.offsets, np.int64) * frames.itemsize
+        which = np.empty(len(stacks), np.int32)
+        self._known.intern_spans(frames.view(np.uint8), bounds[:-1], np.diff(bounds), which)
+        new = [
+            np.frombuffer(self._known[i], np.uint64)
+            for i in range(len(self._iids), len(self._known))
+        ]
+        if new:
+            offsets = np.cumsum([0, *map(len, new)])
+            column = ListColumn(offsets, np.concatenate(new))
+            whole = frames_of(column, self._element, self._trace, self._mapping)
+            self._iids = np.append(self._iids, interned.iids(whole))
+        return self._iids[which]
+
+    def is_there(self, table: Table) -> Any:
+        """Which of the stacks have a frame (as 0 and 1)."""
+        return (np.diff(_without_ends(table.column(self._index)).offsets) > 0).view(np.uint8)
+
+
+def stack_of(event_class: EventClass, trace: Trace) -> KernelStack | None:
+    """The call stack of a class of kernel events; None where it has none."""
+    for index, field in enumerate(event_class.fields):
+        if not isinstance(field.type, ArrayClass):
+            continue
+        if is_stack(field.type):
+            return KernelStack(index, field.type.element, _MODE_KERNEL, trace)
+        name = (event_class.category, event_class.name, field.name)
+        if name == _USER_STACK and isinstance(field.type.element, IntegerClass):
+            return KernelStack(index, field.type.element, _MODE_USER, trace)
+    return None
+
+
+def _without_ends(column: Any) -> ListColumn:
+    """Stacks up to the first 0 or, in old kernels, all ones, with which what is left of an array is filled."""
+    assert isinstance(column, ListColumn)
+    values = np.ascontiguousarray(column.values)
+    offsets = np.asarray(column.offsets, np.int64)
+    ends = np.flatnonzero((values == 0) | (values.view(f"i{values.itemsize}") == -1))
+    if not len(ends):
+        return column
+    # The first end at or behind each stack's beginning, if that is still its own.
+    first = np.append(ends, len(values))[np.searchsorted(ends, offsets[:-1])]
+    sizes = np.minimum(first, offsets[1:]) - offsets[:-1]
+    starts = np.cumsum(np.append(0, sizes))
+    kept = np.arange(starts[-1]) + np.repeat(offsets[:-1] - starts[:-1], sizes)
+    return ListColumn(starts, values[kept])

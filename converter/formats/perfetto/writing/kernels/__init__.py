@@ -1,0 +1,1 @@
+"""The compiled emitters of Perfetto's packets."""

@@ -1,0 +1,404 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
+"""Columns to TracePackets: each event class has a program of steps, run row by row into a growing buffer, one a thread.
+
+Kernel events are gathered in a bundle for each CPU and batch of them; any other event is a packet of its own, which brings
+the interned texts that it is the first to use.
+"""
+
+
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
+from libc.stdlib cimport calloc, free, realloc
+from libc.string cimport memset
+
+import numpy as np
+
+from converter.formats.perfetto.writing.kernels.emit_bundles cimport Events, put_bundle
+from converter.formats.perfetto.writing.kernels.emit_interning cimport (
+    Interning, TABLES, follow_strings, free_interned, free_interning,
+)
+from converter.formats.perfetto.writing.kernels.emit_output cimport BLOCK, MAX_OPEN, put
+from converter.formats.perfetto.writing.kernels.emit_packets cimport put_packets
+from converter.formats.perfetto.writing.kernels.emit_programs cimport (
+    STEPS, STEP_ROOM, Program, Step, count_rows, fFTRACE, fLOST, fRAW, fRECORD, fTRACK,
+    sCLOSE, sEACH, sFIXED32, sFIXED64, sFLAGS, sI16, sI32, sI64, sI8, sINTERNED, sLITERAL, sNAME, sOPEN, sOPTION, sOPTIONAL,
+    sPLACE, sRAW, sSYMBOL, sTEXT, sU16, sU32, sU64, sU8, sUNION,
+)
+from converter.formats.perfetto.writing.kernels.emit_instructions cimport Emission
+from converter.formats.perfetto.writing.kernels.emit_symbols cimport Addresses, note_address
+from converter.kernels.byte_order cimport HOST_IS_BIG, load64
+from converter.kernels.column_view cimport (
+    AHEAD, ColumnView, TAKES_BYTES, TAKES_LIST, TAKES_NOTHING, TAKES_SCALAR, TAKES_TEXT, TAKES_UNION, TAKES_VALIDITY,
+    Takes, bits_of,
+)
+from converter.kernels.columns cimport BoundColumns
+from converter.kernels.output cimport Blocks, ensure, put_bytes
+from converter.kernels.strings cimport StringTable
+
+cdef enum:
+    MAX_CPUS = 1024
+
+U8, U16, U32, U64, I8, I16, I32, I64 = sU8, sU16, sU32, sU64, sI8, sI16, sI32, sI64
+FIXED32, FIXED64, TEXT, RAW, LITERAL, OPEN, CLOSE = sFIXED32, sFIXED64, sTEXT, sRAW, sLITERAL, sOPEN, sCLOSE
+INTERNED, NAME, PLACE, EACH = sINTERNED, sNAME, sPLACE, sEACH
+UNION, OPTION, OPTIONAL, SYMBOL, FLAGS = sUNION, sOPTION, sOPTIONAL, sSYMBOL, sFLAGS
+FRAME_TRACK, FRAME_FTRACE, FRAME_LOST, FRAME_RAW, FRAME_RECORD = fTRACK, fFTRACE, fLOST, fRAW, fRECORD
+
+# What each step takes, and the bytes of a value or element.
+cdef Takes[STEPS] TAKES
+TAKES[:] = [
+    TAKES_SCALAR, TAKES_SCALAR, TAKES_SCALAR, TAKES_SCALAR, TAKES_SCALAR, TAKES_SCALAR, TAKES_SCALAR, TAKES_SCALAR,
+    TAKES_SCALAR, TAKES_SCALAR, TAKES_TEXT, TAKES_BYTES, TAKES_NOTHING, TAKES_NOTHING, TAKES_NOTHING, TAKES_TEXT,
+    TAKES_NOTHING, TAKES_NOTHING, TAKES_LIST, TAKES_UNION, TAKES_NOTHING, TAKES_VALIDITY, TAKES_SCALAR, TAKES_SCALAR,
+]
+cdef int[STEPS] WIDTHS
+WIDTHS[:] = [1, 2, 4, 8, 1, 2, 4, 8, 4, 8, 1, 1, 0, 0, 0, 1, 0, 0, 0, 0, 0, 1, 8, 4]
+
+
+cdef class PacketSequence:
+    cdef StringTable _strings
+    cdef uint64_t _sequence
+    cdef Interning _interning
+    cdef Program* _programs
+    cdef int _program_count
+    cdef int64_t* _tids
+    cdef uint64_t* _thread_uuids
+    cdef int64_t _threads
+    cdef uint64_t* _track_uuids
+    cdef int64_t _tracks
+    cdef Addresses _addresses
+    cdef list _new_symbols
+    cdef list _literals
+    cdef list _columns
+    # Of the batch: what is known of its events, and which of them are a kernel's, by CPU.
+    cdef const int64_t[::1] _ts
+    cdef const int32_t[::1] _program
+    cdef const int32_t[::1] _row
+    cdef const int32_t[::1] _thread
+    cdef const int32_t[::1] _track
+    cdef const int32_t[::1] _cpu
+    cdef const int32_t[::1] _order
+
+    def __cinit__(self, StringTable strings not None, uint32_t sequence, *, uint32_t writer=0, uint32_t writers=1):
+        if not writer < writers:
+            raise ValueError(f"no writer {writer} of {writers}")
+        self._strings = strings
+        self._interning.last = <uint64_t>writer + 1
+        self._interning.step = writers
+        self._sequence = sequence
+        self._literals = []
+        self._columns = []
+        self._new_symbols = []
+
+    def __dealloc__(self):
+        cdef int i
+        for i in range(self._program_count):
+            free(self._programs[i].step)
+        free(self._programs)
+        free_interning(&self._interning)
+        free(self._tids)
+        free(self._thread_uuids)
+        free(self._track_uuids)
+        free(self._addresses.slots)
+
+    def set_threads(self, const int64_t[:] tids, const uint64_t[:] uuids):
+        cdef int64_t i
+        cdef int64_t count = tids.shape[0]
+        cdef void* moved
+        if uuids.shape[0] != count:
+            raise ValueError("tids and uuids differ in length")
+        moved = realloc(self._tids, (count + 1) * 8)
+        if moved is NULL:
+            raise MemoryError
+        self._tids = <int64_t*>moved
+        moved = realloc(self._thread_uuids, (count + 1) * 8)
+        if moved is NULL:
+            raise MemoryError
+        self._thread_uuids = <uint64_t*>moved
+        self._threads = count
+        for i in range(count):
+            self._tids[i] = tids[i]
+            self._thread_uuids[i] = uuids[i]
+
+    def set_tracks(self, const uint64_t[:] uuids):
+        cdef int64_t i
+        cdef void* moved = realloc(self._track_uuids, (uuids.shape[0] + 1) * 8)
+        if moved is NULL:
+            raise MemoryError
+        self._track_uuids = <uint64_t*>moved
+        self._tracks = uuids.shape[0]
+        for i in range(self._tracks):
+            self._track_uuids[i] = uuids[i]
+
+    # Programs
+
+    def add_program(self, int frame, steps, int middle=0):
+        cdef void* moved
+        cdef Program* program
+        cdef BoundColumns columns = BoundColumns(len(steps))
+        if not 0 <= frame <= fRECORD:
+            raise ValueError(f"no frame {frame}")
+        if middle and (frame != fRECORD or not 0 < middle < len(steps)):
+            raise ValueError(f"no second packet at step {middle}")
+        moved = realloc(self._programs, (self._program_count + 1) * sizeof(Program))
+        if moved is NULL:
+            raise MemoryError
+        self._programs = <Program*>moved
+        program = &self._programs[self._program_count]
+        memset(program, 0, sizeof(Program))
+        program.step = <Step*>calloc(len(steps) + 1, sizeof(Step))
+        if program.step is NULL:
+            raise MemoryError
+        program.frame = frame
+        program.steps = len(steps)
+        program.middle = middle
+        try:
+            self._set_steps(program, steps, columns)
+            self._columns.append(columns)
+        except BaseException:
+            free(program.step)
+            raise
+        self._program_count += 1
+        return self._program_count - 1
+
+    cdef int _set_steps(self, Program* program, steps, BoundColumns columns) except -1:
+        cdef int i, depth = 0
+        program.enclosed = program.frame == fFTRACE and program.steps > 1
+        for i in range(program.steps):
+            self._set_step(&program.step[i], steps[i], program.steps - i)
+            if program.frame != fTRACK and program.step[i].op in (sINTERNED, sNAME):
+                raise ValueError("only track events bring texts")
+            program.step[i].view = &columns.views[i]
+            program.room += STEP_ROOM + program.step[i].literal_size
+            depth += (program.step[i].op == sOPEN) - (program.step[i].op == sCLOSE)
+            if not 0 <= depth < MAX_OPEN - 4 or (i == program.middle - 1 and depth):
+                raise ValueError("messages nest too deep, or not at all")
+            if depth == 0 and i < program.steps - 1:
+                program.enclosed = False
+        if depth:
+            raise ValueError("messages are not closed")
+        if program.frame == fRAW and (program.steps != 1 or program.step[0].op != sTEXT):
+            raise ValueError("a raw packet is one field")
+        return 0
+
+    cdef int _set_step(self, Step* step, given, int left) except -1:
+        """A step of those that `left` are still to come, itself included."""
+        cdef uint64_t tag, inline_tag
+        cdef const uint8_t[::1] literal
+        op, tag, inline_tag, table, count, data = given
+        if not 0 <= op < STEPS or tag >> 32 or inline_tag >> 31 or not 0 <= count < left:
+            raise ValueError(f"no step {given}")
+        if op in (sINTERNED, sNAME) and not 0 <= table < TABLES:
+            raise ValueError(f"no table {table}")
+        step.op = op
+        if tag:
+            step.tag_size = <int32_t>(put(<uint8_t*>&step.tag, tag) - <uint8_t*>&step.tag)
+            step.tag = load64(<uint8_t*>&step.tag, HOST_IS_BIG)
+        step.inline_tag = inline_tag
+        step.table = table
+        step.count = count
+        if data:
+            literal = <bytes?>data
+            self._literals.append(data)
+            step.literal = &literal[0]
+            step.literal_size = literal.shape[0]
+        return 0
+
+    def bind(self, int number, int64_t rows, columns):
+        """Columns for the next `emit`, one for each step that takes any."""
+        cdef Program* program
+        cdef BoundColumns bound
+        cdef ColumnView* view
+        cdef int i, op
+        cdef int64_t used = 0
+        if not 0 <= number < self._program_count:
+            raise ValueError(f"no program {number}")
+        program = &self._programs[number]
+        program.rows = 0
+        bound = self._columns[number]
+        bound.release()
+        for i in range(program.steps):
+            op = program.step[i].op
+            if TAKES[op] == TAKES_NOTHING:
+                bound.bind(i, TAKES_NOTHING, 0, None, 0)
+                continue
+            if used == len(columns):
+                raise ValueError("too few columns")
+            # How many rows the columns of nested steps have only their rows can tell.
+            view = bound.bind(i, TAKES[op], WIDTHS[op], columns[used], 0)
+            used += 1
+            program.step[i].data = view.data
+            program.step[i].stride = view.stride
+            program.step[i].ahead = AHEAD * view.stride
+            if op == sSYMBOL:
+                self._note_symbols(view)
+        if used != len(columns):
+            raise ValueError("too many columns")
+        program.rows = min(rows, count_rows(program.step, 0, program.steps))
+
+    cdef int _note_symbols(self, const ColumnView* view) except -1:
+        cdef uint64_t value
+        cdef int64_t k
+        cdef int new
+        for k in range(view.length):
+            value = bits_of(view, k, 8)
+            new = note_address(&self._addresses, value)
+            if new < 0:
+                raise MemoryError
+            if new:
+                self._new_symbols.append(value)
+        return 0
+
+    def release(self):
+        """Let go of the columns that were bound, and of those of the events."""
+        cdef int i
+        self._ts = self._program = self._row = self._thread = self._track = self._cpu = self._order = None
+        for i in range(self._program_count):
+            self._programs[i].rows = 0
+            (<BoundColumns>self._columns[i]).release()
+
+    def take_symbols(self):
+        """The values of symbol fields that were bound for the first time since the last call."""
+        values, self._new_symbols = self._new_symbols, []
+        return values
+
+    # Events
+
+    def begin(
+        self,
+        const int64_t[::1] ts not None,
+        const int32_t[::1] program not None,
+        const int32_t[::1] row not None,
+        const int32_t[::1] thread not None,
+        const int32_t[::1] track not None,
+        const int32_t[::1] cpu not None,
+    ):
+        """The events that are emitted from now on."""
+        cdef int64_t i
+        cdef int64_t count = ts.shape[0]
+        cdef uint32_t highest = 0
+        if not count == program.shape[0] == row.shape[0] == thread.shape[0] == track.shape[0] == cpu.shape[0]:
+            raise ValueError("columns differ in length")
+        for i in range(count):
+            highest |= <uint32_t>(<uint32_t>program[i] >= <uint32_t>self._program_count)
+        if highest:
+            raise ValueError("no such program")
+        if not follow_strings(&self._interning, len(self._strings)):
+            raise MemoryError
+        self._ts, self._program, self._row, self._thread, self._track, self._cpu = ts, program, row, thread, track, cpu
+        self._order = None
+
+    def group(self):
+        """(status, where each CPU's events of the kernel begin and end by CPU, number of an event)."""
+        cdef const int32_t[::1] program = self._program
+        cdef const int32_t[::1] cpu = self._cpu
+        cdef int64_t count = cpu.shape[0]
+        cdef int64_t i
+        cdef int64_t ends[MAX_CPUS + 1]
+        cdef int32_t[::1] order
+        cdef int frame
+        memset(ends, 0, sizeof(ends))
+        for i in range(count):
+            frame = self._programs[program[i]].frame
+            if frame == fFTRACE or frame == fLOST:
+                if not 0 <= cpu[i] < MAX_CPUS:
+                    return BAD_CPU, None, i
+                ends[cpu[i] + 1] += 1
+        for i in range(MAX_CPUS):
+            ends[i + 1] += ends[i]
+        runs = [(ends[i], ends[i + 1]) for i in range(MAX_CPUS) if ends[i] < ends[i + 1]]
+        order = np.empty(ends[MAX_CPUS], np.int32)
+        for i in range(count):
+            frame = self._programs[program[i]].frame
+            if frame == fFTRACE or frame == fLOST:
+                order[ends[cpu[i]]] = <int32_t>i
+                ends[cpu[i]] += 1
+        self._order = order
+        return OK, runs, count
+
+
+cdef class Emitter:
+    cdef PacketSequence _of
+    cdef Emission _to
+    cdef Blocks _blocks
+
+    def __cinit__(self, PacketSequence sequence not None):
+        self._of = sequence
+        self._blocks = Blocks()
+        self._to.interning = &sequence._interning
+
+    def __dealloc__(self):
+        free(self._to.messages.out.data)
+        free_interned(&self._to.interned)
+
+    @property
+    def size(self):
+        return self._to.messages.out.used
+
+    def take(self):
+        """What was emitted since the last time."""
+        return self._blocks.hand_over(&self._to.messages.out)
+
+    def put(self, const uint8_t[::1] data):
+        if data.shape[0]:
+            if not ensure(&self._to.messages.out, data.shape[0], 2 * BLOCK):
+                raise MemoryError
+            put_bytes(&self._to.messages.out, &data[0], data.shape[0])
+
+    def emit(self, int64_t start, int64_t stop, bint follows):
+        """Emit events that are no kernel's until a block is full: (status, number of the next)."""
+        cdef PacketSequence of = self._of
+        cdef const int64_t[::1] ts = of._ts
+        cdef const int32_t[::1] program = of._program
+        cdef const int32_t[::1] row = of._row
+        cdef const int32_t[::1] thread = of._thread
+        cdef const int32_t[::1] track = of._track
+        cdef int64_t at = start
+        cdef int64_t done
+        cdef int status = OK
+        cdef int frame
+        if ts is None or not 0 <= start <= stop <= ts.shape[0]:
+            raise ValueError("no such event")
+        self._to.interns = follows
+        with nogil:
+            while at < stop and self._to.messages.out.used < BLOCK:
+                frame = of._programs[program[at]].frame
+                if frame != fFTRACE and frame != fLOST:
+                    if track[at] >= of._tracks or thread[at] >= of._threads:
+                        status = BAD_COLUMN
+                        break
+                    self._to.placed = track[at] >= 0 or thread[at] >= 0
+                    if self._to.placed:
+                        self._to.place = of._track_uuids[track[at]] if track[at] >= 0 else of._thread_uuids[thread[at]]
+                    done = self._to.messages.out.used
+                    status = put_packets(
+                        &self._to, of._strings, &of._programs[program[at]], of._sequence, ts[at], row[at]
+                    )
+                    if status != OK:
+                        # Of two packets not the first alone.
+                        self._to.messages.out.used = done
+                        break
+                at += 1
+        if status == NO_MEMORY:
+            raise MemoryError
+        return status, at
+
+    def emit_bundles(self, int64_t start, int64_t stop):
+        """Emit bundles that begin with some kernel events, numbers in the order of `group`: (status, the next)."""
+        cdef PacketSequence of = self._of
+        cdef int64_t at = start
+        cdef Events events
+        if of._order is None or not 0 <= start <= stop <= of._order.shape[0]:
+            raise ValueError("no such events of a kernel")
+        events.ts, events.program, events.row = &of._ts[0], &of._program[0], &of._row[0]
+        events.thread, events.cpu, events.order = &of._thread[0], &of._cpu[0], &of._order[0]
+        events.count = of._order.shape[0]
+        events.programs = of._programs
+        events.tids, events.threads = of._tids, of._threads
+        self._to.status = OK
+        with nogil:
+            while at < stop and self._to.messages.out.used < BLOCK:
+                if not put_bundle(&self._to, of._strings, &events, of._sequence, &at):
+                    break
+        if self._to.status == NO_MEMORY:
+            raise MemoryError
+        return self._to.status, at if self._to.status == OK else of._order[at]

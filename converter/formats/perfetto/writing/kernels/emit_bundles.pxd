@@ -1,0 +1,205 @@
+# Bundles of kernel events (ftrace_event_bundle.proto): the events of one CPU, one behind the other.
+
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
+from libc.string cimport memcpy, memmove
+
+from converter.formats.perfetto.writing.kernels.emit cimport BAD_COLUMN, NO_MEMORY
+from converter.formats.perfetto.writing.kernels.emit_output cimport (
+    MARGIN, begin_at, close_at, end_at, ensure_at, put, put_size, put_tagged, put_time, varint_size,
+)
+from converter.formats.perfetto.writing.kernels.emit_programs cimport Program, fFTRACE, fLOST
+from converter.formats.perfetto.writing.kernels.emit_instructions cimport Emission, failed, put_tag, run
+from converter.kernels.strings cimport StringTable
+
+cdef enum:
+    # A bundle ends at whichever comes first.
+    BUNDLE_EVENTS = 1024
+    BUNDLE_BYTES = 1 << 16
+    # Bytes kept free for a bundle's size: it is moved where that takes fewer or more.
+    BUNDLE_SIZE = 3
+    # A note: how many events behind the one before, and flags.
+    NOTE_BYTES = 8
+
+
+# The events of a batch, and what their programs and threads are. The caller has checked programs and lengths.
+cdef struct Events:
+    const int64_t* ts
+    const int32_t* program
+    const int32_t* row
+    const int32_t* thread
+    const int32_t* cpu
+    # Kernel events by CPU, each CPU's in order.
+    const int32_t* order
+    int64_t count
+    Program* programs
+    const int64_t* tids
+    int64_t threads
+    # Of the bundle under construction: how many events have come since the last one that has a note, and all notes.
+    uint64_t unnoted
+    int64_t notes_size
+    uint8_t notes[BUNDLE_EVENTS * NOTE_BYTES]
+
+
+cdef inline uint8_t* open_bundle(Emission* to, int32_t cpu) noexcept nogil:
+    cdef uint8_t* at = begin_at(&to.messages.out, 0)
+    if at is NULL:
+        return failed(to, NO_MEMORY)
+    at += 2 + 2 * BUNDLE_SIZE
+    at[0] = 1 << 3
+    return put(at + 1, <uint64_t>cpu)
+
+
+# Sizes of bundle and packet, and the packet's sequence; false without memory.
+cdef inline bint close_bundle(Emission* to, uint64_t sequence, uint8_t* at) noexcept nogil:
+    cdef uint8_t* begin
+    cdef uint8_t* content
+    cdef int64_t size, whole
+    cdef int inner, outer
+    cdef uint8_t tail[16]
+    cdef uint8_t* end = tail
+    at = ensure_at(&to.messages.out, at, MARGIN)
+    if at is NULL:
+        to.status = NO_MEMORY
+        return False
+    begin = to.messages.out.data + to.messages.out.used
+    content = begin + 2 + 2 * BUNDLE_SIZE
+    size = at - content
+    end[0] = 10 << 3
+    end = put(end + 1, sequence)
+    end[0] = 13 << 3
+    end[1] = 2
+    end += 2
+    inner = varint_size(<uint64_t>size)
+    whole = 1 + inner + size + (end - tail)
+    outer = varint_size(<uint64_t>whole)
+    if inner + outer != 2 * BUNDLE_SIZE:
+        memmove(begin + 2 + inner + outer, content, size)
+    begin[0] = 1 << 3 | 2
+    put_size(begin + 1, whole, outer)
+    begin[1 + outer] = 1 << 3 | 2
+    put_size(begin + 2 + outer, size, inner)
+    at = begin + 2 + inner + outer + size
+    memcpy(at, tail, end - tail)
+    end_at(&to.messages.out, at + (end - tail))
+    return True
+
+
+# What importers would take for an event of its own in an FtraceEvent, or reject: flags, and that there is no thread.
+cdef inline void note_event(Emission* to, Events* events) noexcept nogil:
+    cdef uint64_t note = to.flags << 1 | <uint64_t>(not to.placed)
+    cdef uint8_t* at
+    if note:
+        at = put(put(events.notes + events.notes_size, events.unnoted), note)
+        events.notes_size = at - events.notes
+        events.unnoted = 0
+    else:
+        events.unnoted += 1
+
+
+# The field of the bundle with its notes (`layout.EVENT_NOTES`), if there are any; NULL without memory.
+cdef inline uint8_t* put_notes(Emission* to, Events* events, uint8_t* at) noexcept nogil:
+    if events.notes_size == 0:
+        return at
+    at = ensure_at(&to.messages.out, at, events.notes_size)
+    if at is NULL:
+        return failed(to, NO_MEMORY)
+    at = put(put(at, 1001 << 3 | 2), <uint64_t>events.notes_size)
+    memcpy(at, events.notes, events.notes_size)
+    return at + events.notes_size
+
+
+# An FtraceEvent: timestamp, pid and then the event, which is the order that Perfetto reads fast.
+cdef inline uint8_t* kernel_event(
+    Emission* to, StringTable strings, Events* events, int64_t i, uint8_t* at
+) noexcept nogil:
+    cdef const Program* one = &events.programs[events.program[i]]
+    cdef int64_t thread = events.thread[i]
+    cdef int64_t row = events.row[i]
+    # Where the sizes of the event and of its message are, behind the beginning of the output.
+    cdef int64_t size, inner
+    if thread >= events.threads or row < 0 or row >= one.rows:
+        return failed(to, BAD_COLUMN)
+    at = ensure_at(&to.messages.out, at, one.room)
+    if at is NULL:
+        return failed(to, NO_MEMORY)
+    size = at + 1 - to.messages.out.data
+    at[0] = 2 << 3 | 2
+    at[2] = 1 << 3
+    at = put_time(&to.upper, at + 3, <uint64_t>events.ts[i])
+    to.placed = thread >= 0
+    to.flags = 0
+    at = put_tagged(at, 2 << 3, 1, <uint64_t>(<uint32_t>events.tids[thread]) if thread >= 0 else 0)
+    if one.enclosed:
+        at = put_tag(at, one.step)
+        inner = at - to.messages.out.data
+        at = run(to, strings, one, 1, one.steps - 1, row, at + 1)
+        if at is NULL:
+            return NULL
+        at = close_at(&to.messages.out, inner, at)
+    else:
+        at = run(to, strings, one, 0, one.steps, row, at)
+        if at is NULL:
+            return NULL
+    note_event(to, events)
+    return close_at(&to.messages.out, size, at)
+
+
+# What was lost in front of a bundle, which it says with its own fields.
+cdef inline uint8_t* lost_events(
+    Emission* to, StringTable strings, Events* events, int64_t i, uint8_t* at
+) noexcept nogil:
+    cdef Program* one = &events.programs[events.program[i]]
+    at = ensure_at(&to.messages.out, at, one.room)
+    if at is NULL:
+        return failed(to, NO_MEMORY)
+    at[0] = 3 << 3
+    at[1] = 1
+    at += 2
+    if events.ts[i]:
+        at[0] = 10 << 3
+        at = put(at + 1, <uint64_t>events.ts[i])
+    if events.row[i] < 0 or events.row[i] >= one.rows:
+        return failed(to, BAD_COLUMN)
+    return run(to, strings, one, 0, one.steps, events.row[i], at)
+
+
+# A bundle from number `place` in the order of the events on, which becomes that of the next, or of the one that failed.
+cdef inline bint put_bundle(
+    Emission* to, StringTable strings, Events* events, uint64_t sequence, int64_t* place
+) noexcept nogil:
+    cdef int64_t at = place[0]
+    cdef int64_t i = events.order[at]
+    cdef int64_t most = at + BUNDLE_EVENTS
+    cdef int32_t cpu = events.cpu[i]
+    cdef bint lost = events.programs[events.program[i]].frame == fLOST
+    cdef uint8_t* out = open_bundle(to, cpu)
+    to.messages.depth = 0
+    events.unnoted = events.notes_size = 0
+    if out is NULL:
+        return False
+    if lost:
+        at += 1
+        if events.ts[i] == 0:
+            # Without the time at which the bundle before ended, it would be taken for that of the next event.
+            most = at
+    while (
+        at < events.count and at < most and events.cpu[events.order[at]] == cpu
+        and events.programs[events.program[events.order[at]]].frame == fFTRACE
+        and out - (to.messages.out.data + to.messages.out.used) < BUNDLE_BYTES
+    ):
+        out = kernel_event(to, strings, events, events.order[at], out)
+        if out is NULL:
+            place[0] = at
+            return False
+        at += 1
+    if lost:
+        out = lost_events(to, strings, events, i, out)
+        if out is NULL:
+            return False
+    out = put_notes(to, events, out)
+    if out is NULL:
+        return False
+    if not close_bundle(to, sequence, out):
+        return False
+    place[0] = at
+    return True

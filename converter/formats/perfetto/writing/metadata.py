@@ -1,0 +1,241 @@
+"""Packets about the trace: what its sidecar holds, and what else its clock, environment and symbols need."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, Final
+
+import numpy as np
+
+from converter.formats.perfetto.clocks import Clocks
+from converter.formats.perfetto.layout import (
+    PACKET_TAG,
+    SEQUENCE_STATES,
+    TABLE_PACKETS,
+    TRACE_ATTRIBUTE,
+    BuiltinClock,
+    PacketField,
+    SequenceFlag,
+)
+from converter.formats.perfetto.mapping import CLOCK_NAMES
+from converter.formats.perfetto.protobuf.descriptors import decode
+from converter.formats.perfetto.protobuf.messages import encode, varint
+from converter.formats.perfetto.protobuf.scan import split_fields
+from converter.formats.perfetto.system_info import system_form
+from converter.formats.perfetto.writing.extension import extension_packet, has_extension
+from converter.ir.trace import ClockDomain, Trace
+
+#: The packet sequence that the writer's packets are on: a number that no producer of the tracing service reaches.
+SEQUENCE: Final = 0x7463_0001
+#: That of the descriptors of tracks: a thread's would make it the thread of all events of its sequence that name none.
+DESCRIPTOR_SEQUENCE: Final = 0x7463_0002
+
+#: What of a sidecar is written again, in this order; the rest of it is made anew.
+_ALWAYS: Final = ("trace_uuid", "trace_config", "trace_provenance", "synchronization_marker")
+_TABLES: Final = ("process_tree", "process_descriptor", "thread_descriptor", "track_descriptor")
+_ABOUT: Final = ("clock_snapshot", "system_info", "trace_attributes", "extension_descriptor")
+
+#: Fields of tables that are ids of processes and threads.
+_IDS: Final = frozenset({"pid", "ppid", "tid", "tgid"})
+
+_HIGHEST: Final = (1 << 63) - 1
+
+
+def framed(packet: bytes) -> bytes:
+    """A packet as a field of Trace."""
+    return bytes([PACKET_TAG]) + varint(len(packet)) + packet
+
+
+def new_packet(*, starts: bool = False, **content: Any) -> bytes:
+    """A TracePacket of the writer's sequence as a field of Trace; the one that starts it forgets what was interned.
+
+    `content` are the packet's fields, as `messages.encode` takes them. Descriptors of tracks have their own sequence.
+    """
+    if "track_descriptor" in content:
+        own = {"trusted_packet_sequence_id": DESCRIPTOR_SEQUENCE}
+        return framed(encode("TracePacket", {**own, **content}))
+    flag = (
+        SequenceFlag.INCREMENTAL_STATE_CLEARED if starts else SequenceFlag.NEEDS_INCREMENTAL_STATE
+    )
+    own = {"trusted_packet_sequence_id": SEQUENCE, "sequence_flags": flag}
+    return framed(encode("TracePacket", {**own, **content}))
+
+
+def sidecar_packets(trace: Trace, name: str) -> list[bytes]:
+    """Packets of one sort that the trace was read with."""
+    packets: list[bytes] = trace.sidecar.get("perfetto", {}).get(name, [])
+    return packets
+
+
+#: A packet that tables were read from: its field of TracePacket, its bytes, what it says.
+TablePacket = tuple[PacketField, bytes, dict[str, Any]]
+
+
+def table_packets(trace: Trace) -> list[TablePacket]:
+    """The packets about processes, threads and tracks that are written again.
+
+    None where one has a name that is not UTF-8 or a negative id, which the trace's tables have not: they refer to each
+    other. Not those of counters whose values are increments or multiples, which those of the events are not.
+    """
+    found: list[TablePacket] = []
+    for name in _TABLES:
+        field = PacketField[name.upper()]
+        for packet in sidecar_packets(trace, name):
+            content = packet_message(packet, field, TABLE_PACKETS[field]) or {}
+            if not _is_clean(content):
+                return []
+            counter = content.get("counter", {})
+            if not counter.get("is_incremental") and counter.get("unit_multiplier", 0) in (0, 1):
+                found.append((field, packet, content))
+    return found
+
+
+def _is_clean(value: Any) -> bool:
+    if isinstance(value, dict):
+        ids = (item for key, item in value.items() if key in _IDS)
+        return all(id >= 0 for id in ids) and all(map(_is_clean, value.values()))
+    if isinstance(value, list):
+        return all(map(_is_clean, value))
+    if not isinstance(value, bytes):
+        return True
+    try:
+        value.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+#: A reading of clocks for a trace of which nobody knows when it was.
+UNKNOWN_WALL_CLOCK: Final = {
+    "clocks": [
+        {"clock_id": clock, "timestamp": 0}
+        for clock in (BuiltinClock.BOOTTIME, BuiltinClock.REALTIME)
+    ]
+}
+
+
+def wall_clock_offset(trace: Trace) -> int | None:
+    """What the wall clock shows beyond a time of a new trace; None where no snapshot says it."""
+    epoch = trace.clock.epoch_ns
+    return None if epoch is None or abs(epoch) > _HIGHEST else epoch
+
+
+def sidecar_clocks(trace: Trace) -> Clocks | None:
+    """The clocks of a trace whose own snapshots are written again; None for any other."""
+    if not _is_described(trace):
+        return None
+    clocks = Clocks()
+    for packet in sidecar_packets(trace, "clock_snapshot"):
+        content = packet_message(packet, PacketField.CLOCK_SNAPSHOT, "ClockSnapshot")
+        sequence = packet_number(packet, PacketField.TRUSTED_PACKET_SEQUENCE_ID)
+        if content is not None:
+            clocks.add(sequence, content)
+    return clocks
+
+
+def head(trace: Trace, tables: list[TablePacket]) -> bytes:
+    """The packets in front of all events, with those about tables that are written again."""
+    described = _is_described(trace)
+    parts = [framed(packet) for name in _ALWAYS for packet in sidecar_packets(trace, name)]
+    parts += [framed(packet) for _, packet, _ in tables]
+    parts += [framed(packet) for packet in sidecar_packets(trace, SEQUENCE_STATES)]
+    if described:
+        parts += [framed(packet) for name in _ABOUT for packet in sidecar_packets(trace, name)]
+    if described:
+        return b"".join([*parts, new_packet(starts=True)])
+    starting = new_packet(starts=True, trace_attributes=_description(trace))
+    if has_extension(trace):
+        parts.append(framed(extension_packet(trace)))
+    return b"".join([*parts, starting, *_about(trace)])
+
+
+def _is_described(trace: Trace) -> bool:
+    """Whether the packets that a trace was read with say all of its clock and environment."""
+    if trace.format != "perfetto":
+        return False
+    attributes = sidecar_packets(trace, "trace_attributes")
+    if any(TRACE_ATTRIBUTE.encode() in packet for packet in attributes):
+        return True
+    return trace.clock.name == CLOCK_NAMES[BuiltinClock.BOOTTIME]
+
+
+def _description(trace: Trace) -> dict[str, Any]:
+    """TraceAttributes that say what no packet has a field for."""
+    content = {
+        "clock": _clock_form(trace.clock),
+        "clock_domains": [_clock_form(clock) for clock in trace.clock_domains],
+        "environment": trace.environment,
+    }
+    return attributes(TRACE_ATTRIBUTE, content)
+
+
+def attributes(key: str, content: Any) -> dict[str, Any]:
+    """TraceAttributes of one attribute, as JSON."""
+    value = json.dumps(content, separators=(",", ":"))
+    return {"attribute": [{"key": key, "string_value": value}]}
+
+
+def _clock_form(clock: ClockDomain) -> dict[str, Any]:
+    rate = clock.ticks_per_second
+    return {
+        "name": clock.name,
+        "ticks_per_second": None if rate is None else str(rate),
+        "epoch_ns": clock.epoch_ns,
+        "description": clock.description,
+    }
+
+
+def _about(trace: Trace) -> list[bytes]:
+    packets = []
+    epoch = wall_clock_offset(trace)
+    if epoch is not None:
+        start = max(0, -epoch)
+        clocks = [
+            {"clock_id": clock, "timestamp": reading}
+            for clock, reading in (
+                (BuiltinClock.BOOTTIME, start),
+                (BuiltinClock.REALTIME, start + epoch),
+            )
+        ]
+        packets.append(new_packet(clock_snapshot={"clocks": clocks}))
+    system = system_form(trace.environment)
+    if system:
+        packets.append(new_packet(system_info=system))
+    return packets
+
+
+def symbols_packet(trace: Trace, addresses: list[int]) -> bytes:
+    """The names of kernel functions: each address stands for itself; nothing for those without a name."""
+    if trace.symbols is None:
+        return b""
+    names = trace.symbols.names(np.array(addresses, np.uint64))
+    found = [
+        {"iid": address, "str": name}
+        for address, name in zip(addresses, names, strict=True)
+        if name is not None
+    ]
+    return new_packet(interned_data={"kernel_symbols": found}) if found else b""
+
+
+def packet_number(packet: bytes, field: int) -> int:
+    """A number in a packet; 0 where it is damaged or not there."""
+    data = np.frombuffer(packet, np.uint8)
+    try:
+        for number, wire, value, _ in split_fields(data, 0, len(data)):
+            if number == field and wire == 0:
+                return int(value)
+    except ValueError:
+        return 0
+    return 0
+
+
+def packet_message(packet: bytes, field: int, message: str) -> dict[str, Any] | None:
+    """One decoded message of a packet; None where it is damaged or not there."""
+    data = np.frombuffer(packet, np.uint8)
+    try:
+        for number, wire, start, size in split_fields(data, 0, len(data)):
+            if number == field and wire == 2:
+                return decode(message, data, start, size)
+    except ValueError:
+        return None
+    return None

@@ -1,0 +1,396 @@
+"""Writing Perfetto traces: packets about the trace, bundles of kernel events, track events, packets as they were."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from itertools import chain
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from converter.errors import UnsupportedError
+from converter.formats.perfetto import mapping
+from converter.formats.perfetto.json_sidecar import SIDECAR_ATTRIBUTE, sidecar_form
+from converter.formats.perfetto.layout import CPU_STARTS, LOST_COUNT, PACKET_TAG
+from converter.formats.perfetto.thread_states import is_of_thread_states
+from converter.formats.perfetto.writing.callstacks import InternedStacks
+from converter.formats.perfetto.writing.ftrace import FtraceOutput
+from converter.formats.perfetto.writing.instructions import Steps, field_getter, text_getter
+from converter.formats.perfetto.writing.kernel_stacks import stack_of
+from converter.formats.perfetto.writing.kernels import emit as kernel
+from converter.formats.perfetto.writing.kernels.emit import Emitter, PacketSequence
+from converter.formats.perfetto.writing.metadata import (
+    SEQUENCE,
+    attributes,
+    head,
+    new_packet,
+    symbols_packet,
+    table_packets,
+)
+from converter.formats.perfetto.writing.records import RecordOutput, is_record
+from converter.formats.perfetto.writing.row_positions import RowPlaces
+from converter.formats.perfetto.writing.tables import TableOutput
+from converter.formats.perfetto.writing.thread_states import ThreadStateOutput
+from converter.formats.perfetto.writing.tracks import TRACK_KINDS, track_program
+from converter.ir.events import Batch, EventClass
+from converter.ir.kinds import Kind
+from converter.ir.trace import Trace
+from converter.kernels.union import looked_up, mark
+from converter.projection.linux_tracepoints import MEANINGS
+from converter.storage.sink import Sink
+from converter.storage.workers import Work, Workers
+from converter.streaming.block_emission import (
+    MOST_HELD,
+    BlockEmission,
+    emitter_count,
+    parts_of,
+)
+
+_KERNEL_KINDS: Final = frozenset({Kind.TYPED, *(meaning.kind for meaning in MEANINGS.values())})
+
+_LOST_FIELDS: Final = (mapping.LOST_EVENTS.fields, mapping.COUNTED_LOST_EVENTS.fields)
+
+_NO_PLACES: Final[NDArray[np.int32]] = np.zeros(0, np.int32)
+
+_REASONS: Final = {
+    kernel.BAD_COLUMN: "a value lies outside its column or table",
+    kernel.BAD_CPU: "the CPU of a kernel event must be from 0 to 1023",
+    kernel.TOO_LARGE: "a text is larger than a field can be, 2 GiB",
+}
+
+
+def write(trace: Trace, sink: Sink, variant: str) -> None:
+    """Write a trace that Perfetto's packets can hold.
+
+    Batches that were read from a Perfetto trace, and not changed since, are copied packet for packet, with the packets
+    between them: so sequences keep the state that their packets refer to. From the first changed one on, events are
+    encoded anew.
+
+    Args:
+        trace: as projected to `capabilities.capabilities`, or as Perfetto's reader gives it.
+        sink: a file.
+        variant: there is none.
+
+    Raises:
+        UnsupportedError: an event, or the clock's rate, has no place in a Perfetto trace.
+
+    """
+    del variant
+    rate = trace.clock.ticks_per_second
+    if rate is not None and rate != 1_000_000_000:
+        raise UnsupportedError(
+            "times must be in nanoseconds", format="perfetto", path=sink.name, found=str(rate)
+        )
+    encoder: _Encoder | None = None
+    replayed = False
+    try:
+        for batch in trace.batches():
+            if encoder is None and batch.native is not None and batch.native.format == "perfetto":
+                sink.write(batch.native.data)
+                replayed = True
+                continue
+            if encoder is None:
+                encoder = _Encoder(trace, sink)
+            encoder.write(batch)
+        if encoder is None and not replayed:
+            encoder = _Encoder(trace, sink)
+        if encoder is not None:
+            encoder.finish()
+    finally:
+        if encoder is not None:
+            encoder.close()
+
+
+@dataclass(frozen=True, slots=True)
+class _Program:
+    """How events of a class are emitted."""
+
+    frame: int
+    steps: Steps
+    #: Goes in front of the first of them.
+    preceding: bytes = b""
+    #: Of a record that is two packets: the first step of the second.
+    middle: int = 0
+
+
+@dataclass(slots=True)
+class _Gathered:
+    """A batch whose columns are decoded: what is bound to the programs of its classes, and where its events are."""
+
+    batch: Batch
+    columns: dict[int, list[Any]] = field(default_factory=dict)
+    #: Likewise, of the samples that kernel events with call stacks are besides.
+    stacks: dict[int, list[Any]] = field(default_factory=dict)
+    has_bundles: bool = False
+    #: CPUs of what was lost.
+    lost: NDArray[np.int32] = field(default_factory=lambda: _NO_PLACES)
+    has_packets: bool = False
+    #: Threads and tracks of events of the timeline; tracks of counters.
+    threads: list[NDArray[np.int32]] = field(default_factory=lambda: [_NO_PLACES])
+    tracks: list[NDArray[np.int32]] = field(default_factory=lambda: [_NO_PLACES])
+    counters: list[NDArray[np.int32]] = field(default_factory=lambda: [_NO_PLACES])
+
+
+class _Encoder:
+    """Encodes batches; knows which classes are in the output already.
+
+    A batch is emitted while the next is decoded. One thread at a time has its turn with the sequence
+    and the sink; emitters only read what the sequence knows.
+    """
+
+    def __init__(self, trace: Trace, sink: Sink) -> None:
+        self._trace = trace
+        self._sink = sink
+        self._emission = Workers(waits=True)
+        self._pending: Work[None] | None = None
+        writer, writers = sink.writers
+        self._sequence = PacketSequence(trace.strings, SEQUENCE, writer=writer, writers=writers)
+        #: Of what is not made of a batch's events.
+        self._emitter = Emitter(self._sequence)
+        self._blocks: BlockEmission[Emitter, memoryview] = BlockEmission(
+            [Emitter(self._sequence) for _ in range(emitter_count())]
+        )
+        self._ftrace = FtraceOutput(trace)
+        self._stacks = InternedStacks(trace.strings)
+        self._places = RowPlaces(trace)
+        self._states = ThreadStateOutput(trace, self._sequence, self._emitter)
+        self._records = RecordOutput(trace, self._stacks, self._places)
+        self._programs: dict[int, _Program] = {}
+        #: Of classes of kernel events that carry call stacks: how these are emitted as samples.
+        self._stack_programs: dict[int, _Program] = {}
+        #: CPUs that have a bundle without events.
+        self._begun: set[int] = set()
+        #: By class id: the number of its program, -1 before its first event.
+        self._numbers: NDArray[np.int32] = np.zeros(0, np.int32)
+        #: The same for packets, in which kernel events are by their call stacks alone.
+        self._packet_numbers = self._numbers.copy()
+        #: Whether bundles of all CPUs had as many events as a bundle can have, but the last of a batch.
+        self._bundles_full = True
+        known = table_packets(trace)
+        self._emitter.put(head(trace, known))
+        for cpu, start in trace.sidecar.get("perfetto", {}).get(CPU_STARTS, ()):
+            self._begin_cpu(cpu, previous_bundle_end_timestamp=start)
+        self._tables = TableOutput(trace, self._sequence, self._emitter, known)
+
+    def write(self, batch: Batch) -> None:
+        """Encode a batch; of one that another process writes, what is behind it has to know."""
+        gathered = self._gather(batch)
+        self._finish_emission()
+        is_own = self._sink.begin_batch(len(batch))
+        self._bind(gathered)
+        if not is_own:
+            self._sequence.release()
+            self._flush()
+            return
+        numbers = looked_up(self._numbers, batch.class_id)
+        packets = numbers
+        if self._stack_programs:
+            packets = looked_up(self._packet_numbers, batch.class_id)
+        self._pending = self._emission.submit(self._emit_batch, gathered, numbers, packets)
+
+    def _gather(self, batch: Batch) -> _Gathered:
+        gathered = _Gathered(batch)
+        for class_id, table in batch.tables.items():
+            if not len(table):
+                continue
+            event_class = self._trace.event_classes[class_id]
+            if class_id not in self._programs:
+                self._programs[class_id] = program = self._compile(event_class)
+                if program.frame == kernel.FRAME_FTRACE:
+                    stack = stack_of(event_class, self._trace)
+                    if stack is not None:
+                        steps = self._records.kernel_stack(stack)
+                        self._stack_programs[class_id] = _Program(kernel.FRAME_RECORD, steps)
+            record = is_record(event_class)
+            self._places.at(batch, class_id)
+            steps = self._programs[class_id].steps
+            gathered.columns[class_id] = [get(table) for get in steps.columns]
+            if not record and event_class.kind in (*_KERNEL_KINDS, Kind.DISCARDED):
+                gathered.has_bundles = True
+                stacks = self._stack_programs.get(class_id)
+                if stacks is not None:
+                    gathered.stacks[class_id] = [get(table) for get in stacks.steps.columns]
+                    gathered.has_packets = True
+                if event_class.kind is Kind.DISCARDED:
+                    gathered.lost = np.append(gathered.lost, batch.cpu[batch.positions(class_id)])
+                continue
+            gathered.has_packets = True
+            if event_class.kind in TRACK_KINDS:
+                positions = batch.positions(class_id)
+                tracks, threads = len(self._trace.tracks), len(self._trace.threads)
+                gathered.tracks.append(_distinct(batch.track, positions, tracks))
+                gathered.threads.append(_distinct(batch.thread, positions, threads))
+                if event_class.kind is Kind.COUNTER:
+                    gathered.counters.append(gathered.tracks[-1])
+                elif is_of_thread_states(event_class):
+                    self._states.gather(batch, class_id)
+        return gathered
+
+    def _bind(self, gathered: _Gathered) -> None:
+        """Have the emitter know a batch's columns, and put what stands in front of its events."""
+        emitter, sequence, trace = self._emitter, self._sequence, self._trace
+        added = len(trace.event_classes) - len(self._numbers)
+        self._numbers = np.append(self._numbers, np.full(added, -1, np.int32))
+        self._packet_numbers = np.append(self._packet_numbers, np.full(added, -1, np.int32))
+        for class_id, columns in gathered.columns.items():
+            if self._numbers[class_id] < 0:
+                program = self._programs[class_id]
+                emitter.put(program.preceding)
+                number = sequence.add_program(program.frame, program.steps.steps, program.middle)
+                self._numbers[class_id] = self._packet_numbers[class_id] = number
+                stacks = self._stack_programs.get(class_id)
+                if stacks is not None:
+                    number = sequence.add_program(stacks.frame, stacks.steps.steps)
+                    self._packet_numbers[class_id] = number
+            rows = len(gathered.batch.tables[class_id])
+            sequence.bind(int(self._numbers[class_id]), rows, columns)
+            if class_id in gathered.stacks:
+                number = int(self._packet_numbers[class_id])
+                sequence.bind(number, rows, gathered.stacks[class_id])
+        self._begin_cpus(gathered.lost)
+        emitter.put(self._ftrace.take_declarations())
+        emitter.put(self._stacks.take())
+        places = (gathered.threads, gathered.tracks, gathered.counters)
+        threads, tracks, counters = map(np.concatenate, places)
+        self._tables.follow(threads, tracks, counters, gathered.batch)
+        self._states.write(self._flush)
+        symbols = sequence.take_symbols()
+        if symbols:
+            emitter.put(symbols_packet(trace, symbols))
+
+    def _begin_cpus(self, cpus: NDArray[np.int32]) -> None:
+        """Have what was lost on a CPU not stand in its first bundle.
+
+        There the end of the bundle before is the beginning of the CPU's recording, and importers show nothing of any
+        CPU from before the last of these.
+        """
+        for cpu in sorted(set(cpus[cpus >= 0].tolist()) - self._begun):
+            self._begin_cpu(cpu)
+
+    def _begin_cpu(self, cpu: int, **content: int) -> None:
+        self._begun.add(cpu)
+        self._emitter.put(new_packet(ftrace_events={"cpu": cpu, **content}))
+
+    def _emit_batch(
+        self, gathered: _Gathered, numbers: NDArray[np.int32], packets: NDArray[np.int32]
+    ) -> None:
+        batch, sequence = gathered.batch, self._sequence
+        ts, row, thread, track, cpu = map(
+            np.ascontiguousarray, (batch.ts, batch.row, batch.thread, batch.track, batch.cpu)
+        )
+        self._flush()
+        if gathered.has_packets:
+            sequence.begin(ts, packets, row, thread, track, cpu)
+            self._emit(batch, Emitter.emit, parts_of(range(len(batch))))
+        if gathered.has_bundles:
+            sequence.begin(ts, numbers, row, thread, track, cpu)
+            status, runs, event = sequence.group()
+            self._check(status, batch, event)
+            # Each CPU has bundles of its own. Within its events a part begins with a bundle if all in front are full.
+            cpus = (range(*run) for run in runs)
+            parts = chain.from_iterable(map(parts_of, cpus)) if self._bundles_full else cpus
+            self._emit(batch, self._emit_bundles, parts)
+        sequence.release()
+
+    def _emit_bundles(
+        self, emitter: Emitter, start: int, stop: int, _follows: bool
+    ) -> tuple[int, int]:
+        status, done = emitter.emit_bundles(start, stop)
+        if done > stop and not status:
+            # Parts are emitted in vain.
+            self._bundles_full = False
+        return status, done
+
+    def _finish_emission(self) -> None:
+        pending, self._pending = self._pending, None
+        if pending is not None:
+            pending.result()
+
+    def _emit(
+        self,
+        batch: Batch,
+        emit: Callable[[Emitter, int, int, bool], tuple[int, int]],
+        parts: Iterable[range],
+    ) -> None:
+        def emitted(emitter: Emitter, part: range, follows: bool) -> tuple[list[memoryview], int]:
+            """The blocks of a part, up to an event that must follow all that were emitted."""
+            blocks: list[memoryview] = []
+            done, size, status = part.start, 0, kernel.OK
+            while done < part.stop and size < MOST_HELD and not status:
+                status, done = emit(emitter, done, part.stop, follows)
+                if status != kernel.NEW_TEXT:
+                    self._check(status, batch, done)
+                size += emitter.size
+                if emitter.size:
+                    blocks.append(emitter.take())
+            return blocks, done
+
+        for block in self._blocks.blocks(emitted, parts):
+            self._sink.write(block, handover=True)
+
+    def _check(self, status: int, batch: Batch, event: Any) -> None:
+        if status:
+            kind = self._trace.event_classes[int(batch.class_id[event])].kind
+            raise UnsupportedError(
+                _REASONS[status], format="perfetto", path=self._sink.name, field=kind.name.lower()
+            )
+
+    def close(self) -> None:
+        """End its threads, when they are done with what they have begun."""
+        self._emission.close()
+        self._blocks.close()
+
+    def finish(self) -> None:
+        """Write what only the end of the trace tells: names given late, threads without events."""
+        self._finish_emission()
+        self._sink.begin_batch(None)
+        self._tables.follow(_NO_PLACES, _NO_PLACES, _NO_PLACES, None)
+        self._states.write(self._flush, is_last=True)
+        form = sidecar_form(self._trace)
+        if form is not None:
+            self._emitter.put(new_packet(trace_attributes=attributes(SIDECAR_ATTRIBUTE, form)))
+        self._flush()
+
+    def _flush(self) -> None:
+        if self._emitter.size:
+            self._sink.write(self._emitter.take(), handover=True)
+
+    def _compile(self, event_class: EventClass) -> _Program:
+        """The program for an event class."""
+        if event_class.kind in TRACK_KINDS:
+            steps = track_program(
+                event_class, self._trace, self._stacks, self._places, self._tables.process_uuids
+            )
+            return _Program(kernel.FRAME_TRACK, steps)
+        if is_record(event_class):
+            return _Program(kernel.FRAME_RECORD, *self._records.program(event_class))
+        if event_class.kind in _KERNEL_KINDS:
+            return _Program(kernel.FRAME_FTRACE, *self._ftrace.program(event_class))
+        steps = Steps()
+        if event_class.kind is Kind.DISCARDED and event_class.fields in _LOST_FIELDS:
+            if event_class.fields:
+                steps.scalar(LOST_COUNT, event_class.fields[0].type, field_getter(0))
+            return _Program(kernel.FRAME_LOST, steps)
+        if event_class.fields == mapping.NATIVE_PACKET.fields:
+            packet = field_getter(1)
+            steps.add(kernel.TEXT, PACKET_TAG, text_getter(packet))
+            return _Program(kernel.FRAME_RAW, steps)
+        raise UnsupportedError(
+            "no packet holds events of this class",
+            format="perfetto",
+            path=self._sink.name,
+            field=event_class.kind.name.lower(),
+        )
+
+
+def _distinct(
+    column: NDArray[np.int32], positions: NDArray[np.int32], count: int
+) -> NDArray[np.int32]:
+    """Which of -1 and the numbers below `count` a column has at some places."""
+    # The last mark is that of -1.
+    marks = np.zeros(count + 1, np.uint8)
+    mark(marks, column[:1] if column.strides == (0,) else np.take(column, positions))
+    numbers = np.flatnonzero(marks).astype(np.int32)
+    return np.where(numbers == count, np.int32(-1), numbers)

@@ -9,9 +9,9 @@ from typing import Final, NamedTuple
 from converter.errors import TraceError
 from converter.formats.trace_cmd.event_classes import EventClasses
 from converter.formats.trace_cmd.formats import EventFormats
-from converter.formats.trace_cmd.options import Metadata
 from converter.formats.trace_cmd.pages import Pages, PageStream, Window
 from converter.formats.trace_cmd.scan import most_records_in, scan_pages
+from converter.formats.trace_cmd.timestamps import Timestamps
 from converter.ir.events import Batch, Table
 from converter.ir.trace import Trace
 from converter.kernels.gather import Segments
@@ -33,7 +33,7 @@ class Decoding(NamedTuple):
     classes: EventClasses
     class_count: int
     tasks: TaskTable
-    metadata: Metadata
+    timestamps: Timestamps
     long_size: int
     big_endian: bool
 
@@ -46,8 +46,8 @@ class Decoding(NamedTuple):
         # Of the pages that are there: the window's size is what damaged chunks claim.
         room = most_records_in(len(pages), page_size)
         events = spare if spare is not None and len(spare.ts) >= room else Events(room)
-        metadata = self.metadata
-        host_time = metadata.host_time
+        timestamps = self.timestamps
+        host_time = timestamps.host_time
         raw = host_time is not None
         events.segment = pages
         events.count, damaged, first = scan_pages(
@@ -60,9 +60,9 @@ class Decoding(NamedTuple):
             self.tasks,
             self.formats.type_offset,
             self.formats.pid_offset,
-            0 if raw else metadata.multiplier,
-            0 if raw else metadata.shift,
-            0 if raw else metadata.time_offset,
+            0 if raw else timestamps.multiplier,
+            0 if raw else timestamps.shift,
+            0 if raw else timestamps.time_offset,
             events.ts,
             events.class_id,
             events.thread,
@@ -71,7 +71,7 @@ class Decoding(NamedTuple):
         )
         if host_time is not None:
             ts = events.ts[: events.count]
-            ts[:] = metadata.scale(host_time.apply(ts, stream.cpu))
+            ts[:] = timestamps.scale(host_time.apply(ts, stream.cpu))
         return events, errors + stream.damage(window, damaged, first)
 
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from converter.formats.trace_cmd.layout import OptionId, SectionId
+from converter.formats.trace_cmd.layout import OptionId
 from converter.formats.trace_cmd.page_data import PageData
+from converter.formats.trace_cmd.recording_layout import SectionId
 
 #: The metadata that both versions have, in the order of version 6.
 METADATA = (

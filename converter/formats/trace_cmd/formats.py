@@ -6,15 +6,15 @@ import struct
 from collections.abc import Iterable
 
 from converter.errors import TraceError
-from converter.formats.trace_cmd.container import TraceFile
 from converter.formats.trace_cmd.event_format import (
     EventFormat,
     FormatSyntaxError,
     parse_event_format,
     peek_event_format,
 )
-from converter.formats.trace_cmd.layout import SectionId
 from converter.formats.trace_cmd.mapping import PID_FIELD, TYPE_FIELD
+from converter.formats.trace_cmd.recording import Recording
+from converter.formats.trace_cmd.recording_layout import SectionId
 from converter.projection.linux_tracepoints import MEANINGS
 
 _FTRACE = "ftrace"
@@ -25,7 +25,7 @@ _HEAD = 512
 class EventFormats:
     """The formats of FTRACE_EVENTS and EVENT_FORMATS. Of two with the same number the last counts."""
 
-    def __init__(self, file: TraceFile) -> None:
+    def __init__(self, file: Recording) -> None:
         self._file = file
         #: By type: system, and the section and the stretch of it that the text is; the types by system and name.
         self._texts: dict[int, tuple[str, bytes, int, int]] = {}

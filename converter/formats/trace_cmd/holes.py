@@ -12,15 +12,12 @@ from dataclasses import replace
 import numpy as np
 
 from converter.errors import TraceError, too_many_holes
-from converter.formats.trace_cmd.container import Buffer, CpuData, Section, TraceFile
+from converter.formats.trace_cmd.chunks import chunk_at
+from converter.formats.trace_cmd.container import TraceFile
 from converter.formats.trace_cmd.event_format import FormatSyntaxError, parse_header_page
-from converter.formats.trace_cmd.layout import (
-    COMPRESSED,
-    SECTION_HEADER_SIZE,
-    OptionId,
-    SectionId,
-    parse,
-)
+from converter.formats.trace_cmd.layout import SECTION_HEADER_SIZE, OptionId
+from converter.formats.trace_cmd.recording import Buffer, CpuData, Section
+from converter.formats.trace_cmd.recording_layout import COMPRESSED, SectionId, parse
 from converter.formats.trace_cmd.scan import find_page, follow_pages, page_begins
 from converter.limits import limit
 from converter.storage.source import Source
@@ -35,8 +32,6 @@ _SMALL_BLOCK = 1 << 14
 _LARGEST_PAGE = 1 << 16
 #: Distances by which data may have moved.
 _MOST_MOVES = 8
-#: What compressed data begins with.
-_COMPRESSED_MAGIC = {b"zstd": b"\x28\xb5\x2f\xfd", b"zlib": b"\x78"}
 
 
 def kernel_long(file: TraceFile) -> int:
@@ -190,50 +185,7 @@ def _begins(file: TraceFile, buffer: Buffer, place: int, long_size: int) -> bool
 def _chunks_begin(file: TraceFile, buffer: Buffer, place: int) -> bool:
     """Whether compressed data begins here: the number of its chunks, and the first of them."""
     count = file.source.read(place, 4)
-    return any(count) and _chunk_at(file, place + 4, buffer.page_size)
-
-
-def chunk_magic(file: TraceFile) -> bytes:
-    """What the data of a chunk begins with."""
-    return _COMPRESSED_MAGIC.get(file.compression, b"")
-
-
-def _chunk_at(file: TraceFile, place: int, page_size: int) -> bool:
-    """Whether a chunk of whole pages begins here."""
-    head = file.source.read(place, 12)
-    if len(head) < 12:
-        return False
-    sizes = file.layout.compressed_header.parse(head[:8])
-    magic = chunk_magic(file)
-    return bool(
-        0 < sizes.compressed_size <= file.source.size - place - 8
-        and 0 < sizes.uncompressed_size <= limit("trace_cmd.section")
-        and sizes.uncompressed_size % page_size == 0
-        and head[8:].startswith(magic)
-        and (file.compression != b"zlib" or int.from_bytes(head[8:10], "big") % 31 == 0)
-    )
-
-
-def next_chunk(file: TraceFile, offset: int, limit: int, page_size: int) -> int | None:
-    """Where the next chunk of whole pages begins that ends in front of the limit."""
-    magic = chunk_magic(file)
-    if not magic:
-        return None
-    start, size = offset, _SMALL_BLOCK
-    while start < limit:
-        block = file.source.read(start, min(size, limit - start) + len(magic) + 7)
-        found = block.find(magic, 8)
-        while found >= 0:
-            place = start + found - 8
-            if _chunk_at(file, place, page_size):
-                packed = file.layout.compressed_header.parse(block[found - 8 : found])
-                end = place + 8 + packed.compressed_size
-                if end <= limit:
-                    return place
-            found = block.find(magic, found + 1)
-        start += size
-        size = min(4 * size, _BLOCK)
-    return None
+    return any(count) and chunk_at(file, place + 4, buffer.page_size)
 
 
 def _pages_begin(file: TraceFile, buffer: Buffer, place: int, long_size: int) -> bool:

@@ -16,11 +16,11 @@ from typing import NamedTuple
 import numpy as np
 
 from converter.errors import TraceError
-from converter.formats.trace_cmd.container import Buffer, CpuData, TraceFile
 from converter.formats.trace_cmd.gathers import BytesAt
 from converter.formats.trace_cmd.mapping import TEXT_MARKERS
 from converter.formats.trace_cmd.pages import PageStream
 from converter.formats.trace_cmd.record_tables import Records
+from converter.formats.trace_cmd.recording import Buffer, CpuData, Recording
 from converter.ir.columns import Column, ListColumn, list_of_bytes
 from converter.ir.events import EventClass, Field
 from converter.ir.field_classes import StringClass
@@ -86,7 +86,7 @@ class TextEvents:
     names: dict[int, bytes] = field(default_factory=dict)
 
 
-def read_text(file: TraceFile, buffer: Buffer) -> TextEvents:
+def read_text(file: Recording, buffer: Buffer) -> TextEvents:
     """Read and split a text buffer; damage loses what follows it."""
     text = text_of(file, buffer)
     events = TextEvents(text)
@@ -116,7 +116,7 @@ def _time(found: re.Match[bytes]) -> int:
     return int(found["ticks"])
 
 
-def text_of(file: TraceFile, buffer: Buffer) -> bytes:
+def text_of(file: Recording, buffer: Buffer) -> bytes:
     """The text of a text buffer, uncompressed; what is damaged is left out with a warning."""
     section = buffer.text
     assert section is not None

@@ -10,15 +10,13 @@ from enum import IntEnum, unique
 from functools import cache
 from typing import Any
 
-from converter.errors import TraceError, TruncatedError
 from converter.formats import structures
+from converter.formats.trace_cmd.recording_layout import RecordingLayouts, SectionId
 
 MAGIC = b"\x17\x08\x44tracing"
 
 #: Of version 7.
 SECTION_HEADER_SIZE = 16
-#: The flag of a section whose data is compressed.
-COMPRESSED = 1
 
 
 @unique
@@ -53,24 +51,6 @@ class OptionId(IntEnum):
     MODULES_FILE = 25
 
 
-@unique
-class SectionId(IntEnum):
-    """Sections of version 7. A section has the number of the option that leads to it."""
-
-    OPTIONS = 0
-    BUFFER = 3
-    STRINGS = 15
-    HEADER_INFO = 16
-    FTRACE_EVENTS = 17
-    EVENT_FORMATS = 18
-    KALLSYMS = 19
-    PRINTK = 20
-    CMDLINES = 21
-    BUFFER_TEXT = 22
-    BTF_FILE = 23
-    MODULES_FILE = 25
-
-
 #: Sections that hold events and are read piece by piece.
 BUFFER_SECTIONS = frozenset({SectionId.BUFFER, SectionId.BUFFER_TEXT})
 
@@ -97,7 +77,7 @@ def header_start(c: Any) -> Any:
 HEADER_START = header_start(structures)
 
 
-class Layouts:
+class Layouts(RecordingLayouts):
     """The structures whose numbers are in the file's byte order. See `layouts`.
 
     Args:
@@ -111,8 +91,7 @@ class Layouts:
         u32 = c.Int32ub if big_endian else c.Int32ul
         u64 = c.Int64ub if big_endian else c.Int64ul
         s64 = c.Int64sb if big_endian else c.Int64sl
-        self.u32 = u32
-        self.u64 = u64
+        super().__init__(c, big_endian=big_endian)
         text = c.NullTerminated(c.GreedyBytes)
 
         #: After `HEADER_START`, in version 6 the page size alone.
@@ -126,9 +105,6 @@ class Layouts:
         #: `string_id` is an offset into the STRINGS sections, 0xffffffff for none; `size` is that after the header.
         self.section_header = c.Struct("id" / u16, "flags" / u16, "string_id" / u32, "size" / u64)
         self.option_header = c.Struct("id" / u16, "size" / u32)
-        #: In front of compressed data, of a section and of each chunk of a CPU's data.
-        self.compressed_header = c.Struct("compressed_size" / u32, "uncompressed_size" / u32)
-
         #: Option BUFFER. CPUs without data are left out, in any order. For compressed data trace-cmd < 3.2 gives sizes
         #: that are 4 bytes too small.
         self.buffer_option = c.Struct(
@@ -164,30 +140,8 @@ class Layouts:
             "cpus" / c.PrefixedArray(u32, c.Struct("cpu" / u32, "pid" / u32)),
         )
 
-        #: Section HEADER_INFO, and the first part of version 6.
-        self.header_info = c.Struct(
-            c.Const(b"header_page\0"),
-            "page" / c.Prefixed(u64, c.GreedyBytes),
-            c.Const(b"header_event\0"),
-            "event" / c.Prefixed(u64, c.GreedyBytes),
-        )
-        #: Sections KALLSYMS and PRINTK.
-        self.short_text = c.Prefixed(u32, c.GreedyBytes)
-        #: Section CMDLINES.
-        self.long_text = c.Prefixed(u64, c.GreedyBytes)
-
 
 @cache
 def layouts(big_endian: bool) -> Layouts:
     """The structures of files in one byte order."""
     return Layouts(structures, big_endian=big_endian)
-
-
-def parse(structure: Any, data: bytes, offset: int, field: str) -> Any:
-    """`data` as `structure`; a TraceError at `offset`, naming `field`, when it is not."""
-    try:
-        return structure.parse(data)
-    except structures.StreamError as error:
-        raise TruncatedError(offset=offset, field=field, expected="more data") from error
-    except structures.StructureError as error:
-        raise TraceError(str(error), offset=offset, field=field) from error

@@ -12,11 +12,11 @@ from typing import NamedTuple
 import numpy as np
 
 from converter.errors import TraceError
-from converter.formats.trace_cmd.container import TraceFile
 from converter.formats.trace_cmd.event_format import EventFormat
 from converter.formats.trace_cmd.gathers import BytesAt, IntegerAt
-from converter.formats.trace_cmd.layout import SectionId, parse
 from converter.formats.trace_cmd.record_tables import Records
+from converter.formats.trace_cmd.recording import Recording
+from converter.formats.trace_cmd.recording_layout import SectionId, parse
 from converter.formats.trace_cmd.symbol_lookup import as_text, printk_text
 from converter.ir.columns import Column, list_of_bytes
 from converter.ir.symbols import SymbolTable
@@ -28,7 +28,7 @@ _KEPT = 1 << 16
 class KernelTexts:
     """What the file says about addresses: functions (KALLSYMS) and printk strings (PRINTK), read when asked for."""
 
-    def __init__(self, file: TraceFile, symbols: SymbolTable | None) -> None:
+    def __init__(self, file: Recording, symbols: SymbolTable | None) -> None:
         self._file = file
         self._symbols = symbols
         self._printk: dict[int, str] | None = None

@@ -13,7 +13,7 @@ import numpy as np
 
 from converter.errors import TraceError, TraceWarning, note
 from converter.formats.trace_cmd.compressor import library_version
-from converter.formats.trace_cmd.container import Buffer, Section, TraceFile, is_page_size
+from converter.formats.trace_cmd.container import TraceFile
 from converter.formats.trace_cmd.event_format import parse_header_page
 from converter.formats.trace_cmd.file_contents import (
     BufferContents,
@@ -23,19 +23,15 @@ from converter.formats.trace_cmd.file_contents import (
 )
 from converter.formats.trace_cmd.holes import kernel_long
 from converter.formats.trace_cmd.latency_text import text_of
-from converter.formats.trace_cmd.layout import (
-    BUFFER_SECTIONS,
-    COMPRESSED,
-    OptionId,
-    SectionId,
-    parse,
-)
+from converter.formats.trace_cmd.layout import BUFFER_SECTIONS, OptionId
 from converter.formats.trace_cmd.native_events import NativeEvents, task_numbers
 from converter.formats.trace_cmd.opening import open_file
 from converter.formats.trace_cmd.options import interpret
 from converter.formats.trace_cmd.page_data import CopiedChunks, PageData, PlainPages, SpooledPages
 from converter.formats.trace_cmd.page_writer import PageWriter, SpoolMaker, chunk_size
 from converter.formats.trace_cmd.pages import PageStream
+from converter.formats.trace_cmd.recording import Buffer, Section, is_page_size
+from converter.formats.trace_cmd.recording_layout import COMPRESSED, SectionId, parse
 from converter.ir.trace import Trace
 from converter.lossless.travelling import parts_of
 from converter.storage.opening import open_source
@@ -83,7 +79,8 @@ def source_file(trace: Trace) -> TraceFile | None:
     if travelled is not None:
         return travelled
     sections = sidecar.get("sections", ())
-    return next((section.file for section in sections if isinstance(section, Section)), None)
+    files = (section.file for section in sections if isinstance(section, Section))
+    return next((file for file in files if isinstance(file, TraceFile)), None)
 
 
 def travelled_file(sidecar: Mapping[str, Any]) -> TraceFile | None:
@@ -163,7 +160,10 @@ class _NativeContents:
                 file.warn(error)
                 continue
             known = SectionContents(
-                section.id, data, section.description, bool(section.flags) or file.version == 6
+                section.id,
+                data,
+                file.string(section.string_id),
+                bool(section.flags) or file.version == 6,
             )
             if section.flags & COMPRESSED and self._version == 7 and self._same_compression:
                 known.packed = section.stored()

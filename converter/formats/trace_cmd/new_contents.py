@@ -19,7 +19,7 @@ from converter.formats.trace_cmd.file_contents import (
     OptionContents,
 )
 from converter.formats.trace_cmd.kernel_formats import header_texts
-from converter.formats.trace_cmd.layout import OptionId, SectionId, layouts
+from converter.formats.trace_cmd.layout import OptionId, layouts
 from converter.formats.trace_cmd.mapping import NAMING_ROLES, NANOSECOND_CLOCKS
 from converter.formats.trace_cmd.page_writer import PageWriter, Records, SpoolMaker
 from converter.formats.trace_cmd.record_layout import (
@@ -27,6 +27,7 @@ from converter.formats.trace_cmd.record_layout import (
     RecordProgram,
     record_program,
 )
+from converter.formats.trace_cmd.recording_layout import SectionId
 from converter.formats.trace_cmd.trace_tables import TABLES_OPTION, TaskNumbers, build_tables
 from converter.ir.columns import ListColumn
 from converter.ir.distinct_values import values_of

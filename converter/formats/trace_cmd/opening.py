@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from converter.errors import TraceError
 from converter.formats.trace_cmd.container import TraceFile
-from converter.formats.trace_cmd.layout import HEADER_START, parse
+from converter.formats.trace_cmd.layout import HEADER_START
+from converter.formats.trace_cmd.recording_layout import parse
 from converter.formats.trace_cmd.version6 import open_version_6
 from converter.formats.trace_cmd.version7 import open_version_7
 from converter.storage.source import Source

@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from converter.errors import TraceError, TruncatedError, too_many_holes
+from converter.formats.trace_cmd.chunks import chunk_magic, next_chunk
 from converter.formats.trace_cmd.compression import chunk_decompressor
-from converter.formats.trace_cmd.container import Buffer, CpuData, TraceFile
-from converter.formats.trace_cmd.holes import chunk_magic, next_chunk
+from converter.formats.trace_cmd.recording import Buffer, CpuData, Recording
 from converter.formats.trace_cmd.scan import find_chunks
 from converter.limits import limit as limit_of
 from converter.storage.window_memory import WindowMemory
@@ -65,7 +65,7 @@ class PageStream:
     """The pages of one CPU in one buffer, of a file that has so many streams in all."""
 
     def __init__(
-        self, file: TraceFile, buffer: Buffer, data: CpuData, streams: int, memory: WindowMemory
+        self, file: Recording, buffer: Buffer, data: CpuData, streams: int, memory: WindowMemory
     ) -> None:
         self.buffer = buffer
         self.cpu = data.cpu

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from converter.errors import TraceError, note
-from converter.formats.trace_cmd.container import Buffer, TraceFile
+from converter.formats.trace_cmd.container import TraceFile
 from converter.formats.trace_cmd.decode import Decoding, Events, batches
 from converter.formats.trace_cmd.event_classes import EventClasses
 from converter.formats.trace_cmd.formats import EventFormats
@@ -18,6 +18,7 @@ from converter.formats.trace_cmd.messages import KernelTexts
 from converter.formats.trace_cmd.opening import open_file
 from converter.formats.trace_cmd.options import interpret
 from converter.formats.trace_cmd.pages import PageStream
+from converter.formats.trace_cmd.recording import Buffer
 from converter.formats.trace_cmd.seeking import PageSeeking
 from converter.formats.trace_cmd.survey import survey
 from converter.formats.trace_cmd.symbols import kernel_symbols

@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from converter.errors import TraceError
 from converter.formats.trace_cmd.call_depths import CallDepths
-from converter.formats.trace_cmd.container import Buffer
 from converter.formats.trace_cmd.event_fields import Emit, EventFields, decimal
 from converter.formats.trace_cmd.kernel_pointers import ByteOrder
 from converter.formats.trace_cmd.layout import OptionId
@@ -18,6 +17,7 @@ from converter.formats.trace_cmd.options import stated_cpus
 from converter.formats.trace_cmd.pending_calls import PendingCalls, Settled
 from converter.formats.trace_cmd.plugin_texts import plugin_text
 from converter.formats.trace_cmd.record_tables import Records, RecordTable
+from converter.formats.trace_cmd.recording import Buffer
 from converter.formats.trace_cmd.report_context import ReportContext
 from converter.formats.trace_cmd.tasks import command_lines
 from converter.formats.trace_cmd.text_sources import TextSources

@@ -12,7 +12,8 @@ from typing import Any, Final
 
 from converter.errors import TraceError
 from converter.formats.embedding import Embedding
-from converter.formats.trace_cmd.layout import HEADER_START, OptionId, SectionId, layouts, parse
+from converter.formats.trace_cmd.layout import HEADER_START, OptionId, layouts
+from converter.formats.trace_cmd.recording_layout import SectionId, parse
 from converter.storage.sink import Sink
 from converter.storage.source import Source, View
 

@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 
 from converter.errors import TraceError
 from converter.formats.trace_cmd.container import TraceFile
-from converter.formats.trace_cmd.options import Metadata
 from converter.formats.trace_cmd.pages import PageStream, Window
 from converter.formats.trace_cmd.scan import most_records_in, scan_pages
+from converter.formats.trace_cmd.timestamps import Timestamps
 from converter.ir.trace import Narrowed
 from converter.kernels.tasks import TaskTable
 
@@ -41,15 +41,15 @@ class PageSeeking:
         self,
         file: TraceFile,
         streams: Sequence[PageStream],
-        metadata: Metadata,
+        timestamps: Timestamps,
         long_size: int,
         unprepared: Callable[[], bool],
     ) -> None:
         self._file = file
-        self._metadata = metadata
+        self._timestamps = timestamps
         self._long_size = long_size
         self._unprepared = unprepared
-        self._indices = [_PageIndex(file, stream, metadata) for stream in streams]
+        self._indices = [_PageIndex(file, stream, timestamps) for stream in streams]
 
     def first(self) -> int | None:
         """The time of the first event of the first pages."""
@@ -79,13 +79,13 @@ class PageSeeking:
 
     def _can_seek(self) -> bool:
         # The times of guests are changed in a way of their own; text has no pages.
-        return self._metadata.host_time is None and all(
+        return self._timestamps.host_time is None and all(
             buffer.text is None for buffer in self._file.buffers
         )
 
     def _times(self, index: _PageIndex, number: int) -> NDArray[np.int64]:
         """The times of the events of a page, or chunk."""
-        stream, metadata = index.stream, self._metadata
+        stream, timestamps = index.stream, self._timestamps
         pages, errors = stream.load(index.window(number))
         if errors or not len(pages):
             return np.zeros(0, np.int64)
@@ -103,9 +103,9 @@ class PageSeeking:
             TaskTable(),
             0,
             0,
-            metadata.multiplier,
-            metadata.shift,
-            metadata.time_offset,
+            timestamps.multiplier,
+            timestamps.shift,
+            timestamps.time_offset,
             ts,
             class_id,
             thread,
@@ -118,10 +118,10 @@ class PageSeeking:
 class _PageIndex:
     """The pages of a stream, or its chunks, as a sequence of the times at which they begin."""
 
-    def __init__(self, file: TraceFile, stream: PageStream, metadata: Metadata) -> None:
+    def __init__(self, file: TraceFile, stream: PageStream, timestamps: Timestamps) -> None:
         self.stream = stream
         self._file = file
-        self._metadata = metadata
+        self._timestamps = timestamps
         self._places: Sequence[int] | None = None
 
     @property
@@ -169,7 +169,7 @@ class _PageIndex:
         else:
             head = self._file.source.read(self.places[number], _TIME_SIZE)
         raw = int.from_bytes(head, "big" if self._file.big_endian else "little")
-        return int(self._metadata.scale(np.array([raw], np.uint64).view(np.int64))[0])
+        return int(self._timestamps.scale(np.array([raw], np.uint64).view(np.int64))[0])
 
     def window(self, number: int) -> Window:
         """The pages of an entry."""

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from converter.errors import TraceError
-from converter.formats.trace_cmd.container import Section, TraceFile
-from converter.formats.trace_cmd.layout import SectionId, parse
+from converter.formats.trace_cmd.recording import Recording, Section
+from converter.formats.trace_cmd.recording_layout import SectionId, parse
 from converter.formats.trace_cmd.scan import scan_symbols
 from converter.ir.symbols import SymbolNames, SymbolTable
 
@@ -44,7 +44,7 @@ class _Symbols(SymbolNames):
 _known: WeakValueDictionary[int, _Symbols] = WeakValueDictionary()
 
 
-def kernel_symbols(file: TraceFile) -> SymbolTable | None:
+def kernel_symbols(file: Recording) -> SymbolTable | None:
     """The file's kernel symbols, read and sorted at the first lookup; None when it has none."""
     section = file.section(SectionId.KALLSYMS)
     if section is None:
@@ -57,7 +57,7 @@ def kernel_symbols(file: TraceFile) -> SymbolTable | None:
     return SymbolTable(load)
 
 
-def _of_section(file: TraceFile, section: Section) -> _Symbols:
+def _of_section(file: Recording, section: Section) -> _Symbols:
     try:
         text = parse(file.layout.short_text, bytes(section), section.offset, "KALLSYMS")
     except TraceError as error:

@@ -6,8 +6,8 @@ import re
 from collections.abc import Mapping, Sequence
 
 from converter.errors import TraceError
-from converter.formats.trace_cmd.container import Section, TraceFile
-from converter.formats.trace_cmd.layout import SectionId, layouts, parse
+from converter.formats.trace_cmd.recording import Recording, Section
+from converter.formats.trace_cmd.recording_layout import SectionId, parse, recording_layouts
 from converter.ir.trace import Process, Thread, Trace
 from converter.kernels.tasks import TaskTable
 
@@ -25,12 +25,12 @@ def command_lines(sections: Sequence[Section], *, big_endian: bool) -> dict[int,
     section = next((section for section in sections if section.id == SectionId.CMDLINES), None)
     if section is None:
         return {}
-    layout = layouts(big_endian).long_text
+    layout = recording_layouts(big_endian).long_text
     text = parse(layout, bytes(section), section.offset, "CMDLINES")
     return {int(pid): name for pid, name in re.findall(rb"^(\d{1,10}) (.*)$", text, re.MULTILINE)}
 
 
-def saved_command_lines(file: TraceFile) -> dict[int, bytes]:
+def saved_command_lines(file: Recording) -> dict[int, bytes]:
     """The names of the file; none, with a warning, where they are damaged."""
     try:
         return command_lines(file.sections, big_endian=file.big_endian)

@@ -6,14 +6,7 @@ import struct
 from collections.abc import Callable
 
 from converter.errors import TraceError
-from converter.formats.trace_cmd.container import (
-    Buffer,
-    CpuData,
-    Section,
-    TraceFile,
-    check_page_size,
-    settle_cpu_data,
-)
+from converter.formats.trace_cmd.container import TraceFile, settle_cpu_data
 from converter.formats.trace_cmd.holes import find_mark, settle_moved, split_moved
 from converter.formats.trace_cmd.layout import (
     FLYRECORD_MARK,
@@ -21,10 +14,10 @@ from converter.formats.trace_cmd.layout import (
     MARK_SIZE,
     OPTIONS_MARK,
     OptionId,
-    SectionId,
     layouts,
-    parse,
 )
+from converter.formats.trace_cmd.recording import Buffer, CpuData, Section, check_page_size
+from converter.formats.trace_cmd.recording_layout import SectionId, parse
 from converter.limits import allowed, limit
 from converter.storage.source import Source
 
@@ -106,6 +99,7 @@ def open_version_6(source: Source, start: int, *, big_endian: bool, long_size: i
     """
     cursor = _Cursor(source, start, big_endian=big_endian)
     file = TraceFile(
+        format="trace_cmd",
         source=source,
         version=6,
         big_endian=big_endian,

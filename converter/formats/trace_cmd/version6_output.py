@@ -11,10 +11,10 @@ from converter.formats.trace_cmd.layout import (
     LATENCY_MARK,
     OPTIONS_MARK,
     OptionId,
-    SectionId,
     layouts,
 )
 from converter.formats.trace_cmd.page_data import PageData
+from converter.formats.trace_cmd.recording_layout import SectionId
 from converter.storage.sink import Sink
 
 if TYPE_CHECKING:

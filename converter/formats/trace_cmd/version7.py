@@ -7,15 +7,7 @@ from dataclasses import replace
 
 from converter.errors import TraceError, TruncatedError, too_many_holes
 from converter.formats.trace_cmd.compression import decompressor
-from converter.formats.trace_cmd.container import (
-    Buffer,
-    CpuData,
-    Section,
-    TraceFile,
-    check_page_size,
-    section_name,
-    settle_cpu_data,
-)
+from converter.formats.trace_cmd.container import TraceFile, settle_cpu_data
 from converter.formats.trace_cmd.holes import (
     leads_on,
     next_section,
@@ -24,13 +16,18 @@ from converter.formats.trace_cmd.holes import (
 )
 from converter.formats.trace_cmd.layout import (
     BUFFER_SECTIONS,
-    COMPRESSED,
     SECTION_HEADER_SIZE,
     OptionId,
-    SectionId,
     layouts,
-    parse,
 )
+from converter.formats.trace_cmd.recording import (
+    Buffer,
+    CpuData,
+    Section,
+    check_page_size,
+    section_name,
+)
+from converter.formats.trace_cmd.recording_layout import COMPRESSED, SectionId, parse
 from converter.limits import allowed, limit
 from converter.storage.source import Source
 
@@ -43,6 +40,7 @@ def open_version_7(source: Source, start: int, *, big_endian: bool, long_size: i
     head = source.read(start, 4096)
     header = parse(layout.header_end, head, start, "header")
     file = TraceFile(
+        format="trace_cmd",
         source=source,
         version=7,
         big_endian=big_endian,

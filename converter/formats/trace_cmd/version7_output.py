@@ -12,13 +12,8 @@ from converter.formats.trace_cmd.file_contents import (
     OptionContents,
     SectionContents,
 )
-from converter.formats.trace_cmd.layout import (
-    COMPRESSED,
-    HEADER_START,
-    OptionId,
-    SectionId,
-    layouts,
-)
+from converter.formats.trace_cmd.layout import HEADER_START, OptionId, layouts
+from converter.formats.trace_cmd.recording_layout import COMPRESSED, SectionId
 from converter.storage.sink import Sink
 
 if TYPE_CHECKING:

@@ -18,23 +18,23 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from converter.errors import TraceError
-from converter.formats.trace_cmd.container import (
-    Buffer,
-    CpuData,
-    Section,
-    TraceFile,
-    check_page_size,
-)
 from converter.formats.trace_cmd.decode import Decoding, StreamReader
 from converter.formats.trace_cmd.event_classes import EventClasses
 from converter.formats.trace_cmd.event_format import EventFormat
 from converter.formats.trace_cmd.formats import EventFormats
-from converter.formats.trace_cmd.layout import SectionId
 from converter.formats.trace_cmd.messages import KernelTexts
-from converter.formats.trace_cmd.options import Metadata
 from converter.formats.trace_cmd.pages import PageStream
+from converter.formats.trace_cmd.recording import (
+    Buffer,
+    CpuData,
+    Recording,
+    Section,
+    check_page_size,
+)
+from converter.formats.trace_cmd.recording_layout import SectionId
 from converter.formats.trace_cmd.survey import Survey, survey
 from converter.formats.trace_cmd.symbols import kernel_symbols
+from converter.formats.trace_cmd.timestamps import Timestamps
 from converter.formats.uftrace.directory import DataDirectory
 from converter.formats.uftrace.event_streams import ReadyEvents
 from converter.ir.symbols import SymbolTable
@@ -111,7 +111,7 @@ def parse_kernel_header(text: bytes) -> KernelHeader:
 class NamedFormats(EventFormats):
     """Formats of which some events are called otherwise than their text says: (system, name) by type."""
 
-    def __init__(self, file: TraceFile, names: Mapping[int, tuple[str, str]]) -> None:
+    def __init__(self, file: Recording, names: Mapping[int, tuple[str, str]]) -> None:
         self._names = names
         super().__init__(file)
 
@@ -174,12 +174,12 @@ class KernelFiles:
         symbols = directory.read_if_there(SYMBOLS_FILE)
         if symbols is not None:
             sections[SectionId.KALLSYMS] = struct.pack(f"{order}I", len(symbols)) + symbols
-        self._file = TraceFile(
-            open_source(b"".join(sections.values())),
-            7,
-            header.big_endian,
-            header.long_size,
-            header.page_size,
+        self._file = Recording(
+            format="uftrace",
+            source=open_source(b"".join(sections.values())),
+            big_endian=header.big_endian,
+            long_size=header.long_size,
+            page_size=header.page_size,
         )
         offset = 0
         for id, data in sections.items():
@@ -230,7 +230,7 @@ class KernelFiles:
             self.classes.add_missed()
         self.report(self._survey.errors, None)
         for warning in self._file.warnings:
-            self._directory.warn(replace(warning, format="uftrace").to_error())
+            self._directory.warn(warning.to_error())
 
     def streams(self, trace: Trace, tasks: TaskTable, pool: Workers) -> list[KernelStream]:
         """A stream for each CPU, in the order of CPUs."""
@@ -240,7 +240,7 @@ class KernelFiles:
             self.classes,
             len(trace.event_classes),
             tasks,
-            Metadata(),
+            Timestamps(),
             self._long_size,
             self._file.big_endian,
         )

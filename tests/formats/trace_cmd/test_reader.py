@@ -403,7 +403,7 @@ def test_the_sidecar_has_what_a_writer_needs():
     native = trace.sidecar["trace_cmd"]
     assert (native["version"], native["compression"], native["page_size"]) == (7, b"zstd", 4096)
     assert [section.id for section in native["sections"]] == [16, 17, 18, 19, 20, 21, 0, 3, 0, 15]
-    assert [section.description for section in native["sections"]][:2] == [
+    assert [section.file.string(section.string_id) for section in native["sections"]][:2] == [
         b"headers",
         b"ftrace events",
     ]

@@ -25,7 +25,7 @@ import converter
 from converter.cli import main
 from converter.errors import TraceError
 from converter.formats.aix.trcfmt import parse
-from converter.formats.trace_cmd.print_expressions import parse_print_fmt
+from converter.formats.ftrace.print_format.expressions import parse_print_fmt
 from converter.ir.events import decode
 from converter.limits import LIMITS, Limit, limit, limited, parse_limit, shown
 from converter.reading import open_trace

@@ -20,7 +20,7 @@ from support.trace_cmd_files import BPRINT, BPUTS, FORMATS, File, Kernel
 import converter
 from converter.cli import main
 from converter.cli.first_events import first_events
-from converter.formats.trace_cmd.reader import read
+from converter.formats.trace_cmd.reading.reader import read
 from converter.ir.collect import collect, with_batches
 from converter.ir.events import EventClass, Field
 from converter.ir.field_classes import (
@@ -352,7 +352,7 @@ def test_damaged_formats_and_records(big_endian):
 def test_what_evaluates_formats_is_imported_only_when_asked_for():
     code = (
         "import sys; from converter.cli import main; main(sys.argv[1:]); "
-        "print('converter.formats.trace_cmd.print_format' in sys.modules, "
+        "print('converter.formats.ftrace.print_format.print_format' in sys.modules, "
         "'converter.cli.first_events' in sys.modules)"
     )
     path = FIXTURES / "trace_cmd" / "uprobes.dat"

@@ -7,7 +7,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from converter.formats.trace_cmd.printf import Directive, number_formatter, string_formatter
+from converter.formats.ftrace.print_format.printf import (
+    Directive,
+    number_formatter,
+    string_formatter,
+)
 from converter.kernels.gather import Segments
 from converter.kernels.strings import StringTable
 from converter.printing import program as op

@@ -361,7 +361,7 @@ def _with(value: Any, path: list[int | str], other: Any) -> Any:
 KERNELS = kernels()
 #: Of what columns are computed by, and of what plans are carried out with.
 TABLES = {
-    "converter.formats.trace_cmd.record_tables",
+    "converter.formats.ftrace.event_format.record_tables",
     "converter.ir.tables",
     "converter.projection.in_place",
     "converter.projection.planned",

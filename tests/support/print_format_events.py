@@ -8,9 +8,9 @@ from typing import Any, Literal
 
 import zstandard
 
-from converter.formats.trace_cmd.event_format import parse_event_format
-from converter.formats.trace_cmd.print_format import PrintFormat
-from converter.formats.trace_cmd.text_sources import TextSources
+from converter.formats.ftrace.event_format.syntax import parse_event_format
+from converter.formats.ftrace.print_format.print_format import PrintFormat
+from converter.formats.ftrace.print_format.text_sources import TextSources
 
 FIXTURES = Path(__file__).parents[2] / "roundtrip_fixtures" / "trace_cmd"
 

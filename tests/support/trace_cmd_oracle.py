@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from converter.formats.trace_cmd.reader import read
+from converter.formats.trace_cmd.reading.reader import read
 from converter.ir.columns import ListColumn
 from converter.ir.events import Batch
 from converter.ir.field_classes import (

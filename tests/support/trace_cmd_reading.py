@@ -7,7 +7,7 @@ from typing import Any
 
 from support.small_traces import fields_at
 
-from converter.formats.trace_cmd.reader import read
+from converter.formats.trace_cmd.reading.reader import read
 from converter.ir.trace import Trace
 from converter.storage.opening import open_source
 

@@ -6,8 +6,8 @@ import subprocess
 from support.reports import reported
 from support.trace_cmd_files import File, Kernel, format_text
 
-from converter.formats.trace_cmd.reader import read
-from converter.formats.trace_cmd.report_lines import print_report
+from converter.formats.trace_cmd.reading.reader import read
+from converter.formats.trace_cmd.report.lines import print_report
 from converter.storage.opening import open_source
 
 KALLSYMS = b"1000 T outer\n2000 T middle\n3000 t inner\n4000 T last\n5000 T end\n"

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from converter.formats.trace_cmd.capabilities import capabilities
-from converter.formats.trace_cmd.reader import read
-from converter.formats.trace_cmd.writer import write
+from converter.formats.trace_cmd.reading.reader import read
+from converter.formats.trace_cmd.writing.writer import write
 from converter.ir.collect import collect, with_batches
 from converter.ir.events import Batch, EventClass, Field, Table
 from converter.ir.field_classes import IntegerClass, StringClass

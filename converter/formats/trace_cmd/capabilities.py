@@ -9,12 +9,12 @@ from typing import Final
 
 import numpy as np
 
-from converter.formats.trace_cmd.event_classes import DISCARDED
-from converter.formats.trace_cmd.event_format import Location
-from converter.formats.trace_cmd.event_schemas import COMMON_FIELDS, LONG_SIZE
-from converter.formats.trace_cmd.fields import fields_of
-from converter.formats.trace_cmd.kernel_formats import EVENTS, kernel_format
-from converter.formats.trace_cmd.kernel_names import kernel_point, syscall_point
+from converter.formats.ftrace.event_format.event_classes import DISCARDED
+from converter.formats.ftrace.event_format.fields import fields_of
+from converter.formats.ftrace.event_format.new_formats import COMMON_FIELDS, LONG_SIZE
+from converter.formats.ftrace.event_format.syntax import Location
+from converter.formats.ftrace.kernel_formats import EVENTS, kernel_format
+from converter.formats.ftrace.kernel_names import kernel_point, syscall_point
 from converter.ir.columns import Column, ListColumn, string_ids
 from converter.ir.events import EventClass, Field, class_label
 from converter.ir.field_classes import ArrayClass, IntegerClass, StringClass, Style

@@ -11,7 +11,7 @@ from functools import cache
 from typing import Any
 
 from converter.formats import structures
-from converter.formats.trace_cmd.recording_layout import RecordingLayouts, SectionId
+from converter.formats.ftrace.layout import RecordingLayouts, SectionId
 
 MAGIC = b"\x17\x08\x44tracing"
 

@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from converter.errors import TraceError
-from converter.formats.trace_cmd.native_contents import WHOLE, source_file, travelled_file
-from converter.formats.trace_cmd.symbols import kernel_symbols
-from converter.formats.trace_cmd.writer import write
+from converter.formats.ftrace.symbols import kernel_symbols
+from converter.formats.trace_cmd.writing.native_contents import WHOLE, source_file, travelled_file
+from converter.formats.trace_cmd.writing.writer import write
 from converter.ir.symbols import SymbolTable
 from converter.ir.trace import Trace
 from converter.lossless.travelling import compressed

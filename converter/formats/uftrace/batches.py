@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from converter.errors import TraceError, too_many_holes
-from converter.formats.trace_cmd.record_tables import RecordColumns
+from converter.formats.ftrace.event_format.record_tables import RecordColumns
 from converter.formats.uftrace.columns import BatchValues
 from converter.formats.uftrace.event_streams import ReadyEvents
 from converter.formats.uftrace.functions import Functions, operations_array
@@ -36,7 +36,7 @@ from converter.kernels.gather import Segments
 from converter.limits import limit
 
 if TYPE_CHECKING:
-    from converter.formats.trace_cmd.event_classes import EventClasses
+    from converter.formats.ftrace.event_format.event_classes import EventClasses
 
 #: Events of a batch, and words of values for each of them.
 BATCH_SIZE = 1 << 17

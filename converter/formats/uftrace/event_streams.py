@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from converter.errors import TraceError
-from converter.formats.trace_cmd.gathers import BytesAt, Gather, IntegerAt, StringAt
-from converter.formats.trace_cmd.record_tables import Records
+from converter.formats.ftrace.event_format.gathers import BytesAt, Gather, IntegerAt, StringAt
+from converter.formats.ftrace.event_format.record_tables import Records
 from converter.formats.uftrace.directory import DataDirectory
 from converter.formats.uftrace.layout import (
     PERF_MISC_SWITCH_OUT,

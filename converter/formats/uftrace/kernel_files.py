@@ -18,23 +18,23 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from converter.errors import TraceError
-from converter.formats.trace_cmd.decode import Decoding, StreamReader
-from converter.formats.trace_cmd.event_classes import EventClasses
-from converter.formats.trace_cmd.event_format import EventFormat
-from converter.formats.trace_cmd.formats import EventFormats
-from converter.formats.trace_cmd.messages import KernelTexts
-from converter.formats.trace_cmd.pages import PageStream
-from converter.formats.trace_cmd.recording import (
+from converter.formats.ftrace.event_format.event_classes import EventClasses
+from converter.formats.ftrace.event_format.formats import EventFormats
+from converter.formats.ftrace.event_format.messages import KernelTexts
+from converter.formats.ftrace.event_format.syntax import EventFormat
+from converter.formats.ftrace.layout import SectionId
+from converter.formats.ftrace.recording import (
     Buffer,
     CpuData,
     Recording,
     Section,
     check_page_size,
 )
-from converter.formats.trace_cmd.recording_layout import SectionId
-from converter.formats.trace_cmd.survey import Survey, survey
-from converter.formats.trace_cmd.symbols import kernel_symbols
-from converter.formats.trace_cmd.timestamps import Timestamps
+from converter.formats.ftrace.ring_buffer.batches import Decoding, StreamReader
+from converter.formats.ftrace.ring_buffer.pages import PageStream
+from converter.formats.ftrace.ring_buffer.prescan import Survey, survey
+from converter.formats.ftrace.ring_buffer.timestamps import Timestamps
+from converter.formats.ftrace.symbols import kernel_symbols
 from converter.formats.uftrace.directory import DataDirectory
 from converter.formats.uftrace.event_streams import ReadyEvents
 from converter.ir.symbols import SymbolTable

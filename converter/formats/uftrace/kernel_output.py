@@ -12,15 +12,15 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from converter.formats.trace_cmd.event_classes import DISCARDED as MISSED
-from converter.formats.trace_cmd.event_classes import unknown_type
-from converter.formats.trace_cmd.event_format import FormatField, Location, parse_event_format
-from converter.formats.trace_cmd.event_schemas import COMMON_FIELDS, NewFormat
-from converter.formats.trace_cmd.kernel_formats import header_texts
-from converter.formats.trace_cmd.new_contents import KernelEvents
-from converter.formats.trace_cmd.page_writer import PageWriter, SpoolMaker
-from converter.formats.trace_cmd.record_layout import UNKNOWN_PROGRAM, RecordProgram
-from converter.formats.trace_cmd.trace_tables import TaskNumbers
+from converter.formats.ftrace.event_format.event_classes import DISCARDED as MISSED
+from converter.formats.ftrace.event_format.event_classes import unknown_type
+from converter.formats.ftrace.event_format.new_formats import COMMON_FIELDS, NewFormat
+from converter.formats.ftrace.event_format.syntax import FormatField, Location, parse_event_format
+from converter.formats.ftrace.kernel_formats import header_texts
+from converter.formats.ftrace.ring_buffer.page_writer import PageWriter, SpoolMaker
+from converter.formats.ftrace.ring_buffer.record_layout import UNKNOWN_PROGRAM, RecordProgram
+from converter.formats.trace_cmd.side_table import TaskNumbers
+from converter.formats.trace_cmd.writing.new_contents import KernelEvents
 from converter.ir.columns import ListColumn
 from converter.ir.events import Batch, EventClass, Table
 from converter.ir.trace import Trace

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from converter.errors import TraceError
-from converter.formats.trace_cmd.gathers import columns_of
-from converter.formats.trace_cmd.record_tables import RecordColumns
+from converter.formats.ftrace.event_format.gathers import columns_of
+from converter.formats.ftrace.event_format.record_tables import RecordColumns
 from converter.formats.uftrace.argument_specs import SpecificationLists
 from converter.formats.uftrace.batches import (
     Pass,

@@ -9,7 +9,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from converter.formats.trace_cmd.record_tables import Records, RecordTable
+from converter.formats.ftrace.event_format.record_tables import Records, RecordTable
 from converter.formats.uftrace import call_stacks as stack
 from converter.formats.uftrace.call_stacks import CallStacks
 from converter.formats.uftrace.columns import CallTable

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from converter.formats.trace_cmd.event_format import EventFormat
-from converter.formats.trace_cmd.kernel_pointers import ByteOrder
-from converter.formats.trace_cmd.record_tables import Records
+from converter.formats.ftrace.event_format.record_tables import Records
+from converter.formats.ftrace.event_format.syntax import EventFormat
+from converter.formats.ftrace.print_format.kernel_pointers import ByteOrder
 from converter.formats.uftrace import call_stacks as stack
 from converter.formats.uftrace.columns import CallTable
 from converter.formats.uftrace.mapping import (
@@ -39,7 +39,7 @@ from converter.printing.directory import Directory
 from converter.printing.event_texts import FieldTexts
 
 if TYPE_CHECKING:
-    from converter.formats.trace_cmd.text_sources import TextSources
+    from converter.formats.ftrace.print_format.text_sources import TextSources
 
 
 _NO_TIME: Final = b" " * 10
@@ -302,8 +302,8 @@ class EventTexts:
 
     def _print_format(self, code: Code, records: Records, format: EventFormat) -> None:
         # Only where there is such an event.
-        from converter.formats.trace_cmd.print_format import add_print_format
-        from converter.formats.trace_cmd.text_sources import TextSources
+        from converter.formats.ftrace.print_format.print_format import add_print_format
+        from converter.formats.ftrace.print_format.text_sources import TextSources
 
         if self._sources is None:
             assert records.texts is not None

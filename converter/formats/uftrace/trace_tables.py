@@ -29,9 +29,9 @@ from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
 from converter.errors import TraceError
-from converter.formats.trace_cmd.trace_tables import TABLES_OPTION, TaskNumbers, TraceTables
-from converter.formats.trace_cmd.trace_tables import build_tables as build_trace_tables
-from converter.formats.trace_cmd.trace_tables import read_tables as read_trace_tables
+from converter.formats.trace_cmd.side_table import TABLES_OPTION, TaskNumbers, TraceTables
+from converter.formats.trace_cmd.side_table import build_tables as build_trace_tables
+from converter.formats.trace_cmd.side_table import read_tables as read_trace_tables
 from converter.formats.uftrace.layout import FIRST_USER_EVENT, TABLES_FILE
 from converter.ir.events import EventClass, Field
 from converter.ir.field_classes import (

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from converter.errors import TraceError, UnsupportedError
-from converter.formats.trace_cmd.event_classes import unknown_type
+from converter.formats.ftrace.event_format.event_classes import unknown_type
 from converter.formats.uftrace.info_output import build_info
 from converter.formats.uftrace.kernel_output import (
     KernelOutput,

@@ -9,11 +9,11 @@ import pytest
 from support.trace_cmd_files import PAGE, File, Kernel, rich
 
 from converter.errors import TraceError
+from converter.formats.ftrace.ring_buffer.pages import PageStream, Window
 from converter.formats.table import portable_sidecar
-from converter.formats.trace_cmd.opening import open_file
-from converter.formats.trace_cmd.pages import PageStream, Window
-from converter.formats.trace_cmd.reader import read
-from converter.formats.trace_cmd.writer import write
+from converter.formats.trace_cmd.container.opening import open_file
+from converter.formats.trace_cmd.reading.reader import read
+from converter.formats.trace_cmd.writing.writer import write
 from converter.ir.collect import collect
 from converter.limits import limited
 from converter.storage.opening import open_source

@@ -7,9 +7,9 @@ import pytest
 from support.trace_cmd_writing import CAPABILITIES, read_back, trace_of, written
 
 import converter
+from converter.formats.ftrace.kernel_formats import kernel_format
 from converter.formats.perfetto import tracepoints
 from converter.formats.perfetto.protobuf.descriptors import typed_event
-from converter.formats.trace_cmd.kernel_formats import kernel_format
 from converter.ir.columns import column_from_values, neutral
 from converter.ir.events import EventClass, Field
 from converter.ir.field_classes import ArrayClass, IntegerClass, StringClass, Style

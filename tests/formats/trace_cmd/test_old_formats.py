@@ -7,9 +7,9 @@ from support.small_traces import fields_at
 from support.trace_cmd_files import File, Kernel, format_text
 from support.trace_cmd_writing import CAPABILITIES, made_anew, read_back, written
 
-from converter.formats.trace_cmd.event_format import FLEXIBLE, Location, parse_event_format
-from converter.formats.trace_cmd.fields import fields_of
-from converter.formats.trace_cmd.reader import read
+from converter.formats.ftrace.event_format.fields import fields_of
+from converter.formats.ftrace.event_format.syntax import FLEXIBLE, Location, parse_event_format
+from converter.formats.trace_cmd.reading.reader import read
 from converter.ir.field_classes import ArrayClass, BytesClass, IntegerClass, StringClass, Style
 from converter.ir.kinds import Kind
 from converter.projection.project import project

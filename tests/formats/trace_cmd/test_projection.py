@@ -19,7 +19,7 @@ from support.trace_cmd_writing import (
 )
 
 from converter.errors import TraceError
-from converter.formats.trace_cmd.trace_tables import read_tables
+from converter.formats.trace_cmd.side_table import read_tables
 from converter.ir.canonical import difference
 from converter.ir.columns import ListColumn
 from converter.ir.events import EventClass, Field

@@ -6,7 +6,7 @@ import pytest
 from support.small_traces import event_class, trace_of
 
 import converter
-from converter.formats.trace_cmd.kernel_names import kernel_point
+from converter.formats.ftrace.kernel_names import kernel_point
 from converter.ir.collect import collect
 from converter.ir.field_classes import IntegerClass
 from converter.ir.kinds import Kind, Role

@@ -11,8 +11,8 @@ from support.trace_cmd_writing import read_back
 import converter
 from converter.formats.ir.reader import read as read_ir
 from converter.formats.ir.writer import write as write_ir
-from converter.formats.trace_cmd.reader import read
-from converter.formats.trace_cmd.writer import write
+from converter.formats.trace_cmd.reading.reader import read
+from converter.formats.trace_cmd.writing.writer import write
 from converter.ir.canonical import difference
 from converter.ir.collect import collect
 from converter.storage.opening import open_source

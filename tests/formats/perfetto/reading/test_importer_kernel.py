@@ -16,8 +16,8 @@ from support.trace_processor_versions import Feature, shows
 import converter
 from converter.formats.perfetto import mapping, tracepoints
 from converter.formats.perfetto.protobuf.descriptors import typed_event
-from converter.formats.trace_cmd.reader import read
-from converter.formats.trace_cmd.report_lines import print_report
+from converter.formats.trace_cmd.reading.reader import read
+from converter.formats.trace_cmd.report.lines import print_report
 from converter.ir.collect import with_batches
 from converter.ir.events import EventClass, Field
 from converter.ir.field_classes import IntegerClass, StringClass

@@ -1,0 +1,1 @@
+"""Event formats as tracefs states them, and the event classes and columns made of them."""

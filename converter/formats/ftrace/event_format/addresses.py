@@ -1,0 +1,188 @@
+"""Fields of bytes that the kernel prints as an address of a network, a device or a file system: their text, and back.
+
+Which they are, only the `print fmt` tells: ``%pI4`` of an array of four bytes is an IPv4 address.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Final, NamedTuple
+
+import numpy as np
+
+from converter.errors import UnsupportedError
+from converter.formats.ftrace.event_format.gathers import BytesAt
+from converter.formats.ftrace.event_format.record_tables import Records
+from converter.formats.ftrace.event_format.syntax import (
+    EventFormat,
+    FormatField,
+    FormatSyntaxError,
+    Location,
+)
+from converter.ir.columns import Column, ListColumn, list_of_bytes, value
+from converter.ir.distinct_values import map_distinct
+from converter.ir.field_classes import StringClass
+from converter.kernels.strings import StringTable
+
+#: How many bytes a suffix of `%p` prints; sockaddr has any number.
+_SIZES: Final = {"I4": 4, "i4": 4, "I6": 16, "i6": 16, "M": 6, "m": 6, "U": 16}
+_SOCKETS: Final = ("IS", "iS")
+_ADDRESS: Final = re.compile("%p(?:[Ii][46S]|[MmU])")
+_AF_INET: Final = 2
+_AF_INET6: Final = 10
+
+
+def address_forms(format: EventFormat) -> dict[str, str]:
+    """The suffixes of `%p` by which a format prints fields of its record; of a field's several ones the first."""
+    if not _ADDRESS.search(format.print_fmt):
+        return {}
+    # What evaluates the formats' C is imported where there is such a format.
+    from converter.formats.ftrace.print_format.expressions import parse_print_fmt
+    from converter.formats.ftrace.print_format.nodes import Call, Cast, Field, Unary
+    from converter.formats.ftrace.print_format.printf import Directive, parse_format_string
+    from converter.formats.ftrace.symbol_lookup import octets
+
+    try:
+        text, arguments = parse_print_fmt(octets(format.print_fmt))
+    except FormatSyntaxError:
+        return {}
+    directives = [piece for piece in parse_format_string(text) if isinstance(piece, Directive)]
+    taken = iter(arguments)
+    forms: dict[str, str] = {}
+    for directive in directives:
+        nodes = [next(taken, None) for _ in range(directive.stars + 1)]
+        node = nodes[-1]
+        while isinstance(node, Cast | Unary | Call):
+            if isinstance(node, Call):
+                node = node.arguments[0] if node.arguments else None
+            else:
+                node = node.operand
+        field = format.field(node.name) if isinstance(node, Field) else None
+        if field is not None and _suits(field, directive.suffix):
+            forms.setdefault(field.name, directive.suffix)
+    return forms
+
+
+def _suits(field: FormatField, suffix: str) -> bool:
+    if suffix[:2] in _SOCKETS:
+        return field.location is not Location.INLINE or field.is_array
+    size = _SIZES.get(suffix[:2]) or _SIZES.get(suffix[:1])
+    return field.location is Location.INLINE and field.is_array and field.size == size
+
+
+class AddressAt(NamedTuple):
+    """The text of an address, as `%p` with a suffix prints it."""
+
+    bytes: BytesAt
+    suffix: str
+    long_size: int
+
+    def load(self, records: Records) -> Column:
+        """The column: each address made into text once."""
+        from converter.formats.ftrace.print_format.kernel_pointers import ByteOrder, format_memory
+
+        column = self.bytes.copied(records, 1, until_nul=False)
+        assert isinstance(column.values, np.ndarray)
+        found = StringTable()
+        ids = np.empty(records.count, np.int32)
+        sizes = np.diff(column.offsets)
+        found.intern_spans(column.values, column.offsets[:-1].copy(), sizes, ids)
+        order: ByteOrder = "big" if records.big_endian else "little"
+
+        def text(id: int) -> int:
+            memory = found[id]
+            shown = format_memory(self.suffix, memory, None, order, self.long_size)
+            # Nothing is printed of a socket of another family.
+            return records.strings.intern((shown or memory.hex()).encode("latin-1"))
+
+        return map_distinct(ids, text)
+
+
+def packer(
+    field: FormatField, suffix: str, *, big_endian: bool
+) -> Callable[[Column, StringTable], ListColumn]:
+    """What makes the bytes of a field again of a column of its texts."""
+    form = _SocketForm if suffix[:2] in _SOCKETS else _AddressForm
+    packed = form(suffix, field.size, "big" if big_endian else "little").packed
+
+    def pack(column: Column, strings: StringTable) -> ListColumn:
+        texts = [value(column, StringClass(), row, strings) for row in range(len(column))]
+        known: dict[bytes, bytes] = {}
+        for text in set(texts):
+            try:
+                known[text] = packed(text.decode("ascii"))
+            except ValueError as error:
+                raise UnsupportedError(
+                    f"{text!r} is no address that %p{suffix} prints",
+                    format="trace_cmd",
+                    field=field.name,
+                ) from error
+        return list_of_bytes([known[text] for text in texts])
+
+    return pack
+
+
+class _AddressForm:
+    def __init__(self, suffix: str, size: int, byte_order: str) -> None:
+        self._suffix = suffix
+        self._size = size
+        self._little = suffix[2:3] == "l" or (suffix[2:3] == "h" and byte_order == "little")
+
+    def packed(self, text: str) -> bytes:
+        """The bytes of a text; ValueError where it is not of this form."""
+        suffix = self._suffix
+        if suffix[:2] in ("I4", "i4"):
+            data = bytes(int(part) for part in text.split("."))
+            data = data[::-1] if self._little else data
+        elif suffix[:2] == "I6":
+            data = _ipv6(text)
+        else:
+            data = bytes.fromhex(text.replace(":", "").replace("-", ""))
+            if suffix[:1] == "U" and suffix[1:2] in ("l", "L"):
+                data = data[3::-1] + data[5:3:-1] + data[7:5:-1] + data[8:]
+            elif suffix[:1] in "Mm" and "R" in suffix:
+                data = data[::-1]
+        if len(data) != self._size:
+            raise ValueError(f"{len(data)} bytes")
+        return data
+
+
+class _SocketForm:
+    """A sockaddr: family, port and address; what they leave of the field is zero."""
+
+    def __init__(self, suffix: str, size: int, byte_order: str) -> None:
+        self._address = _AddressForm(f"{suffix[0]}4", 4, byte_order)
+        self._has_port = "p" in suffix[2:]
+        self._is_plain = suffix[0] == "i"
+        self._little = byte_order == "little"
+
+    def packed(self, text: str) -> bytes:
+        """The bytes of a text; ValueError where it is none of an address."""
+        address, port = text, 0
+        if self._has_port and text[:1] != "[" and "." not in text:
+            return bytes.fromhex(text)
+        if self._has_port:
+            address, _, number = text.rpartition(":")
+            port = int(number)
+        address = address.removeprefix("[").removesuffix("]")
+        if "." in address and ":" not in address:
+            return (
+                self._family(_AF_INET)
+                + port.to_bytes(2, "big")
+                + self._address.packed(address)
+                + bytes(8)
+            )
+        if ":" not in address and not (self._is_plain and len(address) == 32):
+            return bytes.fromhex(address)
+        host = bytes.fromhex(address) if self._is_plain else _ipv6(address)
+        return self._family(_AF_INET6) + port.to_bytes(2, "big") + bytes(4) + host + bytes(4)
+
+    def _family(self, number: int) -> bytes:
+        return number.to_bytes(2, "little" if self._little else "big")
+
+
+def _ipv6(text: str) -> bytes:
+    from ipaddress import IPv6Address
+
+    return IPv6Address(text).packed

@@ -1,0 +1,139 @@
+"""Fields of event formats: their classes, and how the column of each is gathered from records."""
+
+from __future__ import annotations
+
+import re
+
+from converter.formats.ftrace.event_format.addresses import AddressAt, address_forms
+from converter.formats.ftrace.event_format.gathers import (
+    ArrayAt,
+    BytesAt,
+    Gather,
+    IntegerAt,
+    StringAt,
+)
+from converter.formats.ftrace.event_format.syntax import EventFormat, FormatField, Location
+from converter.formats.ftrace.mapping import (
+    BINARY_FIELDS,
+    COMMON_ROLES,
+    PID_FIELD,
+    STACK_STYLES,
+    TYPE_FIELD,
+)
+from converter.ir.events import Field
+from converter.ir.field_classes import (
+    ArrayClass,
+    BytesClass,
+    FieldClass,
+    IntegerClass,
+    StringClass,
+    Style,
+)
+from converter.ir.kinds import Kind, Role
+from converter.projection.linux_tracepoints import checked_kind, meaning
+from converter.projection.symbol_names import SYMBOL_ROLES
+
+_WIDTHS = frozenset({1, 2, 4, 8})
+#: The helper with which synthetic events print a stack.
+_STACKTRACE = re.compile(r"__get_(?:rel_)?stacktrace\(\s*(\w+)\s*\)")
+
+
+def fields_of(
+    format: EventFormat, long_size: int, message: Gather | None
+) -> tuple[Kind, tuple[Field, ...], tuple[Gather, ...]]:
+    """Kind, fields and gathering of an event format: its own fields in order, then the common ones as context.
+
+    With `message`, a field of that name that is made of the others stands between them.
+    """
+    known = meaning(format.system, format.name)
+    # Of fields of one name, the first is what the name means.
+    roles = dict(known.roles)
+    styles = _stack_styles(format)
+    forms = address_forms(format)
+    fields: list[Field] = []
+    gathers: list[Gather] = []
+    for item in format.fields:
+        role = roles.pop(item.name, Role.NONE)
+        binary = (format.system, format.name, item.name) in BINARY_FIELDS
+        frames = styles.get(item.name)
+        field_class: FieldClass
+        gather: Gather
+        if item.name in forms:
+            field_class = StringClass()
+            gather = AddressAt(_place(item)[0], forms[item.name], long_size)
+        elif frames is not None:
+            field_class, gather = _frames(item, long_size, frames)
+        else:
+            field_class, gather = _field_class(item, long_size, role, binary=binary)
+        fields.append(Field(item.name, field_class, role))
+        gathers.append(gather)
+    if message is not None:
+        fields.append(Field("message", StringClass(), Role.MESSAGE))
+        gathers.append(message)
+    kind = checked_kind(known, fields)
+    if kind is Kind.TYPED:
+        fields = [Field(field.name, field.type) for field in fields]
+    for item in format.common_fields:
+        if item.name in (TYPE_FIELD, PID_FIELD):
+            continue
+        role = COMMON_ROLES.get(item.name, Role.CONTEXT)
+        field_class, gather = _field_class(item, long_size, role, binary=False)
+        fields.append(Field(item.name, field_class, role))
+        gathers.append(gather)
+    return kind, tuple(fields), tuple(gathers)
+
+
+def _stack_styles(format: EventFormat) -> dict[str, Style]:
+    """The fields that are call stacks, ftrace's own and those of synthetic events, and what their addresses are."""
+    if format.system == "ftrace":
+        style = STACK_STYLES.get(format.name)
+        return {} if style is None else {"caller": style}
+    if "stacktrace" not in format.print_fmt:
+        return {}
+    return dict.fromkeys(_STACKTRACE.findall(format.print_fmt), Style.SYMBOL)
+
+
+def _frames(item: FormatField, long_size: int, style: Style) -> tuple[FieldClass, Gather]:
+    element = IntegerClass(8 * long_size, style=style)
+    place, length = _place(item)
+    if length is not None and length * long_size != item.size:
+        length = None
+    return ArrayClass(element, length), ArrayAt(place, element.dtype, length)
+
+
+def _place(item: FormatField) -> tuple[BytesAt, int | None]:
+    """Where the bytes of a field are, and of how many elements, if the record does not say that."""
+    if item.location is not Location.INLINE:
+        return BytesAt(item.offset, -1, item.location, 2 if item.size == 2 else 4), None
+    if item.is_tail:
+        return BytesAt(item.offset, -1), None
+    return BytesAt(item.offset, item.size), item.array_length or None
+
+
+def _field_class(
+    item: FormatField, long_size: int, role: Role, *, binary: bool
+) -> tuple[FieldClass, Gather]:
+    """The class of a field, by its size and declaration, and how it is gathered."""
+    width = item.element_bytes(long_size)
+    place, length = _place(item)
+    array = item.is_array or item.is_tail or item.is_bitmask or item.location is not Location.INLINE
+    if item.is_bitmask:
+        width = long_size
+    elif item.is_string and "char" in item.type and not binary:
+        # What a program writes hardly repeats; names of tasks, files and devices do.
+        return StringClass(), StringAt(place, interned=not item.is_tail)
+    if binary or width not in _WIDTHS or item.is_string:
+        return BytesClass(), place
+    if array:
+        style = Style.HEXADECIMAL if item.is_bitmask else Style.DECIMAL
+        element = IntegerClass(8 * width, item.signed and not item.is_bitmask, style)
+        if length is not None and length * width != item.size:
+            length = None
+        return ArrayClass(element, length), ArrayAt(place, element.dtype, length)
+    style = Style.DECIMAL
+    if role in SYMBOL_ROLES:
+        style = Style.SYMBOL
+    elif item.is_pointer:
+        style = Style.POINTER
+    integer = IntegerClass(8 * width, item.signed, style)
+    return integer, IntegerAt(item.offset, width, integer.dtype)

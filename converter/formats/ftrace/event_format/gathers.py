@@ -1,0 +1,165 @@
+"""Columns gathered from records: of integers, bytes, texts and arrays at their places."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import count
+from typing import NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from converter.formats.ftrace.event_format.record_tables import RecordColumns, Records
+from converter.formats.ftrace.event_format.syntax import EventFormat, Location
+from converter.formats.ftrace.symbol_lookup import SymbolLookup
+from converter.ir.columns import Column, ListColumn
+
+
+class IntegerAt(NamedTuple):
+    """An integer at a fixed place of the record."""
+
+    offset: int
+    width: int
+    dtype: np.dtype[np.generic]
+
+    def load(self, records: Records) -> Column:
+        """The column."""
+        column = np.empty(records.count, self.dtype)
+        records.segments.integers(
+            *records.located, self.offset, self.width, records.big_endian, column.view(np.uint8)
+        )
+        return column
+
+
+class BytesAt(NamedTuple):
+    """Bytes at a fixed place (`length` -1: to the record's end), or where a data location leads."""
+
+    offset: int
+    length: int
+    location: Location = Location.INLINE
+    width: int = 4
+
+    def spans(self, records: Records) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Location and size of each record's bytes."""
+        location, size = records.located
+        span = np.empty(records.count, np.int64)
+        length = np.empty(records.count, np.int64)
+        if self.location is Location.INLINE:
+            records.segments.fixed_spans(location, size, self.offset, self.length, span, length)
+        else:
+            records.segments.dynamic_spans(
+                location,
+                size,
+                self.offset,
+                self.width,
+                self.location is Location.REL_LOC,
+                records.big_endian,
+                span,
+                length,
+            )
+        return span, length
+
+    @property
+    def place(self) -> tuple[int, int, int, int]:
+        """As `Segments.gathered_with_texts` takes it."""
+        if self.location is Location.INLINE:
+            return self.offset, self.length, 0, 0
+        return self.offset, -1, self.width, self.location is Location.REL_LOC
+
+    def copied(self, records: Records, multiple_of: int, *, until_nul: bool) -> ListColumn:
+        """The bytes of each record, cut at the first NUL if asked, and to a multiple."""
+        span, length = self.spans(records)
+        offsets = np.empty(records.count + 1, np.int64)
+        records.segments.measure(span, length, until_nul, multiple_of, offsets)
+        values = np.empty(int(offsets[-1]), np.uint8)
+        records.segments.copy(span, offsets, values)
+        return ListColumn(offsets, values)
+
+    def load(self, records: Records) -> Column:
+        """The column of uninterpreted bytes."""
+        return self.copied(records, 1, until_nul=False)
+
+
+class StringAt(NamedTuple):
+    """Text up to its first NUL: interned with the integers, by `columns_of`, or, where values hardly repeat, bytes."""
+
+    bytes: BytesAt
+    interned: bool = True
+
+    def load(self, records: Records) -> Column:
+        """The column of bytes."""
+        return self.bytes.copied(records, 1, until_nul=True)
+
+
+class ArrayAt(NamedTuple):
+    """An array of integers, of `length` in each record if that is not None: what a record is too short for is zero."""
+
+    bytes: BytesAt
+    dtype: np.dtype[np.generic]
+    length: int | None = None
+
+    def load(self, records: Records) -> Column:
+        """The column."""
+        width = self.dtype.itemsize
+        column = self.bytes.copied(records, width, until_nul=False)
+        assert isinstance(column.values, np.ndarray)
+        stored = self.dtype.newbyteorder("big" if records.big_endian else "little")
+        values = column.values.view(stored).astype(self.dtype, copy=False)
+        offsets = column.offsets // width
+        if self.length is None or len(values) == records.count * self.length:
+            return ListColumn(offsets, values)
+        whole = np.zeros((records.count, self.length), self.dtype)
+        whole[np.arange(self.length) < np.diff(offsets)[:, np.newaxis]] = values
+        return ListColumn(np.arange(records.count + 1) * self.length, whole.reshape(-1))
+
+
+class MissedCount:
+    """The number of events that a page says were lost before it, -1 where the kernel did not store it."""
+
+    def load(self, records: Records) -> Column:
+        """The column."""
+        location, size = records.located
+        column = np.empty(records.count, np.int64)
+        records.segments.missed_counts(location, size, records.big_endian, column)
+        return column
+
+
+class Gather(Protocol):
+    """How the column of a field is made of records."""
+
+    def load(self, records: Records) -> Column:
+        """The column."""
+
+
+def columns_of(
+    gathers: Sequence[Gather],
+    format: EventFormat | None = None,
+    long_size: int = 8,
+    texts: SymbolLookup | None = None,
+) -> RecordColumns:
+    """How the columns of a class are made, whose records have a format, if any.
+
+    Integers and texts are gathered together: most of the time goes into fetching the records from memory.
+    """
+    integers = [each for each in gathers if isinstance(each, IntegerAt)]
+    interned = [each for each in gathers if isinstance(each, StringAt) and each.interned]
+    number, text_number = count(), count(len(integers))
+    sources = [
+        next(number)
+        if isinstance(each, IntegerAt)
+        else next(text_number)
+        if isinstance(each, StringAt) and each.interned
+        else each.load
+        for each in gathers
+    ]
+    places = [(each.offset, each.width) for each in integers]
+    text_places = [each.bytes.place for each in interned]
+    return RecordColumns(
+        np.array(places, np.int64).reshape(len(places), 2),
+        np.array(text_places, np.int64).reshape(len(text_places), 4),
+        [each.dtype for each in integers],
+        sources,
+        format,
+        long_size,
+        texts,
+    )

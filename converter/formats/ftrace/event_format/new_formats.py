@@ -1,0 +1,199 @@
+"""Event formats for events that did not come from a kernel's ring buffer.
+
+Events that have the fields of the kernel's own have its format. All others get one made from their class.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Final
+
+from converter.errors import UnsupportedError
+from converter.formats.ftrace.event_format.fields import fields_of
+from converter.formats.ftrace.event_format.syntax import EventFormat, parse_event_format
+from converter.formats.ftrace.kernel_formats import kernel_format, kernel_text
+from converter.ir.events import EventClass, Field
+from converter.ir.field_classes import (
+    ArrayClass,
+    BytesClass,
+    FieldClass,
+    IntegerClass,
+    StringClass,
+    Style,
+)
+from converter.ir.kinds import Role
+
+#: Context that every record has, in front of its own fields; type and pid are the record's class and thread.
+COMMON_FIELDS = (
+    Field("common_flags", IntegerClass(8), Role.CONTEXT_FLAGS),
+    Field("common_preempt_count", IntegerClass(8), Role.CONTEXT_PREEMPT_COUNT),
+)
+_COMMON = (
+    "\tfield:unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0;\n"
+    "\tfield:unsigned char common_flags;\toffset:2;\tsize:1;\tsigned:0;\n"
+    "\tfield:unsigned char common_preempt_count;\toffset:3;\tsize:1;\tsigned:0;\n"
+    "\tfield:int common_pid;\toffset:4;\tsize:4;\tsigned:1;\n"
+)
+_COMMON_SIZE = 8
+#: Of the kernel whose formats these are.
+LONG_SIZE: Final = 8
+#: Where ids start that no kernel's schema has.
+FIRST_ID = 4096
+_LAST_ID = 0xFFFF
+
+_ID_LINE = re.compile(rb"^ID: \d+$", re.MULTILINE)
+_TAIL_LINE = re.compile(r"(\tfield:[^;]*;\toffset:)(\d+)(;\tsize:0;[^\n]*)")
+
+
+@dataclass(frozen=True, slots=True)
+class NewFormat:
+    """A format for a class: the text that the file gets, and the same parsed."""
+
+    text: bytes
+    format: EventFormat
+
+
+#: Bits of memory allocation that the kernel's text names, and the release in which they became those of the schemas
+#: (include/linux/gfp_types.h, enum).
+_ALLOCATION_FLAGS: Final = "__GFP_"
+_SAME_FLAGS_SINCE: Final = (6, 10)
+_RELEASE: Final = re.compile(r"(\d{1,4})\.(\d{1,4})")
+
+
+class FormatMaker:
+    """Makes the formats of one file, each with an id of its own.
+
+    Args:
+        release: of the kernel whose events they are (`uname -r`), empty if nobody knows. Of an old one, events whose
+            text names flags that had other bits then are printed as numbers.
+
+    """
+
+    def __init__(self, release: str = "") -> None:
+        found = _RELEASE.match(release)
+        self._has_other_flags = found is not None and (
+            (int(found[1]), int(found[2])) < _SAME_FLAGS_SINCE
+        )
+        self._taken: set[int] = set()
+        self._next = FIRST_ID
+
+    def make(self, event_class: EventClass) -> NewFormat:
+        """The format of a class; UnsupportedError when all ids are taken."""
+        format = kernel_format(event_class.category, event_class.name)
+        if format is not None and _has_fields_of(event_class, format):
+            text = self._kernel_text(event_class, format)
+        else:
+            text = self._text(event_class)
+        data = text.encode("utf-8", "surrogateescape")
+        return NewFormat(data, parse_event_format(data, event_class.category))
+
+    def _id(self, wanted: int | None) -> int:
+        if wanted is None or wanted in self._taken:
+            while self._next in self._taken:
+                self._next += 1
+            wanted = self._next
+        if wanted > _LAST_ID:
+            raise UnsupportedError(
+                "more classes of events than there are numbers of types", format="trace_cmd"
+            )
+        self._taken.add(wanted)
+        return wanted
+
+    def _kernel_text(self, event_class: EventClass, format: EventFormat) -> str:
+        """The kernel's text, with fields for arguments behind its own, in front of one without an end."""
+        data = _ID_LINE.sub(
+            b"ID: %d" % self._id(format.id), kernel_text(format.system, format.name)
+        )
+        text = data.decode("utf-8")
+        if self._has_other_flags and _ALLOCATION_FLAGS in format.print_fmt:
+            directives, values = _print_fmt(event_class.fields[: -len(COMMON_FIELDS)])
+            text = text.partition("\nprint fmt:")[0] + f'\nprint fmt: "{directives}", {values}\n'
+        arguments = event_class.fields[len(format.fields) : -len(COMMON_FIELDS)]
+        if not arguments:
+            return text
+        end = max(field.offset + field.size for field in format.fields)
+        lines, end = _lines(arguments, end)
+        head, _, print_fmt = text.partition("\nprint fmt:")
+        tail = _TAIL_LINE.search(head)
+        if tail:
+            head = head[: tail.start(2)] + str(-(-end // 8) * 8) + head[tail.end(2) :]
+        # The print fmt stays the kernel's, which other tools parse the text of.
+        return f"{head}{lines}\nprint fmt:{print_fmt}"
+
+    def _text(self, event_class: EventClass) -> str:
+        fields = event_class.fields[: -len(COMMON_FIELDS)]
+        lines, _ = _lines(fields, _COMMON_SIZE)
+        directives, values = _print_fmt(fields)
+        print_fmt = f'"{directives}", {values}' if fields else '""'
+        return (
+            f"name: {event_class.name}\nID: {self._id(None)}\nformat:\n{_COMMON}\n{lines}\n"
+            f"print fmt: {print_fmt}\n"
+        )
+
+
+def _has_fields_of(event_class: EventClass, format: EventFormat) -> bool:
+    """Whether a class that was fitted to the format's capabilities is held as the kernel's event."""
+    own = fields_of(format, LONG_SIZE, None)[1][: -len(COMMON_FIELDS)]
+    return event_class.fields[: len(own)] == own
+
+
+def _lines(fields: tuple[Field, ...], at: int) -> tuple[str, int]:
+    """Lines for fields from offset `at` on, each aligned to its size, and where they end."""
+    lines = []
+    for field in fields:
+        declared, size, signed = _declared(field)
+        at = -(-at // size) * size
+        lines.append(
+            f"\tfield:{declared} {field.name};\toffset:{at};\tsize:{size};\tsigned:{int(signed)};\n"
+        )
+        at += size
+    return "".join(lines), at
+
+
+def _declared(field: Field) -> tuple[str, int, bool]:
+    """C declaration, size and signedness of an argument; what varies in length is behind a data location."""
+    match field.type:
+        case IntegerClass(64, False, Style.POINTER):
+            return "void *", 8, False
+        case IntegerClass() as integer:
+            return _integer(integer), integer.dtype.itemsize, integer.signed
+        case StringClass():
+            return "__data_loc char[]", 4, False
+        case BytesClass():
+            return "__data_loc u8[]", 4, False
+        case ArrayClass(IntegerClass() as element):
+            return f"__data_loc {_integer(element)}[]", 4, element.signed
+    raise UnsupportedError(f"no record can have field {field.name!r}", format="trace_cmd")
+
+
+def _integer(integer: IntegerClass) -> str:
+    return f"{'s' if integer.signed else 'u'}{8 * integer.dtype.itemsize}"
+
+
+def _print_fmt(fields: tuple[Field, ...]) -> tuple[str, str]:
+    """Format string and arguments that print all fields."""
+    pieces = [_printed(field.name, field.type) for field in fields]
+    directives = " ".join(
+        f"{field.name}={directive}" for field, (directive, _) in zip(fields, pieces, strict=True)
+    )
+    return directives, ", ".join(value for _, value in pieces)
+
+
+def _printed(name: str, field_class: FieldClass) -> tuple[str, str]:
+    match field_class:
+        case IntegerClass(64, False, Style.POINTER):
+            return "0x%llx", f"(unsigned long long)REC->{name}"
+        case IntegerClass(bits, signed):
+            long = "ll" if bits > 32 else ""
+            return f"%{long}{'d' if signed else 'u'}", f"REC->{name}"
+        case StringClass():
+            return "%s", f"__get_str({name})"
+        case BytesClass():
+            length = f"__get_dynamic_array_len({name})"
+            return "%s", f"__print_hex(__get_dynamic_array({name}), {length})"
+        case ArrayClass(IntegerClass() as element):
+            size = element.dtype.itemsize
+            length = f"__get_dynamic_array_len({name}) / {size}"
+            return "%s", f"__print_array(__get_dynamic_array({name}), {length}, {size})"
+    raise UnsupportedError(f"no record can have field {name!r}", format="trace_cmd")

@@ -1,0 +1,113 @@
+"""The kernel's own events: the formats of schemas/ftrace/events, and the event that stands for each kind.
+
+The formats are those of a 6.18 kernel (tracefs events/*/*/format), of the events that this converter or Perfetto knows.
+"""
+
+from __future__ import annotations
+
+import pkgutil
+import re
+from collections.abc import Iterable
+from functools import cache
+from typing import Final
+
+from converter.formats.ftrace.event_format.formats import EventFormats
+from converter.formats.ftrace.event_format.syntax import EventFormat, parse_event_format
+from converter.ir.kinds import Kind
+
+#: The event of each kind, as system and name; `mapping` says the same in the other direction.
+EVENTS: Final[dict[Kind, tuple[str, str]]] = {
+    Kind.SCHED_SWITCH: ("sched", "sched_switch"),
+    Kind.SCHED_WAKING: ("sched", "sched_waking"),
+    Kind.SCHED_WAKEUP: ("sched", "sched_wakeup"),
+    Kind.SCHED_WAKEUP_NEW: ("sched", "sched_wakeup_new"),
+    Kind.PROCESS_FORK: ("sched", "sched_process_fork"),
+    Kind.PROCESS_EXEC: ("sched", "sched_process_exec"),
+    Kind.TASK_EXIT: ("sched", "sched_process_exit"),
+    Kind.TASK_FREE: ("sched", "sched_process_free"),
+    Kind.TASK_NEW: ("task", "task_newtask"),
+    Kind.TASK_RENAME: ("task", "task_rename"),
+    Kind.IRQ_ENTRY: ("irq", "irq_handler_entry"),
+    Kind.IRQ_EXIT: ("irq", "irq_handler_exit"),
+    Kind.SOFTIRQ_RAISE: ("irq", "softirq_raise"),
+    Kind.SOFTIRQ_ENTRY: ("irq", "softirq_entry"),
+    Kind.SOFTIRQ_EXIT: ("irq", "softirq_exit"),
+    Kind.TIMER_ENTRY: ("timer", "hrtimer_expire_entry"),
+    Kind.TIMER_EXIT: ("timer", "hrtimer_expire_exit"),
+    Kind.SYSCALL_ENTRY: ("raw_syscalls", "sys_enter"),
+    Kind.SYSCALL_EXIT: ("raw_syscalls", "sys_exit"),
+    Kind.WORK_BEGIN: ("workqueue", "workqueue_execute_start"),
+    Kind.WORK_END: ("workqueue", "workqueue_execute_end"),
+    Kind.FUNCTION: ("ftrace", "function"),
+    Kind.FUNCTION_ENTRY: ("ftrace", "funcgraph_entry"),
+    Kind.FUNCTION_EXIT: ("ftrace", "funcgraph_exit"),
+    Kind.SIGNAL_GENERATE: ("signal", "signal_generate"),
+    Kind.SIGNAL_DELIVER: ("signal", "signal_deliver"),
+    Kind.CPU_FREQUENCY: ("power", "cpu_frequency"),
+    Kind.CPU_IDLE: ("power", "cpu_idle"),
+    Kind.CPU_FREQUENCY_LIMITS: ("power", "cpu_frequency_limits"),
+    Kind.CLOCK_RATE: ("power", "clock_set_rate"),
+    Kind.MARK: ("ftrace", "print"),
+}
+
+_PAGE_DATA = re.compile(rb"(field:\s*char data;\s*offset:\s*(\d+);\s*size:)\d+")
+#: What names a system or an event, and no place elsewhere.
+_WORD = re.compile(r"[A-Za-z0-9_]{1,99}")
+
+
+def header_texts(page_size: int) -> tuple[bytes, bytes]:
+    """Tracefs events/header_page for pages of this size, and events/header_event."""
+    page = _PAGE_DATA.sub(
+        lambda found: found[1] + str(page_size - int(found[2])).encode(), _read("header_page")
+    )
+    return page, _read("header_event")
+
+
+@cache
+def kernel_format(system: str, name: str) -> EventFormat | None:
+    """The kernel's format of an event, None of one that is not in the schemas."""
+    if not _WORD.fullmatch(system) or not _WORD.fullmatch(name):
+        return None
+    try:
+        text = kernel_text(system, name)
+    except FileNotFoundError:
+        return None
+    return parse_event_format(text, system)
+
+
+def own_print_formats(formats: EventFormats, types: Iterable[int]) -> dict[str, bytes]:
+    """How a recording prints events, "system:event", where new files print them otherwise."""
+    own = {}
+    for type_id in types:
+        format = formats.get(type_id)
+        if format is not None:
+            text = _printed(formats.text(type_id))
+            if text != _kernel_printed(format.system, format.name):
+                own[f"{format.system}:{format.name}"] = text
+    return own
+
+
+def _printed(text: bytes) -> bytes:
+    return text.partition(b"\nprint fmt:")[2].strip()
+
+
+@cache
+def _kernel_printed(system: str, name: str) -> bytes | None:
+    if not _WORD.fullmatch(system) or not _WORD.fullmatch(name):
+        return None
+    try:
+        return _printed(kernel_text(system, name))
+    except FileNotFoundError:
+        return None
+
+
+def kernel_text(system: str, name: str) -> bytes:
+    """The text of a format that there is."""
+    return _read(f"events/{system}/{name}/format")
+
+
+@cache
+def _read(path: str) -> bytes:
+    data = pkgutil.get_data("converter.schemas", f"ftrace/{path}")
+    assert data is not None
+    return data

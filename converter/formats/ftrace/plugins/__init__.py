@@ -1,0 +1,1 @@
+"""Texts of events as the plugins of libtraceevent print them."""

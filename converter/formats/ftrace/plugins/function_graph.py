@@ -1,0 +1,120 @@
+"""Calls of functions as trace-cmd draws them: a leaf on one line, others with their ends below."""
+
+from __future__ import annotations
+
+from converter.formats.ftrace.plugins.event_fields import Emit, EventFields, decimal
+from converter.formats.ftrace.plugins.function_texts import listed
+from converter.formats.ftrace.plugins.report_context import ReportContext
+from converter.printing import program as op
+from converter.printing.code import Code, Form
+
+#: Marks of durations from that many nanoseconds on.
+_OVERHEADS = (
+    (1_000_000_000, b"$ "),
+    (1_000_000, b"# "),
+    (100_000, b"! "),
+    (10_000, b"+ "),
+)
+_NO_DURATION = b"             |  "
+_INDENT = 2
+#: What a kernel can nest.
+_MOST_NESTED = 1 << 16
+_MICROSECOND = 1000
+#: Microseconds of seven digits have no room for decimals.
+_WITH_DECIMALS = 1_000_000
+_DURATION_WIDTH = 11
+
+
+def entry(fields: EventFields, context: ReportContext) -> Emit:
+    """A call, a leaf where the column says that its end follows."""
+    code = fields.code
+    function, depth = fields.number("func") or _zero(code), fields.number("depth") or _zero(code)
+    arguments = fields.elements("args")
+
+    def call() -> None:
+        _indented(code, depth)
+        context.function_name(code, function, b"")
+        listed(code, arguments)
+
+    def leaf() -> None:
+        _timed(code, lambda: code.number_of(("batch", "call_time"), 0))
+        call()
+        code.literal(b";")
+
+    def nested() -> None:
+        code.literal(_NO_DURATION)
+        call()
+        code.literal(b" {")
+
+    def text() -> None:
+        code.number_of(("batch", "is_leaf"), 0)
+        code.unless_zero(leaf, nested)
+
+    return text
+
+
+def end(fields: EventFields, _: ReportContext) -> Emit:
+    """The end of a call that is not on its line."""
+    code = fields.code
+    depth = fields.number("depth") or _zero(code)
+    start, stop = fields.number("calltime"), fields.number("rettime")
+
+    def duration() -> None:
+        if start is None or stop is None:
+            code.constant(0)
+            return
+        stop()
+        start()
+        code.add(op.SUBTRACT)
+
+    def text() -> None:
+        _timed(code, duration)
+        _indented(code, depth)
+        code.literal(b"}")
+
+    return text
+
+
+def _zero(code: Code) -> Emit:
+    return lambda: code.constant(0)
+
+
+def _indented(code: Code, depth: Emit) -> None:
+    depth()
+    code.add(op.BLANKS, _INDENT, _MOST_NESTED)
+
+
+def _timed(code: Code, duration: Emit) -> None:
+    def mark(overheads: tuple[tuple[int, bytes], ...]) -> None:
+        if not overheads:
+            code.literal(b"  ")
+            return
+        (least, shown), *rest = overheads
+        duration()
+        code.constant(least)
+        code.add(op.GREATER)
+        code.unless_zero(lambda: code.literal(shown), lambda: mark(tuple(rest)))
+
+    def micros() -> None:
+        duration()
+        code.constant(_MICROSECOND)
+        code.add(op.DIVIDE)
+
+    def decimals() -> None:
+        code.literal(b".")
+        duration()
+        code.constant(_MICROSECOND)
+        code.add(op.REMAINDER)
+        code.add(op.NUMBER, code.form(Form("0", 3, conversion="u")))
+
+    mark(_OVERHEADS)
+    code.add(op.FORM, code.form(Form("-", _DURATION_WIDTH)))
+    code.add(op.MARK)
+    decimal(code, micros)
+    micros()
+    code.constant(_WITH_DECIMALS)
+    code.add(op.LESS)
+    code.unless_zero(decimals, None)
+    code.literal(b" us ")
+    code.add(op.FIT)
+    code.literal(b"|  ")

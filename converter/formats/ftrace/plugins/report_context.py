@@ -1,0 +1,104 @@
+"""What the lines of a report share: names of tasks and functions, and how times are printed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from converter.formats.ftrace.plugins.event_fields import Emit, EventFields, hexadecimal
+from converter.ir.symbols import SymbolTable
+from converter.ir.trace import ClockDomain
+from converter.printing import program as op
+from converter.printing.code import Code
+from converter.printing.directory import Directory
+
+#: What makes, of the fields of the events of a class, what prints them; None where it cannot.
+Maker = Callable[[EventFields, "ReportContext"], Emit | None]
+
+_IDLE = "<idle>"
+_UNKNOWN = "<...>"
+_SECOND = 1_000_000_000
+#: Digits, a point and nine decimals.
+_TIME_WIDTH = 15
+
+
+class ReportContext:
+    """The state of a report, which is printed from the first event to the last."""
+
+    def __init__(
+        self, names: Mapping[int, bytes], symbols: SymbolTable | None, clock: ClockDomain
+    ) -> None:
+        self._in_seconds = clock.ticks_per_second == _SECOND
+        #: Option DATE counts microseconds.
+        self._epoch = (clock.epoch_ns or 0) // 1000 * 1000
+        self._names = names
+        self._symbols = symbols
+        #: What stands in front of a line for its task, by pid: the number is 1 where its name is known. Events that are
+        #: printed name tasks; the first name stays.
+        self.tasks = Directory(self._task, self._front)
+        #: The function that an address is in, and how far.
+        self.functions = Directory(self.function)
+
+    def _task(self, pid: int) -> tuple[bytes, int]:
+        known = not pid or pid in self._names
+        name = self._names.get(pid, _UNKNOWN.encode()) if pid else _IDLE.encode()
+        return self._front(pid, name)[0], int(known)
+
+    @staticmethod
+    def _front(pid: int, name: bytes) -> tuple[bytes, int]:
+        # Not by bytes: what names are aligned by are characters.
+        text = name.decode("utf-8", "surrogateescape")
+        signed = pid - (1 << 64) if pid >> 63 else pid
+        return f"{text:>16}-{signed:<5} ".encode("utf-8", "surrogateescape"), 1
+
+    def function(self, address: int) -> tuple[bytes, int] | None:
+        """The name of the function that an address is in, and how far."""
+        return None if self._symbols is None else self._symbols.lookup(address)
+
+    def time(self, code: Code, ts: Emit) -> None:
+        """A time in seconds, or as it is where nobody knows what the clock counts."""
+        ts()
+        if not self._in_seconds:
+            code.add(op.DECIMAL, 64, 1)
+            return
+        # Times are unsigned to trace-cmd.
+        if self._epoch:
+            code.constant(self._epoch)
+            code.add(op.ADD)
+        code.add(op.TIME, 1, 1, 1 + 2 * _TIME_WIDTH)
+
+    def learn(self, code: Code, pid: Emit, name: tuple[str, int]) -> None:
+        """The event names a task."""
+        pid()
+        code.add(op.LEARN, code.directory(self.tasks), code.column(name, op.TEXTS), 1)
+
+    def found(self, code: Code, address: Emit, known: Emit, unknown: Emit) -> None:
+        """One or the other, as an address is in a function or not."""
+        address()
+        code.find(self.functions)
+        code.unless_zero(known, unknown)
+
+    def function_name(self, code: Code, address: Emit, prefix: bytes = b"0x") -> None:
+        """The name alone, or the address."""
+        self.found(
+            code,
+            address,
+            lambda: function_found(code),
+            lambda: hexadecimal(code, address, prefix),
+        )
+
+    def function_start(self, code: Code, address: Emit) -> None:
+        """The name and, as a 64-bit number, how far the function's start is from the address."""
+
+        def start() -> None:
+            function_found(code)
+            code.literal(b"/0x")
+            code.add(op.FOUND_NUMBER)
+            code.add(op.NEGATE)
+            code.add(op.HEXADECIMAL, 64)
+
+        self.found(code, address, start, lambda: hexadecimal(code, address, digits=8))
+
+
+def function_found(code: Code) -> None:
+    """The name of the function that was found."""
+    code.add(op.FOUND_TEXT)

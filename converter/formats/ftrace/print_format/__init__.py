@@ -1,0 +1,1 @@
+"""Print formats of events, evaluated as libtraceevent does."""

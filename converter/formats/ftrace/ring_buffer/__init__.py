@@ -1,0 +1,1 @@
+"""Pages of the kernel's ring buffer, read and written."""

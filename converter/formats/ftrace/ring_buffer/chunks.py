@@ -1,0 +1,56 @@
+"""Chunks of compressed pages: each has whole pages, in a header with its sizes."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from converter.formats.ftrace.recording import Recording
+from converter.limits import limit as limit_of
+
+_BLOCK: Final = 1 << 20
+_SMALL_BLOCK: Final = 1 << 14
+#: What compressed data begins with.
+_COMPRESSED_MAGIC = {b"zstd": b"\x28\xb5\x2f\xfd", b"zlib": b"\x78"}
+
+
+def chunk_magic(file: Recording) -> bytes:
+    """What the data of a chunk begins with."""
+    return _COMPRESSED_MAGIC.get(file.compression, b"")
+
+
+def chunk_at(file: Recording, place: int, page_size: int) -> bool:
+    """Whether a chunk of whole pages begins here."""
+    head = file.source.read(place, 12)
+    if len(head) < 12:
+        return False
+    sizes = file.layout.compressed_header.parse(head[:8])
+    magic = chunk_magic(file)
+    return bool(
+        0 < sizes.compressed_size <= file.source.size - place - 8
+        and 0 < sizes.uncompressed_size <= limit_of("trace_cmd.section")
+        and sizes.uncompressed_size % page_size == 0
+        and head[8:].startswith(magic)
+        and (file.compression != b"zlib" or int.from_bytes(head[8:10], "big") % 31 == 0)
+    )
+
+
+def next_chunk(file: Recording, offset: int, limit: int, page_size: int) -> int | None:
+    """Where the next chunk of whole pages begins that ends in front of the limit."""
+    magic = chunk_magic(file)
+    if not magic:
+        return None
+    start, size = offset, _SMALL_BLOCK
+    while start < limit:
+        block = file.source.read(start, min(size, limit - start) + len(magic) + 7)
+        found = block.find(magic, 8)
+        while found >= 0:
+            place = start + found - 8
+            if chunk_at(file, place, page_size):
+                packed = file.layout.compressed_header.parse(block[found - 8 : found])
+                end = place + 8 + packed.compressed_size
+                if end <= limit:
+                    return place
+            found = block.find(magic, found + 1)
+        start += size
+        size = min(4 * size, _BLOCK)
+    return None

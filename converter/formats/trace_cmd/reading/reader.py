@@ -1,0 +1,258 @@
+"""Reading trace.dat."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from converter.errors import TraceError, note
+from converter.formats.ftrace.event_format.event_classes import EventClasses
+from converter.formats.ftrace.event_format.formats import EventFormats
+from converter.formats.ftrace.event_format.messages import KernelTexts
+from converter.formats.ftrace.kernel_formats import own_print_formats
+from converter.formats.ftrace.recording import Buffer
+from converter.formats.ftrace.ring_buffer.batches import Decoding, Events, batches
+from converter.formats.ftrace.ring_buffer.pages import PageStream
+from converter.formats.ftrace.ring_buffer.prescan import survey
+from converter.formats.ftrace.symbols import kernel_symbols
+from converter.formats.ftrace.tasks import add_tasks, saved_command_lines
+from converter.formats.ftrace.text_buffers import TextEvents, read_text
+from converter.formats.trace_cmd.container.gaps import kernel_long
+from converter.formats.trace_cmd.container.opening import open_file
+from converter.formats.trace_cmd.container.options import interpret
+from converter.formats.trace_cmd.container.trace_file import TraceFile
+from converter.formats.trace_cmd.reading.seeking import PageSeeking
+from converter.formats.trace_cmd.side_table import TraceTables, read_tables
+from converter.ir.events import Batch, EventClass
+from converter.ir.kinds import Role
+from converter.ir.trace import Trace, Track
+from converter.kernels.tasks import TaskTable
+from converter.storage.source import Source
+from converter.storage.window_memory import WindowMemory
+
+if TYPE_CHECKING:
+    from converter.formats.trace_cmd.reading.record_text import RecordTexts
+
+
+def read(source: Source) -> Trace:
+    """Open a trace.dat file. Its events are decoded by `Trace.batches`, everything large when it is asked for.
+
+    Raises:
+        TraceError: the source is no trace.dat file, or nothing of it is usable.
+        UnsupportedError: it is compressed in an unknown way, or of another version.
+
+    """
+    try:
+        return _Reader(open_file(source)).trace
+    except TraceError as error:
+        raise error.within(format="trace_cmd", path=source.name) from error
+
+
+def _names_functions(event_classes: Sequence[EventClass]) -> bool:
+    roles = {field.role for event_class in event_classes for field in event_class.fields}
+    return not roles.isdisjoint({Role.FUNCTION, Role.PARENT_FUNCTION})
+
+
+class _Reader:
+    """A file being read. The survey is made when batches are first asked for."""
+
+    def __init__(self, file: TraceFile) -> None:
+        self._file = file
+        metadata = interpret(file)
+        self._metadata = metadata
+        self._tables = self._read_tables()
+        self._kernel_long = kernel_long(file)
+        self._decoding: Decoding | None = None
+        self._texts: RecordTexts | None = None
+        self._ready: list[Events] = []
+        # For progress, which counts events here: what the survey has found, and what has been delivered of it.
+        self._surveyed = self._batched = 0
+        self.trace = Trace(
+            "trace_cmd",
+            variant=f"v{file.version}",
+            clock=metadata.clock,
+            clock_domains=[metadata.clock],
+            environment=metadata.environment,
+            symbols=kernel_symbols(file),
+            sidecar={"trace_cmd": self._sidecar()},
+            warnings=file.warnings,
+            make_batches=self._batches,
+            describe=self._describe,
+            progress=lambda: (self._batched, self._surveyed),
+        )
+        self.trace.source_batches = self.trace.make_batches
+        self.trace.check = self._check
+        self.trace.in_time_order = True
+        self.trace.decodes_in_parallel = True
+        # The survey learns them; tables of another trace may lack some.
+        self.trace.names_from_events = self._tables is None
+        if self._tables is not None:
+            self.trace.clock = self._tables.clock
+            self.trace.clock_domains = self._tables.clock_domains
+            self.trace.environment = self._tables.environment
+        # Streams in the order of merging: at equal times trace-cmd takes the earlier buffer, then the lower CPU.
+        pages = [
+            (order, data.cpu, buffer, data)
+            for order, buffer in enumerate(file.buffers)
+            for data in buffer.cpus
+        ]
+        pages.sort(key=lambda item: item[:2])
+        self._memory = memory = WindowMemory()
+        self._streams = [
+            PageStream(file, buffer, data, len(pages), memory) for _, _, buffer, data in pages
+        ]
+        track_of = {b"": -1}
+        for buffer in file.buffers:
+            if buffer.name not in track_of:
+                track_of[buffer.name] = len(self.trace.tracks)
+                self.trace.tracks.append(Track(buffer.name.decode("utf-8", "surrogateescape")))
+        self._cpus = [stream.cpu for stream in self._streams]
+        self._tracks = [track_of[stream.buffer.name] for stream in self._streams]
+        self._track_of = track_of
+        self.trace.seeking = PageSeeking(
+            file, self._streams, metadata, self._kernel_long, lambda: self._decoding is None
+        )
+
+    def _read_tables(self) -> TraceTables | None:
+        """What a file that was converted says about its trace beyond what its format has a place for."""
+        try:
+            return read_tables(self._file.options)
+        except TraceError as error:
+            self._file.warn(error)
+            return None
+
+    def _sidecar(self) -> dict[str, Any]:
+        file = self._file
+        return {
+            "version": file.version,
+            "big_endian": file.big_endian,
+            "long_size": file.long_size,
+            "page_size": file.page_size,
+            "compression": file.compression,
+            "compression_version": file.compression_version,
+            "options": file.options,
+            "sections": file.sections,
+            "buffers": file.buffers,
+            "cpu_count": file.cpu_count,
+        }
+
+    def _prepare(self) -> Decoding:
+        """Survey the pages, read text buffers, and settle classes, threads and processes."""
+        file = self._file
+        trace = self.trace
+        formats = EventFormats(file)
+        found = survey(self._streams, formats, self._kernel_long, big_endian=file.big_endian)
+        texts = KernelTexts(file, trace.symbols)
+        classes = EventClasses(trace, formats, texts, self._kernel_long)
+        types = found.counts.nonzero()[0].tolist()
+        classes.add_types(types)
+        if found.missed:
+            classes.add_missed()
+        text_buffers = [
+            (buffer, read_text(file, buffer)) for buffer in file.buffers if buffer.text is not None
+        ]
+        names = saved_command_lines(file)
+        for _, lines in text_buffers:
+            for pid, name in lines.names.items():
+                found.tasks.add(pid)
+                names.setdefault(pid, name)
+        if self._tables is not None:
+            self._tables.add_to(trace, found.tasks)
+        else:
+            add_tasks(trace, found.tasks, names)
+        counts = {int(classes.of_type[type_id]): int(found.counts[type_id]) for type_id in types}
+        if found.missed:
+            counts[classes.missed] = found.missed
+        for buffer, lines in text_buffers:
+            self._add_text(buffer, lines, classes, found.tasks, counts)
+        formats.keep(types)
+        trace.sidecar["trace_cmd"]["counts"] = counts
+        own = {} if self._tables is not None else own_print_formats(formats, types)
+        if own:
+            trace.sidecar["trace_cmd"]["print_formats"] = own
+            printed = Counter(f"print format of {event}" for event in own)
+            trace.sidecar_details["trace_cmd"] = printed
+        self._surveyed = sum(counts.values())
+        self._report(found.errors)
+        return Decoding(
+            formats,
+            classes,
+            len(trace.event_classes),
+            found.tasks,
+            self._metadata,
+            self._kernel_long,
+            file.big_endian,
+        )
+
+    def _add_text(
+        self,
+        buffer: Buffer,
+        text: TextEvents,
+        classes: EventClasses,
+        tasks: TaskTable,
+        counts: dict[int, int],
+    ) -> None:
+        """Make a stream of each CPU of a text buffer."""
+        for cpu, lines in text.lines.items():
+            events = Events(len(lines))
+            events.count = len(lines)
+            events.segment = text.text
+            ids = [classes.of_text(line.event) for line in lines]
+            for id in ids:
+                counts[id] = counts.get(id, 0) + 1
+            events.class_id[:] = ids
+            events.ts[:] = [line.ts for line in lines]
+            events.thread[:] = [tasks.thread_of(line.pid) for line in lines]
+            events.start[:] = [line.start for line in lines]
+            events.size[:] = [line.size for line in lines]
+            self._ready.append(events)
+            self._cpus.append(cpu)
+            self._tracks.append(self._track_of[buffer.name])
+
+    def _decoded_by(self) -> Decoding:
+        """How pages are decoded, known from the survey of all."""
+        for stream in self._streams:
+            stream.share(self.trace.readers)
+        if self._decoding is None:
+            self._decoding = self._prepare()
+        return self._decoding
+
+    def _check(self, _events: bool) -> None:
+        """The survey finds what is damaged."""
+        self._decoded_by()
+
+    def _batches(self) -> Iterator[Batch]:
+        decoding = self._decoded_by()
+        symbols = self.trace.symbols
+        if symbols is not None and _names_functions(self.trace.event_classes):
+            symbols.prefetch()
+        self._batched = 0
+        for batch in batches(
+            decoding,
+            self._streams,
+            self._ready,
+            self._cpus,
+            self._tracks,
+            self._report,
+            self.trace,
+        ):
+            self._batched += len(batch)
+            yield batch
+        self._memory.clear()
+
+    def _describe(self, batch: Batch) -> Callable[[int], str | None]:
+        """How the kernel prints the events of a batch."""
+        assert self._decoding is not None, "there is no batch before"
+        if self._texts is None:
+            # Nothing else needs what evaluates the formats' C.
+            from converter.formats.trace_cmd.reading.record_text import RecordTexts
+
+            self._texts = RecordTexts(self._decoding, KernelTexts(self._file, self.trace.symbols))
+        return self._texts.of(batch)
+
+    def _report(self, errors: list[TraceError]) -> None:
+        """Keep damage as warnings; the second pass finds what the first did."""
+        for error in errors:
+            warning = error.within(format="trace_cmd", path=self._file.source.name).to_warning()
+            note(self._file.warnings, warning)

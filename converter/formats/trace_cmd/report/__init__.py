@@ -1,0 +1,1 @@
+"""Prints trace.dat files as `trace-cmd report` does."""

@@ -1,0 +1,156 @@
+"""Calls of the function graph, each settled by the next event of its buffer: if that is its end, it is a leaf."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from converter.formats.ftrace.event_format.record_tables import Records
+from converter.ir.events import Batch, EventClass
+from converter.ir.kinds import Kind
+
+_ENTRY = ("ftrace", "funcgraph_entry")
+_EXIT = ("ftrace", "funcgraph_exit")
+_NONE: NDArray[Any] = np.zeros(0, np.uint8)
+
+
+class Settled(NamedTuple):
+    """A batch of which all calls are settled.
+
+    By position: whether the event is a leaf, and how long that took; the class of the event, or -1 of an end that is on
+    the line of its call. `records` are those of the tables that have any.
+    """
+
+    batch: Batch
+    records: dict[int, Records]
+    class_id: NDArray[np.int32]
+    is_leaf: NDArray[np.uint8]
+    call_time: NDArray[np.uint64]
+
+
+class _Open(NamedTuple):
+    """A call that waits for the next event of its buffer."""
+
+    settled: Settled
+    position: int
+    function: int
+
+
+class PendingCalls:
+    """Batches in their order, each given back when no call in it waits any more."""
+
+    def __init__(self, classes: list[EventClass]) -> None:
+        self._classes = classes
+        self._waiting: list[Settled] = []
+        #: By track.
+        self._open: dict[int, _Open] = {}
+
+    def add(self, batch: Batch, records: dict[int, Records]) -> Iterator[Settled]:
+        """Another batch; those that are settled now."""
+        entries, exits = self._of(batch, _ENTRY), self._of(batch, _EXIT)
+        if not entries and not self._open:
+            yield Settled(batch, records, batch.class_id, _NONE, _NONE.view(np.uint64))
+            return
+        count = len(batch)
+        added = Settled(
+            batch,
+            records,
+            batch.class_id.copy(),
+            np.zeros(count, np.uint8),
+            np.zeros(count, np.uint64),
+        )
+        self._waiting.append(added)
+        self._settle(added, entries, exits)
+        yield from self._ready()
+
+    def end(self) -> Iterator[Settled]:
+        """The rest: nothing follows the calls that wait."""
+        self._open.clear()
+        yield from self._ready()
+
+    def _ready(self) -> Iterator[Settled]:
+        held = {id(call.settled) for call in self._open.values()}
+        while self._waiting and id(self._waiting[0]) not in held:
+            yield self._waiting.pop(0)
+
+    def _of(self, batch: Batch, point: tuple[str, str]) -> list[int]:
+        return [
+            number
+            for number in batch.tables
+            if (self._classes[number].category, self._classes[number].name) == point
+        ]
+
+    def _settle(self, added: Settled, entries: list[int], exits: list[int]) -> None:
+        batch = added.batch
+        lost = [number for number in batch.tables if self._classes[number].kind is Kind.DISCARDED]
+        places = np.flatnonzero(~np.isin(batch.class_id, lost))
+        tracks = batch.track[places]
+        order = np.argsort(tracks, kind="stable")
+        places, tracks = places[order], tracks[order]
+        if not len(places):
+            return
+        functions, times = self._calls(batch, entries, exits)
+        is_entry, is_exit = (np.isin(batch.class_id[places], some) for some in (entries, exits))
+        starts = np.append(True, tracks[1:] != tracks[:-1])
+        for first in np.flatnonzero(starts).tolist():
+            call = self._open.pop(int(tracks[first]), None)
+            if call is not None and is_exit[first]:
+                self._end(call, added, int(places[first]), functions, times)
+        ends = np.append(starts[1:], True)
+        call_places = places[is_entry & ~ends]
+        follows = places[np.flatnonzero(is_entry & ~ends) + 1]
+        leaf = np.isin(batch.class_id[follows], exits)
+        leaf &= functions[call_places] == functions[follows]
+        leaf &= batch.thread[call_places] == batch.thread[follows]
+        added.is_leaf[call_places[leaf]] = 1
+        added.call_time[call_places[leaf]] = times[follows[leaf]]
+        added.class_id[follows[leaf]] = -1
+        for last in np.flatnonzero(is_entry & ends).tolist():
+            position = int(places[last])
+            self._open[int(tracks[last])] = _Open(added, position, int(functions[position]))
+
+    def _end(
+        self,
+        call: _Open,
+        added: Settled,
+        position: int,
+        functions: NDArray[np.uint64],
+        times: NDArray[np.uint64],
+    ) -> None:
+        thread = call.settled.batch.thread[call.position]
+        if int(functions[position]) != call.function or added.batch.thread[position] != thread:
+            return
+        call.settled.is_leaf[call.position] = 1
+        call.settled.call_time[call.position] = times[position]
+        added.class_id[position] = -1
+
+    def _calls(
+        self, batch: Batch, entries: list[int], exits: list[int]
+    ) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
+        """By position: the function of calls and of their ends, and how long these took."""
+        functions, times = (np.zeros(len(batch), np.uint64) for _ in range(2))
+        for number in (*entries, *exits):
+            at = batch.positions(number)
+            functions[at] = self._numbers(batch, number, "func")
+            if number in exits:
+                stop, start = (self._numbers(batch, number, f"{of}time") for of in ("ret", "call"))
+                known = self._place(number, "rettime") >= 0 <= self._place(number, "calltime")
+                times[at] = stop - start if known else 0
+        return functions, times
+
+    def _numbers(self, batch: Batch, number: int, name: str) -> NDArray[np.uint64]:
+        """An integer field of each row, 0 where the class has none."""
+        place = self._place(number, name)
+        table = batch.tables[number]
+        if place < 0:
+            return np.zeros(len(table), np.uint64)
+        column = table.column(place)
+        assert isinstance(column, np.ndarray)
+        return np.ascontiguousarray(column).view(f"u{column.itemsize}").astype(np.uint64)
+
+    def _place(self, number: int, name: str) -> int:
+        names = [field.name for field in self._classes[number].fields]
+        return names.index(name) if name in names else -1

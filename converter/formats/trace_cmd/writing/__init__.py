@@ -1,0 +1,5 @@
+"""Writes trace.dat files."""
+
+from converter.formats.trace_cmd.writing.writer import write
+
+__all__ = ["write"]

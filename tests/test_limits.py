@@ -475,16 +475,16 @@ NO_LIMITS = {
         perfetto/descriptors._MAX_NUMBER perfetto/declarations.MAX_DESCRIBED
         perfetto/declarations._MAX_FIELDS perfetto/declarations._MAX_LENGTH
         perfetto/declarations._MAX_NUMBER perfetto/thread_states._MAX_CPU
-        perfetto/residual._MOST_BEFORE trace_cmd/capabilities.MAX_ARGUMENTS
-        trace_cmd/capabilities.MAX_TEXT_BYTES trace_cmd/capabilities.MAX_NUMBERS
-        trace_cmd/capabilities.MAX_BUFFERS trace_cmd/native_contents._MOST_CPUS
+        perfetto/residual._MOST_BEFORE ftrace/capabilities.MAX_ARGUMENTS
+        ftrace/capabilities.MAX_TEXT_BYTES ftrace/capabilities.MAX_NUMBERS
+        ftrace/capabilities.MAX_BUFFERS trace_cmd/native_contents._MOST_CPUS
         trace_cmd/kvm_texts._MAX_INSTRUCTION trace_cmd/scsi_commands._LONGEST
         trace_cmd/page_writer._LARGEST_PAGE trace_cmd/print_nodes._MAX_HEIGHT
         uftrace/seeking._MOST_TIME uftrace/reader._MOST_OFFSET uftrace/layout.MOST_LOST
         uftrace/capabilities._MAX_FIELD_NAME uftrace/trace_tables.MAX_SYMBOLS
         uftrace/argument_specs._MOST_VALUES storage/source._MAX_OFFSET columnar/own._MAX_CPU
         columnar/foreign._MAX_CPU columnar/foreign._DEEPEST ir/values._DEEPEST
-        trace_cmd/capabilities._LONGEST_DELTA lttng_legacy/mapping.MOST_LOST ctf/capabilities._MOST_PACKETS""",
+        ftrace/capabilities._LONGEST_DELTA lttng_legacy/mapping.MOST_LOST ctf/capabilities._MOST_PACKETS""",
     "what is read, kept or searched at a time; the rest is then": """
         aix/report_text._MAX_LINE aix/report_text._MAX_ROWS aix/decode._MOST_BESIDE
         chrome/search._LONGEST chrome/resuming.LARGEST chrome/resuming.LONGEST

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from converter.formats.trace_cmd.capabilities import capabilities
+from converter.formats.ftrace.capabilities import capabilities
 from converter.formats.trace_cmd.reading.reader import read
 from converter.formats.trace_cmd.writing.writer import write
 from converter.ir.collect import collect, with_batches

@@ -36,7 +36,7 @@ from converter.formats.lttng_legacy.mapping import (
 )
 from converter.formats.lttng_legacy.marker_formats import build_format, parse_format
 from converter.formats.lttng_legacy.recording import TABLES_NAME
-from converter.formats.lttng_legacy.tables import build_tables
+from converter.formats.side_table import print_side_table
 from converter.ir.distinct_values import values_of
 from converter.ir.events import Batch, EventClass
 from converter.ir.trace import ClockDomain, Trace
@@ -98,7 +98,7 @@ class _NewOutput:
             self._files.stream(self._channel, 0)
         self._files.finish()
         tables = self._sink.create(TABLES_NAME)
-        tables.write(build_tables(self._trace))
+        tables.write(print_side_table(self._trace, version=1) + b"\n")
 
     def _write(self, batch: Batch) -> None:
         tables: dict[int, MarkerColumns] = {}

@@ -23,8 +23,8 @@ from converter.formats.lttng_legacy.markers import ThreadIndex
 from converter.formats.lttng_legacy.recording import TABLES_NAME, ChannelFile, Recording
 from converter.formats.lttng_legacy.sidecar import Held
 from converter.formats.lttng_legacy.state_dump import first_threads, read_state_dump
-from converter.formats.lttng_legacy.tables import TraceTables, parse_tables
 from converter.formats.lttng_legacy.tasks import Follower, Tasks
+from converter.formats.side_table import SideTable, parse_side_table
 from converter.ir.events import Batch
 from converter.ir.trace import ClockDomain, Trace, known_epoch
 from converter.limits import allowed, limit
@@ -55,14 +55,14 @@ class _Reader:
         self._declarations = self._find_declarations()
         files = recording.files
         self._first = files[0]
-        self._tables = self._read_tables()
+        self._side_table = self._read_side_table()
         self._place = 0
         version = self._first.version
         self.trace = Trace(
             "lttng_legacy",
             variant=version.name,
             clock=_clock(self._first),
-            environment=_environment(self._first) if self._tables is None else {},
+            environment=_environment(self._first) if self._side_table is None else {},
             make_batches=self._batches,
             progress=lambda: (self._place, sum(file.size for file in files)),
         )
@@ -73,19 +73,20 @@ class _Reader:
         self._tasks = Tasks(self.trace)
         self._threads: ThreadIndex | None = None
         names = NumberNames()
-        if self._tables is not None:
-            self._tables.add_to(self.trace)
-            self._threads = _thread_index(self._tables)
+        if self._side_table is not None:
+            self._side_table.add_tasks(self.trace)
+            self._side_table.add_clocks(self.trace)
+            self._threads = _thread_index(self._side_table)
         else:
             names = self._read_state()
         self._files = files
-        if self._tables is not None:
+        if self._side_table is not None:
             self._files = [file for file in files if not file.is_metadata]
         self._classes = Classes(
             self.trace,
             self._files,
             self._markers,
-            own=self._tables is not None,
+            own=self._side_table is not None,
             names=names,
         )
         self.trace.sidecar["lttng_legacy"] = {**self._sidecar(), "recording": recording}
@@ -130,14 +131,14 @@ class _Reader:
             faults += sum(reader.faults for reader in decoder.readers)
         return found, faults
 
-    def _read_tables(self) -> TraceTables | None:
+    def _read_side_table(self) -> SideTable | None:
         recording = self._recording
         if TABLES_NAME not in recording.paths:
             return None
         data = bytearray(recording.size(TABLES_NAME))
         recording.read_into(TABLES_NAME, 0, memoryview(data))
         try:
-            return parse_tables(bytes(data))
+            return parse_side_table(bytes(data), numbered=False, version=1)
         except TraceError as error:
             # Then it is read as a recording that never had them.
             path = f"{recording.source.name}/{TABLES_NAME}"
@@ -166,7 +167,7 @@ class _Reader:
             first.big_endian,
             header,
             first.header.get("start_tsc", first.header["cycle_count_begin"]),
-            self._tables is not None,
+            self._side_table is not None,
             self._classes.described(),
             tuple((file.channel, file.cpu) for file in self._recording.files),
             tuple(self._declarations),
@@ -178,7 +179,7 @@ class _Reader:
         trace, recording = self.trace, self._recording
         decoder = Decoder(trace, recording, self._classes, self._files, self._threads)
         follower = None
-        if self._tables is None:
+        if self._side_table is None:
             cpus = 1 + max((file.cpu for file in self._files), default=0)
             first = first_threads(trace, recording, self._classes, self._files)
             follower = Follower(trace, self._classes, self._tasks, cpus, first)
@@ -231,7 +232,7 @@ def _environment(file: ChannelFile) -> dict[str, str | int]:
     return environment
 
 
-def _thread_index(tables: TraceTables) -> ThreadIndex:
+def _thread_index(tables: SideTable) -> ThreadIndex:
     """The threads by the two numbers at the end of each event."""
     pids = [tables.processes[thread.process].pid for thread in tables.threads]
     tids = [thread.tid for thread in tables.threads]

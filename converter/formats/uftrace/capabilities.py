@@ -12,15 +12,15 @@ from typing import Final
 
 import numpy as np
 
-from converter.formats.trace_cmd.capabilities import (
+from converter.formats.ftrace.capabilities import (
     MAX_ARGUMENTS,
     MAX_TEXT_BYTES,
     identifier,
 )
-from converter.formats.trace_cmd.capabilities import (
+from converter.formats.ftrace.capabilities import (
     capabilities as kernel_capabilities,
 )
-from converter.formats.trace_cmd.capabilities import (
+from converter.formats.ftrace.capabilities import (
     held as held_by_kernel,
 )
 from converter.formats.uftrace.layout import MOST_LOST

@@ -16,11 +16,11 @@ from converter.formats.ftrace.event_format.event_classes import DISCARDED as MIS
 from converter.formats.ftrace.event_format.event_classes import unknown_type
 from converter.formats.ftrace.event_format.new_formats import COMMON_FIELDS, NewFormat
 from converter.formats.ftrace.event_format.syntax import FormatField, Location, parse_event_format
+from converter.formats.ftrace.kernel_events import KernelEvents
 from converter.formats.ftrace.kernel_formats import header_texts
 from converter.formats.ftrace.ring_buffer.page_writer import PageWriter, SpoolMaker
 from converter.formats.ftrace.ring_buffer.record_layout import UNKNOWN_PROGRAM, RecordProgram
-from converter.formats.trace_cmd.side_table import TaskNumbers
-from converter.formats.trace_cmd.writing.new_contents import KernelEvents
+from converter.formats.ftrace.task_numbers import TaskNumbers
 from converter.ir.columns import ListColumn
 from converter.ir.events import Batch, EventClass, Table
 from converter.ir.trace import Trace

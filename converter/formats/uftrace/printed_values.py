@@ -15,7 +15,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from converter.formats.trace_cmd.capabilities import MAX_ARGUMENTS
+from converter.formats.ftrace.capabilities import MAX_ARGUMENTS
 from converter.ir.columns import Column, ListColumn, string_ids
 from converter.ir.events import EventClass, class_label
 from converter.ir.field_classes import FloatClass, StringClass

@@ -9,7 +9,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from converter.formats.trace_cmd.side_table import TaskNumbers
+from converter.formats.ftrace.task_numbers import TaskNumbers
 from converter.formats.uftrace.layout import PERF_HEADER, SYMBOL_SIZE, PerfType, symbol_address
 from converter.ir.trace import Trace
 

@@ -9,7 +9,7 @@ ASCII; bytes of names that are not UTF-8 are lone surrogates:
     "symbols": [[name, category, signature, signature, source]], "events": [[id, name, category]],
     "kernel_names": [[id, category, name]]}
 
-TABLES are processes, threads, clocks and environment as in trace.dat's option (trace_cmd.trace_tables); the number of a
+TABLES are processes, threads, clocks and environment as in `converter.formats.side_table`; the number of a
 thread is the <tid> of its file and of kernel records, and `no_thread` is that of events on no thread. FIELD is a field
 of an event class (ir.forms). Symbol i has the relative address `symbol_address(i)`; its signatures are those of its
 entries and exits. A signature gives all fields of the class: name and category, where they lead, are those of the
@@ -29,9 +29,8 @@ from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
 from converter.errors import TraceError
-from converter.formats.trace_cmd.side_table import TABLES_OPTION, TaskNumbers, TraceTables
-from converter.formats.trace_cmd.side_table import build_tables as build_trace_tables
-from converter.formats.trace_cmd.side_table import read_tables as read_trace_tables
+from converter.formats.ftrace.task_numbers import TaskNumbers
+from converter.formats.side_table import SideTable, side_table_form, side_table_of
 from converter.formats.uftrace.layout import FIRST_USER_EVENT, TABLES_FILE
 from converter.ir.events import EventClass, Field
 from converter.ir.field_classes import (
@@ -67,7 +66,7 @@ class Symbol(NamedTuple):
 class Tables:
     """The file, read or to be written. `perf_events` says that perf records are events, not only names of tasks."""
 
-    trace: TraceTables = field(default_factory=TraceTables)
+    trace: SideTable = field(default_factory=SideTable)
     no_thread: int | None = None
     perf_events: bool = False
     end_event: int | None = None
@@ -89,8 +88,7 @@ def read_tables(data: bytes) -> Tables:
     """
     try:
         held = json.loads(data)
-        trace = read_trace_tables([(TABLES_OPTION, json.dumps(held["trace"]).encode("ascii"))])
-        assert trace is not None
+        trace = side_table_of(held["trace"], numbered=True)
         tables = Tables(trace, _optional(held["no_thread"], 1 << 31), bool(held["perf_events"]))
         tables.end_event = _optional(held["end_event"], 1 << 48)
         tables.mark_symbol = _optional(held["mark_symbol"], MAX_SYMBOLS)
@@ -127,7 +125,7 @@ def read_tables(data: bytes) -> Tables:
 def build_tables(trace: Trace, numbers: TaskNumbers, tables: Tables) -> bytes:
     """The file's content: `trace` and the numbers of its threads, and all of `tables` but its `trace`."""
     held = {
-        "trace": json.loads(build_trace_tables(trace, numbers)),
+        "trace": side_table_form(trace, numbers.all()),
         "no_thread": tables.no_thread,
         "perf_events": tables.perf_events,
         "end_event": tables.end_event,

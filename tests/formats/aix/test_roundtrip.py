@@ -34,7 +34,7 @@ from converter.formats.aix.layout import FIRST_HOOK
 from converter.formats.aix.scan import presented
 from converter.formats.aix.trcfmt import Environment, evaluate, parse
 from converter.formats.aix.user_templates import place_of
-from converter.formats.trace_cmd.capabilities import capabilities as trace_cmd_capabilities
+from converter.formats.ftrace.capabilities import capabilities as trace_cmd_capabilities
 from converter.formats.trace_cmd.reading.reader import read as read_trace_cmd
 from converter.formats.trace_cmd.writing.writer import write as write_trace_cmd
 from converter.ir.canonical import difference

@@ -10,7 +10,7 @@ from support.trace_cmd_files import File, Kernel
 from support.trace_cmd_writing import projected, read_back, written
 
 import converter
-from converter.formats.trace_cmd.capabilities import MAX_BUFFERS
+from converter.formats.ftrace.capabilities import MAX_BUFFERS
 from converter.ir.field_classes import IntegerClass, StringClass
 from converter.ir.kinds import Kind, Role
 from converter.ir.trace import Track, TrackScope

@@ -19,7 +19,7 @@ from support.trace_cmd_writing import (
 )
 
 from converter.errors import TraceError
-from converter.formats.trace_cmd.side_table import read_tables
+from converter.formats.trace_cmd.side_table import read_side_table
 from converter.ir.canonical import difference
 from converter.ir.columns import ListColumn
 from converter.ir.events import EventClass, Field
@@ -185,7 +185,7 @@ def test_threads_with_the_same_id_stay_apart():
     fitted = projected(trace)
     back = read_back(written(fitted))
     assert difference(fitted, back) is None
-    numbers = read_tables(back.sidecar["trace_cmd"]["options"]).numbers
+    numbers = read_side_table(back.sidecar["trace_cmd"]["options"]).numbers
     assert numbers[0] == 1
     assert len(set(numbers)) == 3
 
@@ -205,7 +205,7 @@ def test_threads_with_the_same_id_stay_apart():
 def test_damaged_tables_are_refused(data):
     with pytest.raises(TraceError):
         # The number that says it alone.
-        read_tables([(0x5443, data)])
+        read_side_table([(0x5443, data)])
 
 
 @pytest.mark.parametrize("tid", [0x7FFFFFFF, 0x80000000, 1 << 40])

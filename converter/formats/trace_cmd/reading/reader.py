@@ -18,12 +18,13 @@ from converter.formats.ftrace.ring_buffer.prescan import survey
 from converter.formats.ftrace.symbols import kernel_symbols
 from converter.formats.ftrace.tasks import add_tasks, saved_command_lines
 from converter.formats.ftrace.text_buffers import TextEvents, read_text
+from converter.formats.side_table import SideTable
 from converter.formats.trace_cmd.container.gaps import kernel_long
 from converter.formats.trace_cmd.container.opening import open_file
 from converter.formats.trace_cmd.container.options import interpret
 from converter.formats.trace_cmd.container.trace_file import TraceFile
 from converter.formats.trace_cmd.reading.seeking import PageSeeking
-from converter.formats.trace_cmd.side_table import TraceTables, read_tables
+from converter.formats.trace_cmd.side_table import read_side_table
 from converter.ir.events import Batch, EventClass
 from converter.ir.kinds import Role
 from converter.ir.trace import Trace, Track
@@ -61,7 +62,7 @@ class _Reader:
         self._file = file
         metadata = interpret(file)
         self._metadata = metadata
-        self._tables = self._read_tables()
+        self._side_table = self._read_side_table()
         self._kernel_long = kernel_long(file)
         self._decoding: Decoding | None = None
         self._texts: RecordTexts | None = None
@@ -86,11 +87,11 @@ class _Reader:
         self.trace.in_time_order = True
         self.trace.decodes_in_parallel = True
         # The survey learns them; tables of another trace may lack some.
-        self.trace.names_from_events = self._tables is None
-        if self._tables is not None:
-            self.trace.clock = self._tables.clock
-            self.trace.clock_domains = self._tables.clock_domains
-            self.trace.environment = self._tables.environment
+        self.trace.names_from_events = self._side_table is None
+        if self._side_table is not None:
+            self.trace.clock = self._side_table.clock
+            self.trace.clock_domains = self._side_table.clock_domains
+            self.trace.environment = self._side_table.environment
         # Streams in the order of merging: at equal times trace-cmd takes the earlier buffer, then the lower CPU.
         pages = [
             (order, data.cpu, buffer, data)
@@ -114,10 +115,10 @@ class _Reader:
             file, self._streams, metadata, self._kernel_long, lambda: self._decoding is None
         )
 
-    def _read_tables(self) -> TraceTables | None:
+    def _read_side_table(self) -> SideTable | None:
         """What a file that was converted says about its trace beyond what its format has a place for."""
         try:
-            return read_tables(self._file.options)
+            return read_side_table(self._file.options)
         except TraceError as error:
             self._file.warn(error)
             return None
@@ -157,8 +158,8 @@ class _Reader:
             for pid, name in lines.names.items():
                 found.tasks.add(pid)
                 names.setdefault(pid, name)
-        if self._tables is not None:
-            self._tables.add_to(trace, found.tasks)
+        if self._side_table is not None:
+            self._side_table.add_tasks(trace, found.tasks)
         else:
             add_tasks(trace, found.tasks, names)
         counts = {int(classes.of_type[type_id]): int(found.counts[type_id]) for type_id in types}
@@ -168,7 +169,7 @@ class _Reader:
             self._add_text(buffer, lines, classes, found.tasks, counts)
         formats.keep(types)
         trace.sidecar["trace_cmd"]["counts"] = counts
-        own = {} if self._tables is not None else own_print_formats(formats, types)
+        own = {} if self._side_table is not None else own_print_formats(formats, types)
         if own:
             trace.sidecar["trace_cmd"]["print_formats"] = own
             printed = Counter(f"print format of {event}" for event in own)

@@ -21,7 +21,7 @@ from converter.formats.trace_cmd.container.options import stated_cpus
 from converter.formats.trace_cmd.layout import OptionId
 from converter.formats.trace_cmd.report.call_depths import CallDepths
 from converter.formats.trace_cmd.report.pending_calls import PendingCalls, Settled
-from converter.formats.trace_cmd.side_table import read_tables
+from converter.formats.trace_cmd.side_table import read_side_table
 from converter.ir.columns import ListColumn
 from converter.ir.events import Batch, EventClass, Table
 from converter.ir.kinds import Kind, Role
@@ -74,7 +74,7 @@ class _Report:
         #: Those of threads in records, where the file tells them apart from tids.
         self._numbers: list[int] = []
         with suppress(TraceError):
-            tables = read_tables(kept["options"])
+            tables = read_side_table(kept["options"])
             self._numbers = [] if tables is None else tables.numbers
         self._instances = Directory(self._instance)
         self._cpus = Directory(_cpu)

@@ -15,10 +15,11 @@ from converter.formats.ftrace.ring_buffer.record_layout import (
     RecordProgram,
     record_program,
 )
+from converter.formats.ftrace.task_numbers import TaskNumbers
 from converter.formats.ftrace.text_buffers import OTHER_LINE, text_class
 from converter.formats.trace_cmd.container.options import Metadata
 from converter.formats.trace_cmd.container.trace_file import TraceFile
-from converter.formats.trace_cmd.side_table import TaskNumbers, read_tables
+from converter.formats.trace_cmd.side_table import read_side_table
 from converter.ir.events import Batch, EventClass
 from converter.ir.kinds import Kind
 from converter.ir.trace import Trace
@@ -27,7 +28,7 @@ from converter.ir.trace import Trace
 def task_numbers(trace: Trace, file: TraceFile) -> TaskNumbers:
     """The numbers of a file's threads, which are their tids unless it says something else."""
     try:
-        tables = read_tables(file.options)
+        tables = read_side_table(file.options)
     except TraceError:
         tables = None
     return TaskNumbers(trace, tables.numbers if tables is not None else None)

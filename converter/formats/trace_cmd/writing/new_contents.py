@@ -7,36 +7,24 @@ left where they are buffers, are in instances.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 
-import numpy as np
-
-from converter.formats.ftrace.event_format.new_formats import FormatMaker, NewFormat
+from converter.formats.ftrace.kernel_events import KernelEvents
 from converter.formats.ftrace.kernel_formats import header_texts
 from converter.formats.ftrace.layout import SectionId
-from converter.formats.ftrace.mapping import NAMING_ROLES, NANOSECOND_CLOCKS
+from converter.formats.ftrace.mapping import NANOSECOND_CLOCKS
 from converter.formats.ftrace.ring_buffer.compressor import library_version
-from converter.formats.ftrace.ring_buffer.page_writer import PageWriter, Records, SpoolMaker
-from converter.formats.ftrace.ring_buffer.record_layout import (
-    MISSED_PROGRAM,
-    RecordProgram,
-    record_program,
-)
+from converter.formats.ftrace.ring_buffer.page_writer import PageWriter, SpoolMaker
+from converter.formats.ftrace.task_numbers import TaskNumbers
+from converter.formats.side_table import print_side_table
 from converter.formats.trace_cmd.layout import OptionId, layouts
-from converter.formats.trace_cmd.side_table import TABLES_OPTION, TaskNumbers, build_tables
+from converter.formats.trace_cmd.side_table import TABLES_OPTION
 from converter.formats.trace_cmd.writing.file_contents import (
     BufferContents,
     FileContents,
     OptionContents,
 )
-from converter.ir.columns import ListColumn
 from converter.ir.distinct_values import values_of
-from converter.ir.events import Batch, EventClass, Table
-from converter.ir.field_classes import ArrayClass, FieldClass, IntegerClass, Style
-from converter.ir.kinds import Kind
 from converter.ir.trace import Trace
-from converter.projection.symbol_names import SYMBOL_ROLES
-from converter.projection.task_names import UNKNOWN_NAME
 
 #: What 64-bit little-endian kernels have.
 _PAGE_SIZE = 4096
@@ -46,7 +34,6 @@ _FTRACE = "ftrace"
 _CLOCKS = ("local", "global", "counter", "uptime", "perf", "mono", "mono_raw", "boot", "tai")
 #: trace-cmd prints "boot" as a bare number, and has no list entry for the one that it makes of a TSC.
 _UNPRINTED_CLOCKS = frozenset({"boot", "tsc2nsec"})
-_LINE_ENDS = re.compile(rb"[\0\r\n]")
 
 
 def new_contents(trace: Trace, compression: bytes, spools: SpoolMaker) -> FileContents:
@@ -96,7 +83,8 @@ def new_contents(trace: Trace, compression: bytes, spools: SpoolMaker) -> FileCo
         # Times are nanoseconds whatever the clock is called.
         clock = "local"
     _add_options(contents, trace, clock, cpu_count)
-    contents.options.append(OptionContents(TABLES_OPTION, build_tables(trace, records.numbers)))
+    table = print_side_table(trace, records.numbers.all())
+    contents.options.append(OptionContents(TABLES_OPTION, table))
     for track, writer in sorted(writers.items()):
         name = b"" if track < 0 else trace.tracks[track].name.encode("utf-8", "surrogateescape")
         contents.add_buffer(
@@ -109,139 +97,6 @@ def new_contents(trace: Trace, compression: bytes, spools: SpoolMaker) -> FileCo
             )
         )
     return contents
-
-
-class KernelEvents:
-    """The events of batches as records, and what must be said about them: formats, names of tasks, symbols.
-
-    `numbers` are those by which records name the threads.
-    """
-
-    def __init__(self, trace: Trace, numbers: TaskNumbers) -> None:
-        self._trace = trace
-        self._maker = FormatMaker(str(trace.environment.get("kernel_release", "")))
-        self._programs: dict[int, RecordProgram] = {}
-        self.numbers = numbers
-        #: The texts of the formats, by system.
-        self.formats: dict[str, list[bytes]] = {}
-        #: Addresses of code that events name.
-        self.addresses: set[int] = set()
-        self._has_marks = False
-        #: Names that events give to tasks, by tid: ids of strings.
-        self._names: dict[int, int] = {}
-        self._no_names = frozenset(
-            trace.strings.intern(one) for one in (b"", UNKNOWN_NAME.encode())
-        )
-
-    def write(self, batch: Batch, writers: Mapping[int, PageWriter]) -> None:
-        """Append a batch's events, each to the writer of its track."""
-        tables = {}
-        for id, table in batch.tables.items():
-            event_class = self._trace.event_classes[id]
-            if id not in self._programs:
-                self._programs[id] = self._program(event_class)
-            tables[id] = self._programs[id].bind(table, self._trace.strings)
-            self._note_names(event_class, table)
-            self._note_addresses(event_class, table)
-        events = Records(
-            batch.ts,
-            batch.class_id,
-            batch.row,
-            np.maximum(batch.cpu, 0),
-            self.numbers.of(batch.thread),
-        )
-        track = batch.track
-        if (batch.ts[1:] < batch.ts[:-1]).any():
-            # Threads that were recorded one by one share a CPU here, whose records tools expect in the order of time.
-            order = np.argsort(batch.ts, kind="stable")
-            events, track = events.select(order), track[order]
-        for number, writer in writers.items():
-            here = track == number
-            if here.all():
-                writer.append(events, tables)
-            elif here.any():
-                writer.append(events.select(here), tables)
-
-    def _program(self, event_class: EventClass) -> RecordProgram:
-        if event_class.kind is Kind.DISCARDED:
-            return MISSED_PROGRAM
-        made = self.format_of(event_class)
-        self.formats.setdefault(event_class.category, []).append(made.text)
-        return record_program(made.format, event_class, big_endian=False)
-
-    def format_of(self, event_class: EventClass) -> NewFormat:
-        """The format of a class that is new here; UnsupportedError when there can be none."""
-        return self._maker.make(event_class)
-
-    def _note_addresses(self, event_class: EventClass, table: Table) -> None:
-        symbols = self._trace.symbols
-        self._has_marks |= event_class.kind is Kind.MARK
-        for index, field in enumerate(event_class.fields):
-            if _holds_addresses(field.type):
-                column = table.column(index)
-                assert isinstance(column, ListColumn) and isinstance(column.values, np.ndarray)
-                self.addresses.update(values_of(column.values).tolist())
-            if symbols is None or not isinstance(field.type, IntegerClass):
-                continue
-            column = table.column(index)
-            if field.role in SYMBOL_ROLES:
-                assert isinstance(column, np.ndarray)
-                self.addresses.update(values_of(column).tolist())
-            elif field.type.style is Style.POINTER:
-                # Of data, or of a function that the event names: that of its start.
-                assert isinstance(column, np.ndarray)
-                self.addresses.update(symbols.starts(column).tolist())
-
-    def _note_names(self, event_class: EventClass, table: Table) -> None:
-        for tid_role, name_role in NAMING_ROLES:
-            places = event_class.index_of(tid_role), event_class.index_of(name_role)
-            if places[0] is None or places[1] is None:
-                continue
-            tids, names = table.column(places[0]), table.column(places[1])
-            if isinstance(tids, np.ndarray) and isinstance(names, np.ndarray):
-                # Of each task the last.
-                which, first = np.unique(tids[::-1], return_index=True)
-                last = zip(which.tolist(), names[::-1][first].tolist(), strict=True)
-                self._names.update((tid, name) for tid, name in last if name not in self._no_names)
-
-    def command_lines(self) -> bytes:
-        """The names of tasks by number, as tracefs/saved_cmdlines lists them."""
-        lines = []
-        for number, thread in zip(self.numbers.all(), self._trace.threads, strict=True):
-            name = thread.name.encode("utf-8", "surrogateescape")
-            if not name and thread.tid in self._names:
-                name = self._trace.strings[self._names[thread.tid]]
-            if name:
-                lines.append(b"%d %b\n" % (number, _LINE_ENDS.sub(b"_", name)))
-        return b"".join(lines)
-
-    def symbols(self) -> bytes:
-        """The functions that the addresses lie in, as /proc/kallsyms lists them."""
-        symbols = self._trace.symbols
-        found: dict[int, bytes] = {}
-        all_named = True
-        for address in sorted(self.addresses - {0}):
-            symbol = None if symbols is None else symbols.lookup(address)
-            if symbol is not None:
-                found[address - symbol[1]] = symbol[0]
-            all_named &= symbol is not None
-        # Marks say where the kernel took them; those of other sources say 0, and tools expect this name. They would
-        # give it to each address below the first function.
-        if self._has_marks and all_named:
-            found.setdefault(0, b"tracing_mark_write")
-        # A name ends at a blank.
-        return b"".join(
-            b"%016x T %b\n" % (address, re.sub(rb"\s", b"_", name))
-            for address, name in sorted(found.items())
-        )
-
-
-def _holds_addresses(field_class: FieldClass) -> bool:
-    """Whether values are call stacks, of the kernel's code or of a program's."""
-    match field_class:
-        case ArrayClass(IntegerClass(style=Style.SYMBOL | Style.POINTER)):
-            return True
-    return False
 
 
 def _add_metadata(contents: FileContents, records: KernelEvents) -> None:
@@ -289,6 +144,7 @@ def _add_options(contents: FileContents, trace: Trace, clock: str, cpu_count: in
     contents.options.append(OptionContents(OptionId.CPUCOUNT, count))
 
 
+_LINE_ENDS = re.compile(rb"[\0\r\n]")
 #: The words of option UNAME.
 _UNAME = ("sysname", "hostname", "kernel_release", "machine")
 

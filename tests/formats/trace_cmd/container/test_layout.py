@@ -9,6 +9,7 @@ from support.strategies import with_batches
 from support.trace_cmd_writing import CAPABILITIES, NUMBER, projected, read_back, trace_of, written
 
 from converter import schemas
+from converter.formats.ftrace.capabilities import identifier
 from converter.formats.ftrace.event_format.fields import fields_of
 from converter.formats.ftrace.event_format.new_formats import FIRST_ID, FormatMaker
 from converter.formats.ftrace.kernel_formats import EVENTS, kernel_format
@@ -21,7 +22,6 @@ from converter.formats.ftrace.ring_buffer.emit import (
 )
 from converter.formats.ftrace.ring_buffer.page_writer import PageWriter, Records, SpoolMaker
 from converter.formats.ftrace.ring_buffer.record_layout import record_program
-from converter.formats.trace_cmd.capabilities import identifier
 from converter.formats.trace_cmd.reading.reader import read
 from converter.ir.canonical import difference
 from converter.ir.collect import collect

@@ -9,9 +9,9 @@ from support.small_traces import event_class, events_of, trace_of
 from support.trace_cmd_writing import read_back, written
 
 import converter
-from converter.formats.trace_cmd.capabilities import capabilities
+from converter.formats.ftrace.capabilities import capabilities
 from converter.formats.trace_cmd.layout import OptionId
-from converter.formats.trace_cmd.side_table import is_tables, read_tables
+from converter.formats.trace_cmd.side_table import is_side_table, read_side_table
 from converter.ir.collect import collect
 from converter.ir.field_classes import IntegerClass
 from converter.ir.kinds import Kind
@@ -31,7 +31,7 @@ def options(path):
 @pytest.mark.parametrize("variant", ["v6", "v7"])
 def test_the_number_is_one_that_libtracecmd_knows_and_leaves_aside(variant):
     back = read_back(written(collect(project(trace(), capabilities(""), "trace_cmd")[0]), variant))
-    ((id, data),) = (one for one in back.sidecar["trace_cmd"]["options"] if is_tables(*one))
+    ((id, data),) = (one for one in back.sidecar["trace_cmd"]["options"] if is_side_table(*one))
     assert id == OptionId.PROCMAPS
     assert not data.endswith(b"\0")
     assert all(id in set(OptionId) for id, _ in back.sidecar["trace_cmd"]["options"])
@@ -39,12 +39,14 @@ def test_the_number_is_one_that_libtracecmd_knows_and_leaves_aside(variant):
 
 def test_maps_of_processes_are_no_tables_and_the_former_number_is():
     back = read_back(written(collect(project(trace(), capabilities(""), "trace_cmd")[0])))
-    data = next(data for id, data in back.sidecar["trace_cmd"]["options"] if is_tables(id, data))
+    data = next(
+        data for id, data in back.sidecar["trace_cmd"]["options"] if is_side_table(id, data)
+    )
     maps = b"2a 3 /bin/sh\n400000 500000 /bin/sh\n\0"
-    assert read_tables([(OptionId.PROCMAPS, maps)]) is None
-    assert read_tables([(OptionId.PROCMAPS, data + b"\0")]) is None
+    assert read_side_table([(OptionId.PROCMAPS, maps)]) is None
+    assert read_side_table([(OptionId.PROCMAPS, data + b"\0")]) is None
     for id in (OptionId.PROCMAPS, 0x5443):
-        tables = read_tables([(OptionId.PROCMAPS, maps), (id, data)])
+        tables = read_side_table([(OptionId.PROCMAPS, maps), (id, data)])
         assert [one.tid for one in tables.threads] == [7, 8]
 
 

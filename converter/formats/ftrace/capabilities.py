@@ -1,0 +1,395 @@
+"""What a trace.dat file holds of the events of other formats, in the shape in which its reader delivers them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import cache, lru_cache
+from typing import Final
+
+import numpy as np
+
+from converter.formats.ftrace.event_format.event_classes import DISCARDED
+from converter.formats.ftrace.event_format.fields import fields_of
+from converter.formats.ftrace.event_format.new_formats import COMMON_FIELDS, LONG_SIZE
+from converter.formats.ftrace.event_format.syntax import Location
+from converter.formats.ftrace.kernel_formats import EVENTS, kernel_format
+from converter.formats.ftrace.kernel_names import kernel_point, syscall_point
+from converter.ir.columns import Column, ListColumn, string_ids
+from converter.ir.events import EventClass, Field, class_label
+from converter.ir.field_classes import ArrayClass, IntegerClass, StringClass, Style
+from converter.ir.kinds import REQUIRED_ROLES, Kind, Role
+from converter.ir.trace import Trace
+from converter.projection.atrace_text import TEXT_LOWERINGS
+from converter.projection.capabilities import (
+    Adapter,
+    Capabilities,
+    KindSupport,
+    Lowering,
+    Projection,
+)
+from converter.projection.fitting import index_of
+from converter.projection.instants import as_typed
+from converter.projection.linux_tracepoints import MEANINGS, meaning
+from converter.projection.losses import Aspect, LossClass, LossKind
+from converter.projection.lost_events import counted
+from converter.projection.pieces import Piece
+from converter.projection.sched_conventions import with_linux_state
+from converter.projection.task_names import NAMED_KINDS, UNKNOWN_NAME, with_tasks
+from converter.projection.texts import cut_utf8, plain_identifier
+from converter.projection.types import converts
+
+#: A data location reaches 65,535 bytes: so many arguments of such texts, and the kernel's own fields, stay within.
+MAX_ARGUMENTS = 24
+MAX_TEXT_BYTES = 2560
+#: Of numbers alone, a record has room for any that occur.
+MAX_NUMBERS = 250
+#: Each has pages of its own.
+MAX_BUFFERS = 255
+#: Of the time of a record, in its word; a longer one takes a record in front.
+_LONGEST_DELTA: Final = (1 << 27) - 1
+#: The system of events that a program makes, and that have none of their own.
+SYSTEM = "traceconv"
+
+#: Roles without which the kernel's event says nothing, besides those that its kind requires.
+_REQUIRED: dict[Kind, frozenset[Role]] = {
+    **dict.fromkeys((Kind.IRQ_ENTRY, Kind.IRQ_EXIT), frozenset({Role.IRQ})),
+    Kind.TIMER_ENTRY: frozenset({Role.TIMER}),
+    Kind.TIMER_EXIT: frozenset({Role.TIMER}),
+    Kind.SYSCALL_ENTRY: frozenset({Role.SYSCALL_NUMBER}),
+    Kind.SYSCALL_EXIT: frozenset({Role.SYSCALL_NUMBER}),
+    Kind.FUNCTION_EXIT: frozenset({Role.FUNCTION}),
+    Kind.PROCESS_EXEC: frozenset({Role.TID}),
+    Kind.TASK_EXIT: frozenset({Role.TID}),
+    Kind.TASK_FREE: frozenset({Role.TID}),
+    Kind.SIGNAL_GENERATE: frozenset({Role.SIGNAL}),
+    Kind.SIGNAL_DELIVER: frozenset({Role.SIGNAL}),
+    Kind.CLOCK_RATE: frozenset({Role.NAME, Role.VALUE}),
+}
+
+#: Of raw_syscalls:sys_enter (include/trace/events/syscalls.h).
+_SYSCALL_ARGUMENTS = 6
+
+#: Systems of the events that say something to the reader, by their names alone.
+_SYSTEMS: Final = {name: system for system, name in MEANINGS}
+#: The system of what the tracer itself records, in formats of its own.
+_TRACER: Final = "ftrace"
+#: An event of each kind that the reader delivers.
+_CANONICAL: Final = {
+    **{known.kind: point for point, known in reversed(MEANINGS.items())},
+    **EVENTS,
+}
+_TYPED: Final = KindSupport(trailing=COMMON_FIELDS, cpu=True, named=True)
+
+
+@cache
+def capabilities(variant: str) -> Capabilities:  # noqa: ARG001 - all variants hold the same
+    """What any variant holds."""
+    kinds = {Kind.TYPED: replace(_TYPED, of_class=held)}
+    for kind, point in _CANONICAL.items():
+        if kernel_format(*point) is not None:
+            support = _kernel_support(point, kind)
+        else:
+            support = replace(_TYPED, named=False, event=point)
+        kinds[kind] = replace(support, of_class=held)
+    kinds[Kind.DISCARDED] = KindSupport(
+        fields=DISCARDED.fields, arguments=False, thread=False, cpu=True, event=("", DISCARDED.name)
+    )
+    adapters: dict[Kind, Adapter] = dict.fromkeys((Kind.TYPED, *_CANONICAL), _adapt)
+    adapters[Kind.DISCARDED] = counted(zeros=True)
+    return Capabilities(
+        kinds=kinds,
+        floats=frozenset(),
+        booleans=False,
+        nulls=False,
+        styles=frozenset({Style.POINTER}),
+        wide_styles=frozenset({Style.POINTER}),
+        max_arguments=MAX_ARGUMENTS,
+        max_string_bytes=MAX_TEXT_BYTES,
+        max_blob_bytes=MAX_TEXT_BYTES,
+        nul_ends_strings=True,
+        identifier=identifier,
+        distinct_names=True,
+        utf8_only=False,
+        clock_rates=False,
+        latest_ns=(1 << 63) - 1,
+        max_cpu=0xFFF,
+        cpuless=False,
+        id_bits=31,
+        unknown_tasks=False,
+        exits_by_switch=True,
+        unknown_tids=False,
+        adds_tasks=True,
+        gap_reach=_LONGEST_DELTA,
+        lowerings={**_TYPED_LOWERINGS, **TEXT_LOWERINGS},
+        adapters=adapters,
+        buffers=MAX_BUFFERS,
+        clock_names=True,
+        other_clocks=True,
+        epoch=True,
+        shown_epoch_unit=1000,
+        environment=True,
+        command_lines=True,
+        symbols=True,
+    )
+
+
+def identifier(name: str) -> str:
+    """A name of letters, digits and underscores that is none of those that every record has."""
+    name = plain_identifier(name)
+    return f"_{name}" if name[0].isdigit() or name.startswith("common_") else name
+
+
+def held(event_class: EventClass) -> KindSupport | None:
+    """How the format holds a class: as the kernel's event, under its own name, or (None) as a TYPED one."""
+    point = None if syscall_point(event_class) is not None else point_of(event_class)
+    if point is not None:
+        support = _kernel_support(point, event_class.kind)
+    elif event_class.kind is Kind.TYPED:
+        support = _TYPED
+    else:
+        named = _named_support(event_class)
+        if named is None:
+            return None
+        support = named
+    if all(isinstance(field.type, IntegerClass) for field in event_class.fields):
+        return replace(support, holds=replace(capabilities(""), max_arguments=MAX_NUMBERS))
+    return support
+
+
+@lru_cache(4096)
+def point_of(event_class: EventClass) -> tuple[str, str] | None:
+    """System and name of the kernel's event as which a class is written; None where it has none of their formats."""
+    kind = event_class.kind
+    own = (event_class.category or _SYSTEMS.get(event_class.name, ""), event_class.name)
+    if _kind_of(own) is kind and (kind is not Kind.TYPED or _has_all(event_class, own)):
+        return own
+    if own != EVENTS.get(kind) and meaning(*own).kind is kind and own[0] != _TRACER:
+        # The reader knows another event of this kind by its name.
+        return None
+    return EVENTS.get(kind)
+
+
+def _kind_of(point: tuple[str, str]) -> Kind | None:
+    format = kernel_format(*point)
+    return None if format is None else fields_of(format, LONG_SIZE, None)[0]
+
+
+def _has_all(event_class: EventClass, point: tuple[str, str]) -> bool:
+    """Whether a class has all fields of the kernel's event, whose text would show what is missing as zeros."""
+    places = [(part, index_of(part, event_class.fields)) for part in _own_fields(point)]
+    return all(
+        index is not None and converts(event_class.fields[index].type, part.type)
+        for part, index in places
+    )
+
+
+@cache
+def _own_fields(point: tuple[str, str]) -> tuple[Field, ...]:
+    format = kernel_format(*point)
+    assert format is not None
+    return fields_of(format, LONG_SIZE, None)[1][: -len(COMMON_FIELDS)]
+
+
+@cache
+def _kernel_support(point: tuple[str, str], kind: Kind) -> KindSupport:
+    required = REQUIRED_ROLES.get(kind, frozenset())
+    if point == EVENTS.get(kind):
+        required |= _REQUIRED.get(kind, frozenset())
+    return KindSupport(
+        fields=_own_fields(point),
+        trailing=COMMON_FIELDS,
+        required=required,
+        cpu=True,
+        event=point,
+    )
+
+
+def _named_support(event_class: EventClass) -> KindSupport | None:
+    """How the format holds a class that the reader knows by its name; None where that is none of the kernel's."""
+    own = (event_class.category, event_class.name)
+    point = syscall_point(event_class) or own
+    known = meaning(*point)
+    if known.kind is not event_class.kind or tuple(map(identifier, point)) != point:
+        return None
+    roles: dict[str, Role] = {}
+    for field in event_class.fields:
+        role = known.roles.get(field.name, Role.NONE)
+        if role is not Role.NONE and not isinstance(field.type, IntegerClass):
+            # All that the reader knows by their names alone are numbers.
+            return None
+        if role not in roles.values():
+            roles.setdefault(field.name, role)
+    if not REQUIRED_ROLES.get(known.kind, frozenset()) <= set(roles.values()):
+        return None
+    return replace(
+        _TYPED,
+        named=point == own,
+        event=None if point == own else point,
+        argument_role=lambda field: known.roles.get(field.name, Role.NONE),
+    )
+
+
+def _lower_to_typed(piece: Piece, _: Projection) -> list[Piece] | None:
+    return None if piece.event_class.kind is Kind.TYPED else [as_typed(piece)]
+
+
+#: Events that only a kernel's format could hold, and that lack what it needs: not a timeline's, so that they stay what
+#: they are.
+_TYPED_LOWERINGS: dict[Kind, Lowering] = {
+    kind: _lower_to_typed for kind in Kind if kind not in (Kind.TYPED, Kind.SLICE_COMPLETE)
+}
+
+
+def adapt_typed(piece: Piece, projection: Projection) -> Piece:
+    """A system for classes without one, and a name that the reader does not take for an event that it knows."""
+    event_class = piece.event_class
+    name = identifier(event_class.name)
+    known = None
+    if event_class.category:
+        category = identifier(event_class.category)
+    else:
+        of_kernel = projection.source.environment.get("domain") == "kernel"
+        known = kernel_point(name) if of_kernel else None
+        category, name = known or (_recorder(projection.source), name)
+    if meaning(category, name).kind is not Kind.TYPED:
+        name += "_event"
+    if (category, name) == (event_class.category, event_class.name):
+        return piece
+    if event_class.category or name != event_class.name:
+        what = f"name of the events {class_label(event_class)}: {category}:{name}"
+        # Of the kernel's events it is the one that its own tools have.
+        loss_class, aspect = None, Aspect.RENAMED_CLASSES
+        if known is not None:
+            loss_class, aspect = LossClass.DETAIL, Aspect.CLASS_NAMES
+        projection.lose(LossKind.CHANGED, what, piece, None, loss_class, aspect)
+
+    def renamed() -> EventClass:
+        return replace(event_class, name=name, category=category)
+
+    return piece.rewritten(piece.derive(("named",), renamed), piece.lazy_columns())
+
+
+def _recorder(trace: Trace) -> str:
+    """The system of events that have none: who recorded them, or else the format that they were read from."""
+    tracer = str(trace.environment.get("tracer_name", "")).partition("-")[0]
+    name = tracer or trace.format
+    return SYSTEM if name in ("", "none", _TRACER) else identifier(name)
+
+
+def _adapt(piece: Piece, projection: Projection) -> Piece:
+    """Tasks, states and arguments as the kernel records them; texts cut to the arrays that its event has for them."""
+    kind = piece.event_class.kind
+    if kind in NAMED_KINDS:
+        piece = with_tasks(piece, projection, UNKNOWN_NAME)
+    if kind is Kind.SCHED_SWITCH:
+        piece = with_linux_state(_on_thread_of(piece, Role.PREV_TID, projection))
+    elif kind is Kind.SYSCALL_ENTRY:
+        piece = _with_six_arguments(piece, projection)
+    elif kind is Kind.MARK:
+        _lose_address_zero(piece, projection)
+    elif kind is not Kind.TYPED:
+        piece = _on_thread_of(piece, Role.WAKER_TID, projection)
+    point = point_of(piece.event_class)
+    if point is None:
+        return adapt_typed(piece, projection) if kind is Kind.TYPED else piece
+    sizes = _array_sizes(point)
+    columns = piece.lazy_columns()
+    for part, size in sizes:
+        index = index_of(part, piece.event_class.fields)
+        if index is not None and isinstance(piece.event_class.fields[index].type, StringClass):
+            columns[index] = _cut(piece, projection, index, size)
+    return piece.rewritten(piece.event_class, columns) if sizes else piece
+
+
+def _lose_address_zero(piece: Piece, projection: Projection) -> None:
+    """New files have a name for the address 0, at which marks of programs are (`new_contents`)."""
+    place = next((i for i, one in enumerate(piece.event_class.fields) if one.name == "ip"), None)
+    if place is None or projection.source.format == "trace_cmd":
+        return
+    column = piece.table.column(place)
+    if isinstance(column, np.ndarray):
+        what = f"address 0 of {class_label(piece.event_class)}: it is called tracing_mark_write"
+        count = int(np.count_nonzero(column == 0))
+        projection.lose(LossKind.CHANGED, what, piece, count, LossClass.DETAIL)
+
+
+@cache
+def _array_sizes(point: tuple[str, str]) -> list[tuple[Field, int]]:
+    """The texts that an event has arrays for, with their sizes."""
+    format = kernel_format(*point)
+    assert format is not None
+    return [
+        (field, declared.size)
+        for declared, field in zip(format.fields, _own_fields(point), strict=True)
+        if declared.location is Location.INLINE
+        and declared.size
+        and isinstance(field.type, StringClass)
+    ]
+
+
+def _cut(piece: Piece, projection: Projection, index: int, size: int) -> Callable[[], Column]:
+    field = piece.event_class.fields[index]
+
+    def cut() -> Column:
+        strings = projection.source.strings
+        ids = string_ids(piece.table.column(index), strings)
+        long = strings.unfit(ids, size - 1, False)
+        if not len(long):
+            return ids
+        rows = np.isin(ids, long)
+        what = f"{field.name!r} of {class_label(piece.event_class)} to {size - 1} bytes"
+        projection.lose(LossKind.TRUNCATED, what, piece, int(np.count_nonzero(rows)))
+        shorter = {id: strings.intern(cut_utf8(strings[id], size - 1)) for id in long.tolist()}
+        result = ids.copy()
+        result[rows] = [shorter[id] for id in ids[rows].tolist()]
+        return result
+
+    return cut
+
+
+def _with_six_arguments(piece: Piece, projection: Projection) -> Piece:
+    """Arguments of system calls as an array of six, which is how many there are at most."""
+    index = piece.event_class.index_of(Role.SYSCALL_ARGUMENTS)
+    if index is None:
+        return piece
+    field = piece.event_class.fields[index]
+    if not isinstance(field.type, ArrayClass) or field.type.length == _SYSCALL_ARGUMENTS:
+        return piece
+    element = field.type.element
+    if not isinstance(element, IntegerClass):
+        return piece
+
+    def six() -> Column:
+        column = piece.table.column(index)
+        assert isinstance(column, ListColumn) and isinstance(column.values, np.ndarray)
+        lengths = np.diff(column.offsets)
+        beyond = int(np.count_nonzero(lengths > _SYSCALL_ARGUMENTS))
+        projection.lose(LossKind.TRUNCATED, "arguments of system calls to 6", piece, beyond)
+        places = np.arange(_SYSCALL_ARGUMENTS)
+        there = places < lengths[:, None]
+        values = np.zeros(there.shape, column.values.dtype)
+        values[there] = column.values[(column.offsets[:-1, None] + places)[there]]
+        offsets = np.arange(len(piece) + 1, dtype=np.int64) * _SYSCALL_ARGUMENTS
+        return ListColumn(offsets, values.reshape(-1))
+
+    def declared() -> EventClass:
+        fields = list(piece.event_class.fields)
+        fields[index] = replace(field, type=ArrayClass(element, _SYSCALL_ARGUMENTS))
+        return replace(piece.event_class, fields=tuple(fields))
+
+    columns = piece.lazy_columns()
+    columns[index] = six
+    return piece.rewritten(piece.derive(("six arguments",), declared), columns)
+
+
+def _on_thread_of(piece: Piece, role: Role, projection: Projection) -> Piece:
+    """A switch is recorded by the task that leaves the CPU, a wakeup by the one that wakes."""
+    tids = piece.integers(role)
+    threads = projection.threads_of(piece)
+    missing = threads < 0
+    if tids is None or not missing.any():
+        return piece
+    moved = threads.astype(np.int32)
+    moved[missing] = projection.task_of_tid(tids[missing])
+    return piece.moved(thread=moved)

@@ -195,10 +195,27 @@ def text_bytes(text: str) -> bytes:
 def text_array(
     ids: NDArray[np.int32], strings: StringTable, as_text: Callable[[bytes], str] = utf8_text
 ) -> pa.DictionaryArray:
-    """Texts by their ids in `strings` (shape (n,), -1: none), with a dictionary of those that occur."""
+    """Return texts by their ids in `strings` (shape (n,), -1: none), with a dictionary of those that occur.
+
+    The dictionary has them in the order of their first rows: ids follow the order in which threads decoded columns.
+    """
     used, indices = distinct(ids)
+    if len(used) > 1:
+        used, indices = _in_order_of_rows(used, indices)
     texts = [None if i < 0 else as_text(strings[i]) for i in used.tolist()]
     return _looked_up(indices, texts)
+
+
+def _in_order_of_rows(
+    used: NDArray[np.int32], indices: NDArray[np.int32]
+) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """Sort distinct values by the first row that has each."""
+    first = np.empty(len(used), np.intp)
+    first[indices[::-1]] = np.arange(len(indices))[::-1]
+    order = np.argsort(first)
+    position = np.empty(len(used), np.int32)
+    position[order] = np.arange(len(used), dtype=np.int32)
+    return used[order], position[indices]
 
 
 def named_array(
